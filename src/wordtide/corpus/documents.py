@@ -1,0 +1,133 @@
+"""Documents on their way in: batches of texts with their dates, and the account of rows that were no good."""
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from wordtide.corpus.date_columns import parse_column
+from wordtide.errors import InputError
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some documents: text n is `data[offsets[n]:offsets[n + 1]]` (UTF-8), dated `stamps[n]`, `spans[n]` seconds precise.
+
+    `source` and `rows` say where each came from; a text file has its own name and row 0.
+    """
+
+    data: npt.NDArray[np.uint8]
+    offsets: npt.NDArray[np.int64]
+    stamps: npt.NDArray[np.int64]
+    spans: npt.NDArray[np.int64]
+    sources: Sequence[str]
+    rows: npt.NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.stamps)
+
+    def name(self, document: int) -> str:
+        """File, and line or row where there is one."""
+        source = self.sources[document] if len(self.sources) > 1 else self.sources[0]
+        return f"{source}:{self.rows[document]}" if self.rows[document] else source
+
+    def text(self, document: int) -> bytes:
+        """The bytes of one document."""
+        return self.data[self.offsets[document] : self.offsets[document + 1]].tobytes()
+
+    def where(self, keep: npt.NDArray[np.bool_]) -> "Batch":
+        """The documents with a True."""
+        if keep.all():
+            return self
+        chosen = np.flatnonzero(keep)
+        sources = [self.sources[n] for n in chosen] if len(self.sources) > 1 else self.sources
+        return make_batch(
+            [self.text(n) for n in chosen], self.stamps[chosen], self.spans[chosen], sources, self.rows[chosen]
+        )
+
+
+def make_batch(
+    texts: Sequence[bytes],
+    stamps: npt.ArrayLike,
+    spans: npt.ArrayLike,
+    sources: Sequence[str],
+    rows: npt.ArrayLike,
+) -> Batch:
+    """A batch from separate texts."""
+    offsets = np.zeros(len(texts) + 1, dtype=np.int64)
+    np.cumsum([len(text) for text in texts], out=offsets[1:])
+    return Batch(
+        np.frombuffer(b"".join(texts), dtype=np.uint8),
+        offsets,
+        np.asarray(stamps, dtype=np.int64),
+        np.asarray(spans, dtype=np.int64),
+        sources,
+        np.asarray(rows, dtype=np.int64),
+    )
+
+
+class BadRows:
+    """What becomes of a row that cannot be used: an error that names it, or a count by reason where skipping was asked for."""
+
+    def __init__(self, skip: bool = False) -> None:
+        self.skip = skip
+        self.reasons: Counter[str] = Counter()
+        self._lock = threading.Lock()
+
+    def report(self, place: str, reason: str, detail: str, remedy: str) -> None:
+        """Raise, or count. `reason` is short and the same for all rows of its kind; `detail` tells this one."""
+        if not self.skip:
+            raise InputError(f"{place}: {detail}", f"{remedy} Or add --skip-bad to leave such rows out.")
+        with self._lock:
+            self.reasons[reason] += 1
+
+
+#: A piece of input that a worker turns into documents.
+Block = Callable[[BadRows], Batch]
+
+DATE_REMEDY = "Give the field's name with --date-field, or its pattern with --date-format (for instance '%d/%m/%Y')."
+
+
+def batch_from_columns(
+    dates: pa.Array,
+    texts: pa.Array,
+    place: Callable[[int], str],
+    source: str,
+    rows: npt.NDArray[np.int64],
+    date_format: str | None,
+    bad: BadRows,
+) -> Batch:
+    """Documents from two columns of a table. `place(n)` names row n for a message."""
+    stamps, spans, wrong = parse_column(dates, date_format)
+    for row, problem in wrong.items():
+        reason = "date missing" if problem == "the date is missing" else "date not understood"
+        bad.report(place(row), reason, problem + ".", DATE_REMEDY)
+    keep = np.ones(len(stamps), dtype=np.bool_)
+    keep[list(wrong)] = False
+    if texts.null_count:
+        for row in np.flatnonzero(texts.is_null().to_numpy(zero_copy_only=False) & keep):
+            bad.report(place(int(row)), "text missing", "the text is missing.", "Check the column given with --text-field.")
+            keep[row] = False
+    if not keep.all():
+        texts = texts.filter(pa.array(keep))
+        stamps, spans, rows = stamps[keep], spans[keep], rows[keep]
+    data, offsets = text_buffers(texts)
+    return Batch(data, offsets, stamps, spans, [source], rows)
+
+
+def text_buffers(texts: pa.Array) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
+    """The bytes of an Arrow string array, without a copy, and int64 offsets into them."""
+    large = pa.types.is_large_string(texts.type) or pa.types.is_large_binary(texts.type)
+    if not large and not (pa.types.is_string(texts.type) or pa.types.is_binary(texts.type)):
+        texts, large = texts.cast(pa.large_string()), True
+    _, offset_buffer, data_buffer = texts.buffers()
+    if len(texts) == 0:
+        return np.zeros(0, dtype=np.uint8), np.zeros(1, dtype=np.int64)
+    width = np.int64 if large else np.int32
+    offsets = np.frombuffer(offset_buffer, dtype=width)[texts.offset : texts.offset + len(texts) + 1].astype(np.int64)
+    data = np.frombuffer(data_buffer, dtype=np.uint8) if data_buffer else np.zeros(0, dtype=np.uint8)
+    return data, offsets

@@ -1,0 +1,52 @@
+"""Which column holds the date and which the text: as the user says, or by the names people use."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from wordtide.errors import InputError
+
+_DATES = (
+    "date", "datetime", "date_time", "timestamp", "time", "created_at", "created", "created_utc",
+    "published", "published_at", "publication_date", "pub_date", "day", "month", "year",
+)  # fmt: skip
+_TEXTS = ("text", "body", "content", "full_text", "message", "speech", "tweet", "article", "selftext")
+
+
+@dataclass(frozen=True)
+class Fields:
+    """Names of the two columns that are read; None means: find it by its usual names."""
+
+    date: str | None = None
+    text: str | None = None
+    date_format: str | None = None
+
+    def found_in(self, columns: Sequence[str], place: str) -> "Fields":
+        """The same with both names settled for a table with these columns."""
+        return Fields(
+            _settled(self.date, _DATES, columns, "date", place),
+            _settled(self.text, _TEXTS, columns, "text", place),
+            self.date_format,
+        )
+
+    def names(self) -> tuple[str, str]:
+        """Both names, once they are settled."""
+        if self.date is None or self.text is None:
+            raise AssertionError("the fields are not settled yet")
+        return self.date, self.text
+
+
+def _settled(given: str | None, usual: Sequence[str], columns: Sequence[str], what: str, place: str) -> str:
+    listed = ", ".join(columns) or "none"
+    if given is not None:
+        if given in columns:
+            return given
+        raise InputError(
+            f"{place}: there is no field {given!r}.", f"The fields are: {listed}. Choose one with --{what}-field."
+        )
+    by_lower_case = {column.lower(): column for column in reversed(columns)}
+    for name in usual:
+        if name in by_lower_case:
+            return by_lower_case[name]
+    raise InputError(
+        f"{place}: no field looks like the {what}.", f"The fields are: {listed}. Choose one with --{what}-field."
+    )

@@ -1,0 +1,295 @@
+"""Google Books n-gram tables, version 2 (one line per n-gram and year) and 3 (one line per n-gram), told apart line by line.
+
+An n-gram with a part-of-speech tag or a placeholder is a second record of text that its untagged twin records already, so it
+is dropped. Words are lower-cased; a token without a letter keeps its place but cannot be in the vocabulary.
+"""
+
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from wordtide.corpus.characters import APOSTROPHE, CASED, DIGIT, HYPHEN, IGNORED, LOWER, TABLE_SIZE, character_tables
+from wordtide.corpus.documents import BadRows
+from wordtide.corpus.lexicon import LONGEST_WORD, Lexicon, LexiconState, find_or_add, hash_bytes, words_that_fit
+from wordtide.corpus.scanning import KEEP, MASK, SKIP, UNNAMED, decode, encode, kind_of
+from wordtide.corpus.tokens import MASKS, TokenRule, inspect_texts
+from wordtide.kernels import kernel
+
+LONGEST_NGRAM: Final = 5
+_TAGS: Final = ("NOUN", "VERB", "ADJ", "ADV", "PRON", "DET", "ADP", "NUM", "CONJ", "PRT", "X", ".")
+_PLACEHOLDERS: Final = ("START", "END", "ROOT")
+
+_DONE: Final = 0
+_LEXICON_FULL: Final = 1
+_WRONG_FIELDS: Final = 2
+_BAD_NUMBER: Final = 3
+_TOO_MANY_WORDS: Final = 4
+_PROBLEMS: Final = {
+    _WRONG_FIELDS: ("wrong number of fields", "the line does not have the fields of an n-gram table."),
+    _BAD_NUMBER: ("number not understood", "a year or a count is not a whole number."),
+    _TOO_MANY_WORDS: ("more than 5 words", "the n-gram has more than 5 words."),
+}
+_REMEDY: Final = (
+    "A line is: n-gram, tab, year, tab, matches, tab, volumes (version 2), or n-gram, then tab and year,matches,volumes "
+    "for each year (version 3)."
+)
+
+
+@dataclass(frozen=True)
+class NgramBatch:
+    """N-grams of one block. Gram g has the words `ids[g, :sizes[g]]` and the years `years[ends[g - 1]:ends[g]]` with `matches`."""
+
+    ids: npt.NDArray[np.int32]
+    sizes: npt.NDArray[np.uint8]
+    ends: npt.NDArray[np.int64]
+    years: npt.NDArray[np.int16]
+    matches: npt.NDArray[np.int64]
+    dropped: int  # lines whose n-gram holds a tag or a placeholder
+
+
+class NgramScanner:
+    """Reads one block of lines after another with one lexicon. Not shared between threads."""
+
+    def __init__(self, rule: TokenRule, years: tuple[int, int], vocabulary: Iterable[str] | None = None) -> None:
+        self.lexicon = Lexicon([*MASKS, *(vocabulary or ())], frozen=vocabulary is not None)
+        self._years = years
+        self._numbers = {"skip": SKIP, "keep": KEEP, "mask": MASK}[rule.numbers]
+        self._tables = character_tables(rule.hyphens == "keep")
+        self._tags = Lexicon(_TAGS)
+        self._placeholders = Lexicon([*_TAGS, *_PLACEHOLDERS])
+
+    def scan(self, block: bytes, first_line: int, path: str, bad: BadRows) -> NgramBatch:
+        """The n-grams of a block of whole lines."""
+        block = _valid_text(block, first_line, path, bad)
+        data = np.frombuffer(block, dtype=np.uint8)
+        # A gram needs at least "a\t1,1,1" and a newline, and a year of a known gram "\t1,1,1" in version 3.
+        grams, entries = len(data) // 6 + 2, len(data) // 6 + 2
+        ids = np.empty((grams, LONGEST_NGRAM), dtype=np.int32)
+        sizes = np.empty(grams, dtype=np.uint8)
+        ends = np.empty(grams, dtype=np.int64)
+        years = np.empty(entries, dtype=np.int16)
+        matches = np.empty(entries, dtype=np.int64)
+        cursor = np.zeros(6, dtype=np.int64)
+        while True:
+            status = scan_ngrams(
+                data, self._tables.kind, self._tables.lower, self.lexicon.state, self._tags.state,
+                self._placeholders.state, not self.lexicon.frozen, self._numbers, self._years[0], self._years[1],
+                ids, sizes, ends, years, matches, cursor,
+            )  # fmt: skip
+            if status == _DONE:
+                break
+            if status == _LEXICON_FULL:
+                self.lexicon.make_room()
+                continue
+            reason, detail = _PROBLEMS[status]
+            start = int(cursor[0])
+            line = first_line + block.count(b"\n", 0, start)
+            bad.report(f"{path}, line {line}", reason, detail, _REMEDY)
+            after = block.find(b"\n", start)
+            cursor[0] = len(block) if after < 0 else after + 1
+        grams, entries = int(cursor[1]), int(cursor[2])
+        return NgramBatch(
+            ids[:grams].copy(), sizes[:grams].copy(), ends[:grams].copy(), years[:entries].copy(),
+            matches[:entries].copy(), int(cursor[3]),
+        )  # fmt: skip
+
+
+def longest_in(block: bytes) -> int:
+    """The number of words in the longest n-gram of a block, which is the n of its table."""
+    return max((line.split(b"\t", 1)[0].count(b" ") + 1 for line in block.split(b"\n") if line), default=1)
+
+
+def _valid_text(block: bytes, first_line: int, path: str, bad: BadRows) -> bytes:
+    """The block in composed form (NFC) and without the lines that are not UTF-8, which are reported."""
+    unstable = character_tables().unstable
+    verdict = inspect_texts(np.frombuffer(block, dtype=np.uint8), np.array([0, len(block)]), unstable)[0]
+    if verdict == 2:
+        good = []
+        for number, line in enumerate(block.split(b"\n"), first_line):
+            try:
+                line.decode("utf-8")
+                good.append(line)
+            except UnicodeDecodeError as error:
+                detail = f"byte {error.start + 1} is not valid UTF-8."
+                bad.report(f"{path}, line {number}", "not UTF-8", detail, "Fetch the file again.")
+        return _valid_text(b"\n".join(good), first_line, path, bad)
+    return unicodedata.normalize("NFC", block.decode("utf-8")).encode("utf-8") if verdict == 1 else block
+
+
+@kernel
+def _number(data: npt.NDArray[np.uint8], at: int, end: int) -> tuple[int, int]:
+    """A whole number and the byte after it; -1 if there is none or it is absurd."""
+    value = 0
+    start = at
+    while at < end and data[at] >= 0x30 and data[at] <= 0x39:
+        value = value * 10 + np.int64(data[at]) - 0x30
+        at += 1
+    return (value if at > start and at - start <= 15 else -1), at
+
+
+@kernel
+def _is_tagged(
+    data: npt.NDArray[np.uint8], start: int, stop: int, tags: LexiconState, placeholders: LexiconState
+) -> bool:
+    """Is this token word_TAG, or _TAG_, _START_, _END_, _ROOT_?"""
+    underscore = -1
+    for position in range(start, stop):
+        if data[position] == 0x5F:
+            underscore = position
+    if underscore < 0:
+        return False
+    if underscore == stop - 1:
+        if stop - start < 3 or data[start] != 0x5F:
+            return False
+        inside = data[start + 1 : stop - 1]
+        code = hash_bytes(inside, inside.size)
+        found = find_or_add(
+            placeholders.slots, placeholders.ends, placeholders.arena, placeholders.size, inside, inside.size, code, False
+        )
+        return found >= 0
+    if underscore == start:
+        return False
+    after = data[underscore + 1 : stop]
+    code = hash_bytes(after, after.size)
+    return find_or_add(tags.slots, tags.ends, tags.arena, tags.size, after, after.size, code, False) >= 0
+
+
+@kernel
+def scan_ngrams(
+    data: npt.NDArray[np.uint8],
+    kind: npt.NDArray[np.uint8],
+    lower: npt.NDArray[np.int32],
+    lexicon: LexiconState,
+    tags: LexiconState,
+    placeholders: LexiconState,
+    may_add: bool,
+    numbers: int,
+    first_year: int,
+    last_year: int,
+    ids: npt.NDArray[np.int32],
+    sizes: npt.NDArray[np.uint8],
+    ends: npt.NDArray[np.int64],
+    years: npt.NDArray[np.int16],
+    matches: npt.NDArray[np.int64],
+    cursor: npt.NDArray[np.int64],
+) -> int:
+    """Read lines from `cursor[0]` on; the cursor also holds the numbers of grams, years and dropped lines so far, and the
+    span of the last n-gram, so that the many lines of one n-gram in version 2 are one gram.
+    """
+    slots, word_ends, arena, totals, size = lexicon
+    most_words = words_that_fit(lexicon) - LONGEST_NGRAM
+    word = np.empty(LONGEST_WORD + 8, dtype=np.uint8)
+    at, grams, entries, dropped, last_start, last_stop = cursor
+    while at < data.size:
+        cursor[0], cursor[1], cursor[2], cursor[3], cursor[4], cursor[5] = at, grams, entries, dropped, last_start, last_stop
+        if size[0] >= most_words:
+            return _LEXICON_FULL
+        if data[at] == 0x0A:  # a blank line
+            at += 1
+            continue
+        tab = at
+        while tab < data.size and data[tab] != 0x09 and data[tab] != 0x0A:
+            tab += 1
+        if tab >= data.size or data[tab] == 0x0A or tab == at:
+            return _WRONG_FIELDS
+
+        same = tab - at == last_stop - last_start
+        position = 0
+        while same and position < tab - at:
+            same = data[at + position] == data[last_start + position]
+            position += 1
+        tagged = False
+        new_size = 0
+        if same:
+            tagged = grams == 0 or sizes[grams - 1] == 0
+        else:
+            # Mark a dropped gram by size 0: its further lines are dropped by the test above.
+            start = at
+            while start <= tab:
+                stop = start
+                while stop < tab and data[stop] != 0x20:
+                    stop += 1
+                if new_size == LONGEST_NGRAM:
+                    return _TOO_MANY_WORDS
+                tagged = tagged or _is_tagged(data, start, stop, tags, placeholders)
+                length = 0
+                has_letter = False
+                has_digit = False
+                position = start
+                while position < stop:
+                    code_point, width = decode(data, position)
+                    character_kind = kind_of(code_point, kind)
+                    has_letter = has_letter or character_kind == LOWER or character_kind == CASED
+                    has_digit = has_digit or character_kind == DIGIT
+                    if character_kind == APOSTROPHE:
+                        code_point = 0x27
+                    elif character_kind == HYPHEN:
+                        code_point = 0x2D
+                    elif code_point < TABLE_SIZE:
+                        code_point = np.int64(lower[code_point])
+                    if character_kind != IGNORED and length <= LONGEST_WORD:
+                        length = encode(code_point, word, length)
+                    position += width
+                number = np.int64(UNNAMED)
+                if tagged:
+                    length = 0
+                elif not has_letter:
+                    if has_digit and numbers == MASK:
+                        number = 0
+                    if not has_digit or numbers != KEEP:
+                        length = 0
+                if length > 0 and length <= LONGEST_WORD:
+                    code = hash_bytes(word, length)
+                    number = find_or_add(slots, word_ends, arena, size, word, length, code, may_add)
+                    if number < 0:
+                        number = np.int64(UNNAMED)
+                ids[grams, new_size] = number
+                new_size += 1
+                start = stop + 1
+
+        # The years: "year TAB matches TAB volumes", or "year,matches,volumes" once or more.
+        added = entries
+        field = tab
+        while field < data.size and data[field] == 0x09:
+            year, field = _number(data, field + 1, data.size)
+            separator = data[field] if field < data.size else np.uint8(0)
+            if separator != 0x2C and separator != 0x09:
+                return _BAD_NUMBER if year < 0 else _WRONG_FIELDS
+            count, field = _number(data, field + 1, data.size)
+            if year < 0 or count < 0:
+                return _BAD_NUMBER
+            if field >= data.size or data[field] != separator:
+                return _WRONG_FIELDS
+            volumes, field = _number(data, field + 1, data.size)
+            if volumes < 0:
+                return _BAD_NUMBER
+            if year >= first_year and year <= last_year and count > 0 and not tagged:
+                years[added] = year
+                matches[added] = count
+                added += 1
+            if separator == 0x09:
+                break
+        if field < data.size and data[field] == 0x0D:
+            field += 1
+        if field < data.size and data[field] != 0x0A:
+            return _WRONG_FIELDS
+        if tagged:
+            dropped += 1
+        if not same:
+            last_start, last_stop = at, tab
+            sizes[grams] = 0 if tagged else new_size
+            grams += 1
+        gram = grams - 1
+        for entry in range(entries, added):
+            for place in range(sizes[gram]):
+                if ids[gram, place] >= 0:
+                    totals[ids[gram, place]] += matches[entry]
+        entries = added
+        ends[gram] = entries
+        at = field + 1
+    cursor[0], cursor[1], cursor[2], cursor[3], cursor[4], cursor[5] = at, grams, entries, dropped, last_start, last_stop
+    return _DONE

@@ -1,0 +1,168 @@
+"""From what a user names (folders, files, globs, "-", the sample, data frames) to blocks of documents."""
+
+import glob
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from wordtide.corpus.columns import is_frame, read_frame, read_pairs, read_parquet
+from wordtide.corpus.delimited import read_delimited
+from wordtide.corpus.documents import BadRows, Block
+from wordtide.corpus.fields import Fields
+from wordtide.corpus.folders import read_text_files
+from wordtide.corpus.jsonlines import read_json_lines
+from wordtide.corpus.samples import SAMPLES, read_sample
+from wordtide.corpus.streams import STANDARD_INPUT, Progress, size_of
+from wordtide.errors import InputError, SettingsError
+
+FORMATS = ("auto", "text", "csv", "tsv", "jsonl", "parquet", "ngrams")
+_ENDINGS = {
+    ".txt": "text",
+    ".text": "text",
+    ".md": "text",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "jsonl",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+}
+_COMPRESSED = (".gz", ".zst", ".zstd")
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """One file to read: its path, its name in messages and labels (the same wherever the folder lies), and its format."""
+
+    path: str
+    label: str
+    format: str
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Everything that one call counts: files, or one thing that is already in memory."""
+
+    files: tuple[SourceFile, ...] = ()
+    in_memory: Any = None
+    ignored: int = 0  # files in folders whose ending is not known
+
+    @property
+    def is_ngrams(self) -> bool:
+        """Tables of n-grams are counted by rules of their own."""
+        return bool(self.files) and self.files[0].format == "ngrams"
+
+    @property
+    def total_bytes(self) -> int:
+        """Bytes on disk, for the progress bar."""
+        return sum(size_of(file.path) for file in self.files)
+
+    def blocks(self, fields: Fields, bad: BadRows, progress: Progress) -> Iterator[Block]:
+        """Blocks of documents, files in the order of their names."""
+        if self.in_memory is not None:
+            if isinstance(self.in_memory, str):
+                yield from read_sample()
+            elif is_frame(self.in_memory):
+                yield from read_frame(self.in_memory, "the data frame", fields)
+            else:
+                yield from read_pairs(self.in_memory, "the documents", fields.date_format)
+        texts = [(file.path, file.label) for file in self.files if file.format == "text"]
+        yield from read_text_files(texts, fields.date_format, progress)
+        for file in self.files:
+            if file.format == "jsonl":
+                yield from read_json_lines(file.path, file.label, fields, progress)
+            elif file.format in ("csv", "tsv"):
+                delimiter = "," if file.format == "csv" else "\t"
+                yield from read_delimited(file.path, file.label, delimiter, fields, bad, progress)
+            elif file.format == "parquet":
+                yield from read_parquet(file.path, file.label, fields, progress)
+
+
+def find_corpus(source: object, format: str = "auto") -> Corpus:
+    """The corpus that a source names: a path, several paths, a data frame, or an iterable of (date, text)."""
+    if format not in FORMATS:
+        raise SettingsError(f"{format!r} is not a format.", f"Use one of: {', '.join(FORMATS)}.")
+    if isinstance(source, (str, os.PathLike)):
+        source = [source]
+    if isinstance(source, Sequence) and source and all(isinstance(item, (str, os.PathLike)) for item in source):
+        return _find_files([os.fspath(item) for item in source], format)
+    if is_frame(source) or (isinstance(source, Iterable) and not isinstance(source, (bytes, dict))):
+        return Corpus(in_memory=source)
+    raise SettingsError(
+        f"A {type(source).__name__} is not a source of texts.",
+        "Give a path, a list of paths, a data frame, or an iterable of (date, text).",
+    )
+
+
+def _find_files(names: Sequence[str], format: str) -> Corpus:
+    found: list[SourceFile] = []
+    ignored = 0
+    for name in names:
+        path = Path(name)
+        if name == STANDARD_INPUT:
+            found.append(SourceFile(STANDARD_INPUT, "standard input", "jsonl" if format == "auto" else format))
+        elif name in SAMPLES and not path.exists():
+            if len(names) > 1:
+                raise SettingsError(f"The sample {name!r} is counted alone.", "Leave out the other sources.")
+            return Corpus(in_memory=name)
+        elif path.is_dir():
+            inside, others = _files_in(path, format)
+            ignored += others
+            if not inside:
+                raise InputError(
+                    f"{name} holds no files that can be read ({others} with other endings).",
+                    f"Known endings: {' '.join(_ENDINGS)}, each also with .gz or .zst. Or name the --format.",
+                )
+            found.extend(inside)
+        elif path.exists():
+            found.append(SourceFile(name, path.name, _format_of(name, format, "text")))
+        elif glob.has_magic(name):
+            matches = sorted(match for match in glob.glob(name, recursive=True) if os.path.isfile(match))
+            if not matches:
+                raise InputError(f"No file matches {name}.", "Check the pattern and the folder.")
+            found.extend(SourceFile(match, Path(match).name, _format_of(match, format, "text")) for match in matches)
+        else:
+            raise InputError(f"{name} does not exist.", "Check the path.")
+    found.sort(key=lambda file: (file.label, file.path))
+    _refuse_repeats(found)
+    if any(file.format == "ngrams" for file in found) and any(file.format != "ngrams" for file in found):
+        raise SettingsError("Tables of n-grams and texts cannot be counted together.", "Count each, then use merge.")
+    return Corpus(tuple(found), ignored=ignored)
+
+
+def _files_in(folder: Path, format: str) -> tuple[list[SourceFile], int]:
+    inside: list[SourceFile] = []
+    others = 0
+    for parent, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(files):
+            if name.startswith("."):
+                continue
+            path = os.path.join(parent, name)
+            kind = _format_of(name, format, "")
+            if kind:
+                inside.append(SourceFile(path, os.path.relpath(path, folder), kind))
+            else:
+                others += 1
+    return inside, others
+
+
+def _format_of(name: str, format: str, otherwise: str) -> str:
+    if format != "auto":
+        return format
+    stem = name.lower()
+    for ending in _COMPRESSED:
+        stem = stem.removesuffix(ending)
+    return _ENDINGS.get(os.path.splitext(stem)[1], otherwise)
+
+
+def _refuse_repeats(files: Sequence[SourceFile]) -> None:
+    seen: set[str] = set()
+    for file in files:
+        real = file.path if file.path == STANDARD_INPUT else os.path.realpath(file.path)
+        if real in seen:
+            raise InputError(f"{file.path} is named twice and would count twice.", "Name each file once.")
+        seen.add(real)

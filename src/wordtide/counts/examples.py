@@ -1,0 +1,233 @@
+"""Evidence: up to N sentences per word and slice, drawn at random by the seed, to be read as keyword in context.
+
+Each sentence gets a priority, a hash of seed, document and place; a word keeps the N lowest it meets. So the draw is uniform, and the
+same for every order of input and number of workers, and two draws merge into the draw from both corpora.
+"""
+
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from wordtide.counts.counts import Counts
+from wordtide.errors import FolderError, InputError
+from wordtide.storage import GrowingArray, load_array, save_array
+
+#: A longer sentence (in bytes) is no sentence but a text without full stops, and is not kept.
+LONGEST_SENTENCE = 4000
+_TEXTS = "example_sentences.txt"
+_DOCUMENTS = "example_documents.txt"
+
+
+class Sentence(NamedTuple):
+    """A sentence with the document it comes from and that document's date (seconds from 1970)."""
+
+    stamp: int
+    document: str
+    place: int  # among the sentences of its document
+    text: str
+
+
+@dataclass(frozen=True)
+class Example:
+    """A word in its sentence."""
+
+    time: float
+    slice: str
+    date: str
+    document: str
+    before: str
+    word: str
+    after: str
+
+
+def priorities(names: Sequence[str], documents: npt.NDArray[np.int64], places: npt.NDArray[np.int64], seed: int) -> Any:
+    """One 64-bit hash per sentence: of the seed, its document's name and its place there (splitmix64)."""
+    hashes = np.array(
+        [int.from_bytes(hashlib.blake2b(name.encode("utf-8", "replace"), digest_size=8).digest()) for name in names],
+        dtype=np.uint64,
+    )
+    with np.errstate(over="ignore"):
+        mixed = hashes[documents] + np.uint64(seed) * np.uint64(0xD1342543DE82EF95)
+        mixed += (places.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+        mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return mixed ^ (mixed >> np.uint64(31))
+
+
+class ExamplesWriter:
+    """Writes the example files of a counts folder, slice by slice."""
+
+    def __init__(self, folder: Path, examples: int) -> None:
+        self._folder = folder
+        self._examples = examples
+        self._words = GrowingArray(folder, "example_words", np.uint32)
+        self._priorities = GrowingArray(folder, "example_priorities", np.uint64)
+        self._sentences = GrowingArray(folder, "example_sentences", np.int64)
+        self._ends = GrowingArray(folder, "example_ends", np.int64)
+        self._sources = GrowingArray(folder, "example_sources", np.int64)
+        self._places = GrowingArray(folder, "example_places", np.int64)
+        self._texts = open(folder / _TEXTS, "wb")  # noqa: SIM115 (closed by close)
+        self._documents: dict[str, int] = {}
+        self._stamps: list[int] = []
+        self._slice_ends = [0]
+
+    def add_slice(
+        self,
+        words: npt.NDArray[np.int64],
+        priorities: npt.NDArray[np.uint64],
+        references: npt.NDArray[np.int64],
+        sentences: Sequence[Sentence],
+    ) -> None:
+        """Candidates of one slice: word, priority and the index of the sentence. The N first of each word stay."""
+        order = np.lexsort((priorities, words))
+        words, priorities, references = words[order], priorities[order], references[order]
+        heads = np.concatenate([[True], words[1:] != words[:-1]]) if len(words) else np.zeros(0, dtype=bool)
+        rank = np.arange(len(words)) - np.maximum.accumulate(np.where(heads, np.arange(len(words)), 0))
+        kept = rank < self._examples
+        words, priorities, references = words[kept], priorities[kept], references[kept]
+        used = sorted(np.unique(references).tolist(), key=lambda reference: sentences[reference][:3])
+        numbers = np.zeros(len(sentences) + 1, dtype=np.int64)
+        for reference in used:
+            numbers[reference] = self._sources.length
+            self._write_sentence(sentences[reference])
+        self._words.append(words)
+        self._priorities.append(priorities)
+        self._sentences.append(numbers[references])
+        self._slice_ends.append(self._words.length)
+
+    def close(self) -> None:
+        """Finish the files."""
+        for growing in (self._words, self._priorities, self._sentences, self._ends, self._sources, self._places):
+            growing.close()
+        self._texts.close()
+        names = "".join(f"{' '.join(name.split())}\n" for name in self._documents)
+        (self._folder / _DOCUMENTS).write_text(names, encoding="utf-8", errors="replace")
+        save_array(self._folder, "example_stamps", np.array(self._stamps, dtype=np.int64))
+        save_array(self._folder, "slice_examples", np.array(self._slice_ends, dtype=np.int64))
+
+    def _write_sentence(self, sentence: Sentence) -> None:
+        if sentence.document not in self._documents:
+            self._documents[sentence.document] = len(self._documents)
+            self._stamps.append(sentence.stamp)
+        self._texts.write(" ".join(sentence.text.split()).encode("utf-8") + b"\n")
+        self._ends.append(np.array([self._texts.tell()]))
+        self._sources.append(np.array([self._documents[sentence.document]]))
+        self._places.append(np.array([sentence.place]))
+
+
+@dataclass(frozen=True)
+class ExampleStore:
+    """The examples of a counts folder, read from disk when asked."""
+
+    words: npt.NDArray[np.uint32]
+    priorities: npt.NDArray[np.uint64]
+    sentences: npt.NDArray[np.int64]
+    ends: npt.NDArray[np.int64]
+    sources: npt.NDArray[np.int64]
+    places: npt.NDArray[np.int64]
+    stamps: npt.NDArray[np.int64]
+    slice_examples: npt.NDArray[np.int64]
+    documents: list[str]
+    text: npt.NDArray[np.uint8]
+
+    @staticmethod
+    def open(counts: Counts) -> "ExampleStore":
+        """The store beside these counts; an error if they were counted without examples."""
+        if not has_examples(counts) or counts.path is None:
+            raise InputError(
+                f"{counts.path or 'The counts'}: no sentences were kept.",
+                "Count again with --examples 3 to keep up to three for each word and slice.",
+            )
+        folder = counts.path
+        store = ExampleStore(
+            words=load_array(folder, "example_words", "u4"),
+            priorities=load_array(folder, "example_priorities", "u8"),
+            sentences=load_array(folder, "example_sentences", "i8"),
+            ends=load_array(folder, "example_ends", "i8"),
+            sources=load_array(folder, "example_sources", "i8"),
+            places=load_array(folder, "example_places", "i8"),
+            stamps=load_array(folder, "example_stamps", "i8"),
+            slice_examples=load_array(folder, "slice_examples", "i8", in_memory=True),
+            documents=(folder / _DOCUMENTS).read_text(encoding="utf-8").split("\n")[:-1],
+            text=_mapped(folder / _TEXTS),
+        )
+        if len(store.slice_examples) != len(counts) + 1 or int(store.slice_examples[-1]) != len(store.words):
+            raise FolderError(f"The examples in {folder} are damaged.", "Count again.")
+        return store
+
+    def rows(self, t: int) -> slice:
+        """The rows of slice t in `words`, `priorities` and `sentences`."""
+        return slice(int(self.slice_examples[t]), int(self.slice_examples[t + 1]))
+
+    def sentence(self, number: int) -> Sentence:
+        """One sentence."""
+        if not 0 <= number < len(self.ends) or not 0 <= self.sources[number] < len(self.documents):
+            raise FolderError("The examples are damaged.", "Count again.")
+        start = int(self.ends[number - 1]) if number else 0
+        source = int(self.sources[number])
+        text = self.text[start : int(self.ends[number])].tobytes().decode("utf-8", "replace").rstrip("\n")
+        return Sentence(int(self.stamps[source]), self.documents[source], int(self.places[number]), text)
+
+
+def has_examples(counts: Counts) -> bool:
+    """Were sentences kept?"""
+    return counts.settings.examples > 0 and counts.path is not None and (counts.path / _TEXTS).is_file()
+
+
+def find_examples(counts: Counts, word: str, slices: Sequence[int]) -> list[Example]:
+    """The sentences kept for a word in the given slices, in order of time."""
+    store = ExampleStore.open(counts)
+    number = counts.word_number(word)
+    found: list[Example] = []
+    for t in slices:
+        rows = store.rows(t)
+        start, stop = np.searchsorted(store.words[rows], [number, number + 1]) + rows.start
+        sentences = sorted(store.sentence(int(row)) for row in store.sentences[start:stop])
+        for sentence in sentences:
+            before, keyword, after = in_context(sentence.text, counts.words[number])
+            date = str(np.datetime64(sentence.stamp, "s").astype("datetime64[D]"))
+            label = counts.slices.labels[t]
+            found.append(Example(float(counts.times[t]), label, date, sentence.document, before, keyword, after))
+    return found
+
+
+def in_context(sentence: str, word: str) -> tuple[str, str, str]:
+    """The sentence before the word, the word as it is written there, and the rest. (A lemma may not be found: then all is before.)"""
+    pattern = r"(?<![\w])" + re.escape(word).replace("'", "['’]").replace(r"\-", "[-‐‑]") + r"(?![\w])"  # noqa: RUF001
+    match = re.search(pattern, sentence, re.IGNORECASE)
+    if match is None:
+        return sentence, "", ""
+    return sentence[: match.start()], match[0], sentence[match.end() :]
+
+
+def merge_examples(
+    parts: Sequence[Counts], members: Sequence[npt.NDArray[np.int64]], slices: int, folder: Path
+) -> None:
+    """Write the examples of several counts together: of each word the N lowest priorities of all."""
+    writer = ExamplesWriter(folder, parts[0].settings.examples)
+    stores = [ExampleStore.open(part) for part in parts]
+    for t in range(slices):
+        words, drawn, references = [], [], []
+        sentences: list[Sentence] = []
+        for store, places in zip(stores, members, strict=True):
+            for place in np.flatnonzero(places == t):
+                rows = store.rows(int(place))
+                words.append(store.words[rows].astype(np.int64))
+                drawn.append(store.priorities[rows])
+                numbers, inverse = np.unique(store.sentences[rows], return_inverse=True)
+                references.append(inverse + len(sentences))
+                sentences.extend(store.sentence(int(number)) for number in numbers)
+        writer.add_slice(np.concatenate(words), np.concatenate(drawn), np.concatenate(references), sentences)
+    writer.close()
+
+
+def _mapped(path: Path) -> npt.NDArray[np.uint8]:
+    if path.stat().st_size == 0:
+        return np.zeros(0, dtype=np.uint8)
+    return np.memmap(path, dtype=np.uint8, mode="r")

@@ -1,0 +1,222 @@
+"""Counting n-gram tables: read everything once, choose the vocabulary, then gather the year lists of each pair."""
+
+import queue
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from wordtide.corpus.documents import BadRows
+from wordtide.corpus.lexicon import Lexicon
+from wordtide.corpus.ngrams import NgramBatch, NgramScanner
+from wordtide.corpus.sources import Corpus
+from wordtide.corpus.streams import line_blocks, open_bytes
+from wordtide.corpus.tokens import TokenRule
+from wordtide.counts.counts import Counts, CountsWriter
+from wordtide.counts.ngram_pairs import SEGMENT_ENTRIES, NgramSegment, YearSlices, sum_pairs, sum_words
+from wordtide.counts.pairs import bits_for
+from wordtide.counts.partials import Partial, PartialSums
+from wordtide.counts.segments import SpillSpace
+from wordtide.counts.settings import CountSettings, Summary
+from wordtide.counts.text_counting import TEXT_WINDOW, Resources
+from wordtide.counts.vocabulary import choose_vocabulary, numbering_of
+from wordtide.counts.workers import in_order
+from wordtide.errors import SettingsError
+from wordtide.timeline import DAY, Every, Integers, Slices, unite
+
+_YEARS = (1, 9999)
+
+
+class _Reader:
+    """One worker's scanner, with the batches of the segment it is filling."""
+
+    def __init__(self, number: int, scanner: NgramScanner, space: SpillSpace) -> None:
+        self.number = number
+        self.scanner = scanner
+        self.segments: list[NgramSegment] = []
+        self.dropped = 0
+        self.longest = 1
+        self._space = space
+        self._batches: list[NgramBatch] = []
+        self._entries = 0
+
+    def add(self, block: bytes, first_line: int, path: str, bad: BadRows) -> None:
+        batch = self.scanner.scan(block, first_line, path, bad)
+        self.dropped += batch.dropped
+        self.longest = max(self.longest, int(batch.sizes.max(initial=1)))
+        self._batches.append(batch)
+        self._entries += len(batch.years)
+        if self._entries >= SEGMENT_ENTRIES:
+            self.seal()
+
+    def seal(self) -> None:
+        if self._batches:
+            self.segments.append(NgramSegment.join(self._batches, self.number, self._space))
+        self._batches, self._entries = [], 0
+
+
+def count_ngrams(
+    corpus: Corpus,
+    settings: CountSettings,
+    dates: tuple[int, int],
+    vocabulary: list[str] | None,
+    resources: Resources,
+    folder: Path,
+) -> Counts:
+    """Count tables of n-grams into `folder`: the large arrays are written, the facts are returned."""
+    every = Every.parse(settings.every)
+    if every.unit != "year":
+        raise SettingsError(f"N-gram tables know years only, not --every {settings.every}.", "Use year or N-years.")
+    if settings.examples or settings.tokenizer or settings.pretokenized or settings.close_gaps:
+        raise SettingsError(
+            "N-gram tables have no sentences: --examples, --tokenizer, --pretokenized and --close-gaps do not apply.",
+            "Leave them out.",
+        )
+    bad = BadRows(settings.skip_bad)
+    readers = _read(corpus, settings, _year_bounds(dates), vocabulary, bad, resources)
+    segments = [segment for reader in readers for segment in reader.segments]
+    slices, calendar = _calendar(segments, every)
+    whole = Lexicon()
+    numbers = [whole.absorb(reader.scanner.lexicon) for reader in readers]
+    longest = max(reader.longest for reader in readers)
+    if vocabulary is None:
+        if settings.vocabulary_by == "total":
+            scores: np.ndarray = whole.totals
+        else:
+            sums = _sums(segments, [n.astype(np.int32) for n in numbers], None, calendar, settings, resources)
+            scores = np.zeros(len(whole), dtype=np.float64)
+            for t in range(calendar.total):
+                blocks = list(sums.take(t))
+                total = max(1, sum(int(block.sums.sum()) for block in blocks))
+                for block in blocks:
+                    scores[block.keys.astype(np.int64)] += block.sums / total
+            sums.close()
+        vocabulary = choose_vocabulary(whole, scores, settings.vocabulary_size, (settings.min_count - 1) * longest + 1)
+    numberings = [numbering_of(reader.scanner.lexicon, vocabulary) for reader in readers]
+    window = settings.window or (longest - 1 if longest > 1 else TEXT_WINDOW)
+    resources.observer.start("counting", 2 * len(segments), "segments")
+    pairs = _sums(segments, numberings, (bits_for(len(vocabulary)), window), calendar, settings, resources)
+    unigrams = _sums(segments, numberings, None, calendar, settings, resources)
+    resources.observer.finish()
+    writer = CountsWriter(folder, len(vocabulary))
+    in_vocabulary = 0
+    for t in range(calendar.total):
+        for block in pairs.take(t):
+            writer.add_pairs(block.keys, block.sums)
+        words = list(unigrams.take(t)) or [Partial(np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int64))]
+        occurrences = np.concatenate([block.sums for block in words])
+        writer.end_slice(np.concatenate([block.keys for block in words]).astype(np.int64), occurrences)
+        in_vocabulary += int(occurrences.sum())
+    pairs.close()
+    unigrams.close()
+    writer.close()
+    summary = Summary(
+        documents=int(slices.documents.sum()),
+        tokens=int(slices.tokens.sum()),
+        tokens_in_vocabulary=in_vocabulary / longest,
+        distinct_words=int(np.count_nonzero(whole.totals)),
+        tagged_ngrams=sum(reader.dropped for reader in readers),
+        ignored_files=corpus.ignored,
+        skipped=dict(bad.reasons),
+    )
+    return Counts(vocabulary, slices, None, settings, window, longest, summary)  # type: ignore[arg-type]
+
+
+def _read(
+    corpus: Corpus,
+    settings: CountSettings,
+    years: tuple[int, int],
+    vocabulary: list[str] | None,
+    bad: BadRows,
+    resources: Resources,
+) -> list[_Reader]:
+    rule = TokenRule(numbers=settings.numbers, hyphens=settings.hyphens)
+    space = SpillSpace(resources.spill, resources.memory // 2)
+    readers = [_Reader(n, NgramScanner(rule, years, vocabulary), space) for n in range(resources.workers)]
+    idle: queue.SimpleQueue[_Reader] = queue.SimpleQueue()
+    for reader in readers:
+        idle.put(reader)
+
+    def read(block: bytes, first_line: int, path: str) -> None:
+        reader = idle.get()
+        try:
+            reader.add(block, first_line, path, bad)
+        finally:
+            idle.put(reader)
+
+    def blocks() -> Iterator[partial[None]]:
+        for file in corpus.files:
+            with open_bytes(file.path, resources.observer.advance) as stream:
+                for line, block in line_blocks(stream, file.path):
+                    yield partial(read, block, line, file.path)
+
+    resources.observer.start("reading", corpus.total_bytes, "bytes")
+    for _ in in_order(blocks(), resources.workers):
+        pass
+    for reader in readers:
+        reader.seal()
+    resources.observer.finish()
+    return readers
+
+
+def _year_bounds(dates: tuple[int, int]) -> tuple[int, int]:
+    """The years whose middle lies between two stamps."""
+    first, after = (np.array([stamp]).astype("datetime64[s]").astype("datetime64[Y]") for stamp in (dates[0], dates[1] - 1))
+    return max(_YEARS[0], int(first.astype(np.int64)[0]) + 1970), min(_YEARS[1], int(after.astype(np.int64)[0]) + 1970)
+
+
+def _calendar(segments: Sequence[NgramSegment], every: Every) -> tuple[Slices, YearSlices]:
+    """Slices from the years that occur, and which slice each year belongs to."""
+    tokens = np.zeros(_YEARS[1] + 1, dtype=np.int64)
+    entries = np.zeros(_YEARS[1] + 1, dtype=np.int64)
+    for segment in segments:
+        np.add.at(tokens, segment.years, segment.matches)
+        np.add.at(entries, segment.years, 1)
+    years = np.flatnonzero(tokens)
+    starts, ends = (
+        (years + shift).astype("datetime64[Y]").astype("datetime64[s]").astype(np.int64) for shift in (-1970, -1969)
+    )
+    stamps: Integers = (starts + ends) // 2
+    days, seconds = np.divmod(stamps, DAY)
+    ordinals = every.ordinals(stamps)
+    per_year = Slices(
+        ordinals=ordinals,
+        tokens=tokens[years],
+        documents=entries[years],
+        moment_days=tokens[years] * days,
+        moment_seconds=tokens[years] * seconds,
+        first=stamps,
+        last=stamps,
+        spans=ends - starts,
+        labels=[every.label(int(ordinal)) for ordinal in ordinals],
+    )
+    slices, (members,) = unite([per_year], every)
+    slice_of_year = np.zeros(_YEARS[1] + 1, dtype=np.int64)
+    slice_of_year[years] = members
+    return slices, YearSlices(slice_of_year, len(slices))
+
+
+def _sums(
+    segments: Sequence[NgramSegment],
+    numberings: Sequence[np.ndarray],
+    pairs: tuple[int, int] | None,
+    calendar: YearSlices,
+    settings: CountSettings,
+    resources: Resources,
+) -> PartialSums:
+    """Sums per slice over all segments: of pairs, given (word bits, window), or of single words."""
+    sums = PartialSums(calendar.total, resources.spill, resources.memory // 4)
+
+    def work(segment: NgramSegment) -> list[tuple[int, Partial]]:
+        numbering = numberings[segment.scanner]
+        if pairs is None:
+            return list(sum_words(segment, numbering, calendar))
+        word_bits, window = pairs
+        return list(sum_pairs(segment, numbering, word_bits, window, settings.ngram_weights == "literal", calendar))
+
+    for partials in in_order((partial(work, segment) for segment in segments), resources.workers):
+        for t, summed in partials:
+            sums.add(t, summed)
+        resources.observer.advance(1)
+    return sums

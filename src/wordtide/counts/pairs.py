@@ -1,0 +1,107 @@
+"""The window rule: from word numbers to pairs and their weights, exactly, in whole units of 1/window.
+
+Supplement of the paper, "Construction of n+": a pair of words with k words between them adds max(0, 1 - k/window) to n+ in both
+directions. In units of 1/window that is window - k, an integer, so sums are exact and do not depend on their order. The pair
+{i, j} is stored once, as the code i << bits | j with i <= j; n+ is symmetric.
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from wordtide.corpus.scanning import BREAK
+from wordtide.kernels import kernel
+
+_OUTSIDE = -2  # a place whose word is not in the vocabulary
+
+
+def bits_for(words: int) -> int:
+    """Bits that number this many words."""
+    return max(1, (words - 1).bit_length())
+
+
+def code_dtype(words: int, window: int) -> npt.DTypeLike:
+    """The narrowest integer that holds a pair and its weight: narrow codes sort faster."""
+    return np.uint32 if 2 * bits_for(words) + bits_for(window) <= 32 else np.uint64
+
+
+@kernel
+def find_pairs(
+    ids: npt.NDArray[np.int32],
+    numbering: npt.NDArray[np.int32],
+    window: int,
+    word_bits: int,
+    weight_bits: int,
+    close_gaps: bool,
+    places: npt.NDArray[np.int32],
+    codes: npt.NDArray[Any],
+    counts: npt.NDArray[np.int64],
+) -> int:
+    """Codes `(i << word_bits | j) << weight_bits | weight - 1` of all pairs in a stream of sentences; how many there are.
+
+    `numbering` maps the stream's numbers to the vocabulary (-1: not in it); `places` is room for as many numbers. Adds the
+    occurrences of each vocabulary word to `counts`.
+    """
+    length = 0
+    for place in range(ids.size):
+        number = ids[place]
+        index = np.int32(_OUTSIDE)
+        if number >= 0:
+            index = numbering[number]
+            if index >= 0:
+                counts[index] += 1
+            else:
+                index = np.int32(_OUTSIDE)
+        elif number == BREAK:
+            index = np.int32(BREAK)
+        if close_gaps and index == _OUTSIDE:
+            continue
+        places[length] = index
+        length += 1
+    found = 0
+    for place in range(length):
+        one = places[place]
+        if one < 0:
+            continue
+        last = min(place + window, length - 1)
+        weight = window - 1
+        for further in range(place + 1, last + 1):
+            other = places[further]
+            if other == BREAK:
+                break
+            if other >= 0:
+                low, high = (one, other) if one <= other else (other, one)
+                codes[found] = (np.uint64(low) << np.uint64(word_bits) | np.uint64(high)) << np.uint64(
+                    weight_bits
+                ) | np.uint64(weight)
+                found += 1
+            weight -= 1
+    return found
+
+
+@kernel
+def sum_runs(
+    sorted_codes: npt.NDArray[Any], weight_bits: int, pairs: npt.NDArray[Any], sums: npt.NDArray[np.int64]
+) -> int:
+    """Distinct pairs of sorted codes and the sums of their weights; how many there are."""
+    if sorted_codes.size == 0:
+        return 0
+    mask = np.uint64((1 << weight_bits) - 1)
+    shift = np.uint64(weight_bits)
+    found = 0
+    current = np.uint64(sorted_codes[0]) >> shift
+    total = np.int64(0)
+    for place in range(sorted_codes.size):
+        code = np.uint64(sorted_codes[place])
+        pair = code >> shift
+        if pair != current:
+            pairs[found] = current
+            sums[found] = total
+            found += 1
+            current = pair
+            total = np.int64(0)
+        total += np.int64(code & mask) + 1
+    pairs[found] = current
+    sums[found] = total
+    return found + 1

@@ -1,0 +1,147 @@
+"""Partial sums per slice, from many parts of a corpus, added up in bounded memory.
+
+A partial is a sorted array of keys (pairs, or words) with their sums. What does not fit into memory goes to one file; a slice is
+merged range by range, so even one slice may be larger than memory.
+"""
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from wordtide.kernels import kernel
+
+_BLOCK = 1 << 22  # entries merged at a time
+
+
+class Partial(NamedTuple):
+    """Sorted distinct keys and their sums."""
+
+    keys: npt.NDArray[Any]
+    sums: npt.NDArray[np.int64]
+
+
+@kernel
+def _merge_two(
+    keys_a: npt.NDArray[Any],
+    sums_a: npt.NDArray[np.int64],
+    keys_b: npt.NDArray[Any],
+    sums_b: npt.NDArray[np.int64],
+    keys: npt.NDArray[Any],
+    sums: npt.NDArray[np.int64],
+) -> int:
+    a = b = found = 0
+    while a < keys_a.size and b < keys_b.size:
+        if keys_a[a] < keys_b[b]:
+            keys[found], sums[found] = keys_a[a], sums_a[a]
+            a += 1
+        elif keys_b[b] < keys_a[a]:
+            keys[found], sums[found] = keys_b[b], sums_b[b]
+            b += 1
+        else:
+            keys[found], sums[found] = keys_a[a], sums_a[a] + sums_b[b]
+            a += 1
+            b += 1
+        found += 1
+    while a < keys_a.size:
+        keys[found], sums[found] = keys_a[a], sums_a[a]
+        a += 1
+        found += 1
+    while b < keys_b.size:
+        keys[found], sums[found] = keys_b[b], sums_b[b]
+        b += 1
+        found += 1
+    return found
+
+
+def merge(partials: Sequence[Partial]) -> Partial:
+    """The sum of partials, smallest first, so that no long one is copied again and again."""
+    waiting = sorted(partials, key=lambda partial: -len(partial.keys))
+    while len(waiting) > 1:
+        one, other = waiting.pop(), waiting.pop()
+        keys = np.empty(len(one.keys) + len(other.keys), dtype=one.keys.dtype)
+        sums = np.empty(len(keys), dtype=np.int64)
+        found = _merge_two(one.keys, one.sums, other.keys, other.sums, keys, sums)
+        waiting.append(Partial(keys[:found], sums[:found]))
+        waiting.sort(key=lambda partial: -len(partial.keys))
+    return waiting[0]
+
+
+class PartialSums:
+    """Collects partials per slice; beyond `budget` bytes they go to a file in `folder`."""
+
+    def __init__(self, slices: int, folder: Path, budget: int, key_dtype: npt.DTypeLike = np.uint64) -> None:
+        self._held: list[list[Partial]] = [[] for _ in range(slices)]
+        self._spilled: list[list[tuple[int, int]]] = [[] for _ in range(slices)]
+        self._bytes = 0
+        self._budget = budget
+        self._folder = folder
+        self._key_dtype = np.dtype(key_dtype)
+        self._file: Any = None
+
+    def add(self, slice_index: int, partial: Partial) -> None:
+        """Add to a slice. The arrays are kept: the caller gives them away."""
+        if len(partial.keys) == 0:
+            return
+        self._held[slice_index].append(partial)
+        self._bytes += partial.keys.nbytes + partial.sums.nbytes
+        if self._bytes > self._budget:
+            self._compact()
+            if self._bytes > self._budget // 2:
+                self._spill()
+
+    def take(self, slice_index: int) -> Iterator[Partial]:
+        """The sums of a slice in blocks of ascending keys; they are given up here."""
+        pieces = self._held[slice_index] + [self._loaded(*place) for place in self._spilled[slice_index]]
+        self._bytes -= sum(piece.keys.nbytes + piece.sums.nbytes for piece in self._held[slice_index])
+        self._held[slice_index] = []
+        self._spilled[slice_index] = []
+        if not pieces:
+            return
+        bounds = _bounds(pieces)
+        cuts = [[0, *np.searchsorted(piece.keys, bounds), len(piece.keys)] for piece in pieces]
+        for block in range(len(bounds) + 1):
+            spans = [(piece, cut[block], cut[block + 1]) for piece, cut in zip(pieces, cuts, strict=True)]
+            parts = [Partial(piece.keys[start:stop], piece.sums[start:stop]) for piece, start, stop in spans if stop > start]
+            if parts:
+                yield merge(parts)
+
+    def close(self) -> None:
+        """Give up the file."""
+        if self._file is not None:
+            self._file.close()
+
+    def _compact(self) -> None:
+        for slice_index, partials in enumerate(self._held):
+            if len(partials) > 1:
+                self._held[slice_index] = [merge(partials)]
+        self._bytes = sum(p.keys.nbytes + p.sums.nbytes for partials in self._held for p in partials)
+
+    def _spill(self) -> None:
+        if self._file is None:
+            self._file = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115 (closed by close)
+        for slice_index, partials in enumerate(self._held):
+            for partial in partials:
+                self._file.seek(0, 2)
+                self._spilled[slice_index].append((self._file.tell(), len(partial.keys)))
+                self._file.write(np.ascontiguousarray(partial.keys, dtype=self._key_dtype).data)
+                self._file.write(np.ascontiguousarray(partial.sums).data)
+            self._held[slice_index] = []
+        self._bytes = 0
+
+    def _loaded(self, offset: int, length: int) -> Partial:
+        self._file.flush()
+        keys = np.memmap(self._file, dtype=self._key_dtype, mode="r", offset=offset, shape=(length,))
+        sums = np.memmap(self._file, dtype=np.int64, mode="r", offset=offset + keys.nbytes, shape=(length,))
+        return Partial(keys.view(np.ndarray), sums.view(np.ndarray))
+
+
+def _bounds(pieces: Sequence[Partial]) -> npt.NDArray[Any]:
+    """Keys that cut the pieces into ranges of about `_BLOCK` entries, all pieces together."""
+    total = sum(len(piece.keys) for piece in pieces)
+    blocks = -(-total // _BLOCK)
+    sample = np.sort(np.concatenate([piece.keys[:: max(1, _BLOCK // 1024)] for piece in pieces]))
+    return np.unique(sample[np.linspace(0, len(sample) - 1, blocks + 1).astype(np.int64)[1:-1]])

@@ -1,0 +1,187 @@
+"""A corpus as numbers: segments of scanned text, sorted by slice, in memory while they fit and on disk beyond that.
+
+The vocabulary is known only when all has been read, so reading leaves a stream of word numbers (4 bytes a word); counting goes
+through that stream, not through the text again.
+"""
+
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from wordtide.corpus.documents import Batch
+from wordtide.corpus.tokens import Scanned, Scanner
+from wordtide.kernels import kernel
+from wordtide.timeline import DAY, Every, Integers, Slices
+
+SEGMENT_IDS = 1 << 22
+
+
+class SpillSpace:
+    """Decides whether an array stays in memory or goes to disk. Shared by all workers."""
+
+    def __init__(self, folder: Path, budget: int) -> None:
+        self.folder = folder
+        self._left = budget
+        self._files = 0
+        self._lock = threading.Lock()
+
+    def keep(self, array: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
+        """The array itself, or a memory map of the file it was written to."""
+        with self._lock:
+            self._left -= array.nbytes
+            if self._left >= 0 or array.nbytes == 0:
+                return array
+            self._files += 1
+            path = self.folder / f"segment-{self._files}.bin"
+        array.tofile(path)
+        return np.memmap(path, dtype=array.dtype, mode="r", shape=array.shape)
+
+
+@dataclass(frozen=True)
+class SentenceTexts:
+    """Where the sentences of a segment stand, for keeping examples. Sentence s ends at the s-th BREAK of `ids`."""
+
+    spans: npt.NDArray[np.int64]  # (sentences, 2): bytes of `text`
+    documents: npt.NDArray[np.int64]  # (sentences,): index into `names` and `stamps`
+    places: npt.NDArray[np.int64]  # (sentences,): which sentence of its document
+    text: npt.NDArray[np.uint8]
+    names: list[str]
+    stamps: Integers
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Scanned documents. Entry e (a period's documents, or one document) has `ids[starts[e]:starts[e + 1]]`."""
+
+    ids: npt.NDArray[np.int32]
+    starts: Integers
+    entries: Slices
+    scanner: int  # whose lexicon the numbers belong to
+    texts: SentenceTexts | None = None
+    sentence_starts: Integers | None = None  # (entries + 1,), with texts
+
+
+@kernel
+def gather(
+    ids: npt.NDArray[np.int32], ends: npt.NDArray[np.int64], order: npt.NDArray[np.int64], out: npt.NDArray[np.int32]
+) -> None:
+    """Copy the numbers of documents, in the given order, one after the other."""
+    filled = 0
+    for document in order:
+        start = ends[document - 1] if document > 0 else 0
+        for place in range(start, ends[document]):
+            out[filled] = ids[place]
+            filled += 1
+
+
+class SegmentBuilder:
+    """One worker's scanner, with the segment it is filling."""
+
+    def __init__(self, number: int, scanner: Scanner, every: Every, space: SpillSpace, keep_texts: bool) -> None:
+        self.number = number
+        self.scanner = scanner
+        self.segments: list[Segment] = []
+        self._every = every
+        self._space = space
+        self._keep_texts = keep_texts
+        self._start_over()
+
+    def add(self, batch: Batch) -> None:
+        """Scan a batch and keep its numbers."""
+        if len(batch) == 0:
+            return
+        scanned = self.scanner.scan(batch)
+        self._ids.append(scanned.ids.copy())
+        self._ends.append(scanned.ends + self._filled)
+        self._sentence_ends.append(scanned.sentence_ends + self._sentence_count)
+        self._stamps.append(batch.stamps)
+        self._spans.append(batch.spans)
+        if self._keep_texts or self._every.unit == "document":
+            self._names.extend(batch.name(document) for document in range(len(batch)))
+        if self._keep_texts:
+            self._add_texts(batch, scanned)
+        self._filled += len(scanned.ids)
+        self._sentence_count += len(scanned.sentences)
+        if self._filled >= SEGMENT_IDS:
+            self.seal()
+
+    def seal(self) -> None:
+        """Close the segment: sort its documents by slice and hand its numbers to the spill space."""
+        if not self._stamps:
+            return
+        ids = np.concatenate(self._ids) if len(self._ids) > 1 else self._ids[0]
+        ends = np.concatenate(self._ends)
+        sentence_ends = np.concatenate(self._sentence_ends)
+        stamps, spans = np.concatenate(self._stamps), np.concatenate(self._spans)
+        by_document = self._every.unit == "document"
+        ordinals = self._every.ordinals(stamps)
+        order = np.arange(len(stamps)) if by_document else np.argsort(ordinals, kind="stable")
+        if not (order[1:] > order[:-1]).all():
+            sorted_ids = np.empty_like(ids)
+            gather(ids, ends, order, sorted_ids)
+            ids = sorted_ids
+        sizes = np.diff(ends, prepend=0)
+        sentences = np.diff(sentence_ends, prepend=0)
+        tokens = sizes - sentences
+        firsts = np.ones(len(order), dtype=np.bool_)
+        if not by_document:
+            firsts[1:] = ordinals[order][1:] != ordinals[order][:-1]
+        heads = np.flatnonzero(firsts)
+        entries = self._entries(order, heads, ordinals, tokens, stamps, spans)
+        starts = np.append(np.concatenate([[0], np.cumsum(sizes[order])[:-1]])[heads], len(ids))
+        texts, sentence_starts = None, None
+        if self._keep_texts:
+            sentence_starts = np.append(np.concatenate([[0], np.cumsum(sentences[order])[:-1]])[heads], sentences.sum())
+            texts = self._texts(order, sentences, sentence_ends, stamps)
+        kept = self._space.keep(ids)
+        self.segments.append(Segment(kept, starts, entries, self.number, texts, sentence_starts))  # type: ignore[arg-type]
+        self._start_over()
+
+    def _start_over(self) -> None:
+        self._ids: list[npt.NDArray[np.int32]] = []
+        self._ends: list[Integers] = []
+        self._sentence_ends: list[Integers] = []
+        self._stamps: list[Integers] = []
+        self._spans: list[Integers] = []
+        self._names: list[str] = []
+        self._text_spans: list[npt.NDArray[np.int64]] = []
+        self._texts_so_far: list[npt.NDArray[np.uint8]] = []
+        self._text_bytes = 0
+        self._filled = 0
+        self._sentence_count = 0
+
+    def _entries(
+        self, order: Integers, heads: Integers, ordinals: Integers, tokens: Integers, stamps: Integers, spans: Integers
+    ) -> Slices:
+        days, seconds = np.divmod(stamps, DAY)
+        labels = self._names if self._every.unit == "document" else [
+            self._every.label(int(ordinal)) for ordinal in ordinals[order][heads]
+        ]  # fmt: skip
+        return Slices(
+            ordinals=ordinals[order][heads],
+            tokens=np.add.reduceat(tokens[order], heads),
+            documents=np.diff(heads, append=len(order)),
+            moment_days=np.add.reduceat((tokens * days)[order], heads),
+            moment_seconds=np.add.reduceat((tokens * seconds)[order], heads),
+            first=np.minimum.reduceat(stamps[order], heads),
+            last=np.maximum.reduceat(stamps[order], heads),
+            spans=np.minimum.reduceat(spans[order], heads),
+            labels=labels,
+        )
+
+    def _add_texts(self, batch: Batch, scanned: Scanned) -> None:
+        first, last = int(batch.offsets[0]), int(batch.offsets[-1])
+        self._text_spans.append(scanned.sentences - first + self._text_bytes)
+        self._texts_so_far.append(batch.data[first:last])
+        self._text_bytes += last - first
+
+    def _texts(self, order: Integers, sentences: Integers, sentence_ends: Integers, stamps: Integers) -> SentenceTexts:
+        spans = np.concatenate(self._text_spans)
+        by_document = np.repeat(order, sentences[order])
+        within = np.arange(len(by_document)) - np.repeat(np.cumsum(sentences[order]) - sentences[order], sentences[order])
+        rows = (sentence_ends - sentences)[by_document] + within
+        text = self._space.keep(np.concatenate(self._texts_so_far))
+        return SentenceTexts(spans[rows], by_document, within, text, self._names, stamps)  # type: ignore[arg-type]

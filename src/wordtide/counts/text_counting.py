@@ -1,0 +1,295 @@
+"""Counting texts: scan everything once into word numbers, choose the vocabulary, then count pairs slice by slice."""
+
+import queue
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from wordtide.corpus.documents import BadRows, Batch, Block
+from wordtide.corpus.fields import Fields
+from wordtide.corpus.lexicon import Lexicon
+from wordtide.corpus.sources import Corpus
+from wordtide.corpus.tokens import Scanner, Tokenizer, TokenRule, apply_tokenizer, load_tokenizer, prepare
+from wordtide.counts.counts import Counts, CountsWriter
+from wordtide.counts.examples import ExamplesWriter
+from wordtide.counts.pairs import bits_for, code_dtype, find_pairs, sum_runs
+from wordtide.counts.partials import Partial, PartialSums
+from wordtide.counts.sampling import Candidates, draw_sentences, join_candidates
+from wordtide.counts.segments import Segment, SegmentBuilder, SpillSpace
+from wordtide.counts.settings import CountSettings, Summary
+from wordtide.counts.vocabulary import choose_vocabulary, numbering_of
+from wordtide.counts.workers import Observer, in_order
+from wordtide.timeline import Every, Integers, parse_duration, unite
+
+_PART_IDS = 1 << 22  # numbers counted at a time: their pair codes are sorted in memory
+TEXT_WINDOW = 4  # c_max in the paper's table of hyper-parameters
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What counting may use, none of which changes the result."""
+
+    workers: int
+    memory: int  # bytes, for numbers and partial sums; beyond it they go to disk
+    spill: Path
+    observer: Observer
+
+
+@dataclass(frozen=True)
+class Scan:
+    """A corpus as numbers, and what was met while reading it."""
+
+    segments: list[Segment]
+    lexicons: list[Lexicon]
+    outside_dates: int
+
+
+def count_texts(
+    corpus: Corpus,
+    settings: CountSettings,
+    dates: tuple[int, int],
+    vocabulary: list[str] | None,
+    tokenizer: Tokenizer | None,
+    resources: Resources,
+    folder: Path,
+) -> Counts:
+    """Count a corpus of texts into `folder`: the large arrays are written, the facts are returned."""
+    every = Every.parse(settings.every)
+    bad = BadRows(settings.skip_bad)
+    scan = _scan(corpus, settings, dates, vocabulary, tokenizer, bad, resources)
+    within = parse_duration(settings.merge_within) if settings.merge_within else 0
+    slices, members = unite([segment.entries for segment in scan.segments], every, within)
+    whole = Lexicon()
+    numbers = [whole.absorb(lexicon) for lexicon in scan.lexicons]
+    distinct = int(np.count_nonzero(whole.totals))
+    by_slice: list[list[tuple[Segment, int]]] = [[] for _ in range(len(slices))]
+    for segment, places in zip(scan.segments, members, strict=True):
+        for entry in np.flatnonzero(places >= 0):
+            by_slice[places[entry]].append((segment, int(entry)))
+    if vocabulary is None:
+        scores = whole.totals if settings.vocabulary_by == "total" else _shares(by_slice, numbers, len(whole))
+        vocabulary = choose_vocabulary(whole, scores, settings.vocabulary_size, settings.min_count)
+    window = settings.window or TEXT_WINDOW
+    numberings = [numbering_of(lexicon, vocabulary) for lexicon in scan.lexicons]
+    occurrences = _count_pairs(by_slice, slices.tokens, numberings, len(vocabulary), window, settings, resources, folder)
+    summary = Summary(
+        documents=sum(int(segment.entries.documents.sum()) for segment in scan.segments),
+        tokens=int(slices.tokens.sum()),
+        tokens_in_vocabulary=occurrences,
+        distinct_words=distinct,
+        outside_dates=scan.outside_dates,
+        ignored_files=corpus.ignored,
+        skipped=dict(bad.reasons),
+    )
+    return Counts(vocabulary, slices, _NO_ARRAYS, settings, window, summary=summary)  # type: ignore[arg-type]
+
+
+_NO_ARRAYS = None  # they are in the folder; the caller loads them from there
+
+
+def _scan(
+    corpus: Corpus,
+    settings: CountSettings,
+    dates: tuple[int, int],
+    vocabulary: list[str] | None,
+    tokenizer: Tokenizer | None,
+    bad: BadRows,
+    resources: Resources,
+) -> Scan:
+    rule = TokenRule(
+        settings.numbers, settings.urls, settings.user_names, settings.hyphens, settings.tokenizer, settings.pretokenized
+    )
+    every = Every.parse(settings.every)
+    space = SpillSpace(resources.spill, resources.memory // 2)
+    builders = [
+        SegmentBuilder(number, Scanner(rule, vocabulary), every, space, settings.examples > 0)
+        for number in range(resources.workers)
+    ]
+    idle: queue.SimpleQueue[SegmentBuilder] = queue.SimpleQueue()
+    for builder in builders:
+        idle.put(builder)
+    observer = resources.observer
+    observer.start("reading", corpus.total_bytes, "bytes")
+    with ExitStack() as stack:
+        split = _splitter(settings, tokenizer, resources, stack)
+
+        def read(block: Block) -> int:
+            batch = prepare(block(bad), bad)
+            inside = (batch.stamps >= dates[0]) & (batch.stamps < dates[1])
+            outside = len(batch) - int(inside.sum())
+            batch = split(batch.where(inside))
+            builder = idle.get()
+            try:
+                builder.add(batch)
+            finally:
+                idle.put(builder)
+            return outside
+
+        fields = Fields(settings.date_field, settings.text_field, settings.date_format)
+        blocks = corpus.blocks(fields, bad, observer.advance)
+        outside_dates = sum(in_order((partial(read, block) for block in blocks), resources.workers))
+    for builder in builders:
+        builder.seal()
+    observer.finish()
+    segments = [segment for builder in builders for segment in builder.segments]
+    return Scan(segments, [builder.scanner.lexicon for builder in builders], outside_dates)
+
+
+def _splitter(
+    settings: CountSettings, tokenizer: Tokenizer | None, resources: Resources, stack: ExitStack
+) -> Callable[[Batch], Batch]:
+    """What turns texts into tokens before they are numbered: nothing for the compiled rule, else the custom tokeniser,
+    in processes of its own where there are several workers, because Python code holds the GIL.
+    """
+    name = settings.tokenizer
+    if name is None:
+        return lambda batch: batch
+    if tokenizer is not None:
+        return lambda batch: apply_tokenizer(batch, tokenizer, name)
+    load_tokenizer(name)  # a wrong name is told at once
+    if resources.workers == 1:
+        return partial(_apply_named, name)
+    pool = stack.enter_context(ProcessPoolExecutor(resources.workers, mp_context=get_context("spawn")))
+    return lambda batch: pool.submit(_apply_named, name, batch).result()
+
+
+def _apply_named(name: str, batch: Batch) -> Batch:
+    return apply_tokenizer(batch, load_tokenizer(name), name)
+
+
+def _shares(
+    by_slice: Sequence[Sequence[tuple[Segment, int]]], numbers: Sequence[Integers], words: int
+) -> npt.NDArray[np.float64]:
+    """For each word the sum over slices of its share of the slice's named tokens. Slices are added in order of time, so the
+    result does not depend on how the corpus was split.
+    """
+    scores = np.zeros(words, dtype=np.float64)
+    for entries in by_slice:
+        counts = np.zeros(words, dtype=np.int64)
+        for segment, entry in entries:
+            ids = segment.ids[segment.starts[entry] : segment.starts[entry + 1]]
+            found, times = np.unique(ids[ids >= 0], return_counts=True)
+            counts[numbers[segment.scanner][found]] += times
+        scores += counts / max(1, counts.sum())
+    return scores
+
+
+class _Scratch(threading.local):
+    """Work arrays of one thread, used again and again: fresh memory is dear."""
+
+    def __init__(self) -> None:
+        self.places = np.empty(0, dtype=np.int32)
+        self.codes: npt.NDArray[np.generic] = np.empty(0, dtype=np.uint32)
+        self.pairs: npt.NDArray[np.generic] = np.empty(0, dtype=np.uint32)
+        self.sums = np.empty(0, dtype=np.int64)
+
+    def make_room(self, ids: int, window: int, dtype: npt.DTypeLike) -> None:
+        if len(self.places) < ids:
+            self.places = np.empty(ids, dtype=np.int32)
+        if len(self.codes) < ids * window or self.codes.dtype != dtype:
+            self.codes = np.empty(ids * window, dtype=dtype)
+            self.pairs = np.empty(ids * window, dtype=dtype)
+            self.sums = np.empty(ids * window, dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class _PartCounts:
+    slice: int
+    pairs: Partial
+    occurrences: Integers
+    tokens: int
+    candidates: list[Candidates]
+
+
+def _count_pairs(
+    by_slice: Sequence[Sequence[tuple[Segment, int]]],
+    tokens: Integers,
+    numberings: Sequence[npt.NDArray[np.int32]],
+    words: int,
+    window: int,
+    settings: CountSettings,
+    resources: Resources,
+    folder: Path,
+) -> int:
+    """Count all slices and write them; the number of tokens in the vocabulary."""
+    scratch = _Scratch()
+    dtype = np.dtype(code_dtype(words, window))
+    word_bits, weight_bits = bits_for(words), bits_for(window)
+
+    def count_part(slice_index: int, entries: Sequence[tuple[Segment, int]]) -> _PartCounts:
+        sizes = [int(segment.starts[entry + 1] - segment.starts[entry]) for segment, entry in entries]
+        scratch.make_room(sum(sizes), window, dtype)
+        occurrences = np.zeros(words, dtype=np.int64)
+        candidates = []
+        filled = 0
+        for segment, entry in entries:
+            ids = np.asarray(segment.ids[segment.starts[entry] : segment.starts[entry + 1]])
+            numbering = numberings[segment.scanner]
+            filled += find_pairs(
+                ids, numbering, window, word_bits, weight_bits, settings.close_gaps,
+                scratch.places, scratch.codes[filled:], occurrences,
+            )  # fmt: skip
+            if settings.examples:
+                candidates.append(draw_sentences(segment, entry, numbering, words, settings.examples, settings.seed))
+        codes = scratch.codes[:filled]
+        codes.sort()
+        found = sum_runs(codes, weight_bits, scratch.pairs, scratch.sums)
+        pairs = Partial(scratch.pairs[:found].copy(), scratch.sums[:found].copy())
+        return _PartCounts(slice_index, pairs, occurrences, sum(sizes), candidates)
+
+    resources.observer.start("counting", int(tokens.sum()), "words")
+    writer = CountsWriter(folder, words)
+    examples = ExamplesWriter(folder, settings.examples) if settings.examples else None
+    sums = PartialSums(len(by_slice), resources.spill, resources.memory // 2, dtype)
+    occurrences = np.zeros(words, dtype=np.int64)
+    candidates: list[Candidates] = []
+    in_vocabulary = 0
+    parts = list(_parts(by_slice))
+    tasks = (partial(count_part, slice_index, entries) for slice_index, entries in parts)
+    for number, part in enumerate(in_order(tasks, resources.workers)):
+        sums.add(part.slice, part.pairs)
+        occurrences += part.occurrences
+        candidates += part.candidates
+        if number + 1 == len(parts) or parts[number + 1][0] != part.slice:
+            for block in sums.take(part.slice):
+                writer.add_pairs(block.keys, block.sums)
+            there = np.flatnonzero(occurrences)
+            writer.end_slice(there, occurrences[there])
+            in_vocabulary += int(occurrences.sum())
+            if examples is not None:
+                drawn = join_candidates(candidates)
+                examples.add_slice(drawn.words, drawn.priorities, drawn.references, drawn.sentences)
+            resources.observer.advance(int(tokens[part.slice]))
+            occurrences[:] = 0
+            candidates = []
+    sums.close()
+    writer.close()
+    if examples is not None:
+        examples.close()
+    resources.observer.finish()
+    return in_vocabulary
+
+
+def _parts(
+    by_slice: Sequence[Sequence[tuple[Segment, int]]],
+) -> Iterator[tuple[int, list[tuple[Segment, int]]]]:
+    """Slices in order of time, each in parts of at most `_PART_IDS` numbers (or one entry, if that is larger)."""
+    for slice_index, entries in enumerate(by_slice):
+        part: list[tuple[Segment, int]] = []
+        size = 0
+        for segment, entry in entries:
+            ids = int(segment.starts[entry + 1] - segment.starts[entry])
+            if part and size + ids > _PART_IDS:
+                yield slice_index, part
+                part, size = [], 0
+            part.append((segment, entry))
+            size += ids
+        yield slice_index, part

@@ -1,0 +1,41 @@
+"""Running pieces of work on several threads, results in order, and telling an observer how far it is."""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeVar
+
+Result = TypeVar("Result")
+
+
+class Observer:
+    """Hears how the work goes on. This one is deaf; the command line has one that draws a bar."""
+
+    def start(self, stage: str, total: int, unit: str) -> None:
+        """A stage begins; `total` is 0 where the end is not known."""
+
+    def advance(self, amount: int) -> None:
+        """Some of the stage is done. Called from any thread."""
+
+    def finish(self) -> None:
+        """The stage is over."""
+
+
+def in_order(tasks: Iterable[Callable[[], Result]], workers: int) -> Iterator[Result]:
+    """Results of tasks in their order, computed by threads a few tasks ahead; the kernels release the GIL."""
+    if workers <= 1:
+        for task in tasks:
+            yield task()
+        return
+    with ThreadPoolExecutor(workers) as pool:
+        waiting: deque[Future[Result]] = deque()
+        try:
+            for task in tasks:
+                waiting.append(pool.submit(task))
+                if len(waiting) > 2 * workers:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()

@@ -1,0 +1,139 @@
+"""Dates as people write them, turned into a stamp (seconds from 1970 in UTC) and a span (how much time the date names).
+
+A date stands for the middle of what it names: "1862" for the middle of that year, "1862-12-01" for noon, a date-time for
+that second. So dates of different precision can be mixed without a bias towards January.
+"""
+
+import datetime as dt
+import re
+from functools import lru_cache
+
+import numpy as np
+
+DAY = 86_400
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+#: Numbers below this are years, above it seconds since 1970, and above the second bound milliseconds.
+_FIRST_EPOCH_SECOND = 10_000
+_FIRST_EPOCH_MILLISECOND = 100_000_000_000
+_IN_NAME = re.compile(
+    r"(?<!\d)(?P<year>[12]\d{3})(?:(?P<dash>[-_.]?)(?P<month>0[1-9]|1[0-2])(?:(?P=dash)(?P<day>0[1-9]|[12]\d|3[01]))?)?(?!\d)"
+)
+
+Stamp = tuple[int, int]
+
+
+def parse_date(value: object, date_format: str | None = None) -> Stamp:
+    """Stamp and span of a date; ValueError if it is none.
+
+    `date_format`: None for years, year-months, ISO dates and date-times, compact dates and epoch numbers; "epoch",
+    "epoch-ms" or "year" to say what numbers are; else a `strptime` pattern.
+    """
+    if value is None:
+        raise ValueError("the date is missing")
+    if isinstance(value, dt.datetime):
+        return _from_datetime(value), 1
+    if isinstance(value, dt.date):
+        return _from_parts(value.year, value.month, value.day)
+    if isinstance(value, np.datetime64):
+        if np.isnat(value):
+            raise ValueError("the date is missing")
+        return int(value.astype("datetime64[s]").astype(np.int64)), 1
+    if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):
+        return _from_number(float(value), date_format)
+    if isinstance(value, str):
+        return parse_text_date(value.strip(), date_format)
+    raise ValueError(f"{value!r} is not a date")
+
+
+@lru_cache(maxsize=1 << 16)
+def parse_text_date(text: str, date_format: str | None = None) -> Stamp:
+    """`parse_date` for a string, remembered, because the same dates come again and again."""
+    if not text:
+        raise ValueError("the date is missing")
+    if date_format not in (None, "epoch", "epoch-ms", "year"):
+        return _from_pattern(text, date_format)
+    if re.fullmatch(r"[+-]?\d+(\.\d+)?", text):
+        return _from_number(float(text), date_format)
+    year_month = re.fullmatch(r"(-?\d{4})-(\d{2})", text)
+    if year_month:
+        return _from_parts(int(year_month[1]), int(year_month[2]))
+    day = re.fullmatch(r"\d{4}-\d{2}-\d{2}", text)
+    try:
+        parsed = dt.datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is not a date that is understood") from None
+    return _from_parts(parsed.year, parsed.month, parsed.day) if day else (_from_datetime(parsed), 1)
+
+
+def date_in_name(name: str) -> Stamp | None:
+    """The date in a file's name (1862-12-01_lincoln, 1862_12, 18621201, 1862), or None. The first one counts."""
+    for match in _IN_NAME.finditer(name):
+        month, day = match["month"], match["day"]
+        try:
+            return _from_parts(int(match["year"]), int(month) if month else None, int(day) if day else None)
+        except ValueError:
+            continue  # 1862-02-31 is no date; a later part of the name may be one
+    return None
+
+
+def bounds(text: str) -> tuple[int, int]:
+    """First second of what a date names, and the first one after it: 1862 gives both ends of that year."""
+    stamp, span = parse_date(text)
+    return stamp - span // 2, stamp - span // 2 + span
+
+
+def _from_number(number: float, date_format: str | None) -> Stamp:
+    if number != number or abs(number) == float("inf"):
+        raise ValueError("the date is missing")
+    if date_format == "epoch":
+        return int(number // 1), 1
+    if date_format == "epoch-ms":
+        return int(number // 1000), 1
+    if date_format is not None and date_format != "year":
+        return _from_pattern(str(int(number)), date_format)
+    if number == int(number) and abs(number) < _FIRST_EPOCH_SECOND:
+        return _from_parts(int(number))
+    if date_format == "year":
+        raise ValueError(f"{number:g} is not a year")
+    if 10_000_000 <= number < 100_000_000 and number == int(number):  # 18621201: a compact date if it can be one
+        try:
+            return _from_parts(int(number) // 10_000, int(number) // 100 % 100, int(number) % 100)
+        except ValueError:
+            pass  # not a compact date: the epoch rule below decides
+    if abs(number) < _FIRST_EPOCH_SECOND:
+        raise ValueError(f"{number:g} is not a date that is understood")
+    return int(number // (1 if abs(number) < _FIRST_EPOCH_MILLISECOND else 1000)), 1
+
+
+def _from_pattern(text: str, pattern: str) -> Stamp:
+    try:
+        parsed = dt.datetime.strptime(text, pattern)
+    except ValueError as error:
+        raise ValueError(f"{text!r} does not fit the date format {pattern!r}") from error
+    if re.search(r"%[HIMSfcXsT]", pattern):
+        return _from_datetime(parsed), 1
+    if re.search(r"%[djxDUWVuwaA]", pattern):
+        return _from_parts(parsed.year, parsed.month, parsed.day)
+    return _from_parts(parsed.year, parsed.month if re.search(r"%[mbB]", pattern) else None)
+
+
+def _from_datetime(moment: dt.datetime) -> int:
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)
+    return (aware - _EPOCH) // dt.timedelta(seconds=1)
+
+
+def _from_parts(year: int, month: int | None = None, day: int | None = None) -> Stamp:
+    """Middle and length of a year, a month or a day. NumPy's calendar has years before 1, Python's has not."""
+    if month is None:
+        first, after = np.datetime64(year - 1970, "Y"), np.datetime64(year - 1969, "Y")
+    elif day is None:
+        if not 1 <= month <= 12:
+            raise ValueError(f"{year}-{month:02d} is not a month")
+        months = (year - 1970) * 12 + month - 1
+        first, after = np.datetime64(months, "M"), np.datetime64(months + 1, "M")
+    else:
+        first = np.datetime64(dt.date(year, month, day), "D")
+        after = first + np.timedelta64(1, "D")
+    start = int(first.astype("datetime64[s]").astype(np.int64))
+    span = int(after.astype("datetime64[s]").astype(np.int64)) - start
+    return start + span // 2, span

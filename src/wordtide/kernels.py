@@ -1,0 +1,40 @@
+"""The one door to numba: compiled functions that release the GIL and are cached on disk.
+
+Only modules that count import this one, so reading a counts folder never pays for the compiler.
+"""
+
+import hashlib
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import numba
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+_PACKAGE = Path(__file__).parent
+
+
+def kernel(function: Function) -> Function:
+    """Compile on first call, keep the machine code for the next run, run without the GIL."""
+    return cast(Function, numba.njit(cache=True, nogil=True)(function))
+
+
+def _drop_stale_code() -> None:
+    """Forget cached machine code when any source file has changed.
+
+    Numba renews a cached kernel when the kernel's own file changes, but not when a function it calls from another file does.
+    """
+    sources = sorted(path for part in ("corpus", "counts") for path in (_PACKAGE / part).glob("*.py"))
+    digest = hashlib.blake2b(b"".join(path.read_bytes() for path in sources)).hexdigest()
+    key = _PACKAGE / "__pycache__" / "kernels.key"
+    if key.is_file() and key.read_text(encoding="ascii") == digest:
+        return
+    for cached in (path for part in ("corpus", "counts") for path in (_PACKAGE / part / "__pycache__").glob("*.nb[ic]")):
+        cached.unlink(missing_ok=True)
+    key.parent.mkdir(exist_ok=True)
+    key.write_text(digest, encoding="ascii")
+
+
+if os.access(_PACKAGE, os.W_OK):  # a read-only installation keeps its cache elsewhere, and does not change
+    _drop_stale_code()

@@ -1,0 +1,201 @@
+"""Slices in order of time: how dates become slices, and what is known of each slice.
+
+Times are float years (1862.92); sums of dates are kept as integers, so slices can be merged in any order with one result.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from wordtide.dates import DAY, bounds
+from wordtide.errors import SettingsError
+
+Integers = npt.NDArray[np.int64]
+_UNITS = ("document", "day", "week", "month", "quarter", "year")
+_WEEK_OFFSET = 3  # 1970-01-01 was a Thursday: three days after the Monday that began its week
+
+
+@dataclass(frozen=True)
+class Every:
+    """The length of a slice: `count` times a `unit`; or one slice per document."""
+
+    unit: str
+    count: int = 1
+
+    @staticmethod
+    def parse(text: str) -> "Every":
+        """From "document", "day", "week", "month", "quarter", "year", or a number of them: "5-years", "2-weeks"."""
+        match = re.fullmatch(r"(?:(\d+)-)?([a-z]+?)s?", text)
+        unit = match[2] if match else ""
+        count = int(match[1]) if match and match[1] else 1
+        if unit not in _UNITS or count < 1 or (unit == "document" and count > 1):
+            raise SettingsError(
+                f"{text!r} is not a length for slices.", f"Use one of {', '.join(_UNITS)}, or a number of them: 5-years."
+            )
+        return Every(unit, count)
+
+    def __str__(self) -> str:
+        return self.unit if self.count == 1 else f"{self.count}-{self.unit}s"
+
+    def ordinals(self, stamps: Integers) -> Integers:
+        """The number of the period each stamp lies in; for documents the stamp itself."""
+        if self.unit == "document":
+            return stamps
+        days = np.floor_divide(stamps, DAY)
+        if self.unit == "day":
+            periods = days
+        elif self.unit == "week":
+            periods = np.floor_divide(days + _WEEK_OFFSET, 7)
+        elif self.unit in ("month", "quarter"):
+            months = days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
+            periods = months if self.unit == "month" else np.floor_divide(months, 3)
+        else:
+            periods = days.astype("datetime64[D]").astype("datetime64[Y]").astype(np.int64) + 1970
+        return np.floor_divide(periods, self.count)
+
+    def label(self, ordinal: int) -> str:
+        """What a slice is called: 1862, 1860-1864, 1862-12, 1862-Q4, 1862-12-01."""
+        first, last = ordinal * self.count, ordinal * self.count + self.count - 1
+        if self.unit == "year":
+            return str(first) if self.count == 1 else f"{first}-{last}"
+        if self.unit == "quarter":
+            return f"{first // 4 + 1970}-Q{first % 4 + 1}"
+        if self.unit == "month":
+            return str(np.datetime64(first, "M"))
+        if self.unit == "week":
+            return str(np.datetime64(first * 7 - _WEEK_OFFSET, "D"))
+        return str(np.datetime64(first, "D"))
+
+
+@dataclass(frozen=True)
+class Slices:
+    """What is known of each slice, one array element per slice (T), in order of time.
+
+    `ordinals`: the period's number (for documents the stamp). `moment_days`, `moment_seconds`: the sum over tokens of their
+    date, in whole days and seconds of the day from 1970, from which the mean date follows exactly. `first`, `last`: the
+    earliest and latest stamp. `spans`: how much time the most precise date names. `labels`: the slice's name.
+    """
+
+    ordinals: Integers
+    tokens: Integers
+    documents: Integers
+    moment_days: Integers
+    moment_seconds: Integers
+    first: Integers
+    last: Integers
+    spans: Integers
+    labels: Sequence[str]
+
+    def __len__(self) -> int:
+        return len(self.ordinals)
+
+    def mean_stamps(self) -> list[Fraction]:
+        """The mean date of each slice's tokens in seconds from 1970, exactly; slices with one and the same date share it out.
+
+        Documents of the same day, each a slice of its own, are set at equal distances within that day (for dates that name
+        a year: within the year), so that times increase strictly, as the model needs.
+        """
+        means = [
+            Fraction(int(days) * DAY + int(seconds), int(tokens))
+            for days, seconds, tokens in zip(self.moment_days, self.moment_seconds, self.tokens, strict=True)
+        ]
+        spread = list(means)
+        start = 0
+        for stop in range(1, len(means) + 1):
+            if stop < len(means) and means[stop] == means[start]:
+                continue
+            ties = stop - start
+            if ties > 1:
+                span = int(self.spans[start:stop].min())
+                for place in range(ties):
+                    spread[start + place] += Fraction(span * (2 * place + 1 - ties), 2 * ties)
+            start = stop
+        return spread
+
+    def nearest(self, date: str) -> int:
+        """The slice that holds a date (1850, 1862-12, 1862-12-01), or else the one nearest to it in time."""
+        try:
+            start, after = bounds(date)
+        except ValueError as error:
+            raise SettingsError(f"{error}.", "Give a year, a month (1862-12) or a day (1862-12-01).") from None
+        distances = [abs(stamp - Fraction(start + after, 2)) for stamp in self.mean_stamps()]
+        holding = [t for t in range(len(self)) if self.first[t] < after and self.last[t] >= start]
+        return min(holding or range(len(self)), key=distances.__getitem__)
+
+    def times(self) -> npt.NDArray[np.float64]:
+        """The mean date of each slice as a float year, (T,)."""
+        return np.array([float_year(stamp) for stamp in self.mean_stamps()], dtype=np.float64)
+
+    def dates(self) -> npt.NDArray[np.datetime64]:
+        """The mean date of each slice as a calendar day, (T,)."""
+        return np.array([int(stamp // DAY) for stamp in self.mean_stamps()], dtype="datetime64[D]")
+
+
+NUMBERS = tuple(field.name for field in fields(Slices) if field.name != "labels")
+
+
+def float_year(stamp: Fraction | int) -> float:
+    """Seconds from 1970 as a year with its fraction: calendar years, so leap years are a day longer."""
+    year = int(np.datetime64(int(stamp // DAY), "D").astype("datetime64[Y]").astype(np.int64))
+    start = int(np.datetime64(year, "Y").astype("datetime64[D]").astype(np.int64)) * DAY
+    after = int(np.datetime64(year + 1, "Y").astype("datetime64[D]").astype(np.int64)) * DAY
+    return float(year + 1970 + (Fraction(stamp) - start) / (after - start))
+
+
+def unite(entries: Sequence[Slices], every: Every, merge_within: int = 0) -> tuple[Slices, list[Integers]]:
+    """Slices from parts of a corpus, and for each part the slice that each of its entries falls into (-1: no tokens, no slice).
+
+    Entries with the same ordinal are one slice. One slice per document: entries stay apart, in order of date and name, unless
+    neighbours are less than `merge_within` seconds apart; then they are one, and so are chains of them.
+    """
+    columns = {name: np.concatenate([getattr(part, name) for part in entries]) for name in NUMBERS} if entries else {}
+    labels = [label for part in entries for label in part.labels]
+    if not entries or not (columns["tokens"] > 0).any():
+        empty = np.zeros(0, dtype=np.int64)
+        return Slices(*[empty] * len(NUMBERS), labels=[]), [np.full(len(part), -1) for part in entries]
+    used = np.flatnonzero(columns["tokens"] > 0)
+    if every.unit == "document":
+        used = used[sorted(range(len(used)), key=lambda n: (columns["first"][used[n]], labels[used[n]]))]
+        latest = np.maximum.accumulate(columns["last"][used])
+        apart = columns["first"][used][1:] - latest[:-1] >= merge_within if merge_within else np.ones(len(used) - 1, bool)
+        members = np.concatenate([[0], np.cumsum(apart)])
+    else:
+        _, members = np.unique(columns["ordinals"][used], return_inverse=True)
+    total = int(members.max()) + 1
+    assigned = np.full(len(labels), -1, dtype=np.int64)
+    assigned[used] = members
+    names = [""] * total
+    for entry, member in zip(used, members, strict=True):
+        names[member] = labels[entry] if not names[member] or every.unit != "document" else f"{names[member]} + {labels[entry]}"
+    united = Slices(
+        **{name: _gathered(name, columns[name][used], members, total) for name in NUMBERS}, labels=names
+    )
+    ends = np.cumsum([len(part) for part in entries])
+    return united, np.split(assigned, ends[:-1])
+
+
+def _gathered(name: str, values: Integers, members: Integers, total: int) -> Integers:
+    gathered: Any
+    if name in ("first", "spans", "ordinals"):
+        gathered = np.full(total, np.iinfo(np.int64).max)
+        np.minimum.at(gathered, members, values)
+    elif name == "last":
+        gathered = np.full(total, np.iinfo(np.int64).min)
+        np.maximum.at(gathered, members, values)
+    else:
+        gathered = np.zeros(total, dtype=np.int64)
+        np.add.at(gathered, members, values)
+    return gathered
+
+
+def parse_duration(text: str) -> int:
+    """Seconds in "7d", "36h", "2w"."""
+    match = re.fullmatch(r"(\d+)\s*(h|d|w)", text.strip())
+    if not match:
+        raise SettingsError(f"{text!r} is not a length of time.", "Write it like 7d, 36h or 2w.")
+    return int(match[1]) * {"h": 3600, "d": DAY, "w": 7 * DAY}[match[2]]
