@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
+import numpy as np
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 _PACKAGE = Path(__file__).parent
@@ -18,6 +19,17 @@ _PACKAGE = Path(__file__).parent
 def kernel(function: Function) -> Function:
     """Compile on first call, keep the machine code for the next run, run without the GIL."""
     return cast(Function, numba.njit(cache=True, nogil=True)(function))
+
+
+def inlined(function: Function) -> Function:
+    """Like `kernel`, but copied into each kernel that calls it: passing arrays costs more than a short search in them."""
+    return cast(Function, numba.njit(inline="always", nogil=True)(function))
+
+
+@kernel
+def integer(value: Any) -> int:
+    """A 64-bit signed integer inside compiled code, where a byte would stay a byte."""
+    return np.int64(value)  # type: ignore[return-value]
 
 
 def _drop_stale_code() -> None:

@@ -52,9 +52,7 @@ def check_writable(target: Path, overwrite: bool) -> None:
         if not overwrite:
             raise OutputError(f"{target} exists already.", "Choose another name, or add --overwrite to replace it.")
         if not (target / HEADER).is_file():
-            raise OutputError(
-                f"{target} is not a folder made by wordtide, so it will not be replaced.", "Choose another name."
-            )
+            raise OutputError(f"{target} is not a folder made by wordtide, so it will not be replaced.", "Choose another name.")
     if not target.parent.is_dir():
         raise OutputError(f"The folder {target.parent} does not exist.", f"Make it first: mkdir -p {target.parent}")
     if not os.access(target.parent, os.W_OK):
@@ -155,7 +153,7 @@ class GrowingArray:
         self.path = folder / f"{name}.npy"
         self.dtype = np.dtype(dtype).newbyteorder("<")
         self.length = 0
-        self._file = open(self.path, "wb")  # noqa: SIM115 (closed by close)
+        self._file: Any = open(self.path, "wb")  # noqa: SIM115 (closed by close)
         self._write_npy_header()
 
     def append(self, values: npt.NDArray[Any]) -> None:

@@ -7,7 +7,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -156,8 +155,8 @@ def unite(entries: Sequence[Slices], every: Every, merge_within: int = 0) -> tup
     columns = {name: np.concatenate([getattr(part, name) for part in entries]) for name in NUMBERS} if entries else {}
     labels = [label for part in entries for label in part.labels]
     if not entries or not (columns["tokens"] > 0).any():
-        empty = np.zeros(0, dtype=np.int64)
-        return Slices(*[empty] * len(NUMBERS), labels=[]), [np.full(len(part), -1) for part in entries]
+        none = {name: np.zeros(0, dtype=np.int64) for name in NUMBERS}
+        return Slices(**none, labels=[]), [np.full(len(part), -1) for part in entries]
     used = np.flatnonzero(columns["tokens"] > 0)
     if every.unit == "document":
         used = used[sorted(range(len(used)), key=lambda n: (columns["first"][used[n]], labels[used[n]]))]
@@ -172,20 +171,17 @@ def unite(entries: Sequence[Slices], every: Every, merge_within: int = 0) -> tup
     names = [""] * total
     for entry, member in zip(used, members, strict=True):
         names[member] = labels[entry] if not names[member] or every.unit != "document" else f"{names[member]} + {labels[entry]}"
-    united = Slices(
-        **{name: _gathered(name, columns[name][used], members, total) for name in NUMBERS}, labels=names
-    )
+    united = Slices(**{name: _gathered(name, columns[name][used], members, total) for name in NUMBERS}, labels=names)
     ends = np.cumsum([len(part) for part in entries])
     return united, np.split(assigned, ends[:-1])
 
 
 def _gathered(name: str, values: Integers, members: Integers, total: int) -> Integers:
-    gathered: Any
     if name in ("first", "spans", "ordinals"):
-        gathered = np.full(total, np.iinfo(np.int64).max)
+        gathered = np.full(total, np.iinfo(np.int64).max, dtype=np.int64)
         np.minimum.at(gathered, members, values)
     elif name == "last":
-        gathered = np.full(total, np.iinfo(np.int64).min)
+        gathered = np.full(total, np.iinfo(np.int64).min, dtype=np.int64)
         np.maximum.at(gathered, members, values)
     else:
         gathered = np.zeros(total, dtype=np.int64)

@@ -1,0 +1,1 @@
+"""The command line: thin. Parse, call one function, print."""

@@ -14,28 +14,40 @@ Option = typer.Option
 
 
 def count(
-    sources: Annotated[list[str], typer.Argument(help="Folders, files, quoted globs, - for standard input, or sotu for the sample.")],
+    sources: Annotated[
+        list[str], typer.Argument(help="Folders, files, quoted globs, - for standard input, or sotu for the sample.")
+    ],
     output: Annotated[Path, Option("--output", "-o", help="The counts folder to make.")],
     every: Annotated[str, Option(help="Length of a slice: document, day, week, month, quarter, year, or N-years.")] = "year",
     since: Annotated[str | None, Option(help="First date to count: 1800, 1862-12 or 1862-12-01.")] = None,
     until: Annotated[str | None, Option(help="Last date to count, itself included.")] = None,
-    merge_within: Annotated[str | None, Option(help="With --every document: closer documents become one slice (7d, 36h).")] = None,
-    format: Annotated[str, Option(help="auto, text, csv, tsv, jsonl, parquet or ngrams (Google Books, versions 2 and 3).")] = "auto",
+    merge_within: Annotated[
+        str | None, Option(help="With --every document: closer documents become one slice (7d, 36h).")
+    ] = None,
+    format: Annotated[
+        str, Option(help="auto, text, csv, tsv, jsonl, parquet or ngrams (Google Books, versions 2 and 3).")
+    ] = "auto",
     date_field: Annotated[str | None, Option(help="Column with the date; found by its name if not given.")] = None,
     text_field: Annotated[str | None, Option(help="Column with the text; found by its name if not given.")] = None,
     date_format: Annotated[str | None, Option(help="Pattern of dates ('%d/%m/%Y'), or epoch, epoch-ms, year.")] = None,
     vocabulary_size: Annotated[int, Option(help="Number of words: the most frequent ones.")] = 10_000,
     vocabulary_by: Annotated[str, Option(help="total, or share: add up each slice's relative frequencies.")] = "total",
     min_count: Annotated[int, Option(help="Leave out words seen less often than this.")] = 1,
-    vocabulary: Annotated[Path | None, Option(help="Fixed vocabulary: a file with a word per line, or a counts folder.")] = None,
+    vocabulary: Annotated[
+        Path | None, Option(help="Fixed vocabulary: a file with a word per line, or a counts folder.")
+    ] = None,
     window: Annotated[int | None, Option(help="Pairs up to this distance count. Default: 4; for n-grams n - 1.")] = None,
     close_gaps: Annotated[bool, Option("--close-gaps", help="Words out of the vocabulary do not keep their place.")] = False,
-    ngram_weights: Annotated[str, Option(help="overlap: a text's weights; literal: the window rule inside each n-gram.")] = "overlap",
+    ngram_weights: Annotated[
+        str, Option(help="overlap: a text's weights; literal: the window rule inside each n-gram.")
+    ] = "overlap",
     numbers: Annotated[str, Option(help="Numbers: skip (they keep their place), keep, or mask as <number>.")] = "skip",
     urls: Annotated[str, Option(help="URLs: skip, keep, or mask as <url>.")] = "skip",
     user_names: Annotated[str, Option(help="@names: skip, keep, or mask as <user>.")] = "skip",
     hyphens: Annotated[str, Option(help="keep (to-day is one word) or split.")] = "keep",
-    tokenizer: Annotated[str | None, Option(help="Your own, as module:function, from a text to words or lists of words.")] = None,
+    tokenizer: Annotated[
+        str | None, Option(help="Your own, as module:function, from a text to words or lists of words.")
+    ] = None,
     pretokenized: Annotated[bool, Option("--pretokenized", help="Split at white space only; a line is a sentence.")] = False,
     examples: Annotated[int, Option(help="Keep up to this many sentences per word and slice.")] = 0,
     seed: Annotated[int, Option(help="Decides which sentences are kept.")] = 0,

@@ -16,7 +16,9 @@ _COLUMNS = ("time", "slice", "date", "document", "before", "word", "after")
 def examples(
     folder: Annotated[Path, typer.Argument(help="A counts folder made with --examples.")],
     word: Annotated[str, typer.Argument(help="A word of the vocabulary.")],
-    at: Annotated[str | None, typer.Option(help="A date (1850, 1862-12): the slice nearest to it. Default: all slices.")] = None,
+    at: Annotated[
+        str | None, typer.Option(help="A date (1850, 1862-12): the slice nearest to it. Default: all slices.")
+    ] = None,
     format: Annotated[Format, typer.Option(help="table, csv or json.")] = Format.table,
 ) -> None:
     """Show a word in its context: sentences that were kept while counting.

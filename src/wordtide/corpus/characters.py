@@ -33,7 +33,7 @@ TABLE_SIZE: Final = 0x20000
 _APOSTROPHES = "'’ʼ＇"  # noqa: RUF001 (these look-alikes are the point)
 _HYPHENS = "-‐‑"  # noqa: RUF001
 _STOPS = "。！？｡。।॥؟۔։።"  # noqa: RUF001
-_CLOSERS = ")]}\"”»›"
+_CLOSERS = ')]}"”»›'  # noqa: RUF001
 _LETTERS_OF_CATEGORY = {"Lu": CASED, "Lt": CASED, "Lo": CASED, "Lm": CASED, "Nl": CASED, "Ll": LOWER}
 
 

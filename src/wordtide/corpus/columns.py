@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from wordtide.dates import parse_date
 from wordtide.corpus.documents import DATE_REMEDY, BadRows, Batch, Block, batch_from_columns, make_batch
 from wordtide.corpus.fields import Fields
 from wordtide.corpus.streams import Progress, explained_read_errors, size_of
+from wordtide.dates import parse_date
 from wordtide.errors import InputError
 
 _ROWS = 4096
@@ -74,9 +74,7 @@ def _parse(rows: pa.RecordBatch, first: int, path: str, label: str, fields: Fiel
     )
 
 
-def _parse_pairs(
-    pairs: list[tuple[object, str]], first: int, label: str, date_format: str | None, bad: BadRows
-) -> Batch:
+def _parse_pairs(pairs: list[tuple[object, str]], first: int, label: str, date_format: str | None, bad: BadRows) -> Batch:
     texts: list[bytes] = []
     stamps: list[tuple[int, int]] = []
     rows: list[int] = []

@@ -1,4 +1,4 @@
-"""CSV and TSV files, plain or compressed, with a header line. Arrow parses; Python's own csv module finds the line of an error."""
+"""CSV and TSV files with a header line. Arrow parses; Python's own csv module finds the line of an error."""
 
 import csv
 import io
@@ -36,9 +36,7 @@ class _Rest(io.RawIOBase):
         return len(piece)
 
 
-def read_delimited(
-    path: str, label: str, delimiter: str, fields: Fields, bad: BadRows, progress: Progress
-) -> Iterator[Block]:
+def read_delimited(path: str, label: str, delimiter: str, fields: Fields, bad: BadRows, progress: Progress) -> Iterator[Block]:
     """Blocks of a CSV (",") or TSV (tab) file. The first line names the columns."""
     with open_bytes(path, progress) as stream:
         start = stream.read(_HEADER_BYTES)
@@ -124,7 +122,9 @@ def _place(path: str, delimiter: str, record: int) -> str:
     if path == STANDARD_INPUT:
         return f"standard input, record {record}"
     with open_bytes(path) as stream:
-        reader = csv.reader(io.TextIOWrapper(io.BufferedReader(_Rest(b"", stream)), "utf-8", "replace", newline=""), delimiter=delimiter)
+        reader = csv.reader(
+            io.TextIOWrapper(io.BufferedReader(_Rest(b"", stream)), "utf-8", "replace", newline=""), delimiter=delimiter
+        )
         line = 1
         for number, _ in enumerate(_unlimited(reader), 1):
             if number == record:

@@ -27,6 +27,9 @@ class Batch:
     sources: Sequence[str]
     rows: npt.NDArray[np.int64]
 
+    def __post_init__(self) -> None:
+        self.data.setflags(write=False)  # one array type for the kernels, however the bytes came
+
     def __len__(self) -> int:
         return len(self.stamps)
 
@@ -43,11 +46,9 @@ class Batch:
         """The documents with a True."""
         if keep.all():
             return self
-        chosen = np.flatnonzero(keep)
+        chosen = np.flatnonzero(keep).tolist()
         sources = [self.sources[n] for n in chosen] if len(self.sources) > 1 else self.sources
-        return make_batch(
-            [self.text(n) for n in chosen], self.stamps[chosen], self.spans[chosen], sources, self.rows[chosen]
-        )
+        return make_batch([self.text(n) for n in chosen], self.stamps[chosen], self.spans[chosen], sources, self.rows[chosen])
 
 
 def make_batch(
@@ -109,8 +110,8 @@ def batch_from_columns(
     keep = np.ones(len(stamps), dtype=np.bool_)
     keep[list(wrong)] = False
     if texts.null_count:
-        for row in np.flatnonzero(texts.is_null().to_numpy(zero_copy_only=False) & keep):
-            bad.report(place(int(row)), "text missing", "the text is missing.", "Check the column given with --text-field.")
+        for row in np.flatnonzero(texts.is_null().to_numpy(zero_copy_only=False) & keep).tolist():
+            bad.report(place(row), "text missing", "the text is missing.", "Check the column given with --text-field.")
             keep[row] = False
     if not keep.all():
         texts = texts.filter(pa.array(keep))

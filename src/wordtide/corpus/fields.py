@@ -40,13 +40,9 @@ def _settled(given: str | None, usual: Sequence[str], columns: Sequence[str], wh
     if given is not None:
         if given in columns:
             return given
-        raise InputError(
-            f"{place}: there is no field {given!r}.", f"The fields are: {listed}. Choose one with --{what}-field."
-        )
+        raise InputError(f"{place}: there is no field {given!r}.", f"The fields are: {listed}. Choose one with --{what}-field.")
     by_lower_case = {column.lower(): column for column in reversed(columns)}
     for name in usual:
         if name in by_lower_case:
             return by_lower_case[name]
-    raise InputError(
-        f"{place}: no field looks like the {what}.", f"The fields are: {listed}. Choose one with --{what}-field."
-    )
+    raise InputError(f"{place}: no field looks like the {what}.", f"The fields are: {listed}. Choose one with --{what}-field.")

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import PurePath
 
-from wordtide.dates import Stamp, date_in_name, parse_date
 from wordtide.corpus.documents import BadRows, Batch, Block, make_batch
 from wordtide.corpus.streams import Progress, open_bytes, size_of
+from wordtide.dates import Stamp, date_in_name, parse_date
 
 _BLOCK_BYTES = 4 << 20
 

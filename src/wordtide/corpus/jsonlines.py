@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.json as pj
 
-from wordtide.dates import parse_date
 from wordtide.corpus.documents import DATE_REMEDY, BadRows, Batch, Block, batch_from_columns, make_batch
 from wordtide.corpus.fields import Fields
 from wordtide.corpus.streams import Progress, line_blocks, open_bytes
+from wordtide.dates import parse_date
 from wordtide.errors import InputError
 
 _ARROW_TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64()}
@@ -104,7 +104,9 @@ def _parse_line_by_line(block: bytes, first_line: int, path: str, label: str, fi
         missing = [name for name in (date_field, text_field) if row.get(name) is None]
         if missing:
             what = "text missing" if missing == [text_field] else "date missing"
-            bad.report(place, what, f"the field {missing[0]!r} is missing.", f"It has: {', '.join(map(str, row)) or 'nothing'}.")
+            bad.report(
+                place, what, f"the field {missing[0]!r} is missing.", f"It has: {', '.join(map(str, row)) or 'nothing'}."
+            )
             continue
         if not isinstance(row[text_field], str):
             bad.report(place, "text not a string", f"the field {text_field!r} is not a string.", "Choose another --text-field.")

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from wordtide.kernels import kernel
+from wordtide.kernels import inlined, integer, kernel
 
 #: A longer word (in UTF-8 bytes) is not a word but debris: it keeps its place in the sentence and gets no number.
 LONGEST_WORD = 128
@@ -85,12 +85,12 @@ def with_room(state: LexiconState) -> LexiconState:
 @kernel
 def words_that_fit(state: LexiconState) -> int:
     """The size up to which words of any length can be added without `with_room`."""
-    words = state.size[0]
+    words = integer(state.size[0])
     by_letters = words + (state.arena.size - state.ends[words]) // LONGEST_WORD
-    return min(state.totals.size - 1, state.slots.size // 2 - 1, by_letters)
+    return integer(min(state.totals.size - 1, state.slots.size // 2 - 1, by_letters))
 
 
-@kernel
+@inlined
 def find_or_add(
     slots: npt.NDArray[np.uint64],
     ends: npt.NDArray[np.int64],
@@ -113,7 +113,7 @@ def find_or_add(
         if entry == 0:
             break
         if (entry & np.uint64(0xFFFFFFFF00000000)) == tag:
-            number = np.int64(entry & np.uint64(0xFFFFFFFF)) - 1
+            number = integer(entry & np.uint64(0xFFFFFFFF)) - 1
             start = ends[number]
             if ends[number + 1] - start == length:
                 position = 0
@@ -124,7 +124,7 @@ def find_or_add(
         slot = (slot + np.uint64(1)) & mask
     if not may_add:
         return -1
-    number = size[0]
+    number = integer(size[0])
     start = ends[number]
     for position in range(length):
         arena[start + position] = word[position]
@@ -143,9 +143,7 @@ def _add_all(
         state = with_room(state)
         letters = arena[ends[word] : ends[word + 1]]
         code = hash_bytes(letters, letters.size)
-        numbers[word] = find_or_add(
-            state.slots, state.ends, state.arena, state.size, letters, letters.size, code, may_add
-        )
+        numbers[word] = find_or_add(state.slots, state.ends, state.arena, state.size, letters, letters.size, code, may_add)
     return state, numbers
 
 
@@ -190,9 +188,7 @@ class Lexicon:
         ends = self.state.ends
         return bytes(self.state.arena[ends[number] : ends[number + 1]]).decode("utf-8")
 
-    def _numbers(
-        self, arena: npt.NDArray[np.uint8], ends: npt.NDArray[np.int64], may_add: bool
-    ) -> npt.NDArray[np.int64]:
+    def _numbers(self, arena: npt.NDArray[np.uint8], ends: npt.NDArray[np.int64], may_add: bool) -> npt.NDArray[np.int64]:
         self.state, numbers = _add_all(self.state, arena, ends, may_add)
         return numbers
 

@@ -17,7 +17,7 @@ from wordtide.corpus.documents import BadRows
 from wordtide.corpus.lexicon import LONGEST_WORD, Lexicon, LexiconState, find_or_add, hash_bytes, words_that_fit
 from wordtide.corpus.scanning import KEEP, MASK, SKIP, UNNAMED, decode, encode, kind_of
 from wordtide.corpus.tokens import MASKS, TokenRule, inspect_texts
-from wordtide.kernels import kernel
+from wordtide.kernels import integer, kernel
 
 LONGEST_NGRAM: Final = 5
 _TAGS: Final = ("NOUN", "VERB", "ADJ", "ADV", "PRON", "DET", "ADP", "NUM", "CONJ", "PRT", "X", ".")
@@ -41,7 +41,7 @@ _REMEDY: Final = (
 
 @dataclass(frozen=True)
 class NgramBatch:
-    """N-grams of one block. Gram g has the words `ids[g, :sizes[g]]` and the years `years[ends[g - 1]:ends[g]]` with `matches`."""
+    """N-grams of a block: gram g has the words `ids[g, :sizes[g]]`, the years `years[ends[g - 1]:ends[g]]` and `matches`."""
 
     ids: npt.NDArray[np.int32]
     sizes: npt.NDArray[np.uint8]
@@ -126,15 +126,13 @@ def _number(data: npt.NDArray[np.uint8], at: int, end: int) -> tuple[int, int]:
     value = 0
     start = at
     while at < end and data[at] >= 0x30 and data[at] <= 0x39:
-        value = value * 10 + np.int64(data[at]) - 0x30
+        value = value * 10 + integer(data[at]) - 0x30
         at += 1
     return (value if at > start and at - start <= 15 else -1), at
 
 
 @kernel
-def _is_tagged(
-    data: npt.NDArray[np.uint8], start: int, stop: int, tags: LexiconState, placeholders: LexiconState
-) -> bool:
+def _is_tagged(data: npt.NDArray[np.uint8], start: int, stop: int, tags: LexiconState, placeholders: LexiconState) -> bool:
     """Is this token word_TAG, or _TAG_, _START_, _END_, _ROOT_?"""
     underscore = -1
     for position in range(start, stop):
@@ -230,11 +228,11 @@ def scan_ngrams(
                     elif character_kind == HYPHEN:
                         code_point = 0x2D
                     elif code_point < TABLE_SIZE:
-                        code_point = np.int64(lower[code_point])
+                        code_point = integer(lower[code_point])
                     if character_kind != IGNORED and length <= LONGEST_WORD:
                         length = encode(code_point, word, length)
                     position += width
-                number = np.int64(UNNAMED)
+                number = integer(UNNAMED)
                 if tagged:
                     length = 0
                 elif not has_letter:
@@ -246,7 +244,7 @@ def scan_ngrams(
                     code = hash_bytes(word, length)
                     number = find_or_add(slots, word_ends, arena, size, word, length, code, may_add)
                     if number < 0:
-                        number = np.int64(UNNAMED)
+                        number = integer(UNNAMED)
                 ids[grams, new_size] = number
                 new_size += 1
                 start = stop + 1

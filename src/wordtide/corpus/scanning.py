@@ -30,8 +30,17 @@ from wordtide.corpus.characters import (
     STOP,
     TABLE_SIZE,
 )
-from wordtide.corpus.lexicon import HASH_FACTOR, HASH_START, LONGEST_WORD, LexiconState, find_or_add, hash_bytes, mixed, words_that_fit
-from wordtide.kernels import kernel
+from wordtide.corpus.lexicon import (
+    HASH_FACTOR,
+    HASH_START,
+    LONGEST_WORD,
+    LexiconState,
+    find_or_add,
+    hash_bytes,
+    mixed,
+    words_that_fit,
+)
+from wordtide.kernels import integer, kernel
 
 BREAK: Final = -1
 UNNAMED: Final = -2
@@ -60,22 +69,22 @@ class ScanRules(NamedTuple):
 @kernel
 def decode(data: npt.NDArray[np.uint8], at: int) -> tuple[int, int]:
     """Code point and width of the character at a byte. The bytes are valid UTF-8 (see `inspect_texts`)."""
-    first = np.int64(data[at])
+    first = integer(data[at])
     if first < 0x80:
         return first, 1
     if first < 0xE0:
-        return (first & 0x1F) << 6 | np.int64(data[at + 1]) & 0x3F, 2
+        return (first & 0x1F) << 6 | integer(data[at + 1]) & 0x3F, 2
     if first < 0xF0:
-        return (first & 0x0F) << 12 | (np.int64(data[at + 1]) & 0x3F) << 6 | np.int64(data[at + 2]) & 0x3F, 3
-    high = (first & 0x07) << 18 | (np.int64(data[at + 1]) & 0x3F) << 12
-    return high | (np.int64(data[at + 2]) & 0x3F) << 6 | np.int64(data[at + 3]) & 0x3F, 4
+        return (first & 0x0F) << 12 | (integer(data[at + 1]) & 0x3F) << 6 | integer(data[at + 2]) & 0x3F, 3
+    high = (first & 0x07) << 18 | (integer(data[at + 1]) & 0x3F) << 12
+    return high | (integer(data[at + 2]) & 0x3F) << 6 | integer(data[at + 3]) & 0x3F, 4
 
 
 @kernel
 def kind_of(code: int, kind: npt.NDArray[np.uint8]) -> int:
     """Class of a code point; beyond the table lie CJK ideographs (letters) and nothing else that makes words."""
     if code < TABLE_SIZE:
-        return np.int64(kind[code])
+        return integer(kind[code])
     return CASED if code < 0x40000 else OTHER
 
 
@@ -106,7 +115,7 @@ def _kind_at(data: npt.NDArray[np.uint8], at: int, end: int, kind: npt.NDArray[n
     if at >= end:
         return OTHER
     if data[at] < 0x80:
-        return np.int64(kind[data[at]])
+        return integer(kind[data[at]])
     code, _ = decode(data, at)
     return kind_of(code, kind)
 
@@ -217,13 +226,13 @@ def _scan_word(
     while at < end:
         byte = data[at]
         if byte < 0x80:
-            code_point, width = np.int64(byte), 1
+            code_point, width = integer(byte), 1
         else:
             code_point, width = decode(data, at)
         character_kind = kind_of(code_point, kind)
-        added = np.int64(-1)
+        added = integer(-1)
         if character_kind == LOWER or character_kind == CASED:
-            added = np.int64(lower[code_point]) if code_point < TABLE_SIZE else code_point
+            added = integer(lower[code_point]) if code_point < TABLE_SIZE else code_point
             if code_point == _CAPITAL_SIGMA:
                 following = _kind_at(data, at + 2, end, kind)
                 inside = following == LOWER or following == CASED or following == MARK
@@ -308,15 +317,21 @@ def scan_texts(
     while document < offsets.size - 1:
         end = offsets[document + 1]
         while at < end:
+            byte = data[at]
+            if byte == 0x20:
+                at += 1
+                continue
             if size[0] >= most_words:
                 cursor[0], cursor[1], cursor[2], cursor[3] = document, at, filled, sentence
                 cursor[4], cursor[5], cursor[6] = last_break, sentence_start, token_end
                 cursor[7] = 1 if token_is_short else 0
                 return False
-            byte = data[at]
             width = 1
-            if byte < 0x80:
-                character_kind = np.int64(kind[byte])
+            folded = fold[byte]
+            if folded != 0:
+                character_kind = LOWER
+            elif byte < 0x80:
+                character_kind = integer(kind[byte])
             else:
                 code_point, width = decode(data, at)
                 character_kind = kind_of(code_point, kind)
@@ -324,10 +339,12 @@ def scan_texts(
             token = 0  # bytes of the token that starts here
             length = 0  # of the word to be looked up
             code = HASH_START
-            number = np.int64(UNNAMED)
+            number = integer(UNNAMED)
             if character_kind == LOWER or character_kind == CASED or character_kind == DIGIT:
-                if (byte | 0x20) == 0x68 or (byte | 0x20) == 0x77:  # h, w
-                    token = _url_length(data, at, end, kind)
+                if (folded == 0x68 or folded == 0x77) and at + 2 < end:  # htt.., www: only then look closer
+                    third = data[at + 2] | 0x20
+                    if third == 0x74 or third == 0x77:
+                        token = _url_length(data, at, end, kind)
                 if token > 0:
                     token_is_short = False
                     if rules.urls == MASK:
@@ -338,7 +355,6 @@ def scan_texts(
                 else:
                     # Nearly all words are plain ASCII letters: take those in a tight loop, and leave the rest to _scan_word.
                     stop = at
-                    folded = fold[byte]
                     while folded != 0 and length < LONGEST_WORD:
                         word[length] = folded
                         code = (code ^ np.uint64(folded)) * HASH_FACTOR
@@ -346,7 +362,7 @@ def scan_texts(
                         stop += 1
                         folded = fold[data[stop]] if stop < end else np.uint8(0)
                     token = stop - at
-                    next_kind = np.int64(kind[data[stop]]) if stop < end and data[stop] < 0x80 else OTHER
+                    next_kind = integer(kind[data[stop]]) if stop < end and data[stop] < 0x80 else OTHER
                     plain_end = (
                         next_kind == SPACE
                         or next_kind == COMMA
@@ -386,14 +402,14 @@ def scan_texts(
                     if number < rules.abbreviations_end:
                         token_is_short = True
                 else:
-                    number = np.int64(UNNAMED)
+                    number = integer(UNNAMED)
                 ids[filled] = number
                 filled += 1
                 at += token
                 token_end = at
                 continue
 
-            sentence_end = np.int64(-1)
+            sentence_end = integer(-1)
             if filled > last_break:
                 if character_kind == PERIOD or character_kind == EXCLAMATION:
                     if _ends_sentence(data, at, end, kind, token_is_short and token_end == at):
@@ -436,6 +452,6 @@ def scan_texts(
         document_sentences[document] = sentence
         document += 1
         at = end
-        token_end = np.int64(-1)
+        token_end = integer(-1)
         token_is_short = False
     return True

@@ -1,4 +1,4 @@
-"""Bytes in: plain, gzip or Zstandard files and standard input, in large blocks of whole lines, with errors that name the file."""
+"""Bytes in: plain, gzip or Zstandard files and standard input, in blocks of whole lines, with errors that name the file."""
 
 import io
 import sys
@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Any, cast
 
 import pyarrow as pa
 from isal import igzip, isal_zlib
@@ -16,6 +16,7 @@ from wordtide.errors import InputError
 BLOCK_BYTES = 8 << 20
 LONGEST_LINE = 1 << 30
 STANDARD_INPUT = "-"
+_DAMAGE: tuple[Any, ...] = (igzip.BadGzipFile, isal_zlib.error, zlib.error, pa.ArrowException)
 _GZIP = b"\x1f\x8b"
 _ZSTANDARD = b"\x28\xb5\x2f\xfd"
 
@@ -35,14 +36,17 @@ class Tally(io.RawIOBase):
         self._progress = progress
 
     def readable(self) -> bool:
+        """Yes."""
         return True
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
+        """Read, and report how much."""
         count = int(self._raw.readinto(buffer))  # type: ignore[attr-defined]
         self._progress(count)
         return count
 
     def close(self) -> None:
+        """Close the file; standard input stays open."""
         if self._raw is not sys.stdin.buffer:
             self._raw.close()
         super().close()
@@ -52,11 +56,11 @@ class Tally(io.RawIOBase):
 def open_bytes(path: str, progress: Progress = no_progress) -> Iterator[IO[bytes]]:
     """The decompressed bytes of a file, or of standard input for "-". The first bytes tell the compression, not the name."""
     with explained_read_errors(path):
-        raw = sys.stdin.buffer if path == STANDARD_INPUT else open(path, "rb", buffering=0)
+        raw = sys.stdin.buffer if path == STANDARD_INPUT else open(path, "rb", buffering=0)  # noqa: SIM115
         with io.BufferedReader(Tally(cast(IO[bytes], raw), progress), 1 << 20) as buffered:
             start = buffered.peek(4)[:4]
             if start.startswith(_GZIP):
-                with igzip.IGzipFile(fileobj=buffered) as inflated:
+                with igzip.IGzipFile(fileobj=buffered) as inflated:  # type: ignore[no-untyped-call]
                     yield cast(IO[bytes], inflated)
             elif start == _ZSTANDARD:
                 with pa.CompressedInputStream(pa.PythonFile(buffered, mode="r"), "zstd") as inflated:
@@ -77,10 +81,8 @@ def explained_read_errors(path: str) -> Iterator[None]:
     except PermissionError as error:
         raise InputError(f"{path} cannot be read: permission denied.", "Check the file's permissions.") from error
     except EOFError as error:
-        raise InputError(
-            f"{path} is cut short: the compressed data end too early.", "Fetch or copy the file again."
-        ) from error
-    except (igzip.BadGzipFile, isal_zlib.error, zlib.error, pa.ArrowException) as error:
+        raise InputError(f"{path} is cut short: the compressed data end too early.", "Fetch or copy the file again.") from error
+    except _DAMAGE as error:
         raise InputError(f"{path} is damaged: {error}", "Fetch or copy the file again.") from error
     except OSError as error:
         if "Truncated" in str(error) or "compress" in str(error).lower() or "ZSTD" in str(error):

@@ -18,7 +18,7 @@ from wordtide.corpus.documents import BadRows, Batch, make_batch
 from wordtide.corpus.lexicon import LONGEST_WORD, Lexicon, LexiconState, find_or_add, hash_bytes, words_that_fit
 from wordtide.corpus.scanning import BREAK, CURSOR_SIZE, KEEP, MASK, SKIP, UNNAMED, ScanRules, decode, scan_texts
 from wordtide.errors import InputError, SettingsError
-from wordtide.kernels import kernel
+from wordtide.kernels import integer, kernel
 
 Tokenizer = Callable[[str], Iterable[object]]
 
@@ -73,9 +73,7 @@ class Scanner:
         self.rule = rule
         self.lexicon = Lexicon([*MASKS, *ABBREVIATIONS, *(vocabulary or ())], frozen=vocabulary is not None)
         self._tables = character_tables(rule.hyphens == "keep")
-        self._rules = ScanRules(
-            _WAYS[rule.numbers], _WAYS[rule.urls], _WAYS[rule.user_names], len(MASKS) + len(ABBREVIATIONS)
-        )
+        self._rules = ScanRules(_WAYS[rule.numbers], _WAYS[rule.urls], _WAYS[rule.user_names], len(MASKS) + len(ABBREVIATIONS))
         self._ids = np.empty(0, dtype=np.int32)
         self._sentences = np.empty((0, 2), dtype=np.int64)
 
@@ -159,7 +157,7 @@ def split_texts(
                 elif byte == 0x20 or (byte >= 0x09 and byte <= 0x0D):
                     break
                 stop += 1
-            number = np.int64(UNNAMED)
+            number = integer(UNNAMED)
             if stop - at <= LONGEST_WORD:
                 word = data[at:stop]
                 code = hash_bytes(word, stop - at)
@@ -167,7 +165,7 @@ def split_texts(
                 if number >= 0:
                     totals[number] += 1
                 else:
-                    number = np.int64(UNNAMED)
+                    number = integer(UNNAMED)
             if filled == last_break:
                 sentence_start = at
             ids[filled] = number

@@ -1,0 +1,1 @@
+"""From documents to the sufficient statistics of the model."""

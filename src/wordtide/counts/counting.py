@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from wordtide.dates import bounds
 from wordtide.corpus.sources import Corpus, find_corpus
 from wordtide.corpus.tokens import Tokenizer
 from wordtide.counts.counts import Counts, write_facts
@@ -19,6 +18,7 @@ from wordtide.counts.text_counting import Resources, count_texts
 from wordtide.counts.vocabulary import read_vocabulary
 from wordtide.counts.warming import warm_up
 from wordtide.counts.workers import Observer
+from wordtide.dates import bounds
 from wordtide.errors import InputError, SettingsError
 from wordtide.storage import check_writable, new_folder
 
@@ -41,8 +41,8 @@ def count(
 
     `source`: a path (folder, file, glob), several paths, "sotu" for the sample, a data frame (pandas, polars, Arrow), or an
     iterable of (date, text). `settings` are the fields of `CountSettings`: every="year", vocabulary_size=10_000, since="1800",
-    and so on. With `output` the counts are written there and stay on disk; else they are held in memory. `workers` (default: all
-    processors) and `memory` (bytes before temporary files are used) do not change the result.
+    and so on. With `output` the counts are written there and stay on disk; else they are held in memory. `workers` (default:
+    all processors) and `memory` (bytes before temporary files are used) do not change the result.
 
     >>> counts = count([("1850", "Steam power. Steam engines."), ("1950", "Atomic power.")])
     >>> counts.words
@@ -88,9 +88,7 @@ def _target(output: str | os.PathLike[str] | None, overwrite: bool) -> Iterator[
             yield folder
 
 
-def _count(
-    corpus: Corpus, settings: CountSettings, tokenizer: Tokenizer | None, resources: Resources, folder: Path
-) -> Counts:
+def _count(corpus: Corpus, settings: CountSettings, tokenizer: Tokenizer | None, resources: Resources, folder: Path) -> Counts:
     dates = (
         bounds_of(settings.since, "--since")[0] if settings.since else _ALL_TIME[0],
         bounds_of(settings.until, "--until")[1] if settings.until else _ALL_TIME[1],

@@ -149,7 +149,7 @@ class Counts:
         start = int(a.row_ends[a.slice_rows[t] - 1]) if a.slice_rows[t] > 0 else 0
         stop = int(ends[-1]) if len(ends) else start
         words = len(self.words)
-        sound = 0 <= start <= stop <= len(a.columns) and (np.diff(ends, prepend=start) >= 0).all()
+        sound = 0 <= start <= stop <= len(a.columns) and bool((np.diff(ends, prepend=start) >= 0).all())
         sound = sound and (len(rows) == 0 or (int(rows[-1]) < words and bool((np.diff(rows.astype(np.int64)) > 0).all())))
         columns = np.asarray(a.columns[start:stop]) if sound else np.zeros(0)
         if not sound or (len(columns) and int(columns.max()) >= words):
@@ -179,13 +179,14 @@ class Counts:
     def word_probability(self, t: int) -> npt.NDArray[np.float64]:
         """P_t(i), the share of each word in the pairs of slice t, (L,): the paper's supplement, "Construction of n-"."""
         half = self.upper(t)
-        sums = np.asarray(half.sum(axis=0)).ravel() + np.asarray(half.sum(axis=1)).ravel()
-        return sums / max(1, sums.sum())
+        sums: npt.NDArray[np.int64] = np.asarray(half.sum(axis=0)).ravel() + np.asarray(half.sum(axis=1)).ravel()
+        return sums / float(max(1, sums.sum()))
 
     def context_probability(self, t: int, gamma: float = 0.75) -> npt.NDArray[np.float64]:
         """P'_t(j), proportional to P_t(j)^gamma, (L,). n-_t is sum(n+_t) eta P_t P'_t: rank one, never stored."""
-        raised = np.where((p := self.word_probability(t)) > 0, p, 0.0) ** gamma
-        return raised / max(raised.sum(), np.finfo(float).tiny)
+        p = self.word_probability(t)
+        raised: npt.NDArray[np.float64] = np.where(p > 0, p, 0.0) ** gamma
+        return raised / float(max(raised.sum(), np.finfo(float).tiny))
 
     def active_words(self) -> npt.NDArray[np.int64]:
         """The number of words with at least one pair in each slice, (T,)."""
@@ -343,4 +344,3 @@ def _check(counts: Counts, folder: Path) -> None:
 
 def _is_partition(ends: npt.NDArray[np.int64], length: int) -> bool:
     return bool(ends[0] == 0 and ends[-1] == length and (np.diff(ends) >= 0).all())
-

@@ -1,7 +1,7 @@
 """Evidence: up to N sentences per word and slice, drawn at random by the seed, to be read as keyword in context.
 
-Each sentence gets a priority, a hash of seed, document and place; a word keeps the N lowest it meets. So the draw is uniform, and the
-same for every order of input and number of workers, and two draws merge into the draw from both corpora.
+Each sentence gets a priority, a hash of seed, document and place; a word keeps the N lowest it meets. So the draw is uniform,
+the same for every order of input and number of workers, and two draws merge into the draw from both corpora.
 """
 
 import hashlib
@@ -198,7 +198,7 @@ def find_examples(counts: Counts, word: str, slices: Sequence[int]) -> list[Exam
 
 
 def in_context(sentence: str, word: str) -> tuple[str, str, str]:
-    """The sentence before the word, the word as it is written there, and the rest. (A lemma may not be found: then all is before.)"""
+    """What stands before the word, the word as it is written there, and the rest. (A lemma may not be found: all is before.)"""
     pattern = r"(?<![\w])" + re.escape(word).replace("'", "['’]").replace(r"\-", "[-‐‑]") + r"(?![\w])"  # noqa: RUF001
     match = re.search(pattern, sentence, re.IGNORECASE)
     if match is None:
@@ -206,9 +206,7 @@ def in_context(sentence: str, word: str) -> tuple[str, str, str]:
     return sentence[: match.start()], match[0], sentence[match.end() :]
 
 
-def merge_examples(
-    parts: Sequence[Counts], members: Sequence[npt.NDArray[np.int64]], slices: int, folder: Path
-) -> None:
+def merge_examples(parts: Sequence[Counts], members: Sequence[npt.NDArray[np.int64]], slices: int, folder: Path) -> None:
     """Write the examples of several counts together: of each word the N lowest priorities of all."""
     writer = ExamplesWriter(folder, parts[0].settings.examples)
     stores = [ExampleStore.open(part) for part in parts]

@@ -60,10 +60,10 @@ def _write_merged(parts: Sequence[Counts], folder: Path) -> None:
         for t, place in enumerate(places):
             sources[place].append((part, t))
     writer = CountsWriter(folder, len(parts[0].words))
-    for places in sources:
-        pairs = merge([_pairs(part, t) for part, t in places])
+    for source in sources:
+        pairs = merge([_pairs(part, t) for part, t in source])
         writer.add_pairs(pairs.keys, pairs.sums)
-        unigrams = merge([_unigrams(part, t) for part, t in places])
+        unigrams = merge([_unigrams(part, t) for part, t in source])
         writer.end_slice(unigrams.keys, unigrams.sums)
     arrays = writer.close()
     if all(has_examples(part) for part in parts):

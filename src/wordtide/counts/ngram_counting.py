@@ -22,8 +22,9 @@ from wordtide.counts.settings import CountSettings, Summary
 from wordtide.counts.text_counting import TEXT_WINDOW, Resources
 from wordtide.counts.vocabulary import choose_vocabulary, numbering_of
 from wordtide.counts.workers import in_order
+from wordtide.dates import DAY
 from wordtide.errors import SettingsError
-from wordtide.timeline import DAY, Every, Integers, Slices, unite
+from wordtide.timeline import Every, Integers, Slices, unite
 
 _YEARS = (1, 9999)
 

@@ -1,13 +1,13 @@
 """Pairs from n-gram tables: each distinct pair gathers the year lists of all n-grams that hold it.
 
-A pair at distance d lies in n - d overlapping n-grams of a running text. With `weights="overlap"` every pair of an n-gram adds its
-match count in units of 1/window, so with window = n - 1 the sum over the overlapping n-grams is the text's own (n - d) / window.
-With "literal" the window rule is applied again inside each n-gram.
+A pair at distance d lies in n - d overlapping n-grams of a running text. With "overlap" every pair of an n-gram adds its match
+count in units of 1/window, so with window = n - 1 the sum over the overlapping n-grams is the text's own (n - d) / window. With
+"literal" the window rule is applied again inside each n-gram.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -43,7 +43,8 @@ class NgramSegment:
             np.concatenate([batch.years for batch in batches]),
             np.concatenate([batch.matches for batch in batches]),
         )
-        return NgramSegment(*(space.keep(array) for array in arrays), scanner=scanner)  # type: ignore[arg-type]
+        ids, sizes, ends, years, matches = (cast(Any, space.keep(array)) for array in arrays)
+        return NgramSegment(ids, sizes, ends, years, matches, scanner)
 
 
 @kernel

@@ -1,7 +1,7 @@
 """Partial sums per slice, from many parts of a corpus, added up in bounded memory.
 
-A partial is a sorted array of keys (pairs, or words) with their sums. What does not fit into memory goes to one file; a slice is
-merged range by range, so even one slice may be larger than memory.
+A partial is a sorted array of keys (pairs, or words) with their sums. What does not fit into memory goes to one file; a slice
+is merged range by range, so even one slice may be larger than memory.
 """
 
 import tempfile

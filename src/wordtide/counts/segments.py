@@ -13,8 +13,9 @@ import numpy.typing as npt
 
 from wordtide.corpus.documents import Batch
 from wordtide.corpus.tokens import Scanned, Scanner
+from wordtide.dates import DAY
 from wordtide.kernels import kernel
-from wordtide.timeline import DAY, Every, Integers, Slices
+from wordtide.timeline import Every, Integers, Slices
 
 SEGMENT_IDS = 1 << 22
 
@@ -37,7 +38,7 @@ class SpillSpace:
             self._files += 1
             path = self.folder / f"segment-{self._files}.bin"
         array.tofile(path)
-        return np.memmap(path, dtype=array.dtype, mode="r", shape=array.shape)
+        return np.memmap(path, dtype=array.dtype, mode="c", shape=array.shape)  # like an array in memory
 
 
 @dataclass(frozen=True)
