@@ -129,16 +129,16 @@ def load_array(folder: Path, name: str, dtypes: str, in_memory: bool = False) ->
     """A one-dimensional array of one of the given dtypes (as "u2 u4"), memory-mapped unless asked otherwise."""
     path = folder / f"{name}.npy"
     try:
-        array: npt.NDArray[Any] = np.load(path, mmap_mode=None if in_memory else "r", allow_pickle=False)
+        array: npt.NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
     except FileNotFoundError:
         raise FolderError(f"{path} is missing.", "Make the folder again.") from None
-    except (ValueError, EOFError, SyntaxError, OSError, TypeError, OverflowError, MemoryError) as error:
+    except Exception as error:  # NumPy's reader of a damaged header raises errors of a dozen kinds
         raise FolderError(f"{path} is damaged: {error}", "Make the folder again.") from error
     if array.ndim != 1 or array.dtype not in [np.dtype(f"<{name}") for name in dtypes.split()]:
         raise FolderError(
             f"{path} is damaged: it holds {array.ndim}-dimensional {array.dtype}, not {dtypes}.", "Make the folder again."
         )
-    return array
+    return np.array(array) if in_memory else array
 
 
 def save_array(folder: Path, name: str, array: npt.NDArray[Any]) -> None:

@@ -130,10 +130,10 @@ def _url_length(data: npt.NDArray[np.uint8], at: int, end: int, kind: npt.NDArra
     """Bytes of the URL that starts here (http://, https://, www.), up to the next white space; 0 if there is none."""
     first = data[at] | 0x20
     prefix = 0
-    if first == 0x77 and at + 4 < end:  # w
+    if first == 0x77 and at + 4 <= end:  # w
         if (data[at + 1] | 0x20) == 0x77 and (data[at + 2] | 0x20) == 0x77 and data[at + 3] == 0x2E:
             prefix = 4
-    elif first == 0x68 and at + 7 < end:  # h
+    elif first == 0x68 and at + 7 <= end:  # h
         if (data[at + 1] | 0x20) == 0x74 and (data[at + 2] | 0x20) == 0x74 and (data[at + 3] | 0x20) == 0x70:
             colon = at + 4
             if (data[colon] | 0x20) == 0x73:
@@ -274,7 +274,7 @@ def _scan_word(
         if added >= 0 and length <= LONGEST_WORD:
             length = encode(added, word, length)
         at += width
-    if periods > 0 and has_letter and length <= LONGEST_WORD:
+    if periods > 0 and single_letters and length <= LONGEST_WORD:
         length = encode(0x2E, word, length)  # u.s and u.s. are one word
         if at < end and data[at] == 0x2E:
             at += 1
@@ -367,6 +367,8 @@ def scan_texts(
                         next_kind == SPACE
                         or next_kind == COMMA
                         or next_kind == NEWLINE
+                        or next_kind == CLOSER
+                        or next_kind == EXCLAMATION
                         or (next_kind == PERIOD and length > 1)
                         or (next_kind == OTHER and (stop >= end or data[stop] < 0x80))
                     )

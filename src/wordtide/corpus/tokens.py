@@ -87,6 +87,7 @@ class Scanner:
         sentence_ends = np.zeros(len(batch), dtype=np.int64)
         cursor = np.zeros(CURSOR_SIZE, dtype=np.int64)
         cursor[1] = batch.offsets[0]
+        cursor[6] = -1  # no token has ended yet
         while not self._scan(batch, ends, sentence_ends, cursor):
             self.lexicon.make_room()
         filled = int(ends[-1]) if len(batch) else 0

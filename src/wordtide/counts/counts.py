@@ -276,7 +276,9 @@ class CountsWriter:
 
     def add_pairs(self, pairs: npt.NDArray[Any], sums: npt.NDArray[np.int64]) -> None:
         """A block of the current slice: pair codes, ascending also from block to block, and their sums."""
-        if len(sums) and sums.max() > np.iinfo(np.uint32).max and self._values.dtype.itemsize == 4:
+        if len(sums) == 0:
+            return
+        if sums.max() > np.iinfo(np.uint32).max and self._values.dtype.itemsize == 4:
             self._values.widen(np.uint64)
         before = self._columns.length
         self._columns.append(pairs & ((1 << self._bits) - 1))
@@ -284,13 +286,12 @@ class CountsWriter:
         rows = (pairs >> self._bits).astype(np.int64)
         heads = np.flatnonzero(np.diff(rows, prepend=-1))
         ends = np.append(heads[1:], len(rows)) + before
-        if len(heads) and rows[0] == self._last_row:
+        if rows[0] == self._last_row:
             self._row_ends.replace_last(ends[0])  # the block before ended inside this row
             heads, ends = heads[1:], ends[1:]
         self._rows.append(rows[heads])
         self._row_ends.append(ends)
-        if len(rows):
-            self._last_row = int(rows[-1])
+        self._last_row = int(rows[-1])
 
     def end_slice(self, words: npt.NDArray[np.int64], occurrences: npt.NDArray[np.int64]) -> None:
         """Close the current slice with its unigram counts."""

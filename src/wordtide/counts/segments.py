@@ -85,6 +85,7 @@ class SegmentBuilder:
         self.number = number
         self.scanner = scanner
         self.segments: list[Segment] = []
+        self.documents = 0  # read so far, those without words included
         self._every = every
         self._space = space
         self._keep_texts = keep_texts
@@ -104,6 +105,7 @@ class SegmentBuilder:
             self._names.extend(batch.name(document) for document in range(len(batch)))
         if self._keep_texts:
             self._add_texts(batch, scanned)
+        self.documents += len(batch)
         self._filled += len(scanned.ids)
         self._sentence_count += len(scanned.sentences)
         if self._filled >= SEGMENT_IDS:
@@ -119,14 +121,18 @@ class SegmentBuilder:
         stamps, spans = np.concatenate(self._stamps), np.concatenate(self._spans)
         by_document = self._every.unit == "document"
         ordinals = self._every.ordinals(stamps)
+        sizes = np.diff(ends, prepend=0)
+        sentences = np.diff(sentence_ends, prepend=0)
+        tokens = sizes - sentences
         order = np.arange(len(stamps)) if by_document else np.argsort(ordinals, kind="stable")
+        order = order[tokens[order] > 0]  # a document without words has no say in its slice's date
+        if len(order) == 0:
+            self._start_over()
+            return
         if not (order[1:] > order[:-1]).all():
             sorted_ids = np.empty_like(ids)
             gather(ids, ends, order, sorted_ids)
             ids = sorted_ids
-        sizes = np.diff(ends, prepend=0)
-        sentences = np.diff(sentence_ends, prepend=0)
-        tokens = sizes - sentences
         firsts = np.ones(len(order), dtype=np.bool_)
         if not by_document:
             firsts[1:] = ordinals[order][1:] != ordinals[order][:-1]
@@ -158,9 +164,10 @@ class SegmentBuilder:
         self, order: Integers, heads: Integers, ordinals: Integers, tokens: Integers, stamps: Integers, spans: Integers
     ) -> Slices:
         days, seconds = np.divmod(stamps, DAY)
-        labels = self._names if self._every.unit == "document" else [
-            self._every.label(int(ordinal)) for ordinal in ordinals[order][heads]
-        ]  # fmt: skip
+        if self._every.unit == "document":
+            labels = [self._names[document] for document in order]
+        else:
+            labels = [self._every.label(int(ordinal)) for ordinal in ordinals[order][heads]]
         return Slices(
             ordinals=ordinals[order][heads],
             tokens=np.add.reduceat(tokens[order], heads),

@@ -49,6 +49,7 @@ class Scan:
 
     segments: list[Segment]
     lexicons: list[Lexicon]
+    documents: int
     outside_dates: int
 
 
@@ -81,7 +82,7 @@ def count_texts(
     numberings = [numbering_of(lexicon, vocabulary) for lexicon in scan.lexicons]
     occurrences = _count_pairs(by_slice, slices.tokens, numberings, len(vocabulary), window, settings, resources, folder)
     summary = Summary(
-        documents=sum(int(segment.entries.documents.sum()) for segment in scan.segments),
+        documents=scan.documents,
         tokens=int(slices.tokens.sum()),
         tokens_in_vocabulary=occurrences,
         distinct_words=distinct,
@@ -140,7 +141,8 @@ def _scan(
         builder.seal()
     observer.finish()
     segments = [segment for builder in builders for segment in builder.segments]
-    return Scan(segments, [builder.scanner.lexicon for builder in builders], outside_dates)
+    documents = sum(builder.documents for builder in builders)
+    return Scan(segments, [builder.scanner.lexicon for builder in builders], documents, outside_dates)
 
 
 def _splitter(

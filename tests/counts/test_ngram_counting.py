@@ -1,0 +1,151 @@
+"""N-gram tables: the same statistic as the text's, tags dropped, both versions alike."""
+
+import gzip
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracles.pairs import count_pairs, ngrams_of
+
+import wordtide
+from wordtide.errors import InputError
+
+SENTENCE = st.lists(st.sampled_from("abcdefg"), min_size=1, max_size=15)
+YEARS = st.dictionaries(st.sampled_from([1900, 1905, 1906, 1950]), st.lists(SENTENCE, min_size=1, max_size=4), min_size=1)
+
+
+def write_v2(path, table):
+    lines = [
+        f"{' '.join(gram)}\t{year}\t{n}\t1\n" for gram, years in sorted(table.items()) for year, n in sorted(years.items())
+    ]
+    path.write_bytes(gzip.compress("".join(lines).encode()))
+    return path
+
+
+def write_v3(path, table):
+    lines = [
+        "\t".join([" ".join(gram), *(f"{year},{n},1" for year, n in sorted(years.items()))]) + "\n"
+        for gram, years in sorted(table.items(), reverse=True)
+    ]
+    path.write_bytes(gzip.compress("".join(lines).encode()))
+    return path
+
+
+def table_of(corpus, n):
+    """All n-grams of padded sentences: the padding stands for the neighbours a real text has at sentence edges."""
+    table = {}
+    for year, sentences in corpus.items():
+        for sentence in sentences:
+            padded = ["_"] * (n - 1) + sentence + ["_"] * (n - 1)
+            for gram in ngrams_of(padded, n):
+                table.setdefault(gram, Counter())[year] += 1
+    return table
+
+
+def same(one, other):
+    if one.words != other.words or len(one) != len(other):
+        return False
+    return all((a != b).nnz == 0 for a, b in zip(one, other, strict=True))
+
+
+@given(YEARS, st.sampled_from([2, 3, 5]))
+@settings(max_examples=40)
+def test_all_ngrams_of_a_text_give_the_counts_of_the_text(tmp_path_factory, corpus, n):
+    folder = tmp_path_factory.mktemp("ngrams")
+    text = [(str(year), "\n\n".join(" ".join(s) for s in sentences)) for year, sentences in corpus.items()]
+    by_text = wordtide.count(text, window=n - 1, workers=1)
+    (folder / "words").write_text("\n".join(by_text.words))
+    path = write_v2(folder / "grams.gz", table_of(corpus, n))
+    by_ngrams = wordtide.count(path, format="ngrams", vocabulary=str(folder / "words"), workers=1)
+    assert by_ngrams.window == n - 1
+    assert same(by_text, by_ngrams)
+    for t in range(len(by_text)):
+        np.testing.assert_allclose(by_ngrams.unigrams(t), by_text.unigrams(t), rtol=1e-12)
+
+
+@given(YEARS)
+@settings(max_examples=30)
+def test_version_2_and_version_3_give_the_same_counts(tmp_path_factory, corpus):
+    folder = tmp_path_factory.mktemp("ngrams")
+    table = table_of(corpus, 5)
+    v2 = wordtide.count(write_v2(folder / "two.gz", table), format="ngrams", workers=1)
+    v3 = wordtide.count(write_v3(folder / "three.gz", table), format="ngrams", workers=2)
+    assert same(v2, v3)
+    assert v2.tokens.tolist() == v3.tokens.tolist()
+
+
+@given(YEARS)
+@settings(max_examples=30)
+def test_literal_weights_apply_the_window_rule_inside_each_ngram(tmp_path_factory, corpus):
+    path = write_v2(tmp_path_factory.mktemp("ngrams") / "grams.gz", table_of(corpus, 5))
+    counts = wordtide.count(path, format="ngrams", ngram_weights="literal", workers=1)
+    for t, year in enumerate(sorted(corpus)):
+        grams = [
+            [None if w == "_" else w for w in gram] for gram, years in table_of(corpus, 5).items() for _ in range(years[year])
+        ]
+        expected = count_pairs(grams, set(counts.words), 4)
+        matrix = counts[t].tocoo()
+        found = {(counts.words[i], counts.words[j]): n for i, j, n in zip(matrix.row, matrix.col, matrix.data, strict=True)}
+        assert found == {pair: float(weight) for pair, weight in expected.items()}
+
+
+def test_ngrams_with_tags_or_placeholders_are_dropped_and_literal_underscores_stay(tmp_path):
+    tagged = ["the_DET cat", "_DET_ cat", "_START_ the", "cat _END_", ",_. cat", "_._ cat", "a_X b", "cat_NOUN"]
+    plain = {"the cat": 3, "snake_case cat": 2, "cat_NOUNS the": 1}
+    path = tmp_path / "grams"
+    path.write_text("".join(f"{gram}\t1900\t{plain.get(gram, 5)}\t1\n" for gram in [*plain, *tagged]))
+    counts = wordtide.count(path, format="ngrams")
+    assert sorted(counts.words) == ["cat", "cat_nouns", "snake_case", "the"]
+    assert counts.tokens.tolist() == [6]
+    assert counts.summary.tagged_ngrams == 8
+
+
+def test_words_are_lowered_and_punctuation_keeps_its_place(tmp_path):
+    path = tmp_path / "grams"
+    path.write_text("The , CAT sat ’S\t1900,2,1\nthe , cat SAT 's\t1900,1,1\n")
+    counts = wordtide.count(path, format="ngrams")
+    assert sorted(counts.words) == ["'s", "cat", "sat", "the"]
+    assert counts[0][counts.index["the"], counts.index["cat"]] == 0.75
+    assert counts.places == 5
+
+
+def test_since_until_and_slices_of_several_years(tmp_path):
+    path = tmp_path / "grams"
+    path.write_text("".join(f"a b\t{year}\t1\t1\n" for year in range(1890, 1925)))
+    counts = wordtide.count(path, format="ngrams", since="1900", until="1911", every="5-years")
+    assert counts.labels == ["1900-1904", "1905-1909", "1910-1914"]
+    assert counts.tokens.tolist() == [5, 5, 2]
+    assert counts.times.tolist() == pytest.approx([1902.5, 1907.5, 1911.0], abs=0.01)
+
+
+def test_counts_beyond_32_bits_are_exact(tmp_path):
+    path = tmp_path / "grams"
+    path.write_text("a b\t1900\t7\t1\nc d\t1901\t9000000000000\t1\n")
+    counts = wordtide.count(path, format="ngrams")
+    assert counts.arrays.values.dtype == np.uint64
+    assert counts[1][counts.index["c"], counts.index["d"]] == 9_000_000_000_000
+    assert counts[0][counts.index["a"], counts.index["b"]] == 7
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("a b\t1900\t1", "fields"),
+        ("a b", "fields"),
+        ("a b\t1900\t1\t1\t1", "fields"),
+        ("a b\tx\t1\t1", "number"),
+        ("a b\t1900,1", "fields"),
+        ("a b\t1900,-1,1", "number"),
+        ("a b c d e f\t1900\t1\t1", "5 words"),
+    ],
+)
+def test_a_bad_line_is_named_or_skipped(tmp_path, line, problem):
+    path = tmp_path / "grams"
+    path.write_text(f"a b\t1900\t1\t1\n{line}\nb c\t1901\t1\t1\n")
+    with pytest.raises(InputError, match=rf"grams, line 2: .*{problem}"):
+        wordtide.count(path, format="ngrams")
+    counts = wordtide.count(path, format="ngrams", skip_bad=True)
+    assert sum(counts.summary.skipped.values()) == 1
+    assert counts.tokens.tolist() == [1, 1]
