@@ -10,7 +10,6 @@ import json
 import os
 import shutil
 import tempfile
-import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from isal import isal_zlib
 
 from wordtide.errors import FolderError, OutputError
 
@@ -195,7 +195,7 @@ def _checksum(path: Path) -> int:
     value = 0
     with open(path, "rb") as file:
         while block := file.read(1 << 22):
-            value = zlib.crc32(block, value)
+            value = isal_zlib.crc32(block, value)
     return value
 
 

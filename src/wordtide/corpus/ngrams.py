@@ -14,7 +14,16 @@ import numpy.typing as npt
 
 from wordtide.corpus.characters import APOSTROPHE, CASED, DIGIT, HYPHEN, IGNORED, LOWER, TABLE_SIZE, character_tables
 from wordtide.corpus.documents import BadRows
-from wordtide.corpus.lexicon import LONGEST_WORD, Lexicon, LexiconState, find_or_add, hash_bytes, words_that_fit
+from wordtide.corpus.lexicon import (
+    LONGEST_WORD,
+    TOTAL,
+    Lexicon,
+    LexiconState,
+    find_or_add,
+    hash_bytes,
+    prefix_of,
+    words_that_fit,
+)
 from wordtide.corpus.scanning import KEEP, MASK, SKIP, UNNAMED, decode, encode, kind_of
 from wordtide.corpus.tokens import MASKS, TokenRule, inspect_texts
 from wordtide.kernels import integer, kernel
@@ -132,6 +141,12 @@ def _number(data: npt.NDArray[np.uint8], at: int, end: int) -> tuple[int, int]:
 
 
 @kernel
+def _is_in(words: LexiconState, word: npt.NDArray[np.uint8]) -> bool:
+    prefix, code = prefix_of(word, word.size), hash_bytes(word, word.size)
+    return find_or_add(words.slots, words.entries, words.arena, words.size, word, word.size, prefix, code, False) >= 0
+
+
+@kernel
 def _is_tagged(data: npt.NDArray[np.uint8], start: int, stop: int, tags: LexiconState, placeholders: LexiconState) -> bool:
     """Is this token word_TAG, or _TAG_, _START_, _END_, _ROOT_?"""
     underscore = -1
@@ -143,17 +158,8 @@ def _is_tagged(data: npt.NDArray[np.uint8], start: int, stop: int, tags: Lexicon
     if underscore == stop - 1:
         if stop - start < 3 or data[start] != 0x5F:
             return False
-        inside = data[start + 1 : stop - 1]
-        code = hash_bytes(inside, inside.size)
-        found = find_or_add(
-            placeholders.slots, placeholders.ends, placeholders.arena, placeholders.size, inside, inside.size, code, False
-        )
-        return found >= 0
-    if underscore == start:
-        return False
-    after = data[underscore + 1 : stop]
-    code = hash_bytes(after, after.size)
-    return find_or_add(tags.slots, tags.ends, tags.arena, tags.size, after, after.size, code, False) >= 0
+        return _is_in(placeholders, data[start + 1 : stop - 1])
+    return underscore > start and _is_in(tags, data[underscore + 1 : stop])
 
 
 @kernel
@@ -178,12 +184,12 @@ def scan_ngrams(
     """Read lines from `cursor[0]` on; the cursor also holds the numbers of grams, years and dropped lines so far, and the
     span of the last n-gram, so that the many lines of one n-gram in version 2 are one gram.
     """
-    slots, word_ends, arena, totals, size = lexicon
+    slots, entries, arena, size = lexicon
     most_words = words_that_fit(lexicon) - LONGEST_NGRAM
     word = np.empty(LONGEST_WORD + 8, dtype=np.uint8)
-    at, grams, entries, dropped, last_start, last_stop = cursor
+    at, grams, listed, dropped, last_start, last_stop = cursor
     while at < data.size:
-        cursor[0], cursor[1], cursor[2], cursor[3], cursor[4], cursor[5] = at, grams, entries, dropped, last_start, last_stop
+        cursor[0], cursor[1], cursor[2], cursor[3], cursor[4], cursor[5] = at, grams, listed, dropped, last_start, last_stop
         if size[0] >= most_words:
             return _LEXICON_FULL
         if data[at] == 0x0A:  # a blank line
@@ -242,7 +248,8 @@ def scan_ngrams(
                         length = 0
                 if length > 0 and length <= LONGEST_WORD:
                     code = hash_bytes(word, length)
-                    number = find_or_add(slots, word_ends, arena, size, word, length, code, may_add)
+                    prefix = prefix_of(word, length)
+                    number = find_or_add(slots, entries, arena, size, word, length, prefix, code, may_add)
                     if number < 0:
                         number = integer(UNNAMED)
                 ids[grams, new_size] = number
@@ -250,7 +257,7 @@ def scan_ngrams(
                 start = stop + 1
 
         # The years: "year TAB matches TAB volumes", or "year,matches,volumes" once or more.
-        added = entries
+        added = listed
         field = tab
         while field < data.size and data[field] == 0x09:
             year, field = _number(data, field + 1, data.size)
@@ -282,12 +289,12 @@ def scan_ngrams(
             sizes[grams] = 0 if tagged else new_size
             grams += 1
         gram = grams - 1
-        for entry in range(entries, added):
+        for entry in range(listed, added):
             for place in range(sizes[gram]):
                 if ids[gram, place] >= 0:
-                    totals[ids[gram, place]] += matches[entry]
-        entries = added
-        ends[gram] = entries
+                    entries[ids[gram, place], TOTAL] += matches[entry]
+        listed = added
+        ends[gram] = listed
         at = field + 1
-    cursor[0], cursor[1], cursor[2], cursor[3], cursor[4], cursor[5] = at, grams, entries, dropped, last_start, last_stop
+    cursor[0], cursor[1], cursor[2], cursor[3], cursor[4], cursor[5] = at, grams, listed, dropped, last_start, last_stop
     return _DONE

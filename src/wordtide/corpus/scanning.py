@@ -31,13 +31,15 @@ from wordtide.corpus.characters import (
     TABLE_SIZE,
 )
 from wordtide.corpus.lexicon import (
-    HASH_FACTOR,
     HASH_START,
     LONGEST_WORD,
+    TOTAL,
     LexiconState,
     find_or_add,
     hash_bytes,
+    hash_step,
     mixed,
+    prefix_of,
     words_that_fit,
 )
 from wordtide.kernels import integer, kernel
@@ -49,6 +51,7 @@ SKIP: Final = 0
 KEEP: Final = 1
 MASK: Final = 2
 
+_WWW: Final = np.uint64(0x777777)  # "www", which may begin a URL
 _CAPITAL_SIGMA: Final = 0x3A3
 _CAPITAL_I_WITH_DOT: Final = 0x130
 
@@ -282,6 +285,28 @@ def _scan_word(
     return at, length, has_letter, has_letter and single_letters and not is_pronoun_i
 
 
+@kernel
+def _fold_further(
+    data: npt.NDArray[np.uint8],
+    at: int,
+    end: int,
+    fold: npt.NDArray[np.uint8],
+    word: npt.NDArray[np.uint8],
+    code: np.uint64,
+) -> tuple[int, np.uint64]:
+    """The ninth and further letters of a word of ASCII letters: its length and, all but mixed, its hash (see `hash_bytes`)."""
+    chunk = np.uint64(0)
+    length = 8
+    while at + length < end and fold[data[at + length]] != 0 and length < LONGEST_WORD:
+        if length > 8 and length & 7 == 0:
+            code = hash_step(code, chunk)
+            chunk = np.uint64(0)
+        word[length] = fold[data[at + length]]
+        chunk |= np.uint64(word[length]) << np.uint64(8 * (length & 7))
+        length += 1
+    return length, hash_step(code, chunk)
+
+
 #: Places of `scan_texts`'s cursor: where it stands, so that it can stop to have the lexicon enlarged and go on.
 CURSOR_SIZE: Final = 8
 
@@ -306,84 +331,91 @@ def scan_texts(
     Writes `ids` (room for bytes + documents), the byte span of each sentence to `sentences` (rows of 2, one per BREAK), and
     per document the running ends of both.
     """
-    slots, ends, arena, totals, size = lexicon
+    slots, entries, arena, size = lexicon
     word = np.empty(LONGEST_WORD + 8, dtype=np.uint8)
     fold = np.zeros(256, dtype=np.uint8)  # ASCII letters, lowered
-    for letter in range(0x61, 0x7B):
-        fold[letter] = fold[letter - 0x20] = letter
+    shortest = np.full(256, LONGEST_WORD + 1, dtype=np.int64)  # a word of this many letters surely ends before this byte
+    for byte in range(0x80):
+        if kind[byte] == LOWER or kind[byte] == CASED:
+            fold[byte] = byte | 0x20
+        elif kind[byte] == PERIOD:
+            shortest[byte] = 2
+        elif kind[byte] != DIGIT and kind[byte] != APOSTROPHE and kind[byte] != HYPHEN and byte != 0x3A:  # http:
+            shortest[byte] = 1
     most_words = words_that_fit(lexicon)
     document, at, filled, sentence, last_break, sentence_start, token_end = cursor[:7]
     token_is_short = cursor[7] != 0
     while document < offsets.size - 1:
         end = offsets[document + 1]
         while at < end:
-            byte = data[at]
-            if byte == 0x20:
-                at += 1
-                continue
+            # Nearly all words are ASCII letters with something plain behind them: those are taken in this tight loop, which
+            # leaves everything else, from the first letter of the word on, to the general rule below.
+            while at < end and size[0] < most_words:
+                folded = fold[data[at]]
+                if folded == 0:
+                    if data[at] != 0x20:
+                        break
+                    at += 1
+                    continue
+                prefix = np.uint64(0)
+                length = 0
+                while folded != 0 and length < 8:
+                    word[length] = folded
+                    prefix |= np.uint64(folded) << np.uint64(8 * length)
+                    length += 1
+                    folded = fold[data[at + length]] if at + length < end else np.uint8(0)
+                code = hash_step(HASH_START, prefix)
+                if folded != 0:
+                    length, code = _fold_further(data, at, end, fold, word, code)
+                if at + length < end and (length < shortest[data[at + length]] or prefix == _WWW):
+                    break
+                number = find_or_add(slots, entries, arena, size, word, length, prefix, mixed(code), may_add)
+                if filled == last_break:
+                    sentence_start = at
+                if number >= 0:
+                    entries[number, TOTAL] += 1
+                    ids[filled] = number
+                    token_is_short = (length == 1 and word[0] != 0x69) or number < rules.abbreviations_end
+                else:
+                    ids[filled] = UNNAMED
+                    token_is_short = length == 1 and word[0] != 0x69
+                filled += 1
+                at += length
+                token_end = at
+            if at >= end:
+                break
+
             if size[0] >= most_words:
                 cursor[0], cursor[1], cursor[2], cursor[3] = document, at, filled, sentence
                 cursor[4], cursor[5], cursor[6] = last_break, sentence_start, token_end
                 cursor[7] = 1 if token_is_short else 0
                 return False
             width = 1
-            folded = fold[byte]
-            if folded != 0:
-                character_kind = LOWER
-            elif byte < 0x80:
-                character_kind = integer(kind[byte])
-            else:
+            code_point = integer(data[at])
+            if code_point >= 0x80:
                 code_point, width = decode(data, at)
-                character_kind = kind_of(code_point, kind)
+            character_kind = kind_of(code_point, kind)
 
             token = 0  # bytes of the token that starts here
             length = 0  # of the word to be looked up
-            code = HASH_START
             number = integer(UNNAMED)
             if character_kind == LOWER or character_kind == CASED or character_kind == DIGIT:
-                if (folded == 0x68 or folded == 0x77) and at + 2 < end:  # htt.., www: only then look closer
-                    third = data[at + 2] | 0x20
-                    if third == 0x74 or third == 0x77:
-                        token = _url_length(data, at, end, kind)
+                if code_point | 0x20 == 0x68 or code_point | 0x20 == 0x77:  # h, w
+                    token = _url_length(data, at, end, kind)
                 if token > 0:
                     token_is_short = False
                     if rules.urls == MASK:
                         number = 1
                     elif rules.urls == KEEP:
                         length = _copy_lowered(data, at, token, word)
-                        code = hash_bytes(word, length)
                 else:
-                    # Nearly all words are plain ASCII letters: take those in a tight loop, and leave the rest to _scan_word.
-                    stop = at
-                    while folded != 0 and length < LONGEST_WORD:
-                        word[length] = folded
-                        code = (code ^ np.uint64(folded)) * HASH_FACTOR
-                        length += 1
-                        stop += 1
-                        folded = fold[data[stop]] if stop < end else np.uint8(0)
+                    stop, length, has_letter, token_is_short = _scan_word(data, at, end, kind, lower, word)
                     token = stop - at
-                    next_kind = integer(kind[data[stop]]) if stop < end and data[stop] < 0x80 else OTHER
-                    plain_end = (
-                        next_kind == SPACE
-                        or next_kind == COMMA
-                        or next_kind == NEWLINE
-                        or next_kind == CLOSER
-                        or next_kind == EXCLAMATION
-                        or (next_kind == PERIOD and length > 1)
-                        or (next_kind == OTHER and (stop >= end or data[stop] < 0x80))
-                    )
-                    if plain_end and length > 0:
-                        token_is_short = length == 1 and word[0] != 0x69
-                        code = mixed(code)
-                    else:
-                        stop, length, has_letter, token_is_short = _scan_word(data, at, end, kind, lower, word)
-                        code = hash_bytes(word, length)
-                        token = stop - at
-                        if not has_letter:
-                            if rules.numbers == MASK:
-                                number = 0
-                            if rules.numbers != KEEP:
-                                length = 0
+                    if not has_letter:
+                        if rules.numbers == MASK:
+                            number = 0
+                        if rules.numbers != KEEP:
+                            length = 0
             elif character_kind == AT and token_end != at:
                 token = _user_name_length(data, at, end)
                 if token > 0:
@@ -392,15 +424,15 @@ def scan_texts(
                         number = 2
                     elif rules.user_names == KEEP:
                         length = _copy_lowered(data, at, token, word)
-                        code = hash_bytes(word, length)
 
             if token > 0:
                 if filled == last_break:
                     sentence_start = at
                 if length > 0 and length <= LONGEST_WORD:
-                    number = find_or_add(slots, ends, arena, size, word, length, code, may_add)
+                    prefix, code = prefix_of(word, length), hash_bytes(word, length)
+                    number = find_or_add(slots, entries, arena, size, word, length, prefix, code, may_add)
                 if number >= 0:
-                    totals[number] += 1
+                    entries[number, TOTAL] += 1
                     if number < rules.abbreviations_end:
                         token_is_short = True
                 else:

@@ -15,7 +15,16 @@ import numpy.typing as npt
 
 from wordtide.corpus.characters import TABLE_SIZE, character_tables
 from wordtide.corpus.documents import BadRows, Batch, make_batch
-from wordtide.corpus.lexicon import LONGEST_WORD, Lexicon, LexiconState, find_or_add, hash_bytes, words_that_fit
+from wordtide.corpus.lexicon import (
+    LONGEST_WORD,
+    TOTAL,
+    Lexicon,
+    LexiconState,
+    find_or_add,
+    hash_bytes,
+    prefix_of,
+    words_that_fit,
+)
 from wordtide.corpus.scanning import BREAK, CURSOR_SIZE, KEEP, MASK, SKIP, UNNAMED, ScanRules, decode, scan_texts
 from wordtide.errors import InputError, SettingsError
 from wordtide.kernels import integer, kernel
@@ -126,7 +135,7 @@ def split_texts(
     """Like `scan_texts` for text that is tokens already: split at white space, sentences at line breaks; from a custom
     tokeniser, split at the separators that `apply_tokenizer` put in.
     """
-    slots, ends, arena, totals, size = lexicon
+    slots, entries, arena, size = lexicon
     most_words = words_that_fit(lexicon)
     document, at, filled, sentence, last_break, sentence_start = cursor[:6]
     while document < offsets.size - 1:
@@ -162,9 +171,10 @@ def split_texts(
             if stop - at <= LONGEST_WORD:
                 word = data[at:stop]
                 code = hash_bytes(word, stop - at)
-                number = find_or_add(slots, ends, arena, size, word, stop - at, code, may_add)
+                prefix = prefix_of(word, stop - at)
+                number = find_or_add(slots, entries, arena, size, word, stop - at, prefix, code, may_add)
                 if number >= 0:
-                    totals[number] += 1
+                    entries[number, TOTAL] += 1
                 else:
                     number = integer(UNNAMED)
             if filled == last_break:

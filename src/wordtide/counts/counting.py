@@ -70,11 +70,9 @@ def count(
         resources = Resources(threads, memory, spill, observer or Observer())
         counts = _count(corpus, record, given, resources, folder)
         shutil.rmtree(spill)
-        write_facts(folder, counts)
         if output is None:
-            loaded = Counts.load(folder, in_memory=True)
-            loaded.path = None
-            return loaded
+            return counts.in_memory()
+        write_facts(folder, counts)
     return Counts.load(output)
 
 

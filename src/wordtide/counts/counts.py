@@ -18,7 +18,7 @@ import scipy.sparse as sp
 
 from wordtide.counts.settings import CountSettings, Summary
 from wordtide.errors import FolderError, SettingsError, UnknownWordError
-from wordtide.storage import GrowingArray, load_array, new_folder, read_header, save_array, verify, write_header
+from wordtide.storage import load_array, new_folder, read_header, save_array, verify, write_header
 from wordtide.timeline import NUMBERS, Slices
 
 KIND = "counts"
@@ -202,6 +202,11 @@ class Counts:
 
         return merge_counts([self, other])
 
+    def in_memory(self) -> "Counts":
+        """The same counts with all arrays in memory, and no folder behind them."""
+        arrays = CountArrays(**{name: np.array(getattr(self.arrays, name)) for name in ARRAYS})
+        return Counts(self.words, self.slices, arrays, self.settings, self.window, self.places, self.summary)
+
     def save(self, path: str | PathLike[str], overwrite: bool = False) -> None:
         """Write a counts folder."""
         with new_folder(Path(path), overwrite) as folder:
@@ -210,16 +215,14 @@ class Counts:
             write_facts(folder, self)
 
     @staticmethod
-    def load(path: str | PathLike[str], in_memory: bool = False, check: bool = False) -> "Counts":
-        """Open a counts folder; its large arrays stay on disk unless `in_memory`. `check` compares all checksums."""
+    def load(path: str | PathLike[str], check: bool = False) -> "Counts":
+        """Open a counts folder; its large arrays stay on disk (`in_memory()` loads them). `check` compares all checksums."""
         folder = Path(path)
         header = read_header(folder, KIND, VERSION)
         if check:
             verify(folder, header)
         small = ("slice_rows", "slice_unigrams")
-        arrays = CountArrays(
-            **{name: load_array(folder, name, dtypes, in_memory or name in small) for name, dtypes in ARRAYS.items()}
-        )
+        arrays = CountArrays(**{name: load_array(folder, name, dtypes, name in small) for name, dtypes in ARRAYS.items()})
         numbers = {name: load_array(folder, f"slice_{name}", "i8", in_memory=True) for name in NUMBERS}
         labels = _lines(folder / "labels.txt")
         words = _lines(folder / "words.txt")
@@ -255,61 +258,6 @@ def write_facts(folder: Path, counts: Counts) -> None:
         "summary": asdict(counts.summary),
     }
     write_header(folder, KIND, VERSION, content)
-
-
-class CountsWriter:
-    """Writes the large arrays of a counts folder slice by slice, in order of time."""
-
-    def __init__(self, folder: Path, words: int) -> None:
-        self._words = words
-        self._bits = max(1, (words - 1).bit_length())
-        self._columns = GrowingArray(folder, "columns", np.uint16 if words <= 1 << 16 else np.uint32)
-        self._values = GrowingArray(folder, "values", np.uint32)
-        self._rows = GrowingArray(folder, "rows", np.uint32)
-        self._row_ends = GrowingArray(folder, "row_ends", np.int64)
-        self._unigram_words = GrowingArray(folder, "unigram_words", np.uint32)
-        self._unigram_values = GrowingArray(folder, "unigram_values", np.int64)
-        self._slice_rows = [0]
-        self._slice_unigrams = [0]
-        self._folder = folder
-        self._last_row = -1
-
-    def add_pairs(self, pairs: npt.NDArray[Any], sums: npt.NDArray[np.int64]) -> None:
-        """A block of the current slice: pair codes, ascending also from block to block, and their sums."""
-        if len(sums) == 0:
-            return
-        if sums.max() > np.iinfo(np.uint32).max and self._values.dtype.itemsize == 4:
-            self._values.widen(np.uint64)
-        before = self._columns.length
-        self._columns.append(pairs & ((1 << self._bits) - 1))
-        self._values.append(sums)
-        rows = (pairs >> self._bits).astype(np.int64)
-        heads = np.flatnonzero(np.diff(rows, prepend=-1))
-        ends = np.append(heads[1:], len(rows)) + before
-        if rows[0] == self._last_row:
-            self._row_ends.replace_last(ends[0])  # the block before ended inside this row
-            heads, ends = heads[1:], ends[1:]
-        self._rows.append(rows[heads])
-        self._row_ends.append(ends)
-        self._last_row = int(rows[-1])
-
-    def end_slice(self, words: npt.NDArray[np.int64], occurrences: npt.NDArray[np.int64]) -> None:
-        """Close the current slice with its unigram counts."""
-        self._unigram_words.append(words)
-        self._unigram_values.append(occurrences)
-        self._slice_rows.append(self._rows.length)
-        self._slice_unigrams.append(self._unigram_words.length)
-        self._last_row = -1
-
-    def close(self) -> CountArrays:
-        """Finish the files; the arrays, memory-mapped."""
-        for growing in (
-            self._columns, self._values, self._rows, self._row_ends, self._unigram_words, self._unigram_values,
-        ):  # fmt: skip
-            growing.close()
-        save_array(self._folder, "slice_rows", np.array(self._slice_rows, dtype=np.int64))
-        save_array(self._folder, "slice_unigrams", np.array(self._slice_unigrams, dtype=np.int64))
-        return CountArrays(**{name: load_array(self._folder, name, dtypes) for name, dtypes in ARRAYS.items()})
 
 
 def _lines(path: Path) -> list[str]:

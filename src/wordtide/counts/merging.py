@@ -8,10 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from wordtide.counts.counts import Counts, CountsWriter, write_facts
+from wordtide.counts.counts import Counts, write_facts
 from wordtide.counts.examples import has_examples, merge_examples
 from wordtide.counts.partials import Partial, merge
 from wordtide.counts.settings import MUST_AGREE, Summary
+from wordtide.counts.writing import CountsWriter
 from wordtide.errors import SettingsError
 from wordtide.storage import new_folder
 from wordtide.timeline import Every, parse_duration, unite
@@ -22,12 +23,9 @@ def merge_counts(parts: Sequence[Counts], output: Path | None = None, overwrite:
     _check_agreement(parts)
     if output is None:
         with tempfile.TemporaryDirectory() as folder:
-            _write_merged(parts, Path(folder))
-            merged = Counts.load(folder, in_memory=True)
-            merged.path = None
-            return merged
+            return _write_merged(parts, Path(folder)).in_memory()
     with new_folder(output, overwrite) as folder:
-        _write_merged(parts, folder)
+        write_facts(folder, _write_merged(parts, folder))
     return Counts.load(output)
 
 
@@ -51,7 +49,7 @@ def _check_agreement(parts: Sequence[Counts]) -> None:
                 )
 
 
-def _write_merged(parts: Sequence[Counts], folder: Path) -> None:
+def _write_merged(parts: Sequence[Counts], folder: Path) -> Counts:
     settings = parts[0].settings
     within = parse_duration(settings.merge_within) if settings.merge_within else 0
     slices, members = unite([part.slices for part in parts], Every.parse(settings.every), within)
@@ -70,10 +68,8 @@ def _write_merged(parts: Sequence[Counts], folder: Path) -> None:
         merge_examples(parts, members, len(slices), folder)
     else:
         settings = replace(settings, examples=0)
-    merged = Counts(
-        parts[0].words, slices, arrays, settings, parts[0].window, parts[0].places, _summed([p.summary for p in parts])
-    )
-    write_facts(folder, merged)
+    summary = _summed([part.summary for part in parts])
+    return Counts(parts[0].words, slices, arrays, settings, parts[0].window, parts[0].places, summary)
 
 
 def _pairs(part: Counts, t: int) -> Partial:

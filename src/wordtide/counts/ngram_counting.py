@@ -13,7 +13,7 @@ from wordtide.corpus.ngrams import NgramBatch, NgramScanner
 from wordtide.corpus.sources import Corpus
 from wordtide.corpus.streams import line_blocks, open_bytes
 from wordtide.corpus.tokens import TokenRule
-from wordtide.counts.counts import Counts, CountsWriter
+from wordtide.counts.counts import Counts
 from wordtide.counts.ngram_pairs import SEGMENT_ENTRIES, NgramSegment, YearSlices, sum_pairs, sum_words
 from wordtide.counts.pairs import bits_for
 from wordtide.counts.partials import Partial, PartialSums
@@ -22,6 +22,7 @@ from wordtide.counts.settings import CountSettings, Summary
 from wordtide.counts.text_counting import TEXT_WINDOW, Resources
 from wordtide.counts.vocabulary import choose_vocabulary, numbering_of
 from wordtide.counts.workers import in_order
+from wordtide.counts.writing import CountsWriter
 from wordtide.dates import DAY
 from wordtide.errors import SettingsError
 from wordtide.timeline import Every, Integers, Slices, unite
@@ -65,7 +66,7 @@ def count_ngrams(
     resources: Resources,
     folder: Path,
 ) -> Counts:
-    """Count tables of n-grams into `folder`: the large arrays are written, the facts are returned."""
+    """Count tables of n-grams; the large arrays are written to `folder`."""
     every = Every.parse(settings.every)
     if every.unit != "year":
         raise SettingsError(f"N-gram tables know years only, not --every {settings.every}.", "Use year or N-years.")
@@ -111,7 +112,7 @@ def count_ngrams(
         in_vocabulary += int(occurrences.sum())
     pairs.close()
     unigrams.close()
-    writer.close()
+    arrays = writer.close()
     summary = Summary(
         documents=int(slices.documents.sum()),
         tokens=int(slices.tokens.sum()),
@@ -121,7 +122,7 @@ def count_ngrams(
         ignored_files=corpus.ignored,
         skipped=dict(bad.reasons),
     )
-    return Counts(vocabulary, slices, None, settings, window, longest, summary)  # type: ignore[arg-type]
+    return Counts(vocabulary, slices, arrays, settings, window, longest, summary)
 
 
 def _read(

@@ -18,7 +18,7 @@ from wordtide.corpus.fields import Fields
 from wordtide.corpus.lexicon import Lexicon
 from wordtide.corpus.sources import Corpus
 from wordtide.corpus.tokens import Scanner, Tokenizer, TokenRule, apply_tokenizer, load_tokenizer, prepare
-from wordtide.counts.counts import Counts, CountsWriter
+from wordtide.counts.counts import CountArrays, Counts
 from wordtide.counts.examples import ExamplesWriter
 from wordtide.counts.pairs import bits_for, code_dtype, find_pairs, sum_runs
 from wordtide.counts.partials import Partial, PartialSums
@@ -27,6 +27,7 @@ from wordtide.counts.segments import Segment, SegmentBuilder, SpillSpace
 from wordtide.counts.settings import CountSettings, Summary
 from wordtide.counts.vocabulary import choose_vocabulary, numbering_of
 from wordtide.counts.workers import Observer, in_order
+from wordtide.counts.writing import CountsWriter
 from wordtide.timeline import Every, Integers, parse_duration, unite
 
 _PART_IDS = 1 << 22  # numbers counted at a time: their pair codes are sorted in memory
@@ -62,7 +63,7 @@ def count_texts(
     resources: Resources,
     folder: Path,
 ) -> Counts:
-    """Count a corpus of texts into `folder`: the large arrays are written, the facts are returned."""
+    """Count a corpus of texts; the large arrays are written to `folder`."""
     every = Every.parse(settings.every)
     bad = BadRows(settings.skip_bad)
     scan = _scan(corpus, settings, dates, vocabulary, tokenizer, bad, resources)
@@ -80,7 +81,9 @@ def count_texts(
         vocabulary = choose_vocabulary(whole, scores, settings.vocabulary_size, settings.min_count)
     window = settings.window or TEXT_WINDOW
     numberings = [numbering_of(lexicon, vocabulary) for lexicon in scan.lexicons]
-    occurrences = _count_pairs(by_slice, slices.tokens, numberings, len(vocabulary), window, settings, resources, folder)
+    arrays, occurrences = _count_pairs(
+        by_slice, slices.tokens, numberings, len(vocabulary), window, settings, resources, folder
+    )
     summary = Summary(
         documents=scan.documents,
         tokens=int(slices.tokens.sum()),
@@ -90,10 +93,7 @@ def count_texts(
         ignored_files=corpus.ignored,
         skipped=dict(bad.reasons),
     )
-    return Counts(vocabulary, slices, _NO_ARRAYS, settings, window, summary=summary)  # type: ignore[arg-type]
-
-
-_NO_ARRAYS = None  # they are in the folder; the caller loads them from there
+    return Counts(vocabulary, slices, arrays, settings, window, summary=summary)
 
 
 def _scan(
@@ -220,8 +220,8 @@ def _count_pairs(
     settings: CountSettings,
     resources: Resources,
     folder: Path,
-) -> int:
-    """Count all slices and write them; the number of tokens in the vocabulary."""
+) -> tuple[CountArrays, int]:
+    """Count all slices and write them; the arrays, and the number of tokens in the vocabulary."""
     scratch = _Scratch()
     dtype = np.dtype(code_dtype(words, window))
     word_bits, weight_bits = bits_for(words), bits_for(window)
@@ -273,11 +273,11 @@ def _count_pairs(
             occurrences[:] = 0
             candidates = []
     sums.close()
-    writer.close()
+    arrays = writer.close()
     if examples is not None:
         examples.close()
     resources.observer.finish()
-    return in_vocabulary
+    return arrays, in_vocabulary
 
 
 def _parts(

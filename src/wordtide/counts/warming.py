@@ -13,6 +13,7 @@ from wordtide.counts.pairs import find_pairs, sum_runs
 from wordtide.counts.partials import Partial, merge
 from wordtide.counts.sampling import draw_from
 from wordtide.counts.segments import gather
+from wordtide.counts.writing import split_pairs
 
 _PATIENCE = 1.5  # seconds before a word is said
 
@@ -29,6 +30,8 @@ def warm_up(ngrams: bool) -> None:
         for dtype in (np.uint32, np.uint64):
             one = Partial(np.array([1, 2], dtype=dtype), np.array([1, 1]))
             merge([one, one])
+            numbers = np.empty(2, dtype=np.uint32)
+            split_pairs(one.keys, one.sums, 1, numbers.astype(np.uint16), numbers, numbers, numbers.astype(np.int64))
     finally:
         notice.cancel()
 
