@@ -6,8 +6,9 @@ from hypothesis import strategies as st
 from oracles.tokens import tokenize
 
 from wordtide.corpus.documents import BadRows, make_batch
+from wordtide.corpus.encoding import prepare
 from wordtide.corpus.scanning import BREAK
-from wordtide.corpus.tokens import Scanner, TokenRule, prepare
+from wordtide.corpus.tokens import Scanner, TokenRule
 
 SCANNERS = {}
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import wordtide
-from wordtide.counts import partials, segments, text_counting
+from wordtide.counts import partials, segments, slice_counting
 from wordtide.counts.merging import merge_counts
 
 
@@ -49,7 +49,7 @@ def test_workers_order_and_memory_change_no_byte(corpus, tmp_path, monkeypatch, 
     wordtide.count(shuffled, output=tmp_path / "shuffled", workers=2, **options)
     assert files_of(tmp_path / "shuffled") == expected
     monkeypatch.setattr(segments, "SEGMENT_IDS", 500)
-    monkeypatch.setattr(text_counting, "_PART_IDS", 300)
+    monkeypatch.setattr(slice_counting, "_PART_IDS", 300)
     monkeypatch.setattr(partials, "_BLOCK", 64)
     wordtide.count(corpus, output=tmp_path / "tight", workers=2, memory=1, **options)
     assert files_of(tmp_path / "tight") == expected

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from wordtide.corpus.characters import APOSTROPHE, CASED, DIGIT, HYPHEN, IGNORED, LOWER, TABLE_SIZE, character_tables
 from wordtide.corpus.documents import BadRows
+from wordtide.corpus.encoding import inspect_texts
 from wordtide.corpus.lexicon import (
     LONGEST_WORD,
     TOTAL,
@@ -24,8 +25,9 @@ from wordtide.corpus.lexicon import (
     prefix_of,
     words_that_fit,
 )
-from wordtide.corpus.scanning import KEEP, MASK, SKIP, UNNAMED, decode, encode, kind_of
-from wordtide.corpus.tokens import MASKS, TokenRule, inspect_texts
+from wordtide.corpus.scanning import KEEP, MASK, SKIP, UNNAMED
+from wordtide.corpus.tokens import MASKS, TokenRule
+from wordtide.corpus.utf8 import decode, encode, kind_of
 from wordtide.kernels import integer, kernel
 
 LONGEST_NGRAM: Final = 5

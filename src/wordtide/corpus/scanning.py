@@ -15,20 +15,14 @@ from wordtide.corpus.characters import (
     AT,
     CASED,
     CLOSER,
-    COMMA,
     DIGIT,
     EXCLAMATION,
     HYPHEN,
-    IGNORED,
-    JOINER,
     LOWER,
-    MARK,
     NEWLINE,
-    OTHER,
     PERIOD,
     SPACE,
     STOP,
-    TABLE_SIZE,
 )
 from wordtide.corpus.lexicon import (
     HASH_START,
@@ -42,6 +36,8 @@ from wordtide.corpus.lexicon import (
     prefix_of,
     words_that_fit,
 )
+from wordtide.corpus.utf8 import decode, kind_at, kind_of
+from wordtide.corpus.words import copy_lowered, scan_word, url_length, user_name_length
 from wordtide.kernels import integer, kernel
 
 BREAK: Final = -1
@@ -52,8 +48,6 @@ KEEP: Final = 1
 MASK: Final = 2
 
 _WWW: Final = np.uint64(0x777777)  # "www", which may begin a URL
-_CAPITAL_SIGMA: Final = 0x3A3
-_CAPITAL_I_WITH_DOT: Final = 0x130
 
 
 class ScanRules(NamedTuple):
@@ -70,115 +64,6 @@ class ScanRules(NamedTuple):
 
 
 @kernel
-def decode(data: npt.NDArray[np.uint8], at: int) -> tuple[int, int]:
-    """Code point and width of the character at a byte. The bytes are valid UTF-8 (see `inspect_texts`)."""
-    first = integer(data[at])
-    if first < 0x80:
-        return first, 1
-    if first < 0xE0:
-        return (first & 0x1F) << 6 | integer(data[at + 1]) & 0x3F, 2
-    if first < 0xF0:
-        return (first & 0x0F) << 12 | (integer(data[at + 1]) & 0x3F) << 6 | integer(data[at + 2]) & 0x3F, 3
-    high = (first & 0x07) << 18 | (integer(data[at + 1]) & 0x3F) << 12
-    return high | (integer(data[at + 2]) & 0x3F) << 6 | integer(data[at + 3]) & 0x3F, 4
-
-
-@kernel
-def kind_of(code: int, kind: npt.NDArray[np.uint8]) -> int:
-    """Class of a code point; beyond the table lie CJK ideographs (letters) and nothing else that makes words."""
-    if code < TABLE_SIZE:
-        return integer(kind[code])
-    return CASED if code < 0x40000 else OTHER
-
-
-@kernel
-def encode(code: int, word: npt.NDArray[np.uint8], length: int) -> int:
-    """Append a character's UTF-8 bytes to a word; the new length."""
-    if code < 0x80:
-        word[length] = code
-        return length + 1
-    if code < 0x800:
-        word[length] = 0xC0 | code >> 6
-        word[length + 1] = 0x80 | code & 0x3F
-        return length + 2
-    if code < 0x10000:
-        word[length] = 0xE0 | code >> 12
-        word[length + 1] = 0x80 | code >> 6 & 0x3F
-        word[length + 2] = 0x80 | code & 0x3F
-        return length + 3
-    word[length] = 0xF0 | code >> 18
-    word[length + 1] = 0x80 | code >> 12 & 0x3F
-    word[length + 2] = 0x80 | code >> 6 & 0x3F
-    word[length + 3] = 0x80 | code & 0x3F
-    return length + 4
-
-
-@kernel
-def _kind_at(data: npt.NDArray[np.uint8], at: int, end: int, kind: npt.NDArray[np.uint8]) -> int:
-    if at >= end:
-        return OTHER
-    if data[at] < 0x80:
-        return integer(kind[data[at]])
-    code, _ = decode(data, at)
-    return kind_of(code, kind)
-
-
-@kernel
-def _is_wordlike(character_kind: int) -> bool:
-    return character_kind == LOWER or character_kind == CASED or character_kind == DIGIT
-
-
-@kernel
-def _url_length(data: npt.NDArray[np.uint8], at: int, end: int, kind: npt.NDArray[np.uint8]) -> int:
-    """Bytes of the URL that starts here (http://, https://, www.), up to the next white space; 0 if there is none."""
-    first = data[at] | 0x20
-    prefix = 0
-    if first == 0x77 and at + 4 <= end:  # w
-        if (data[at + 1] | 0x20) == 0x77 and (data[at + 2] | 0x20) == 0x77 and data[at + 3] == 0x2E:
-            prefix = 4
-    elif first == 0x68 and at + 7 <= end:  # h
-        if (data[at + 1] | 0x20) == 0x74 and (data[at + 2] | 0x20) == 0x74 and (data[at + 3] | 0x20) == 0x70:
-            colon = at + 4
-            if (data[colon] | 0x20) == 0x73:
-                colon += 1
-            if colon + 2 < end and data[colon] == 0x3A and data[colon + 1] == 0x2F and data[colon + 2] == 0x2F:
-                prefix = colon + 3 - at
-    if prefix == 0:
-        return 0
-    stop = at + prefix
-    while stop < end:
-        character_kind = _kind_at(data, stop, end, kind)
-        if character_kind == SPACE or character_kind == NEWLINE:
-            break
-        stop += 1 if data[stop] < 0x80 else decode(data, stop)[1]
-    return stop - at
-
-
-@kernel
-def _user_name_length(data: npt.NDArray[np.uint8], at: int, end: int) -> int:
-    """Bytes of the user name (@ and ASCII letters, digits, underscores) that starts here, the @ included."""
-    stop = at + 1
-    while stop < end:
-        byte = data[stop]
-        letter = (byte | 0x20) >= 0x61 and (byte | 0x20) <= 0x7A
-        if not (letter or (byte >= 0x30 and byte <= 0x39) or byte == 0x5F):
-            break
-        stop += 1
-    return stop - at if stop > at + 1 else 0
-
-
-@kernel
-def _copy_lowered(data: npt.NDArray[np.uint8], at: int, length: int, word: npt.NDArray[np.uint8]) -> int:
-    """Copy bytes with ASCII capitals lowered; the length, or LONGEST_WORD + 1 if they are too many."""
-    if length > LONGEST_WORD:
-        return LONGEST_WORD + 1
-    for position in range(length):
-        byte = data[at + position]
-        word[position] = byte | 0x20 if byte >= 0x41 and byte <= 0x5A else byte
-    return length
-
-
-@kernel
 def _ends_sentence(
     data: npt.NDArray[np.uint8], at: int, end: int, kind: npt.NDArray[np.uint8], after_abbreviation: bool
 ) -> bool:
@@ -186,7 +71,7 @@ def _ends_sentence(
     only_periods = True
     stop = at
     while stop < end:
-        character_kind = _kind_at(data, stop, end, kind)
+        character_kind = kind_at(data, stop, end, kind)
         if character_kind == EXCLAMATION or character_kind == STOP:
             only_periods = False
         elif character_kind != PERIOD and character_kind != CLOSER and character_kind != APOSTROPHE:
@@ -194,7 +79,7 @@ def _ends_sentence(
         stop += decode(data, stop)[1]
     if stop >= end:
         return True
-    character_kind = _kind_at(data, stop, end, kind)
+    character_kind = kind_at(data, stop, end, kind)
     if character_kind != SPACE and character_kind != NEWLINE:
         return False
     if not only_periods:
@@ -203,86 +88,8 @@ def _ends_sentence(
         return False
     while stop < end and (character_kind == SPACE or character_kind == NEWLINE):
         stop += decode(data, stop)[1]
-        character_kind = _kind_at(data, stop, end, kind)
+        character_kind = kind_at(data, stop, end, kind)
     return character_kind != LOWER
-
-
-@kernel
-def _scan_word(
-    data: npt.NDArray[np.uint8],
-    at: int,
-    end: int,
-    kind: npt.NDArray[np.uint8],
-    lower: npt.NDArray[np.int32],
-    word: npt.NDArray[np.uint8],
-) -> tuple[int, int, bool, bool]:
-    """One word in full generality: letters, marks and digits of any script, with what may join two of them.
-
-    Returns the byte after it, the length of its lower-case form in `word` (more than LONGEST_WORD: too long), whether it holds
-    a letter, and whether it is short: an initial or an acronym, whose period ends no sentence.
-    """
-    length = 0
-    has_letter = False
-    piece = 0  # characters since the last joining mark
-    periods = 0
-    single_letters = True  # so far single letters joined by periods: an acronym, u.s.
-    while at < end:
-        byte = data[at]
-        if byte < 0x80:
-            code_point, width = integer(byte), 1
-        else:
-            code_point, width = decode(data, at)
-        character_kind = kind_of(code_point, kind)
-        added = integer(-1)
-        if character_kind == LOWER or character_kind == CASED:
-            added = integer(lower[code_point]) if code_point < TABLE_SIZE else code_point
-            if code_point == _CAPITAL_SIGMA:
-                following = _kind_at(data, at + 2, end, kind)
-                inside = following == LOWER or following == CASED or following == MARK
-                added = 0x3C3 if inside or piece == 0 else 0x3C2
-            elif code_point == _CAPITAL_I_WITH_DOT and length <= LONGEST_WORD:
-                length = encode(0x69, word, length)
-                added = 0x307
-            has_letter = True
-            piece += 1
-            single_letters = single_letters and piece == 1
-        elif character_kind == MARK:
-            added = code_point
-        elif character_kind == DIGIT:
-            added = code_point
-            piece += 1
-            single_letters = False
-        elif character_kind == APOSTROPHE or character_kind == HYPHEN or character_kind == JOINER:
-            if not _is_wordlike(_kind_at(data, at + width, end, kind)):
-                break
-            added = 0x27 if character_kind == APOSTROPHE else 0x2D if character_kind == HYPHEN else code_point
-            piece = 0
-            single_letters = False
-        elif character_kind == PERIOD or character_kind == COMMA:
-            following = _kind_at(data, at + 1, end, kind)
-            if not has_letter:  # 3.5 and 1,000 are one number each
-                if following != DIGIT:
-                    break
-            else:
-                if character_kind == COMMA or not single_letters or (following != LOWER and following != CASED):
-                    break
-                beyond = _kind_at(data, at + 1 + decode(data, at + 1)[1], end, kind)
-                if _is_wordlike(beyond) or beyond == MARK:
-                    break
-                periods += 1
-            added = code_point
-            piece = 0
-        elif character_kind != IGNORED:
-            break
-        if added >= 0 and length <= LONGEST_WORD:
-            length = encode(added, word, length)
-        at += width
-    if periods > 0 and single_letters and length <= LONGEST_WORD:
-        length = encode(0x2E, word, length)  # u.s and u.s. are one word
-        if at < end and data[at] == 0x2E:
-            at += 1
-    is_pronoun_i = length == 1 and word[0] == 0x69
-    return at, length, has_letter, has_letter and single_letters and not is_pronoun_i
 
 
 @kernel
@@ -401,15 +208,15 @@ def scan_texts(
             number = integer(UNNAMED)
             if character_kind == LOWER or character_kind == CASED or character_kind == DIGIT:
                 if code_point | 0x20 == 0x68 or code_point | 0x20 == 0x77:  # h, w
-                    token = _url_length(data, at, end, kind)
+                    token = url_length(data, at, end, kind)
                 if token > 0:
                     token_is_short = False
                     if rules.urls == MASK:
                         number = 1
                     elif rules.urls == KEEP:
-                        length = _copy_lowered(data, at, token, word)
+                        length = copy_lowered(data, at, token, word)
                 else:
-                    stop, length, has_letter, token_is_short = _scan_word(data, at, end, kind, lower, word)
+                    stop, length, has_letter, token_is_short = scan_word(data, at, end, kind, lower, word)
                     token = stop - at
                     if not has_letter:
                         if rules.numbers == MASK:
@@ -417,13 +224,13 @@ def scan_texts(
                         if rules.numbers != KEEP:
                             length = 0
             elif character_kind == AT and token_end != at:
-                token = _user_name_length(data, at, end)
+                token = user_name_length(data, at, end)
                 if token > 0:
                     token_is_short = False
                     if rules.user_names == MASK:
                         number = 2
                     elif rules.user_names == KEEP:
-                        length = _copy_lowered(data, at, token, word)
+                        length = copy_lowered(data, at, token, word)
 
             if token > 0:
                 if filled == last_break:
@@ -448,7 +255,7 @@ def scan_texts(
                 if character_kind == PERIOD or character_kind == EXCLAMATION:
                     if _ends_sentence(data, at, end, kind, token_is_short and token_end == at):
                         while at < end:  # the closing marks belong to the sentence
-                            following = _kind_at(data, at, end, kind)
+                            following = kind_at(data, at, end, kind)
                             if following == SPACE or following == NEWLINE:
                                 break
                             at += decode(data, at)[1]
@@ -459,10 +266,10 @@ def scan_texts(
                 elif character_kind == NEWLINE:
                     # A blank line ends a paragraph and so a sentence; a single line break does not.
                     stop = at + width
-                    following = _kind_at(data, stop, end, kind)
+                    following = kind_at(data, stop, end, kind)
                     while following == SPACE:
                         stop += decode(data, stop)[1]
-                        following = _kind_at(data, stop, end, kind)
+                        following = kind_at(data, stop, end, kind)
                     if following == NEWLINE:
                         sentence_end = at
                     width = stop - at

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from wordtide.corpus.sources import Corpus, find_corpus
-from wordtide.corpus.tokens import Tokenizer
+from wordtide.corpus.splitting import Tokenizer
 from wordtide.counts.counts import Counts, write_facts
 from wordtide.counts.ngram_counting import count_ngrams
 from wordtide.counts.settings import CountSettings
-from wordtide.counts.text_counting import Resources, count_texts
+from wordtide.counts.text_counting import count_texts
 from wordtide.counts.vocabulary import read_vocabulary
 from wordtide.counts.warming import warm_up
-from wordtide.counts.workers import Observer
+from wordtide.counts.workers import Observer, Resources
 from wordtide.dates import bounds
 from wordtide.errors import InputError, SettingsError
 from wordtide.storage import check_writable, new_folder

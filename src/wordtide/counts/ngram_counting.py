@@ -19,9 +19,9 @@ from wordtide.counts.pairs import bits_for
 from wordtide.counts.partials import Partial, PartialSums
 from wordtide.counts.segments import SpillSpace
 from wordtide.counts.settings import CountSettings, Summary
-from wordtide.counts.text_counting import TEXT_WINDOW, Resources
+from wordtide.counts.text_counting import TEXT_WINDOW
 from wordtide.counts.vocabulary import choose_vocabulary, numbering_of
-from wordtide.counts.workers import in_order
+from wordtide.counts.workers import Resources, in_order
 from wordtide.counts.writing import CountsWriter
 from wordtide.dates import DAY
 from wordtide.errors import SettingsError

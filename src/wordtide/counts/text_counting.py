@@ -1,8 +1,7 @@
 """Counting texts: scan everything once into word numbers, choose the vocabulary, then count pairs slice by slice."""
 
 import queue
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -14,34 +13,21 @@ import numpy as np
 import numpy.typing as npt
 
 from wordtide.corpus.documents import BadRows, Batch, Block
+from wordtide.corpus.encoding import prepare
 from wordtide.corpus.fields import Fields
 from wordtide.corpus.lexicon import Lexicon
 from wordtide.corpus.sources import Corpus
-from wordtide.corpus.tokens import Scanner, Tokenizer, TokenRule, apply_tokenizer, load_tokenizer, prepare
-from wordtide.counts.counts import CountArrays, Counts
-from wordtide.counts.examples import ExamplesWriter
-from wordtide.counts.pairs import bits_for, code_dtype, find_pairs, sum_runs
-from wordtide.counts.partials import Partial, PartialSums
-from wordtide.counts.sampling import Candidates, draw_sentences, join_candidates
+from wordtide.corpus.splitting import Tokenizer, apply_tokenizer, load_tokenizer
+from wordtide.corpus.tokens import Scanner, TokenRule
+from wordtide.counts.counts import Counts
 from wordtide.counts.segments import Segment, SegmentBuilder, SpillSpace
 from wordtide.counts.settings import CountSettings, Summary
+from wordtide.counts.slice_counting import count_slices
 from wordtide.counts.vocabulary import choose_vocabulary, numbering_of
-from wordtide.counts.workers import Observer, in_order
-from wordtide.counts.writing import CountsWriter
+from wordtide.counts.workers import Resources, in_order
 from wordtide.timeline import Every, Integers, parse_duration, unite
 
-_PART_IDS = 1 << 22  # numbers counted at a time: their pair codes are sorted in memory
 TEXT_WINDOW = 4  # c_max in the paper's table of hyper-parameters
-
-
-@dataclass(frozen=True)
-class Resources:
-    """What counting may use, none of which changes the result."""
-
-    workers: int
-    memory: int  # bytes, for numbers and partial sums; beyond it they go to disk
-    spill: Path
-    observer: Observer
 
 
 @dataclass(frozen=True)
@@ -81,7 +67,7 @@ def count_texts(
         vocabulary = choose_vocabulary(whole, scores, settings.vocabulary_size, settings.min_count)
     window = settings.window or TEXT_WINDOW
     numberings = [numbering_of(lexicon, vocabulary) for lexicon in scan.lexicons]
-    arrays, occurrences = _count_pairs(
+    arrays, occurrences = count_slices(
         by_slice, slices.tokens, numberings, len(vocabulary), window, settings, resources, folder
     )
     summary = Summary(
@@ -182,116 +168,3 @@ def _shares(
             counts[numbers[segment.scanner][found]] += times
         scores += counts / max(1, counts.sum())
     return scores
-
-
-class _Scratch(threading.local):
-    """Work arrays of one thread, used again and again: fresh memory is dear."""
-
-    def __init__(self) -> None:
-        self.places = np.empty(0, dtype=np.int32)
-        self.codes: npt.NDArray[np.generic] = np.empty(0, dtype=np.uint32)
-        self.pairs: npt.NDArray[np.generic] = np.empty(0, dtype=np.uint32)
-        self.sums = np.empty(0, dtype=np.int64)
-
-    def make_room(self, ids: int, window: int, dtype: npt.DTypeLike) -> None:
-        if len(self.places) < ids:
-            self.places = np.empty(ids, dtype=np.int32)
-        if len(self.codes) < ids * window or self.codes.dtype != dtype:
-            self.codes = np.empty(ids * window, dtype=dtype)
-            self.pairs = np.empty(ids * window, dtype=dtype)
-            self.sums = np.empty(ids * window, dtype=np.int64)
-
-
-@dataclass(frozen=True)
-class _PartCounts:
-    slice: int
-    pairs: Partial
-    occurrences: Integers
-    tokens: int
-    candidates: list[Candidates]
-
-
-def _count_pairs(
-    by_slice: Sequence[Sequence[tuple[Segment, int]]],
-    tokens: Integers,
-    numberings: Sequence[npt.NDArray[np.int32]],
-    words: int,
-    window: int,
-    settings: CountSettings,
-    resources: Resources,
-    folder: Path,
-) -> tuple[CountArrays, int]:
-    """Count all slices and write them; the arrays, and the number of tokens in the vocabulary."""
-    scratch = _Scratch()
-    dtype = np.dtype(code_dtype(words, window))
-    word_bits, weight_bits = bits_for(words), bits_for(window)
-
-    def count_part(slice_index: int, entries: Sequence[tuple[Segment, int]]) -> _PartCounts:
-        sizes = [int(segment.starts[entry + 1] - segment.starts[entry]) for segment, entry in entries]
-        scratch.make_room(sum(sizes), window, dtype)
-        occurrences = np.zeros(words, dtype=np.int64)
-        candidates = []
-        filled = 0
-        for segment, entry in entries:
-            ids = np.asarray(segment.ids[segment.starts[entry] : segment.starts[entry + 1]])
-            numbering = numberings[segment.scanner]
-            filled += find_pairs(
-                ids, numbering, window, word_bits, weight_bits, settings.close_gaps,
-                scratch.places, scratch.codes[filled:], occurrences,
-            )  # fmt: skip
-            if settings.examples:
-                candidates.append(draw_sentences(segment, entry, numbering, words, settings.examples, settings.seed))
-        codes = scratch.codes[:filled]
-        codes.sort()
-        found = sum_runs(codes, weight_bits, scratch.pairs, scratch.sums)
-        pairs = Partial(scratch.pairs[:found].copy(), scratch.sums[:found].copy())
-        return _PartCounts(slice_index, pairs, occurrences, sum(sizes), candidates)
-
-    resources.observer.start("counting", int(tokens.sum()), "words")
-    writer = CountsWriter(folder, words)
-    examples = ExamplesWriter(folder, settings.examples) if settings.examples else None
-    sums = PartialSums(len(by_slice), resources.spill, resources.memory // 2, dtype)
-    occurrences = np.zeros(words, dtype=np.int64)
-    candidates: list[Candidates] = []
-    in_vocabulary = 0
-    parts = list(_parts(by_slice))
-    tasks = (partial(count_part, slice_index, entries) for slice_index, entries in parts)
-    for number, part in enumerate(in_order(tasks, resources.workers)):
-        sums.add(part.slice, part.pairs)
-        occurrences += part.occurrences
-        candidates += part.candidates
-        if number + 1 == len(parts) or parts[number + 1][0] != part.slice:
-            for block in sums.take(part.slice):
-                writer.add_pairs(block.keys, block.sums)
-            there = np.flatnonzero(occurrences)
-            writer.end_slice(there, occurrences[there])
-            in_vocabulary += int(occurrences.sum())
-            if examples is not None:
-                drawn = join_candidates(candidates)
-                examples.add_slice(drawn.words, drawn.priorities, drawn.references, drawn.sentences)
-            resources.observer.advance(int(tokens[part.slice]))
-            occurrences[:] = 0
-            candidates = []
-    sums.close()
-    arrays = writer.close()
-    if examples is not None:
-        examples.close()
-    resources.observer.finish()
-    return arrays, in_vocabulary
-
-
-def _parts(
-    by_slice: Sequence[Sequence[tuple[Segment, int]]],
-) -> Iterator[tuple[int, list[tuple[Segment, int]]]]:
-    """Slices in order of time, each in parts of at most `_PART_IDS` numbers (or one entry, if that is larger)."""
-    for slice_index, entries in enumerate(by_slice):
-        part: list[tuple[Segment, int]] = []
-        size = 0
-        for segment, entry in entries:
-            ids = int(segment.starts[entry + 1] - segment.starts[entry])
-            if part and size + ids > _PART_IDS:
-                yield slice_index, part
-                part, size = [], 0
-            part.append((segment, entry))
-            size += ids
-        yield slice_index, part

@@ -6,8 +6,9 @@ import threading
 import numpy as np
 
 from wordtide.corpus.documents import BadRows, make_batch
+from wordtide.corpus.encoding import inspect_texts
 from wordtide.corpus.ngrams import NgramScanner
-from wordtide.corpus.tokens import Scanner, TokenRule, inspect_texts
+from wordtide.corpus.tokens import Scanner, TokenRule
 from wordtide.counts.ngram_pairs import NgramSegment, YearSlices, sum_pairs, sum_words
 from wordtide.counts.pairs import find_pairs, sum_runs
 from wordtide.counts.partials import Partial, merge

@@ -1,8 +1,10 @@
-"""Running pieces of work on several threads, results in order, and telling an observer how far it is."""
+"""Running pieces of work on several threads, results in order, within given resources, and telling an observer how far it is."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TypeVar
 
 Result = TypeVar("Result")
@@ -19,6 +21,16 @@ class Observer:
 
     def finish(self) -> None:
         """The stage is over."""
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What counting may use, none of which changes the result."""
+
+    workers: int
+    memory: int  # bytes, for numbers and partial sums; beyond it they go to disk
+    spill: Path
+    observer: Observer
 
 
 def in_order(tasks: Iterable[Callable[[], Result]], workers: int) -> Iterator[Result]:

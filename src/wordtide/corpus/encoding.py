@@ -1,0 +1,78 @@
+"""Texts made sound before they are scanned: valid UTF-8, in composed form (NFC)."""
+
+import unicodedata
+
+import numpy as np
+import numpy.typing as npt
+
+from wordtide.corpus.characters import TABLE_SIZE, character_tables
+from wordtide.corpus.documents import BadRows, Batch, make_batch
+from wordtide.corpus.utf8 import decode
+from wordtide.kernels import kernel
+
+
+@kernel
+def inspect_texts(
+    data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], unstable: npt.NDArray[np.bool_]
+) -> npt.NDArray[np.uint8]:
+    """Per document: 0 if its bytes are UTF-8 in composed form, 1 if it must be normalised, 2 if it is not UTF-8."""
+    verdicts = np.zeros(offsets.size - 1, dtype=np.uint8)
+    for document in range(offsets.size - 1):
+        end = offsets[document + 1]
+        at = offsets[document]
+        high = np.uint8(0)
+        for position in range(at, end):
+            high |= data[position]
+        if high < 0x80:
+            continue
+        while at < end:
+            first = data[at]
+            if first < 0x80:
+                at += 1
+                continue
+            width = 2 if first < 0xE0 else 3 if first < 0xF0 else 4
+            if first < 0xC2 or first > 0xF4 or at + width > end:
+                verdicts[document] = 2
+                break
+            proper = True
+            for position in range(at + 1, at + width):
+                proper = proper and (data[position] & 0xC0) == 0x80
+            code, _ = decode(data, at)
+            if not proper or (width == 3 and code < 0x800) or (code >= 0xD800 and code < 0xE000):
+                verdicts[document] = 2
+                break
+            if (width == 4 and code < 0x10000) or code > 0x10FFFF:
+                verdicts[document] = 2
+                break
+            if code >= TABLE_SIZE or unstable[code]:
+                verdicts[document] = 1
+            at += width
+    return verdicts
+
+
+def prepare(batch: Batch, bad: BadRows) -> Batch:
+    """The batch with every text in valid UTF-8 and composed form (NFC); texts that are not UTF-8 are reported."""
+    verdicts = inspect_texts(batch.data, batch.offsets, character_tables().unstable)
+    if not verdicts.any():
+        return batch
+    texts: list[bytes] = []
+    for document, verdict in enumerate(verdicts):
+        text = batch.text(document)
+        if verdict == 2:
+            _report_bad_encoding(batch, document, text, bad)
+        elif verdict == 1:
+            text = unicodedata.normalize("NFC", text.decode("utf-8")).encode("utf-8")
+        texts.append(text)
+    normalised = make_batch(texts, batch.stamps, batch.spans, batch.sources, batch.rows)
+    return normalised.where(verdicts != 2)
+
+
+def _report_bad_encoding(batch: Batch, document: int, text: bytes, bad: BadRows) -> None:
+    try:
+        text.decode("utf-8")
+        raise AssertionError("inspect_texts and Python disagree about UTF-8")
+    except UnicodeDecodeError as error:
+        line = text.count(b"\n", 0, error.start) + 1
+        place = batch.name(document).replace(":", ", line ") if batch.rows[document] else f"{batch.name(document)}, line {line}"
+        detail = f"byte {error.start + 1} of the text (0x{text[error.start]:02x}) is not valid UTF-8."
+    bad.report(place, "not UTF-8", detail, "Convert the file: iconv -f LATIN1 -t UTF-8 old.txt > new.txt.")
