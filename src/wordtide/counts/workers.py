@@ -1,4 +1,4 @@
-"""Running pieces of work on several threads, results in order, within given resources, and telling an observer how far it is."""
+"""Pieces of work on several threads, results in order, within given resources; an observer hears how far it is."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator

