@@ -16,12 +16,15 @@ from wordtide.corpus.characters import APOSTROPHE, CASED, DIGIT, HYPHEN, IGNORED
 from wordtide.corpus.documents import BadRows
 from wordtide.corpus.encoding import inspect_texts
 from wordtide.corpus.lexicon import (
+    HASH_START,
     LONGEST_WORD,
     TOTAL,
     Lexicon,
     LexiconState,
     find_or_add,
     hash_bytes,
+    hash_step,
+    mixed,
     prefix_of,
     words_that_fit,
 )
@@ -33,6 +36,12 @@ from wordtide.kernels import integer, kernel
 LONGEST_NGRAM: Final = 5
 _TAGS: Final = ("NOUN", "VERB", "ADJ", "ADV", "PRON", "DET", "ADP", "NUM", "CONJ", "PRT", "X", ".")
 _PLACEHOLDERS: Final = ("START", "END", "ROOT")
+
+# What a token holds.
+_LETTER: Final = 1
+_DIGIT: Final = 2
+_UNDERSCORE: Final = 4
+_BEYOND_ASCII: Final = 8
 
 _DONE: Final = 0
 _LEXICON_FULL: Final = 1
@@ -109,11 +118,6 @@ class NgramScanner:
         )  # fmt: skip
 
 
-def longest_in(block: bytes) -> int:
-    """The number of words in the longest n-gram of a block, which is the n of its table."""
-    return max((line.split(b"\t", 1)[0].count(b" ") + 1 for line in block.split(b"\n") if line), default=1)
-
-
 def _valid_text(block: bytes, first_line: int, path: str, bad: BadRows) -> bytes:
     """The block in composed form (NFC) and without the lines that are not UTF-8, which are reported."""
     unstable = character_tables().unstable
@@ -165,6 +169,51 @@ def _is_tagged(data: npt.NDArray[np.uint8], start: int, stop: int, tags: Lexicon
 
 
 @kernel
+def _ascii_tables(
+    kind: npt.NDArray[np.uint8], lower: npt.NDArray[np.int32]
+) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
+    """For each byte its lower-case form, and what it tells of a token that holds it."""
+    fold = np.zeros(256, dtype=np.uint8)
+    traits = np.full(256, _BEYOND_ASCII)
+    for byte in range(0x80):
+        fold[byte] = lower[byte]
+        letter = kind[byte] == LOWER or kind[byte] == CASED
+        traits[byte] = _LETTER if letter else _DIGIT if kind[byte] == DIGIT else _UNDERSCORE if byte == 0x5F else 0
+    return fold, traits
+
+
+@kernel
+def _fold_token(
+    data: npt.NDArray[np.uint8],
+    start: int,
+    stop: int,
+    kind: npt.NDArray[np.uint8],
+    lower: npt.NDArray[np.int32],
+    word: npt.NDArray[np.uint8],
+) -> tuple[int, int]:
+    """The lower-case form of a token in any script: its length in `word`, and its traits."""
+    length = 0
+    seen = 0
+    while start < stop:
+        code_point, width = decode(data, start)
+        character_kind = kind_of(code_point, kind)
+        if character_kind == LOWER or character_kind == CASED:
+            seen |= _LETTER
+        elif character_kind == DIGIT:
+            seen |= _DIGIT
+        if character_kind == APOSTROPHE:
+            code_point = 0x27
+        elif character_kind == HYPHEN:
+            code_point = 0x2D
+        elif code_point < TABLE_SIZE:
+            code_point = integer(lower[code_point])
+        if character_kind != IGNORED and length <= LONGEST_WORD:
+            length = encode(code_point, word, length)
+        start += width
+    return length, seen
+
+
+@kernel
 def scan_ngrams(
     data: npt.NDArray[np.uint8],
     kind: npt.NDArray[np.uint8],
@@ -184,82 +233,75 @@ def scan_ngrams(
     cursor: npt.NDArray[np.int64],
 ) -> int:
     """Read lines from `cursor[0]` on; the cursor also holds the numbers of grams, years and dropped lines so far, and the
-    span of the last n-gram, so that the many lines of one n-gram in version 2 are one gram.
+    place of the last n-gram, so that the many lines of one n-gram in version 2 are one gram.
     """
     slots, entries, arena, size = lexicon
     most_words = words_that_fit(lexicon) - LONGEST_NGRAM
     word = np.empty(LONGEST_WORD + 8, dtype=np.uint8)
-    at, grams, listed, dropped, last_start, last_stop = cursor
+    fold, traits = _ascii_tables(kind, lower)
+    at, grams, listed, dropped, last_start, last_length = cursor
     while at < data.size:
-        cursor[0], cursor[1], cursor[2], cursor[3], cursor[4], cursor[5] = at, grams, listed, dropped, last_start, last_stop
+        cursor[0], cursor[1], cursor[2], cursor[3], cursor[4], cursor[5] = at, grams, listed, dropped, last_start, last_length
         if size[0] >= most_words:
             return _LEXICON_FULL
         if data[at] == 0x0A:  # a blank line
             at += 1
             continue
-        tab = at
-        while tab < data.size and data[tab] != 0x09 and data[tab] != 0x0A:
-            tab += 1
-        if tab >= data.size or data[tab] == 0x0A or tab == at:
-            return _WRONG_FIELDS
 
-        same = tab - at == last_stop - last_start
+        # Is it the n-gram of the line before? In version 2 it mostly is.
         position = 0
-        while same and position < tab - at:
-            same = data[at + position] == data[last_start + position]
+        while position < last_length and at + position < data.size and data[at + position] == data[last_start + position]:
             position += 1
+        same = last_length > 0 and position == last_length and at + position < data.size and data[at + position] == 0x09
         tagged = False
         new_size = 0
+        tab = at + last_length
         if same:
-            tagged = grams == 0 or sizes[grams - 1] == 0
+            tagged = sizes[grams - 1] == 0  # how a dropped n-gram is marked
         else:
-            # Mark a dropped gram by size 0: its further lines are dropped by the test above.
-            start = at
-            while start <= tab:
-                stop = start
-                while stop < tab and data[stop] != 0x20:
-                    stop += 1
+            tab = at
+            while True:
                 if new_size == LONGEST_NGRAM:
                     return _TOO_MANY_WORDS
-                tagged = tagged or _is_tagged(data, start, stop, tags, placeholders)
+                start = tab
                 length = 0
-                has_letter = False
-                has_digit = False
-                position = start
-                while position < stop:
-                    code_point, width = decode(data, position)
-                    character_kind = kind_of(code_point, kind)
-                    has_letter = has_letter or character_kind == LOWER or character_kind == CASED
-                    has_digit = has_digit or character_kind == DIGIT
-                    if character_kind == APOSTROPHE:
-                        code_point = 0x27
-                    elif character_kind == HYPHEN:
-                        code_point = 0x2D
-                    elif code_point < TABLE_SIZE:
-                        code_point = integer(lower[code_point])
-                    if character_kind != IGNORED and length <= LONGEST_WORD:
-                        length = encode(code_point, word, length)
-                    position += width
-                number = integer(UNNAMED)
-                if tagged:
-                    length = 0
-                elif not has_letter:
-                    if has_digit and numbers == MASK:
-                        number = 0
-                    if not has_digit or numbers != KEEP:
-                        length = 0
-                if length > 0 and length <= LONGEST_WORD:
-                    code = hash_bytes(word, length)
+                seen = 0
+                prefix = np.uint64(0)
+                while tab < data.size and data[tab] != 0x20 and data[tab] != 0x09 and data[tab] != 0x0A:
+                    seen |= traits[data[tab]]
+                    if length < LONGEST_WORD:
+                        word[length] = fold[data[tab]]
+                        if length < 8:
+                            prefix |= np.uint64(word[length]) << np.uint64(8 * length)
+                    length += 1
+                    tab += 1
+                if seen & _UNDERSCORE and _is_tagged(data, start, tab, tags, placeholders):
+                    tagged = True
+                if seen & _BEYOND_ASCII:
+                    length, seen = _fold_token(data, start, tab, kind, lower, word)
                     prefix = prefix_of(word, length)
+                number = integer(UNNAMED)
+                if not seen & _LETTER:
+                    if seen & _DIGIT and numbers == MASK:
+                        number = 0
+                    if not seen & _DIGIT or numbers != KEEP:
+                        length = 0
+                if length > 0 and length <= LONGEST_WORD and not tagged:
+                    code = hash_bytes(word, length) if length > 8 else mixed(hash_step(HASH_START, prefix))
                     number = find_or_add(slots, entries, arena, size, word, length, prefix, code, may_add)
                     if number < 0:
                         number = integer(UNNAMED)
                 ids[grams, new_size] = number
                 new_size += 1
-                start = stop + 1
+                if tab >= data.size or data[tab] != 0x20:
+                    break
+                tab += 1
+            if tab >= data.size or data[tab] == 0x0A or tab == at:
+                return _WRONG_FIELDS
 
         # The years: "year TAB matches TAB volumes", or "year,matches,volumes" once or more.
         added = listed
+        total = 0
         field = tab
         while field < data.size and data[field] == 0x09:
             year, field = _number(data, field + 1, data.size)
@@ -277,6 +319,7 @@ def scan_ngrams(
             if year >= first_year and year <= last_year and count > 0 and not tagged:
                 years[added] = year
                 matches[added] = count
+                total += count
                 added += 1
             if separator == 0x09:
                 break
@@ -287,16 +330,14 @@ def scan_ngrams(
         if tagged:
             dropped += 1
         if not same:
-            last_start, last_stop = at, tab
+            last_start, last_length = at, tab - at
             sizes[grams] = 0 if tagged else new_size
             grams += 1
-        gram = grams - 1
-        for entry in range(listed, added):
-            for place in range(sizes[gram]):
-                if ids[gram, place] >= 0:
-                    entries[ids[gram, place], TOTAL] += matches[entry]
+        for place in range(sizes[grams - 1]):
+            if ids[grams - 1, place] >= 0:
+                entries[ids[grams - 1, place], TOTAL] += total
         listed = added
-        ends[gram] = listed
+        ends[grams - 1] = listed
         at = field + 1
-    cursor[0], cursor[1], cursor[2], cursor[3], cursor[4], cursor[5] = at, grams, listed, dropped, last_start, last_stop
+    cursor[0], cursor[1], cursor[2], cursor[3], cursor[4], cursor[5] = at, grams, listed, dropped, last_start, last_length
     return _DONE

@@ -15,7 +15,6 @@ from wordtide.corpus.streams import line_blocks, open_bytes
 from wordtide.corpus.tokens import TokenRule
 from wordtide.counts.counts import Counts
 from wordtide.counts.ngram_pairs import SEGMENT_ENTRIES, NgramSegment, YearSlices, sum_pairs, sum_words
-from wordtide.counts.pairs import bits_for
 from wordtide.counts.partials import Partial, PartialSums
 from wordtide.counts.segments import SpillSpace
 from wordtide.counts.settings import CountSettings, Summary
@@ -86,7 +85,7 @@ def count_ngrams(
         if settings.vocabulary_by == "total":
             scores: np.ndarray = whole.totals
         else:
-            sums = _sums(segments, [n.astype(np.int32) for n in numbers], None, calendar, settings, resources)
+            sums = _sums(segments, [n.astype(np.int32) for n in numbers], len(whole), None, calendar, settings, resources)
             scores = np.zeros(len(whole), dtype=np.float64)
             for t in range(calendar.total):
                 blocks = list(sums.take(t))
@@ -98,8 +97,8 @@ def count_ngrams(
     numberings = [numbering_of(reader.scanner.lexicon, vocabulary) for reader in readers]
     window = settings.window or (longest - 1 if longest > 1 else TEXT_WINDOW)
     resources.observer.start("counting", 2 * len(segments), "segments")
-    pairs = _sums(segments, numberings, (bits_for(len(vocabulary)), window), calendar, settings, resources)
-    unigrams = _sums(segments, numberings, None, calendar, settings, resources)
+    pairs = _sums(segments, numberings, len(vocabulary), window, calendar, settings, resources)
+    unigrams = _sums(segments, numberings, len(vocabulary), None, calendar, settings, resources)
     resources.observer.finish()
     writer = CountsWriter(folder, len(vocabulary))
     in_vocabulary = 0
@@ -202,20 +201,20 @@ def _calendar(segments: Sequence[NgramSegment], every: Every) -> tuple[Slices, Y
 def _sums(
     segments: Sequence[NgramSegment],
     numberings: Sequence[np.ndarray],
-    pairs: tuple[int, int] | None,
+    words: int,
+    window: int | None,
     calendar: YearSlices,
     settings: CountSettings,
     resources: Resources,
 ) -> PartialSums:
-    """Sums per slice over all segments: of pairs, given (word bits, window), or of single words."""
+    """Sums per slice over all segments: of pairs, given a window, or of single words."""
     sums = PartialSums(calendar.total, resources.spill, resources.memory // 4)
 
     def work(segment: NgramSegment) -> list[tuple[int, Partial]]:
         numbering = numberings[segment.scanner]
-        if pairs is None:
-            return list(sum_words(segment, numbering, calendar))
-        word_bits, window = pairs
-        return list(sum_pairs(segment, numbering, word_bits, window, settings.ngram_weights == "literal", calendar))
+        if window is None:
+            return list(sum_words(segment, numbering, words, calendar))
+        return list(sum_pairs(segment, numbering, words, window, settings.ngram_weights == "literal", calendar))
 
     for partials in in_order((partial(work, segment) for segment in segments), resources.workers):
         for t, summed in partials:

@@ -7,17 +7,21 @@ count in units of 1/window, so with window = n - 1 the sum over the overlapping 
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from wordtide.corpus.ngrams import NgramBatch
+from wordtide.counts.pairs import bits_for
 from wordtide.counts.partials import Partial
 from wordtide.counts.segments import SpillSpace
-from wordtide.kernels import kernel
+from wordtide.kernels import integer, kernel
 
 SEGMENT_ENTRIES: Final = 1 << 22
+#: An n-gram with at most this many years is spread out, one code for each key and year; a longer list is added up as a whole.
+SHORT_LIST: Final = 6
+_CODES: Final = 1 << 23
 _OUT_ENTRIES: Final = 1 << 22
 
 
@@ -47,72 +51,140 @@ class NgramSegment:
         return NgramSegment(ids, sizes, ends, years, matches, scanner)
 
 
+@dataclass(frozen=True)
+class YearSlices:
+    """Which slice each year belongs to: `slice_of_year[year]`, of `total` slices."""
+
+    slice_of_year: npt.NDArray[np.int64]
+    total: int
+
+
+class Layout(NamedTuple):
+    """Where the parts of a 64-bit code lie: keys (a pair or a word) have `key_bits`, slices `slice_bits`, and for pairs each
+    word has `word_bits`. `window` is 0 for single words; `literal` asks for the window rule inside each n-gram.
+    """
+
+    key_bits: int
+    slice_bits: int
+    word_bits: int
+    window: int
+    literal: bool
+
+
 @kernel
-def _pair_codes(
+def _list_keys(
     ids: npt.NDArray[np.int32],
-    sizes: npt.NDArray[np.uint8],
+    gram: int,
+    places: int,
     numbering: npt.NDArray[np.int32],
-    window: int,
-    literal: bool,
-    word_bits: int,
-    gram_bits: int,
-    weight_bits: int,
-    codes: npt.NDArray[np.uint64],
+    layout: Layout,
+    keys: npt.NDArray[np.uint64],
+    weights: npt.NDArray[np.int64],
 ) -> int:
-    """Codes `((i << word_bits | j) << gram_bits | gram) << weight_bits | weight - 1` of the pairs of all grams."""
+    """The keys of one n-gram, words or pairs in the vocabulary, and their weights; how many there are."""
     found = 0
-    for gram in range(sizes.size):
-        for place in range(sizes[gram]):
-            one = numbering[ids[gram, place]] if ids[gram, place] >= 0 else -1
-            if one < 0:
-                continue
-            for further in range(place + 1, sizes[gram]):
-                other = numbering[ids[gram, further]] if ids[gram, further] >= 0 else -1
-                weight = window - (further - place - 1) if literal else 1
-                if other < 0 or weight <= 0:
-                    continue
+    for place in range(places):
+        one = numbering[ids[gram, place]] if ids[gram, place] >= 0 else -1
+        if one < 0:
+            continue
+        if layout.window == 0:
+            keys[found] = one
+            weights[found] = 1
+            found += 1
+            continue
+        for further in range(place + 1, places):
+            other = numbering[ids[gram, further]] if ids[gram, further] >= 0 else -1
+            weight = layout.window - (further - place - 1) if layout.literal else 1
+            if other >= 0 and weight > 0:
                 low, high = (one, other) if one <= other else (other, one)
-                pair = np.uint64(low) << np.uint64(word_bits) | np.uint64(high)
-                codes[found] = (pair << np.uint64(gram_bits) | np.uint64(gram)) << np.uint64(weight_bits) | np.uint64(
-                    weight - 1
-                )
+                keys[found] = np.uint64(low) << np.uint64(layout.word_bits) | np.uint64(high)
+                weights[found] = weight
                 found += 1
     return found
 
 
 @kernel
-def _word_codes(
+def _codes_of_short_lists(
     ids: npt.NDArray[np.int32],
     sizes: npt.NDArray[np.uint8],
+    ends: npt.NDArray[np.int64],
+    years: npt.NDArray[np.int16],
+    matches: npt.NDArray[np.int64],
+    first: int,
+    last: int,
     numbering: npt.NDArray[np.int32],
-    gram_bits: int,
-    weight_bits: int,
+    slice_of_year: npt.NDArray[np.int64],
+    layout: Layout,
     codes: npt.NDArray[np.uint64],
-) -> int:
-    """Codes `(word << gram_bits | gram) << weight_bits` of the words of all grams."""
+    is_long: npt.NDArray[np.bool_],
+) -> tuple[int, int]:
+    """Codes `(slice << key_bits | key) << value_bits | value - 1`, one for each key and year of each n-gram with few years.
+
+    Stops at gram `last` or when the codes might overflow; returns the next gram and the number of codes. N-grams with many
+    years, or with a count too large for a code, are marked in `is_long`.
+    """
+    keys = np.empty(10, dtype=np.uint64)
+    weights = np.empty(10, dtype=np.int64)
+    value_bits = 64 - layout.key_bits - layout.slice_bits
+    largest = integer(1) << min(value_bits, 62)
     found = 0
-    for gram in range(sizes.size):
-        for place in range(sizes[gram]):
-            word = numbering[ids[gram, place]] if ids[gram, place] >= 0 else -1
-            if word >= 0:
-                codes[found] = (np.uint64(word) << np.uint64(gram_bits) | np.uint64(gram)) << np.uint64(weight_bits)
-                found += 1
+    gram = first
+    while gram < last and found + 10 * SHORT_LIST <= codes.size:
+        start = ends[gram - 1] if gram > 0 else 0
+        short = ends[gram] - start <= SHORT_LIST
+        for entry in range(start, ends[gram] if short else start):
+            short = short and matches[entry] * 256 <= largest  # a weight is at most 255
+        is_long[gram] = not short
+        if short:
+            listed = _list_keys(ids, gram, sizes[gram], numbering, layout, keys, weights)
+            for entry in range(start, ends[gram]):
+                slice_part = np.uint64(slice_of_year[years[entry]]) << np.uint64(layout.key_bits)
+                for place in range(listed):
+                    value = np.uint64(weights[place] * matches[entry] - 1)
+                    codes[found] = (slice_part | keys[place]) << np.uint64(value_bits) | value
+                    found += 1
+        gram += 1
+    return gram, found
+
+
+@kernel
+def _codes_of_long_lists(
+    ids: npt.NDArray[np.int32],
+    sizes: npt.NDArray[np.uint8],
+    chosen: npt.NDArray[np.int64],
+    numbering: npt.NDArray[np.int32],
+    layout: Layout,
+    place_bits: int,
+    codes: npt.NDArray[np.uint64],
+    code_weights: npt.NDArray[np.uint8],
+) -> int:
+    """Codes `key << place_bits | place among the chosen n-grams`, each with its weight."""
+    keys = np.empty(10, dtype=np.uint64)
+    weights = np.empty(10, dtype=np.int64)
+    found = 0
+    for place in range(chosen.size):
+        listed = _list_keys(ids, chosen[place], sizes[chosen[place]], numbering, layout, keys, weights)
+        for item in range(listed):
+            codes[found] = keys[item] << np.uint64(place_bits) | np.uint64(place)
+            code_weights[found] = weights[item]
+            found += 1
     return found
 
 
 @kernel
 def _add_year_lists(
     codes: npt.NDArray[np.uint64],
+    code_weights: npt.NDArray[np.uint8],
+    order: npt.NDArray[np.int64],
     start: int,
-    gram_bits: int,
-    weight_bits: int,
-    first_gram: int,
+    place_bits: int,
+    chosen: npt.NDArray[np.int64],
     ends: npt.NDArray[np.int64],
     years: npt.NDArray[np.int16],
     matches: npt.NDArray[np.int64],
     slice_of_year: npt.NDArray[np.int64],
     sums: npt.NDArray[np.int64],
-    out_slices: npt.NDArray[np.int32],
+    out_slices: npt.NDArray[np.uint16],
     out_keys: npt.NDArray[np.uint64],
     out_sums: npt.NDArray[np.int64],
 ) -> tuple[int, int]:
@@ -120,15 +192,13 @@ def _add_year_lists(
     the next code and the number of entries written. `sums` (T,) is zero before and after.
     """
     written = 0
-    weight_mask = np.uint64((1 << weight_bits) - 1)
-    gram_mask = np.uint64((1 << gram_bits) - 1)
-    key_shift = np.uint64(gram_bits + weight_bits)
-    while start < codes.size and written + sums.size <= out_keys.size:
-        key = codes[start] >> key_shift
+    place_mask = np.uint64((1 << place_bits) - 1)
+    while start < order.size and written + sums.size <= out_keys.size:
+        key = codes[order[start]] >> np.uint64(place_bits)
         lowest, highest = sums.size, -1
-        while start < codes.size and codes[start] >> key_shift == key:
-            gram = np.int64((codes[start] >> np.uint64(weight_bits)) & gram_mask) + first_gram
-            weight = np.int64(codes[start] & weight_mask) + 1
+        while start < order.size and codes[order[start]] >> np.uint64(place_bits) == key:
+            gram = chosen[integer(codes[order[start]] & place_mask)]
+            weight = integer(code_weights[order[start]])
             for entry in range(ends[gram - 1] if gram > 0 else 0, ends[gram]):
                 place = slice_of_year[years[entry]]
                 sums[place] += weight * matches[entry]
@@ -144,69 +214,117 @@ def _add_year_lists(
     return start, written
 
 
-@dataclass(frozen=True)
-class YearSlices:
-    """Which slice each year belongs to: `slice_of_year[year]`, of `total` slices."""
-
-    slice_of_year: npt.NDArray[np.int64]
-    total: int
+@kernel
+def _sum_values(
+    sorted_codes: npt.NDArray[np.uint64],
+    value_bits: int,
+    keys: npt.NDArray[np.uint64],
+    sums: npt.NDArray[np.int64],
+) -> int:
+    """Distinct upper parts of sorted codes, and the sums of their values (stored less one); how many there are."""
+    mask = (np.uint64(1) << np.uint64(value_bits)) - np.uint64(1)
+    found = 0
+    current = sorted_codes[0] >> np.uint64(value_bits)
+    total = integer(0)
+    for code in sorted_codes:
+        key = code >> np.uint64(value_bits)
+        if key != current:
+            keys[found] = current
+            sums[found] = total
+            found += 1
+            current = key
+            total = integer(0)
+        total += integer(code & mask) + 1
+    keys[found] = current
+    sums[found] = total
+    return found + 1
 
 
 def sum_pairs(
     segment: NgramSegment,
     numbering: npt.NDArray[np.int32],
-    word_bits: int,
+    words: int,
     window: int,
     literal: bool,
     calendar: YearSlices,
 ) -> Iterator[tuple[int, Partial]]:
     """Partial sums of pairs, per slice, of one segment."""
-    weight_bits = max(1, (window - 1).bit_length())
-    gram_bits = min(40, 64 - 2 * word_bits - weight_bits)
-    for first, last in _gram_chunks(segment, gram_bits):
-        ids, sizes = segment.ids[first:last], segment.sizes[first:last]
-        codes = np.empty(10 * (last - first), dtype=np.uint64)
-        found = _pair_codes(ids, sizes, numbering, window, literal, word_bits, gram_bits, weight_bits, codes)
-        yield from _sums_per_slice(segment, codes[:found], first, gram_bits, weight_bits, calendar)
+    word_bits = bits_for(words)
+    layout = Layout(2 * word_bits, bits_for(calendar.total), word_bits, window, literal)
+    yield from _sums_per_slice(segment, numbering, layout, calendar)
 
 
-def sum_words(segment: NgramSegment, numbering: npt.NDArray[np.int32], calendar: YearSlices) -> Iterator[tuple[int, Partial]]:
+def sum_words(
+    segment: NgramSegment, numbering: npt.NDArray[np.int32], words: int, calendar: YearSlices
+) -> Iterator[tuple[int, Partial]]:
     """Partial sums of single words, per slice: how often each stands at any place of an n-gram."""
-    for first, last in _gram_chunks(segment, 30):
-        codes = np.empty(5 * (last - first), dtype=np.uint64)
-        found = _word_codes(segment.ids[first:last], segment.sizes[first:last], numbering, 30, 1, codes)
-        yield from _sums_per_slice(segment, codes[:found], first, 30, 1, calendar)
-
-
-def _gram_chunks(segment: NgramSegment, gram_bits: int) -> Iterator[tuple[int, int]]:
-    step = min(1 << gram_bits, SEGMENT_ENTRIES)
-    for first in range(0, len(segment.sizes), step):
-        yield first, min(first + step, len(segment.sizes))
+    layout = Layout(bits_for(words), bits_for(calendar.total), 0, 0, False)
+    yield from _sums_per_slice(segment, numbering, layout, calendar)
 
 
 def _sums_per_slice(
+    segment: NgramSegment, numbering: npt.NDArray[np.int32], layout: Layout, calendar: YearSlices
+) -> Iterator[tuple[int, Partial]]:
+    is_long = np.zeros(len(segment.sizes), dtype=np.bool_)
+    yield from _sums_of_short_lists(segment, numbering, layout, calendar, is_long)
+    chosen = np.flatnonzero(is_long)
+    for first in range(0, len(chosen), _CODES // 10):
+        yield from _sums_of_long_lists(segment, chosen[first : first + _CODES // 10], numbering, layout, calendar)
+
+
+def _sums_of_short_lists(
     segment: NgramSegment,
-    codes: npt.NDArray[np.uint64],
-    first_gram: int,
-    gram_bits: int,
-    weight_bits: int,
+    numbering: npt.NDArray[np.int32],
+    layout: Layout,
+    calendar: YearSlices,
+    is_long: npt.NDArray[np.bool_],
+) -> Iterator[tuple[int, Partial]]:
+    grams = len(segment.sizes)
+    value_bits = 64 - layout.key_bits - layout.slice_bits
+    codes = np.empty(min(_CODES, 10 * max(SHORT_LIST, len(segment.years)) + 10 * SHORT_LIST), dtype=np.uint64)
+    gram = 0
+    while gram < grams:
+        gram, found = _codes_of_short_lists(
+            segment.ids, segment.sizes, segment.ends, segment.years, segment.matches, gram, grams, numbering,
+            calendar.slice_of_year, layout, codes, is_long,
+        )  # fmt: skip
+        if found:
+            codes[:found].sort()
+            keys, sums = np.empty(found, dtype=np.uint64), np.empty(found, dtype=np.int64)
+            distinct = _sum_values(codes[:found], value_bits, keys, sums)
+            slices = np.arange(calendar.total + 1, dtype=np.uint64) << np.uint64(layout.key_bits)
+            cuts = np.searchsorted(keys[:distinct], slices)
+            keys &= np.uint64((1 << layout.key_bits) - 1)
+            for place in np.flatnonzero(np.diff(cuts)).tolist():
+                part = slice(cuts[place], cuts[place + 1])
+                yield place, Partial(keys[part].copy(), sums[part].copy())
+
+
+def _sums_of_long_lists(
+    segment: NgramSegment,
+    chosen: npt.NDArray[np.int64],
+    numbering: npt.NDArray[np.int32],
+    layout: Layout,
     calendar: YearSlices,
 ) -> Iterator[tuple[int, Partial]]:
-    codes = np.sort(codes)
+    place_bits = bits_for(len(chosen))
+    codes = np.empty(10 * len(chosen), dtype=np.uint64)
+    code_weights = np.empty(len(codes), dtype=np.uint8)
+    found = _codes_of_long_lists(segment.ids, segment.sizes, chosen, numbering, layout, place_bits, codes, code_weights)
+    order = np.argsort(codes[:found])
     room = max(_OUT_ENTRIES, calendar.total)
-    out_slices = np.empty(room, dtype=np.int32)
+    out_slices = np.empty(room, dtype=np.uint16)
     out_keys = np.empty(room, dtype=np.uint64)
     out_sums = np.empty(room, dtype=np.int64)
     sums = np.zeros(calendar.total, dtype=np.int64)
     start = 0
-    while start < len(codes):
+    while start < found:
         start, written = _add_year_lists(
-            codes, start, gram_bits, weight_bits, first_gram, segment.ends, segment.years, segment.matches,
+            codes, code_weights, order, start, place_bits, chosen, segment.ends, segment.years, segment.matches,
             calendar.slice_of_year, sums, out_slices, out_keys, out_sums,
         )  # fmt: skip
-        order = np.argsort(out_slices[:written], kind="stable")
-        cuts = np.searchsorted(out_slices[:written][order], np.arange(calendar.total + 1))
-        for place in range(calendar.total):
-            chosen = order[cuts[place] : cuts[place + 1]]
-            if len(chosen):
-                yield place, Partial(out_keys[chosen], out_sums[chosen])
+        by_slice = np.argsort(out_slices[:written], kind="stable")  # a radix sort, because they are 16-bit numbers
+        cuts = np.searchsorted(out_slices[:written][by_slice], np.arange(calendar.total + 1))
+        for place in np.flatnonzero(np.diff(cuts)).tolist():
+            part = by_slice[cuts[place] : cuts[place + 1]]
+            yield place, Partial(out_keys[part], out_sums[part])

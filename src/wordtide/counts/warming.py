@@ -56,9 +56,9 @@ def _warm_texts() -> None:
 
 
 def _warm_ngrams() -> None:
-    batch = NgramScanner(TokenRule(), (1, 9999)).scan(b"one two\t1900\t1\t1\n", 1, "", BadRows())
+    batch = NgramScanner(TokenRule(), (1, 9999)).scan(b"one two\t1900,1,1\nx y" + b"\t1900,1,1" * 9 + b"\n", 1, "", BadRows())
     segment = NgramSegment(batch.ids, batch.sizes, batch.ends, batch.years, batch.matches, 0)
     calendar = YearSlices(np.zeros(10_000, dtype=np.int64), 1)
     numbering = np.zeros(64, dtype=np.int32)
-    list(sum_pairs(segment, numbering, 1, 4, False, calendar))
-    list(sum_words(segment, numbering, calendar))
+    list(sum_pairs(segment, numbering, 2, 4, False, calendar))
+    list(sum_words(segment, numbering, 2, calendar))
