@@ -76,6 +76,12 @@ def date_in_name(name: str) -> Stamp | None:
     return None
 
 
+def shown_date(stamp: int, span: int) -> str:
+    """A date as precise as it was given: 1862, 1862-12 or 1862-12-01."""
+    unit = "Y" if span > 31 * DAY else "M" if span > DAY else "D"
+    return str(np.datetime64(stamp, "s").astype(f"datetime64[{unit}]"))
+
+
 def bounds(text: str) -> tuple[int, int]:
     """First second of what a date names, and the first one after it: 1862 gives both ends of that year."""
     stamp, span = parse_date(text)

@@ -50,8 +50,8 @@ def _facts(counts: Counts) -> dict[str, Any]:
     return {
         "path": str(counts.path),
         "slice_count": len(counts),
-        "first": str(counts.dates[0]),
-        "last": str(counts.dates[-1]),
+        "first": counts.shown_dates()[0],
+        "last": counts.shown_dates()[-1],
         "words": len(counts.words),
         "distinct_words": summary.distinct_words,
         "documents": summary.documents,
@@ -67,10 +67,10 @@ def _slices(counts: Counts) -> list[dict[str, Any]]:
     columns = (
         counts.labels,
         counts.times.tolist(),
-        [str(date) for date in counts.dates],
+        counts.shown_dates(),
         counts.slices.documents.tolist(),
         counts.tokens.tolist(),
-        counts.tokens_in_vocabulary().tolist(),
+        [int(number) if number.is_integer() else float(number) for number in counts.tokens_in_vocabulary()],
         counts.active_words().tolist(),
         counts.stored_pairs().tolist(),
     )

@@ -17,6 +17,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from wordtide.counts.settings import CountSettings, Summary
+from wordtide.dates import shown_date
 from wordtide.errors import FolderError, SettingsError, UnknownWordError
 from wordtide.storage import load_array, new_folder, read_header, save_array, verify, write_header
 from wordtide.timeline import NUMBERS, Slices
@@ -95,6 +96,11 @@ class Counts:
     def dates(self) -> npt.NDArray[np.datetime64]:
         """Mean date of each slice's tokens as a calendar day, (T,)."""
         return self.slices.dates()
+
+    def shown_dates(self) -> list[str]:
+        """The mean date of each slice, as precise as the dates of its texts: 1862, 1862-12 or 1862-12-01."""
+        stamps = self.slices.mean_stamps()
+        return [shown_date(int(stamp), int(span)) for stamp, span in zip(stamps, self.slices.spans, strict=True)]
 
     @property
     def labels(self) -> list[str]:

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wordtide.counts.counts import Counts
+from wordtide.dates import shown_date
 from wordtide.errors import FolderError, InputError
 from wordtide.storage import GrowingArray, load_array, save_array
 
@@ -25,9 +26,10 @@ _DOCUMENTS = "example_documents.txt"
 
 
 class Sentence(NamedTuple):
-    """A sentence with the document it comes from and that document's date (seconds from 1970)."""
+    """A sentence with the document it comes from, and that document's date (seconds from 1970, and how many it names)."""
 
     stamp: int
+    span: int
     document: str
     place: int  # among the sentences of its document
     text: str
@@ -75,6 +77,7 @@ class ExamplesWriter:
         self._texts = open(folder / _TEXTS, "wb")  # noqa: SIM115 (closed by close)
         self._documents: dict[str, int] = {}
         self._stamps: list[int] = []
+        self._spans: list[int] = []
         self._slice_ends = [0]
 
     def add_slice(
@@ -91,11 +94,10 @@ class ExamplesWriter:
         rank = np.arange(len(words)) - np.maximum.accumulate(np.where(heads, np.arange(len(words)), 0))
         kept = rank < self._examples
         words, priorities, references = words[kept], priorities[kept], references[kept]
-        used = sorted(np.unique(references).tolist(), key=lambda reference: sentences[reference][:3])
+        used = sorted(np.unique(references).tolist(), key=lambda reference: sentences[reference][:4])
         numbers = np.zeros(len(sentences) + 1, dtype=np.int64)
-        for reference in used:
-            numbers[reference] = self._sources.length
-            self._write_sentence(sentences[reference])
+        numbers[used] = np.arange(self._sources.length, self._sources.length + len(used))
+        self._write_sentences([sentences[reference] for reference in used])
         self._words.append(words)
         self._priorities.append(priorities)
         self._sentences.append(numbers[references])
@@ -109,16 +111,22 @@ class ExamplesWriter:
         names = "".join(f"{' '.join(name.split())}\n" for name in self._documents)
         (self._folder / _DOCUMENTS).write_text(names, encoding="utf-8", errors="replace")
         save_array(self._folder, "example_stamps", np.array(self._stamps, dtype=np.int64))
+        save_array(self._folder, "example_spans", np.array(self._spans, dtype=np.int64))
         save_array(self._folder, "slice_examples", np.array(self._slice_ends, dtype=np.int64))
 
-    def _write_sentence(self, sentence: Sentence) -> None:
-        if sentence.document not in self._documents:
-            self._documents[sentence.document] = len(self._documents)
-            self._stamps.append(sentence.stamp)
-        self._texts.write(" ".join(sentence.text.split()).encode("utf-8") + b"\n")
-        self._ends.append(np.array([self._texts.tell()]))
-        self._sources.append(np.array([self._documents[sentence.document]]))
-        self._places.append(np.array([sentence.place]))
+    def _write_sentences(self, sentences: Sequence[Sentence]) -> None:
+        ends, sources = [], []
+        for sentence in sentences:
+            if sentence.document not in self._documents:
+                self._documents[sentence.document] = len(self._documents)
+                self._stamps.append(sentence.stamp)
+                self._spans.append(sentence.span)
+            self._texts.write(" ".join(sentence.text.split()).encode("utf-8") + b"\n")
+            ends.append(self._texts.tell())
+            sources.append(self._documents[sentence.document])
+        self._ends.append(np.array(ends, dtype=np.int64))
+        self._sources.append(np.array(sources, dtype=np.int64))
+        self._places.append(np.array([sentence.place for sentence in sentences], dtype=np.int64))
 
 
 @dataclass(frozen=True)
@@ -132,6 +140,7 @@ class ExampleStore:
     sources: npt.NDArray[np.int64]
     places: npt.NDArray[np.int64]
     stamps: npt.NDArray[np.int64]
+    spans: npt.NDArray[np.int64]
     slice_examples: npt.NDArray[np.int64]
     documents: list[str]
     text: npt.NDArray[np.uint8]
@@ -153,6 +162,7 @@ class ExampleStore:
             sources=load_array(folder, "example_sources", "i8"),
             places=load_array(folder, "example_places", "i8"),
             stamps=load_array(folder, "example_stamps", "i8"),
+            spans=load_array(folder, "example_spans", "i8"),
             slice_examples=load_array(folder, "slice_examples", "i8", in_memory=True),
             documents=(folder / _DOCUMENTS).read_text(encoding="utf-8").split("\n")[:-1],
             text=_mapped(folder / _TEXTS),
@@ -167,12 +177,15 @@ class ExampleStore:
 
     def sentence(self, number: int) -> Sentence:
         """One sentence."""
-        if not 0 <= number < len(self.ends) or not 0 <= self.sources[number] < len(self.documents):
+        if not 0 <= number < len(self.ends) or not 0 <= self.sources[number] < min(
+            len(self.documents), len(self.stamps), len(self.spans)
+        ):
             raise FolderError("The examples are damaged.", "Count again.")
         start = int(self.ends[number - 1]) if number else 0
         source = int(self.sources[number])
         text = self.text[start : int(self.ends[number])].tobytes().decode("utf-8", "replace").rstrip("\n")
-        return Sentence(int(self.stamps[source]), self.documents[source], int(self.places[number]), text)
+        stamp, span = int(self.stamps[source]), int(self.spans[source])
+        return Sentence(stamp, span, self.documents[source], int(self.places[number]), text)
 
 
 def has_examples(counts: Counts) -> bool:
@@ -191,7 +204,7 @@ def find_examples(counts: Counts, word: str, slices: Sequence[int]) -> list[Exam
         sentences = sorted(store.sentence(int(row)) for row in store.sentences[start:stop])
         for sentence in sentences:
             before, keyword, after = in_context(sentence.text, counts.words[number])
-            date = str(np.datetime64(sentence.stamp, "s").astype("datetime64[D]"))
+            date = shown_date(sentence.stamp, sentence.span)
             label = counts.slices.labels[t]
             found.append(Example(float(counts.times[t]), label, date, sentence.document, before, keyword, after))
     return found

@@ -97,6 +97,7 @@ def draw_sentences(
     sentences = [
         Sentence(
             int(texts.stamps[documents[number]]),
+            int(texts.date_spans[documents[number]]),
             texts.names[documents[number]],
             int(places[number]),
             texts.text[spans[number, 0] : spans[number, 1]].tobytes().decode("utf-8").replace("\x1f", " ").replace("\x1e", " "),

@@ -46,11 +46,12 @@ class SentenceTexts:
     """Where the sentences of a segment stand, for keeping examples. Sentence s ends at the s-th BREAK of `ids`."""
 
     spans: npt.NDArray[np.int64]  # (sentences, 2): bytes of `text`
-    documents: npt.NDArray[np.int64]  # (sentences,): index into `names` and `stamps`
+    documents: npt.NDArray[np.int64]  # (sentences,): index into `names`, `stamps` and `date_spans`
     places: npt.NDArray[np.int64]  # (sentences,): which sentence of its document
     text: npt.NDArray[np.uint8]
     names: list[str]
     stamps: Integers
+    date_spans: Integers
 
 
 @dataclass(frozen=True)
@@ -142,7 +143,7 @@ class SegmentBuilder:
         texts, sentence_starts = None, None
         if self._keep_texts:
             sentence_starts = np.append(np.concatenate([[0], np.cumsum(sentences[order])[:-1]])[heads], sentences.sum())
-            texts = self._texts(order, sentences, sentence_ends, stamps)
+            texts = self._texts(order, sentences, sentence_ends, stamps, spans)
         kept = self._space.keep(ids)
         self.segments.append(Segment(kept, starts, entries, self.number, texts, sentence_starts))  # type: ignore[arg-type]
         self._start_over()
@@ -186,10 +187,12 @@ class SegmentBuilder:
         self._texts_so_far.append(batch.data[first:last])
         self._text_bytes += last - first
 
-    def _texts(self, order: Integers, sentences: Integers, sentence_ends: Integers, stamps: Integers) -> SentenceTexts:
+    def _texts(
+        self, order: Integers, sentences: Integers, sentence_ends: Integers, stamps: Integers, date_spans: Integers
+    ) -> SentenceTexts:
         spans = np.concatenate(self._text_spans)
         by_document = np.repeat(order, sentences[order])
         within = np.arange(len(by_document)) - np.repeat(np.cumsum(sentences[order]) - sentences[order], sentences[order])
         rows = (sentence_ends - sentences)[by_document] + within
         text = self._space.keep(np.concatenate(self._texts_so_far))
-        return SentenceTexts(spans[rows], by_document, within, text, self._names, stamps)  # type: ignore[arg-type]
+        return SentenceTexts(spans[rows], by_document, within, text, self._names, stamps, date_spans)  # type: ignore[arg-type]
