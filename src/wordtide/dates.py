@@ -5,6 +5,7 @@ that second. So dates of different precision can be mixed without a bias towards
 """
 
 import datetime as dt
+import math
 import re
 from functools import lru_cache
 
@@ -19,6 +20,11 @@ _IN_NAME = re.compile(
     r"(?<!\d)(?P<year>[12]\d{3})(?:(?P<dash>[-_.]?)(?P<month>0[1-9]|1[0-2])(?:(?P=dash)(?P<day>0[1-9]|[12]\d|3[01]))?)?(?!\d)"
 )
 
+_FIRST_STAMP = int(np.datetime64("-9999-01-01", "s").astype(np.int64))
+_END_STAMP = int(np.datetime64("10000-01-01", "s").astype(np.int64))
+#: Ways to say what numbers are.
+NUMBER_FORMATS = ("epoch", "epoch-ms", "year")
+
 Stamp = tuple[int, int]
 
 
@@ -30,18 +36,16 @@ def parse_date(value: object, date_format: str | None = None) -> Stamp:
     """
     if value is None:
         raise ValueError("the date is missing")
+    if isinstance(value, str):
+        return parse_text_date(value.strip(), date_format)
     if isinstance(value, dt.datetime):
-        return _from_datetime(value), 1
+        return _checked(_from_datetime(value), 1)
     if isinstance(value, dt.date):
         return _from_parts(value.year, value.month, value.day)
     if isinstance(value, np.datetime64):
-        if np.isnat(value):
-            raise ValueError("the date is missing")
-        return int(value.astype("datetime64[s]").astype(np.int64)), 1
+        return _from_numpy(value)
     if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):
         return _from_number(float(value), date_format)
-    if isinstance(value, str):
-        return parse_text_date(value.strip(), date_format)
     raise ValueError(f"{value!r} is not a date")
 
 
@@ -50,19 +54,19 @@ def parse_text_date(text: str, date_format: str | None = None) -> Stamp:
     """`parse_date` for a string, remembered, because the same dates come again and again."""
     if not text:
         raise ValueError("the date is missing")
-    if date_format not in (None, "epoch", "epoch-ms", "year"):
+    if date_format is not None and date_format not in NUMBER_FORMATS:
         return _from_pattern(text, date_format)
     if re.fullmatch(r"[+-]?\d+(\.\d+)?", text):
         return _from_number(float(text), date_format)
     year_month = re.fullmatch(r"(-?\d{4})-(\d{2})", text)
     if year_month:
         return _from_parts(int(year_month[1]), int(year_month[2]))
-    day = re.fullmatch(r"\d{4}-\d{2}-\d{2}", text)
+    day = re.fullmatch(r"\d{4}-\d{2}-\d{2}|\d{4}-W\d{2}-\d|\d{4}W\d{3}", text)
     try:
         parsed = dt.datetime.fromisoformat(text)
     except ValueError:
         raise ValueError(f"{text!r} is not a date that is understood") from None
-    return _from_parts(parsed.year, parsed.month, parsed.day) if day else (_from_datetime(parsed), 1)
+    return _from_parts(parsed.year, parsed.month, parsed.day) if day else _checked(_from_datetime(parsed), 1)
 
 
 def date_in_name(name: str) -> Stamp | None:
@@ -88,33 +92,68 @@ def bounds(text: str) -> tuple[int, int]:
     return stamp - span // 2, stamp - span // 2 + span
 
 
+def check_format(date_format: str) -> None:
+    """ValueError if this is no way to read dates: neither one of `NUMBER_FORMATS` nor a pattern with a year."""
+    if date_format in NUMBER_FORMATS:
+        return
+    if not re.search(r"%[YyGcxsD]", date_format):
+        raise ValueError("it has no year (%Y)")
+    try:
+        dt.datetime.strptime("", date_format)
+    except re.error:
+        raise ValueError("a part stands there twice") from None
+    except ValueError as error:
+        if "directive" in str(error) or "stray" in str(error):
+            raise
+
+
 def _from_number(number: float, date_format: str | None) -> Stamp:
-    if number != number or abs(number) == float("inf"):
+    if not math.isfinite(number):
         raise ValueError("the date is missing")
-    if date_format == "epoch":
-        return int(number // 1), 1
-    if date_format == "epoch-ms":
-        return int(number // 1000), 1
+    whole = int(number)
+    if date_format in ("epoch", "epoch-ms"):
+        return _checked(whole // (1 if date_format == "epoch" else 1000), 1)
     if date_format is not None and date_format != "year":
-        return _from_pattern(str(int(number)), date_format)
-    if number == int(number) and abs(number) < _FIRST_EPOCH_SECOND:
-        return _from_parts(int(number))
-    if date_format == "year":
-        raise ValueError(f"{number:g} is not a year")
-    if 10_000_000 <= number < 100_000_000 and number == int(number):  # 18621201: a compact date if it can be one
+        return _from_pattern(str(whole), date_format)
+    if number == whole and abs(number) < _FIRST_EPOCH_SECOND:
+        return _from_parts(whole)
+    if date_format == "year" or abs(number) < _FIRST_EPOCH_SECOND:
+        raise ValueError(f"{number:g} is not a {date_format or 'date that is understood'}")
+    if re.fullmatch(r"\d{8}|\d{14}", str(whole)):  # 18621201, 18621201120000: a compact date if it can be one
         try:
-            return _from_parts(int(number) // 10_000, int(number) // 100 % 100, int(number) % 100)
+            parsed = dt.datetime.strptime(str(whole), "%Y%m%d" if whole < 10**8 else "%Y%m%d%H%M%S")
         except ValueError:
-            pass  # not a compact date: the epoch rule below decides
-    if abs(number) < _FIRST_EPOCH_SECOND:
-        raise ValueError(f"{number:g} is not a date that is understood")
-    return int(number // (1 if abs(number) < _FIRST_EPOCH_MILLISECOND else 1000)), 1
+            parsed = None
+        if parsed is not None:
+            day = whole < 10**8
+            return _from_parts(parsed.year, parsed.month, parsed.day) if day else (_from_datetime(parsed), 1)
+    return _checked(whole // (1 if abs(number) < _FIRST_EPOCH_MILLISECOND else 1000), 1)
+
+
+def _from_numpy(value: np.datetime64) -> Stamp:
+    """A NumPy date names what its unit says: a year, a month, a day, or a moment."""
+    if np.isnat(value):
+        raise ValueError("the date is missing")
+    unit = np.datetime_data(value.dtype)[0]
+    if unit not in ("Y", "M", "D"):
+        return _checked(int(value.astype("datetime64[s]").astype(np.int64)), 1)
+    start = int(value.astype("datetime64[s]").astype(np.int64))
+    after = (value.astype(np.int64) + 1).astype(value.dtype)
+    span = int(after.astype("datetime64[s]").astype(np.int64)) - start
+    return _checked(start + span // 2, span)
+
+
+def _checked(stamp: int, span: int) -> Stamp:
+    """The stamp, if it lies in a year that people write with four digits. (Microseconds taken for seconds do not.)"""
+    if not _FIRST_STAMP <= stamp < _END_STAMP:
+        raise ValueError("the date lies outside the years -9999 to 9999")
+    return stamp, span
 
 
 def _from_pattern(text: str, pattern: str) -> Stamp:
     try:
         parsed = dt.datetime.strptime(text, pattern)
-    except ValueError as error:
+    except (ValueError, re.error) as error:
         raise ValueError(f"{text!r} does not fit the date format {pattern!r}") from error
     if re.search(r"%[HIMSfcXsT]", pattern):
         return _from_datetime(parsed), 1
@@ -130,6 +169,8 @@ def _from_datetime(moment: dt.datetime) -> int:
 
 def _from_parts(year: int, month: int | None = None, day: int | None = None) -> Stamp:
     """Middle and length of a year, a month or a day. NumPy's calendar has years before 1, Python's has not."""
+    if not -9999 <= year <= 9999:
+        raise ValueError("the date lies outside the years -9999 to 9999")
     if month is None:
         first, after = np.datetime64(year - 1970, "Y"), np.datetime64(year - 1969, "Y")
     elif day is None:

@@ -18,7 +18,15 @@ _PACKAGE = Path(__file__).parent
 
 def kernel(function: Function) -> Function:
     """Compile on first call, keep the machine code for the next run, run without the GIL."""
-    return cast(Function, numba.njit(cache=True, nogil=True)(function))
+    try:
+        return cast(Function, numba.njit(cache=True, nogil=True)(function))
+    except RuntimeError:  # no folder can be written in which the code could be kept (see `is_cached`)
+        return cast(Function, numba.njit(nogil=True)(function))
+
+
+def is_cached(function: Callable[..., Any]) -> bool:
+    """Is the machine code of this kernel kept for the next run?"""
+    return type(cast(Any, function)._cache).__name__ != "NullCache"
 
 
 def inlined(function: Function) -> Function:

@@ -4,8 +4,10 @@ A folder is built beside its target under a hidden name and renamed at the end, 
 killed process left behind is swept away by the next one that writes to the same target.
 """
 
+import contextlib
 import errno
 import fcntl
+import glob
 import json
 import os
 import shutil
@@ -29,30 +31,49 @@ _LOCK = ".lock"
 @contextmanager
 def new_folder(target: Path, overwrite: bool = False) -> Iterator[Path]:
     """A hidden folder to fill, which becomes `target` when the block ends without an error and vanishes otherwise."""
-    target = Path(os.path.abspath(target))
+    target = real_target(target)
     check_writable(target, overwrite)
-    _sweep(target)
-    folder = Path(tempfile.mkdtemp(prefix=f".{target.name}.partial-", dir=target.parent))
+    with explained_write_errors(target):
+        _sweep(target)
+        folder = Path(tempfile.mkdtemp(prefix=f".{target.name}.partial-", dir=target.parent))
+        try:
+            with _locked(folder):
+                yield folder
+                (folder / _LOCK).unlink()
+                os.chmod(folder, 0o777 & ~_umask())
+                _put_in_place(folder, target, overwrite)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def real_target(target: str | os.PathLike[str]) -> Path:
+    """Where a folder is written: a symbolic link stays, and what it points to is replaced."""
+    if os.path.islink(target) and not os.path.exists(target):
+        raise OutputError(f"{target} is a symbolic link that leads nowhere.", "Remove the link, or choose another name.")
+    return Path(os.path.realpath(target))
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Hold a lock in a folder, by which others see that its process lives."""
     lock = os.open(folder / _LOCK, os.O_CREAT | os.O_RDWR)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        with explained_write_errors(target):
-            yield folder
-            (folder / _LOCK).unlink()
-            os.chmod(folder, 0o777 & ~_umask())
-            _put_in_place(folder, target, overwrite)
+        yield
     finally:
         os.close(lock)
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def check_writable(target: Path, overwrite: bool) -> None:
     """Refuse early, before hours of work, a target that exists or whose parent does not."""
-    if target.exists() or target.is_symlink():
-        if not overwrite:
-            raise OutputError(f"{target} exists already.", "Choose another name, or add --overwrite to replace it.")
-        if not (target / HEADER).is_file():
-            raise OutputError(f"{target} is not a folder made by wordtide, so it will not be replaced.", "Choose another name.")
+    with explained_write_errors(target):
+        exists = _exists(target)
+        if not exists and _put_back(target):
+            exists = True
+    if exists and not overwrite:
+        raise OutputError(f"{target} exists already.", "Choose another name, or add --overwrite to replace it.")
+    if exists and not _is_ours(target):
+        raise OutputError(f"{target} is not a folder made by wordtide, so it will not be replaced.", "Choose another name.")
     if not target.parent.is_dir():
         raise OutputError(f"The folder {target.parent} does not exist.", f"Make it first: mkdir -p {target.parent}")
     if not os.access(target.parent, os.W_OK):
@@ -70,11 +91,9 @@ def explained_write_errors(target: Path) -> Iterator[None]:
                 f"The disk is full: {target} could not be written.",
                 f"Make room, or write to another disk. Nothing was left behind in {target.parent}.",
             ) from error
-        if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-            raise OutputError(
-                f"{target} cannot be written: {error.strerror}.", "Choose another place for the output."
-            ) from error
-        raise
+        raise OutputError(
+            f"{target} cannot be written: {error.strerror or error}.", "Choose another place for the output."
+        ) from error
 
 
 def write_header(folder: Path, kind: str, version: int, content: Mapping[str, Any]) -> None:
@@ -143,7 +162,11 @@ def load_array(folder: Path, name: str, dtypes: str, in_memory: bool = False) ->
 
 def save_array(folder: Path, name: str, array: npt.NDArray[Any]) -> None:
     """Write an array as `name.npy`, little-endian."""
-    np.save(folder / f"{name}.npy", array.astype(array.dtype.newbyteorder("<"), copy=False), allow_pickle=False)
+    whole = GrowingArray(folder, name, array.dtype)
+    try:
+        whole.append(array)
+    finally:
+        whole.close()
 
 
 class GrowingArray:
@@ -158,7 +181,7 @@ class GrowingArray:
 
     def append(self, values: npt.NDArray[Any]) -> None:
         """Write values at the end."""
-        np.ascontiguousarray(values, dtype=self.dtype).tofile(self._file)
+        self._file.write(np.ascontiguousarray(values, dtype=self.dtype).data)  # unlike tofile it says when the disk is full
         self.length += len(values)
 
     def replace_last(self, value: int) -> None:
@@ -181,9 +204,14 @@ class GrowingArray:
 
     def close(self) -> None:
         """Write the final length and close the file."""
-        self._file.seek(0)
-        self._write_npy_header()
-        self._file.close()
+        with self._file:
+            self._file.seek(0)
+            self._write_npy_header()
+
+    def abandon(self) -> None:
+        """Close the file, if it is open, after an error that makes its content worthless."""
+        with contextlib.suppress(OSError):
+            self._file.close()
 
     def _write_npy_header(self) -> None:
         # NumPy pads the header so that the first dimension can grow to 21 digits in place.
@@ -211,14 +239,37 @@ def _check_size(folder: Path, name: object, facts: object, kind: str) -> None:
         raise FolderError(f"{folder / name} has {size} bytes, not the {facts.get('bytes')} it was written with.", remedy)
 
 
+def _is_ours(target: Path) -> bool:
+    """Is this a folder that wordtide wrote?"""
+    try:
+        header = json.loads((target / HEADER).read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError, ValueError, RecursionError):
+        return False
+    return isinstance(header, dict) and {"kind", "version", "files"} <= header.keys()
+
+
+def _exists(target: Path) -> bool:
+    """Is there anything of this name? (Unlike `Path.exists` it does not take a name that is too long for a missing file.)"""
+    try:
+        os.lstat(target)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
+
+
+def _put_back(target: Path) -> bool:
+    """Put back what a process was about to replace when it was killed between two renames. Was there anything?"""
+    for replaced in target.parent.glob(f".{glob.escape(target.name)}.replaced-*"):
+        os.rename(replaced, target)
+        return True
+    return False
+
+
 def _sweep(target: Path) -> None:
-    """Remove what killed processes left of earlier attempts, and put back what one was about to replace."""
-    for replaced in target.parent.glob(f".{target.name}.replaced-*"):
-        if target.exists():
-            shutil.rmtree(replaced, ignore_errors=True)
-        else:
-            os.rename(replaced, target)
-    for partial in target.parent.glob(f".{target.name}.partial-*"):
+    """Remove what killed processes left of earlier attempts."""
+    for replaced in target.parent.glob(f".{glob.escape(target.name)}.replaced-*"):
+        shutil.rmtree(replaced, ignore_errors=True)
+    for partial in target.parent.glob(f".{glob.escape(target.name)}.partial-*"):
         try:
             lock = os.open(partial / _LOCK, os.O_RDWR)
         except OSError:  # just made by another process, or already gone

@@ -32,7 +32,7 @@ class Every:
         match = re.fullmatch(r"(?:(\d+)-)?([a-z]+?)s?", text)
         unit = match[2] if match else ""
         count = int(match[1]) if match and match[1] else 1
-        if unit not in _UNITS or count < 1 or (unit == "document" and count > 1):
+        if unit not in _UNITS or not 1 <= count <= 10_000 or (unit == "document" and count > 1):
             raise SettingsError(
                 f"{text!r} is not a length for slices.", f"Use one of {', '.join(_UNITS)}, or a number of them: 5-years."
             )
@@ -97,7 +97,8 @@ class Slices:
         """The mean date of each slice's tokens in seconds from 1970, exactly; slices with one and the same date share it out.
 
         Documents of the same day, each a slice of its own, are set at equal distances within that day (for dates that name
-        a year: within the year), so that times increase strictly, as the model needs.
+        a year: within the year, but no nearer to another date than half-way), so that times increase strictly, as the
+        model needs.
         """
         means = [
             Fraction(int(days) * DAY + int(seconds), int(tokens))
@@ -110,9 +111,13 @@ class Slices:
                 continue
             ties = stop - start
             if ties > 1:
-                span = int(self.spans[start:stop].min())
+                reach = Fraction(int(self.spans[start:stop].min()), 2)
+                if start > 0:
+                    reach = min(reach, (means[start] - means[start - 1]) / 2)
+                if stop < len(means):
+                    reach = min(reach, (means[stop] - means[start]) / 2)
                 for place in range(ties):
-                    spread[start + place] += Fraction(span * (2 * place + 1 - ties), 2 * ties)
+                    spread[start + place] += reach * (2 * place + 1 - ties) / ties
             start = stop
         return spread
 

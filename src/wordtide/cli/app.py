@@ -1,7 +1,10 @@
 """The command `wordtide`: its commands, and what becomes of errors."""
 
+import functools
 import os
 import sys
+from collections.abc import Callable
+from typing import Any
 
 import typer
 from rich.console import Console
@@ -12,7 +15,7 @@ from wordtide.cli.count import count
 from wordtide.cli.examples import examples
 from wordtide.cli.info import info
 from wordtide.cli.merge import merge
-from wordtide.errors import WordtideError
+from wordtide.errors import OutputError, WordtideError
 
 app = typer.Typer(
     name="wordtide",
@@ -38,22 +41,43 @@ def _options(
     pass
 
 
+def explained(command: Callable[..., None]) -> Callable[..., None]:
+    """A command whose expected errors become one message on standard error and an exit code of their own.
+
+    They are caught here, inside the command, because the parser around it has its own ways with Ctrl-C and broken pipes.
+    """
+
+    @functools.wraps(command)
+    def run(*arguments: Any, **options: Any) -> None:
+        try:
+            command(*arguments, **options)
+            sys.stdout.flush()
+        except WordtideError as error:
+            message = Text(f"wordtide: {error.problem}", style="bold red")
+            Console(stderr=True, highlight=False, soft_wrap=True).print(message, Text(f"  {error.remedy}"), sep="\n")
+            sys.exit(error.exit_code)
+        except KeyboardInterrupt:
+            print("wordtide: interrupted; nothing was left half-written.", file=sys.stderr)
+            sys.exit(130)
+        except OSError as error:  # of standard output: all other reading and writing is explained where it happens
+            _give_up_standard_output()
+            if isinstance(error, BrokenPipeError):  # the reader (head, less) has gone and needs no word
+                sys.exit(141)
+            print(f"wordtide: standard output cannot be written: {error.strerror or error}.", file=sys.stderr)
+            sys.exit(OutputError.exit_code)
+
+    return run
+
+
+def _give_up_standard_output() -> None:
+    """Python would try to write the rest again while it ends, and complain."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 for command in (count, merge, info, examples):
-    app.command()(command)
+    app.command()(explained(command))
 
 
 def main() -> None:
-    """Run the command; every expected error becomes one message on standard error and an exit code of its own."""
-    try:
-        app()
-    except WordtideError as error:
-        message = Text(f"wordtide: {error.problem}", style="bold red")
-        Console(stderr=True, highlight=False, soft_wrap=True).print(message, Text(f"  {error.remedy}"), sep="\n")
-        sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        print("wordtide: interrupted; nothing was left half-written.", file=sys.stderr)
-        sys.exit(130)
-    except BrokenPipeError:
-        # The reader (head, less) has gone; without this Python would complain again while closing.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(141)
+    """The entry point of the command line."""
+    app()

@@ -9,6 +9,7 @@ from rich.console import Console
 
 from wordtide.cli.progress import ProgressBar
 from wordtide.counts.counts import Counts
+from wordtide.errors import SettingsError
 
 Option = typer.Option
 
@@ -68,7 +69,7 @@ def count(
         output=output,
         overwrite=overwrite,
         workers=workers,
-        memory=int(memory * (1 << 30)),
+        memory=_bytes(memory),
         observer=ProgressBar(),
         every=every,
         since=since,
@@ -98,6 +99,12 @@ def count(
     print_summary(counts, time.monotonic() - started)
 
 
+def _bytes(gigabytes: float) -> int:
+    if not 0 <= gigabytes < 1 << 30:
+        raise SettingsError(f"--memory {gigabytes} is not an amount of memory.", "Give gigabytes, like 1 or 0.5.")
+    return int(gigabytes * (1 << 30))
+
+
 def print_summary(counts: Counts, seconds: float | None = None) -> None:
     """What was found, on standard error."""
     summary = counts.summary
@@ -115,7 +122,7 @@ def print_summary(counts: Counts, seconds: float | None = None) -> None:
         lines.append(f"{summary.tagged_ngrams:,} lines with part-of-speech tags or placeholders were left out")
     if summary.ignored_files:
         lines.append(f"{summary.ignored_files:,} files with other endings were not read")
-    lines += [f"skipped {number:,} rows: {reason}" for reason, number in sorted(summary.skipped.items())]
+    lines += [f"skipped {number:,} row{'s' * (number != 1)}: {reason}" for reason, number in sorted(summary.skipped.items())]
     lines.append(f"written to {counts.path}")
     stderr = Console(stderr=True, highlight=False, soft_wrap=True)
     for line in lines:

@@ -31,6 +31,8 @@ def info(
         print_json({**_facts(counts), "settings": counts.settings.as_json(), "slices": rows})
     else:
         for name, value in _facts(counts).items():
+            if isinstance(value, dict):
+                value = ", ".join(f"{number:,} ({reason})" for reason, number in value.items()) or 0
             shown = f"{value:,}" if isinstance(value, int) else f"{value:.4f}" if isinstance(value, float) else str(value)
             console().print(Text.assemble((f"{name.replace('_', ' '):22}", "bold"), shown))
         default = type(counts.settings)().as_json()
@@ -59,7 +61,7 @@ def _facts(counts: Counts) -> dict[str, Any]:
         "coverage": summary.tokens_in_vocabulary / max(1, summary.tokens),
         "window": counts.window,
         "pairs": int(counts.stored_pairs().sum()),
-        "skipped": sum(summary.skipped.values()),
+        "skipped": summary.skipped,
     }
 
 

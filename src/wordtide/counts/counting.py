@@ -20,7 +20,7 @@ from wordtide.counts.warming import warm_up
 from wordtide.counts.workers import Observer, Resources
 from wordtide.dates import bounds
 from wordtide.errors import InputError, SettingsError
-from wordtide.storage import check_writable, new_folder
+from wordtide.storage import check_writable, explained_write_errors, new_folder, real_target
 
 DEFAULT_MEMORY = 1 << 30
 _ALL_TIME = (-(1 << 62), 1 << 62)
@@ -59,11 +59,13 @@ def count(
     if output is None and record.examples:
         raise SettingsError("Examples are kept on disk.", "Give an output folder: count(..., output='counts/').")
     if output is not None:
-        check_writable(Path(os.path.abspath(output)), overwrite)  # before the work, not after
+        check_writable(real_target(output), overwrite)  # before the work, not after
     corpus = find_corpus(source, record.format)
     threads = workers if workers is not None else os.cpu_count() or 1
     if threads < 1:
         raise SettingsError(f"{threads} workers cannot work.", "Give at least 1.")
+    if not 0 <= memory < 1 << 60:
+        raise SettingsError(f"{memory} bytes of memory cannot be used.", "Give a positive number.")
     with _target(output, overwrite) as folder:
         spill = folder / "spill"
         spill.mkdir()
@@ -79,7 +81,7 @@ def count(
 @contextmanager
 def _target(output: str | os.PathLike[str] | None, overwrite: bool) -> Iterator[Path]:
     if output is None:
-        with tempfile.TemporaryDirectory(prefix="wordtide-") as folder:
+        with explained_write_errors(Path(tempfile.gettempdir())), tempfile.TemporaryDirectory(prefix="wordtide-") as folder:
             yield Path(folder)
     else:
         with new_folder(Path(output), overwrite) as folder:

@@ -4,6 +4,7 @@ Each sentence gets a priority, a hash of seed, document and place; a word keeps 
 the same for every order of input and number of workers, and two draws merge into the draw from both corpora.
 """
 
+import contextlib
 import hashlib
 import re
 from collections.abc import Sequence
@@ -63,7 +64,7 @@ def priorities(names: Sequence[str], documents: npt.NDArray[np.int64], places: n
 
 
 class ExamplesWriter:
-    """Writes the example files of a counts folder, slice by slice."""
+    """Writes the example files of a counts folder, slice by slice. As a context it closes its files, whatever happens."""
 
     def __init__(self, folder: Path, examples: int) -> None:
         self._folder = folder
@@ -74,11 +75,21 @@ class ExamplesWriter:
         self._ends = GrowingArray(folder, "example_ends", np.int64)
         self._sources = GrowingArray(folder, "example_sources", np.int64)
         self._places = GrowingArray(folder, "example_places", np.int64)
+        self._large = (self._words, self._priorities, self._sentences, self._ends, self._sources, self._places)
         self._texts = open(folder / _TEXTS, "wb")  # noqa: SIM115 (closed by close)
         self._documents: dict[str, int] = {}
         self._stamps: list[int] = []
         self._spans: list[int] = []
         self._slice_ends = [0]
+
+    def __enter__(self) -> "ExamplesWriter":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for growing in self._large:
+            growing.abandon()
+        with contextlib.suppress(OSError):
+            self._texts.close()
 
     def add_slice(
         self,
@@ -105,7 +116,7 @@ class ExamplesWriter:
 
     def close(self) -> None:
         """Finish the files."""
-        for growing in (self._words, self._priorities, self._sentences, self._ends, self._sources, self._places):
+        for growing in self._large:
             growing.close()
         self._texts.close()
         names = "".join(f"{' '.join(name.split())}\n" for name in self._documents)
@@ -221,21 +232,28 @@ def in_context(sentence: str, word: str) -> tuple[str, str, str]:
 
 def merge_examples(parts: Sequence[Counts], members: Sequence[npt.NDArray[np.int64]], slices: int, folder: Path) -> None:
     """Write the examples of several counts together: of each word the N lowest priorities of all."""
-    writer = ExamplesWriter(folder, parts[0].settings.examples)
     stores = [ExampleStore.open(part) for part in parts]
-    for t in range(slices):
-        words, drawn, references = [], [], []
-        sentences: list[Sentence] = []
-        for store, places in zip(stores, members, strict=True):
-            for place in np.flatnonzero(places == t):
-                rows = store.rows(int(place))
-                words.append(store.words[rows].astype(np.int64))
-                drawn.append(store.priorities[rows])
-                numbers, inverse = np.unique(store.sentences[rows], return_inverse=True)
-                references.append(inverse + len(sentences))
-                sentences.extend(store.sentence(int(number)) for number in numbers)
-        writer.add_slice(np.concatenate(words), np.concatenate(drawn), np.concatenate(references), sentences)
-    writer.close()
+    with ExamplesWriter(folder, parts[0].settings.examples) as writer:
+        for t in range(slices):
+            writer.add_slice(*_candidates(stores, members, t))
+        writer.close()
+
+
+def _candidates(
+    stores: Sequence[ExampleStore], members: Sequence[npt.NDArray[np.int64]], t: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64], npt.NDArray[np.int64], list[Sentence]]:
+    """All that the stores hold for one united slice."""
+    words, drawn, references = [], [], []
+    sentences: list[Sentence] = []
+    for store, places in zip(stores, members, strict=True):
+        for place in np.flatnonzero(places == t):
+            rows = store.rows(int(place))
+            words.append(store.words[rows].astype(np.int64))
+            drawn.append(store.priorities[rows])
+            numbers, inverse = np.unique(store.sentences[rows], return_inverse=True)
+            references.append(inverse + len(sentences))
+            sentences.extend(store.sentence(int(number)) for number in numbers)
+    return np.concatenate(words), np.concatenate(drawn), np.concatenate(references), sentences
 
 
 def _mapped(path: Path) -> npt.NDArray[np.uint8]:

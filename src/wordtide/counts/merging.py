@@ -57,13 +57,13 @@ def _write_merged(parts: Sequence[Counts], folder: Path) -> Counts:
     for part, places in zip(parts, members, strict=True):
         for t, place in enumerate(places):
             sources[place].append((part, t))
-    writer = CountsWriter(folder, len(parts[0].words))
-    for source in sources:
-        pairs = merge([_pairs(part, t) for part, t in source])
-        writer.add_pairs(pairs.keys, pairs.sums)
-        unigrams = merge([_unigrams(part, t) for part, t in source])
-        writer.end_slice(unigrams.keys, unigrams.sums)
-    arrays = writer.close()
+    with CountsWriter(folder, len(parts[0].words)) as writer:
+        for source in sources:
+            pairs = merge([_pairs(part, t) for part, t in source])
+            writer.add_pairs(pairs.keys, pairs.sums)
+            unigrams = merge([_unigrams(part, t) for part, t in source])
+            writer.end_slice(unigrams.keys, unigrams.sums)
+        arrays = writer.close()
     if all(has_examples(part) for part in parts):
         merge_examples(parts, members, len(slices), folder)
     else:

@@ -2,6 +2,7 @@
 
 import queue
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
@@ -100,18 +101,16 @@ def count_ngrams(
     pairs = _sums(segments, numberings, len(vocabulary), window, calendar, settings, resources)
     unigrams = _sums(segments, numberings, len(vocabulary), None, calendar, settings, resources)
     resources.observer.finish()
-    writer = CountsWriter(folder, len(vocabulary))
     in_vocabulary = 0
-    for t in range(calendar.total):
-        for block in pairs.take(t):
-            writer.add_pairs(block.keys, block.sums)
-        words = list(unigrams.take(t)) or [Partial(np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int64))]
-        occurrences = np.concatenate([block.sums for block in words])
-        writer.end_slice(np.concatenate([block.keys for block in words]).astype(np.int64), occurrences)
-        in_vocabulary += int(occurrences.sum())
-    pairs.close()
-    unigrams.close()
-    arrays = writer.close()
+    with CountsWriter(folder, len(vocabulary)) as writer, closing(pairs), closing(unigrams):
+        for t in range(calendar.total):
+            for block in pairs.take(t):
+                writer.add_pairs(block.keys, block.sums)
+            words = list(unigrams.take(t)) or [Partial(np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int64))]
+            occurrences = np.concatenate([block.sums for block in words])
+            writer.end_slice(np.concatenate([block.keys for block in words]).astype(np.int64), occurrences)
+            in_vocabulary += int(occurrences.sum())
+        arrays = writer.close()
     summary = Summary(
         documents=int(slices.documents.sum()),
         tokens=int(slices.tokens.sum()),

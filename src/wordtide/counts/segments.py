@@ -37,7 +37,8 @@ class SpillSpace:
                 return array
             self._files += 1
             path = self.folder / f"segment-{self._files}.bin"
-        array.tofile(path)
+        with open(path, "wb") as file:
+            file.write(np.ascontiguousarray(array).data)
         return np.memmap(path, dtype=array.dtype, mode="c", shape=array.shape)  # like an array in memory
 
 

@@ -3,6 +3,7 @@
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
+from wordtide.dates import check_format
 from wordtide.errors import SettingsError
 from wordtide.timeline import Every, parse_duration
 
@@ -42,6 +43,14 @@ class CountSettings:
             parse_duration(self.merge_within)
             if every.unit != "document":
                 raise SettingsError("--merge-within joins documents.", "Use it with --every document.")
+        if self.date_format is not None:
+            try:
+                check_format(self.date_format)
+            except ValueError as error:
+                raise SettingsError(
+                    f"--date-format {self.date_format!r} is no pattern for dates: {error}.",
+                    "Write it like --date-format '%d/%m/%Y', or give epoch, epoch-ms or year.",
+                ) from None
         for name, smallest, largest in (
             ("vocabulary_size", 1, 1 << 24),
             ("min_count", 1, 1 << 62),

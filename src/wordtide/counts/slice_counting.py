@@ -1,5 +1,6 @@
 """Counting scanned text slice by slice, in parts that fit into memory: pairs, occurrences, and example sentences."""
 
+import contextlib
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -87,34 +88,36 @@ def count_slices(
         return _PartCounts(slice_index, pairs, occurrences, sum(sizes), candidates)
 
     resources.observer.start("counting", int(tokens.sum()), "words")
-    writer = CountsWriter(folder, words)
-    examples = ExamplesWriter(folder, settings.examples) if settings.examples else None
+    stack = contextlib.ExitStack()
+    writer = stack.enter_context(CountsWriter(folder, words))
+    examples = stack.enter_context(ExamplesWriter(folder, settings.examples)) if settings.examples else None
     sums = PartialSums(len(by_slice), resources.spill, resources.memory // 2, dtype)
+    stack.callback(sums.close)
     occurrences = np.zeros(words, dtype=np.int64)
     candidates: list[Candidates] = []
     in_vocabulary = 0
     parts = list(_parts(by_slice))
     tasks = (partial(count_part, slice_index, entries) for slice_index, entries in parts)
-    for number, part in enumerate(in_order(tasks, resources.workers)):
-        sums.add(part.slice, part.pairs)
-        occurrences += part.occurrences
-        candidates += part.candidates
-        if number + 1 == len(parts) or parts[number + 1][0] != part.slice:
-            for block in sums.take(part.slice):
-                writer.add_pairs(block.keys, block.sums)
-            there = np.flatnonzero(occurrences)
-            writer.end_slice(there, occurrences[there])
-            in_vocabulary += int(occurrences.sum())
-            if examples is not None:
-                drawn = join_candidates(candidates)
-                examples.add_slice(drawn.words, drawn.priorities, drawn.references, drawn.sentences)
-            resources.observer.advance(int(tokens[part.slice]))
-            occurrences[:] = 0
-            candidates = []
-    sums.close()
-    arrays = writer.close()
-    if examples is not None:
-        examples.close()
+    with stack:
+        for number, part in enumerate(in_order(tasks, resources.workers)):
+            sums.add(part.slice, part.pairs)
+            occurrences += part.occurrences
+            candidates += part.candidates
+            if number + 1 == len(parts) or parts[number + 1][0] != part.slice:
+                for block in sums.take(part.slice):
+                    writer.add_pairs(block.keys, block.sums)
+                there = np.flatnonzero(occurrences)
+                writer.end_slice(there, occurrences[there])
+                in_vocabulary += int(occurrences.sum())
+                if examples is not None:
+                    drawn = join_candidates(candidates)
+                    examples.add_slice(drawn.words, drawn.priorities, drawn.references, drawn.sentences)
+                resources.observer.advance(int(tokens[part.slice]))
+                occurrences[:] = 0
+                candidates = []
+        arrays = writer.close()
+        if examples is not None:
+            examples.close()
     resources.observer.finish()
     return arrays, in_vocabulary
 

@@ -15,6 +15,7 @@ from wordtide.counts.partials import Partial, merge
 from wordtide.counts.sampling import draw_from
 from wordtide.counts.segments import gather
 from wordtide.counts.writing import split_pairs
+from wordtide.kernels import is_cached
 
 _PATIENCE = 1.5  # seconds before a word is said
 
@@ -38,7 +39,8 @@ def warm_up(ngrams: bool) -> None:
 
 
 def _say() -> None:
-    print("wordtide: compiling the counting code; this happens on first use only ...", file=sys.stderr, flush=True)
+    often = "on first use only" if is_cached(find_pairs) else "every time, because no folder to keep it in can be written"
+    print(f"wordtide: compiling the counting code; this happens {often} ...", file=sys.stderr, flush=True)
 
 
 def _warm_texts() -> None:

@@ -42,7 +42,7 @@ def split_pairs(
 
 
 class CountsWriter:
-    """Takes the sums of one slice after the other."""
+    """Takes the sums of one slice after the other. As a context it closes its files, whatever happens."""
 
     def __init__(self, folder: Path, words: int) -> None:
         self._words = words
@@ -52,10 +52,20 @@ class CountsWriter:
         self._row_ends = GrowingArray(folder, "row_ends", np.int64)
         self._unigram_words = GrowingArray(folder, "unigram_words", np.uint32)
         self._unigram_values = GrowingArray(folder, "unigram_values", np.int64)
+        self._large = (
+            self._columns, self._values, self._rows, self._row_ends, self._unigram_words, self._unigram_values,
+        )  # fmt: skip
         self._slice_rows = [0]
         self._slice_unigrams = [0]
         self._folder = folder
         self._last_row = -1
+
+    def __enter__(self) -> "CountsWriter":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for growing in self._large:
+            growing.abandon()
 
     def add_pairs(self, pairs: npt.NDArray[Any], sums: npt.NDArray[np.int64]) -> None:
         """A block of the current slice: pair codes, ascending also from block to block, and their sums."""
@@ -88,8 +98,7 @@ class CountsWriter:
 
     def close(self) -> CountArrays:
         """Finish the files; the arrays, memory-mapped."""
-        large = (self._columns, self._values, self._rows, self._row_ends, self._unigram_words, self._unigram_values)
-        for growing in large:
+        for growing in self._large:
             growing.close()
         save_array(self._folder, "slice_rows", np.array(self._slice_rows, dtype=np.int64))
         save_array(self._folder, "slice_unigrams", np.array(self._slice_unigrams, dtype=np.int64))

@@ -1,0 +1,312 @@
+"""How fast counting is, measured against other tools on generated data, in one run on one machine.
+
+    python benchmarks/counting.py [--tokens N]
+
+prints one Markdown table. Every time is wall-clock time, the best of three, ours and theirs in turn, on one core unless the row
+says two. Where another tool does the same job its result must equal ours to the last unit, else the run fails. Compilation is
+not in the times. The exit code is 1 if a required ratio is missed.
+"""
+
+import argparse
+import gzip
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+import generated
+import numpy as np
+import rivals
+
+import wordtide
+
+ROUNDS = 3
+SIZES = (1, 4, 16)
+SMALL_MEMORY = 1 << 28
+TWIN_REQUIRED, ANALYSER_REQUIRED, DUCKDB_REQUIRED = 20.0, 8.0, 8.0
+
+# A process of its own, so that the peak is its own: Linux hands the parent's ru_maxrss on to a child, but not its VmHWM.
+_COUNT_ALONE = """
+import sys, time, wordtide
+wordtide.count([("1850", "Steam power. Steam engines.")], workers=1)
+start = time.perf_counter()
+wordtide.count(sys.argv[3:], output=sys.argv[1], workers=1, memory=int(sys.argv[2]))
+seconds = time.perf_counter() - start
+peak = next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM"))
+print(seconds, peak)
+"""
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table. The ratio says how many times longer theirs took."""
+
+    what: str
+    ours: float
+    theirs: float | None = None
+    required: float | None = None
+
+    @property
+    def missed(self) -> bool:
+        return self.required is not None and self.theirs is not None and self.theirs / self.ours < self.required
+
+    def __str__(self) -> str:
+        theirs, ratio, required, verdict = "", "", "", ""
+        if self.theirs is not None:
+            theirs = f"{self.theirs:.3f}"
+            ratio = f"{self.theirs / self.ours:.{1 if self.theirs > self.ours else 2}f}"
+        if self.required is not None:
+            required, verdict = f"{self.required:g}", "MISSED" if self.missed else "ok"
+        return f"| {self.what} | {self.ours:.3f} | {theirs} | {ratio} | {required} | {verdict} |"
+
+
+class Corpora(NamedTuple):
+    """The generated files: one small text, as many of `tokens` words as the largest size needs, and n-gram tables."""
+
+    small: Path
+    texts: list[Path]
+    compressed: Path
+    ngrams: dict[int, Path]  # by version
+
+
+def make_corpora(folder: Path, tokens: int) -> Corpora:
+    """Write all files; each text has words of its own seed, so that a larger corpus holds more distinct pairs."""
+    words = generated.make_words()
+    small = folder / "small.jsonl"
+    generated.write_texts(small, words, 1000, seed=99)
+    texts = [folder / f"text-{number:02}.jsonl" for number in range(max(SIZES))]
+    for number, path in enumerate(texts):
+        generated.write_texts(path, words, tokens, seed=100 + number)
+    compressed = folder / "text.jsonl.gz"
+    with texts[0].open("rb") as plain, gzip.open(compressed, "wb", compresslevel=6) as file:
+        shutil.copyfileobj(plain, file)
+    table = generated.make_ngrams(words, 2 * tokens // 5, seed=200)
+    ngrams = {version: folder / f"5gram-v{version}.gz" for version in (2, 3)}
+    generated.write_v2(ngrams[2], table)
+    generated.write_v3(ngrams[3], table)
+    return Corpora(small, texts, compressed, ngrams)
+
+
+def use_cores(cores: Sequence[int]) -> None:
+    """Keep every thread of this process, and what it starts from now on, on these cores."""
+    for thread in os.listdir("/proc/self/task"):
+        os.sched_setaffinity(int(thread), cores)
+
+
+def busy_seconds() -> tuple[float, float]:
+    """Processor seconds used so far by the whole machine, and by this process and its children."""
+    with open("/proc/stat", encoding="ascii") as file:
+        user, nice, system, _, _, *interrupts = map(int, file.readline().split()[1:9])
+    times = os.times()
+    ours = times.user + times.system + times.children_user + times.children_system
+    return (user + nice + system + sum(interrupts)) / os.sysconf("SC_CLK_TCK"), ours
+
+
+def timed(job: Callable[[], Result]) -> tuple[float, Result]:
+    """Seconds a job took, and its result."""
+    start = time.perf_counter()
+    result = job()
+    return time.perf_counter() - start, result
+
+
+def race(
+    what: str,
+    ours: Callable[[], object],
+    theirs: Callable[[], Result],
+    required: float | None = None,
+    check: Callable[[Result], None] = lambda _: None,
+) -> Row:
+    """Both jobs in turn, the best time of each; `check` looks at their first result."""
+    tell(what)
+    our_times, their_times = [], []
+    for turn in range(ROUNDS):
+        our_times.append(timed(ours)[0])
+        seconds, result = timed(theirs)
+        their_times.append(seconds)
+        if turn == 0:
+            check(result)
+        del result  # before the next turn: memory in use slows both
+    return Row(what, min(our_times), min(their_times), required)
+
+
+def tell(progress: str) -> None:
+    """Progress, on standard error."""
+    print(f"  {progress}", file=sys.stderr, flush=True)
+
+
+def count_text(path: Path, workers: int = 1, tokenizer: str | None = None) -> wordtide.Counts:
+    """Counts of one file of texts, as the defaults have it."""
+    return wordtide.count(path, workers=workers, tokenizer=tokenizer)
+
+
+def count_ngrams(path: Path, workers: int = 1) -> wordtide.Counts:
+    """Counts of one n-gram table."""
+    return wordtide.count(path, format="ngrams", workers=workers)
+
+
+def entries_of(counts: wordtide.Counts) -> tuple[np.ndarray, ...]:
+    """All stored entries as columns year, low, high and weight, sorted."""
+    columns: list[list[np.ndarray]] = [[], [], [], []]
+    for t, label in enumerate(counts.labels):
+        half = counts.upper(t).tocoo()
+        for column, part in zip(columns, (np.full(half.nnz, int(label)), *half.coords, half.data), strict=True):
+            column.append(part.astype(np.int64))
+    return tuple(np.concatenate(column) for column in columns)
+
+
+def twin_entries(twin: rivals.TextCounts) -> tuple[np.ndarray, ...]:
+    """The twin's entries in the form of `entries_of`."""
+    tables = []
+    for year, counter in sorted(twin.pairs.items()):
+        pairs = np.array(list(counter), dtype=np.int64).reshape(-1, 2)
+        weights = np.fromiter(counter.values(), dtype=np.int64, count=len(counter))
+        order = np.lexsort((pairs[:, 1], pairs[:, 0]))
+        tables.append(np.column_stack([np.full(len(order), year), pairs[order], weights[order]]))
+    return tuple(np.concatenate(tables).T)
+
+
+def require_equal(counts: wordtide.Counts, words: Sequence[str], entries: tuple[np.ndarray, ...], whose: str) -> None:
+    """Fail unless vocabulary and all entries are the same."""
+    if counts.words != list(words):
+        raise AssertionError(f"{whose} vocabulary differs from ours")
+    ours = entries_of(counts)
+    if not all(np.array_equal(one, other) for one, other in zip(ours, entries, strict=True)):
+        raise AssertionError(f"{whose} counts differ from ours: {len(entries[0]):,} entries and {len(ours[0]):,}")
+
+
+def text_rows(corpora: Corpora) -> Iterator[Row]:
+    """Text end to end against a Python twin, scikit-learn, `wc` and bare inflation."""
+    path = corpora.texts[0]
+    counts = count_text(path)
+    with path.open(encoding="utf-8") as file:
+        texts = [json.loads(line)["text"] for line in file]
+
+    def check(twin: rivals.TextCounts) -> None:
+        require_equal(counts, twin.words, twin_entries(twin), "the twin's")
+
+    ours = partial(count_text, path)
+    twin = partial(rivals.count_texts_in_python, path)
+    analyser = partial(rivals.analyse_with_sklearn, texts)
+    yield race("text, JSON Lines: plain Python twin (`re.findall`, `Counter`)", ours, twin, TWIN_REQUIRED, check)
+    yield race("text: scikit-learn, analyser alone", ours, analyser, ANALYSER_REQUIRED)
+    yield race("text: scikit-learn, words counted (no pairs)", ours, partial(rivals.count_words_with_sklearn, texts))
+    yield race("text: `wc -w`", ours, partial(rivals.count_words_with_wc, path))
+    yield from inflation_rows("text, .jsonl.gz", partial(count_text, corpora.compressed), corpora.compressed)
+
+
+def ngram_rows(corpora: Corpora) -> Iterator[Row]:
+    """N-gram tables against DuckDB and bare inflation."""
+    for version, path in corpora.ngrams.items():
+        what = f"5-grams, version {version}"
+        counts = count_ngrams(path)
+
+        def check(result: rivals.NgramResult, counts: wordtide.Counts = counts) -> None:
+            require_equal(counts, result.words(), result.entries(), "DuckDB's")
+
+        ours = partial(count_ngrams, path)
+        theirs = partial(rivals.count_ngrams_with_duckdb, path, version)
+        yield race(f"{what}: DuckDB", ours, theirs, DUCKDB_REQUIRED, check)
+        yield from inflation_rows(what, ours, path)
+
+
+def inflation_rows(what: str, ours: Callable[[], object], path: Path) -> Iterator[Row]:
+    """Our whole job against bare decompression of the same file."""
+    yield race(f"{what}: inflation alone, zlib", ours, partial(rivals.inflate_with_zlib, path))
+    yield race(f"{what}: inflation alone, isal", ours, partial(rivals.inflate_with_isal, path))
+
+
+def general_rows(corpora: Corpora) -> Iterator[Row]:
+    """What a tokeniser written in Python costs."""
+    path = corpora.texts[0]
+    counts = count_text(path)
+
+    def check(general: wordtide.Counts) -> None:
+        require_equal(counts, general.words, entries_of(general), "the general path's")
+
+    general = partial(count_text, path, tokenizer="rivals:sentences")
+    what = "text: our general path, a tokeniser in Python (`re.findall`)"
+    yield race(what, partial(count_text, path), general, check=check)
+
+
+def worker_rows(corpora: Corpora) -> Iterator[Row]:
+    """Two workers on two cores (ours) against one worker (theirs), which has the same two cores."""
+    jobs = [("text", partial(count_text, corpora.texts[0]))]
+    jobs += [(f"5-grams, version {version}", partial(count_ngrams, path)) for version, path in corpora.ngrams.items()]
+    for what, job in jobs:
+        yield race(f"{what}: two workers; theirs is one worker", partial(job, workers=2), job)
+
+
+def size_rows(corpora: Corpora, folder: Path, tokens: int) -> Iterator[Row]:
+    """Time and peak memory of a fresh process as the corpus grows, output to a folder, little memory allowed."""
+    for size in (0, *SIZES):
+        paths = corpora.texts[:size] or [corpora.small]
+        words = f"{size * tokens / 1e6:g} M" if size else "one thousand"
+        what = f"text, {words} words, memory={SMALL_MEMORY >> 20} MiB"
+        tell(what)
+        runs = [count_alone(paths, folder / f"counts-{size}-{turn}") for turn in range(ROUNDS)]
+        peak = max(kibibytes for _, kibibytes in runs) / 1024
+        yield Row(f"{what}: peak {peak:,.0f} MiB", min(seconds for seconds, _ in runs))
+
+
+def count_alone(paths: Sequence[Path], output: Path) -> tuple[float, int]:
+    """Seconds and peak memory (KiB) of one count in a process of its own."""
+    command = [sys.executable, "-c", _COUNT_ALONE, str(output), str(SMALL_MEMORY), *map(str, paths)]
+    seconds, kibibytes = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+    shutil.rmtree(output)
+    return float(seconds), int(kibibytes)
+
+
+def warm_up(corpora: Corpora) -> None:
+    """Have everything compiled that the timed calls use."""
+    for workers in (1, 2):
+        count_text(corpora.small, workers)
+        count_text(corpora.texts[0], workers)
+        count_ngrams(corpora.ngrams[3], workers)
+
+
+def measure(corpora: Corpora, folder: Path, tokens: int, cores: Sequence[int]) -> Iterator[Row]:
+    """All rows, each as soon as it is measured."""
+    use_cores(cores[-1:])
+    yield from text_rows(corpora)
+    yield from ngram_rows(corpora)
+    yield from general_rows(corpora)
+    yield from size_rows(corpora, folder, tokens)
+    if len(cores) > 1:
+        use_cores(cores[-2:])
+        yield from worker_rows(corpora)
+
+
+def main() -> int:
+    """Measure, print the table, and say by the exit code whether all required ratios were reached."""
+    parser = argparse.ArgumentParser(description="Speed of wordtide.count against other tools, on generated data.")
+    parser.add_argument("--tokens", type=int, default=4_000_000, help="words of the text corpus at 1x (default: 4 million)")
+    tokens = parser.parse_args().tokens
+    cores = sorted(os.sched_getaffinity(0))
+    start, (machine, own) = time.perf_counter(), busy_seconds()
+    missed = False
+    with tempfile.TemporaryDirectory(prefix="wordtide-benchmark-") as name:
+        tell("generating data")
+        corpora = make_corpora(Path(name), tokens)
+        warm_up(corpora)
+        print("| what | ours (s) | theirs (s) | ratio | required | |\n|---|---:|---:|---:|---:|---|")
+        for row in measure(corpora, Path(name), tokens, cores):
+            print(row, flush=True)
+            missed = missed or row.missed
+    seconds, (machine_now, own_now) = time.perf_counter() - start, busy_seconds()
+    others = (machine_now - machine - (own_now - own)) / seconds
+    tell(f"the run took {seconds:.0f} s; other processes kept {others:.2f} of {len(cores)} cores busy")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
