@@ -171,16 +171,12 @@ def _from_parts(year: int, month: int | None = None, day: int | None = None) -> 
     """Middle and length of a year, a month or a day. NumPy's calendar has years before 1, Python's has not."""
     if not -9999 <= year <= 9999:
         raise ValueError("the date lies outside the years -9999 to 9999")
-    if month is None:
-        first, after = np.datetime64(year - 1970, "Y"), np.datetime64(year - 1969, "Y")
-    elif day is None:
-        if not 1 <= month <= 12:
-            raise ValueError(f"{year}-{month:02d} is not a month")
-        months = (year - 1970) * 12 + month - 1
-        first, after = np.datetime64(months, "M"), np.datetime64(months + 1, "M")
-    else:
-        first = np.datetime64(dt.date(year, month, day), "D")
-        after = first + np.timedelta64(1, "D")
-    start = int(first.astype("datetime64[s]").astype(np.int64))
-    span = int(after.astype("datetime64[s]").astype(np.int64)) - start
-    return start + span // 2, span
+    if month is not None and not 1 <= month <= 12:
+        raise ValueError(f"{year}-{month:02d} is not a month")
+    if day is not None:
+        noon = (dt.date(year, month or 1, day).toordinal() - _EPOCH.toordinal()) * DAY + DAY // 2
+        return noon, DAY
+    months = (year - 1970) * 12 + (month or 1) - 1
+    first, after = months, months + (1 if month else 12)
+    start, end = (int(np.datetime64(number, "M").astype("datetime64[s]").astype(np.int64)) for number in (first, after))
+    return (start + end) // 2, end - start

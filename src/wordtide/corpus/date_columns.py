@@ -1,38 +1,74 @@
-"""A whole column of dates at once: each distinct value is parsed once."""
+"""A whole column of dates at once: each distinct value is parsed once, and calendar types are not parsed at all."""
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from wordtide.dates import Stamp, parse_date
+from wordtide.dates import DAY, Stamp, parse_date
+
+#: What `parse_date` says of a value that is none.
+DATE_MISSING = "the date is missing"
+_SURELY_GOOD = 250_000_000_000  # seconds from 1970: the years -5952 to 9892 need no closer look
+
+#: Stamps and spans of a column, and for each row that has no good date the reason.
+DateColumn = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], dict[int, str]]
 
 
-def parse_column(
-    column: pa.Array, date_format: str | None
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], dict[int, str]]:
-    """Stamps and spans of a column, and for each row that has no good date the reason."""
-    stamps = np.zeros(len(column), dtype=np.int64)
-    spans = np.ones(len(column), dtype=np.int64)
-    wrong: dict[int, str] = {}
-    if pa.types.is_timestamp(column.type) and date_format is None:
-        seconds = column.cast(pa.timestamp("s", tz=column.type.tz), safe=False).cast(pa.int64())
-        stamps[:] = pc.fill_null(seconds, 0).to_numpy(zero_copy_only=False)
-        for row in np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False)):
-            wrong[int(row)] = "the date is missing"
-        return stamps, spans, wrong
+def holds_dates(kind: pa.DataType) -> bool:
+    """Can a column of this type be a column of dates?"""
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
+    return is_text(kind) or number or pa.types.is_date(kind) or pa.types.is_timestamp(kind) or pa.types.is_null(kind)
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Is this one of Arrow's types for strings?"""
+    return any((pa.types.is_string(kind), pa.types.is_large_string(kind), pa.types.is_string_view(kind)))
+
+
+def parse_column(column: pa.Array, date_format: str | None) -> DateColumn:
+    """Parse a column of a type that holds dates."""
+    if pa.types.is_dictionary(column.type) and pa.types.is_temporal(column.type.value_type):
+        column = column.dictionary_decode()
+    if pa.types.is_temporal(column.type):
+        return _from_calendar(column)
     encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
-    parsed: list[Stamp | str] = []
-    for value in encoded.dictionary.to_pylist():
-        try:
-            parsed.append(parse_date(value, date_format))
-        except (ValueError, OverflowError) as error:
-            parsed.append(str(error))
-    parsed.append("the date is missing")
+    parsed = [_parsed(value, date_format) for value in _values(encoded.dictionary)]
+    parsed.append(DATE_MISSING)
     indices = pc.fill_null(encoded.indices, len(parsed) - 1).to_numpy(zero_copy_only=False)
     good = [entry if isinstance(entry, tuple) else (0, 0) for entry in parsed]
-    stamps[:] = np.array([stamp for stamp, _ in good], dtype=np.int64)[indices]
-    spans[:] = np.array([span for _, span in good], dtype=np.int64)[indices]
-    for row in np.flatnonzero(spans == 0):
-        wrong[int(row)] = str(parsed[indices[row]])
+    stamps = np.array([stamp for stamp, _ in good], dtype=np.int64)[indices]
+    spans = np.array([span for _, span in good], dtype=np.int64)[indices]
+    wrong = {int(row): str(parsed[indices[row]]) for row in np.flatnonzero(spans == 0)}
     return stamps, spans, wrong
+
+
+def _from_calendar(column: pa.Array) -> DateColumn:
+    """Dates and timestamps: Arrow has counted their seconds already."""
+    days = pa.types.is_date(column.type)
+    moments = column.cast(pa.timestamp("s", tz=None if days else column.type.tz), safe=False).cast(pa.int64())
+    stamps = pc.fill_null(moments, 0).to_numpy(zero_copy_only=False) + (DAY // 2 if days else 0)
+    spans = np.full(len(column), DAY if days else 1)
+    wrong = {int(row): DATE_MISSING for row in np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))}
+    for row in np.flatnonzero((stamps < -_SURELY_GOOD) | (stamps > _SURELY_GOOD)):
+        verdict = _parsed(np.datetime64(int(stamps[row]), "s"), None)
+        if isinstance(verdict, str):
+            wrong[int(row)] = verdict
+    return stamps, spans, wrong
+
+
+def _values(dictionary: pa.Array) -> list[object]:
+    """Python's own values; bytes that are not UTF-8 are spelled out (\\xff), which no date is."""
+    if not is_text(dictionary.type):
+        return dictionary.to_pylist()  # type: ignore[no-any-return]
+    coded = dictionary.cast(pa.large_binary()).to_pylist()
+    return [None if value is None else value.decode("utf-8", "backslashreplace") for value in coded]
+
+
+def _parsed(value: object, date_format: str | None) -> Stamp | str:
+    try:
+        return parse_date(value, date_format)
+    except (ValueError, OverflowError) as error:
+        return str(error)

@@ -1,144 +1,203 @@
-"""CSV and TSV files with a header line. Arrow parses; Python's own csv module finds the line of an error."""
+"""CSV and TSV files with a header line. A kernel finds the records, so that each is known by its line and one that is no good
+does not touch its neighbours; Arrow takes the fields out of the good ones.
+"""
 
-import csv
-import io
-from collections.abc import Iterator
+import codecs
+from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import IO
+from typing import IO, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.csv as pv
 
-from wordtide.corpus.documents import BadRows, Batch, Block, batch_from_columns
+from wordtide.corpus.documents import BadRows, Batch, Block, Origin, batch_from_columns, make_batch
 from wordtide.corpus.fields import Fields
-from wordtide.corpus.streams import BLOCK_BYTES, STANDARD_INPUT, Progress, open_bytes
+from wordtide.corpus.streams import BLOCK_BYTES, Progress, open_bytes, shown
 from wordtide.errors import InputError
+from wordtide.kernels import kernel
 
-_HEADER_BYTES = 1 << 20
-
-
-class _Rest(io.RawIOBase):
-    """A stream some of whose bytes were read already, from its beginning again."""
-
-    def __init__(self, start: bytes, stream: IO[bytes]) -> None:
-        self._start = start
-        self._stream = stream
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
-        piece = self._start[: len(buffer)] if self._start else self._stream.read(len(buffer))
-        self._start = self._start[len(buffer) :] if self._start else b""
-        buffer[: len(piece)] = piece
-        return len(piece)
+_QUOTE: Final = 0x22
+_LF: Final = 0x0A
+_CR: Final = 0x0D
+_STRAY_QUOTE: Final = -1  # in place of a number of fields
+_LONGEST_ROW: Final = 1 << 28  # an open quote must not swallow a whole disk before it is noticed
+_QUOTE_REMEDY: Final = "Close the quote, or double it where it is part of the text."
 
 
-def read_delimited(path: str, label: str, delimiter: str, fields: Fields, bad: BadRows, progress: Progress) -> Iterator[Block]:
-    """Blocks of a CSV (",") or TSV (tab) file. The first line names the columns."""
+class Records(NamedTuple):
+    """Records of a block: n is `block[bounds[n]:bounds[n + 1]]`, has `fields[n]` fields and starts on the file's `lines[n]`."""
+
+    block: bytes
+    bounds: npt.NDArray[np.int64]
+    fields: npt.NDArray[np.int64]
+    lines: npt.NDArray[np.int64]
+
+    def after_first(self) -> "Records":
+        """All but the first."""
+        return Records(self.block, self.bounds[1:], self.fields[1:], self.lines[1:])
+
+    def bytes_of(self, chosen: npt.NDArray[np.bool_]) -> bytes:
+        """The bytes of the records with a True."""
+        if chosen.all():
+            return self.block[self.bounds[0] : self.bounds[-1]]
+        return b"".join(self.block[self.bounds[n] : self.bounds[n + 1]] for n in np.flatnonzero(chosen))
+
+
+def read_delimited(path: str, label: str, delimiter: str, fields: Fields, progress: Progress) -> Iterator[Block]:
+    """Blocks of a CSV (",") or TSV (tab) file. The first record names the columns."""
+    origin = Origin(label, f"{shown(path)}, line")
+    header: list[str] = []
     with open_bytes(path, progress) as stream:
-        start = stream.read(_HEADER_BYTES)
-        settled = fields.found_in(_header(start, delimiter, path), f"{path}, line 1")
-        odd_rows: list[tuple[int, int]] = []  # record (None from Arrow when it cannot tell) and number of fields
-
-        def remember(row: pv.InvalidRow) -> str:
-            odd_rows.append((row.number or 0, row.actual_columns))
-            return "skip"
-
-        try:
-            reader = pv.open_csv(
-                pa.PythonFile(io.BufferedReader(_Rest(start, stream), 1 << 20), mode="r"),
-                read_options=pv.ReadOptions(use_threads=False, block_size=BLOCK_BYTES),
-                parse_options=pv.ParseOptions(delimiter=delimiter, newlines_in_values=True, invalid_row_handler=remember),
-                convert_options=pv.ConvertOptions(
-                    check_utf8=False,
-                    column_types={name: pa.string() for name in settled.names()},
-                    include_columns=list(dict.fromkeys(settled.names())),
-                    strings_can_be_null=False,
-                ),
-            )
-        except pa.ArrowInvalid as error:
-            raise _unreadable(path, error) from error
-        record = 2  # the header is the first
-        while True:
-            try:
-                rows = reader.read_next_batch()
-            except StopIteration:
-                break
-            except pa.ArrowInvalid as error:
-                raise _unreadable(path, error) from error
-            numbers = _record_numbers(record, rows.num_rows, [number for number, _ in odd_rows])
-            for number, found in odd_rows:
-                place = _place(path, delimiter, number)
-                detail = f"the row has {found} fields, the header {len(_header(start, delimiter, path))}."
-                bad.report(place, "wrong number of fields", detail, "Mend the row (a quote may be missing).")
-            record += rows.num_rows + len(odd_rows)
-            odd_rows.clear()
-            yield partial(_parse, rows, numbers, path, label, delimiter, settled)
+        for records in _record_blocks(stream, origin, delimiter):
+            if not header:
+                header = _header(records, origin, delimiter)
+                settled = fields.found_in(header, origin.row(records.lines[0]))
+                records = records.after_first()
+            yield partial(_parse, records, header, origin, delimiter, settled)
+    if not header:
+        raise InputError(f"{shown(path)} is empty.", "The first line must name the columns.")
 
 
-def _header(start: bytes, delimiter: str, path: str) -> list[str]:
+def _record_blocks(stream: IO[bytes], origin: Origin, delimiter: str) -> Iterator[Records]:
+    """Blocks of whole records, at least one in each."""
+    line = 1
+    rest = stream.read(len(codecs.BOM_UTF8)).removeprefix(codecs.BOM_UTF8)
+    while True:
+        piece = stream.read(max(BLOCK_BYTES, len(rest)))
+        block = rest + piece
+        if not piece and not block.endswith(b"\n"):
+            block += b"\n"
+        bounds, numbers, lines, breaks, open_line = find_records(np.frombuffer(block, dtype=np.uint8), ord(delimiter))
+        if len(lines):
+            yield Records(block, bounds, numbers, lines + line)
+        rest = block[bounds[-1] :]
+        if open_line >= 0 and (not piece or len(rest) > _LONGEST_ROW):
+            raise InputError(f"{origin.row(line + open_line)}: a quote opens here and is never closed.", _QUOTE_REMEDY)
+        line += breaks
+        if len(rest) > _LONGEST_ROW:
+            raise InputError(f"{origin.row(line)}: the row is longer than {_LONGEST_ROW >> 20} MB.", "Check the --format.")
+        if not piece:
+            return
+
+
+@kernel
+def find_records(
+    data: npt.NDArray[np.uint8], delimiter: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64], int, int]:
+    """Bounds, numbers of fields and lines (from 0) of the whole records in a block that begins with one; then the number of
+    line breaks before the last bound, and the line of a quote that is still open at the end of the block, or -1.
+    """
+    most = 0
+    for byte in data:
+        most += (byte == _LF) | (byte == _CR)
+    bounds = np.empty(most + 1, dtype=np.int64)
+    fields = np.empty(most, dtype=np.int64)
+    lines = np.empty(most, dtype=np.int64)
+    found = 0
+    line = 0
+    open_line = -1
+    at = 0
+    while at < data.size:
+        end, number, breaks, breaks_before_quote = _record_at(data, at, delimiter)
+        if end < 0:
+            if breaks_before_quote >= 0:
+                open_line = line + breaks_before_quote
+            break
+        if data[at] != _LF and data[at] != _CR:  # a blank line is no record
+            bounds[found], fields[found], lines[found] = at, number, line
+            found += 1
+        line += breaks
+        at = end
+    bounds[found] = at
+    return bounds[: found + 1], fields[:found], lines[:found], line, open_line
+
+
+@kernel
+def _record_at(data: npt.NDArray[np.uint8], at: int, delimiter: int) -> tuple[int, int, int, int]:
+    """End (-1 if it lies beyond the block), number of fields and line breaks of a record, its last one included; and the
+    number of line breaks before a quote that is still open, or -1.
+
+    A line ends with LF, CR LF or CR. A quote opens at the beginning of a field only, and what follows the closing one
+    belongs to the field; but if the two are on different lines, it tells that a quote before was never closed.
+    """
+    fields = 1
+    stray = False
+    breaks = 0
+    opened = -1  # the line breaks before the quote that is open
+    field_start = at
+    while at < data.size:
+        byte = data[at]
+        at += 1
+        following = data[at] if at < data.size else np.uint8(0)
+        breaking = byte == _LF or (byte == _CR and following != _LF)
+        if opened >= 0:
+            breaks += breaking
+            if byte == _QUOTE and following == _QUOTE:
+                at += 1
+            elif byte == _QUOTE:
+                closed = at == data.size or following == delimiter or following == _LF or following == _CR
+                stray = stray or (breaks > opened and not closed)
+                opened = -1
+        elif byte == _QUOTE and at - 1 == field_start:
+            opened = breaks
+        elif byte == delimiter:
+            fields += 1
+            field_start = at
+        elif breaking and (byte == _LF or at < data.size):  # after a CR at the end of the block an LF may follow
+            return at, _STRAY_QUOTE if stray else fields, breaks + 1, -1
+    return -1, fields, breaks, opened
+
+
+def _header(records: Records, origin: Origin, delimiter: str) -> list[str]:
+    place = origin.row(records.lines[0])
+    row = records.block[records.bounds[0] : records.bounds[1]]
     try:
-        text = start.decode("utf-8-sig", "strict" if len(start) < _HEADER_BYTES else "ignore")
+        row.decode("utf-8")
     except UnicodeDecodeError as error:
-        text = start[: error.start].decode("utf-8-sig")
-    columns = next(csv.reader(io.StringIO(text), delimiter=delimiter), [])
-    if not columns:
-        raise InputError(f"{path} is empty or not UTF-8.", "The first line must name the columns.")
-    return columns
+        remedy = "Convert the file to UTF-8: iconv -f LATIN1 -t UTF-8 old.csv > new.csv."
+        raise InputError(f"{place}: the header is not valid UTF-8.", remedy) from error
+    width = int(records.fields[0])
+    if width == _STRAY_QUOTE:
+        raise InputError(f"{place}: a quote in the header is not closed.", _QUOTE_REMEDY)
+    return [column[0].as_py() for column in _columns(row, width, range(width), delimiter)]
 
 
-def _record_numbers(first: int, count: int, odd: list[int]) -> npt.NDArray[np.int64]:
-    """Numbers of the good records among those from `first` on, the odd ones left out."""
-    numbers = np.arange(first, first + count + len(odd))
-    return numbers[~np.isin(numbers, odd)][:count]
+def _parse(records: Records, header: list[str], origin: Origin, delimiter: str, fields: Fields, bad: BadRows) -> Batch:
+    good = records.fields == len(header)
+    for record in np.flatnonzero(~good):
+        _report_odd_record(origin.row(records.lines[record]), int(records.fields[record]), len(header), bad)
+    if not good.any():
+        return make_batch([], [], [], [origin.label], [], [origin.place])
+    chosen = [header.index(name) for name in fields.names()]
+    dates, texts = _columns(records.bytes_of(good), len(header), chosen, delimiter)
+    return batch_from_columns(dates, texts, origin, records.lines[good], fields.date_format, bad)
 
 
-def _parse(
-    rows: pa.RecordBatch,
-    numbers: npt.NDArray[np.int64],
-    path: str,
-    label: str,
-    delimiter: str,
-    fields: Fields,
-    bad: BadRows,
-) -> Batch:
-    date_field, text_field = fields.names()
-    return batch_from_columns(
-        rows.column(date_field),
-        rows.column(text_field),
-        lambda row: _place(path, delimiter, int(numbers[row])),
-        label,
-        numbers,
-        fields.date_format,
-        bad,
+def _report_odd_record(place: str, found: int, expected: int, bad: BadRows) -> None:
+    if found == _STRAY_QUOTE:
+        detail = "a quote opens in this row and closes in the middle of another line."
+        bad.report(place, "quote not closed", detail, _QUOTE_REMEDY)
+    else:
+        detail = f"the row has {found} fields, the header {expected}."
+        bad.report(place, "wrong number of fields", detail, "Mend the row (a quote may be missing).")
+
+
+def _columns(rows: bytes, width: int, chosen: Sequence[int], delimiter: str) -> list[pa.Array]:
+    """Columns, by their numbers, of records that are known to have `width` fields each. Their bytes need not be UTF-8."""
+    if rows.startswith(codecs.BOM_UTF8):
+        rows = b"\n" + rows  # Arrow would take it away: here it is no mark at the start of a file
+    names = [str(number) for number in range(width)]
+    table = pv.read_csv(
+        pa.BufferReader(rows),
+        read_options=pv.ReadOptions(use_threads=False, block_size=len(rows) + 1, column_names=names),
+        parse_options=pv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+        convert_options=pv.ConvertOptions(
+            check_utf8=False,
+            column_types={str(number): pa.string() for number in chosen},
+            include_columns=list(dict.fromkeys(str(number) for number in chosen)),
+            strings_can_be_null=False,
+        ),
     )
-
-
-def _place(path: str, delimiter: str, record: int) -> str:
-    """File and line of a record: found by reading again, because a quoted field may hold line breaks."""
-    if path == STANDARD_INPUT:
-        return f"standard input, record {record}"
-    with open_bytes(path) as stream:
-        reader = csv.reader(
-            io.TextIOWrapper(io.BufferedReader(_Rest(b"", stream)), "utf-8", "replace", newline=""), delimiter=delimiter
-        )
-        line = 1
-        for number, _ in enumerate(_unlimited(reader), 1):
-            if number == record:
-                return f"{path}, line {line}"
-            line = reader.line_num + 1
-    return f"{path}, record {record}"
-
-
-def _unlimited(reader: Iterator[list[str]]) -> Iterator[list[str]]:
-    csv.field_size_limit(1 << 30)
-    return (row for row in reader if row)
-
-
-def _unreadable(path: str, error: pa.ArrowInvalid) -> InputError:
-    if "straddl" in str(error):
-        return InputError(f"{path}: a row is longer than {BLOCK_BYTES >> 20} MB.", "Check the quotes, or use JSON Lines.")
-    return InputError(f"{path} is not a table of this kind: {error}", "Check its --format, and that its quotes are closed.")
+    return [table[str(number)].combine_chunks() for number in chosen]

@@ -4,20 +4,35 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from wordtide.corpus.date_columns import parse_column
+from wordtide.corpus.date_columns import DATE_MISSING, parse_column
 from wordtide.errors import InputError
+
+
+class Origin(NamedTuple):
+    """Where the rows of a file come from: `label` names it in the counts, the same wherever its folder lies; `place` names
+    it in messages, with its path and the word before a row's number ("/data/posts.jsonl, line").
+    """
+
+    label: str
+    place: str
+
+    def row(self, number: int) -> str:
+        """How a message names one row."""
+        return f"{self.place} {number}"
 
 
 @dataclass(frozen=True)
 class Batch:
     """Some documents: text n is `data[offsets[n]:offsets[n + 1]]` (UTF-8), dated `stamps[n]`, `spans[n]` seconds precise.
 
-    `source` and `rows` say where each came from; a text file has its own name and row 0.
+    `sources` and `rows` say where each came from, `places` the same for messages (see `Origin`), one for each document or
+    one for all; a text file has its own name and row 0.
     """
 
     data: npt.NDArray[np.uint8]
@@ -26,6 +41,7 @@ class Batch:
     spans: npt.NDArray[np.int64]
     sources: Sequence[str]
     rows: npt.NDArray[np.int64]
+    places: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         self.data.setflags(write=False)  # one array type for the kernels, however the bytes came
@@ -35,8 +51,15 @@ class Batch:
 
     def name(self, document: int) -> str:
         """File, and line or row where there is one."""
-        source = self.sources[document] if len(self.sources) > 1 else self.sources[0]
+        source = _of(self.sources, document)
         return f"{source}:{self.rows[document]}" if self.rows[document] else source
+
+    def place(self, document: int) -> str:
+        """File and line for a message, so that the user finds the document."""
+        if not self.places:
+            return self.name(document)
+        place = _of(self.places, document)
+        return f"{place} {self.rows[document]}" if self.rows[document] else place
 
     def text(self, document: int) -> bytes:
         """The bytes of one document."""
@@ -47,8 +70,14 @@ class Batch:
         if keep.all():
             return self
         chosen = np.flatnonzero(keep).tolist()
-        sources = [self.sources[n] for n in chosen] if len(self.sources) > 1 else self.sources
-        return make_batch([self.text(n) for n in chosen], self.stamps[chosen], self.spans[chosen], sources, self.rows[chosen])
+        sources, places = ([names[n] for n in chosen] if len(names) > 1 else names for names in (self.sources, self.places))
+        return make_batch(
+            [self.text(n) for n in chosen], self.stamps[chosen], self.spans[chosen], sources, self.rows[chosen], places
+        )
+
+
+def _of(names: Sequence[str], document: int) -> str:
+    return names[document] if len(names) > 1 else names[0]
 
 
 def make_batch(
@@ -57,6 +86,7 @@ def make_batch(
     spans: npt.ArrayLike,
     sources: Sequence[str],
     rows: npt.ArrayLike,
+    places: Sequence[str] = (),
 ) -> Batch:
     """A batch from separate texts."""
     offsets = np.zeros(len(texts) + 1, dtype=np.int64)
@@ -68,6 +98,7 @@ def make_batch(
         np.asarray(spans, dtype=np.int64),
         sources,
         np.asarray(rows, dtype=np.int64),
+        places,
     )
 
 
@@ -90,34 +121,39 @@ class BadRows:
 #: A piece of input that a worker turns into documents.
 Block = Callable[[BadRows], Batch]
 
-DATE_REMEDY = "Give the field's name with --date-field, or its pattern with --date-format (for instance '%d/%m/%Y')."
+_DATE_REMEDY = "Give the field's name with --date-field, or its pattern with --date-format (for instance '%d/%m/%Y')."
+
+
+def report_bad_date(bad: BadRows, place: str, problem: str) -> None:
+    """Report a row by what `parse_date` says against its date."""
+    reason = "date missing" if problem == DATE_MISSING else "date not understood"
+    bad.report(place, reason, f"{problem}.", _DATE_REMEDY)
 
 
 def batch_from_columns(
     dates: pa.Array,
     texts: pa.Array,
-    place: Callable[[int], str],
-    source: str,
+    origin: Origin,
     rows: npt.NDArray[np.int64],
     date_format: str | None,
     bad: BadRows,
 ) -> Batch:
-    """Documents from two columns of a table. `place(n)` names row n for a message."""
+    """Documents from two columns of a table whose rows have the numbers `rows`."""
     stamps, spans, wrong = parse_column(dates, date_format)
     for row, problem in wrong.items():
-        reason = "date missing" if problem == "the date is missing" else "date not understood"
-        bad.report(place(row), reason, problem + ".", DATE_REMEDY)
+        report_bad_date(bad, origin.row(rows[row]), problem)
     keep = np.ones(len(stamps), dtype=np.bool_)
     keep[list(wrong)] = False
     if texts.null_count:
         for row in np.flatnonzero(texts.is_null().to_numpy(zero_copy_only=False) & keep).tolist():
-            bad.report(place(row), "text missing", "the text is missing.", "Check the column given with --text-field.")
+            remedy = "Check the column given with --text-field."
+            bad.report(origin.row(rows[row]), "text missing", "the text is missing.", remedy)
             keep[row] = False
     if not keep.all():
         texts = texts.filter(pa.array(keep))
         stamps, spans, rows = stamps[keep], spans[keep], rows[keep]
     data, offsets = text_buffers(texts)
-    return Batch(data, offsets, stamps, spans, [source], rows)
+    return Batch(data, offsets, stamps, spans, [origin.label], rows, [origin.place])
 
 
 def text_buffers(texts: pa.Array) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:

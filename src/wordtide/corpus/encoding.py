@@ -63,7 +63,7 @@ def prepare(batch: Batch, bad: BadRows) -> Batch:
         elif verdict == 1:
             text = unicodedata.normalize("NFC", text.decode("utf-8")).encode("utf-8")
         texts.append(text)
-    normalised = make_batch(texts, batch.stamps, batch.spans, batch.sources, batch.rows)
+    normalised = make_batch(texts, batch.stamps, batch.spans, batch.sources, batch.rows, batch.places)
     return normalised.where(verdicts != 2)
 
 
@@ -72,7 +72,10 @@ def _report_bad_encoding(batch: Batch, document: int, text: bytes, bad: BadRows)
         text.decode("utf-8")
         raise AssertionError("inspect_texts and Python disagree about UTF-8")
     except UnicodeDecodeError as error:
-        line = text.count(b"\n", 0, error.start) + 1
-        place = batch.name(document).replace(":", ", line ") if batch.rows[document] else f"{batch.name(document)}, line {line}"
-        detail = f"byte {error.start + 1} of the text (0x{text[error.start]:02x}) is not valid UTF-8."
+        start = error.start
+    place = batch.place(document)
+    if not batch.rows[document]:  # a file of its own
+        line = text.count(b"\n", 0, start) + 1
+        place = f"{place}, line {line}"
+    detail = f"byte {start + 1} of the text (0x{text[start]:02x}) is not valid UTF-8."
     bad.report(place, "not UTF-8", detail, "Convert the file: iconv -f LATIN1 -t UTF-8 old.txt > new.txt.")

@@ -6,9 +6,22 @@ from dataclasses import dataclass
 from wordtide.errors import InputError
 
 _DATES = (
-    "date", "datetime", "date_time", "timestamp", "time", "created_at", "created", "created_utc",
-    "published", "published_at", "publication_date", "pub_date", "day", "month", "year",
-)  # fmt: skip
+    "date",
+    "datetime",
+    "date_time",
+    "timestamp",
+    "time",
+    "created_at",
+    "created",
+    "created_utc",
+    "published",
+    "published_at",
+    "publication_date",
+    "pub_date",
+    "year",
+    "month",
+    "day",
+)  # fmt: skip  (beside a year, "month" and "day" are only parts of a date)
 _TEXTS = ("text", "body", "content", "full_text", "message", "speech", "tweet", "article", "selftext")
 
 
@@ -36,13 +49,18 @@ class Fields:
 
 
 def _settled(given: str | None, usual: Sequence[str], columns: Sequence[str], what: str, place: str) -> str:
-    listed = ", ".join(columns) or "none"
-    if given is not None:
-        if given in columns:
-            return given
-        raise InputError(f"{place}: there is no field {given!r}.", f"The fields are: {listed}. Choose one with --{what}-field.")
+    remedy = f"The fields are: {', '.join(columns) or 'none'}. Choose one with --{what}-field."
+    name = given if given is not None else _usual(usual, columns)
+    if name is None:
+        raise InputError(f"{place}: no field looks like the {what}.", remedy)
+    if name not in columns:
+        raise InputError(f"{place}: there is no field {name!r}.", remedy)
+    if columns.count(name) > 1:
+        raise InputError(f"{place}: there are {columns.count(name)} fields {name!r}.", "Give each a name of its own.")
+    return name
+
+
+def _usual(usual: Sequence[str], columns: Sequence[str]) -> str | None:
+    """The first usual name that is there, in whatever case."""
     by_lower_case = {column.lower(): column for column in reversed(columns)}
-    for name in usual:
-        if name in by_lower_case:
-            return by_lower_case[name]
-    raise InputError(f"{place}: no field looks like the {what}.", f"The fields are: {listed}. Choose one with --{what}-field.")
+    return next((by_lower_case[name] for name in usual if name in by_lower_case), None)

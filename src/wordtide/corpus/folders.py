@@ -28,30 +28,43 @@ def read_text_files(files: Sequence[tuple[str, str]], date_format: str | None, p
 def date_of_file(label: str, date_format: str | None) -> Stamp | None:
     """The date in a path's last part that has one: 1862-12-01_lincoln.txt, or lincoln.txt in a folder 1862."""
     for part in reversed(PurePath(label).parts):
-        stem = part.split(".txt")[0]
-        if date_format is not None:
-            try:
-                return parse_date(stem, date_format)
-            except ValueError:
-                continue
-        found = date_in_name(stem)
+        found = date_in_name(part) if date_format is None else _date_by_format(part, date_format)
         if found is not None:
             return found
+    return None
+
+
+def _date_by_format(name: str, date_format: str) -> Stamp | None:
+    """The date that a name is, with or without some of its endings: 01.12.1862.text.gz fits %d.%m.%Y."""
+    while name:
+        try:
+            return parse_date(name, date_format)
+        except (ValueError, OverflowError):
+            name = name.rpartition(".")[0]
     return None
 
 
 def _parse(files: Sequence[tuple[str, str]], date_format: str | None, progress: Progress, bad: BadRows) -> Batch:
     texts: list[bytes] = []
     stamps: list[Stamp] = []
-    labels: list[str] = []
+    dated: list[tuple[str, str]] = []
     for path, label in files:
         stamp = date_of_file(label, date_format)
         if stamp is None:
-            remedy = "Name the file like 1862-12-01_lincoln.txt or 1862.txt."
-            bad.report(path, "date missing", "there is no date in the file's name.", remedy)
+            _report_undated(path, date_format, bad)
             continue
         with open_bytes(path, progress) as stream:
             texts.append(stream.read())
         stamps.append(stamp)
-        labels.append(label)
-    return make_batch(texts, [stamp for stamp, _ in stamps], [span for _, span in stamps], labels, [0] * len(labels))
+        dated.append((path, label))
+    dates, spans = [stamp for stamp, _ in stamps], [span for _, span in stamps]
+    return make_batch(texts, dates, spans, [label for _, label in dated], [0] * len(dated), [path for path, _ in dated])
+
+
+def _report_undated(path: str, date_format: str | None, bad: BadRows) -> None:
+    if date_format is None:
+        remedy = "Name the file like 1862-12-01_lincoln.txt or 1862.txt, or give the pattern of its name with --date-format."
+        bad.report(path, "date missing", "there is no date in the file's name.", remedy)
+    else:
+        remedy = "Before its ending the whole name of the file, or of a folder above it, must fit --date-format."
+        bad.report(path, "date not understood", f"the file's name does not fit the date format {date_format!r}.", remedy)

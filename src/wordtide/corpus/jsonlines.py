@@ -2,6 +2,7 @@
 and with line numbers, so that speed never decides what is accepted.
 """
 
+import codecs
 import json
 from collections.abc import Iterator
 from functools import partial
@@ -11,102 +12,121 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.json as pj
 
-from wordtide.corpus.documents import DATE_REMEDY, BadRows, Batch, Block, batch_from_columns, make_batch
+from wordtide.corpus.documents import BadRows, Batch, Block, Origin, batch_from_columns, make_batch, report_bad_date
 from wordtide.corpus.fields import Fields
-from wordtide.corpus.streams import Progress, line_blocks, open_bytes
+from wordtide.corpus.streams import Progress, line_blocks, open_bytes, shown
 from wordtide.dates import parse_date
 from wordtide.errors import InputError
 
 _ARROW_TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64()}
 
 
-def read_json_lines(path: str, label: str, fields: Fields, progress: Progress) -> Iterator[Block]:
+def read_json_lines(path: str, label: str, fields: Fields, bad: BadRows, progress: Progress) -> Iterator[Block]:
     """Blocks of a file of JSON objects, one per line."""
     settled = None
+    origin = Origin(label, f"{shown(path)}, line")
     with open_bytes(path, progress) as stream:
         for line, block in line_blocks(stream, path):
-            if settled is None:
-                settled = _settle(block, line, path, fields)
+            if line == 1:
+                block = block.removeprefix(codecs.BOM_UTF8)
+            if settled is None and block.strip():
+                settled = _settle(block, line, origin, fields, bad.skip)
             if settled is not None:
-                yield partial(_parse, block, line, path, label, settled)
+                yield partial(_parse, block, line, origin, settled)
     if settled is None:
-        raise InputError(f"{path} holds no rows.", "Check that this is the right file.")
+        raise InputError(f"{shown(path)} holds no rows.", "Check that this is the right file.")
 
 
-def _settle(block: bytes, first_line: int, path: str, fields: Fields) -> Fields | None:
-    """Field names from the first object that can be read; with none in this block, from the next one."""
-    for offset, line in enumerate(block.split(b"\n")):
+def _settle(block: bytes, first_line: int, origin: Origin, fields: Fields, skip_bad: bool) -> Fields:
+    """Field names from the first row; where bad rows are skipped, from the first one that has a date and a text."""
+    if skip_bad and fields.date is not None and fields.text is not None:
+        return fields
+    problems: list[InputError] = []
+    for line_number, row in _objects(block, first_line, origin, BadRows(skip_bad)):  # bad rows are counted later
         try:
-            row = json.loads(line)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(row, dict):
-            return fields.found_in(list(row), f"{path}, line {first_line + offset}")
-    if not block.strip() or (fields.date and fields.text):
-        return None if not block.strip() else fields
+            return fields.found_in(list(row), origin.row(line_number))
+        except InputError as problem:
+            if not skip_bad:
+                raise
+            problems.append(problem)
+    if problems:
+        raise problems[0]
     raise InputError(
-        f"{path}, line {first_line}: no line holds a JSON object.", "Give one object per line, or name the --format."
+        f"{origin.row(first_line)}: no line from here on holds a JSON object.",
+        "Give one object per line, or name the --format.",
     )
 
 
-def _parse(block: bytes, first_line: int, path: str, label: str, fields: Fields, bad: BadRows) -> Batch:
-    date_field, text_field = fields.names()
-    if date_field != text_field:
-        try:
-            table = _parse_with_arrow(block, date_field, text_field)
-        except (pa.ArrowException, ValueError, RecursionError):
-            table = None  # the slow way finds the line and says what is wrong with it
-        lines = block.count(b"\n") + (not block.endswith(b"\n"))
-        if table is not None and len(table) == lines and table[date_field].null_count + table[text_field].null_count == 0:
-            quiet = BadRows(skip=True)
-            rows = np.arange(first_line, first_line + len(table))
-            batch = batch_from_columns(
-                table[date_field].combine_chunks(),
-                table[text_field].combine_chunks(),
-                lambda row: f"{path}, line {first_line + row}",
-                label,
-                rows,
-                fields.date_format,
-                quiet,
-            )
-            if not quiet.reasons:
-                return batch
-    return _parse_line_by_line(block, first_line, path, label, fields, bad)
+def _parse(block: bytes, first_line: int, origin: Origin, fields: Fields, bad: BadRows) -> Batch:
+    table = _parse_with_arrow(block, *fields.names())
+    if table is not None:
+        dates, texts = (table[name].combine_chunks() for name in fields.names())
+        lines = np.arange(first_line, first_line + len(table))
+        quiet = BadRows(skip=True)
+        batch = batch_from_columns(dates, texts, origin, lines, fields.date_format, quiet)
+        if not quiet.reasons:
+            return batch
+    return _parse_line_by_line(block, first_line, origin, fields, bad)
 
 
 def _parse_with_arrow(block: bytes, date_field: str, text_field: str) -> pa.Table | None:
-    first = json.loads(block[: block.index(b"\n")] if b"\n" in block else block)
-    date_type = _ARROW_TYPES.get(type(first.get(date_field))) if isinstance(first, dict) else None
-    if date_type is None:
+    """Both columns of a block that is as it should be: UTF-8, on each line one object, in each object both fields."""
+    lines = _lines_of_objects(block)
+    if not lines or not _is_utf8(block) or date_field == text_field:
         return None
-    return pj.read_json(
-        pa.BufferReader(block),
-        read_options=pj.ReadOptions(use_threads=False, block_size=len(block) + 1),
-        parse_options=pj.ParseOptions(
-            explicit_schema=pa.schema([(date_field, date_type), (text_field, pa.string())]),
-            unexpected_field_behavior="ignore",
-        ),
-    )
+    try:
+        first = json.loads(block[: block.index(b"\n")] if lines > 1 else block)
+        date_type = _ARROW_TYPES[type(first[date_field])]
+        table = pj.read_json(
+            pa.BufferReader(block),
+            read_options=pj.ReadOptions(use_threads=False, block_size=len(block) + 1),
+            parse_options=pj.ParseOptions(
+                explicit_schema=pa.schema([(date_field, date_type), (text_field, pa.string())]),
+                unexpected_field_behavior="ignore",
+            ),
+        )
+    except (pa.ArrowException, ValueError, KeyError, RecursionError):
+        return None  # the slow way finds the line and says what is wrong with it
+    whole = len(table) == lines and table[date_field].null_count + table[text_field].null_count == 0
+    return table if whole else None
 
 
-def _parse_line_by_line(block: bytes, first_line: int, path: str, label: str, fields: Fields, bad: BadRows) -> Batch:
+def _lines_of_objects(block: bytes) -> int:
+    """The number of lines, or 0 unless each begins with { and ends with }. Such line breaks lie between objects and never
+    inside one, so as many objects as lines means one on each.
+    """
+    data = np.frombuffer(block, dtype=np.uint8)
+    breaks = np.flatnonzero(data == ord("\n"))
+    if not block.endswith(b"\n"):
+        breaks = np.append(breaks, len(block))
+    begins = np.append(0, breaks[:-1] + 1)
+    ends = breaks - 1
+    ends -= data[ends] == ord("\r")
+    proper = (data[begins] == ord("{")).all() and (data[ends] == ord("}")).all()
+    return len(breaks) if proper else 0
+
+
+def _is_utf8(block: bytes) -> bool:
+    whole = pa.py_buffer(np.array([0, len(block)]))
+    try:
+        pa.Array.from_buffers(pa.large_string(), 1, [None, whole, pa.py_buffer(block)]).validate(full=True)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _parse_line_by_line(block: bytes, first_line: int, origin: Origin, fields: Fields, bad: BadRows) -> Batch:
+    date_field, text_field = fields.names()
     texts: list[bytes] = []
     stamps: list[tuple[int, int]] = []
-    rows: list[int] = []
-    for line_number, line in enumerate(block.split(b"\n"), first_line):
-        if not line.strip():
-            continue
-        place = f"{path}, line {line_number}"
-        row = _object_on(line, place, bad)
-        if row is None:
-            continue
-        date_field, text_field = fields.names()
+    lines: list[int] = []
+    for line_number, row in _objects(block, first_line, origin, bad):
+        place = origin.row(line_number)
         missing = [name for name in (date_field, text_field) if row.get(name) is None]
         if missing:
             what = "text missing" if missing == [text_field] else "date missing"
-            bad.report(
-                place, what, f"the field {missing[0]!r} is missing.", f"It has: {', '.join(map(str, row)) or 'nothing'}."
-            )
+            remedy = f"It has: {', '.join(row) or 'nothing'}."
+            bad.report(place, what, f"the field {missing[0]!r} is missing.", remedy)
             continue
         if not isinstance(row[text_field], str):
             bad.report(place, "text not a string", f"the field {text_field!r} is not a string.", "Choose another --text-field.")
@@ -114,19 +134,29 @@ def _parse_line_by_line(block: bytes, first_line: int, path: str, label: str, fi
         try:
             stamps.append(parse_date(row[date_field], fields.date_format))
         except (ValueError, OverflowError) as error:
-            reason = "date missing" if "missing" in str(error) else "date not understood"
-            bad.report(place, reason, f"{error}.", DATE_REMEDY)
+            report_bad_date(bad, place, str(error))
             continue
         texts.append(row[text_field].encode("utf-8", "surrogatepass"))
-        rows.append(line_number)
-    return make_batch(texts, [stamp for stamp, _ in stamps], [span for _, span in stamps], [label], rows)
+        lines.append(line_number)
+    dates, spans = [stamp for stamp, _ in stamps], [span for _, span in stamps]
+    return make_batch(texts, dates, spans, [origin.label], lines, [origin.place])
+
+
+def _objects(block: bytes, first_line: int, origin: Origin, bad: BadRows) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The object on each line, with the line's number; lines that hold none are reported."""
+    for line_number, line in enumerate(block.split(b"\n"), first_line):
+        if line.strip():
+            row = _object_on(line, origin.row(line_number), bad)
+            if row is not None:
+                yield line_number, row
 
 
 def _object_on(line: bytes, place: str, bad: BadRows) -> dict[str, Any] | None:
     try:
-        row = json.loads(line)
+        row = json.loads(line.decode("utf-8"))
     except UnicodeDecodeError as error:
-        bad.report(place, "not UTF-8", f"byte {error.start + 1} is not valid UTF-8.", "Convert the file to UTF-8 (iconv).")
+        remedy = "Convert the file to UTF-8: iconv -f LATIN1 -t UTF-8 old.jsonl > new.jsonl."
+        bad.report(place, "not UTF-8", f"byte {error.start + 1} of the line is not valid UTF-8.", remedy)
         return None
     except (ValueError, RecursionError) as error:
         bad.report(place, "not JSON", f"the line is not valid JSON ({error}).", "Mend the line.")

@@ -130,7 +130,10 @@ def find_or_add(
     code: np.uint64,
     may_add: bool,
 ) -> int:
-    """The number of a word; a new one if `may_add`, else -1. The caller has made room (`with_room`)."""
+    """The number of a word; a new one if `may_add`, else -1. The caller has made room (`with_room`).
+
+    The first eight bytes of the word are taken from `prefix`; `word` is looked at from the ninth on.
+    """
     mask = np.uint64(slots.size - 1)
     tag = code & _TAG
     first_bytes = np.int64(prefix)
@@ -154,7 +157,9 @@ def find_or_add(
     if number < 0 and may_add:
         number = integer(size[0])
         start = entries[number - 1, START] + entries[number - 1, LENGTH] if number else 0
-        for position in range(length):
+        for position in range(min(length, 8)):
+            arena[start + position] = prefix >> np.uint64(8 * position) & np.uint64(0xFF)
+        for position in range(8, length):
             arena[start + position] = word[position]
         entries[number, START] = start
         entries[number, LENGTH] = length
@@ -219,6 +224,13 @@ class Lexicon:
         """The word with this number."""
         start, length = self.state.entries[number, START], self.state.entries[number, LENGTH]
         return self.state.arena[start : start + length].tobytes().decode("utf-8")
+
+    def words(self, numbers: npt.NDArray[np.int64]) -> list[str]:
+        """The words with these numbers."""
+        letters = self.state.arena.tobytes()
+        starts = self.state.entries[numbers, START]
+        stops = starts + self.state.entries[numbers, LENGTH]
+        return [letters[start:stop].decode("utf-8") for start, stop in zip(starts.tolist(), stops.tolist(), strict=True)]
 
     def make_room(self) -> None:
         """Enlarge the arrays that are nearly full."""

@@ -120,7 +120,9 @@ class NgramScanner:
 
 def _valid_text(block: bytes, first_line: int, path: str, bad: BadRows) -> bytes:
     """The block in composed form (NFC) and without the lines that are not UTF-8, which are reported."""
-    unstable = character_tables().unstable
+    if block.isascii():
+        return block
+    unstable = character_tables(True).unstable
     verdict = inspect_texts(np.frombuffer(block, dtype=np.uint8), np.array([0, len(block)]), unstable)[0]
     if verdict == 2:
         good = []

@@ -164,15 +164,17 @@ def scan_texts(
                         break
                     at += 1
                     continue
-                prefix = np.uint64(0)
-                length = 0
-                while folded != 0 and length < 8:
-                    word[length] = folded
+                prefix = np.uint64(folded)
+                length = 1
+                room = min(8, end - at)
+                while length < room:
+                    folded = fold[data[at + length]]
+                    if folded == 0:
+                        break
                     prefix |= np.uint64(folded) << np.uint64(8 * length)
                     length += 1
-                    folded = fold[data[at + length]] if at + length < end else np.uint8(0)
                 code = hash_step(HASH_START, prefix)
-                if folded != 0:
+                if length == 8 and at + 8 < end and fold[data[at + 8]] != 0:
                     length, code = _fold_further(data, at, end, fold, word, code)
                 if at + length < end and (length < shortest[data[at + length]] or prefix == _WWW):
                     break
@@ -182,10 +184,10 @@ def scan_texts(
                 if number >= 0:
                     entries[number, TOTAL] += 1
                     ids[filled] = number
-                    token_is_short = (length == 1 and word[0] != 0x69) or number < rules.abbreviations_end
+                    token_is_short = (length == 1 and prefix != 0x69) or number < rules.abbreviations_end
                 else:
                     ids[filled] = UNNAMED
-                    token_is_short = length == 1 and word[0] != 0x69
+                    token_is_short = length == 1 and prefix != 0x69
                 filled += 1
                 at += length
                 token_end = at

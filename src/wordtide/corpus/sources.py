@@ -1,6 +1,7 @@
 """From what a user names (folders, files, globs, "-", the sample, data frames) to blocks of documents."""
 
 import glob
+import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,8 +15,9 @@ from wordtide.corpus.fields import Fields
 from wordtide.corpus.folders import read_text_files
 from wordtide.corpus.jsonlines import read_json_lines
 from wordtide.corpus.samples import SAMPLES, read_sample
-from wordtide.corpus.streams import STANDARD_INPUT, Progress, size_of
+from wordtide.corpus.streams import STANDARD_INPUT, Progress, explained_read_errors, shown, size_of
 from wordtide.errors import InputError, SettingsError
+from wordtide.storage import HEADER
 
 FORMATS = ("auto", "text", "csv", "tsv", "jsonl", "parquet", "ngrams")
 _ENDINGS = {
@@ -73,10 +75,10 @@ class Corpus:
         yield from read_text_files(texts, fields.date_format, progress)
         for file in self.files:
             if file.format == "jsonl":
-                yield from read_json_lines(file.path, file.label, fields, progress)
+                yield from read_json_lines(file.path, file.label, fields, bad, progress)
             elif file.format in ("csv", "tsv"):
                 delimiter = "," if file.format == "csv" else "\t"
-                yield from read_delimited(file.path, file.label, delimiter, fields, bad, progress)
+                yield from read_delimited(file.path, file.label, delimiter, fields, progress)
             elif file.format == "parquet":
                 yield from read_parquet(file.path, file.label, fields, progress)
 
@@ -101,31 +103,14 @@ def _find_files(names: Sequence[str], format: str) -> Corpus:
     found: list[SourceFile] = []
     ignored = 0
     for name in names:
-        path = Path(name)
-        if name == STANDARD_INPUT:
-            found.append(SourceFile(STANDARD_INPUT, "standard input", "jsonl" if format == "auto" else format))
-        elif name in SAMPLES and not path.exists():
+        if name in SAMPLES and not os.path.exists(name):
             if len(names) > 1:
                 raise SettingsError(f"The sample {name!r} is counted alone.", "Leave out the other sources.")
             return Corpus(in_memory=name)
-        elif path.is_dir():
-            inside, others = _files_in(path, format)
-            ignored += others
-            if not inside:
-                raise InputError(
-                    f"{name} holds no files that can be read ({others} with other endings).",
-                    f"Known endings: {' '.join(_ENDINGS)}, each also with .gz or .zst. Or name the --format.",
-                )
-            found.extend(inside)
-        elif path.exists():
-            found.append(SourceFile(name, path.name, _format_of(name, format, "text")))
-        elif glob.has_magic(name):
-            matches = sorted(match for match in glob.glob(name, recursive=True) if os.path.isfile(match))
-            if not matches:
-                raise InputError(f"No file matches {name}.", "Check the pattern and the folder.")
-            found.extend(SourceFile(match, Path(match).name, _format_of(match, format, "text")) for match in matches)
-        else:
-            raise InputError(f"{name} does not exist.", "Check the path.")
+        with explained_read_errors(name):
+            files, others = _files_of(name, format)
+        found.extend(files)
+        ignored += others
     found.sort(key=lambda file: (file.label, file.path))
     _refuse_repeats(found)
     if any(file.format == "ngrams" for file in found) and any(file.format != "ngrams" for file in found):
@@ -133,11 +118,66 @@ def _find_files(names: Sequence[str], format: str) -> Corpus:
     return Corpus(tuple(found), ignored=ignored)
 
 
+def _files_of(name: str, format: str) -> tuple[list[SourceFile], int]:
+    """The files that one name stands for, and the number of those in a folder that cannot be read."""
+    if not name:
+        raise InputError("An empty name stands for nothing.", "Name a file or a folder; a dot (.) is the current folder.")
+    if name == STANDARD_INPUT:
+        return [_standard_input(format)], 0
+    path = Path(name)
+    if path.is_dir():
+        inside, others = _files_in(path, format)
+        if not inside:
+            raise InputError(
+                f"{name} holds no files that can be read ({others} with other endings).",
+                f"Known endings: {' '.join(_ENDINGS)}, each also with .gz or .zst. Or name the --format.",
+            )
+        return inside, others
+    if path.exists():
+        return [_named_file(name, os.path.dirname(name), format)], 0
+    if not glob.has_magic(name):
+        raise InputError(f"{name} does not exist.", "Check the path.")
+    matches = sorted(match for match in glob.glob(name, recursive=True) if os.path.isfile(match))
+    if not matches:
+        raise InputError(f"No file matches {name}.", "Check the pattern and the folder.")
+    return [_named_file(match, _folder_before_wildcards(name), format) for match in matches], 0
+
+
+def _standard_input(format: str) -> SourceFile:
+    if format == "parquet":
+        raise SettingsError("Parquet cannot be read from standard input.", "Save it in a file, and give the file's name.")
+    if format == "text":
+        raise SettingsError(
+            "A text on standard input has no name to take its date from.",
+            'Save it in a file with the date in its name, or give JSON Lines: {"date": ..., "text": ...}.',
+        )
+    return SourceFile(STANDARD_INPUT, shown(STANDARD_INPUT), "jsonl" if format == "auto" else format)
+
+
+def _named_file(path: str, folder: str, format: str) -> SourceFile:
+    """A file given by its name or by a pattern. Its label goes back to `folder`; that of a text, which may have its date from
+    there, includes it.
+    """
+    kind = _format_of(path, format, "text")
+    start = os.path.dirname(folder) if kind == "text" else folder
+    return SourceFile(path, os.path.relpath(path, start or os.curdir), kind)
+
+
+def _folder_before_wildcards(pattern: str) -> str:
+    while glob.has_magic(pattern):
+        pattern = os.path.dirname(pattern)
+    return pattern
+
+
 def _files_in(folder: Path, format: str) -> tuple[list[SourceFile], int]:
+    if _is_made_by_wordtide(folder):
+        raise InputError(f"{folder} was made by wordtide and holds no texts.", "Give the folder with the texts.")
     inside: list[SourceFile] = []
     others = 0
-    for parent, folders, files in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
+    for parent, folders, files in os.walk(folder, onerror=_raise):
+        folders[:] = sorted(
+            name for name in folders if not name.startswith(".") and not _is_made_by_wordtide(Path(parent, name))
+        )
         for name in sorted(files):
             if name.startswith("."):
                 continue
@@ -148,6 +188,20 @@ def _files_in(folder: Path, format: str) -> tuple[list[SourceFile], int]:
             else:
                 others += 1
     return inside, others
+
+
+def _is_made_by_wordtide(folder: Path) -> bool:
+    try:
+        header = json.loads((folder / HEADER).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(header, dict) and {"kind", "version", "files"} <= header.keys()
+
+
+def _raise(error: OSError) -> None:
+    raise InputError(
+        f"The folder {error.filename} cannot be read: {error.strerror}.", "Check its permissions, or leave it out."
+    ) from error
 
 
 def _format_of(name: str, format: str, otherwise: str) -> str:

@@ -24,6 +24,11 @@ _ZSTANDARD = b"\x28\xb5\x2f\xfd"
 Progress = Callable[[int], None]
 
 
+def shown(path: str) -> str:
+    """How messages name a path."""
+    return "standard input" if path == STANDARD_INPUT else path
+
+
 def no_progress(_: int) -> None:
     """For callers that show nothing."""
 
@@ -72,6 +77,7 @@ def open_bytes(path: str, progress: Progress = no_progress) -> Iterator[IO[bytes
 @contextmanager
 def explained_read_errors(path: str) -> Iterator[None]:
     """Turn errors of the system and of the decompressors into ones that name the file and the remedy."""
+    path = shown(path)
     try:
         yield
     except FileNotFoundError as error:
@@ -102,7 +108,8 @@ def line_blocks(stream: IO[bytes], path: str, block_bytes: int = BLOCK_BYTES) ->
             carried_bytes += len(chunk)
             if carried_bytes > LONGEST_LINE:
                 raise InputError(
-                    f"{path}, line {line}: the line is longer than a gigabyte.", "Check that this is a file of lines."
+                    f"{shown(path)}, line {line}: the line is longer than a gigabyte.",
+                    "Check that this is a file of lines.",
                 )
             continue
         block = b"".join([*carried, chunk[:cut]])

@@ -5,8 +5,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from wordtide.corpus.documents import BadRows
 from wordtide.corpus.lexicon import Lexicon
@@ -15,7 +17,7 @@ from wordtide.corpus.sources import Corpus
 from wordtide.corpus.streams import line_blocks, open_bytes
 from wordtide.corpus.tokens import TokenRule
 from wordtide.counts.counts import Counts
-from wordtide.counts.ngram_pairs import SEGMENT_ENTRIES, NgramSegment, YearSlices, sum_pairs, sum_words
+from wordtide.counts.ngram_pairs import SEGMENT_ENTRIES, NgramSegment, YearSlices, count_words, sum_pairs, sum_words
 from wordtide.counts.partials import Partial, PartialSums
 from wordtide.counts.segments import SpillSpace
 from wordtide.counts.settings import CountSettings, Summary
@@ -84,7 +86,7 @@ def count_ngrams(
     longest = max(reader.longest for reader in readers)
     if vocabulary is None:
         if settings.vocabulary_by == "total":
-            scores: np.ndarray = whole.totals
+            scores: npt.NDArray[Any] = whole.totals
         else:
             sums = _sums(segments, [n.astype(np.int32) for n in numbers], len(whole), None, calendar, settings, resources)
             scores = np.zeros(len(whole), dtype=np.float64)
@@ -99,22 +101,19 @@ def count_ngrams(
     window = settings.window or (longest - 1 if longest > 1 else TEXT_WINDOW)
     resources.observer.start("counting", 2 * len(segments), "segments")
     pairs = _sums(segments, numberings, len(vocabulary), window, calendar, settings, resources)
-    unigrams = _sums(segments, numberings, len(vocabulary), None, calendar, settings, resources)
+    unigrams = _unigrams(segments, numberings, len(vocabulary), calendar, resources)
     resources.observer.finish()
-    in_vocabulary = 0
-    with CountsWriter(folder, len(vocabulary)) as writer, closing(pairs), closing(unigrams):
+    with CountsWriter(folder, len(vocabulary)) as writer, closing(pairs):
         for t in range(calendar.total):
             for block in pairs.take(t):
                 writer.add_pairs(block.keys, block.sums)
-            words = list(unigrams.take(t)) or [Partial(np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int64))]
-            occurrences = np.concatenate([block.sums for block in words])
-            writer.end_slice(np.concatenate([block.keys for block in words]).astype(np.int64), occurrences)
-            in_vocabulary += int(occurrences.sum())
+            there = np.flatnonzero(unigrams[:, t])
+            writer.end_slice(there, unigrams[there, t])
         arrays = writer.close()
     summary = Summary(
         documents=int(slices.documents.sum()),
         tokens=int(slices.tokens.sum()),
-        tokens_in_vocabulary=in_vocabulary / longest,
+        tokens_in_vocabulary=int(unigrams.sum()) / longest,
         distinct_words=int(np.count_nonzero(whole.totals)),
         tagged_ngrams=sum(reader.dropped for reader in readers),
         ignored_files=corpus.ignored,
@@ -197,9 +196,25 @@ def _calendar(segments: Sequence[NgramSegment], every: Every) -> tuple[Slices, Y
     return slices, YearSlices(slice_of_year, len(slices))
 
 
+def _unigrams(
+    segments: Sequence[NgramSegment],
+    numberings: Sequence[npt.NDArray[np.int32]],
+    words: int,
+    calendar: YearSlices,
+    resources: Resources,
+) -> npt.NDArray[np.int64]:
+    """How often each vocabulary word stands at any place of an n-gram, (words, T)."""
+    totals = np.zeros((words, calendar.total), dtype=np.int64)
+    tasks = (partial(count_words, segment, numberings[segment.scanner], words, calendar) for segment in segments)
+    for counted in in_order(tasks, resources.workers):
+        totals += counted
+        resources.observer.advance(1)
+    return totals
+
+
 def _sums(
     segments: Sequence[NgramSegment],
-    numberings: Sequence[np.ndarray],
+    numberings: Sequence[npt.NDArray[Any]],
     words: int,
     window: int | None,
     calendar: YearSlices,

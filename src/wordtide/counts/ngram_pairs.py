@@ -20,9 +20,11 @@ from wordtide.kernels import integer, kernel
 
 SEGMENT_ENTRIES: Final = 1 << 22
 #: An n-gram with at most this many years is spread out, one code for each key and year; a longer list is added up as a whole.
-SHORT_LIST: Final = 6
+SHORT_LIST: Final = 8
 _CODES: Final = 1 << 23
 _OUT_ENTRIES: Final = 1 << 22
+_PLACE_BITS: Final = 20
+_WEIGHT_BITS: Final = 8  # a weight is at most the window, at most 255
 
 
 @dataclass(frozen=True)
@@ -156,17 +158,16 @@ def _codes_of_long_lists(
     layout: Layout,
     place_bits: int,
     codes: npt.NDArray[np.uint64],
-    code_weights: npt.NDArray[np.uint8],
 ) -> int:
-    """Codes `key << place_bits | place among the chosen n-grams`, each with its weight."""
+    """Codes `(key << place_bits | place among the chosen n-grams) << 8 | weight` of the chosen n-grams."""
     keys = np.empty(10, dtype=np.uint64)
     weights = np.empty(10, dtype=np.int64)
     found = 0
     for place in range(chosen.size):
         listed = _list_keys(ids, chosen[place], sizes[chosen[place]], numbering, layout, keys, weights)
         for item in range(listed):
-            codes[found] = keys[item] << np.uint64(place_bits) | np.uint64(place)
-            code_weights[found] = weights[item]
+            code = keys[item] << np.uint64(place_bits) | np.uint64(place)
+            codes[found] = code << np.uint64(_WEIGHT_BITS) | np.uint64(weights[item])
             found += 1
     return found
 
@@ -174,8 +175,6 @@ def _codes_of_long_lists(
 @kernel
 def _add_year_lists(
     codes: npt.NDArray[np.uint64],
-    code_weights: npt.NDArray[np.uint8],
-    order: npt.NDArray[np.int64],
     start: int,
     place_bits: int,
     chosen: npt.NDArray[np.int64],
@@ -187,18 +186,20 @@ def _add_year_lists(
     out_slices: npt.NDArray[np.uint16],
     out_keys: npt.NDArray[np.uint64],
     out_sums: npt.NDArray[np.int64],
+    per_slice: npt.NDArray[np.int64],
 ) -> tuple[int, int]:
     """From sorted codes on, one key after the other: its sum in each slice. Stops when the output might overflow; returns
-    the next code and the number of entries written. `sums` (T,) is zero before and after.
+    the next code and the number of entries written, and counts them in `per_slice`. `sums` (T,) is zero before and after.
     """
     written = 0
     place_mask = np.uint64((1 << place_bits) - 1)
-    while start < order.size and written + sums.size <= out_keys.size:
-        key = codes[order[start]] >> np.uint64(place_bits)
+    key_shift = np.uint64(place_bits + _WEIGHT_BITS)
+    while start < codes.size and written + sums.size <= out_keys.size:
+        key = codes[start] >> key_shift
         lowest, highest = sums.size, -1
-        while start < order.size and codes[order[start]] >> np.uint64(place_bits) == key:
-            gram = chosen[integer(codes[order[start]] & place_mask)]
-            weight = integer(code_weights[order[start]])
+        while start < codes.size and codes[start] >> key_shift == key:
+            gram = chosen[integer((codes[start] >> np.uint64(_WEIGHT_BITS)) & place_mask)]
+            weight = integer(codes[start] & np.uint64((1 << _WEIGHT_BITS) - 1))
             for entry in range(ends[gram - 1] if gram > 0 else 0, ends[gram]):
                 place = slice_of_year[years[entry]]
                 sums[place] += weight * matches[entry]
@@ -209,9 +210,27 @@ def _add_year_lists(
                 out_slices[written] = place
                 out_keys[written] = key
                 out_sums[written] = sums[place]
+                per_slice[place] += 1
                 sums[place] = 0
                 written += 1
     return start, written
+
+
+@kernel
+def _scatter(
+    slices: npt.NDArray[np.uint16],
+    keys: npt.NDArray[np.uint64],
+    sums: npt.NDArray[np.int64],
+    next_place: npt.NDArray[np.int64],
+    sorted_keys: npt.NDArray[np.uint64],
+    sorted_sums: npt.NDArray[np.int64],
+) -> None:
+    """Entries in order of their slices, within a slice as they came; `next_place` says where each slice begins."""
+    for entry in range(slices.size):
+        place = next_place[slices[entry]]
+        next_place[slices[entry]] += 1
+        sorted_keys[place] = keys[entry]
+        sorted_sums[place] = sums[entry]
 
 
 @kernel
@@ -254,10 +273,40 @@ def sum_pairs(
     yield from _sums_per_slice(segment, numbering, layout, calendar)
 
 
+@kernel
+def _add_words(
+    ids: npt.NDArray[np.int32],
+    sizes: npt.NDArray[np.uint8],
+    ends: npt.NDArray[np.int64],
+    years: npt.NDArray[np.int16],
+    matches: npt.NDArray[np.int64],
+    numbering: npt.NDArray[np.int32],
+    slice_of_year: npt.NDArray[np.int64],
+    totals: npt.NDArray[np.int64],
+) -> None:
+    for gram in range(sizes.size):
+        for place in range(sizes[gram]):
+            word = numbering[ids[gram, place]] if ids[gram, place] >= 0 else -1
+            if word >= 0:
+                for entry in range(ends[gram - 1] if gram > 0 else 0, ends[gram]):
+                    totals[word, slice_of_year[years[entry]]] += matches[entry]
+
+
+def count_words(
+    segment: NgramSegment, numbering: npt.NDArray[np.int32], words: int, calendar: YearSlices
+) -> npt.NDArray[np.int64]:
+    """How often each word stands at any place of an n-gram, (words, T): for a vocabulary, where that fits into memory."""
+    totals = np.zeros((words, calendar.total), dtype=np.int64)
+    _add_words(
+        segment.ids, segment.sizes, segment.ends, segment.years, segment.matches, numbering, calendar.slice_of_year, totals
+    )
+    return totals
+
+
 def sum_words(
     segment: NgramSegment, numbering: npt.NDArray[np.int32], words: int, calendar: YearSlices
 ) -> Iterator[tuple[int, Partial]]:
-    """Partial sums of single words, per slice: how often each stands at any place of an n-gram."""
+    """The same as `count_words` in partial sums, for all words of a large corpus."""
     layout = Layout(bits_for(words), bits_for(calendar.total), 0, 0, False)
     yield from _sums_per_slice(segment, numbering, layout, calendar)
 
@@ -268,8 +317,9 @@ def _sums_per_slice(
     is_long = np.zeros(len(segment.sizes), dtype=np.bool_)
     yield from _sums_of_short_lists(segment, numbering, layout, calendar, is_long)
     chosen = np.flatnonzero(is_long)
-    for first in range(0, len(chosen), _CODES // 10):
-        yield from _sums_of_long_lists(segment, chosen[first : first + _CODES // 10], numbering, layout, calendar)
+    step = 1 << min(_PLACE_BITS, 64 - layout.key_bits - _WEIGHT_BITS)
+    for first in range(0, len(chosen), step):
+        yield from _sums_of_long_lists(segment, chosen[first : first + step], numbering, layout, calendar)
 
 
 def _sums_of_short_lists(
@@ -309,9 +359,9 @@ def _sums_of_long_lists(
 ) -> Iterator[tuple[int, Partial]]:
     place_bits = bits_for(len(chosen))
     codes = np.empty(10 * len(chosen), dtype=np.uint64)
-    code_weights = np.empty(len(codes), dtype=np.uint8)
-    found = _codes_of_long_lists(segment.ids, segment.sizes, chosen, numbering, layout, place_bits, codes, code_weights)
-    order = np.argsort(codes[:found])
+    found = _codes_of_long_lists(segment.ids, segment.sizes, chosen, numbering, layout, place_bits, codes)
+    codes = codes[:found]
+    codes.sort()
     room = max(_OUT_ENTRIES, calendar.total)
     out_slices = np.empty(room, dtype=np.uint16)
     out_keys = np.empty(room, dtype=np.uint64)
@@ -319,12 +369,14 @@ def _sums_of_long_lists(
     sums = np.zeros(calendar.total, dtype=np.int64)
     start = 0
     while start < found:
+        per_slice = np.zeros(calendar.total, dtype=np.int64)
         start, written = _add_year_lists(
-            codes, code_weights, order, start, place_bits, chosen, segment.ends, segment.years, segment.matches,
-            calendar.slice_of_year, sums, out_slices, out_keys, out_sums,
+            codes, start, place_bits, chosen, segment.ends, segment.years, segment.matches, calendar.slice_of_year,
+            sums, out_slices, out_keys, out_sums, per_slice,
         )  # fmt: skip
-        by_slice = np.argsort(out_slices[:written], kind="stable")  # a radix sort, because they are 16-bit numbers
-        cuts = np.searchsorted(out_slices[:written][by_slice], np.arange(calendar.total + 1))
-        for place in np.flatnonzero(np.diff(cuts)).tolist():
-            part = by_slice[cuts[place] : cuts[place + 1]]
-            yield place, Partial(out_keys[part], out_sums[part])
+        starts = np.cumsum(per_slice) - per_slice
+        sorted_keys, sorted_sums = np.empty(written, dtype=np.uint64), np.empty(written, dtype=np.int64)
+        _scatter(out_slices[:written], out_keys, out_sums, starts.copy(), sorted_keys, sorted_sums)
+        for place in np.flatnonzero(per_slice).tolist():
+            part = slice(starts[place], starts[place] + per_slice[place])
+            yield place, Partial(sorted_keys[part], sorted_sums[part])

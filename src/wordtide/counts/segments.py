@@ -17,7 +17,7 @@ from wordtide.dates import DAY
 from wordtide.kernels import kernel
 from wordtide.timeline import Every, Integers, Slices
 
-SEGMENT_IDS = 1 << 22
+SEGMENT_IDS = 1 << 21
 
 
 class SpillSpace:

@@ -21,7 +21,7 @@ from wordtide.counts.workers import Resources, in_order
 from wordtide.counts.writing import CountsWriter
 from wordtide.timeline import Integers
 
-_PART_IDS = 1 << 22  # numbers counted at a time: their pair codes are sorted in memory
+_PART_IDS = 1 << 21  # numbers counted at a time: their pair codes are sorted in memory
 
 
 class _Scratch(threading.local):
@@ -30,16 +30,14 @@ class _Scratch(threading.local):
     def __init__(self) -> None:
         self.places = np.empty(0, dtype=np.int32)
         self.codes: npt.NDArray[np.generic] = np.empty(0, dtype=np.uint32)
-        self.pairs: npt.NDArray[np.generic] = np.empty(0, dtype=np.uint32)
-        self.sums = np.empty(0, dtype=np.int64)
+        self.sums = np.empty(0, dtype=np.uint32)
 
     def make_room(self, ids: int, window: int, dtype: npt.DTypeLike) -> None:
         if len(self.places) < ids:
             self.places = np.empty(ids, dtype=np.int32)
         if len(self.codes) < ids * window or self.codes.dtype != dtype:
             self.codes = np.empty(ids * window, dtype=dtype)
-            self.pairs = np.empty(ids * window, dtype=dtype)
-            self.sums = np.empty(ids * window, dtype=np.int64)
+            self.sums = np.empty(ids * window, dtype=np.uint32)
 
 
 @dataclass(frozen=True)
@@ -83,8 +81,8 @@ def count_slices(
                 candidates.append(draw_sentences(segment, entry, numbering, words, settings.examples, settings.seed))
         codes = scratch.codes[:filled]
         codes.sort()
-        found = sum_runs(codes, weight_bits, scratch.pairs, scratch.sums)
-        pairs = Partial(scratch.pairs[:found].copy(), scratch.sums[:found].copy())
+        found = sum_runs(codes, weight_bits, codes, scratch.sums)
+        pairs = Partial(codes[:found].copy(), scratch.sums[:found].astype(np.int64))
         return _PartCounts(slice_index, pairs, occurrences, sum(sizes), candidates)
 
     resources.observer.start("counting", int(tokens.sum()), "words")

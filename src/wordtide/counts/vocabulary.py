@@ -18,7 +18,7 @@ def choose_vocabulary(
     if len(eligible) > size:
         threshold = np.partition(scores[eligible], len(eligible) - size)[len(eligible) - size]
         eligible = eligible[scores[eligible] >= threshold]
-    ranked = sorted((-scores[number], lexicon.word(int(number))) for number in eligible)
+    ranked = sorted(zip((-scores[eligible]).tolist(), lexicon.words(eligible), strict=True))
     return [word for _, word in ranked[:size]]
 
 

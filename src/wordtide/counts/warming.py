@@ -7,9 +7,10 @@ import numpy as np
 
 from wordtide.corpus.documents import BadRows, make_batch
 from wordtide.corpus.encoding import inspect_texts
+from wordtide.corpus.lexicon import Lexicon
 from wordtide.corpus.ngrams import NgramScanner
 from wordtide.corpus.tokens import Scanner, TokenRule
-from wordtide.counts.ngram_pairs import NgramSegment, YearSlices, sum_pairs, sum_words
+from wordtide.counts.ngram_pairs import NgramSegment, YearSlices, count_words, sum_pairs, sum_words
 from wordtide.counts.pairs import find_pairs, sum_runs
 from wordtide.counts.partials import Partial, merge
 from wordtide.counts.sampling import draw_from
@@ -25,6 +26,7 @@ def warm_up(ngrams: bool) -> None:
     notice = threading.Timer(_PATIENCE, _say)
     notice.start()
     try:
+        Lexicon().make_room()
         if ngrams:
             _warm_ngrams()
         else:
@@ -53,7 +55,7 @@ def _warm_texts() -> None:
     for dtype in (np.uint32, np.uint64):
         codes = np.empty(64, dtype=dtype)
         found = find_pairs(ids, numbering, 4, 2, 2, False, np.empty(64, dtype=np.int32), codes, np.zeros(64, dtype=np.int64))
-        sum_runs(codes[:found], 2, codes.copy(), np.empty(64, dtype=np.int64))
+        sum_runs(codes[:found], 2, codes, np.empty(64, dtype=np.uint32))
     draw_from(ids, numbering, np.zeros(8, dtype=np.uint64), np.ones(8, dtype=np.bool_), 1, 1)
 
 
@@ -64,3 +66,4 @@ def _warm_ngrams() -> None:
     numbering = np.zeros(64, dtype=np.int32)
     list(sum_pairs(segment, numbering, 2, 4, False, calendar))
     list(sum_words(segment, numbering, 2, calendar))
+    count_words(segment, numbering, 2, calendar)
