@@ -90,7 +90,7 @@ def make_corpora(folder: Path, tokens: int) -> Corpora:
     compressed = folder / "text.jsonl.gz"
     with texts[0].open("rb") as plain, gzip.open(compressed, "wb", compresslevel=6) as file:
         shutil.copyfileobj(plain, file)
-    table = generated.make_ngrams(words, 2 * tokens // 5, seed=200)
+    table = generated.make_ngrams(words, tokens, seed=200)
     ngrams = {version: folder / f"5gram-v{version}.gz" for version in (2, 3)}
     generated.write_v2(ngrams[2], table)
     generated.write_v3(ngrams[3], table)

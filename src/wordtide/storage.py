@@ -72,7 +72,7 @@ def check_writable(target: Path, overwrite: bool) -> None:
             exists = True
     if exists and not overwrite:
         raise OutputError(f"{target} exists already.", "Choose another name, or add --overwrite to replace it.")
-    if exists and not _is_ours(target):
+    if exists and not is_made_by_wordtide(target):
         raise OutputError(f"{target} is not a folder made by wordtide, so it will not be replaced.", "Choose another name.")
     if not target.parent.is_dir():
         raise OutputError(f"The folder {target.parent} does not exist.", f"Make it first: mkdir -p {target.parent}")
@@ -239,11 +239,11 @@ def _check_size(folder: Path, name: object, facts: object, kind: str) -> None:
         raise FolderError(f"{folder / name} has {size} bytes, not the {facts.get('bytes')} it was written with.", remedy)
 
 
-def _is_ours(target: Path) -> bool:
-    """Is this a folder that wordtide wrote?"""
+def is_made_by_wordtide(target: Path) -> bool:
+    """Is this a folder that wordtide wrote? One that cannot be read is not known to be."""
     try:
         header = json.loads((target / HEADER).read_text(encoding="utf-8"))
-    except (FileNotFoundError, NotADirectoryError, ValueError, RecursionError):
+    except (OSError, ValueError, RecursionError):
         return False
     return isinstance(header, dict) and {"kind", "version", "files"} <= header.keys()
 

@@ -1,7 +1,9 @@
 """N-gram tables: the same statistic as the text's, tags dropped, both versions alike."""
 
 import gzip
+import itertools
 from collections import Counter
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -89,6 +91,30 @@ def test_literal_weights_apply_the_window_rule_inside_each_ngram(tmp_path_factor
         matrix = counts[t].tocoo()
         found = {(counts.words[i], counts.words[j]): n for i, j, n in zip(matrix.row, matrix.col, matrix.data, strict=True)}
         assert found == {pair: float(weight) for pair, weight in expected.items()}
+
+
+@given(st.randoms(use_true_random=False), st.sampled_from(["overlap", "literal"]))
+@settings(max_examples=25)
+def test_long_and_short_year_lists_add_up_alike(tmp_path_factory, rng, weights):
+    table = {}
+    for _ in range(30):
+        years = rng.sample(range(1900, 1930), rng.choice([1, 3, 8, 9, 20]))
+        table[tuple(rng.choices("abcd_", k=5))] = {year: rng.randint(1, 1000) for year in years}
+    path = write_v3(tmp_path_factory.mktemp("ngrams") / "grams.gz", table)
+    counts = wordtide.count(path, format="ngrams", ngram_weights=weights, every="10-years", workers=1)
+    expected = Counter()
+    for gram, years in table.items():
+        for (i, one), (j, other) in itertools.permutations(enumerate(gram), 2):
+            weight = Fraction(4 - (abs(i - j) - 1) if weights == "literal" else 1, 4)
+            for year, n in years.items():
+                if "_" not in (one, other):
+                    expected[year // 10, one, other] += weight * n
+    found = {}
+    for t, label in enumerate(counts.labels):
+        matrix = counts[t].tocoo()
+        for i, j, n in zip(matrix.row, matrix.col, matrix.data, strict=True):
+            found[int(label[:3]), counts.words[i], counts.words[j]] = n
+    assert found == expected
 
 
 def test_ngrams_with_tags_or_placeholders_are_dropped_and_literal_underscores_stay(tmp_path):

@@ -52,7 +52,7 @@ def inspect_texts(
 
 def prepare(batch: Batch, bad: BadRows) -> Batch:
     """The batch with every text in valid UTF-8 and composed form (NFC); texts that are not UTF-8 are reported."""
-    verdicts = inspect_texts(batch.data, batch.offsets, character_tables().unstable)
+    verdicts = inspect_texts(batch.data, batch.offsets, character_tables(True).unstable)
     if not verdicts.any():
         return batch
     texts: list[bytes] = []

@@ -5,23 +5,11 @@ from dataclasses import dataclass
 
 from wordtide.errors import InputError
 
+# Beside a year, "month" and "day" are only parts of a date: they come last.
 _DATES = (
-    "date",
-    "datetime",
-    "date_time",
-    "timestamp",
-    "time",
-    "created_at",
-    "created",
-    "created_utc",
-    "published",
-    "published_at",
-    "publication_date",
-    "pub_date",
-    "year",
-    "month",
-    "day",
-)  # fmt: skip  (beside a year, "month" and "day" are only parts of a date)
+    "date", "datetime", "date_time", "timestamp", "time", "created_at", "created", "created_utc",
+    "published", "published_at", "publication_date", "pub_date", "year", "month", "day",
+)  # fmt: skip
 _TEXTS = ("text", "body", "content", "full_text", "message", "speech", "tweet", "article", "selftext")
 
 

@@ -1,7 +1,6 @@
 """From what a user names (folders, files, globs, "-", the sample, data frames) to blocks of documents."""
 
 import glob
-import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from wordtide.corpus.jsonlines import read_json_lines
 from wordtide.corpus.samples import SAMPLES, read_sample
 from wordtide.corpus.streams import STANDARD_INPUT, Progress, explained_read_errors, shown, size_of
 from wordtide.errors import InputError, SettingsError
-from wordtide.storage import HEADER
+from wordtide.storage import is_made_by_wordtide
 
 FORMATS = ("auto", "text", "csv", "tsv", "jsonl", "parquet", "ngrams")
 _ENDINGS = {
@@ -170,13 +169,13 @@ def _folder_before_wildcards(pattern: str) -> str:
 
 
 def _files_in(folder: Path, format: str) -> tuple[list[SourceFile], int]:
-    if _is_made_by_wordtide(folder):
+    if is_made_by_wordtide(folder):
         raise InputError(f"{folder} was made by wordtide and holds no texts.", "Give the folder with the texts.")
     inside: list[SourceFile] = []
     others = 0
     for parent, folders, files in os.walk(folder, onerror=_raise):
         folders[:] = sorted(
-            name for name in folders if not name.startswith(".") and not _is_made_by_wordtide(Path(parent, name))
+            name for name in folders if not name.startswith(".") and not is_made_by_wordtide(Path(parent, name))
         )
         for name in sorted(files):
             if name.startswith("."):
@@ -188,14 +187,6 @@ def _files_in(folder: Path, format: str) -> tuple[list[SourceFile], int]:
             else:
                 others += 1
     return inside, others
-
-
-def _is_made_by_wordtide(folder: Path) -> bool:
-    try:
-        header = json.loads((folder / HEADER).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return False
-    return isinstance(header, dict) and {"kind", "version", "files"} <= header.keys()
 
 
 def _raise(error: OSError) -> None:

@@ -124,10 +124,10 @@ def apply_tokenizer(batch: Batch, tokenizer: Tokenizer, name: str) -> Batch:
             texts.append(_joined(tokenizer(batch.text(document).decode("utf-8"))))
         except Exception as error:
             raise InputError(
-                f"{batch.name(document)}: the tokenizer {name} failed: {type(error).__name__}: {error}",
+                f"{batch.place(document)}: the tokenizer {name} failed: {type(error).__name__}: {error}",
                 "It must take a str and return words, or sentences as lists of words.",
             ) from error
-    return make_batch(texts, batch.stamps, batch.spans, batch.sources, batch.rows)
+    return make_batch(texts, batch.stamps, batch.spans, batch.sources, batch.rows, batch.places)
 
 
 def _joined(tokens: Iterable[object]) -> bytes:

@@ -14,7 +14,7 @@ from wordtide.corpus.documents import BadRows
 from wordtide.corpus.lexicon import Lexicon
 from wordtide.corpus.ngrams import NgramBatch, NgramScanner
 from wordtide.corpus.sources import Corpus
-from wordtide.corpus.streams import line_blocks, open_bytes
+from wordtide.corpus.streams import line_blocks, open_bytes, shown
 from wordtide.corpus.tokens import TokenRule
 from wordtide.counts.counts import Counts
 from wordtide.counts.ngram_pairs import SEGMENT_ENTRIES, NgramSegment, YearSlices, count_words, sum_pairs, sum_words
@@ -148,7 +148,7 @@ def _read(
         for file in corpus.files:
             with open_bytes(file.path, resources.observer.advance) as stream:
                 for line, block in line_blocks(stream, file.path):
-                    yield partial(read, block, line, file.path)
+                    yield partial(read, block, line, shown(file.path))
 
     resources.observer.start("reading", corpus.total_bytes, "bytes")
     for _ in in_order(blocks(), resources.workers):

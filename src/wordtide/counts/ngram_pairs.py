@@ -7,24 +7,31 @@ count in units of 1/window, so with window = n - 1 the sum over the overlapping 
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from wordtide.corpus.ngrams import NgramBatch
+from wordtide.counts.ngram_codes import (
+    SHORT_LIST,
+    WEIGHT_BITS,
+    Layout,
+    add_words,
+    add_year_lists,
+    codes_of_long_lists,
+    codes_of_short_lists,
+    scatter,
+    sum_values,
+)
 from wordtide.counts.pairs import bits_for
 from wordtide.counts.partials import Partial
 from wordtide.counts.segments import SpillSpace
-from wordtide.kernels import integer, kernel
 
 SEGMENT_ENTRIES: Final = 1 << 22
-#: An n-gram with at most this many years is spread out, one code for each key and year; a longer list is added up as a whole.
-SHORT_LIST: Final = 8
 _CODES: Final = 1 << 23
 _OUT_ENTRIES: Final = 1 << 22
 _PLACE_BITS: Final = 20
-_WEIGHT_BITS: Final = 8  # a weight is at most the window, at most 255
 
 
 @dataclass(frozen=True)
@@ -61,204 +68,6 @@ class YearSlices:
     total: int
 
 
-class Layout(NamedTuple):
-    """Where the parts of a 64-bit code lie: keys (a pair or a word) have `key_bits`, slices `slice_bits`, and for pairs each
-    word has `word_bits`. `window` is 0 for single words; `literal` asks for the window rule inside each n-gram.
-    """
-
-    key_bits: int
-    slice_bits: int
-    word_bits: int
-    window: int
-    literal: bool
-
-
-@kernel
-def _list_keys(
-    ids: npt.NDArray[np.int32],
-    gram: int,
-    places: int,
-    numbering: npt.NDArray[np.int32],
-    layout: Layout,
-    keys: npt.NDArray[np.uint64],
-    weights: npt.NDArray[np.int64],
-) -> int:
-    """The keys of one n-gram, words or pairs in the vocabulary, and their weights; how many there are."""
-    found = 0
-    for place in range(places):
-        one = numbering[ids[gram, place]] if ids[gram, place] >= 0 else -1
-        if one < 0:
-            continue
-        if layout.window == 0:
-            keys[found] = one
-            weights[found] = 1
-            found += 1
-            continue
-        for further in range(place + 1, places):
-            other = numbering[ids[gram, further]] if ids[gram, further] >= 0 else -1
-            weight = layout.window - (further - place - 1) if layout.literal else 1
-            if other >= 0 and weight > 0:
-                low, high = (one, other) if one <= other else (other, one)
-                keys[found] = np.uint64(low) << np.uint64(layout.word_bits) | np.uint64(high)
-                weights[found] = weight
-                found += 1
-    return found
-
-
-@kernel
-def _codes_of_short_lists(
-    ids: npt.NDArray[np.int32],
-    sizes: npt.NDArray[np.uint8],
-    ends: npt.NDArray[np.int64],
-    years: npt.NDArray[np.int16],
-    matches: npt.NDArray[np.int64],
-    first: int,
-    last: int,
-    numbering: npt.NDArray[np.int32],
-    slice_of_year: npt.NDArray[np.int64],
-    layout: Layout,
-    codes: npt.NDArray[np.uint64],
-    is_long: npt.NDArray[np.bool_],
-) -> tuple[int, int]:
-    """Codes `(slice << key_bits | key) << value_bits | value - 1`, one for each key and year of each n-gram with few years.
-
-    Stops at gram `last` or when the codes might overflow; returns the next gram and the number of codes. N-grams with many
-    years, or with a count too large for a code, are marked in `is_long`.
-    """
-    keys = np.empty(10, dtype=np.uint64)
-    weights = np.empty(10, dtype=np.int64)
-    value_bits = 64 - layout.key_bits - layout.slice_bits
-    largest = integer(1) << min(value_bits, 62)
-    found = 0
-    gram = first
-    while gram < last and found + 10 * SHORT_LIST <= codes.size:
-        start = ends[gram - 1] if gram > 0 else 0
-        short = ends[gram] - start <= SHORT_LIST
-        for entry in range(start, ends[gram] if short else start):
-            short = short and matches[entry] * 256 <= largest  # a weight is at most 255
-        is_long[gram] = not short
-        if short:
-            listed = _list_keys(ids, gram, sizes[gram], numbering, layout, keys, weights)
-            for entry in range(start, ends[gram]):
-                slice_part = np.uint64(slice_of_year[years[entry]]) << np.uint64(layout.key_bits)
-                for place in range(listed):
-                    value = np.uint64(weights[place] * matches[entry] - 1)
-                    codes[found] = (slice_part | keys[place]) << np.uint64(value_bits) | value
-                    found += 1
-        gram += 1
-    return gram, found
-
-
-@kernel
-def _codes_of_long_lists(
-    ids: npt.NDArray[np.int32],
-    sizes: npt.NDArray[np.uint8],
-    chosen: npt.NDArray[np.int64],
-    numbering: npt.NDArray[np.int32],
-    layout: Layout,
-    place_bits: int,
-    codes: npt.NDArray[np.uint64],
-) -> int:
-    """Codes `(key << place_bits | place among the chosen n-grams) << 8 | weight` of the chosen n-grams."""
-    keys = np.empty(10, dtype=np.uint64)
-    weights = np.empty(10, dtype=np.int64)
-    found = 0
-    for place in range(chosen.size):
-        listed = _list_keys(ids, chosen[place], sizes[chosen[place]], numbering, layout, keys, weights)
-        for item in range(listed):
-            code = keys[item] << np.uint64(place_bits) | np.uint64(place)
-            codes[found] = code << np.uint64(_WEIGHT_BITS) | np.uint64(weights[item])
-            found += 1
-    return found
-
-
-@kernel
-def _add_year_lists(
-    codes: npt.NDArray[np.uint64],
-    start: int,
-    place_bits: int,
-    chosen: npt.NDArray[np.int64],
-    ends: npt.NDArray[np.int64],
-    years: npt.NDArray[np.int16],
-    matches: npt.NDArray[np.int64],
-    slice_of_year: npt.NDArray[np.int64],
-    sums: npt.NDArray[np.int64],
-    out_slices: npt.NDArray[np.uint16],
-    out_keys: npt.NDArray[np.uint64],
-    out_sums: npt.NDArray[np.int64],
-    per_slice: npt.NDArray[np.int64],
-) -> tuple[int, int]:
-    """From sorted codes on, one key after the other: its sum in each slice. Stops when the output might overflow; returns
-    the next code and the number of entries written, and counts them in `per_slice`. `sums` (T,) is zero before and after.
-    """
-    written = 0
-    place_mask = np.uint64((1 << place_bits) - 1)
-    key_shift = np.uint64(place_bits + _WEIGHT_BITS)
-    while start < codes.size and written + sums.size <= out_keys.size:
-        key = codes[start] >> key_shift
-        lowest, highest = sums.size, -1
-        while start < codes.size and codes[start] >> key_shift == key:
-            gram = chosen[integer((codes[start] >> np.uint64(_WEIGHT_BITS)) & place_mask)]
-            weight = integer(codes[start] & np.uint64((1 << _WEIGHT_BITS) - 1))
-            for entry in range(ends[gram - 1] if gram > 0 else 0, ends[gram]):
-                place = slice_of_year[years[entry]]
-                sums[place] += weight * matches[entry]
-                lowest, highest = min(lowest, place), max(highest, place)
-            start += 1
-        for place in range(lowest, highest + 1):
-            if sums[place] > 0:
-                out_slices[written] = place
-                out_keys[written] = key
-                out_sums[written] = sums[place]
-                per_slice[place] += 1
-                sums[place] = 0
-                written += 1
-    return start, written
-
-
-@kernel
-def _scatter(
-    slices: npt.NDArray[np.uint16],
-    keys: npt.NDArray[np.uint64],
-    sums: npt.NDArray[np.int64],
-    next_place: npt.NDArray[np.int64],
-    sorted_keys: npt.NDArray[np.uint64],
-    sorted_sums: npt.NDArray[np.int64],
-) -> None:
-    """Entries in order of their slices, within a slice as they came; `next_place` says where each slice begins."""
-    for entry in range(slices.size):
-        place = next_place[slices[entry]]
-        next_place[slices[entry]] += 1
-        sorted_keys[place] = keys[entry]
-        sorted_sums[place] = sums[entry]
-
-
-@kernel
-def _sum_values(
-    sorted_codes: npt.NDArray[np.uint64],
-    value_bits: int,
-    keys: npt.NDArray[np.uint64],
-    sums: npt.NDArray[np.int64],
-) -> int:
-    """Distinct upper parts of sorted codes, and the sums of their values (stored less one); how many there are."""
-    mask = (np.uint64(1) << np.uint64(value_bits)) - np.uint64(1)
-    found = 0
-    current = sorted_codes[0] >> np.uint64(value_bits)
-    total = integer(0)
-    for code in sorted_codes:
-        key = code >> np.uint64(value_bits)
-        if key != current:
-            keys[found] = current
-            sums[found] = total
-            found += 1
-            current = key
-            total = integer(0)
-        total += integer(code & mask) + 1
-    keys[found] = current
-    sums[found] = total
-    return found + 1
-
-
 def sum_pairs(
     segment: NgramSegment,
     numbering: npt.NDArray[np.int32],
@@ -273,31 +82,12 @@ def sum_pairs(
     yield from _sums_per_slice(segment, numbering, layout, calendar)
 
 
-@kernel
-def _add_words(
-    ids: npt.NDArray[np.int32],
-    sizes: npt.NDArray[np.uint8],
-    ends: npt.NDArray[np.int64],
-    years: npt.NDArray[np.int16],
-    matches: npt.NDArray[np.int64],
-    numbering: npt.NDArray[np.int32],
-    slice_of_year: npt.NDArray[np.int64],
-    totals: npt.NDArray[np.int64],
-) -> None:
-    for gram in range(sizes.size):
-        for place in range(sizes[gram]):
-            word = numbering[ids[gram, place]] if ids[gram, place] >= 0 else -1
-            if word >= 0:
-                for entry in range(ends[gram - 1] if gram > 0 else 0, ends[gram]):
-                    totals[word, slice_of_year[years[entry]]] += matches[entry]
-
-
 def count_words(
     segment: NgramSegment, numbering: npt.NDArray[np.int32], words: int, calendar: YearSlices
 ) -> npt.NDArray[np.int64]:
     """How often each word stands at any place of an n-gram, (words, T): for a vocabulary, where that fits into memory."""
     totals = np.zeros((words, calendar.total), dtype=np.int64)
-    _add_words(
+    add_words(
         segment.ids, segment.sizes, segment.ends, segment.years, segment.matches, numbering, calendar.slice_of_year, totals
     )
     return totals
@@ -317,7 +107,7 @@ def _sums_per_slice(
     is_long = np.zeros(len(segment.sizes), dtype=np.bool_)
     yield from _sums_of_short_lists(segment, numbering, layout, calendar, is_long)
     chosen = np.flatnonzero(is_long)
-    step = 1 << min(_PLACE_BITS, 64 - layout.key_bits - _WEIGHT_BITS)
+    step = 1 << min(_PLACE_BITS, 64 - layout.key_bits - WEIGHT_BITS)
     for first in range(0, len(chosen), step):
         yield from _sums_of_long_lists(segment, chosen[first : first + step], numbering, layout, calendar)
 
@@ -334,14 +124,14 @@ def _sums_of_short_lists(
     codes = np.empty(min(_CODES, 10 * max(SHORT_LIST, len(segment.years)) + 10 * SHORT_LIST), dtype=np.uint64)
     gram = 0
     while gram < grams:
-        gram, found = _codes_of_short_lists(
+        gram, found = codes_of_short_lists(
             segment.ids, segment.sizes, segment.ends, segment.years, segment.matches, gram, grams, numbering,
             calendar.slice_of_year, layout, codes, is_long,
         )  # fmt: skip
         if found:
             codes[:found].sort()
             keys, sums = np.empty(found, dtype=np.uint64), np.empty(found, dtype=np.int64)
-            distinct = _sum_values(codes[:found], value_bits, keys, sums)
+            distinct = sum_values(codes[:found], value_bits, keys, sums)
             slices = np.arange(calendar.total + 1, dtype=np.uint64) << np.uint64(layout.key_bits)
             cuts = np.searchsorted(keys[:distinct], slices)
             keys &= np.uint64((1 << layout.key_bits) - 1)
@@ -359,7 +149,7 @@ def _sums_of_long_lists(
 ) -> Iterator[tuple[int, Partial]]:
     place_bits = bits_for(len(chosen))
     codes = np.empty(10 * len(chosen), dtype=np.uint64)
-    found = _codes_of_long_lists(segment.ids, segment.sizes, chosen, numbering, layout, place_bits, codes)
+    found = codes_of_long_lists(segment.ids, segment.sizes, chosen, numbering, layout, place_bits, codes)
     codes = codes[:found]
     codes.sort()
     room = max(_OUT_ENTRIES, calendar.total)
@@ -370,13 +160,13 @@ def _sums_of_long_lists(
     start = 0
     while start < found:
         per_slice = np.zeros(calendar.total, dtype=np.int64)
-        start, written = _add_year_lists(
+        start, written = add_year_lists(
             codes, start, place_bits, chosen, segment.ends, segment.years, segment.matches, calendar.slice_of_year,
             sums, out_slices, out_keys, out_sums, per_slice,
         )  # fmt: skip
         starts = np.cumsum(per_slice) - per_slice
         sorted_keys, sorted_sums = np.empty(written, dtype=np.uint64), np.empty(written, dtype=np.int64)
-        _scatter(out_slices[:written], out_keys, out_sums, starts.copy(), sorted_keys, sorted_sums)
+        scatter(out_slices[:written], out_keys, out_sums, starts.copy(), sorted_keys, sorted_sums)
         for place in np.flatnonzero(per_slice).tolist():
             part = slice(starts[place], starts[place] + per_slice[place])
             yield place, Partial(sorted_keys[part], sorted_sums[part])

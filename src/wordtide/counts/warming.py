@@ -5,6 +5,7 @@ import threading
 
 import numpy as np
 
+from wordtide.corpus.delimited import find_records
 from wordtide.corpus.documents import BadRows, make_batch
 from wordtide.corpus.encoding import inspect_texts
 from wordtide.corpus.lexicon import Lexicon
@@ -46,6 +47,7 @@ def _say() -> None:
 
 
 def _warm_texts() -> None:
+    find_records(np.frombuffer(b"a,b\n", dtype=np.uint8), ord(","))
     batch = make_batch([b"One two. Three"], [0], [1], [""], [0])
     inspect_texts(batch.data, batch.offsets, np.zeros(1 << 17, dtype=np.bool_))
     Scanner(TokenRule(pretokenized=True)).scan(batch)

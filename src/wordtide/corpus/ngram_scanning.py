@@ -1,0 +1,246 @@
+"""Lines of n-gram tables read by compiled code: words numbered, tags recognised, years and counts parsed."""
+
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from wordtide.corpus.characters import APOSTROPHE, CASED, DIGIT, HYPHEN, IGNORED, LOWER, TABLE_SIZE
+from wordtide.corpus.lexicon import (
+    HASH_START,
+    LONGEST_WORD,
+    TOTAL,
+    LexiconState,
+    find_or_add,
+    hash_bytes,
+    hash_step,
+    mixed,
+    prefix_of,
+    words_that_fit,
+)
+from wordtide.corpus.scanning import KEEP, MASK, UNNAMED
+from wordtide.corpus.utf8 import decode, encode, kind_of
+from wordtide.kernels import integer, kernel
+
+LONGEST_NGRAM: Final = 5
+
+# How reading ended.
+DONE: Final = 0
+LEXICON_FULL: Final = 1
+WRONG_FIELDS: Final = 2
+BAD_NUMBER: Final = 3
+TOO_MANY_WORDS: Final = 4
+
+# What a token holds.
+_LETTER: Final = 1
+_DIGIT: Final = 2
+_UNDERSCORE: Final = 4
+_BEYOND_ASCII: Final = 8
+
+
+@kernel
+def _number(data: npt.NDArray[np.uint8], at: int, end: int) -> tuple[int, int]:
+    """A whole number and the byte after it; -1 if there is none or it is absurd."""
+    value = 0
+    start = at
+    while at < end and data[at] >= 0x30 and data[at] <= 0x39:
+        value = value * 10 + integer(data[at]) - 0x30
+        at += 1
+    return (value if at > start and at - start <= 15 else -1), at
+
+
+@kernel
+def _is_in(words: LexiconState, word: npt.NDArray[np.uint8]) -> bool:
+    prefix, code = prefix_of(word, word.size), hash_bytes(word, word.size)
+    return find_or_add(words.slots, words.entries, words.arena, words.size, word, word.size, prefix, code, False) >= 0
+
+
+@kernel
+def _is_tagged(data: npt.NDArray[np.uint8], start: int, stop: int, tags: LexiconState, placeholders: LexiconState) -> bool:
+    """Is this token word_TAG, or _TAG_, _START_, _END_, _ROOT_?"""
+    underscore = -1
+    for position in range(start, stop):
+        if data[position] == 0x5F:
+            underscore = position
+    if underscore < 0:
+        return False
+    if underscore == stop - 1:
+        if stop - start < 3 or data[start] != 0x5F:
+            return False
+        return _is_in(placeholders, data[start + 1 : stop - 1])
+    return underscore > start and _is_in(tags, data[underscore + 1 : stop])
+
+
+@kernel
+def _ascii_tables(
+    kind: npt.NDArray[np.uint8], lower: npt.NDArray[np.int32]
+) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
+    """For each byte its lower-case form, and what it tells of a token that holds it."""
+    fold = np.zeros(256, dtype=np.uint8)
+    traits = np.full(256, _BEYOND_ASCII)
+    for byte in range(0x80):
+        fold[byte] = lower[byte]
+        letter = kind[byte] == LOWER or kind[byte] == CASED
+        traits[byte] = _LETTER if letter else _DIGIT if kind[byte] == DIGIT else _UNDERSCORE if byte == 0x5F else 0
+    return fold, traits
+
+
+@kernel
+def _fold_token(
+    data: npt.NDArray[np.uint8],
+    start: int,
+    stop: int,
+    kind: npt.NDArray[np.uint8],
+    lower: npt.NDArray[np.int32],
+    word: npt.NDArray[np.uint8],
+) -> tuple[int, int]:
+    """The lower-case form of a token in any script: its length in `word`, and its traits."""
+    length = 0
+    seen = 0
+    while start < stop:
+        code_point, width = decode(data, start)
+        character_kind = kind_of(code_point, kind)
+        if character_kind == LOWER or character_kind == CASED:
+            seen |= _LETTER
+        elif character_kind == DIGIT:
+            seen |= _DIGIT
+        if character_kind == APOSTROPHE:
+            code_point = 0x27
+        elif character_kind == HYPHEN:
+            code_point = 0x2D
+        elif code_point < TABLE_SIZE:
+            code_point = integer(lower[code_point])
+        if character_kind != IGNORED and length <= LONGEST_WORD:
+            length = encode(code_point, word, length)
+        start += width
+    return length, seen
+
+
+@kernel
+def scan_ngrams(
+    data: npt.NDArray[np.uint8],
+    kind: npt.NDArray[np.uint8],
+    lower: npt.NDArray[np.int32],
+    lexicon: LexiconState,
+    tags: LexiconState,
+    placeholders: LexiconState,
+    may_add: bool,
+    numbers: int,
+    first_year: int,
+    last_year: int,
+    ids: npt.NDArray[np.int32],
+    sizes: npt.NDArray[np.uint8],
+    ends: npt.NDArray[np.int64],
+    years: npt.NDArray[np.int16],
+    matches: npt.NDArray[np.int64],
+    cursor: npt.NDArray[np.int64],
+) -> int:
+    """Read lines from `cursor[0]` on; the cursor also holds the numbers of grams, years and dropped lines so far, and the
+    place of the last n-gram, so that the many lines of one n-gram in version 2 are one gram.
+    """
+    slots, entries, arena, size = lexicon
+    most_words = words_that_fit(lexicon) - LONGEST_NGRAM
+    word = np.empty(LONGEST_WORD + 8, dtype=np.uint8)
+    fold, traits = _ascii_tables(kind, lower)
+    at, grams, listed, dropped, last_start, last_length = cursor
+    while at < data.size:
+        cursor[0], cursor[1], cursor[2], cursor[3], cursor[4], cursor[5] = at, grams, listed, dropped, last_start, last_length
+        if size[0] >= most_words:
+            return LEXICON_FULL
+        if data[at] == 0x0A:  # a blank line
+            at += 1
+            continue
+
+        # Is it the n-gram of the line before? In version 2 it mostly is.
+        position = 0
+        while position < last_length and at + position < data.size and data[at + position] == data[last_start + position]:
+            position += 1
+        same = last_length > 0 and position == last_length and at + position < data.size and data[at + position] == 0x09
+        tagged = False
+        new_size = 0
+        tab = at + last_length
+        if same:
+            tagged = sizes[grams - 1] == 0  # how a dropped n-gram is marked
+        else:
+            tab = at
+            while True:
+                if new_size == LONGEST_NGRAM:
+                    return TOO_MANY_WORDS
+                start = tab
+                length = 0
+                seen = 0
+                prefix = np.uint64(0)
+                while tab < data.size and data[tab] != 0x20 and data[tab] != 0x09 and data[tab] != 0x0A:
+                    seen |= traits[data[tab]]
+                    if length < LONGEST_WORD:
+                        word[length] = fold[data[tab]]
+                        if length < 8:
+                            prefix |= np.uint64(word[length]) << np.uint64(8 * length)
+                    length += 1
+                    tab += 1
+                if seen & _UNDERSCORE and _is_tagged(data, start, tab, tags, placeholders):
+                    tagged = True
+                if seen & _BEYOND_ASCII:
+                    length, seen = _fold_token(data, start, tab, kind, lower, word)
+                    prefix = prefix_of(word, length)
+                number = integer(UNNAMED)
+                if not seen & _LETTER:
+                    if seen & _DIGIT and numbers == MASK:
+                        number = 0
+                    if not seen & _DIGIT or numbers != KEEP:
+                        length = 0
+                if length > 0 and length <= LONGEST_WORD and not tagged:
+                    code = hash_bytes(word, length) if length > 8 else mixed(hash_step(HASH_START, prefix))
+                    number = find_or_add(slots, entries, arena, size, word, length, prefix, code, may_add)
+                    if number < 0:
+                        number = integer(UNNAMED)
+                ids[grams, new_size] = number
+                new_size += 1
+                if tab >= data.size or data[tab] != 0x20:
+                    break
+                tab += 1
+            if tab >= data.size or data[tab] == 0x0A or tab == at:
+                return WRONG_FIELDS
+
+        # The years: "year TAB matches TAB volumes", or "year,matches,volumes" once or more.
+        added = listed
+        total = 0
+        field = tab
+        while field < data.size and data[field] == 0x09:
+            year, field = _number(data, field + 1, data.size)
+            separator = data[field] if field < data.size else np.uint8(0)
+            if separator != 0x2C and separator != 0x09:
+                return BAD_NUMBER if year < 0 else WRONG_FIELDS
+            count, field = _number(data, field + 1, data.size)
+            if year < 0 or count < 0:
+                return BAD_NUMBER
+            if field >= data.size or data[field] != separator:
+                return WRONG_FIELDS
+            volumes, field = _number(data, field + 1, data.size)
+            if volumes < 0:
+                return BAD_NUMBER
+            if year >= first_year and year <= last_year and count > 0 and not tagged:
+                years[added] = year
+                matches[added] = count
+                total += count
+                added += 1
+            if separator == 0x09:
+                break
+        if field < data.size and data[field] == 0x0D:
+            field += 1
+        if field < data.size and data[field] != 0x0A:
+            return WRONG_FIELDS
+        if tagged:
+            dropped += 1
+        if not same:
+            last_start, last_length = at, tab - at
+            sizes[grams] = 0 if tagged else new_size
+            grams += 1
+        for place in range(sizes[grams - 1]):
+            if ids[grams - 1, place] >= 0:
+                entries[ids[grams - 1, place], TOTAL] += total
+        listed = added
+        ends[grams - 1] = listed
+        at = field + 1
+    cursor[0], cursor[1], cursor[2], cursor[3], cursor[4], cursor[5] = at, grams, listed, dropped, last_start, last_length
+    return DONE
