@@ -152,10 +152,12 @@ def scan_ngrams(
             continue
 
         # Is it the n-gram of the line before? In version 2 it mostly is.
-        position = 0
-        while position < last_length and at + position < data.size and data[at + position] == data[last_start + position]:
-            position += 1
-        same = last_length > 0 and position == last_length and at + position < data.size and data[at + position] == 0x09
+        same = last_length > 0 and at + last_length < data.size and data[at + last_length] == 0x09
+        if same:
+            difference = np.uint8(0)
+            for position in range(last_length):  # without an early end, so that it runs on many bytes at a time
+                difference |= data[at + position] ^ data[last_start + position]
+            same = difference == 0
         tagged = False
         new_size = 0
         tab = at + last_length
@@ -204,7 +206,6 @@ def scan_ngrams(
 
         # The years: "year TAB matches TAB volumes", or "year,matches,volumes" once or more.
         added = listed
-        total = 0
         field = tab
         while field < data.size and data[field] == 0x09:
             year, field = _number(data, field + 1, data.size)
@@ -222,7 +223,6 @@ def scan_ngrams(
             if year >= first_year and year <= last_year and count > 0 and not tagged:
                 years[added] = year
                 matches[added] = count
-                total += count
                 added += 1
             if separator == 0x09:
                 break
@@ -236,11 +236,26 @@ def scan_ngrams(
             last_start, last_length = at, tab - at
             sizes[grams] = 0 if tagged else new_size
             grams += 1
-        for place in range(sizes[grams - 1]):
-            if ids[grams - 1, place] >= 0:
-                entries[ids[grams - 1, place], TOTAL] += total
         listed = added
         ends[grams - 1] = listed
         at = field + 1
     cursor[0], cursor[1], cursor[2], cursor[3], cursor[4], cursor[5] = at, grams, listed, dropped, last_start, last_length
     return DONE
+
+
+@kernel
+def add_totals(
+    ids: npt.NDArray[np.int32],
+    sizes: npt.NDArray[np.uint8],
+    ends: npt.NDArray[np.int64],
+    matches: npt.NDArray[np.int64],
+    entries: npt.NDArray[np.int64],
+) -> None:
+    """Add the matches of each n-gram to the totals of its words in the lexicon's `entries`."""
+    for gram in range(sizes.size):
+        total = 0
+        for entry in range(ends[gram - 1] if gram > 0 else 0, ends[gram]):
+            total += matches[entry]
+        for place in range(sizes[gram]):
+            if ids[gram, place] >= 0:
+                entries[ids[gram, place], TOTAL] += total

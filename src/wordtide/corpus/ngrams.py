@@ -23,6 +23,7 @@ from wordtide.corpus.ngram_scanning import (
     LONGEST_NGRAM,
     TOO_MANY_WORDS,
     WRONG_FIELDS,
+    add_totals,
     scan_ngrams,
 )
 from wordtide.corpus.scanning import KEEP, MASK, SKIP
@@ -95,6 +96,7 @@ class NgramScanner:
             after = block.find(b"\n", start)
             cursor[0] = len(block) if after < 0 else after + 1
         grams, entries = int(cursor[1]), int(cursor[2])
+        add_totals(ids[:grams], sizes[:grams], ends, matches, self.lexicon.state.entries)
         return NgramBatch(
             ids[:grams].copy(), sizes[:grams].copy(), ends[:grams].copy(), years[:entries].copy(),
             matches[:entries].copy(), int(cursor[3]),

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, cast
 
+import numpy as np
 import pyarrow as pa
 from isal import igzip, isal_zlib
 
@@ -114,7 +115,7 @@ def line_blocks(stream: IO[bytes], path: str, block_bytes: int = BLOCK_BYTES) ->
             continue
         block = b"".join([*carried, chunk[:cut]])
         yield line, block
-        line += block.count(b"\n")
+        line += int(np.count_nonzero(np.frombuffer(block, dtype=np.uint8) == 0x0A))  # short lines: faster than bytes.count
         carried = [chunk[cut:]]
         carried_bytes = len(carried[0])
     rest = b"".join(carried)

@@ -114,7 +114,7 @@ def codes_of_long_lists(
     place_bits: int,
     codes: npt.NDArray[np.uint64],
 ) -> int:
-    """Codes `(key << place_bits | place among the chosen n-grams) << 8 | weight` of the chosen n-grams."""
+    """Codes `(key << place_bits | place among the chosen n-grams) << WEIGHT_BITS | weight` of the chosen n-grams."""
     keys = np.empty(10, dtype=np.uint64)
     weights = np.empty(10, dtype=np.int64)
     found = 0
@@ -128,15 +128,29 @@ def codes_of_long_lists(
 
 
 @kernel
+def slice_bounds(
+    chosen: npt.NDArray[np.int64], ends: npt.NDArray[np.int64], slices: npt.NDArray[np.uint16]
+) -> npt.NDArray[np.int64]:
+    """The first and the last slice of each chosen n-gram, (chosen, 2)."""
+    bounds = np.empty((chosen.size, 2), dtype=np.int64)
+    for place in range(chosen.size):
+        gram = chosen[place]
+        start = ends[gram - 1] if gram > 0 else 0
+        bounds[place, 0] = slices[start : ends[gram]].min()
+        bounds[place, 1] = slices[start : ends[gram]].max()
+    return bounds
+
+
+@kernel
 def add_year_lists(
     codes: npt.NDArray[np.uint64],
     start: int,
     place_bits: int,
     chosen: npt.NDArray[np.int64],
+    bounds: npt.NDArray[np.int64],
     ends: npt.NDArray[np.int64],
-    years: npt.NDArray[np.int16],
+    slices: npt.NDArray[np.uint16],
     matches: npt.NDArray[np.int64],
-    slice_of_year: npt.NDArray[np.int64],
     sums: npt.NDArray[np.int64],
     out_slices: npt.NDArray[np.uint16],
     out_keys: npt.NDArray[np.uint64],
@@ -145,6 +159,7 @@ def add_year_lists(
 ) -> tuple[int, int]:
     """From sorted codes on, one key after the other: its sum in each slice. Stops when the output might overflow; returns
     the next code and the number of entries written, and counts them in `per_slice`. `sums` (T,) is zero before and after.
+    `slices` says to which slice each entry of a year list belongs, `bounds` (see `slice_bounds`) where to look for sums.
     """
     written = 0
     place_mask = np.uint64((1 << place_bits) - 1)
@@ -153,20 +168,20 @@ def add_year_lists(
         key = codes[start] >> key_shift
         lowest, highest = sums.size, -1
         while start < codes.size and codes[start] >> key_shift == key:
-            gram = chosen[integer((codes[start] >> np.uint64(WEIGHT_BITS)) & place_mask)]
+            place = integer((codes[start] >> np.uint64(WEIGHT_BITS)) & place_mask)
             weight = integer(codes[start] & np.uint64((1 << WEIGHT_BITS) - 1))
+            lowest, highest = min(lowest, bounds[place, 0]), max(highest, bounds[place, 1])
+            gram = chosen[place]
             for entry in range(ends[gram - 1] if gram > 0 else 0, ends[gram]):
-                place = slice_of_year[years[entry]]
-                sums[place] += weight * matches[entry]
-                lowest, highest = min(lowest, place), max(highest, place)
+                sums[slices[entry]] += weight * matches[entry]
             start += 1
-        for place in range(lowest, highest + 1):
-            if sums[place] > 0:
-                out_slices[written] = place
+        for t in range(lowest, highest + 1):
+            if sums[t] > 0:
+                out_slices[written] = t
                 out_keys[written] = key
-                out_sums[written] = sums[place]
-                per_slice[place] += 1
-                sums[place] = 0
+                out_sums[written] = sums[t]
+                per_slice[t] += 1
+                sums[t] = 0
                 written += 1
     return start, written
 

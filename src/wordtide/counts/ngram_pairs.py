@@ -22,6 +22,7 @@ from wordtide.counts.ngram_codes import (
     codes_of_long_lists,
     codes_of_short_lists,
     scatter,
+    slice_bounds,
     sum_values,
 )
 from wordtide.counts.pairs import bits_for
@@ -157,11 +158,13 @@ def _sums_of_long_lists(
     out_keys = np.empty(room, dtype=np.uint64)
     out_sums = np.empty(room, dtype=np.int64)
     sums = np.zeros(calendar.total, dtype=np.int64)
+    slices = calendar.slice_of_year.astype(np.uint16)[segment.years]
+    bounds = slice_bounds(chosen, segment.ends, slices)
     start = 0
     while start < found:
         per_slice = np.zeros(calendar.total, dtype=np.int64)
         start, written = add_year_lists(
-            codes, start, place_bits, chosen, segment.ends, segment.years, segment.matches, calendar.slice_of_year,
+            codes, start, place_bits, chosen, bounds, segment.ends, slices, segment.matches,
             sums, out_slices, out_keys, out_sums, per_slice,
         )  # fmt: skip
         starts = np.cumsum(per_slice) - per_slice
