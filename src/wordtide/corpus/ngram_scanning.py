@@ -1,6 +1,6 @@
 """Lines of n-gram tables read by compiled code: words numbered, tags recognised, years and counts parsed."""
 
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,7 @@ from wordtide.corpus.lexicon import (
     prefix_of,
     words_that_fit,
 )
+from wordtide.corpus.ngram_tags import is_tagged
 from wordtide.corpus.scanning import KEEP, MASK, UNNAMED
 from wordtide.corpus.utf8 import decode, encode, kind_of
 from wordtide.kernels import integer, kernel
@@ -52,8 +53,8 @@ def _number(data: npt.NDArray[np.uint8], at: int, end: int) -> tuple[int, int]:
 
 
 @kernel
-def _is_digit(byte: np.uint8) -> bool:
-    return byte >= 0x30 and byte <= 0x39
+def _is_digit(byte: Any) -> bool:
+    return bool(byte >= 0x30 and byte <= 0x39)
 
 
 @kernel
@@ -85,28 +86,6 @@ def _plain_line(data: npt.NDArray[np.uint8], at: int, last_start: int, last_leng
     if field - volumes > _MOST_DIGITS or (field < data.size and data[field] != 0x0A):
         return 0, 0, -1
     return year, count, field + 1
-
-
-@kernel
-def _is_in(words: LexiconState, word: npt.NDArray[np.uint8]) -> bool:
-    prefix, code = prefix_of(word, word.size), hash_bytes(word, word.size)
-    return find_or_add(words.slots, words.entries, words.arena, words.size, word, word.size, prefix, code, False) >= 0
-
-
-@kernel
-def _is_tagged(data: npt.NDArray[np.uint8], start: int, stop: int, tags: LexiconState, placeholders: LexiconState) -> bool:
-    """Is this token word_TAG, or _TAG_, _START_, _END_, _ROOT_?"""
-    underscore = -1
-    for position in range(start, stop):
-        if data[position] == 0x5F:
-            underscore = position
-    if underscore < 0:
-        return False
-    if underscore == stop - 1:
-        if stop - start < 3 or data[start] != 0x5F:
-            return False
-        return _is_in(placeholders, data[start + 1 : stop - 1])
-    return underscore > start and _is_in(tags, data[underscore + 1 : stop])
 
 
 @kernel
@@ -218,7 +197,7 @@ def scan_ngrams(
                             prefix |= np.uint64(word[length]) << np.uint64(8 * length)
                     length += 1
                     tab += 1
-                if seen & _UNDERSCORE and _is_tagged(data, start, tab, tags, placeholders):
+                if seen & _UNDERSCORE and is_tagged(data, start, tab, tags, placeholders):
                     tagged = True
                 if seen & _BEYOND_ASCII:
                     length, seen = _fold_token(data, start, tab, kind, lower, word)

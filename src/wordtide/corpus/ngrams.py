@@ -26,11 +26,9 @@ from wordtide.corpus.ngram_scanning import (
     add_totals,
     scan_ngrams,
 )
+from wordtide.corpus.ngram_tags import PLACEHOLDERS, TAGS
 from wordtide.corpus.scanning import KEEP, MASK, SKIP
 from wordtide.corpus.tokens import MASKS, TokenRule
-
-_TAGS: Final = ("NOUN", "VERB", "ADJ", "ADV", "PRON", "DET", "ADP", "NUM", "CONJ", "PRT", "X", ".")
-_PLACEHOLDERS: Final = ("START", "END", "ROOT")
 
 _PROBLEMS: Final = {
     WRONG_FIELDS: ("wrong number of fields", "the line does not have the fields of an n-gram table."),
@@ -63,8 +61,8 @@ class NgramScanner:
         self._years = years
         self._numbers = {"skip": SKIP, "keep": KEEP, "mask": MASK}[rule.numbers]
         self._tables = character_tables(rule.hyphens == "keep")
-        self._tags = Lexicon(_TAGS)
-        self._placeholders = Lexicon([*_TAGS, *_PLACEHOLDERS])
+        self._tags = Lexicon(TAGS)
+        self._placeholders = Lexicon([*TAGS, *PLACEHOLDERS])
 
     def scan(self, block: bytes, first_line: int, path: str, bad: BadRows) -> NgramBatch:
         """The n-grams of a block of whole lines."""
