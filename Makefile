@@ -15,9 +15,10 @@ test: .venv/test.done
 	$(BIN)/python -m pytest
 
 check: .venv/test.done
-	$(BIN)/ruff check src tests benchmarks
-	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks docs
+	$(BIN)/ruff format --check src tests benchmarks docs
 	$(BIN)/mypy
+	$(BIN)/python -m pytest -q tests/test_layers.py
 
 bench: .venv/bench.done
 	$(BIN)/python benchmarks/counting.py
