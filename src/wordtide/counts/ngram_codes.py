@@ -204,32 +204,6 @@ def scatter(
 
 
 @kernel
-def sum_values(
-    sorted_codes: npt.NDArray[np.uint64],
-    value_bits: int,
-    keys: npt.NDArray[np.uint64],
-    sums: npt.NDArray[np.int64],
-) -> int:
-    """Distinct upper parts of sorted codes, and the sums of their values (stored less one); how many there are."""
-    mask = (np.uint64(1) << np.uint64(value_bits)) - np.uint64(1)
-    found = 0
-    current = sorted_codes[0] >> np.uint64(value_bits)
-    total = integer(0)
-    for code in sorted_codes:
-        key = code >> np.uint64(value_bits)
-        if key != current:
-            keys[found] = current
-            sums[found] = total
-            found += 1
-            current = key
-            total = integer(0)
-        total += integer(code & mask) + 1
-    keys[found] = current
-    sums[found] = total
-    return found + 1
-
-
-@kernel
 def add_words(
     ids: npt.NDArray[np.int32],
     sizes: npt.NDArray[np.uint8],

@@ -23,9 +23,8 @@ from wordtide.counts.ngram_codes import (
     codes_of_short_lists,
     scatter,
     slice_bounds,
-    sum_values,
 )
-from wordtide.counts.pairs import bits_for
+from wordtide.counts.pairs import bits_for, sum_runs
 from wordtide.counts.partials import Partial
 from wordtide.counts.segments import SpillSpace
 
@@ -132,7 +131,7 @@ def _sums_of_short_lists(
         if found:
             codes[:found].sort()
             keys, sums = np.empty(found, dtype=np.uint64), np.empty(found, dtype=np.int64)
-            distinct = sum_values(codes[:found], value_bits, keys, sums)
+            distinct = sum_runs(codes[:found], value_bits, keys, sums)
             slices = np.arange(calendar.total + 1, dtype=np.uint64) << np.uint64(layout.key_bits)
             cuts = np.searchsorted(keys[:distinct], slices)
             keys &= np.uint64((1 << layout.key_bits) - 1)

@@ -81,7 +81,7 @@ def find_pairs(
 
 
 @kernel
-def sum_runs(sorted_codes: npt.NDArray[Any], weight_bits: int, pairs: npt.NDArray[Any], sums: npt.NDArray[np.uint32]) -> int:
+def sum_runs(sorted_codes: npt.NDArray[Any], weight_bits: int, pairs: npt.NDArray[Any], sums: npt.NDArray[Any]) -> int:
     """Distinct pairs of sorted codes and the sums of their weights; how many there are. `pairs` may be the codes' own array."""
     if sorted_codes.size == 0:
         return 0
