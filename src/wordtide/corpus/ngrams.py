@@ -27,8 +27,7 @@ from wordtide.corpus.ngram_scanning import (
     scan_ngrams,
 )
 from wordtide.corpus.ngram_tags import PLACEHOLDERS, TAGS
-from wordtide.corpus.scanning import KEEP, MASK, SKIP
-from wordtide.corpus.tokens import MASKS, TokenRule
+from wordtide.corpus.tokens import MASKS, WAYS, TokenRule
 
 _PROBLEMS: Final = {
     WRONG_FIELDS: ("wrong number of fields", "the line does not have the fields of an n-gram table."),
@@ -59,7 +58,7 @@ class NgramScanner:
     def __init__(self, rule: TokenRule, years: tuple[int, int], vocabulary: Iterable[str] | None = None) -> None:
         self.lexicon = Lexicon([*MASKS, *(vocabulary or ())], frozen=vocabulary is not None)
         self._years = years
-        self._numbers = {"skip": SKIP, "keep": KEEP, "mask": MASK}[rule.numbers]
+        self._numbers = WAYS[rule.numbers]
         self._tables = character_tables(rule.hyphens == "keep")
         self._tags = Lexicon(TAGS)
         self._placeholders = Lexicon([*TAGS, *PLACEHOLDERS])

@@ -21,7 +21,7 @@ MASKS: Final = ("<number>", "<url>", "<user>")
 ABBREVIATIONS: Final = tuple(
     "mr mrs ms messrs dr st jr sr gen col maj capt lt sgt gov sen rep hon rev prof vs vol fig art sec".split()
 )
-_WAYS = {"skip": SKIP, "keep": KEEP, "mask": MASK}
+WAYS = {"skip": SKIP, "keep": KEEP, "mask": MASK}
 
 
 @dataclass(frozen=True)
@@ -37,10 +37,10 @@ class TokenRule:
 
     def __post_init__(self) -> None:
         for option in ("numbers", "urls", "user_names"):
-            if getattr(self, option) not in _WAYS:
+            if getattr(self, option) not in WAYS:
                 raise SettingsError(
                     f"{getattr(self, option)!r} is not a way to treat {option.replace('_', ' ')}.",
-                    f"Use one of: {', '.join(_WAYS)}.",
+                    f"Use one of: {', '.join(WAYS)}.",
                 )
         if self.hyphens not in ("keep", "split"):
             raise SettingsError(f"{self.hyphens!r} is not a way to treat hyphens.", "Use keep or split.")
@@ -65,7 +65,7 @@ class Scanner:
         self.rule = rule
         self.lexicon = Lexicon([*MASKS, *ABBREVIATIONS, *(vocabulary or ())], frozen=vocabulary is not None)
         self._tables = character_tables(rule.hyphens == "keep")
-        self._rules = ScanRules(_WAYS[rule.numbers], _WAYS[rule.urls], _WAYS[rule.user_names], len(MASKS) + len(ABBREVIATIONS))
+        self._rules = ScanRules(WAYS[rule.numbers], WAYS[rule.urls], WAYS[rule.user_names], len(MASKS) + len(ABBREVIATIONS))
         self._ids = np.empty(0, dtype=np.int32)
         self._sentences = np.empty((0, 2), dtype=np.int64)
 

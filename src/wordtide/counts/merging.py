@@ -10,6 +10,7 @@ import numpy as np
 
 from wordtide.counts.counts import Counts, write_facts
 from wordtide.counts.examples import has_examples, merge_examples
+from wordtide.counts.pairs import bits_for
 from wordtide.counts.partials import Partial, merge
 from wordtide.counts.settings import MUST_AGREE, Summary
 from wordtide.counts.writing import CountsWriter
@@ -74,7 +75,7 @@ def _write_merged(parts: Sequence[Counts], folder: Path) -> Counts:
 
 def _pairs(part: Counts, t: int) -> Partial:
     half = part.upper(t)
-    bits = max(1, (len(part.words) - 1).bit_length())
+    bits = bits_for(len(part.words))
     rows = np.repeat(np.arange(len(part.words), dtype=np.uint64), np.diff(half.indptr))
     return Partial(rows << np.uint64(bits) | half.indices.astype(np.uint64), half.data)
 

@@ -1,6 +1,5 @@
 """Counting n-gram tables: read everything once, choose the vocabulary, then gather the year lists of each pair."""
 
-import queue
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from functools import partial
@@ -23,7 +22,7 @@ from wordtide.counts.segments import SpillSpace
 from wordtide.counts.settings import CountSettings, Summary
 from wordtide.counts.text_counting import TEXT_WINDOW
 from wordtide.counts.vocabulary import choose_vocabulary, numbering_of
-from wordtide.counts.workers import Resources, in_order
+from wordtide.counts.workers import Lending, Resources, in_order
 from wordtide.counts.writing import CountsWriter
 from wordtide.dates import DAY
 from wordtide.errors import SettingsError
@@ -133,16 +132,11 @@ def _read(
     rule = TokenRule(numbers=settings.numbers, hyphens=settings.hyphens)
     space = SpillSpace(resources.spill, resources.memory // 2)
     readers = [_Reader(n, NgramScanner(rule, years, vocabulary), space) for n in range(resources.workers)]
-    idle: queue.SimpleQueue[_Reader] = queue.SimpleQueue()
-    for reader in readers:
-        idle.put(reader)
+    idle = Lending(readers)
 
     def read(block: bytes, first_line: int, path: str) -> None:
-        reader = idle.get()
-        try:
+        with idle.borrowed() as reader:
             reader.add(block, first_line, path, bad)
-        finally:
-            idle.put(reader)
 
     def blocks() -> Iterator[partial[None]]:
         for file in corpus.files:

@@ -45,7 +45,6 @@ class _PartCounts:
     slice: int
     pairs: Partial
     occurrences: Integers
-    tokens: int
     candidates: list[Candidates]
 
 
@@ -83,7 +82,7 @@ def count_slices(
         codes.sort()
         found = sum_runs(codes, weight_bits, codes, scratch.sums)
         pairs = Partial(codes[:found].copy(), scratch.sums[:found].astype(np.int64))
-        return _PartCounts(slice_index, pairs, occurrences, sum(sizes), candidates)
+        return _PartCounts(slice_index, pairs, occurrences, candidates)
 
     resources.observer.start("counting", int(tokens.sum()), "words")
     stack = contextlib.ExitStack()

@@ -1,6 +1,5 @@
 """Counting texts: scan everything once into word numbers, choose the vocabulary, then count pairs slice by slice."""
 
-import queue
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
@@ -24,7 +23,7 @@ from wordtide.counts.segments import Segment, SegmentBuilder, SpillSpace
 from wordtide.counts.settings import CountSettings, Summary
 from wordtide.counts.slice_counting import count_slices
 from wordtide.counts.vocabulary import choose_vocabulary, numbering_of
-from wordtide.counts.workers import Resources, in_order
+from wordtide.counts.workers import Lending, Resources, in_order
 from wordtide.timeline import Every, Integers, parse_duration, unite
 
 TEXT_WINDOW = 4  # c_max in the paper's table of hyper-parameters
@@ -100,9 +99,7 @@ def _scan(
         SegmentBuilder(number, Scanner(rule, vocabulary), every, space, settings.examples > 0)
         for number in range(resources.workers)
     ]
-    idle: queue.SimpleQueue[SegmentBuilder] = queue.SimpleQueue()
-    for builder in builders:
-        idle.put(builder)
+    idle = Lending(builders)
     observer = resources.observer
     observer.start("reading", corpus.total_bytes, "bytes")
     with ExitStack() as stack:
@@ -113,11 +110,8 @@ def _scan(
             inside = (batch.stamps >= dates[0]) & (batch.stamps < dates[1])
             outside = len(batch) - int(inside.sum())
             batch = split(batch.where(inside))
-            builder = idle.get()
-            try:
+            with idle.borrowed() as builder:
                 builder.add(batch)
-            finally:
-                idle.put(builder)
             return outside
 
         fields = Fields(settings.date_field, settings.text_field, settings.date_format)

@@ -1,13 +1,16 @@
 """Pieces of work on several threads, results in order, within given resources; an observer hears how far it is."""
 
+import queue
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 Result = TypeVar("Result")
+Thing = TypeVar("Thing")
 
 
 class Observer:
@@ -31,6 +34,24 @@ class Resources:
     memory: int  # bytes, for numbers and partial sums; beyond it they go to disk
     spill: Path
     observer: Observer
+
+
+class Lending(Generic[Thing]):
+    """Things that only one thread may use at a time, such as scanners, lent to whichever thread needs one."""
+
+    def __init__(self, things: Iterable[Thing]) -> None:
+        self._idle: queue.SimpleQueue[Thing] = queue.SimpleQueue()
+        for thing in things:
+            self._idle.put(thing)
+
+    @contextmanager
+    def borrowed(self) -> Iterator[Thing]:
+        """One of the things; waits until one is idle."""
+        thing = self._idle.get()
+        try:
+            yield thing
+        finally:
+            self._idle.put(thing)
 
 
 def in_order(tasks: Iterable[Callable[[], Result]], workers: int) -> Iterator[Result]:
