@@ -63,7 +63,7 @@ def test_what_the_docs_say_of_the_state_of_the_union_is_true(options):
 
 def test_every_command_has_help_with_an_example_that_names_it():
     names = [command.callback.__name__ for command in app.registered_commands]
-    assert names == ["count", "merge", "info", "examples"]
+    assert names == ["count", "merge", "fit", "info", "examples"]
     for command in app.registered_commands:
         assert f"Example: wordtide {command.callback.__name__} " in command.callback.__doc__
 

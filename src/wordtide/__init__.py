@@ -3,18 +3,24 @@
 from typing import TYPE_CHECKING, Any
 
 from wordtide.counts.counts import Counts
+from wordtide.embeddings.embeddings import DynamicEmbeddings, load
 
 if TYPE_CHECKING:
     from wordtide.counts.counting import count
+    from wordtide.inference.fitting import fit
 
-__all__ = ["Counts", "__version__", "count"]
+__all__ = ["Counts", "DynamicEmbeddings", "__version__", "count", "fit", "load"]
 __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
-    """`wordtide.count` brings the compiler with it, so it is imported when first used."""
+    """`count` brings the compiler with it and `fit` PyTorch, so they are imported when first used."""
     if name == "count":
         from wordtide.counts.counting import count
 
         return count
+    if name == "fit":
+        from wordtide.inference.fitting import fit
+
+        return fit
     raise AttributeError(f"module 'wordtide' has no attribute {name!r}")

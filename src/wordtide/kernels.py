@@ -1,6 +1,6 @@
 """The one door to numba: compiled functions that release the GIL and are cached on disk.
 
-Only modules that count import this one, so reading a counts folder never pays for the compiler.
+Only modules that count or fit import this one, so reading a folder never pays for the compiler.
 """
 
 import hashlib
@@ -14,6 +14,8 @@ import numpy as np
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 _PACKAGE = Path(__file__).parent
+_REORDER = {"reassoc", "contract", "nsz", "arcp"}
+_PARTS = ("corpus", "counts", "inference")
 
 
 def kernel(function: Function) -> Function:
@@ -22,6 +24,17 @@ def kernel(function: Function) -> Function:
         return cast(Function, numba.njit(cache=True, nogil=True)(function))
     except RuntimeError:  # no folder can be written in which the code could be kept (see `is_cached`)
         return cast(Function, numba.njit(nogil=True)(function))
+
+
+def arithmetic(function: Function) -> Function:
+    """Like `kernel`, for sums over many floating-point numbers: the compiler may reorder them, so they run on vector units.
+
+    The order is fixed when the code is compiled, so the same machine gives the same bits. NaN and infinity keep their meaning.
+    """
+    try:
+        return cast(Function, numba.njit(cache=True, nogil=True, fastmath=_REORDER)(function))
+    except RuntimeError:
+        return cast(Function, numba.njit(nogil=True, fastmath=_REORDER)(function))
 
 
 def is_cached(function: Callable[..., Any]) -> bool:
@@ -45,12 +58,12 @@ def _drop_stale_code() -> None:
 
     Numba renews a cached kernel when the kernel's own file changes, but not when a function it calls from another file does.
     """
-    sources = sorted(path for part in ("corpus", "counts") for path in (_PACKAGE / part).glob("*.py"))
+    sources = sorted(path for part in _PARTS for path in (_PACKAGE / part).glob("*.py"))
     digest = hashlib.blake2b(b"".join(path.read_bytes() for path in sources)).hexdigest()
     key = _PACKAGE / "__pycache__" / "kernels.key"
     if key.is_file() and key.read_text(encoding="ascii") == digest:
         return
-    for cached in (path for part in ("corpus", "counts") for path in (_PACKAGE / part / "__pycache__").glob("*.nb[ic]")):
+    for cached in (path for part in _PARTS for path in (_PACKAGE / part / "__pycache__").glob("*.nb[ic]")):
         cached.unlink(missing_ok=True)
     key.parent.mkdir(exist_ok=True)
     key.write_text(digest, encoding="ascii")

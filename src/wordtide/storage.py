@@ -1,24 +1,22 @@
-"""Folders on disk: a header (JSON) and plain arrays (.npy). Written whole or not at all; reading one runs no code.
+"""Folders on disk: a header (JSON) and files of arrays. Written whole or not at all; reading one runs no code.
 
 A folder is built beside its target under a hidden name and renamed at the end, so a reader never sees half of it. What a
 killed process left behind is swept away by the next one that writes to the same target.
 """
 
-import contextlib
 import errno
 import fcntl
 import glob
 import json
 import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 from isal import isal_zlib
 
 from wordtide.errors import FolderError, OutputError
@@ -114,7 +112,7 @@ def read_header(folder: Path, kind: str, version: int) -> dict[str, Any]:
     try:
         if path.stat().st_size > _LARGEST_HEADER:
             raise FolderError(f"{path} is too large to be a header.", f"Make the {kind} folder again.")
-        header = json.loads(path.read_text(encoding="utf-8"))
+        header = _read_json(path)
     except FileNotFoundError:
         raise FolderError(f"There is no {kind} folder at {folder}: {path} is missing.", "Check the path.") from None
     except NotADirectoryError:
@@ -137,86 +135,21 @@ def read_header(folder: Path, kind: str, version: int) -> dict[str, Any]:
     return header
 
 
+def kind_of(folder: Path) -> str | None:
+    """The kind that a folder's header names; None if there is none that can be read."""
+    try:
+        header = _read_json(folder / HEADER)
+    except (OSError, ValueError, RecursionError):
+        return None
+    kind = header.get("kind") if isinstance(header, dict) else None
+    return kind if isinstance(kind, str) else None
+
+
 def verify(folder: Path, header: Mapping[str, Any]) -> None:
     """Read every file and compare its checksum with the header's."""
     for name, facts in header["files"].items():
         if _checksum(folder / name) != facts.get("crc32"):
             raise FolderError(f"{folder / name} is damaged: its checksum is wrong.", "Make the folder again.")
-
-
-def load_array(folder: Path, name: str, dtypes: str, in_memory: bool = False) -> npt.NDArray[Any]:
-    """A one-dimensional array of one of the given dtypes (as "u2 u4"), memory-mapped unless asked otherwise."""
-    path = folder / f"{name}.npy"
-    try:
-        array: npt.NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
-    except FileNotFoundError:
-        raise FolderError(f"{path} is missing.", "Make the folder again.") from None
-    except Exception as error:  # NumPy's reader of a damaged header raises errors of a dozen kinds
-        raise FolderError(f"{path} is damaged: {error}", "Make the folder again.") from error
-    if array.ndim != 1 or array.dtype not in [np.dtype(f"<{name}") for name in dtypes.split()]:
-        raise FolderError(
-            f"{path} is damaged: it holds {array.ndim}-dimensional {array.dtype}, not {dtypes}.", "Make the folder again."
-        )
-    return np.array(array) if in_memory else array
-
-
-def save_array(folder: Path, name: str, array: npt.NDArray[Any]) -> None:
-    """Write an array as `name.npy`, little-endian."""
-    whole = GrowingArray(folder, name, array.dtype)
-    try:
-        whole.append(array)
-    finally:
-        whole.close()
-
-
-class GrowingArray:
-    """A one-dimensional .npy file that is appended to: its length is written into the header at the end."""
-
-    def __init__(self, folder: Path, name: str, dtype: npt.DTypeLike) -> None:
-        self.path = folder / f"{name}.npy"
-        self.dtype = np.dtype(dtype).newbyteorder("<")
-        self.length = 0
-        self._file: Any = open(self.path, "wb")  # noqa: SIM115 (closed by close)
-        self._write_npy_header()
-
-    def append(self, values: npt.NDArray[Any]) -> None:
-        """Write values at the end."""
-        self._file.write(np.ascontiguousarray(values, dtype=self.dtype).data)  # unlike tofile it says when the disk is full
-        self.length += len(values)
-
-    def replace_last(self, value: int) -> None:
-        """Write another value over the last one."""
-        self._file.seek(-self.dtype.itemsize, os.SEEK_END)
-        self._file.write(np.array([value], dtype=self.dtype).tobytes())
-
-    def widen(self, dtype: npt.DTypeLike) -> None:
-        """Rewrite what is there in a wider dtype, because a value came that needs it."""
-        self.close()
-        narrow = np.load(self.path, mmap_mode="r")
-        wider = GrowingArray(self.path.parent, self.path.stem + ".wider", dtype)
-        for start in range(0, len(narrow), 1 << 22):
-            wider.append(narrow[start : start + (1 << 22)].astype(dtype))
-        wider.close()
-        os.replace(wider.path, self.path)
-        self.dtype = wider.dtype
-        self._file = open(self.path, "r+b")  # noqa: SIM115
-        self._file.seek(0, os.SEEK_END)
-
-    def close(self) -> None:
-        """Write the final length and close the file."""
-        with self._file:
-            self._file.seek(0)
-            self._write_npy_header()
-
-    def abandon(self) -> None:
-        """Close the file, if it is open, after an error that makes its content worthless."""
-        with contextlib.suppress(OSError):
-            self._file.close()
-
-    def _write_npy_header(self) -> None:
-        # NumPy pads the header so that the first dimension can grow to 21 digits in place.
-        description = {"descr": self.dtype.str, "fortran_order": False, "shape": (self.length,)}
-        np.lib.format.write_array_header_1_0(self._file, description)
 
 
 def _checksum(path: Path) -> int:
@@ -225,6 +158,12 @@ def _checksum(path: Path) -> int:
         while block := file.read(1 << 22):
             value = isal_zlib.crc32(block, value)
     return value
+
+
+def _read_json(path: Path) -> Any:
+    if not stat.S_ISREG(path.stat().st_mode):  # a pipe of this name would make the reader wait for ever
+        raise ValueError("it is not a regular file")
+    return json.loads(path.read_text(encoding="utf-8"))
 
 
 def _check_size(folder: Path, name: object, facts: object, kind: str) -> None:
@@ -242,7 +181,7 @@ def _check_size(folder: Path, name: object, facts: object, kind: str) -> None:
 def is_made_by_wordtide(target: Path) -> bool:
     """Is this a folder that wordtide wrote? One that cannot be read is not known to be."""
     try:
-        header = json.loads((target / HEADER).read_text(encoding="utf-8"))
+        header = _read_json(target / HEADER)
     except (OSError, ValueError, RecursionError):
         return False
     return isinstance(header, dict) and {"kind", "version", "files"} <= header.keys()

@@ -13,6 +13,7 @@ from rich.text import Text
 from wordtide import __version__
 from wordtide.cli.count import count
 from wordtide.cli.examples import examples
+from wordtide.cli.fit import fit
 from wordtide.cli.info import info
 from wordtide.cli.merge import merge
 from wordtide.errors import OutputError, WordtideError
@@ -74,7 +75,7 @@ def _give_up_standard_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-for command in (count, merge, info, examples):
+for command in (count, merge, fit, info, examples):
     app.command()(explained(command))
 
 

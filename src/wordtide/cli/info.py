@@ -1,48 +1,90 @@
-"""`wordtide info`: what a counts folder holds."""
+"""`wordtide info`: what a counts or model folder holds."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 from rich.text import Text
 
 from wordtide.cli.output import Format, console, print_json, print_rows
 from wordtide.counts.counts import Counts
+from wordtide.embeddings.embeddings import DynamicEmbeddings
+from wordtide.embeddings.facts import info_facts
+from wordtide.embeddings.folder import KIND as MODEL
+from wordtide.storage import kind_of
 
 _COLUMNS = ("slice", "time", "date", "documents", "tokens", "in_vocabulary", "active_words", "pairs")
 _SHOWN = 24  # rows of the table before the middle is left out
 
 
 def info(
-    folder: Annotated[Path, typer.Argument(help="A counts folder.")],
+    folder: Annotated[Path, typer.Argument(help="A counts or model folder.")],
     format: Annotated[Format, typer.Option(help="table, csv or json.")] = Format.table,
     all_slices: Annotated[bool, typer.Option("--all", help="Show every slice in the table.")] = False,
     check: Annotated[bool, typer.Option("--check", help="Compare all checksums first.")] = False,
 ) -> None:
-    """Show slices, dates, tokens, active words, pairs and settings of counts.
+    """Show what a counts folder holds (slices, dates, tokens, pairs, settings) or a model folder (method, slices, fit).
 
     Example: wordtide info counts/
     """
-    counts = Counts.load(folder, check=check)
-    rows = _slices(counts)
-    if format is Format.csv:
-        print_rows(rows, format, _COLUMNS)
-    elif format is Format.json:
-        print_json({**_facts(counts), "settings": counts.settings.as_json(), "slices": rows})
+    if kind_of(folder) == MODEL:
+        _print_model(DynamicEmbeddings.load(folder, check=check), format, all_slices)
     else:
-        for name, value in _facts(counts).items():
+        _print_counts(Counts.load(folder, check=check), format, all_slices)
+
+
+def _print_counts(counts: Counts, format: Format, all_slices: bool) -> None:
+    default = type(counts.settings)().as_json()
+    changed = {name: value for name, value in counts.settings.as_json().items() if value != default[name]}
+    _print(_facts(counts), counts.settings.as_json(), changed, _slices(counts), _COLUMNS, format, all_slices)
+
+
+def _print_model(model: DynamicEmbeddings, format: Format, all_slices: bool) -> None:
+    facts = info_facts(model)
+    settings = facts.pop("settings")
+    facts["slice_count"] = facts.pop("slices")
+    facts["elbo"] = None if facts["elbo"] != facts["elbo"] else facts["elbo"]
+    last = {row["slice"]: row["elbo"] for row in model.curve if row["elbo"] is not None}
+    rows = [
+        {
+            "slice": label,
+            "time": float(time),
+            "words": int(np.count_nonzero(model.fitted.occurrences.of_slice(t))),
+            "knots": int(np.count_nonzero(model.fitted.posterior.knots.slices == t)),
+            "elbo": last.get(t, ""),
+        }
+        for t, (label, time) in enumerate(zip(model.labels, model.times, strict=True))
+    ]
+    _print(facts, settings, settings, rows, ("slice", "time", "words", "knots", "elbo"), format, all_slices)
+
+
+def _print(
+    facts: dict[str, Any],
+    settings: dict[str, Any],
+    changed: dict[str, Any],
+    rows: list[dict[str, Any]],
+    columns: Sequence[str],
+    format: Format,
+    all_slices: bool,
+) -> None:
+    if format is Format.csv:
+        print_rows(rows, format, columns)
+    elif format is Format.json:
+        print_json({**facts, "settings": settings, "slices": rows})
+    else:
+        for name, value in facts.items():
             if isinstance(value, dict):
                 value = ", ".join(f"{number:,} ({reason})" for reason, number in value.items()) or 0
-            shown = f"{value:,}" if isinstance(value, int) else f"{value:.4f}" if isinstance(value, float) else str(value)
+            shown = f"{value:,}" if isinstance(value, int) else f"{value:.4g}" if isinstance(value, float) else str(value)
             console().print(Text.assemble((f"{name.replace('_', ' '):22}", "bold"), shown))
-        default = type(counts.settings)().as_json()
-        changed = {name: value for name, value in counts.settings.as_json().items() if value != default[name]}
-        settings = "  ".join(f"{name}={value}" for name, value in changed.items()) or "all as by default"
-        console().print(Text.assemble((f"{'settings':22}", "bold"), settings))
+        shown = "  ".join(f"{name}={value}" for name, value in changed.items()) or "all as by default"
+        console().print(Text.assemble((f"{'settings':22}", "bold"), shown))
         console().print()
         cut = len(rows) - _SHOWN if len(rows) > _SHOWN and not all_slices else 0
         half = _SHOWN // 2
-        print_rows([*rows[:half], *rows[half + cut :]] if cut else rows, format, _COLUMNS)
+        print_rows([*rows[:half], *rows[half + cut :]] if cut else rows, format, columns)
         if cut:
             console().print(f"({cut} slices between the {half}th and the last {half} are not shown: --all shows them)")
 

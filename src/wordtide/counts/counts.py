@@ -16,10 +16,11 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from wordtide.arrays import load_array, save_array
 from wordtide.counts.settings import CountSettings, Summary
 from wordtide.dates import shown_date
 from wordtide.errors import FolderError, SettingsError, UnknownWordError
-from wordtide.storage import load_array, new_folder, read_header, save_array, verify, write_header
+from wordtide.storage import new_folder, read_header, verify, write_header
 from wordtide.timeline import NUMBERS, Slices
 
 KIND = "counts"

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from wordtide.arrays import GrowingArray, load_array, save_array
 from wordtide.counts.counts import ARRAYS, CountArrays
 from wordtide.counts.pairs import bits_for
 from wordtide.kernels import kernel
-from wordtide.storage import GrowingArray, load_array, save_array
 
 
 @kernel

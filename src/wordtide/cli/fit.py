@@ -1,0 +1,111 @@
+"""`wordtide fit`: from counts to a model."""
+
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from wordtide.cli.fit_progress import FitProgress
+from wordtide.errors import SettingsError
+
+Option = typer.Option
+
+
+def fit(
+    counts: Annotated[Path, typer.Argument(help="A counts folder.")],
+    output: Annotated[Path, Option("--output", "-o", help="The model folder to make.")],
+    method: Annotated[
+        str | None, Option(help="smoothing (default), filtering, independent, warm-start or static.", show_default=False)
+    ] = None,
+    solver: Annotated[str | None, Option(help="natural (default), or adam: the paper's own algorithms.")] = None,
+    dim: Annotated[int | None, Option(help="Dimensions of a vector. Default: 100.")] = None,
+    diffusion: Annotated[str | None, Option(help="How far vectors drift: D per year, or auto. Default: 0.001.")] = None,
+    prior_variance: Annotated[float | None, Option(help="Variance of the prior at each slice. Default: 1.")] = None,
+    seed: Annotated[int | None, Option(help="Decides all that is random. Default: 0.")] = None,
+    preset: Annotated[str | None, Option(help="The paper's settings: paper-sotu, paper-twitter or paper-gbooks.")] = None,
+    config: Annotated[Path | None, Option(help="Settings from a TOML file; options given here win.")] = None,
+    max_steps: Annotated[int | None, Option(help="Most steps: in all for smoothing, per slice otherwise.")] = None,
+    tolerance: Annotated[float | None, Option(help="Stop when the ELBO changes by less, relatively. Default: 0.0001.")] = None,
+    negative_contexts: Annotated[
+        int | None, Option(help="Contexts drawn for negative pairs; 0 sums over all. Default: 64.")
+    ] = None,
+    negative_ratio: Annotated[float | None, Option(help="Negative pairs per positive pair. Default: 1.")] = None,
+    context_exponent: Annotated[float | None, Option(help="Exponent of context frequencies. Default: 0.75.")] = None,
+    rate: Annotated[float | None, Option(help="Rate of the first natural-gradient step. Default: 0.9.")] = None,
+    final_rate: Annotated[float | None, Option(help="Rate of the last one. Default: 0.1.")] = None,
+    trust: Annotated[float | None, Option(help="A word moves no further than this in a step. Default: 1.")] = None,
+    adam_steps: Annotated[int | None, Option(help="Filtering by adam: steps per slice. Default: 5000.")] = None,
+    adam_rate: Annotated[float | None, Option(help="Adam's learning rate. Default: 0.01.")] = None,
+    adam_minibatch_words: Annotated[int | None, Option(help="Smoothing by adam: words drawn. Default: 1000.")] = None,
+    adam_minibatch_steps: Annotated[
+        int | None, Option(help="Smoothing by adam: steps with drawn words. Default: 5000.")
+    ] = None,
+    adam_full_steps: Annotated[int | None, Option(help="Smoothing by adam: steps with all words. Default: 1000.")] = None,
+    adam_full_rate: Annotated[float | None, Option(help="Adam's learning rate with all words. Default: 0.001.")] = None,
+    device: Annotated[str, Option(help="cpu, cuda or mps.")] = "cpu",
+    precision: Annotated[str, Option(help="float32 or float64.")] = "float32",
+    threads: Annotated[int | None, Option(help="Threads on the CPU. Default: all processors.")] = None,
+    checkpoint_every: Annotated[float, Option(help="Minutes between checkpoints; 0: after every step.")] = 5.0,
+    resume: Annotated[bool, Option("--resume", help="Go on from the checkpoint of a fit that was stopped.")] = False,
+    overwrite: Annotated[bool, Option("--overwrite", help="Replace the model folder if it exists.")] = False,
+) -> None:
+    """Fit vectors that drift through time to counts.
+
+    Example: wordtide fit counts/ -o model/
+    """
+    from wordtide.inference.fitting import fit as fit_counts  # brings PyTorch, which --help must not wait for
+
+    given: dict[str, Any] = {
+        "method": method,
+        "solver": solver,
+        "dim": dim,
+        "diffusion": _diffusion(diffusion),
+        "prior_variance": prior_variance,
+        "seed": seed,
+        "max_steps": max_steps,
+        "tolerance": tolerance,
+        "negative_contexts": negative_contexts,
+        "negative_ratio": negative_ratio,
+        "context_exponent": context_exponent,
+        "rate": rate,
+        "final_rate": final_rate,
+        "trust": trust,
+        "adam_steps": adam_steps,
+        "adam_rate": adam_rate,
+        "adam_minibatch_words": adam_minibatch_words,
+        "adam_minibatch_steps": adam_minibatch_steps,
+        "adam_full_steps": adam_full_steps,
+        "adam_full_rate": adam_full_rate,
+    }
+    started = time.monotonic()
+    model = fit_counts(
+        counts,
+        output=output,
+        overwrite=overwrite,
+        preset=preset,
+        config=config,
+        device=device,
+        precision=precision,
+        threads=threads,
+        checkpoint_every=checkpoint_every,
+        resume=resume,
+        observer=FitProgress(),
+        **{name: value for name, value in given.items() if value is not None},
+    )
+    stderr = Console(stderr=True, highlight=False, soft_wrap=True)
+    elbo = "" if model.elbo != model.elbo else f", ELBO {model.elbo:.4f} per pair"
+    if model.settings.get("diffusion") == "auto":
+        stderr.print(f"diffusion constant: {model.diffusion.constant:.3g} per year", markup=False)
+    stderr.print(f"{len(model.curve):,} steps in {time.monotonic() - started:.1f} s{elbo}", markup=False)
+    stderr.print(f"written to {model.path}", markup=False)
+
+
+def _diffusion(text: str | None) -> float | str | None:
+    if text is None or text == "auto":
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise SettingsError(f"--diffusion {text!r} is not a number.", "Give one like 0.001, or auto.") from None

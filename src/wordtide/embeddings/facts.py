@@ -1,0 +1,42 @@
+"""What there is to tell of a model at a glance."""
+
+from typing import Any
+
+import numpy as np
+
+from wordtide.embeddings.embeddings import DynamicEmbeddings
+from wordtide.embeddings.posterior import Posterior
+from wordtide.embeddings.tensors import pieces
+
+_DEAD = 1e-6
+
+
+def info_facts(model: DynamicEmbeddings) -> dict[str, Any]:
+    """The facts of `wordtide info` for a model folder."""
+    return {
+        "path": str(model.path),
+        "method": model.method,
+        "solver": model.solver,
+        "kind": model.kind,
+        "slices": len(model),
+        "first": model.labels[0],
+        "last": model.labels[-1],
+        "words": len(model.words),
+        "dim": model.dim,
+        "knots": len(model.fitted.posterior.knots),
+        "diffusion": model.diffusion.constant,
+        "prior_variance": model.diffusion.prior_variance,
+        "elbo": model.elbo,
+        "steps": len(model.curve),
+        "live_axes": live_axes(model.fitted.posterior),
+        "settings": model.settings,
+    }
+
+
+def live_axes(posterior: Posterior) -> int:
+    """The number of dimensions that the fit uses: whose share of the squared means is above a millionth of the largest."""
+    energy = np.zeros(posterior.dim)
+    for mean in (posterior.mean_u, posterior.mean_v):
+        for piece in pieces(mean):
+            energy += np.einsum("kd,kd->d", piece, piece, dtype=np.float64)
+    return int(np.count_nonzero(energy > _DEAD * energy.max()))

@@ -1,0 +1,145 @@
+"""Trajectories of the filter: at each slice a Gaussian given the data of that slice and those before it.
+
+Between knots the belief is carried forward by Eq. 13, slice by slice; between slices, and after the last, it only diffuses.
+Before a word's first knot, and before the first slice, there is the prior.
+"""
+
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from wordtide.diffusion import Diffusion, Floats, Passage
+from wordtide.embeddings.knots import Integers, Knots
+from wordtide.embeddings.prior_places import slice_before
+from wordtide.embeddings.trajectories import rows_or_zeros
+from wordtide.errors import SettingsError
+
+Singles = npt.NDArray[np.float32]
+
+
+class PassageTable:
+    """The filter's passage between any two slices, put together from those over 1, 2, 4, 8, ... slices."""
+
+    def __init__(self, diffusion: Diffusion) -> None:
+        self.diffusion = diffusion
+
+    @cached_property
+    def _doublings(self) -> list[Passage]:
+        """Element j: from slice t over 2^j slices, for all t where that is possible; fields (T - 2^j,)."""
+        steps = [self.diffusion.step(t) for t in range(len(self.diffusion) - 1)]  # Eq. 13
+        level = Passage(*(np.array([getattr(step, name) for step in steps]) for name in ("pull", "gain", "noise")))
+        levels = []
+        while len(level.pull):
+            levels.append(level)
+            length = 1 << (len(levels) - 1)
+            level = _rows(level, slice(None, -length)).then(_rows(level, slice(length, None)))
+        return levels
+
+    def between(self, start: Integers, stop: Integers) -> Passage:
+        """From slices `start` to slices `stop`, none earlier, with nothing observed between; fields (n,)."""
+        pull, gain, noise = np.zeros(len(start)), np.ones(len(start)), np.zeros(len(start))
+        place = start.copy()
+        for j, level in enumerate(self._doublings):
+            n = np.flatnonzero((stop - start) >> j & 1)
+            longer = Passage(pull[n], gain[n], noise[n]).then(_rows(level, place[n]))
+            pull[n], gain[n], noise[n] = longer.pull, longer.gain, longer.noise
+            place[n] += 1 << j
+        return Passage(pull, gain, noise)
+
+
+class FilteredTrajectories:
+    """Answers from mean and variance (K, d) at the knots."""
+
+    def __init__(self, knots: Knots, table: PassageTable, mean: Singles, variance: Singles) -> None:
+        self.knots, self.table, self.mean, self.variance = knots, table, mean, variance
+        self.diffusion, self.grid = table.diffusion, table.diffusion.times
+
+    def word_means(self, word: int, times: Floats) -> Floats:
+        """Means of one word, (n, d)."""
+        return self._word(word, times)[0]
+
+    def word_variances(self, word: int, times: Floats) -> Floats:
+        """Variances of one word, (n, d)."""
+        return self._word(word, times)[1]
+
+    def all_means(self, time: float) -> Floats:
+        """Means of all words at one time, (L, d)."""
+        return self._all_words(time)[0]
+
+    def all_variances(self, time: float) -> Floats:
+        """Variances of all words at one time, (L, d)."""
+        return self._all_words(time)[1]
+
+    def covariance(self, word: int, one: float, other: float) -> Floats:
+        """An error: the filter's posterior is one for each time."""
+        raise SettingsError(
+            "A model fitted by filtering knows each time on its own, not how two times go together.",
+            "Fit the model by smoothing for questions about two times at once.",
+        )
+
+    def draw(self, word: int, size: int, times: Floats, generator: np.random.Generator) -> Floats:
+        """Joint draws at the times, (size, n, d): filter forward, sample backward.
+
+        The last slice is drawn from the filter; each moment before it from the filter's belief there times the kernel of
+        Eq. 13 to the moment after it. So a draw looks back from the end with all data, and early moments scatter less than
+        the filter's variance, which knows the past only.
+        """
+        if times.min() < self.grid[0]:
+            raise SettingsError(
+                f"A filtered trajectory begins with the first slice, {self.grid[0]:.2f}; {times.min():.2f} is before it.",
+                "Ask for later times, or fit the model by smoothing.",
+            )
+        chain = np.unique(np.concatenate([self.grid[self.knots.slices[self.knots.rows_of(word)]], self.grid[-1:], times]))
+        mean, variance = self._word(word, chain)
+        pull, gain, noise = self._steps(chain)
+        states = generator.standard_normal((len(chain), size, self.mean.shape[1]))
+        states[-1] = mean[-1] + np.sqrt(variance[-1]) * states[-1]
+        for k in range(len(chain) - 2, -1, -1):
+            shrink = 1.0 / (1.0 + pull[k] * variance[k])
+            predicted = gain[k] ** 2 * shrink * variance[k] + noise[k]
+            back = gain[k] * shrink * variance[k] / predicted
+            center = shrink * mean[k] + back * (states[k + 1] - gain[k] * shrink * mean[k])
+            states[k] = center + np.sqrt(shrink * variance[k] * noise[k] / predicted) * states[k]
+        return np.ascontiguousarray(states[np.searchsorted(chain, times)].transpose(1, 0, 2))
+
+    def _steps(self, chain: Floats) -> tuple[Floats, Floats, Floats]:
+        """Pull, gain and noise from each moment of a chain to the next, (n - 1,)."""
+        t = slice_before(self.grid, chain)
+        here, there = t[:-1], t[1:]
+        following = np.minimum(here + 1, len(self.grid) - 1)
+        crossing = here < there
+        rest = np.where(crossing, self.diffusion.constant * (self.grid[following] - chain[:-1]), 1.0)
+        noise = 1.0 / (1.0 / rest + 1.0 / self.diffusion.prior_variance)
+        to_slice = Passage(1.0 / (self.diffusion.prior_variance + rest), noise / rest, noise)  # Eq. 13 over the rest of a step
+        whole = to_slice.then(self.table.between(np.where(crossing, following, 0), np.where(crossing, there, 0)))
+        since = np.where(crossing, self.grid[there], chain[:-1])
+        return (
+            np.where(crossing, whole.pull, 0.0),
+            np.where(crossing, whole.gain, 1.0),
+            np.where(crossing, whole.noise, 0.0) + self.diffusion.constant * (chain[1:] - since),
+        )
+
+    def _word(self, word: int, times: Floats) -> tuple[Floats, Floats]:
+        t = slice_before(self.grid, times)
+        return self._moments(self.knots.around_one(word, t)[0], t, times)
+
+    def _all_words(self, time: float) -> tuple[Floats, Floats]:
+        times = np.full(len(self.knots.starts) - 1, time)
+        t = slice_before(self.grid, times)
+        return self._moments(self.knots.around_all(int(t[0]))[0] if len(t) else t, t, times)
+
+    def _moments(self, rows: Integers, t: Integers, times: Floats) -> tuple[Floats, Floats]:
+        """Mean and variance (n, d) at times whose slices are t, from the last knots' rows; without one (-1) from the prior."""
+        seen = rows >= 0
+        mean, variance = rows_or_zeros(self.mean, rows), rows_or_zeros(self.variance, rows)
+        variance[~seen] = self.diffusion.prior_variance  # Eq. 13 begins with N(0, sigma_0^2) at the first slice
+        start = np.zeros(len(rows), dtype=np.int64)
+        start[seen] = self.knots.slices[rows[seen]]
+        mean, variance = self.table.between(start, np.maximum(t, 0)).predict(mean, variance)
+        since = np.where(t >= 0, times - self.grid[np.maximum(t, 0)], 0.0)
+        return mean, variance + self.diffusion.constant * since[:, None]
+
+
+def _rows(passage: Passage, rows: Integers | slice) -> Passage:
+    return Passage(passage.pull[rows], passage.gain[rows], passage.noise[rows])

@@ -1,0 +1,24 @@
+"""Which trajectories belong to which kind of posterior."""
+
+from wordtide.diffusion import Diffusion
+from wordtide.embeddings.filtered import FilteredTrajectories, PassageTable
+from wordtide.embeddings.posterior import Posterior
+from wordtide.embeddings.prior_places import PriorPlaces
+from wordtide.embeddings.smoothed import SmoothedTrajectories
+from wordtide.embeddings.trajectories import PointTrajectories, Trajectories
+
+
+def trajectories_of(posterior: Posterior, diffusion: Diffusion) -> tuple[Trajectories, Trajectories]:
+    """Answers for the word vectors and for the context vectors; both share the prior's tables."""
+    table, prior = PassageTable(diffusion), PriorPlaces(diffusion)
+
+    def one_side(side: str) -> Trajectories:
+        knots, spread = posterior.knots, posterior.spread(side)
+        mean = posterior.mean_u if side == "u" else posterior.mean_v
+        if spread is None:
+            return PointTrajectories(knots, diffusion.times, mean)
+        if posterior.kind == "filter":
+            return FilteredTrajectories(knots, table, mean, spread)
+        return SmoothedTrajectories(knots, prior, mean, spread)
+
+    return one_side("u"), one_side("v")

@@ -1,0 +1,108 @@
+"""What a fit leaves behind, as plain records: the posterior at the knots, and everything else a model folder holds."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from wordtide.diffusion import Diffusion
+from wordtide.embeddings.knots import Knots, Occurrences
+from wordtide.errors import SettingsError
+
+Singles = npt.NDArray[np.float32]
+
+#: The kinds of posterior, and what each stores beside the means.
+SPREADS = {"filter": "variance", "smoother": "precision", "point": None}
+#: The columns of the training curve.
+CURVE = ("step", "slice", "elbo", "rate", "seconds")
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """The posterior at the knots. All arrays (K, d), float32, in the order of the knots, for word (u) and context vectors (v).
+
+    "filter": mean and variance given this slice and those before it. "smoother": mean, and the precision h that the data add;
+    over one word's knots a coordinate is N(mean, (Pi + diag(h))^-1) with Pi the precision of the prior at these knots.
+    "point": a mean without uncertainty.
+    """
+
+    kind: str
+    knots: Knots
+    mean_u: Singles
+    mean_v: Singles
+    variance_u: Singles | None = None
+    variance_v: Singles | None = None
+    precision_u: Singles | None = None
+    precision_v: Singles | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind not in SPREADS:
+            raise SettingsError(f"There is no posterior of kind {self.kind!r}.", f"Use one of {', '.join(SPREADS)}.")
+        for spread in ("variance", "precision"):
+            for side in "uv":
+                if (getattr(self, f"{spread}_{side}") is not None) != (SPREADS[self.kind] == spread):
+                    raise SettingsError(
+                        f"A posterior of kind {self.kind!r} has the wrong arrays: see {spread}_{side}.",
+                        "Give variances to a filter, precisions to a smoother, and neither to point estimates.",
+                    )
+        for name, array in self.arrays().items():
+            if array.ndim != 2 or array.shape != (len(self.knots), self.dim) or array.dtype != np.float32:
+                raise SettingsError(
+                    f"{name} holds {array.dtype} of shape {array.shape}, not float32 of shape {(len(self.knots), self.dim)}.",
+                    "Give one row per knot and one column per dimension.",
+                )
+
+    @property
+    def dim(self) -> int:
+        """The number of dimensions d."""
+        return int(self.mean_u.shape[-1])
+
+    def spread(self, side: str) -> Singles | None:
+        """Variances or precisions of one side ("u" or "v"), as the kind has it."""
+        name = SPREADS[self.kind]
+        array: Singles | None = getattr(self, f"{name}_{side}") if name else None
+        return array
+
+    def arrays(self) -> dict[str, Singles]:
+        """All arrays there are, by name."""
+        names = [f"{quantity}_{side}" for quantity in ("mean", "variance", "precision") for side in "uv"]
+        return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """Everything a fit produces: the content of a model folder.
+
+    `diffusion` holds the times (T,) and the prior. `extents` (T, 2): the earliest and latest date of each slice in float years,
+    by which a date finds its slice; without them a slice is taken to be its mean date. `curve`: rows of training progress.
+    `elbo`: per pair, over all slices, at the end.
+    """
+
+    words: Sequence[str]
+    labels: Sequence[str]
+    diffusion: Diffusion
+    posterior: Posterior
+    occurrences: Occurrences
+    method: str
+    solver: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    curve: Sequence[Mapping[str, Any]] = ()
+    extents: npt.NDArray[np.float64] | None = None
+    elbo: float | None = None
+
+    def __post_init__(self) -> None:
+        fits = {
+            "labels": len(self.labels) == len(self.diffusion),
+            "extents": self.extents is None or self.extents.shape == (len(self.diffusion), 2),
+            "knots": len(self.posterior.knots.starts) == len(self.words) + 1,
+            "occurrences": len(self.occurrences.places.starts) == len(self.words) + 1,
+            "occurrences' values": len(self.occurrences.values) == len(self.occurrences.places),
+        }
+        for name, sound in fits.items():
+            if not sound:
+                raise SettingsError(
+                    f"The {name} do not fit to {len(self.words):,} words and {len(self.diffusion):,} slices.",
+                    "Take words, slices and states from one and the same fit.",
+                )

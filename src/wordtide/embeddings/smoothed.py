@@ -1,0 +1,114 @@
+"""Trajectories of the smoother: a Gaussian over all times at once, given all data.
+
+It is stored as mean and data precision h at the knots. Everything else is the prior's: a moment between two knots hangs on both
+of them (and on their covariance), one before the first or after the last knot on that knot alone. Further moments are knots
+without data, so marginal variances, covariances and joint draws at any set of moments take time linear in their number.
+"""
+
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from wordtide.diffusion import Floats
+from wordtide.embeddings.knots import Integers, Knots
+from wordtide.embeddings.prior_places import Bridge, Places, PriorPlaces, backward_step, bridge, slice_before
+from wordtide.embeddings.trajectories import rows_or_zeros
+from wordtide.embeddings.variances import marginal_variances, passages
+
+Singles = npt.NDArray[np.float32]
+
+
+class SmoothedTrajectories:
+    """Answers from mean and data precision (K, d) at the knots."""
+
+    def __init__(self, knots: Knots, prior: PriorPlaces, mean: Singles, precision: Singles) -> None:
+        self.knots, self.prior, self.mean, self.precision = knots, prior, mean, precision
+        self.grid = prior.diffusion.times
+
+    @cached_property
+    def knot_variances(self) -> Singles:
+        """Marginal variances of all words at all knots, (K, d): worked out once, when all words are first asked for."""
+        gain, noise = passages(self.knots.starts, self.prior.slices[self.knots.slices])
+        return marginal_variances(self.knots.starts, gain, noise, self.precision, np.float32).astype(np.float32, copy=False)
+
+    def word_means(self, word: int, times: Floats) -> Floats:
+        """Means of one word, (n, d)."""
+        before, after = self.knots.around_one(word, slice_before(self.grid, times))
+        weights = self._bridge(before, after, self.prior.at(times))
+        return weights.mean(rows_or_zeros(self.mean, before), rows_or_zeros(self.mean, after))
+
+    def word_variances(self, word: int, times: Floats) -> Floats:
+        """Variances of one word, (n, d)."""
+        rows = self.knots.rows_of(word)
+        variances = self._chain_variances(self.prior.slices[self.knots.slices[rows]], self.precision[rows])[0]
+        before, after = self.knots.around_one(word, slice_before(self.grid, times))
+        weights = self._bridge(before, after, self.prior.at(times))
+        left, right = (np.where(side >= 0, side - rows.start, -1) for side in (before, after))
+        return weights.variance(rows_or_zeros(variances, left), rows_or_zeros(variances, right))
+
+    def all_means(self, time: float) -> Floats:
+        """Means of all words at one time, (L, d)."""
+        weights, before, after = self._all_words(time)
+        return weights.mean(rows_or_zeros(self.mean, before), rows_or_zeros(self.mean, after))
+
+    def all_variances(self, time: float) -> Floats:
+        """Variances of all words at one time, (L, d)."""
+        weights, before, after = self._all_words(time)
+        return weights.variance(rows_or_zeros(self.knot_variances, before), rows_or_zeros(self.knot_variances, after))
+
+    def covariance(self, word: int, one: float, other: float) -> Floats:
+        """Covariance of each coordinate between two different times, (d,): gain by gain along the chain."""
+        earlier, later = sorted((one, other))
+        times, variance, _, gain = self._chain(word, np.array([earlier, later]))
+        first, last = np.searchsorted(times, [earlier, later])
+        product: Floats = gain[first:last].prod(axis=0) * variance[last]
+        return product
+
+    def draw(self, word: int, size: int, times: Floats, generator: np.random.Generator) -> Floats:
+        """Joint draws at the times, (size, n, d): the last moment first, then each given the one after it."""
+        chain, variance, conditional, gain = self._chain(word, times)
+        mean = self.word_means(word, chain)
+        offsets = generator.standard_normal((len(chain), size, self.mean.shape[1]))
+        offsets[-1] *= np.sqrt(variance[-1])
+        for k in range(len(chain) - 2, -1, -1):
+            offsets[k] = gain[k] * offsets[k + 1] + np.sqrt(conditional[k]) * offsets[k]
+        offsets += mean[:, None]
+        return np.ascontiguousarray(offsets[np.searchsorted(chain, times)].transpose(1, 0, 2))
+
+    def _all_words(self, time: float) -> tuple[Bridge, Integers, Integers]:
+        moment = np.array([time])
+        before, after = self.knots.around_all(int(slice_before(self.grid, moment)[0]))
+        return self._bridge(before, after, self.prior.at(np.repeat(moment, len(before)))), before, after
+
+    def _bridge(self, before: Integers, after: Integers, at: Places) -> Bridge:
+        """Weights of the knots in rows `before` and `after` (-1: none) for moments between them, fields (n,)."""
+        left, right = (self.prior.slices[rows_or_first(self.knots.slices, rows)] for rows in (before, after))
+        return bridge(left, before >= 0, at, right, after >= 0)
+
+    def _chain(self, word: int, times: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        """The word's knots and further moments as one chain in order of time, of n moments.
+
+        Times (n,), marginal variances (n, d), and of each moment given the next: variance and gain, (n - 1, d).
+        """
+        rows = self.knots.rows_of(word)
+        knots = self.grid[self.knots.slices[rows]]
+        chain = np.unique(np.concatenate([knots, times]))
+        precision = np.zeros((len(chain), self.mean.shape[1]))
+        precision[np.searchsorted(chain, knots)] = self.precision[rows]
+        variance, link = self._chain_variances(self.prior.at(chain), precision)
+        conditional, gain = backward_step(variance[:-1], variance[1:], link[:, None])
+        return chain, variance, conditional, gain
+
+    def _chain_variances(self, places: Places, precision: npt.NDArray[np.floating]) -> tuple[Floats, Floats]:
+        """Marginal variances (n, d) at the places of one chain, and the prior's precision between neighbours (n - 1,)."""
+        ends = np.array([0, len(precision)])
+        gain, noise = passages(ends, places)
+        return marginal_variances(ends, gain, noise, precision).astype(np.float64, copy=False), gain[1:] / noise[1:]
+
+
+def rows_or_first(slices: npt.NDArray[np.int32], rows: Integers) -> npt.NDArray[np.int32]:
+    """The slices of knots; a negative row number gives slice 0, whose weight will be nought."""
+    taken = np.zeros(len(rows), dtype=np.int32)
+    taken[rows >= 0] = slices[rows[rows >= 0]]
+    return taken

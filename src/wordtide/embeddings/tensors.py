@@ -1,0 +1,115 @@
+"""Arrays in a safetensors file: written in pieces, so that no second copy is made, and read as maps of the file.
+
+The format: eight bytes with the length of the description, the description (JSON: dtype, shape and place of each array), the
+arrays. The safetensors library copies arrays into memory when it reads them for NumPy; a query about one word would then read
+the whole model. So the description is read here, with strict checks, and the arrays stay on disk.
+"""
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from wordtide.errors import FolderError
+
+_DTYPES: dict[str, np.dtype[Any]] = {
+    "F32": np.dtype("<f4"),
+    "F64": np.dtype("<f8"),
+    "I32": np.dtype("<i4"),
+    "I64": np.dtype("<i8"),
+}
+_NAMES = {dtype: name for name, dtype in _DTYPES.items()}
+_LARGEST_DESCRIPTION = 1 << 20
+_ALIGNMENT = 64
+_PIECE_BYTES = 1 << 24
+REMEDY = "Copy the model folder again, or fit the model again."
+
+
+def write_tensors(path: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+    """Write arrays of float32, float64, int32 or int64."""
+    # Wide numbers first, so that each array begins at a multiple of its element's size.
+    ordered = dict(sorted(arrays.items(), key=lambda item: (-item[1].dtype.itemsize, item[0])))
+    description, end = {}, 0
+    for name, array in ordered.items():
+        begin, end = end, end + array.nbytes
+        dtype = _NAMES[array.dtype.newbyteorder("<")]
+        description[name] = {"dtype": dtype, "shape": list(array.shape), "data_offsets": [begin, end]}
+    text = json.dumps(description, separators=(",", ":")).encode()
+    text += b" " * (-(len(text) + 8) % _ALIGNMENT)
+    with open(path, "wb") as file:
+        file.write(len(text).to_bytes(8, "little") + text)
+        for array in ordered.values():
+            for piece in pieces(array):
+                file.write(np.ascontiguousarray(piece, dtype=array.dtype.newbyteorder("<")).data)
+
+
+def pieces(array: npt.NDArray[Any]) -> Iterator[npt.NDArray[Any]]:
+    """The rows of an array, some at a time: what is read from disk at once stays small."""
+    rows = max(1, _PIECE_BYTES // max(1, array[:1].nbytes))
+    for start in range(0, len(array), rows):
+        yield array[start : start + rows]
+
+
+def map_tensors(path: Path, most_dimensions: int = 2) -> dict[str, npt.NDArray[Any]]:
+    """The arrays of a file as read-only maps of it. FolderError for anything that is not exactly as the format says."""
+    try:
+        size = path.stat().st_size
+        with open(path, "rb") as file:
+            length = int.from_bytes(file.read(8), "little")
+            if size < 8 or length > min(size - 8, _LARGEST_DESCRIPTION):
+                raise FolderError(f"{path} is damaged: it does not begin with a description of its arrays.", REMEDY)
+            description = json.loads(file.read(length).decode("utf-8"), object_pairs_hook=_without_repeats)
+        if not isinstance(description, dict):
+            raise ValueError("the description is not a table")
+        places = {name: _place(name, facts, most_dimensions) for name, facts in description.items() if name != "__metadata__"}
+        _check_places(places, size - 8 - length)
+        content = np.memmap(path, dtype=np.uint8, mode="r")
+        if len(content) != size:
+            raise ValueError("it changed while it was read")
+    except (OSError, ValueError, RecursionError) as error:
+        raise FolderError(f"{path} is damaged: {error}.", REMEDY) from error
+    data = content[8 + length :]
+    return {name: data[begin:end].view(dtype).reshape(shape) for name, (dtype, shape, begin, end) in places.items()}
+
+
+_Place = tuple["np.dtype[Any]", tuple[int, ...], int, int]
+
+
+def _place(name: str, facts: object, most_dimensions: int) -> _Place:
+    """Dtype, shape, and the bytes from where to where of one array."""
+    if not isinstance(facts, dict) or set(facts) != {"dtype", "shape", "data_offsets"}:
+        raise ValueError(f"{name[:50]!r} lacks dtype, shape or place")
+    dtype = _DTYPES.get(facts["dtype"]) if isinstance(facts["dtype"], str) else None
+    shape, offsets = facts["shape"], facts["data_offsets"]
+    if dtype is None:
+        raise ValueError(f"{name[:50]!r} has a dtype that a model does not have")
+    if not _are_sizes(shape) or not 1 <= len(shape) <= most_dimensions or not _are_sizes(offsets) or len(offsets) != 2:
+        raise ValueError(f"{name[:50]!r} has an impossible shape or place")
+    if offsets[1] - offsets[0] != math.prod(shape) * dtype.itemsize:
+        raise ValueError(f"{name[:50]!r} has a place that does not fit its shape")
+    return dtype, tuple(shape), offsets[0], offsets[1]
+
+
+def _are_sizes(values: object) -> bool:
+    return isinstance(values, list) and all(type(value) is int and 0 <= value < 1 << 62 for value in values)
+
+
+def _check_places(places: Mapping[str, _Place], size: int) -> None:
+    """Arrays lie one after the other, from the first byte to the last."""
+    reached = 0
+    for begin, end in sorted((begin, end) for _, _, begin, end in places.values()):
+        if begin != reached:
+            raise ValueError("arrays overlap, or there is a hole between them")
+        reached = end
+    if reached != size:
+        raise ValueError(f"its arrays take {reached} bytes, and it has {size}")
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len({name for name, _ in pairs}) != len(pairs):
+        raise ValueError("a name stands there twice")
+    return dict(pairs)

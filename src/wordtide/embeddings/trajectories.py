@@ -1,0 +1,79 @@
+"""What every kind of posterior can be asked about its trajectories, and the answers of point estimates.
+
+One object answers for the word vectors, another for the context vectors.
+"""
+
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from wordtide.diffusion import Floats
+from wordtide.embeddings.knots import Integers, Knots
+from wordtide.embeddings.prior_places import slice_before
+
+
+class Trajectories(Protocol):
+    """Answers about one side of the model. `times` (n,) are float years, on the grid of slices or off it, in any order."""
+
+    def word_means(self, word: int, times: Floats) -> Floats:
+        """Means of one word, (n, d)."""
+
+    def word_variances(self, word: int, times: Floats) -> Floats:
+        """Variances of one word, (n, d)."""
+
+    def all_means(self, time: float) -> Floats:
+        """Means of all words at one time, (L, d)."""
+
+    def all_variances(self, time: float) -> Floats:
+        """Variances of all words at one time, (L, d)."""
+
+    def covariance(self, word: int, one: float, other: float) -> Floats:
+        """Covariance of each coordinate between two different times, (d,)."""
+
+    def draw(self, word: int, size: int, times: Floats, generator: np.random.Generator) -> Floats:
+        """Joint draws of a trajectory at the times, (size, n, d)."""
+
+
+def rows_or_zeros(array: npt.NDArray[Any], rows: Integers) -> Floats:
+    """Rows of an array as float64, (n, d); a negative row number gives zeros."""
+    taken = np.zeros((len(rows), array.shape[1]))
+    there = rows >= 0
+    taken[there] = array[rows[there]]
+    return taken
+
+
+class PointTrajectories:
+    """Point estimates: the last fitted vector is carried over, the first one also back. All variances are 0.
+
+    A word that was never fitted has the zero vector.
+    """
+
+    def __init__(self, knots: Knots, grid: Floats, mean: npt.NDArray[np.float32]) -> None:
+        self.knots, self.grid, self.mean = knots, grid, mean
+
+    def word_means(self, word: int, times: Floats) -> Floats:
+        """Means of one word, (n, d)."""
+        before, after = self.knots.around_one(word, slice_before(self.grid, times))
+        return rows_or_zeros(self.mean, np.where(before >= 0, before, after))
+
+    def word_variances(self, word: int, times: Floats) -> Floats:
+        """Zeros, (n, d)."""
+        return np.zeros((len(times), self.mean.shape[1]))
+
+    def all_means(self, time: float) -> Floats:
+        """Means of all words at one time, (L, d)."""
+        before, after = self.knots.around_all(int(slice_before(self.grid, np.array([time]))[0]))
+        return rows_or_zeros(self.mean, np.where(before >= 0, before, after))
+
+    def all_variances(self, time: float) -> Floats:
+        """Zeros, (L, d)."""
+        return np.zeros((len(self.knots.starts) - 1, self.mean.shape[1]))
+
+    def covariance(self, word: int, one: float, other: float) -> Floats:
+        """Zeros, (d,)."""
+        return np.zeros(self.mean.shape[1])
+
+    def draw(self, word: int, size: int, times: Floats, generator: np.random.Generator) -> Floats:
+        """The one trajectory there is, repeated, (size, n, d)."""
+        return np.repeat(self.word_means(word, times)[None], size, axis=0)

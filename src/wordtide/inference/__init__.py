@@ -1,0 +1,1 @@
+"""From counts to a posterior: filtering, smoothing, two solvers, the baselines."""

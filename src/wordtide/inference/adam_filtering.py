@@ -1,0 +1,201 @@
+"""Skip-gram filtering as the paper does it (Algorithm 1): black-box variational inference with Adam, slice after slice.
+
+The paper leaves open how variances stay positive: here Adam moves the logarithm of the standard deviation. Only the words of
+a slice are optimised; the belief on the others passes on by Eq. 13, composed over the slices where they are absent.
+"""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from wordtide.diffusion import Diffusion, Passage
+from wordtide.errors import SettingsError
+from wordtide.inference.adam_steps import adam_state, noise_generator
+from wordtide.inference.problem import Problem
+from wordtide.inference.reports import Diverged, Report
+from wordtide.model.divergence import filter_kl
+from wordtide.model.likelihood import SliceTensors, gradients, log_likelihood
+
+Floats = npt.NDArray[Any]
+MEASURED_EVERY = 50
+
+
+class AdamFilter:
+    """The filter as a sequence of steps: call `advance` until it returns None, then read the moments at the knots.
+
+    `parameters` (2, 2, a, d) are the variational parameters of the current slice: means, then log standard deviations, each
+    for words and for contexts.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        diffusion: Diffusion,
+        dim: int,
+        seed: int,
+        steps_per_slice: int = 5000,
+        rate: float = 1e-2,
+        betas: tuple[float, float] = (0.9, 0.99),
+        epsilon: float = 1e-8,
+        device: torch.device | str = "cpu",
+        dtype: torch.dtype = torch.float32,
+    ) -> None:
+        if steps_per_slice < 1 or dim < 1 or not rate > 0:
+            raise SettingsError(
+                f"{steps_per_slice} steps per slice, {dim} dimensions and a rate of {rate} fit nothing.",
+                "Give numbers above 0, like 5000 steps, 100 dimensions and a rate of 0.01.",
+            )
+        self.problem, self.diffusion, self.dim, self.seed = problem, diffusion, dim, seed
+        self.steps_per_slice, self.rate, self.betas, self.epsilon = steps_per_slice, rate, betas, epsilon
+        self.device, self.dtype = torch.device(device), dtype
+        self.steps = steps_per_slice * len(problem)
+        self._moments = np.zeros((2, 2, len(problem.knots), dim), dtype=torch.zeros(0, dtype=dtype).numpy().dtype)
+        self._passages = Passage.none(len(problem.words))  # since each word's last knot, or since the first slice
+        self._t = 0
+        self._enter()
+
+    @property
+    def mean_u(self) -> npt.NDArray[np.float32]:
+        """Means of the word vectors at the knots, (K, d)."""
+        return np.asarray(self._moments[0, 0], dtype=np.float32)
+
+    @property
+    def mean_v(self) -> npt.NDArray[np.float32]:
+        """Means of the context vectors at the knots, (K, d)."""
+        return np.asarray(self._moments[0, 1], dtype=np.float32)
+
+    @property
+    def variance_u(self) -> npt.NDArray[np.float32]:
+        """Variances of the word vectors at the knots, (K, d)."""
+        return np.asarray(self._moments[1, 0], dtype=np.float32)
+
+    @property
+    def variance_v(self) -> npt.NDArray[np.float32]:
+        """Variances of the context vectors at the knots, (K, d)."""
+        return np.asarray(self._moments[1, 1], dtype=np.float32)
+
+    def prior(self, t: int) -> tuple[Floats, Floats]:
+        """Mean and variance (2, a, d) before the data of the current slice t: Eq. 13, for words and contexts."""
+        rows, words = self.problem.knots.by_slice[t], self.problem.slices[t].words
+        unseen = (self.problem.knots.starts[words] == rows)[:, None]
+        mean, variance = self._moments[:, :, rows - 1].astype(np.float64)
+        mean, variance = np.where(unseen, 0.0, mean), np.where(unseen, self.diffusion.prior_variance, variance)
+        passed = self._passages
+        return Passage(passed.pull[words], passed.gain[words], passed.noise[words]).predict(mean, variance)
+
+    def _enter(self) -> None:
+        """Start the current slice at its prior."""
+        self._step = 0
+        if self._t == len(self.problem):
+            return
+        self._slice = SliceTensors.of(self.problem.slices[self._t], self.device, self.dtype)
+        mean, variance = (torch.tensor(part, device=self.device, dtype=self.dtype).contiguous() for part in self.prior(self._t))
+        self._prior_mean, self._prior_variance = mean, variance
+        self._prior_precision = variance.reciprocal()
+        self.parameters = torch.stack([mean, 0.5 * variance.log()])
+        self._gradient = torch.empty_like(self.parameters)
+        self._noise, self._deviation, self._sample = (torch.empty_like(mean) for _ in range(3))
+        self._work = torch.empty(len(self._slice), len(self._slice), device=self.device, dtype=self.dtype)
+        self._optimise_from(0, torch.zeros_like(self.parameters), torch.zeros_like(self.parameters))
+
+    def _optimise_from(self, step: int, first: Tensor, second: Tensor) -> None:
+        """A new optimiser that goes on after `step` steps with these moment estimates."""
+        self._step = step
+        self._adam = torch.optim.Adam(
+            [self.parameters], lr=self.rate, betas=self.betas, eps=self.epsilon, maximize=True, fused=True
+        )
+        self._adam.state[self.parameters] = adam_state(step, first, second)
+        self.parameters.grad = self._gradient
+
+    @torch.no_grad()
+    def advance(self) -> Report | None:
+        """One step of Adam on L_t (Eq. 11) with one reparameterised sample, or None when all slices are done."""
+        if self._t == len(self.problem):
+            return None
+        self.estimate_gradient()
+        elbo = self._elbo() if (self._step + 1) % MEASURED_EVERY == 0 else math.nan
+        self._adam.step()
+        # A sum is finite only if every term is, and costs one pass.
+        if not math.isfinite(float(self._gradient.sum() + self.parameters.sum())):
+            raise Diverged(self._t)
+        self._step += 1
+        report = Report(self._t * self.steps_per_slice + self._step, self._t, elbo, self.rate)
+        if self._step == self.steps_per_slice:
+            self._leave()
+        return report
+
+    @torch.no_grad()
+    def estimate_gradient(self) -> Tensor:
+        """The gradient (2, 2, a, d) of L_t for the next step: likelihood from one sample, entropy and log prior exact."""
+        mean, log_deviation = self.parameters
+        by_mean, by_log_deviation = self._gradient
+        deviation, noise, precision = self._deviation, self._noise, self._prior_precision
+        noise.normal_(generator=noise_generator(self.device, self.seed, self._t, self._step))
+        torch.exp(log_deviation, out=deviation)
+        torch.addcmul(mean, deviation, noise, out=self._sample)
+        gamma_u, gamma_v = gradients(self._slice, self._sample[0], self._sample[1], self._work)
+        for side, gamma in enumerate((gamma_u, gamma_v)):
+            torch.mul(gamma, noise[side], out=by_log_deviation[side])
+            torch.sub(self._prior_mean[side], mean[side], out=by_mean[side])
+            by_mean[side].mul_(precision[side]).add_(gamma)
+        by_log_deviation.addcmul_(deviation, precision, value=-1.0).mul_(deviation).add_(1.0)
+        return self._gradient
+
+    def _elbo(self) -> float:
+        """L_t per pair with the likelihood of the current sample."""
+        fit = float(log_likelihood(self._slice, self._sample[0], self._sample[1]))
+        variance = self._deviation.square()
+        divergence = filter_kl(self.parameters[0], variance, self._prior_mean, self._prior_variance)
+        return (fit - divergence) / self.problem.slices[self._t].pairs
+
+    def _leave(self) -> None:
+        """Store the outcome of a slice and pass every belief on to the next."""
+        words = self.problem.slices[self._t].words
+        rows = self.problem.knots.by_slice[self._t]
+        mean, log_deviation = self.parameters
+        self._moments[0][:, rows] = mean.cpu().numpy()
+        self._moments[1][:, rows] = log_deviation.mul(2.0).exp().cpu().numpy()
+        if self._t + 1 < len(self.problem):
+            pull, gain, noise = (np.array(part) for part in (self._passages.pull, self._passages.gain, self._passages.noise))
+            pull[words], gain[words], noise[words] = 0.0, 1.0, 0.0
+            self._passages = Passage(pull, gain, noise).then(self.diffusion.step(self._t))
+        self._t += 1
+        self._enter()
+
+    def state(self) -> dict[str, Floats]:
+        """All it takes to go on to the same bits."""
+        running = self._t < len(self.problem)
+        memory = self._adam.state[self.parameters]
+        tensors = (self.parameters, memory["exp_avg"], memory["exp_avg_sq"]) if running else ()
+        passed = self._passages
+        return {
+            "place": np.array([self._t, self._step]),
+            "rate": np.array(self.rate),
+            "moments": self._moments.copy(),
+            "passages": np.stack([passed.pull, passed.gain, passed.noise]),
+            "adam": np.stack([part.cpu().numpy() for part in tensors]) if running else np.zeros(0),
+        }
+
+    def restore(self, state: Mapping[str, Floats]) -> None:
+        """Go on where `state` was taken, in this or another process."""
+        if state["moments"].shape != self._moments.shape or state["moments"].dtype != self._moments.dtype:
+            raise SettingsError("The saved state belongs to another fit.", "Start again, without resuming.")
+        self._moments = state["moments"].copy()
+        self._passages = Passage(*state["passages"].copy())
+        self.rate = float(state["rate"])
+        self._t = int(state["place"][0])
+        self._enter()
+        if self._t < len(self.problem):
+            parameters, first, second = (torch.tensor(part, device=self.device) for part in state["adam"])
+            self.parameters.copy_(parameters)
+            self._optimise_from(int(state["place"][1]), first, second)
+
+    def slow_down(self) -> None:
+        """Halve the rate and start the current slice again."""
+        self.rate *= 0.5
+        self._enter()

@@ -1,0 +1,125 @@
+"""Kalman smoothing of whole trajectories on the CPU: all knots of a word while they are in the cache, each coordinate alone.
+
+Rows of the (K, d) arrays are knots, word by word. `gain[k]`, `noise[k]` lead from the knot before to knot k; a word's first
+knot has the prior variance `first[word]`.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from wordtide.kernels import arithmetic
+
+Array = Any
+
+
+@arithmetic
+def smooth_words(
+    starts: Array, gain: Array, noise: Array, first: Array, h: Array, b: Array, s: Array, start: int, stop: int
+) -> None:
+    """For words `start` to `stop`: b becomes the mean (Pi + diag(h))^-1 b, and s the marginal variances."""
+    dim = h.shape[1]
+    for word in range(start, stop):
+        begin, end = starts[word], starts[word + 1]
+        for row in range(begin, end):
+            x, p, hk = b[row], s[row], h[row]
+            if row == begin:
+                for k in range(dim):
+                    p[k] = first[word] / (1 + hk[k] * first[word])
+                    x[k] = x[k] * p[k]
+            else:
+                a, q = gain[row], noise[row]
+                x_before, p_before = b[row - 1], s[row - 1]
+                for k in range(dim):
+                    predicted = a * a * p_before[k] + q
+                    share = 1 / (1 + hk[k] * predicted)
+                    p[k] = predicted * share
+                    x[k] = (a * x_before[k] + predicted * x[k]) * share
+        for row in range(end - 2, begin - 1, -1):
+            a, q = gain[row + 1], noise[row + 1]
+            x, p = b[row], s[row]
+            x_after, s_after = b[row + 1], s[row + 1]
+            for k in range(dim):
+                share = p[k] / (a * a * p[k] + q)
+                back = a * share
+                x[k] += back * (x_after[k] - a * x[k])
+                p[k] = q * share + back * back * s_after[k]
+
+
+@arithmetic
+def move_words(starts: Array, target: Array, mu: Array, rate: float, cap: float, start: int, stop: int) -> None:
+    """Move means towards their targets by `rate`; a word's step is scaled down so that at no knot it is longer than `cap`."""
+    dim = mu.shape[1]
+    for word in range(start, stop):
+        longest = 0.0
+        for row in range(starts[word], starts[word + 1]):
+            length = mu[row, 0] * 0
+            for k in range(dim):
+                length += (target[row, k] - mu[row, k]) ** 2
+            longest = max(longest, float(length))
+        step = mu.dtype.type(rate if longest <= cap * cap else rate * cap / math.sqrt(longest))
+        for row in range(starts[word], starts[word + 1]):
+            for k in range(dim):
+                mu[row, k] += step * (target[row, k] - mu[row, k])
+
+
+@arithmetic
+def divergence_of_words(
+    starts: Array, gain: Array, noise: Array, first: Array, mu: Array, h: Array, s: Array, start: int, stop: int
+) -> float:
+    """KL(q || p) of words `start` to `stop`: 1/2 [mu' Pi mu - sum h s + log det(Pi + diag h) - log det Pi]."""
+    dim = mu.shape[1]
+    total = 0.0
+    variance = np.empty(dim, dtype=np.float64)
+    growth = np.empty(dim, dtype=np.float64)
+    for word in range(start, stop):
+        begin, end = starts[word], starts[word + 1]
+        growth[:] = 1.0
+        for row in range(begin, end):
+            if row == begin:
+                for k in range(dim):
+                    variance[k] = first[word]
+                    total += float(mu[row, k]) ** 2 / first[word]
+            else:
+                a, q = gain[row], noise[row]
+                for k in range(dim):
+                    variance[k] = a * a * variance[k] + q
+                    total += float(mu[row, k] - a * mu[row - 1, k]) ** 2 / q
+            for k in range(dim):
+                ratio = 1.0 + h[row, k] * variance[k]
+                growth[k] *= ratio
+                variance[k] /= ratio
+                total -= h[row, k] * s[row, k]
+            if (row - begin) % 8 == 7 or row == end - 1:
+                for k in range(dim):
+                    total += math.log(growth[k])
+                    growth[k] = 1.0
+    return 0.5 * total
+
+
+@arithmetic
+def second_moments(
+    starts: Array, gain: Array, noise: Array, mu: Array, s: Array, moments: Array, start: int, stop: int
+) -> None:
+    """Per knot, summed over coordinates: E[x_before^2], E[x^2], E[x_before x] under q, (K, 3); at a first knot only E[x^2].
+
+    The covariance c of neighbouring knots follows from their variances, because q keeps the prior's off-diagonal precision
+    gain / noise = c / (s_before s - c^2).
+    """
+    dim = mu.shape[1]
+    for word in range(start, stop):
+        for row in range(starts[word], starts[word + 1]):
+            before2 = 0.0
+            here2 = 0.0
+            both = 0.0
+            for k in range(dim):
+                here2 += float(mu[row, k]) ** 2 + s[row, k]
+            if row > starts[word]:
+                link = float(gain[row]) / float(noise[row])
+                for k in range(dim):
+                    product = float(s[row - 1, k]) * float(s[row, k])
+                    covariance = 2 * link * product / (1 + math.sqrt(1 + 4 * link * link * product))
+                    before2 += float(mu[row - 1, k]) ** 2 + s[row - 1, k]
+                    both += float(mu[row - 1, k]) * float(mu[row, k]) + covariance
+            moments[row, 0], moments[row, 1], moments[row, 2] = before2, here2, both

@@ -1,0 +1,139 @@
+"""The expected log likelihood of one slice under the mean field: gradients for the means, and the precision that the data add.
+
+For a pair (i, j) with x = u_i . v_j, approximately Gaussian with mean m and variance s2 (exact moments):
+
+    kappa = 1 / sqrt(1 + pi s2 / 8),  p = sigmoid(kappa m)      E[sigmoid(x)]
+    e = n+ (1 - p) - n- p                                        d/dm of E[log p(n | x)]
+    r = (n+ + n-) kappa p (1 - p)                                minus its second derivative
+    g_u = sum_j e mu_v - mu_u sum_j r s_v                        and likewise for contexts
+    h_u = sum_j r (mu_v^2 + s_v)
+
+Positive pairs are sparse and always exact. Negative pairs are all active pairs with weights of rank one; these weights are
+put into the thin factors of the matrix products, never into an (a, a) matrix. They are summed exactly, or over sampled
+contexts.
+"""
+
+import itertools
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from wordtide.inference.compute import Compute
+from wordtide.inference.dense_pairs import (
+    Columns,
+    Vectors,
+    add_all_negatives,
+    add_negatives,
+    curvature,
+    expected_softplus,
+    pair_variance,
+)
+from wordtide.inference.negatives import sample_by_weight
+from wordtide.inference.positives import PositivePairs
+from wordtide.inference.problem import SliceData
+
+_PAIRS_PER_ROW = 32  # what a row's dense work costs, in sparse pairs, when rows are shared out between threads
+
+
+@dataclass(frozen=True)
+class Gradient:
+    """For one kind of vectors: the gradient g for the means and the precision h that the data add, (a, d) each.
+
+    They stand in work arrays: use them before the same thread computes the next.
+    """
+
+    g: Tensor
+    h: Tensor
+
+
+class PreparedSlice:
+    """A slice with what the sums need beside it. `alone`: one thread makes its sums, because other slices run beside it."""
+
+    def __init__(self, part: SliceData, compute: Compute, contexts: int | None, alone: bool = False) -> None:
+        self.part = part
+        self.size = len(part)
+        self.contexts = None if contexts is None or contexts >= len(part) else contexts
+        self.compute = compute
+        self.positives = PositivePairs(part, compute)
+        self.word_weight = torch.from_numpy(part.negatives * part.word_probability).to(compute.device, compute.dtype)[:, None]
+        self.context_weight = torch.from_numpy(part.context_probability).to(compute.device, compute.dtype)[:, None]
+        threads = 1 if alone or not compute.on_cpu else compute.threads
+        effort = part.indptr + _PAIRS_PER_ROW * np.arange(len(part) + 1)
+        bounds = np.searchsorted(effort, np.linspace(0, effort[-1], threads + 1))
+        bounds[0], bounds[-1] = 0, len(part)
+        self.ranges = [range(int(a), int(b)) for a, b in itertools.pairwise(bounds) if b > a]
+
+    def gradients(self, u: Vectors, v: Vectors, generator: np.random.Generator) -> tuple[Gradient, Gradient]:
+        """g and h of words and of contexts. The generator draws the contexts of negative pairs where they are sampled."""
+        work, shape = self.compute.work, u.mean.shape
+        sums_u = tuple(work.empty(f"sums_u{k}", *shape) for k in range(3))
+        sums_v = tuple(work.empty(f"sums_v{k}", *shape) for k in range(3))
+        e, r = work.empty("e", len(self.positives.values)), work.empty("r", len(self.positives.values))
+        if self.contexts is None:
+            add_all_negatives(u, v, self.word_weight, self.context_weight, sums_u, sums_v, self.ranges, self.compute)
+        else:
+            contexts = self._drawn(v, self.part.context_probability, generator)
+            words = self._drawn(u, self.part.word_probability, generator)
+            scale_v = self.context_weight * self.part.negatives
+
+        def words_of(rows: range) -> None:
+            if self.contexts is not None:
+                add_negatives(u, rows, contexts, self.word_weight, sums_u, self.compute)
+                add_negatives(v, rows, words, scale_v, sums_v, self.compute)
+            self._errors(rows, u, v, e, r)
+            self.positives.add_to_words(rows, e, r, (v.mean, v.variance), sums_u)
+
+        def contexts_of(rows: range) -> None:
+            self.positives.add_to_contexts(rows, e, r, (u.mean, u.variance), sums_v)
+            here = slice(rows.start, rows.stop)
+            for mean, sums in ((u.mean, sums_u), (v.mean, sums_v)):
+                sums[0][here].addcmul_(mean[here], sums[1][here], value=-1)
+                sums[2][here].add_(sums[1][here])
+
+        self.compute.map(words_of, self.ranges)
+        self.compute.map(contexts_of, self.ranges)
+        return Gradient(sums_u[0], sums_u[2]), Gradient(sums_v[0], sums_v[2])
+
+    def expected_log_likelihood(self, u: Vectors, v: Vectors, generator: np.random.Generator) -> float:
+        """E_q[log p(n | U, V)], with x Gaussian and its one-dimensional expectations by Gauss-Hermite quadrature."""
+        work = self.compute.work
+        m, s2 = work.empty("e", len(self.positives.values)), work.empty("r", len(self.positives.values))
+        if self.contexts is None:
+            columns = Columns(v, self.context_weight)
+        else:
+            columns = self._drawn(v, self.part.context_probability, generator)
+
+        def part_of(rows: range) -> float:
+            self.positives.moments(rows, (u.mean, u.variance), (v.mean, v.variance), m, s2)
+            here = self.positives.places(rows)
+            softplus = expected_softplus(m[here].neg_(), s2[here])
+            total = -float((softplus * self.positives.values[here]).sum(dtype=torch.float64))
+            step = max(1, (1 << 18) // len(columns.weight))
+            for start in range(rows.start, rows.stop, step):
+                block = slice(start, min(start + step, rows.stop))
+                softplus = expected_softplus(u.mean[block] @ columns.vectors.mean.T, pair_variance(u[block], columns.vectors))
+                total -= float((self.word_weight[block].T @ (softplus @ columns.weight)).double())
+            return total
+
+        return sum(self.compute.map(part_of, self.ranges))
+
+    def _drawn(self, vectors: Vectors, weights: npt.NDArray[np.float64], generator: np.random.Generator) -> Columns:
+        assert self.contexts is not None
+        drawn, weight = sample_by_weight(weights, self.contexts, generator)
+        like = self.word_weight
+        index = torch.from_numpy(drawn).to(like.device)
+        return Columns(vectors[index], torch.from_numpy(weight).to(like.device, like.dtype)[:, None])
+
+    def _errors(self, rows: range, u: Vectors, v: Vectors, e: Tensor, r: Tensor) -> None:
+        """e and r of the positive pairs of some rows."""
+        self.positives.moments(rows, (u.mean, u.variance), (v.mean, v.variance), e, r)
+        here = self.positives.places(rows)
+        m, s2, values = e[here], r[here], self.positives.values[here]
+        kappa = s2.mul_(math.pi / 8).add_(1.0).rsqrt_()
+        p = m.mul_(kappa).sigmoid_()
+        curvature(kappa, p).mul_(values)
+        p.neg_().add_(1.0).mul_(values)

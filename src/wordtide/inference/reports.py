@@ -1,0 +1,29 @@
+"""What a solver tells the loop that drives it: a report after each step, or that the fit diverged."""
+
+from dataclasses import dataclass
+
+from wordtide.errors import WordtideError
+
+
+@dataclass(frozen=True)
+class Report:
+    """One step of optimisation. `step` counts from 1 over the whole fit; `slice` is None where all slices move together.
+
+    `elbo` is an estimate of the evidence lower bound per pair (NaN where it was not measured), `rate` the learning rate.
+    """
+
+    step: int
+    slice: int | None
+    elbo: float
+    rate: float
+
+
+class Diverged(WordtideError):  # noqa: N818 - an event the training loop handles, an error only if it recurs
+    """Gradients or parameters are no longer finite; `slice` is the first slice where, if known."""
+
+    def __init__(self, slice: int | None) -> None:
+        where = "" if slice is None else f" at slice {slice}"
+        super().__init__(
+            f"The fit diverged{where}: its numbers are no longer finite.", "Fit again with a smaller learning rate."
+        )
+        self.slice = slice

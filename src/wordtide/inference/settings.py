@@ -1,0 +1,145 @@
+"""How a model is fitted: one frozen record, saved with the model; presets from the paper, and settings from a file."""
+
+import math
+import tomllib
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from wordtide.errors import InputError, SettingsError
+
+METHODS = ("smoothing", "filtering", "independent", "warm-start", "static")
+SOLVERS = ("natural", "adam")
+#: Most steps of the natural solver: for smoothing over all slices, otherwise for each slice.
+MOST_STEPS = {"smoothing": 12, "filtering": 8, "independent": 24, "warm-start": 12, "static": 24}
+
+
+@dataclass(frozen=True)
+class FitSettings:
+    """Settings that decide the result. (Device, threads and checkpoints do not.)
+
+    The paper's letters: `dim` d, `diffusion` D per year, `prior_variance` sigma_0^2, `negative_ratio` eta,
+    `context_exponent` gamma.
+    """
+
+    method: str = "smoothing"
+    solver: str = "natural"
+    dim: int = 100
+    diffusion: float | str = 1e-3
+    prior_variance: float = 1.0
+    seed: int = 0
+    negative_ratio: float = 1.0
+    context_exponent: float = 0.75
+    negative_contexts: int = 64
+    max_steps: int | None = None
+    tolerance: float = 1e-4
+    rate: float = 0.9
+    final_rate: float = 0.1
+    trust: float = 1.0
+    adam_steps: int = 5000
+    adam_rate: float = 1e-2
+    adam_minibatch_words: int = 1000
+    adam_minibatch_steps: int = 5000
+    adam_full_steps: int = 1000
+    adam_full_rate: float = 1e-3
+
+    def __post_init__(self) -> None:
+        for name, choices in (("method", METHODS), ("solver", SOLVERS)):
+            if getattr(self, name) not in choices:
+                raise SettingsError(f"{_option(name)} {getattr(self, name)!r} is not known.", f"Use {' or '.join(choices)}.")
+        if self.solver == "adam" and self.method not in ("smoothing", "filtering"):
+            raise SettingsError(f"The solver adam is for smoothing and filtering, not {self.method}.", "Leave --solver out.")
+        if isinstance(self.diffusion, str):
+            if self.diffusion != "auto":
+                raise SettingsError(f"--diffusion {self.diffusion!r} is not a number.", "Give one like 0.001, or auto.")
+            if self.solver == "adam" or self.method not in ("smoothing", "filtering"):
+                raise SettingsError(
+                    "--diffusion auto needs --solver natural and --method smoothing or filtering.", "Give a number."
+                )
+        for name, smallest, largest in (
+            ("dim", 1, 1 << 14),
+            ("seed", 0, (1 << 63) - 1),
+            ("negative_contexts", 0, 1 << 24),
+            ("max_steps", 1, 1_000_000),
+            ("adam_steps", 1, 1_000_000),
+            ("adam_minibatch_words", 1, 1 << 24),
+            ("adam_minibatch_steps", 0, 1_000_000),
+            ("adam_full_steps", 0, 1_000_000),
+        ):
+            value = getattr(self, name)
+            whole = isinstance(value, int) and not isinstance(value, bool) and smallest <= value <= largest
+            if not whole and not (name == "max_steps" and value is None):
+                raise SettingsError(
+                    f"{_option(name)} {value} is out of range.", f"Give a whole number from {smallest} to {largest}."
+                )
+        for name, largest_value in (
+            ("diffusion", 1e6),
+            ("prior_variance", 1e6),
+            ("negative_ratio", 1e3),
+            ("context_exponent", 2.0),
+            ("rate", 1.0),
+            ("final_rate", 1.0),
+            ("trust", 1e6),
+            ("adam_rate", 1.0),
+            ("adam_full_rate", 1.0),
+            ("tolerance", 1.0),
+        ):
+            value = getattr(self, name)
+            if name == "diffusion" and value == "auto":
+                continue
+            real = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+            if not real or (not 0 < value <= largest_value and not (name in ("tolerance", "context_exponent") and value == 0)):
+                raise SettingsError(
+                    f"{_option(name)} {value} is out of range.", f"Give a number above 0, up to {largest_value:g}."
+                )
+
+    @property
+    def contexts(self) -> int | None:
+        """How many contexts are drawn for the negative pairs; None: the sum is exact."""
+        return self.negative_contexts or None
+
+    def as_json(self) -> dict[str, Any]:
+        """For the header of the model folder."""
+        return asdict(self)
+
+
+_PAPER: dict[str, Any] = {"prior_variance": 1.0, "negative_ratio": 1.0, "context_exponent": 0.75}
+#: The paper's table of hyper-parameters; those of Adam are the defaults above.
+PRESETS: dict[str, dict[str, Any]] = {
+    "paper-sotu": {**_PAPER, "dim": 100, "diffusion": 1e-3},
+    "paper-twitter": {**_PAPER, "dim": 100, "diffusion": 1.0},
+    "paper-gbooks": {**_PAPER, "dim": 200, "diffusion": 1e-3},
+}
+
+
+def resolve(given: dict[str, Any], preset: str | None = None, config: str | Path | None = None) -> FitSettings:
+    """Settings from a preset, then a file, then what is given; later ones win."""
+    known = {field.name for field in fields(FitSettings)}
+    from_file = read_config(Path(config), known) if config is not None else {}
+    preset = preset or from_file.pop("preset", None)
+    from_file.pop("preset", None)
+    if preset is not None and preset not in PRESETS:
+        raise SettingsError(f"There is no preset {preset!r}.", f"Use one of {', '.join(PRESETS)}.")
+    unknown = sorted(set(given) - known)
+    if unknown:
+        raise SettingsError(f"There is no setting {unknown[0]!r}.", f"Settings are {', '.join(sorted(known))}.")
+    return FitSettings(**{**(PRESETS[preset] if preset else {}), **from_file, **given})
+
+
+def read_config(path: Path, known: set[str]) -> dict[str, Any]:
+    """Settings from a TOML file, one `name = value` a line, names as in Python or with hyphens, `preset` among them."""
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"There is no file {path}.", "Check the path given to --config.") from None
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InputError(f"{path} cannot be read: {error}", "Write one setting a line, like: dim = 100") from error
+    settings = {name.replace("-", "_"): value for name, value in content.items()}
+    unknown = sorted(set(settings) - known - {"preset"})
+    if unknown:
+        raise InputError(f"{path}: there is no setting {unknown[0]!r}.", f"Settings are {', '.join(sorted(known))}.")
+    return settings
+
+
+def _option(name: str) -> str:
+    return "--" + name.replace("_", "-")

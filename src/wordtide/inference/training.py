@@ -1,0 +1,106 @@
+"""The one loop that drives every solver: it keeps the curve, slows down a fit that diverges, and writes checkpoints."""
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from wordtide.errors import WordtideError
+from wordtide.inference.reports import Diverged, Report
+
+Array = npt.NDArray[Any]
+_ATTEMPTS = 6  # how often the rate is halved before a fit is given up
+
+
+class Solver(Protocol):
+    """What a solver can do. `steps` is the most calls of `advance` that will do something."""
+
+    steps: int
+
+    def advance(self) -> Report | None:
+        """One step; None when the fit is finished. Raises Diverged."""
+
+    def state(self) -> dict[str, Array]:
+        """All it takes to go on to the same bits."""
+
+    def restore(self, state: Mapping[str, Array]) -> None:
+        """Go on from a saved state."""
+
+    def slow_down(self) -> None:
+        """Halve the rate and go back to the last good state."""
+
+
+class FitObserver:
+    """Hears how a fit goes on. This one is deaf; the command line has one that draws a bar."""
+
+    def tell(self, message: str) -> None:
+        """Something the user should know."""
+
+    def start(self, stage: str, total: int, unit: str) -> None:
+        """A stage begins; `total` is the most steps it may take."""
+
+    def step(self, done: int, report: Report) -> None:
+        """A step was made."""
+
+    def finish(self) -> None:
+        """The stage is over."""
+
+
+class Checkpointer(Protocol):
+    """Writes a state when it is time to."""
+
+    def due(self) -> bool:
+        """Is it time?"""
+
+    def save(self, stage: str, state: Mapping[str, Array], curve: list[dict[str, Any]]) -> None:
+        """Write it."""
+
+
+def train(
+    solver: Solver,
+    stage: str,
+    labels: list[str],
+    observer: FitObserver,
+    checkpointer: Checkpointer | None = None,
+    curve: list[dict[str, Any]] | None = None,
+    after_step: Callable[[Report], None] | None = None,
+) -> list[dict[str, Any]]:
+    """Run a solver to its end. Returns the training curve: a row per step with step, slice, elbo, rate, seconds."""
+    curve = list(curve or [])
+    started = time.monotonic() - (curve[-1]["seconds"] if curve else 0.0)
+    attempts = 0
+    observer.start(stage, solver.steps, "steps")
+    try:
+        while True:
+            try:
+                report = solver.advance()
+            except Diverged as problem:
+                attempts += 1
+                if attempts >= _ATTEMPTS:
+                    raise gave_up(problem, labels) from problem
+                observer.tell(f"{problem.problem} Going on with half the rate.")
+                solver.slow_down()
+                continue
+            if report is None:
+                return curve
+            if after_step is not None:
+                after_step(report)
+            elbo = None if np.isnan(report.elbo) else report.elbo
+            seconds = round(time.monotonic() - started, 3)
+            curve.append({"step": len(curve) + 1, "slice": report.slice, "elbo": elbo, "rate": report.rate, "seconds": seconds})
+            observer.step(len(curve), report)
+            if checkpointer is not None and checkpointer.due():
+                checkpointer.save(stage, solver.state(), curve)
+    finally:
+        observer.finish()
+
+
+def gave_up(problem: Diverged, labels: list[str]) -> WordtideError:
+    """The error for a fit that diverged again and again."""
+    where = "" if problem.slice is None else f" at slice {labels[problem.slice]}"
+    return WordtideError(
+        f"The fit diverged{where}, even with {2**-_ATTEMPTS:g} of the rate.",
+        "Look at the counts of that slice (wordtide info), or try a smaller --diffusion, --prior-variance or --rate.",
+    )

@@ -1,0 +1,76 @@
+"""Small models with random states, whose words cover all cases: with many knots, one, none, early, late and with gaps."""
+
+import numpy as np
+
+from wordtide.diffusion import Diffusion
+from wordtide.embeddings.embeddings import DynamicEmbeddings
+from wordtide.embeddings.knots import Knots, Occurrences
+from wordtide.embeddings.posterior import Fitted, Posterior
+
+TIMES = np.array([1850.25, 1851.5, 1851.75, 1854.0, 1860.125, 1861.0, 1862.9, 1870.5])
+PLACES = {
+    "always": [0, 1, 2, 3, 4, 5, 6, 7],
+    "gaps": [0, 3, 4, 7],
+    "once": [4],
+    "never": [],
+    "early": [0, 1],
+    "late": [6, 7],
+    "middle": [2, 5],
+}
+WORDS = list(PLACES)
+KINDS = ("filter", "smoother", "point")
+#: Before, at, between (twice in one step), and after the slices.
+MOMENTS = [1840.0, 1850.25, 1850.5, 1851.625, 1855.0, 1857.5, 1860.125, 1865.0, 1870.5, 1890.0]
+
+
+def diffusion_of(times=TIMES, constant=0.05, prior_variance=1.7):
+    return Diffusion(np.asarray(times, dtype=np.float64), constant, prior_variance)
+
+
+def knots_of(places):
+    starts = np.cumsum([0, *(len(slices) for slices in places.values())]).astype(np.int64)
+    return Knots(starts, np.array([t for slices in places.values() for t in slices], dtype=np.int32))
+
+
+def posterior_of(kind, places=PLACES, dim=3, seed=0):
+    generator = np.random.default_rng(seed)
+    knots = knots_of(places)
+    mean_u, mean_v = generator.standard_normal((2, len(knots), dim)).astype(np.float32)
+    spread_u, spread_v = generator.gamma(1.0, size=(2, len(knots), dim)).astype(np.float32)
+    spreads = {
+        "filter": {"variance_u": spread_u, "variance_v": spread_v},
+        "smoother": {"precision_u": 30.0 * spread_u, "precision_v": 30.0 * spread_v},
+        "point": {},
+    }
+    return Posterior(kind, knots, mean_u, mean_v, **spreads[kind])
+
+
+def model_of(kind, places=PLACES, diffusion=None, seed=0, **facts):
+    diffusion = diffusion or diffusion_of()
+    posterior = facts.pop("posterior", None) or posterior_of(kind, places, seed=seed)
+    where = posterior.knots
+    values = facts.pop("values", np.arange(1, len(where) + 1))
+    standard = {
+        "labels": [f"slice {t}" for t in range(len(diffusion))],
+        "method": "smoothing",
+        "solver": "natural",
+        "elbo": -1.0 / 3.0,
+        "settings": {"dim": 3, "rate": 0.5, "words": None},
+        "curve": [
+            {"step": 1, "slice": None, "elbo": -2.5, "rate": 0.5, "seconds": 0.1},
+            {"step": 2, "slice": 3, "elbo": -1.0 / 3.0, "rate": 0.1, "seconds": 0.30000000000000004},
+        ],
+    }
+    fitted = Fitted(
+        words=list(places), diffusion=diffusion, posterior=posterior, occurrences=Occurrences(where, values), **standard | facts
+    )
+    return DynamicEmbeddings(fitted)
+
+
+def knots_in(model, word, side="u"):
+    """Slices, means and variances or precisions of a word's knots, float64."""
+    posterior = model.fitted.posterior
+    rows = posterior.knots.rows_of(model.words.index(word))
+    mean = posterior.mean_u if side == "u" else posterior.mean_v
+    spread = posterior.spread(side)
+    return posterior.knots.slices[rows], mean[rows].astype(float), None if spread is None else spread[rows].astype(float)

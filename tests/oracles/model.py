@@ -1,0 +1,70 @@
+"""The model on dense matrices in float64: every formula as the paper prints it, slow and without any reduction."""
+
+from itertools import pairwise
+
+import numpy as np
+import torch
+from scipy import sparse
+
+from wordtide.inference.problem import Problem, slice_data
+
+
+def random_counts(rng, size, active, density=0.5):
+    """A symmetric (L, L) matrix of quarter counts on the words `active`, each of which has at least one pair."""
+    counts = np.zeros((size, size))
+    chosen = np.triu(rng.random((len(active), len(active))) < density)
+    half = np.where(chosen, rng.integers(1, 12, chosen.shape) / 4, 0.0)
+    counts[np.ix_(active, active)] = half + half.T
+    for one, other in pairwise([*active, active[0]]):
+        counts[one, other] += 0.25
+        counts[other, one] += 0.25
+    return counts
+
+
+def problem_from(matrices, times, ratio=1.0, exponent=0.75):
+    slices = [slice_data(sparse.csr_array(counts), ratio, exponent) for counts in matrices]
+    words = [f"word{i}" for i in range(len(matrices[0]))]
+    return Problem(words, np.asarray(times, dtype=np.float64), [str(time) for time in times], slices)
+
+
+def negative_counts(counts, ratio=1.0, exponent=0.75):
+    """n-, (L, L): the supplement's "Construction of n-"."""
+    p = counts.sum(axis=1) / counts.sum()
+    raised = np.where(p > 0, p, 0.0) ** exponent
+    return ratio * counts.sum() * np.outer(p, raised / raised.sum())
+
+
+def log_likelihood(counts, negatives, u, v):
+    """Eq. 2 on tensors (L, L), (L, d)."""
+    scores = u @ v.T
+    return (counts * torch.nn.functional.logsigmoid(scores) + negatives * torch.nn.functional.logsigmoid(-scores)).sum()
+
+
+def tridiagonal(diagonal, off_diagonal):
+    return np.diag(diagonal) + np.diag(off_diagonal, 1) + np.diag(off_diagonal, -1)
+
+
+def prior_precision(times, constant, prior_variance):
+    """Pi, element by element, from the product of Gaussians it stands for."""
+    size = len(times)
+    pi = np.eye(size) / prior_variance
+    for t in range(size - 1):
+        step = 1.0 / (constant * (times[t + 1] - times[t]))
+        pi[t, t] += step
+        pi[t + 1, t + 1] += step
+        pi[t, t + 1] -= step
+        pi[t + 1, t] -= step
+    return pi
+
+
+def bidiagonal(nu, omega):
+    """B of one trajectory as a (T, T) tensor that autograd can follow."""
+    return torch.diag(nu) + torch.diag(omega, 1)
+
+
+def gaussian_kl(mean, covariance, prior_mean, prior_covariance):
+    """KL(q || p) of two Gaussians with full covariances."""
+    inverse = np.linalg.inv(prior_covariance)
+    offset = prior_mean - mean
+    log_ratio = np.linalg.slogdet(prior_covariance)[1] - np.linalg.slogdet(covariance)[1]
+    return 0.5 * (np.trace(inverse @ covariance) + offset @ inverse @ offset - len(mean) + log_ratio)

@@ -1,0 +1,98 @@
+"""Trajectories by dense float64 algebra: one coordinate of one word, all moments in one matrix."""
+
+from fractions import Fraction
+
+import numpy as np
+
+
+def prior_precision(diffusion, moments):
+    """The prior's precision on sorted moments that include all slices: diffusion between neighbours, a pull at the slices."""
+    matrix = np.zeros((len(moments), len(moments)))
+    for a in range(len(moments) - 1):
+        link = 1.0 / (diffusion.constant * (moments[a + 1] - moments[a]))
+        matrix[a : a + 2, a : a + 2] += link * np.array([[1.0, -1.0], [-1.0, 1.0]])
+    for a, moment in enumerate(moments):
+        if moment in diffusion.times:
+            matrix[a, a] += 1.0 / diffusion.prior_variance
+    return matrix
+
+
+def moments_of(diffusion, times=()):
+    """All slices and further times, sorted."""
+    return sorted({*diffusion.times.tolist(), *times})
+
+
+def smoothed_covariance(diffusion, slices, precision, times=()):
+    """Covariance of the posterior on `moments_of(...)`, for knots at `slices` to which the data add `precision`."""
+    moments = moments_of(diffusion, times)
+    matrix = prior_precision(diffusion, moments)
+    for t, added in zip(slices, precision, strict=True):
+        matrix[moments.index(diffusion.times[t]), moments.index(diffusion.times[t])] += float(added)
+    return np.linalg.inv(matrix)
+
+
+def exact_variances(diffusion, slices, precision):
+    """The diagonal of `smoothed_covariance` at the slices in fractions: without any rounding, for hard cases."""
+    times, constant = [Fraction(time) for time in diffusion.times.tolist()], Fraction(diffusion.constant)
+    total = len(times)
+    matrix = [[Fraction(a == b) / Fraction(diffusion.prior_variance) for b in range(total)] for a in range(total)]
+    for a in range(total - 1):
+        link = 1 / (constant * (times[a + 1] - times[a]))
+        matrix[a][a] += link
+        matrix[a + 1][a + 1] += link
+        matrix[a][a + 1] -= link
+        matrix[a + 1][a] -= link
+    for t, added in zip(slices, precision, strict=True):
+        matrix[t][t] += Fraction(float(added))
+    rows = [[*row, *(Fraction(a == b) for b in range(total))] for a, row in enumerate(matrix)]
+    for a in range(total):
+        rows[a] = [value / rows[a][a] for value in rows[a]]
+        for b in range(total):
+            if b != a:
+                rows[b] = [value - rows[b][a] * pivot for value, pivot in zip(rows[b], rows[a], strict=True)]
+    return np.array([float(rows[a][total + a]) for a in range(total)])
+
+
+def smoothed_mean(diffusion, slices, mean, times=()):
+    """Mean of the posterior on `moments_of(...)`: the prior's, given the values `mean` at the knots."""
+    moments = moments_of(diffusion, times)
+    prior = np.linalg.inv(prior_precision(diffusion, moments))
+    knots = [moments.index(diffusion.times[t]) for t in slices]
+    if not knots:
+        return np.zeros(len(moments))
+    return prior[:, knots] @ np.linalg.solve(prior[np.ix_(knots, knots)], np.asarray(mean, dtype=np.float64))
+
+
+def filtered(diffusion, slices, mean, variance):
+    """Mean and variance at all slices: Eq. 13 from slice to slice, replaced by what was fitted wherever there is a knot."""
+    fitted = {int(t): (float(m), float(v)) for t, m, v in zip(slices, mean, variance, strict=True)}
+    means, variances = [], []
+    for t, time in enumerate(diffusion.times):
+        if t == 0:
+            m, v = 0.0, diffusion.prior_variance
+        else:
+            spread = variances[-1] + diffusion.constant * (time - diffusion.times[t - 1])
+            v = 1.0 / (1.0 / spread + 1.0 / diffusion.prior_variance)
+            m = v / spread * means[-1]
+        m, v = fitted.get(t, (m, v))
+        means.append(m)
+        variances.append(v)
+    return np.array(means), np.array(variances)
+
+
+def backward_sampled(diffusion, slices, mean, variance):
+    """Mean and covariance over all slices of filter-forward, sample-backward: x_T from the filter, x_t given x_{t+1}.
+
+    x_t given x_{t+1} has the density N(x_t; filter) N(x_{t+1}; x_t, sigma_t^2), up to a constant.
+    """
+    means, variances = filtered(diffusion, slices, mean, variance)
+    total = len(means)
+    center, covariance = means.copy(), np.zeros((total, total))
+    covariance[-1, -1] = variances[-1]
+    for t in range(total - 2, -1, -1):
+        step = diffusion.constant * (diffusion.times[t + 1] - diffusion.times[t])
+        left = 1.0 / (1.0 / variances[t] + 1.0 / step)
+        center[t] = left * (means[t] / variances[t] + center[t + 1] / step)
+        covariance[t, t + 1 :] = covariance[t + 1 :, t] = left / step * covariance[t + 1, t + 1 :]
+        covariance[t, t] = left + (left / step) ** 2 * covariance[t + 1, t + 1]
+    return center, covariance
