@@ -3,11 +3,13 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test check bench clean
+.PHONY: demo test check bench bench-counting bench-fitting clean
 
 demo: .venv/demo.done
 	@$(BIN)/wordtide count sotu -o build/sotu-counts --every document --until 2016 --merge-within 7d --examples 3 --overwrite
 	@$(BIN)/wordtide info build/sotu-counts
+	@$(BIN)/wordtide fit build/sotu-counts -o build/sotu-model --preset paper-sotu --overwrite
+	@$(BIN)/wordtide info build/sotu-model
 	@$(BIN)/wordtide examples build/sotu-counts energy --at 1850
 	@$(BIN)/wordtide examples build/sotu-counts energy --at 2012
 
@@ -20,8 +22,13 @@ check: .venv/test.done
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q tests/test_layers.py
 
-bench: .venv/bench.done
+bench: bench-counting bench-fitting
+
+bench-counting: .venv/bench.done
 	$(BIN)/python benchmarks/counting.py
+
+bench-fitting: .venv/bench.done
+	$(BIN)/python benchmarks/fitting.py
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv

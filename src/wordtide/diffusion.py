@@ -2,7 +2,7 @@
 
 The paper writes the joint as a product over slices of N(u[t+1]; u[t], sigma_t^2) N(u[t+1]; 0, sigma_0^2) (section 3.2, before
 normalisation). Its precision is the tridiagonal Pi of the supplement, and its forward messages are the filter's prior of Eq.
-13: both solvers use this one prior. (Eqs. 4 and 5 normalise each step, which is another prior; docs/mathematics.md says how
+13: both solvers use this one prior. (Eqs. 5 and 6 normalise each step, which is another prior; docs/mathematics.md says how
 they differ.)
 
 All numbers here are scalars per slice, shared by all words and dimensions, in float64.

@@ -8,9 +8,16 @@ import typer
 from rich.console import Console
 
 from wordtide.cli.fit_progress import FitProgress
-from wordtide.errors import SettingsError
+from wordtide.errors import SettingsError, WordtideError
+from wordtide.storage import check_writable
 
 Option = typer.Option
+
+
+class InterruptedFitError(WordtideError):
+    """The user pressed Ctrl-C."""
+
+    exit_code = 130
 
 
 def fit(
@@ -34,7 +41,7 @@ def fit(
     negative_ratio: Annotated[float | None, Option(help="Negative pairs per positive pair. Default: 1.")] = None,
     context_exponent: Annotated[float | None, Option(help="Exponent of context frequencies. Default: 0.75.")] = None,
     rate: Annotated[float | None, Option(help="Rate of the first natural-gradient step. Default: 0.9.")] = None,
-    final_rate: Annotated[float | None, Option(help="Rate of the last one. Default: 0.1.")] = None,
+    final_rate: Annotated[float | None, Option(help="Rate of the last one. Default: 0.2.")] = None,
     trust: Annotated[float | None, Option(help="A word moves no further than this in a step. Default: 1.")] = None,
     adam_steps: Annotated[int | None, Option(help="Filtering by adam: steps per slice. Default: 5000.")] = None,
     adam_rate: Annotated[float | None, Option(help="Adam's learning rate. Default: 0.01.")] = None,
@@ -55,6 +62,7 @@ def fit(
 
     Example: wordtide fit counts/ -o model/
     """
+    from wordtide.inference.checkpoints import place_of
     from wordtide.inference.fitting import fit as fit_counts  # brings PyTorch, which --help must not wait for
 
     given: dict[str, Any] = {
@@ -80,26 +88,39 @@ def fit(
         "adam_full_rate": adam_full_rate,
     }
     started = time.monotonic()
-    model = fit_counts(
-        counts,
-        output=output,
-        overwrite=overwrite,
-        preset=preset,
-        config=config,
-        device=device,
-        precision=precision,
-        threads=threads,
-        checkpoint_every=checkpoint_every,
-        resume=resume,
-        observer=FitProgress(),
-        **{name: value for name, value in given.items() if value is not None},
-    )
+    try:
+        model = fit_counts(
+            counts,
+            output=output,
+            overwrite=overwrite,
+            preset=preset,
+            config=config,
+            device=device,
+            precision=precision,
+            threads=threads,
+            checkpoint_every=checkpoint_every,
+            resume=resume,
+            observer=FitProgress(),
+            **{name: value for name, value in given.items() if value is not None},
+        )
+    except KeyboardInterrupt:
+        raise _interrupted(place_of(output)) from None
     stderr = Console(stderr=True, highlight=False, soft_wrap=True)
     elbo = "" if model.elbo != model.elbo else f", ELBO {model.elbo:.4f} per pair"
     if model.settings.get("diffusion") == "auto":
         stderr.print(f"diffusion constant: {model.diffusion.constant:.3g} per year", markup=False)
     stderr.print(f"{len(model.curve):,} steps in {time.monotonic() - started:.1f} s{elbo}", markup=False)
     stderr.print(f"written to {model.path}", markup=False)
+
+
+def _interrupted(checkpoint: Path) -> InterruptedFitError:
+    check_writable(checkpoint, overwrite=True)  # puts back a checkpoint that was just being replaced
+    if checkpoint.exists():
+        return InterruptedFitError("interrupted.", f"Run it again with --resume to go on from {checkpoint}.")
+    return InterruptedFitError(
+        "interrupted before the first checkpoint; nothing was left.",
+        "Run it again; with --checkpoint-every 1 it writes a checkpoint every minute.",
+    )
 
 
 def _diffusion(text: str | None) -> float | str | None:

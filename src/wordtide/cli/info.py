@@ -9,10 +9,13 @@ import typer
 from rich.text import Text
 
 from wordtide.cli.output import Format, console, print_json, print_rows
+from wordtide.counts.counts import KIND as COUNTS
 from wordtide.counts.counts import Counts
 from wordtide.embeddings.embeddings import DynamicEmbeddings
 from wordtide.embeddings.facts import info_facts
 from wordtide.embeddings.folder import KIND as MODEL
+from wordtide.errors import FolderError
+from wordtide.inference.settings import FitSettings
 from wordtide.storage import kind_of
 
 _COLUMNS = ("slice", "time", "date", "documents", "tokens", "in_vocabulary", "active_words", "pairs")
@@ -29,8 +32,11 @@ def info(
 
     Example: wordtide info counts/
     """
-    if kind_of(folder) == MODEL:
+    kind = kind_of(folder)
+    if kind == MODEL:
         _print_model(DynamicEmbeddings.load(folder, check=check), format, all_slices)
+    elif kind not in (None, COUNTS):
+        raise FolderError(f"{folder} holds a {kind}, of which there is nothing to show.", "Give a counts or model folder.")
     else:
         _print_counts(Counts.load(folder, check=check), format, all_slices)
 
@@ -44,7 +50,9 @@ def _print_counts(counts: Counts, format: Format, all_slices: bool) -> None:
 def _print_model(model: DynamicEmbeddings, format: Format, all_slices: bool) -> None:
     facts = info_facts(model)
     settings = facts.pop("settings")
-    facts["slice_count"] = facts.pop("slices")
+    facts = {"slice_count" if name == "slices" else name: value for name, value in facts.items()}
+    default = FitSettings().as_json()
+    changed = {name: value for name, value in settings.items() if name not in default or value != default[name]}
     facts["elbo"] = None if facts["elbo"] != facts["elbo"] else facts["elbo"]
     last = {row["slice"]: row["elbo"] for row in model.curve if row["elbo"] is not None}
     rows = [
@@ -53,11 +61,14 @@ def _print_model(model: DynamicEmbeddings, format: Format, all_slices: bool) -> 
             "time": float(time),
             "words": int(np.count_nonzero(model.fitted.occurrences.of_slice(t))),
             "knots": int(np.count_nonzero(model.fitted.posterior.knots.slices == t)),
-            "elbo": last.get(t, ""),
+            "elbo": last.get(t),
         }
         for t, (label, time) in enumerate(zip(model.labels, model.times, strict=True))
     ]
-    _print(facts, settings, settings, rows, ("slice", "time", "words", "knots", "elbo"), format, all_slices)
+    columns = ["slice", "time", "words", "knots", "elbo"]
+    if format is Format.table and not last.keys() - {None}:  # measured over all slices together
+        columns.remove("elbo")
+    _print(facts, settings, changed, rows, columns, format, all_slices)
 
 
 def _print(
@@ -69,12 +80,16 @@ def _print(
     format: Format,
     all_slices: bool,
 ) -> None:
+    if format is not Format.json:
+        rows = [{name: "" if value is None else value for name, value in row.items()} for row in rows]
     if format is Format.csv:
         print_rows(rows, format, columns)
     elif format is Format.json:
         print_json({**facts, "settings": settings, "slices": rows})
     else:
         for name, value in facts.items():
+            if value is None:
+                continue
             if isinstance(value, dict):
                 value = ", ".join(f"{number:,} ({reason})" for reason, number in value.items()) or 0
             shown = f"{value:,}" if isinstance(value, int) else f"{value:.4g}" if isinstance(value, float) else str(value)

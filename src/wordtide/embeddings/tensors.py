@@ -49,13 +49,17 @@ def write_tensors(path: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
 
 def pieces(array: npt.NDArray[Any]) -> Iterator[npt.NDArray[Any]]:
     """The rows of an array, some at a time: what is read from disk at once stays small."""
+    array = np.atleast_1d(array)
     rows = max(1, _PIECE_BYTES // max(1, array[:1].nbytes))
     for start in range(0, len(array), rows):
         yield array[start : start + rows]
 
 
-def map_tensors(path: Path, most_dimensions: int = 2) -> dict[str, npt.NDArray[Any]]:
-    """The arrays of a file as read-only maps of it. FolderError for anything that is not exactly as the format says."""
+def map_tensors(path: Path, dimensions: range = range(1, 3), changeable: bool = False) -> dict[str, npt.NDArray[Any]]:
+    """The arrays of a file as maps of it. FolderError for anything that is not exactly as the format says.
+
+    They are read-only, or `changeable`: what is changed then stays in memory, and the file as it was.
+    """
     try:
         size = path.stat().st_size
         with open(path, "rb") as file:
@@ -65,9 +69,9 @@ def map_tensors(path: Path, most_dimensions: int = 2) -> dict[str, npt.NDArray[A
             description = json.loads(file.read(length).decode("utf-8"), object_pairs_hook=_without_repeats)
         if not isinstance(description, dict):
             raise ValueError("the description is not a table")
-        places = {name: _place(name, facts, most_dimensions) for name, facts in description.items() if name != "__metadata__"}
+        places = {name: _place(name, facts, dimensions) for name, facts in description.items() if name != "__metadata__"}
         _check_places(places, size - 8 - length)
-        content = np.memmap(path, dtype=np.uint8, mode="r")
+        content = np.memmap(path, dtype=np.uint8, mode="c" if changeable else "r")
         if len(content) != size:
             raise ValueError("it changed while it was read")
     except (OSError, ValueError, RecursionError) as error:
@@ -79,7 +83,7 @@ def map_tensors(path: Path, most_dimensions: int = 2) -> dict[str, npt.NDArray[A
 _Place = tuple["np.dtype[Any]", tuple[int, ...], int, int]
 
 
-def _place(name: str, facts: object, most_dimensions: int) -> _Place:
+def _place(name: str, facts: object, dimensions: range) -> _Place:
     """Dtype, shape, and the bytes from where to where of one array."""
     if not isinstance(facts, dict) or set(facts) != {"dtype", "shape", "data_offsets"}:
         raise ValueError(f"{name[:50]!r} lacks dtype, shape or place")
@@ -87,7 +91,7 @@ def _place(name: str, facts: object, most_dimensions: int) -> _Place:
     shape, offsets = facts["shape"], facts["data_offsets"]
     if dtype is None:
         raise ValueError(f"{name[:50]!r} has a dtype that a model does not have")
-    if not _are_sizes(shape) or not 1 <= len(shape) <= most_dimensions or not _are_sizes(offsets) or len(offsets) != 2:
+    if not _are_sizes(shape) or len(shape) not in dimensions or not _are_sizes(offsets) or len(offsets) != 2:
         raise ValueError(f"{name[:50]!r} has an impossible shape or place")
     if offsets[1] - offsets[0] != math.prod(shape) * dtype.itemsize:
         raise ValueError(f"{name[:50]!r} has a place that does not fit its shape")

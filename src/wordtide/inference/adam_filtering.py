@@ -118,7 +118,7 @@ class AdamFilter:
         if self._t == len(self.problem):
             return None
         self.estimate_gradient()
-        elbo = self._elbo() if (self._step + 1) % MEASURED_EVERY == 0 else math.nan
+        elbo = self._elbo() if (self._step + 1) % MEASURED_EVERY == 0 or self._step + 1 == self.steps_per_slice else math.nan
         self._adam.step()
         # A sum is finite only if every term is, and costs one pass.
         if not math.isfinite(float(self._gradient.sum() + self.parameters.sum())):

@@ -101,7 +101,7 @@ class AdamSmoother:
         if self._step % KEPT_EVERY == 0:
             self._keep()
         rate = self.rate
-        elbo = self.elbo() if (self._step + 1) % MEASURED_EVERY == 0 else math.nan
+        elbo = self.elbo() if (self._step + 1) % MEASURED_EVERY == 0 or self._step + 1 == self.steps else math.nan
         generator = noise_generator(self.device, self.seed, _STEPPING, self._step)
         rows = self.draw(generator)
         trajectories = self.rho.shape[1] if rows is None else len(rows)

@@ -1,5 +1,6 @@
 """A fit that was stopped goes on from its last checkpoint, to the same bits as one that was not."""
 
+import glob
 import hashlib
 import json
 import shutil
@@ -12,14 +13,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from wordtide.counts.counts import Counts
+from wordtide.counts.counts import ARRAYS, Counts
 from wordtide.embeddings.curves import read_curve, write_curve
-from wordtide.embeddings.tensors import map_tensors, write_tensors
+from wordtide.embeddings.tensors import map_tensors, pieces, write_tensors
 from wordtide.errors import FolderError
-from wordtide.storage import new_folder, read_header, real_target, verify, write_header
+from wordtide.storage import check_writable, new_folder, read_header, real_target, verify, write_header
 
 KIND, VERSION = "checkpoint", 1
 _LARGEST_CURVE = 1 << 30
+_DIMENSIONS = range(8)  # of the arrays of a state; single numbers have none
 Array = npt.NDArray[Any]
 
 
@@ -33,8 +35,9 @@ def fingerprint(counts: Counts) -> str:
     """What tells these counts from others."""
     digest = hashlib.blake2b(digest_size=16)
     digest.update(json.dumps([counts.words, counts.labels, counts.window, counts.times.tolist()]).encode())
-    for array in (counts.arrays.row_ends, counts.arrays.slice_rows, counts.arrays.unigram_values):
-        digest.update(np.ascontiguousarray(array).tobytes())
+    for name in ARRAYS:
+        for piece in pieces(getattr(counts.arrays, name)):
+            digest.update(np.ascontiguousarray(piece).data)
     return digest.hexdigest()
 
 
@@ -60,9 +63,14 @@ class Checkpoints:
             write_header(folder, KIND, VERSION, {"settings": dict(self.settings), "counts": self.counts, "stage": stage})
         self.last = time.monotonic()
 
+    def exists(self) -> bool:
+        """Is there a checkpoint? One that was moved aside when its fit was killed is put back; what is none is refused."""
+        check_writable(self.path, overwrite=True)
+        return self.path.exists()
+
     def load(self) -> tuple[str, dict[str, Array], list[dict[str, Any]]] | None:
         """Stage, state and curve of the last checkpoint; None if there is none. One of another fit is refused."""
-        if not self.path.exists():
+        if not self.exists():
             return None
         header = read_header(self.path, KIND, VERSION)
         verify(self.path, header)
@@ -78,8 +86,10 @@ class Checkpoints:
         if header.get("counts") != self.counts:
             raise FolderError(f"The checkpoint {self.path} was made from other counts.", remedy)
         curve = read_curve(self.path / "curve.csv", _LARGEST_CURVE)
-        return header["stage"], map_tensors(self.path / "state.safetensors", most_dimensions=4), curve
+        return header["stage"], map_tensors(self.path / "state.safetensors", _DIMENSIONS, changeable=True), curve
 
     def remove(self) -> None:
-        """The fit is finished and saved."""
+        """The fit is finished and saved. What a killed process left of other checkpoints goes first, or it would come back."""
+        for leftover in self.path.parent.glob(f".{glob.escape(self.path.name)}.*-*"):
+            shutil.rmtree(leftover, ignore_errors=True)
         shutil.rmtree(self.path, ignore_errors=True)

@@ -58,9 +58,12 @@ def compute(device: str = "cpu", dtype: str = "float32", threads: int | None = N
         raise SettingsError("MPS devices have no float64.", "Use --precision float32, or --device cpu.")
     if threads is not None and not 1 <= threads <= 1024:
         raise SettingsError(f"--threads {threads} is out of range.", "Give a number from 1 to 1024.")
+    try:
+        place, precision = torch.device(device), getattr(torch, dtype)
+    except RuntimeError:
+        raise SettingsError(f"The device {device!r} is not known.", "Use cpu, cuda (or cuda:1), or mps.") from None
     wanted = threads or _processors()
     before = torch.get_num_threads()
-    place, precision = torch.device(device), getattr(torch, dtype)
     with ThreadPoolExecutor(wanted) as pool:
         try:
             torch.set_num_threads(1)

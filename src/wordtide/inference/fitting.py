@@ -51,7 +51,7 @@ def fit(
     ('smoothing', (4,))
     """
     resolved = resolve(settings, preset, None if config is None else Path(config))
-    counts = counts if isinstance(counts, Counts) else Counts.load(counts)
+    counts = counts if isinstance(counts, Counts) else Counts.load(counts, check=True)
     observer = observer or FitObserver()
     if not np.isfinite(checkpoint_every) or checkpoint_every < 0:
         raise SettingsError(
@@ -72,7 +72,8 @@ def fit(
         problem = pooled(problem, resolved.negative_ratio, resolved.context_exponent)
     checkpoints = None
     if target is not None:
-        checkpoints = Checkpoints(place_of(target), resolved.as_json(), fingerprint(counts), 60.0 * checkpoint_every)
+        identity = {**resolved.as_json(), "precision": precision}
+        checkpoints = Checkpoints(place_of(target), identity, fingerprint(counts), 60.0 * checkpoint_every)
         _check_leftover(checkpoints, resume, overwrite)
     with compute(device, precision, threads) as machine:
         needed = needed_bytes(problem, resolved, machine.threads, 4 if precision == "float32" else 8)
@@ -80,7 +81,8 @@ def fit(
         check_memory(needed, resolved)
         saved = checkpoints.load() if checkpoints is not None and resume else None
         if resume:
-            observer.tell("going on from the checkpoint" if saved else "there is no checkpoint yet: beginning from the start")
+            going_on = f"going on from the checkpoint, after step {len(saved[2])}" if saved else ""
+            observer.tell(going_on or "there is no checkpoint yet: beginning from the start")
         outcome = run(Run(problem, resolved, machine, observer, checkpoints, saved))
     model = DynamicEmbeddings(_fitted(counts, problem, resolved, outcome))
     if target is not None:
@@ -126,14 +128,11 @@ def _pooled_occurrences(occurrences: Occurrences) -> Occurrences:
 
 def _check_leftover(checkpoints: Checkpoints, resume: bool, overwrite: bool) -> None:
     """A checkpoint that an earlier fit left is neither used nor thrown away without a word from the user."""
-    if resume or not checkpoints.path.exists():
-        return
-    if not overwrite:
+    if checkpoints.exists() and not resume and not overwrite:
         raise FolderError(
             f"An earlier fit was stopped and left the checkpoint {checkpoints.path}.",
             "Add --resume to go on from it, or --overwrite to begin anew.",
         )
-    checkpoints.remove()
 
 
 def _shown(problem: Problem, settings: FitSettings) -> str:

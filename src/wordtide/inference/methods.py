@@ -141,7 +141,7 @@ def _smoothing(fit: Run) -> Outcome:
 def _standing_start(fit: Run, diffusion: Diffusion) -> Array:
     """Where smoothing starts: the static model of all slices together, in its principal axes, (2, L, d).
 
-    From there smoothing needs a third of the steps that it needs from random vectors, and ends higher.
+    From there smoothing needs fewer steps than from random vectors, and ends higher (docs/mathematics.md has figures).
     """
     settings = fit.settings
     all_slices = pooled(fit.problem, settings.negative_ratio, settings.context_exponent)

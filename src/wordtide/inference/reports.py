@@ -19,11 +19,12 @@ class Report:
 
 
 class Diverged(WordtideError):  # noqa: N818 - an event the training loop handles, an error only if it recurs
-    """Gradients or parameters are no longer finite; `slice` is the first slice where, if known."""
+    """Numbers are no longer finite, or the ELBO falls; `slice` is the first slice where, if known."""
 
     def __init__(self, slice: int | None) -> None:
         where = "" if slice is None else f" at slice {slice}"
         super().__init__(
-            f"The fit diverged{where}: its numbers are no longer finite.", "Fit again with a smaller learning rate."
+            f"The fit diverges{where}: its numbers are not finite, or its ELBO falls.",
+            "Fit again with a smaller learning rate.",
         )
         self.slice = slice

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+_FALL = 0.01  # share of the ELBO
+
 
 @dataclass(frozen=True)
 class Schedule:
@@ -24,6 +26,10 @@ class Schedule:
     def is_measured(self, done: int) -> bool:
         """Is the ELBO measured after this many steps?"""
         return done % self.measure_every == 0 or done == self.steps
+
+    def is_falling(self, elbo: float, before: float | None) -> bool:
+        """Has the ELBO fallen by more than noise explains? Then steps are too long."""
+        return before is not None and elbo < before - _FALL * abs(before)
 
     def is_over(self, done: int, elbo: float, before: float | None) -> bool:
         """Is the fit finished after this many steps, with this ELBO and the one measured before?"""

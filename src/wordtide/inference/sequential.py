@@ -82,7 +82,7 @@ class SequentialSolver:
         report = Report(self.total, self.number, float("nan"), rate)
         if schedule.is_measured(self.done):
             elbo = fit.elbo(np.random.default_rng([self.seed, self.number]))
-            if not np.isfinite(elbo):
+            if not np.isfinite(elbo) or schedule.is_falling(elbo, self._before):
                 raise Diverged(self.number)
             report = Report(self.total, self.number, elbo, rate)
             if schedule.is_over(self.done, elbo, self._before):

@@ -1,17 +1,18 @@
 """How a model is fitted: one frozen record, saved with the model; presets from the paper, and settings from a file."""
 
-import math
 import tomllib
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from wordtide.errors import InputError, SettingsError
 
 METHODS = ("smoothing", "filtering", "independent", "warm-start", "static")
 SOLVERS = ("natural", "adam")
 #: Most steps of the natural solver: for smoothing over all slices, otherwise for each slice.
-MOST_STEPS = {"smoothing": 12, "filtering": 8, "independent": 24, "warm-start": 12, "static": 24}
+MOST_STEPS = {"smoothing": 10, "filtering": 6, "independent": 24, "warm-start": 12, "static": 24}
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class FitSettings:
     max_steps: int | None = None
     tolerance: float = 1e-4
     rate: float = 0.9
-    final_rate: float = 0.1
+    final_rate: float = 0.2
     trust: float = 1.0
     adam_steps: int = 5000
     adam_rate: float = 1e-2
@@ -46,7 +47,9 @@ class FitSettings:
     def __post_init__(self) -> None:
         for name, choices in (("method", METHODS), ("solver", SOLVERS)):
             if getattr(self, name) not in choices:
-                raise SettingsError(f"{_option(name)} {getattr(self, name)!r} is not known.", f"Use {' or '.join(choices)}.")
+                raise SettingsError(
+                    f"{_option(name)} {getattr(self, name)!r} is not known.", f"Use {', '.join(choices[:-1])} or {choices[-1]}."
+                )
         if self.solver == "adam" and self.method not in ("smoothing", "filtering"):
             raise SettingsError(f"The solver adam is for smoothing and filtering, not {self.method}.", "Leave --solver out.")
         if isinstance(self.diffusion, str):
@@ -72,25 +75,31 @@ class FitSettings:
                 raise SettingsError(
                     f"{_option(name)} {value} is out of range.", f"Give a whole number from {smallest} to {largest}."
                 )
-        for name, largest_value in (
-            ("diffusion", 1e6),
-            ("prior_variance", 1e6),
-            ("negative_ratio", 1e3),
-            ("context_exponent", 2.0),
-            ("rate", 1.0),
-            ("final_rate", 1.0),
-            ("trust", 1e6),
-            ("adam_rate", 1.0),
-            ("adam_full_rate", 1.0),
-            ("tolerance", 1.0),
+        if self.solver == "adam" and self.method == "smoothing" and not self.adam_minibatch_steps + self.adam_full_steps:
+            raise SettingsError(
+                "--adam-minibatch-steps and --adam-full-steps are both 0, so nothing would be fitted.",
+                "Give at least one of them a number above 0, or leave both out.",
+            )
+        # Variances so small that float32 loses them beside others, or that a model folder refuses, end here.
+        for name, smallest_value, largest_value in (
+            ("diffusion", 1e-9, 1e6),
+            ("prior_variance", 1e-6, 1e6),
+            ("negative_ratio", 1e-6, 1e3),
+            ("context_exponent", 0.0, 2.0),
+            ("rate", 1e-6, 1.0),
+            ("final_rate", 1e-6, 1.0),
+            ("trust", 1e-6, 1e6),
+            ("adam_rate", 1e-12, 1.0),
+            ("adam_full_rate", 1e-12, 1.0),
+            ("tolerance", 0.0, 1.0),
         ):
             value = getattr(self, name)
             if name == "diffusion" and value == "auto":
                 continue
-            real = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-            if not real or (not 0 < value <= largest_value and not (name in ("tolerance", "context_exponent") and value == 0)):
+            real = isinstance(value, int | float) and not isinstance(value, bool)
+            if not real or not smallest_value <= value <= largest_value:
                 raise SettingsError(
-                    f"{_option(name)} {value} is out of range.", f"Give a number above 0, up to {largest_value:g}."
+                    f"{_option(name)} {value} is out of range.", f"Give a number from {smallest_value:g} to {largest_value:g}."
                 )
 
     @property
@@ -116,13 +125,15 @@ def resolve(given: dict[str, Any], preset: str | None = None, config: str | Path
     """Settings from a preset, then a file, then what is given; later ones win."""
     known = {field.name for field in fields(FitSettings)}
     from_file = read_config(Path(config), known) if config is not None else {}
-    preset = preset or from_file.pop("preset", None)
-    from_file.pop("preset", None)
-    if preset is not None and preset not in PRESETS:
+    preset_of_file = from_file.pop("preset", None)
+    preset = preset_of_file if preset is None else preset
+    if preset is not None and (not isinstance(preset, str) or preset not in PRESETS):
         raise SettingsError(f"There is no preset {preset!r}.", f"Use one of {', '.join(PRESETS)}.")
     unknown = sorted(set(given) - known)
     if unknown:
         raise SettingsError(f"There is no setting {unknown[0]!r}.", f"Settings are {', '.join(sorted(known))}.")
+    # NumPy's numbers are welcome, but the settings are written to JSON.
+    given = {name: value.item() if isinstance(value, np.generic) else value for name, value in given.items()}
     return FitSettings(**{**(PRESETS[preset] if preset else {}), **from_file, **given})
 
 

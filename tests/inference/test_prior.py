@@ -1,0 +1,109 @@
+"""Laws of the prior: gaps compose, and the filter and the smoother see the same Gaussian process."""
+
+import numpy as np
+import pytest
+from oracles import natural
+
+from wordtide.diffusion import Diffusion, Passage
+from wordtide.embeddings.knots import Knots
+from wordtide.errors import SettingsError
+from wordtide.inference.chains import prior_at_knots
+
+TIMES = np.array([1800.0, 1801.0, 1801.5, 1805.0, 1806.0, 1813.0])
+DIFFUSIONS = [Diffusion(TIMES, 0.05, 1.3), Diffusion(TIMES, 1e-4, 1.0), Diffusion(TIMES, 3.0, 0.4)]
+LAST = len(TIMES) - 1
+
+
+@pytest.mark.parametrize("diffusion", DIFFUSIONS)
+def test_marginal_variances_are_the_diagonal_of_the_inverse_precision(diffusion):
+    np.testing.assert_allclose(diffusion.marginal, np.diag(natural.prior_covariance(diffusion)), rtol=1e-10)
+
+
+@pytest.mark.parametrize("diffusion", DIFFUSIONS)
+def test_gains_and_noises_across_any_gap_are_those_of_the_dense_covariance(diffusion):
+    covariance = natural.prior_covariance(diffusion)
+    for start in range(len(TIMES)):
+        for stop in range(start + 1, len(TIMES)):
+            gain, noise = diffusion.across(np.array([start]), np.array([stop]))
+            expected = covariance[start, stop] / covariance[start, start]
+            assert gain == pytest.approx([expected], rel=1e-9)
+            assert noise == pytest.approx([covariance[stop, stop] - expected * covariance[start, stop]], rel=1e-7)
+
+
+@pytest.mark.parametrize("diffusion", DIFFUSIONS)
+def test_a_gap_is_as_many_single_steps(diffusion):
+    gain, noise = 1.0, 0.0
+    for t in range(1, 5):
+        gain, noise = diffusion.gain[t] * gain, diffusion.gain[t] ** 2 * noise + diffusion.noise[t]
+    across = diffusion.across(np.array([1]), np.array([5]))
+    assert across == (pytest.approx([gain], rel=1e-12), pytest.approx([noise], rel=1e-12))
+
+
+@pytest.mark.parametrize("diffusion", DIFFUSIONS)
+def test_the_filters_passage_over_a_gap_is_as_many_single_passages(diffusion):
+    mean, variance, passage = np.array([0.7]), np.array([0.2]), Passage.none(1)
+    expected = mean, variance
+    for t in range(LAST):
+        expected = diffusion.step(t).predict(*expected)
+        passage = passage.then(diffusion.step(t))
+    found = passage.predict(mean, variance)
+    assert found == (pytest.approx(expected[0], rel=1e-12), pytest.approx(expected[1], rel=1e-12))
+
+
+def test_a_passage_of_words_acts_on_all_their_coordinates():
+    passage = Passage(np.array([0.5, 0.1]), np.array([0.9, 0.8]), np.array([0.01, 0.02]))
+    mean, variance = passage.predict(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[0.1, 0.2], [0.3, 0.4]]))
+    alone = Passage(0.1, 0.8, 0.02).predict(4.0, 0.4)
+    assert (mean[1, 1], variance[1, 1]) == (pytest.approx(alone[0]), pytest.approx(alone[1]))
+
+
+def forward(diffusion, h, targets):
+    """Mean and variance at the last slice of a filter with Gaussian data: of precision h and value `targets` at each slice."""
+    mean, variance = 0.0, diffusion.prior_variance
+    for t in range(len(diffusion)):
+        if t > 0:
+            mean, variance = diffusion.step(t - 1).predict(mean, variance)
+        precision = 1.0 / variance + h[t]
+        mean, variance = (mean / variance + h[t] * targets[t]) / precision, 1.0 / precision
+    return mean, variance
+
+
+@pytest.mark.parametrize("diffusion", DIFFUSIONS)
+def test_with_gaussian_data_filter_and_smoother_agree_at_the_last_slice(diffusion):
+    rng = np.random.default_rng(0)
+    h, targets = rng.gamma(1.0, 5.0, len(TIMES)), rng.standard_normal(len(TIMES))
+    h[3] = 0.0  # absent there
+    mean, covariance = natural.chain_posterior(diffusion, range(len(TIMES)), h, h * targets)
+    assert forward(diffusion, h, targets) == (pytest.approx(mean[-1], rel=1e-9), pytest.approx(covariance[-1, -1], rel=1e-9))
+
+
+def test_before_its_first_knot_a_word_has_the_priors_variance():
+    knots = Knots(np.array([0, 2, 2, 3]), np.array([1, 4, 3], dtype=np.int32))
+    _, _, first = prior_at_knots(knots, DIFFUSIONS[0])
+    assert first[[0, 2]] == pytest.approx(DIFFUSIONS[0].marginal[[1, 3]])
+
+
+def test_the_gap_between_two_knots_is_crossed_at_once():
+    knots = Knots(np.array([0, 2, 2, 3]), np.array([1, 4, 3], dtype=np.int32))
+    gain, noise, _ = prior_at_knots(knots, DIFFUSIONS[0])
+    assert (gain[1], noise[1]) == DIFFUSIONS[0].across(np.array(1), np.array(4))
+
+
+def test_one_slice_has_the_prior_variance():
+    assert Diffusion(np.array([1800.0]), 0.1, 1.7).marginal == pytest.approx([1.7])
+
+
+@pytest.mark.parametrize(
+    ("times", "constant", "variance", "problem"),
+    [
+        ([1800.0, 1801.0], 0.0, 1.0, "diffusion constant 0.0"),
+        ([1800.0, 1801.0], float("nan"), 1.0, "diffusion constant nan"),
+        ([1800.0, 1801.0], 0.1, -1.0, "prior variance -1.0"),
+        ([1800.0, 1800.0], 0.1, 1.0, "do not increase"),
+        ([1800.0, float("nan")], 0.1, 1.0, "do not increase"),
+        ([], 0.1, 1.0, "do not increase"),
+    ],
+)
+def test_a_prior_that_is_none_is_refused(times, constant, variance, problem):
+    with pytest.raises(SettingsError, match=problem):
+        Diffusion(np.array(times), constant, variance)

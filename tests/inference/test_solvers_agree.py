@@ -1,0 +1,87 @@
+"""The natural solver ends at least as high as the paper's, by the same Monte-Carlo estimate of the ELBO."""
+
+import numpy as np
+import pytest
+import torch
+from oracles import worlds
+
+from wordtide.diffusion import Diffusion
+from wordtide.inference.adam_filtering import AdamFilter
+from wordtide.inference.adam_smoothing import AdamSmoother
+from wordtide.inference.compute import compute
+from wordtide.inference.problem import Problem
+from wordtide.inference.schedule import Schedule
+from wordtide.inference.sequential import SequentialSolver
+from wordtide.inference.smoothing import SmoothingSolver
+from wordtide.model.divergence import filter_kl, smoothing_kl
+from wordtide.model.likelihood import SliceTensors, expected_log_likelihood
+
+SIZE, DIM = 25, 3
+TIMES = np.array([1800.0, 1801.0, 1804.0, 1805.0])
+PRIOR = Diffusion(TIMES, 0.05, 1.3)
+CALM = Schedule(100, 0.5, 0.2, 0.0, measure_every=100)
+
+
+@pytest.fixture(scope="module")
+def world():
+    """Drawn from the model itself, so that there is one clear optimum, up to rotation, for both solvers to find."""
+    return worlds.world(3, PRIOR, SIZE, DIM, negatives=4.0)
+
+
+@pytest.fixture
+def computing():
+    """Also keeps PyTorch, and with it Adam, to one thread: for matrices as small as these more would only wait."""
+    with compute("cpu", "float64", 1) as opened:
+        yield opened
+
+
+def finish(solver):
+    while solver.advance() is not None:
+        pass
+    return solver
+
+
+def likelihood(problem, means, variances):
+    """E_q[log p(n | U, V)] of all slices and its standard error, from moments of words and contexts at the knots, (K, d)."""
+    total = squared_error = 0.0
+    for part, rows in zip(problem.slices, problem.knots.by_slice, strict=True):
+        (mean_u, mean_v), (variance_u, variance_v) = (
+            [torch.as_tensor(kind[rows]).double() for kind in kinds] for kinds in (means, variances)
+        )
+        tensors = SliceTensors.of(part, dtype=torch.float64)
+        generator = torch.Generator().manual_seed(0)
+        value, error = expected_log_likelihood(tensors, mean_u, variance_u, mean_v, variance_v, 2000, generator)
+        total += value
+        squared_error += error**2
+    return total, squared_error**0.5
+
+
+def filter_elbo(problem, means, variances):
+    value, error = likelihood(problem, means, variances)
+    for mean, variance in zip(means, variances, strict=True):
+        mean, variance = torch.as_tensor(mean).double(), torch.as_tensor(variance).double()
+        value -= filter_kl(mean, variance, torch.zeros_like(mean), torch.full_like(mean, 1.3))
+    return value, error
+
+
+def test_on_one_slice_the_natural_filter_ends_no_lower_than_adam(world, computing):
+    one = Problem(world.problem.words, TIMES[:1], world.problem.labels[:1], world.problem.slices[:1])
+    prior = Diffusion(TIMES[:1], 0.05, 1.3)
+    adam = finish(AdamFilter(one, prior, DIM, 0, steps_per_slice=2500, dtype=torch.float64))
+    natural = finish(SequentialSolver(one, prior, DIM, CALM, computing, contexts=None))
+    low, low_error = filter_elbo(one, (adam.mean_u, adam.mean_v), (adam.variance_u, adam.variance_v))
+    high, high_error = filter_elbo(one, natural.mean, natural.variance)
+    assert high > low - 3 * (low_error + high_error)
+
+
+def test_over_all_slices_the_natural_smoother_ends_no_lower_than_adam(world, computing):
+    problem, settings = world.problem, {"minibatch_words": SIZE, "minibatch_rate": 0.05, "full_rate": 0.005}
+    adam = finish(AdamSmoother(problem, PRIOR, DIM, 0, minibatch_steps=1000, full_steps=400, dtype=torch.float64, **settings))
+    start = worlds.static_fit(world, DIM, computing)
+    natural = finish(SmoothingSolver(problem, PRIOR, start, CALM, computing, contexts=None))
+    high_divergence = sum(natural.chains.divergence(kind) for kind in natural.kinds)
+    low_divergence = smoothing_kl(adam.mu, adam.nu, adam.omega, PRIOR)
+    means, variances = ([getattr(kind, name).numpy() for kind in natural.kinds] for name in ("mean", "variance"))
+    high, high_error = likelihood(problem, means, variances)
+    low, low_error = likelihood(problem, (adam.mean_u, adam.mean_v), (adam.variance_u, adam.variance_v))
+    assert high - high_divergence > low - low_divergence - 3 * (low_error + high_error)

@@ -1,0 +1,167 @@
+"""The loop that drives solvers: its curve, its checkpoints, and what it does when a solver diverges."""
+
+import math
+
+import pytest
+
+from wordtide.errors import WordtideError
+from wordtide.inference.reports import Diverged, Report
+from wordtide.inference.training import FitObserver, train
+
+LABELS = ["1900", "1910", "1920"]
+
+
+class FakeSolver:
+    """Makes `steps` steps at slice 1, and diverges before those named in `bad` as often as they are named."""
+
+    def __init__(self, steps=5, bad=(), where=1):
+        self.steps, self.where = steps, where
+        self.bad = list(bad)
+        self.done = 0
+        self.rate = 1.0
+
+    def advance(self):
+        if self.done == self.steps:
+            return None
+        if self.done + 1 in self.bad:
+            self.bad.remove(self.done + 1)
+            raise Diverged(self.where)
+        self.done += 1
+        return Report(self.done, self.where, -1.0 / self.done if self.done % 2 == 0 else math.nan, self.rate)
+
+    def state(self):
+        return {"done": self.done}
+
+    def restore(self, state):
+        self.done = state["done"]
+
+    def slow_down(self):
+        self.rate *= 0.5
+        self.done = 0
+
+
+class Listener(FitObserver):
+    def __init__(self):
+        self.events = []
+
+    def tell(self, message):
+        self.events.append(message)
+
+    def start(self, stage, total, unit):
+        self.events.append(("start", stage, total))
+
+    def step(self, done, report):
+        self.events.append(done)
+
+    def finish(self):
+        self.events.append("finish")
+
+
+class EverySecond:
+    """Keeps a checkpoint of every second step."""
+
+    def __init__(self):
+        self.asked = 0
+        self.saved = []
+
+    def due(self):
+        self.asked += 1
+        return self.asked % 2 == 0
+
+    def save(self, stage, state, curve):
+        self.saved.append((stage, state, [row["step"] for row in curve]))
+
+
+def told(listener):
+    return [event for event in listener.events if isinstance(event, str) and event != "finish"]
+
+
+def test_the_curve_has_a_row_for_each_step():
+    curve = train(FakeSolver(), "test", LABELS, FitObserver())
+    assert [(row["step"], row["slice"], row["rate"]) for row in curve] == [(step, 1, 1.0) for step in range(1, 6)]
+
+
+def test_an_elbo_that_was_not_measured_is_none_in_the_curve():
+    curve = train(FakeSolver(), "test", LABELS, FitObserver())
+    assert [row["elbo"] for row in curve] == [None, -0.5, None, -0.25, None]
+
+
+def test_the_observer_sees_start_steps_and_finish():
+    listener = Listener()
+    train(FakeSolver(3), "test", LABELS, listener)
+    assert listener.events == [("start", "test", 3), 1, 2, 3, "finish"]
+
+
+def test_the_observer_sees_the_finish_of_a_fit_that_fails():
+    listener = Listener()
+    with pytest.raises(WordtideError):
+        train(FakeSolver(bad=[2] * 99), "test", LABELS, listener)
+    assert listener.events[-1] == "finish"
+
+
+def test_a_checkpoint_holds_the_state_and_the_curve_until_then():
+    checkpoints = EverySecond()
+    train(FakeSolver(), "test", LABELS, FitObserver(), checkpoints)
+    assert checkpoints.saved == [("test", {"done": 2}, [1, 2]), ("test", {"done": 4}, [1, 2, 3, 4])]
+
+
+def test_a_curve_that_was_begun_is_gone_on_with():
+    begun = train(FakeSolver(2), "test", LABELS, FitObserver())
+    solver = FakeSolver(5)
+    solver.restore({"done": 2})
+    curve = train(solver, "test", LABELS, FitObserver(), curve=begun)
+    assert [row["step"] for row in curve] == [1, 2, 3, 4, 5]
+
+
+def test_seconds_go_on_from_those_of_the_curve_that_was_begun():
+    begun = [{"step": 1, "slice": 1, "elbo": None, "rate": 1.0, "seconds": 1000.0}]
+    curve = train(FakeSolver(2), "test", LABELS, FitObserver(), curve=begun)
+    assert curve[-1]["seconds"] >= 1000.0
+
+
+def test_the_curve_that_was_begun_is_left_as_it_is():
+    begun = []
+    train(FakeSolver(2), "test", LABELS, FitObserver(), curve=begun)
+    assert begun == []
+
+
+def test_a_solver_that_diverges_goes_on_with_half_the_rate():
+    curve = train(FakeSolver(bad=[3]), "test", LABELS, FitObserver())
+    assert [row["rate"] for row in curve] == [1.0, 1.0, 0.5, 0.5, 0.5, 0.5, 0.5]
+
+
+def test_the_user_hears_where_a_solver_diverged():
+    listener = Listener()
+    train(FakeSolver(bad=[3]), "test", LABELS, listener)
+    assert told(listener) == ["the fit diverged at slice 1910; going on with half the rate"]
+
+
+def test_a_solver_that_diverges_everywhere_names_no_slice():
+    listener = Listener()
+    train(FakeSolver(bad=[3], where=None), "test", LABELS, listener)
+    assert told(listener) == ["the fit diverged; going on with half the rate"]
+
+
+def test_a_solver_may_diverge_five_times():
+    assert train(FakeSolver(bad=[1] * 5), "test", LABELS, FitObserver())[-1]["rate"] == 1 / 32
+
+
+def test_a_solver_that_diverges_a_sixth_time_is_stopped_with_slice_and_rate():
+    with pytest.raises(WordtideError) as caught:
+        train(FakeSolver(bad=[1] * 6), "test", LABELS, FitObserver())
+    assert caught.value.problem == "The fit diverged at slice 1910, even with 1/32 of the rate."
+
+
+def test_a_solver_that_diverges_again_and_again_is_stopped_with_a_remedy():
+    with pytest.raises(WordtideError) as caught:
+        train(FakeSolver(bad=[1] * 6), "test", LABELS, FitObserver())
+    assert all(option in caught.value.remedy for option in ("--rate", "--adam-rate", "--diffusion", "--prior-variance"))
+
+
+def test_other_errors_of_a_solver_are_not_taken_for_divergence():
+    class Broken(FakeSolver):
+        def advance(self):
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        train(Broken(), "test", LABELS, FitObserver())
