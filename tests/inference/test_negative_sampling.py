@@ -11,7 +11,7 @@ from scipy import sparse
 from wordtide.inference.compute import compute
 from wordtide.inference.dense_pairs import Vectors
 from wordtide.inference.expectations import PreparedSlice
-from wordtide.inference.negatives import sample_by_weight
+from wordtide.inference.negatives import WeightedSampler
 from wordtide.inference.problem import slice_data
 
 SIZE, DIM = 12, 2
@@ -35,28 +35,28 @@ weights_and_size = st.lists(st.floats(1e-6, 1e3), min_size=2, max_size=40).flatm
 @given(weights_and_size, st.integers(0, 1000))
 def test_a_sample_has_exactly_the_size_asked_for(case, seed):
     weights, size = case
-    drawn, _ = sample_by_weight(weights, size, np.random.default_rng(seed))
+    drawn, _ = WeightedSampler(weights, size).draw(np.random.default_rng(seed))
     assert len(drawn) == size
 
 
 @given(weights_and_size, st.integers(0, 1000))
 def test_no_item_is_drawn_twice(case, seed):
     weights, size = case
-    drawn, _ = sample_by_weight(weights, size, np.random.default_rng(seed))
+    drawn, _ = WeightedSampler(weights, size).draw(np.random.default_rng(seed))
     assert len(set(drawn)) == len(drawn)
 
 
 @given(weights_and_size, st.integers(0, 1000))
 def test_a_sample_weighs_as_much_as_all_items(case, seed):
     weights, size = case
-    _, weight = sample_by_weight(weights, size, np.random.default_rng(seed))
+    _, weight = WeightedSampler(weights, size).draw(np.random.default_rng(seed))
     assert weight.sum() == pytest.approx(weights.sum(), rel=1e-9)
 
 
 def test_a_sample_as_large_as_all_items_is_all_of_them():
     weights = np.array([0.2, 0.5, 0.3])
     for size in (3, 4):
-        drawn, weight = sample_by_weight(weights, size, np.random.default_rng(0))
+        drawn, weight = WeightedSampler(weights, size).draw(np.random.default_rng(0))
         assert drawn.tolist() == [0, 1, 2]
         assert weight.tolist() == [0.2, 0.5, 0.3]
 
@@ -64,7 +64,7 @@ def test_a_sample_as_large_as_all_items_is_all_of_them():
 @pytest.mark.parametrize("offset", [0.0, 0.3, 0.999])
 def test_heavy_items_are_always_there_with_their_own_weight(offset):
     weights = np.array([0.02, 0.5, 0.01, 0.03, 0.3, 0.04, 0.06, 0.04])  # items 1 and 4 outweigh their share of 1 / 4
-    drawn, weight = sample_by_weight(weights, 4, Offset(offset))
+    drawn, weight = WeightedSampler(weights, 4).draw(Offset(offset))
     sampled = dict(zip(drawn.tolist(), weight.tolist(), strict=True))
     assert sampled[1] == 0.5
     assert sampled[4] == 0.3
@@ -72,7 +72,7 @@ def test_heavy_items_are_always_there_with_their_own_weight(offset):
 
 def test_light_items_share_what_heavy_ones_leave():
     weights = np.array([0.02, 0.5, 0.01, 0.03, 0.3, 0.04, 0.06, 0.04])
-    drawn, weight = sample_by_weight(weights, 4, np.random.default_rng(0))
+    drawn, weight = WeightedSampler(weights, 4).draw(np.random.default_rng(0))
     assert weight[~np.isin(drawn, [1, 4])] == pytest.approx([0.1, 0.1])  # 0.2 over the two places that are left
 
 
@@ -80,7 +80,7 @@ def test_each_item_weighs_on_average_what_it_weighs():
     weights = np.random.default_rng(2).gamma(0.5, size=30)
     total, offsets = np.zeros(30), 20000
     for offset in (np.arange(offsets) + 0.5) / offsets:  # the only randomness is one offset: this is its whole average
-        drawn, weight = sample_by_weight(weights, 7, Offset(offset))
+        drawn, weight = WeightedSampler(weights, 7).draw(Offset(offset))
         total[drawn] += weight
     # The share of a grid's points in an interval is off by at most one point.
     np.testing.assert_allclose(total / offsets, weights, atol=weights.sum() / offsets)

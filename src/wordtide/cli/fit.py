@@ -41,7 +41,7 @@ def fit(
     negative_ratio: Annotated[float | None, Option(help="Negative pairs per positive pair. Default: 1.")] = None,
     context_exponent: Annotated[float | None, Option(help="Exponent of context frequencies. Default: 0.75.")] = None,
     rate: Annotated[float | None, Option(help="Rate of the first natural-gradient step. Default: 0.9.")] = None,
-    final_rate: Annotated[float | None, Option(help="Rate of the last one. Default: 0.2.")] = None,
+    final_rate: Annotated[float | None, Option(help="Rate of the last one. Default: 0.3.")] = None,
     trust: Annotated[float | None, Option(help="A word moves no further than this in a step. Default: 1.")] = None,
     adam_steps: Annotated[int | None, Option(help="Filtering by adam: steps per slice. Default: 5000.")] = None,
     adam_rate: Annotated[float | None, Option(help="Adam's learning rate. Default: 0.01.")] = None,

@@ -18,7 +18,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -32,7 +31,7 @@ from wordtide.inference.dense_pairs import (
     expected_softplus,
     pair_variance,
 )
-from wordtide.inference.negatives import sample_by_weight
+from wordtide.inference.negatives import WeightedSampler
 from wordtide.inference.positives import PositivePairs
 from wordtide.inference.problem import SliceData
 
@@ -61,6 +60,9 @@ class PreparedSlice:
         self.positives = PositivePairs(part, compute)
         self.word_weight = torch.from_numpy(part.negatives * part.word_probability).to(compute.device, compute.dtype)[:, None]
         self.context_weight = torch.from_numpy(part.context_probability).to(compute.device, compute.dtype)[:, None]
+        self._scale_v = self.context_weight * part.negatives
+        self._contexts = WeightedSampler(part.context_probability, self.contexts or self.size)
+        self._words = WeightedSampler(part.word_probability, self.contexts or self.size)
         threads = 1 if alone or not compute.on_cpu else compute.threads
         effort = part.indptr + _PAIRS_PER_ROW * np.arange(len(part) + 1)
         bounds = np.searchsorted(effort, np.linspace(0, effort[-1], threads + 1))
@@ -76,14 +78,13 @@ class PreparedSlice:
         if self.contexts is None:
             add_all_negatives(u, v, self.word_weight, self.context_weight, sums_u, sums_v, self.ranges, self.compute)
         else:
-            contexts = self._drawn(v, self.part.context_probability, generator)
-            words = self._drawn(u, self.part.word_probability, generator)
-            scale_v = self.context_weight * self.part.negatives
+            contexts = self._drawn(v, self._contexts, generator)
+            words = self._drawn(u, self._words, generator)
 
         def words_of(rows: range) -> None:
             if self.contexts is not None:
                 add_negatives(u, rows, contexts, self.word_weight, sums_u, self.compute)
-                add_negatives(v, rows, words, scale_v, sums_v, self.compute)
+                add_negatives(v, rows, words, self._scale_v, sums_v, self.compute)
             self._errors(rows, u, v, e, r)
             self.positives.add_to_words(rows, e, r, (v.mean, v.variance), sums_u)
 
@@ -105,7 +106,7 @@ class PreparedSlice:
         if self.contexts is None:
             columns = Columns(v, self.context_weight)
         else:
-            columns = self._drawn(v, self.part.context_probability, generator)
+            columns = self._drawn(v, self._contexts, generator)
 
         def part_of(rows: range) -> float:
             self.positives.moments(rows, (u.mean, u.variance), (v.mean, v.variance), m, s2)
@@ -121,9 +122,8 @@ class PreparedSlice:
 
         return sum(self.compute.map(part_of, self.ranges))
 
-    def _drawn(self, vectors: Vectors, weights: npt.NDArray[np.float64], generator: np.random.Generator) -> Columns:
-        assert self.contexts is not None
-        drawn, weight = sample_by_weight(weights, self.contexts, generator)
+    def _drawn(self, vectors: Vectors, sampler: WeightedSampler, generator: np.random.Generator) -> Columns:
+        drawn, weight = sampler.draw(generator)
         like = self.word_weight
         index = torch.from_numpy(drawn).to(like.device)
         return Columns(vectors[index], torch.from_numpy(weight).to(like.device, like.dtype)[:, None])

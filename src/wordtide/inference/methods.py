@@ -83,7 +83,7 @@ def _sequential(fit: Run) -> Outcome:
         problem,
         diffusion,
         settings.dim,
-        Schedule(steps, settings.rate, settings.final_rate, settings.tolerance),
+        Schedule(steps, settings.rate, settings.final_rate, settings.tolerance, measure_every=5),
         fit.compute,
         method="filtering" if settings.method == "static" else settings.method,
         contexts=settings.contexts,

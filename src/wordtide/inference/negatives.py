@@ -6,20 +6,26 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 
 
-def sample_by_weight(weights: Floats, size: int, generator: np.random.Generator) -> tuple[npt.NDArray[np.int64], Floats]:
-    """Items and their weights in the sample, so that the weighted sum over the sample estimates the one over all items.
+class WeightedSampler:
+    """Draws items so that the weighted sum over the sample estimates the weighted sum over all items, without bias.
 
     An item is drawn with probability min(1, weight / threshold), with the threshold that makes `size` items expected, and then
     weighs max(weight, threshold): heavy items are exact, and only the tail is sampled (systematically, in the given order).
     """
-    if size >= len(weights):
-        return np.arange(len(weights)), weights
-    threshold = _threshold(weights, size)
-    inclusion = np.minimum(1.0, weights / threshold)
-    ends = np.cumsum(inclusion)
-    ticks = np.floor(ends + generator.random())
-    drawn = np.flatnonzero(np.diff(ticks, prepend=0.0) >= 1.0)
-    return drawn, np.maximum(weights[drawn], threshold)
+
+    def __init__(self, weights: Floats, size: int) -> None:
+        self._all = size >= len(weights)
+        threshold = 0.0 if self._all else _threshold(weights, size)
+        self._weights = weights if self._all else np.maximum(weights, threshold)
+        self._ends = np.zeros(0) if self._all else np.cumsum(np.minimum(1.0, weights / threshold))
+
+    def draw(self, generator: np.random.Generator) -> tuple[npt.NDArray[np.int64], Floats]:
+        """Items, ascending, and their weights in the sum."""
+        if self._all:
+            return np.arange(len(self._weights)), self._weights
+        ticks = np.floor(self._ends + generator.random())
+        drawn = np.flatnonzero(np.diff(ticks, prepend=0.0) >= 1.0)
+        return drawn, self._weights[drawn]
 
 
 def _threshold(weights: Floats, size: int) -> float:

@@ -9,6 +9,7 @@ What differs is what a slice inherits from those before it:
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -49,7 +50,7 @@ class SequentialSolver:
         self.problem, self.diffusion, self.dim, self.compute = problem, diffusion, dim, compute
         self.method, self.contexts, self.trust, self.seed = method, contexts, trust, seed
         self.point = method in ("warm-start", "independent")
-        first = Schedule(first_steps or schedule.steps, schedule.rate, schedule.final_rate, schedule.tolerance)
+        first = replace(schedule, steps=first_steps or schedule.steps)
         self.schedules = [first] + [schedule] * (len(problem) - 1)
         self.steps = sum(part.steps for part in self.schedules)
         self.slow = 1.0
@@ -57,7 +58,7 @@ class SequentialSolver:
         self._before: float | None = None
         shape = (2, len(problem.knots), dim)
         self.mean = np.zeros(shape, dtype=np.float32 if compute.dtype == torch.float32 else np.float64)
-        self.variance = np.zeros_like(self.mean) if not self.point else None
+        self.variance = np.zeros(shape, dtype=self.mean.dtype) if not self.point else None
         self._forget()
         self._fit: SliceFit | None = None
 

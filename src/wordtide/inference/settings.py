@@ -12,7 +12,7 @@ from wordtide.errors import InputError, SettingsError
 METHODS = ("smoothing", "filtering", "independent", "warm-start", "static")
 SOLVERS = ("natural", "adam")
 #: Most steps of the natural solver: for smoothing over all slices, otherwise for each slice.
-MOST_STEPS = {"smoothing": 10, "filtering": 6, "independent": 24, "warm-start": 12, "static": 24}
+MOST_STEPS = {"smoothing": 10, "filtering": 5, "independent": 24, "warm-start": 12, "static": 24}
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class FitSettings:
     max_steps: int | None = None
     tolerance: float = 1e-4
     rate: float = 0.9
-    final_rate: float = 0.2
+    final_rate: float = 0.3
     trust: float = 1.0
     adam_steps: int = 5000
     adam_rate: float = 1e-2

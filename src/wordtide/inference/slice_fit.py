@@ -44,7 +44,8 @@ class SliceFit:
         if self.point:
             nothing = torch.zeros_like(self.mean[0])
             return Vectors(self.mean[0], nothing), Vectors(self.mean[1], nothing)
-        return Vectors(self.mean[0], 1.0 / self.precision[0]), Vectors(self.mean[1], 1.0 / self.precision[1])
+        variance = self.slice.compute.map(lambda kind: self.precision[kind].reciprocal(), (0, 1))
+        return Vectors(self.mean[0], variance[0]), Vectors(self.mean[1], variance[1])
 
     def step(self, rate: float, generator: np.random.Generator) -> None:
         """One natural-gradient step of words and contexts together."""
