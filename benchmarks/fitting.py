@@ -145,7 +145,8 @@ def smoothing(everything: Problem) -> list[Row]:
         f"natural {reached:.4f} in {seconds:.2f} s with its start, {steps} steps; "
         f"{'reached' if reached >= wanted else 'NOT REACHED'}"
     )
-    rows = [Row("smoothing, a small part, in full: natural / adam", seconds / adam_seconds, 0.02, detail)]
+    ratio = seconds / adam_seconds if reached >= wanted else float("inf")
+    rows = [Row("smoothing, a small part, in full: natural / adam", ratio, 0.02, detail)]
     return rows + smoothing_at_size(everything)
 
 

@@ -12,6 +12,7 @@ import pytest
 import wordtide
 from wordtide.cli.app import app
 from wordtide.counts.settings import CountSettings
+from wordtide.inference.settings import MOST_STEPS, FitSettings
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -72,3 +73,23 @@ def test_every_setting_is_an_option_of_the_command():
     result = wordtide_command("wordtide count --help", ROOT)
     for field in fields(CountSettings):
         assert "--" + field.name.replace("_", "-") in result.stdout
+
+
+def test_the_step_numbers_and_rates_in_the_docs_are_the_defaults():
+    mathematics = (ROOT / "docs" / "mathematics.md").read_text(encoding="utf-8")
+    for method, steps in MOST_STEPS.items():
+        assert f"| `{method}` | {steps} |" in mathematics
+    defaults = FitSettings()
+    assert f"`rate` ({defaults.rate}) to `final_rate` ({defaults.final_rate})" in mathematics
+    fitting = (ROOT / "docs" / "fitting.md").read_text(encoding="utf-8")
+    assert f"`--rate` ({defaults.rate})" in fitting
+    assert f"`--final-rate` ({defaults.final_rate})" in fitting
+
+
+def test_every_setting_of_a_fit_is_an_option_with_its_default():
+    result = wordtide_command("wordtide fit --help", ROOT)
+    words = " ".join(result.stdout.split())
+    for field in fields(FitSettings):
+        assert "--" + field.name.replace("_", "-") in words
+    assert f"natural-gradient step. Default: {FitSettings().rate}" in words
+    assert f"last one. Default: {FitSettings().final_rate}" in words

@@ -36,11 +36,11 @@ def fit(
     max_steps: Annotated[int | None, Option(help="Most steps: in all for smoothing, per slice otherwise.")] = None,
     tolerance: Annotated[float | None, Option(help="Stop when the ELBO changes by less, relatively. Default: 0.0001.")] = None,
     negative_contexts: Annotated[
-        int | None, Option(help="Contexts drawn for negative pairs; 0 sums over all. Default: 64.")
+        int | None, Option(help="Contexts drawn for negative pairs; 0: all. Default: 64 or more, as pairs are many.")
     ] = None,
     negative_ratio: Annotated[float | None, Option(help="Negative pairs per positive pair. Default: 1.")] = None,
     context_exponent: Annotated[float | None, Option(help="Exponent of context frequencies. Default: 0.75.")] = None,
-    rate: Annotated[float | None, Option(help="Rate of the first natural-gradient step. Default: 0.9.")] = None,
+    rate: Annotated[float | None, Option(help="Rate of the first natural-gradient step. Default: 0.7.")] = None,
     final_rate: Annotated[float | None, Option(help="Rate of the last one. Default: 0.3.")] = None,
     trust: Annotated[float | None, Option(help="A word moves no further than this in a step. Default: 1.")] = None,
     adam_steps: Annotated[int | None, Option(help="Filtering by adam: steps per slice. Default: 5000.")] = None,

@@ -8,7 +8,7 @@ from wordtide.embeddings.embeddings import DynamicEmbeddings
 from wordtide.embeddings.posterior import Posterior
 from wordtide.embeddings.tensors import pieces
 
-_DEAD = 1e-6
+_DEAD = 1e-4
 
 
 def info_facts(model: DynamicEmbeddings) -> dict[str, Any]:
@@ -34,9 +34,10 @@ def info_facts(model: DynamicEmbeddings) -> dict[str, Any]:
 
 
 def live_axes(posterior: Posterior) -> int:
-    """The number of dimensions that the fit uses: whose share of the squared means is above a millionth of the largest."""
-    energy = np.zeros(posterior.dim)
+    """The number of principal axes that the fit uses: on which the means have above 1/10,000 of the largest second moment."""
+    second_moment = np.zeros((posterior.dim, posterior.dim))
     for mean in (posterior.mean_u, posterior.mean_v):
         for piece in pieces(mean):
-            energy += np.einsum("kd,kd->d", piece, piece, dtype=np.float64)
-    return int(np.count_nonzero(energy > _DEAD * energy.max()))
+            second_moment += piece.T @ piece
+    moments = np.linalg.eigvalsh(second_moment)
+    return int(np.count_nonzero(moments > _DEAD * moments[-1]))

@@ -31,7 +31,7 @@ from wordtide.inference.dense_pairs import (
     expected_softplus,
     pair_variance,
 )
-from wordtide.inference.negatives import WeightedSampler
+from wordtide.inference.negatives import WeightedSampler, contexts_for
 from wordtide.inference.positives import PositivePairs
 from wordtide.inference.problem import SliceData
 
@@ -55,7 +55,7 @@ class PreparedSlice:
     def __init__(self, part: SliceData, compute: Compute, contexts: int | None, alone: bool = False) -> None:
         self.part = part
         self.size = len(part)
-        self.contexts = None if contexts is None or contexts >= len(part) else contexts
+        self.contexts = contexts_for(len(part), len(part.values), contexts)
         self.compute = compute
         self.positives = PositivePairs(part, compute)
         self.word_weight = torch.from_numpy(part.negatives * part.word_probability).to(compute.device, compute.dtype)[:, None]

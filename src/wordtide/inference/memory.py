@@ -3,6 +3,7 @@
 import os
 
 from wordtide.errors import SettingsError
+from wordtide.inference.negatives import contexts_for
 from wordtide.inference.problem import Problem
 from wordtide.inference.settings import FitSettings
 
@@ -15,7 +16,7 @@ def needed_bytes(problem: Problem, settings: FitSettings, threads: int, item: in
     dim, knots = settings.dim, len(problem.knots)
     stored = [len(part.values) for part in problem.slices]
     widest = max(len(part) for part in problem.slices)
-    columns = settings.contexts or widest
+    columns = max(contexts_for(len(part), len(part.values), settings.contexts) or len(part) for part in problem.slices)
     one_slice = widest * dim * item * 24 + min(columns, widest) * widest * item * 2 + max(stored) * 16
     grid = len(problem) * len(problem.words) * dim * item
     if settings.solver == "adam":

@@ -13,6 +13,7 @@ from wordtide.inference.adam_smoothing import AdamSmoother
 from wordtide.inference.checkpoints import Checkpoints
 from wordtide.inference.compute import Compute
 from wordtide.inference.moment_matching import matching_precision
+from wordtide.inference.negatives import AUTO
 from wordtide.inference.problem import Problem, pooled
 from wordtide.inference.schedule import Schedule
 from wordtide.inference.sequential import SequentialSolver
@@ -152,7 +153,7 @@ def _standing_start(fit: Run, diffusion: Diffusion) -> Array:
         settings.dim,
         Schedule(_START_STEPS, settings.rate, settings.final_rate, settings.tolerance),
         fit.compute,
-        contexts=None if settings.contexts is None else max(_START_CONTEXTS, settings.contexts),
+        contexts=settings.contexts if settings.contexts in (None, AUTO) else max(_START_CONTEXTS, settings.contexts),
         trust=settings.trust,
         seed=settings.seed,
     )

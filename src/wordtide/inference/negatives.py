@@ -4,6 +4,19 @@ import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
+AUTO = -1
+_FEWEST = 64
+_PER_PARTNER = 2  # contexts drawn, per distinct partner of a word on average
+
+
+def contexts_for(words: int, pairs: int, wanted: int | None) -> int | None:
+    """How many contexts to draw in a slice of some active words and distinct pairs; None: sum over all of them.
+
+    The noise of a sample matters more the more a slice has to say, and a denser slice also takes longer over its positive
+    pairs. So AUTO draws in proportion to the partners that a word has: noise and cost stay in balance.
+    """
+    number = max(_FEWEST, _PER_PARTNER * pairs // max(1, words)) if wanted == AUTO else wanted
+    return None if number is None or number >= words else number
 
 
 class WeightedSampler:

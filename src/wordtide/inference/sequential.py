@@ -22,6 +22,7 @@ from wordtide.diffusion import Diffusion, Passage
 from wordtide.inference.compute import Compute
 from wordtide.inference.dense_pairs import Vectors
 from wordtide.inference.expectations import PreparedSlice
+from wordtide.inference.negatives import AUTO
 from wordtide.inference.problem import Problem
 from wordtide.inference.reports import Diverged, Report
 from wordtide.inference.schedule import Schedule
@@ -42,7 +43,7 @@ class SequentialSolver:
         schedule: Schedule,
         compute: Compute,
         method: str = "filtering",
-        contexts: int | None = 64,
+        contexts: int | None = AUTO,
         trust: float = 1.0,
         seed: int = 0,
         first_steps: int | None = None,

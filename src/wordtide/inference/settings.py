@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from wordtide.errors import InputError, SettingsError
+from wordtide.inference.negatives import AUTO
 
 METHODS = ("smoothing", "filtering", "independent", "warm-start", "static")
 SOLVERS = ("natural", "adam")
 #: Most steps of the natural solver: for smoothing over all slices, otherwise for each slice.
-MOST_STEPS = {"smoothing": 10, "filtering": 5, "independent": 24, "warm-start": 12, "static": 24}
+MOST_STEPS = {"smoothing": 12, "filtering": 5, "independent": 24, "warm-start": 12, "static": 24}
 
 
 @dataclass(frozen=True)
@@ -31,10 +32,10 @@ class FitSettings:
     seed: int = 0
     negative_ratio: float = 1.0
     context_exponent: float = 0.75
-    negative_contexts: int = 64
+    negative_contexts: int | None = None
     max_steps: int | None = None
     tolerance: float = 1e-4
-    rate: float = 0.9
+    rate: float = 0.7
     final_rate: float = 0.3
     trust: float = 1.0
     adam_steps: int = 5000
@@ -71,7 +72,7 @@ class FitSettings:
         ):
             value = getattr(self, name)
             whole = isinstance(value, int) and not isinstance(value, bool) and smallest <= value <= largest
-            if not whole and not (name == "max_steps" and value is None):
+            if not whole and not (name in ("max_steps", "negative_contexts") and value is None):
                 raise SettingsError(
                     f"{_option(name)} {value} is out of range.", f"Give a whole number from {smallest} to {largest}."
                 )
@@ -104,8 +105,8 @@ class FitSettings:
 
     @property
     def contexts(self) -> int | None:
-        """How many contexts are drawn for the negative pairs; None: the sum is exact."""
-        return self.negative_contexts or None
+        """How many contexts are drawn for the negative pairs; None: the sum is exact. AUTO: as many as suit a slice."""
+        return AUTO if self.negative_contexts is None else self.negative_contexts or None
 
     def as_json(self) -> dict[str, Any]:
         """For the header of the model folder."""

@@ -19,6 +19,7 @@ from wordtide.inference.compute import Compute
 from wordtide.inference.dense_pairs import Vectors
 from wordtide.inference.diffusion_estimate import best_diffusion
 from wordtide.inference.expectations import PreparedSlice
+from wordtide.inference.negatives import AUTO
 from wordtide.inference.problem import Problem
 from wordtide.inference.reports import Diverged, Report
 from wordtide.inference.schedule import Schedule
@@ -37,7 +38,7 @@ class SmoothingSolver:
         start: Array,
         schedule: Schedule,
         compute: Compute,
-        contexts: int | None = 64,
+        contexts: int | None = AUTO,
         trust: float = 1.0,
         seed: int = 0,
         estimate_diffusion: bool = False,
