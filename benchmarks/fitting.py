@@ -39,6 +39,7 @@ from wordtide.inference.slice_fit import SliceFit
 
 D, PRIOR, DIM = 1e-3, 1.0, 100
 SAMPLES = 20
+GENSIM_REQUIRED = {"filtering": 0.5, "smoothing": 2.0, "warm-start": None, "independent": None}
 
 
 @dataclass(frozen=True)
@@ -221,7 +222,7 @@ def against_gensim(everything: Problem, counts: wordtide.Counts) -> list[Row]:
     vectors, gensim_seconds, tokens = fitting_rivals.word2vec_per_slice(counts)
     theirs = previous_slice_score(everything, lambda t, words: fitting_rivals.lookup(vectors[t], words, everything.words))
     rows = []
-    for method, most in (("filtering", 0.5), ("smoothing", 2.0), ("warm-start", None), ("independent", None)):
+    for method, most in GENSIM_REQUIRED.items():
         start = time.perf_counter()
         model = wordtide.fit(counts, method=method)
         seconds = time.perf_counter() - start

@@ -127,7 +127,7 @@ def test_the_help_tells_the_defaults_there_are(help_text):
     flat = " ".join(help_text.split())
     for field in fields(FitSettings):
         told = re.search(rf" --{field.name.replace('_', '-')} .*?Default: ([\d.]*\d)", flat.split(" Options: ")[-1])
-        if field.name not in ("method", "solver", "max_steps"):
+        if field.name not in ("method", "solver", "max_steps", "negative_contexts"):
             assert told, field.name
             assert float(told[1]) == field.default, field.name
 

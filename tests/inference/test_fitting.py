@@ -170,9 +170,9 @@ def test_another_seed_gives_another_result(models, way, counts):
     assert not same(vectors(fit(counts, way, seed=1)), vectors(models[way]))
 
 
-def test_two_threads_give_the_result_of_one(models, way, counts):
-    two = vectors(fit(counts, way, threads=2))
-    one = vectors(models[way])
+def test_two_threads_give_the_result_of_one_but_for_rounding(way, counts):
+    """In double precision: steps of a few words amplify the last bits of single precision to thousandths."""
+    one, two = (vectors(fit(counts, way, threads=threads, precision="float64")) for threads in (1, 2))
     assert max(float(np.abs(two[name] - one[name]).max() / (1 + np.abs(one[name]).max())) for name in one) < 1e-4
 
 
