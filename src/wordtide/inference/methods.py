@@ -133,7 +133,7 @@ def _smoothing(fit: Run) -> Outcome:
     )
     curve = fit.train(solver, "smoothing")
     (mean_u, precision_u), (mean_v, precision_v) = (
-        (kind.mean.cpu().numpy().astype(np.float32), kind.h.cpu().numpy().astype(np.float32)) for kind in solver.kinds
+        tuple(np.asarray(tensor.cpu().numpy(), dtype=np.float32) for tensor in (kind.mean, kind.h)) for kind in solver.kinds
     )
     posterior = Posterior("smoother", problem.knots, mean_u, mean_v, precision_u=precision_u, precision_v=precision_v)
     return Outcome(posterior, solver.diffusion, curve)
