@@ -124,6 +124,10 @@ class Passage:
         """The passages of some words."""
         return Passage(*(field[words].astype(dtype) for field in (self.pull, self.gain, self.noise)))
 
+    def begin_anew(self, words: Integers) -> None:
+        """These words were observed: nothing has passed since. (Fields are arrays, and changed in place.)"""
+        self.pull[words], self.gain[words], self.noise[words] = 0.0, 1.0, 0.0
+
     def then(self, later: "Passage") -> "Passage":
         """This passage followed by a later one, with nothing observed at the slice between."""
         shrink = 1.0 / (1.0 + later.pull * self.noise)

@@ -6,7 +6,6 @@ above the diagonal is stored, as integers in units of 1/window.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from difflib import get_close_matches
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -19,7 +18,8 @@ import scipy.sparse as sp
 from wordtide.arrays import load_array, save_array
 from wordtide.counts.settings import CountSettings, Summary
 from wordtide.dates import shown_date
-from wordtide.errors import FolderError, SettingsError, UnknownWordError
+from wordtide.errors import FolderError, SettingsError
+from wordtide.spelling import number_of
 from wordtide.storage import new_folder, read_header, verify, write_header
 from wordtide.timeline import NUMBERS, Slices
 
@@ -120,14 +120,7 @@ class Counts:
 
     def word_number(self, word: str) -> int:
         """The number of a word; an error that names the nearest spellings if it is not in the vocabulary."""
-        for spelling in (word, word.lower()):
-            if spelling in self.index:
-                return self.index[spelling]
-        near = get_close_matches(word.lower(), self.words, n=5)
-        raise UnknownWordError(
-            f"{word!r} is not in the vocabulary of {len(self.words):,} words.",
-            f"Near it: {', '.join(near)}." if near else "Count again with a larger --vocabulary-size.",
-        )
+        return number_of(word, self.index, "Count again with a larger --vocabulary-size.")
 
     def slice_at(self, date: str) -> int:
         """The slice of a date (1850, 1862-12, 1862-12-01): the one that holds it, else the nearest."""

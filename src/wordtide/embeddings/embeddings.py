@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -19,7 +18,8 @@ from wordtide.embeddings.posterior import Fitted, Singles
 from wordtide.embeddings.prior_places import slice_before
 from wordtide.embeddings.trajectories import Trajectories
 from wordtide.embeddings.when import Time, is_one_time, year_of, years_of
-from wordtide.errors import SettingsError, UnknownWordError
+from wordtide.errors import SettingsError
+from wordtide.spelling import number_of
 
 Times = Time | Sequence[Time] | Floats | None
 
@@ -81,14 +81,7 @@ class DynamicEmbeddings:
 
     def word_number(self, word: str) -> int:
         """The number of a word; an error that names the nearest spellings if it is not in the vocabulary."""
-        for spelling in (word, word.lower()):
-            if spelling in self.index:
-                return self.index[spelling]
-        near = get_close_matches(word.lower(), self.words, n=5)
-        raise UnknownWordError(
-            f"{word!r} is not in the vocabulary of {len(self.words):,} words.",
-            f"Near it: {', '.join(near)}." if near else "Count and fit again with a larger --vocabulary-size.",
-        )
+        return number_of(word, self.index, "Count and fit again with a larger --vocabulary-size.")
 
     def year(self, time: Time) -> float:
         """The float year that a time stands for in this model."""

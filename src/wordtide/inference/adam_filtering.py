@@ -85,8 +85,7 @@ class AdamFilter:
         unseen = (self.problem.knots.starts[words] == rows)[:, None]
         mean, variance = self._moments[:, :, rows - 1].astype(np.float64)
         mean, variance = np.where(unseen, 0.0, mean), np.where(unseen, self.diffusion.prior_variance, variance)
-        passed = self._passages
-        return Passage(passed.pull[words], passed.gain[words], passed.noise[words]).predict(mean, variance)
+        return self._passages.of(words, np.float64).predict(mean, variance)
 
     def _enter(self) -> None:
         """Start the current slice at its prior."""
@@ -161,9 +160,8 @@ class AdamFilter:
         self._moments[0][:, rows] = mean.cpu().numpy()
         self._moments[1][:, rows] = log_deviation.mul(2.0).exp().cpu().numpy()
         if self._t + 1 < len(self.problem):
-            pull, gain, noise = (np.array(part) for part in (self._passages.pull, self._passages.gain, self._passages.noise))
-            pull[words], gain[words], noise[words] = 0.0, 1.0, 0.0
-            self._passages = Passage(pull, gain, noise).then(self.diffusion.step(self._t))
+            self._passages.begin_anew(words)
+            self._passages = self._passages.then(self.diffusion.step(self._t))
         self._t += 1
         self._enter()
 

@@ -72,8 +72,7 @@ def _filter_distance(problem: Problem, diffusion: Diffusion, posterior: Posterio
             here = mean[rows].astype(np.float64), variance[rows].astype(np.float64)
             total += float(filter_kl(*(torch.from_numpy(array) for array in (*here, *prior))))
         latest[part.words] = rows
-        for field, value in ((passage.pull, 0.0), (passage.gain, 1.0), (passage.noise, 0.0)):
-            field[part.words] = value
+        passage.begin_anew(part.words)
         if t + 1 < len(problem):
             passage = passage.then(diffusion.step(t))
     return total

@@ -180,8 +180,7 @@ class SequentialSolver:
         """Which knot of each word is the latest, and what passes between it and the next slice."""
         words = self.problem.slices[self.number].words
         self._last_knot[words] = self.problem.knots.by_slice[self.number]
-        for field, value in ((self._passage.pull, 0.0), (self._passage.gain, 1.0), (self._passage.noise, 0.0)):
-            field[words] = value
+        self._passage.begin_anew(words)
         if self.number + 1 < len(self.problem):
             self._passage = self._passage.then(self.diffusion.step(self.number))
 

@@ -13,6 +13,7 @@ from torch import Tensor
 from wordtide.inference.dense_pairs import Vectors
 from wordtide.inference.expectations import Gradient, PreparedSlice
 from wordtide.inference.reports import Diverged
+from wordtide.model.divergence import filter_kl
 
 
 class SliceFit:
@@ -85,7 +86,10 @@ class SliceFit:
         u, v = self.vectors()
         total = self.slice.expected_log_likelihood(u, v, generator)
         for vectors, prior in ((u, self.prior[0]), (v, self.prior[1])):
-            total -= _distance(vectors, prior) if self.point else gaussian_divergence(vectors, prior)
+            if self.point:
+                total -= _distance(vectors, prior)
+            else:
+                total -= filter_kl(vectors.mean, vectors.variance, prior.mean, prior.variance)
         return total / self.slice.part.pairs
 
 
@@ -95,13 +99,6 @@ def principal_axes(weighted: list[tuple[Tensor, Tensor]]) -> Tensor:
     second_moment = torch.stack(moments).sum(dim=0).double().cpu()
     axes: Tensor = torch.linalg.eigh(second_moment)[1].flip(1).to(weighted[0][1])
     return axes
-
-
-def gaussian_divergence(q: Vectors, p: Vectors) -> float:
-    """KL(q || p) of diagonal Gaussians, summed over all coordinates."""
-    ratio = q.variance / p.variance
-    terms = ratio - 1.0 - ratio.log() + (q.mean - p.mean).square() / p.variance
-    return 0.5 * float(terms.sum(dtype=torch.float64))
 
 
 def _distance(q: Vectors, p: Vectors) -> float:

@@ -1,7 +1,7 @@
 """The one loop that drives every solver: it keeps the curve, slows down a fit that diverges, and writes checkpoints."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 import numpy as np
@@ -65,7 +65,6 @@ def train(
     observer: FitObserver,
     checkpointer: Checkpointer | None = None,
     curve: list[dict[str, Any]] | None = None,
-    after_step: Callable[[Report], None] | None = None,
 ) -> list[dict[str, Any]]:
     """Run a solver to its end. Returns the training curve: a row per step with step, slice, elbo, rate, seconds."""
     curve = list(curve or [])
@@ -87,8 +86,6 @@ def train(
                 return curve
             if curve and report.slice != curve[-1]["slice"]:
                 attempts = 0  # another slice: what went wrong before lies behind
-            if after_step is not None:
-                after_step(report)
             elbo = None if np.isnan(report.elbo) else report.elbo
             seconds = round(time.monotonic() - started, 3)
             curve.append({"step": len(curve) + 1, "slice": report.slice, "elbo": elbo, "rate": report.rate, "seconds": seconds})
