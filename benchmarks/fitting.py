@@ -242,7 +242,7 @@ def against_gensim(everything: Problem, counts: wordtide.Counts) -> list[Row]:
 def carried(model: wordtide.DynamicEmbeddings, t: int, words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The modes at the words' last knots until slice t; zero for words not seen yet (the paper's Eq. 14)."""
     posterior = model.fitted.posterior
-    before, _ = posterior.knots.around_all(t)
+    before, _ = posterior.knots.around(t)
     rows = before[words]
     known = (rows >= 0)[:, None]
     return np.where(known, posterior.mean_u[rows], 0), np.where(known, posterior.mean_v[rows], 0)

@@ -11,6 +11,7 @@ import pytest
 
 import wordtide
 from wordtide.cli.app import app
+from wordtide.cli.plot import FIGURES
 from wordtide.counts.settings import CountSettings
 from wordtide.inference.settings import MOST_STEPS, FitSettings
 
@@ -64,9 +65,14 @@ def test_what_the_docs_say_of_the_state_of_the_union_is_true(options):
 
 def test_every_command_has_help_with_an_example_that_names_it():
     names = [command.callback.__name__ for command in app.registered_commands]
-    assert names == ["count", "merge", "fit", "info", "examples"]
+    asking = ["neighbors", "similarity", "changed", "story", "surprises", "axis", "analogy"]
+    assert names == ["count", "merge", "fit", "info", "examples", *asking, "export", "demo"]
     for command in app.registered_commands:
         assert f"Example: wordtide {command.callback.__name__} " in command.callback.__doc__
+    (plot,) = app.registered_groups
+    assert [command.name for command in plot.typer_instance.registered_commands] == list(FIGURES)
+    for name, figure in FIGURES.items():
+        assert f"Example: wordtide plot {name} " in figure.__doc__
 
 
 def test_every_setting_is_an_option_of_the_command():

@@ -36,9 +36,15 @@ class FolderError(WordtideError):
     exit_code = 5
 
 
+class VersionError(FolderError):
+    """A folder of a version that this program does not read."""
+
+    exit_code = 2
+
+
 class UnknownWordError(WordtideError, KeyError):
     """A word that is not in the vocabulary."""
 
-    exit_code = 6
+    exit_code = 2
 
     __str__ = Exception.__str__  # KeyError would print the representation

@@ -19,7 +19,7 @@ from typing import Any
 
 from isal import isal_zlib
 
-from wordtide.errors import FolderError, OutputError
+from wordtide.errors import FolderError, OutputError, VersionError
 
 HEADER = "header.json"
 _LARGEST_HEADER = 64 << 20
@@ -123,7 +123,7 @@ def read_header(folder: Path, kind: str, version: int) -> dict[str, Any]:
         found = header.get("kind") if isinstance(header, dict) else None
         raise FolderError(f"{folder} is not a {kind} folder (it says: {found!r}).", f"Give a {kind} folder.")
     if header.get("version") != version:
-        raise FolderError(
+        raise VersionError(
             f"{folder} has version {header.get('version')!r} of the {kind} format; this program reads version {version}.",
             "Use the version of wordtide that wrote it, or make the folder again.",
         )

@@ -114,7 +114,7 @@ def test_a_text_is_no_counts_folder(place, tmp_path):
 
 def test_counts_of_another_version_are_refused(counts, place):
     change_header(counts, version=99)
-    refused(fit(counts, place), place, EXIT_FOLDER, "version 99", "make the folder again")
+    refused(fit(counts, place), place, EXIT_SETTINGS, "version 99", "make the folder again")
 
 
 def test_a_model_is_no_counts_folder(good, place, tmp_path):

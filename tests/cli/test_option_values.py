@@ -4,7 +4,7 @@ import pytest
 from cli.command_line import listing, run
 
 import wordtide
-from wordtide.errors import FolderError, InputError, OutputError, SettingsError, UnknownWordError, WordtideError
+from wordtide.errors import FolderError, InputError, OutputError, SettingsError, UnknownWordError, VersionError, WordtideError
 
 EXIT_USAGE = 2
 
@@ -95,9 +95,13 @@ def test_an_unknown_command_is_named(place):
     assert (done.code, "cuont" in done.err) == (EXIT_USAGE, True)
 
 
-def test_every_kind_of_error_has_an_exit_code_of_its_own():
-    kinds = (WordtideError, SettingsError, InputError, OutputError, FolderError, UnknownWordError)
-    assert [kind.exit_code for kind in kinds] == [1, 2, 3, 4, 5, 6]
+def test_every_kind_of_error_has_its_exit_code():
+    kinds = (WordtideError, SettingsError, InputError, OutputError, FolderError)
+    assert [kind.exit_code for kind in kinds] == [1, 2, 3, 4, 5]
+
+
+def test_a_word_or_a_version_that_is_not_known_is_wrong_usage():
+    assert [kind.exit_code for kind in (UnknownWordError, VersionError)] == [SettingsError.exit_code] * 2
 
 
 @pytest.mark.parametrize("command", ["count", "merge", "info", "examples"])

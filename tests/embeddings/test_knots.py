@@ -14,13 +14,36 @@ KNOTS = knots_of(PLACES)
 
 @pytest.mark.parametrize("t", range(-1, 9))
 def test_the_knots_around_a_slice_are_found_for_all_words_and_for_each(t):
-    before, after = KNOTS.around_all(t)
+    before, after = KNOTS.around(t)
     for word, slices in enumerate(PLACES.values()):
         earlier, later = [s for s in slices if s <= t], [s for s in slices if s > t]
         start = int(KNOTS.starts[word])
         expected = (start + len(earlier) - 1 if earlier else -1, start + len(earlier) if later else -1)
         assert (before[word], after[word]) == expected
         assert tuple(int(row[0]) for row in KNOTS.around_one(word, np.array([t]))) == expected
+
+
+@pytest.mark.parametrize("words", [[0], [3, 1], [6, 5, 4, 3, 2, 1, 0], [2, 2], []])
+@pytest.mark.parametrize("t", range(-1, 9))
+def test_knots_around_a_slice_of_some_words_are_those_of_all(t, words):
+    some = np.array(words, dtype=np.int64)
+    for found, whole in zip(KNOTS.around(t, some), KNOTS.around(t), strict=True):
+        assert found.tolist() == whole[some].tolist()
+    assert KNOTS.rows_after(t, some).tolist() == KNOTS.rows_after(t)[some].tolist()
+
+
+@pytest.mark.parametrize("t", [-1, 0, 17, 63, 99])
+def test_the_row_behind_a_slice_is_found_in_words_of_all_lengths(t):
+    generator = np.random.default_rng(8)
+    places = {n: sorted(generator.choice(100, generator.integers(0, 100), replace=False)) for n in range(60)}
+    knots = knots_of(places)
+    expected = [int(knots.starts[n]) + sum(s <= t for s in places[n]) for n in range(60)]
+    assert knots.rows_after(t).tolist() == knots.rows_after(t, np.arange(60)).tolist() == expected
+
+
+def test_without_any_knots_there_are_none_around():
+    knots = knots_of({"a": [], "b": []})
+    assert [rows.tolist() for rows in knots.around(0, np.array([1]))] == [[-1], [-1]]
 
 
 def test_words_and_slices_of_knots_agree():

@@ -12,10 +12,14 @@ from rich.text import Text
 
 from wordtide import __version__
 from wordtide.cli.count import count
+from wordtide.cli.demo import demo
 from wordtide.cli.examples import examples
+from wordtide.cli.export import export
 from wordtide.cli.fit import fit
 from wordtide.cli.info import info
 from wordtide.cli.merge import merge
+from wordtide.cli.plot import FIGURES, plot_app
+from wordtide.cli.questions import analogy, axis, changed, neighbors, similarity, story, surprises
 from wordtide.errors import OutputError, WordtideError
 
 app = typer.Typer(
@@ -75,8 +79,16 @@ def _give_up_standard_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-for command in (count, merge, fit, info, examples):
+_COMMANDS = (
+    *(count, merge, fit, info, examples),
+    *(neighbors, similarity, changed, story, surprises, axis, analogy),
+    *(export, demo),
+)
+for command in _COMMANDS:
     app.command()(explained(command))
+app.add_typer(plot_app, name="plot")
+for name, figure in FIGURES.items():
+    plot_app.command(name)(explained(figure))
 
 
 def main() -> None:

@@ -8,9 +8,14 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
+from rich.cells import cell_len
 from rich.console import Console
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
+
+_UNLIMITED = 100_000  # columns: wider than any answer
+_GAP = 2  # columns between those of a table
 
 
 class Format(StrEnum):
@@ -32,13 +37,7 @@ def print_rows(rows: Sequence[Mapping[str, Any]], format: Format, columns: Seque
         writer.writerows([row[column] for column in columns] for row in rows)
         sys.stdout.write(text.getvalue())
     else:
-        table = Table(box=None, pad_edge=False, header_style="bold")
-        for column in columns:
-            number = bool(rows) and isinstance(rows[0][column], (int, float))
-            table.add_column(column.replace("_", " "), justify="right" if number else "left", overflow="fold")
-        for row in rows:
-            table.add_row(*(Text(_shown(row[column])) for column in columns))
-        console().print(table)
+        _print_table({column: [_shown(row[column]) for row in rows] for column in columns}, _numbers(rows, columns))
 
 
 def print_json(answer: object) -> None:
@@ -46,12 +45,81 @@ def print_json(answer: object) -> None:
     sys.stdout.write(json.dumps(answer, ensure_ascii=False, indent=1, allow_nan=False) + "\n")
 
 
+class _Console(Console):
+    """A console that leaves it to the command what becomes of a reader that goes away."""
+
+    def on_broken_pipe(self) -> None:
+        """Called while the error is handled: let it go on."""
+        raise
+
+
 def console() -> Console:
     """Standard output; as wide as the terminal, or as wide as it takes when it is a file."""
-    return Console(width=None if sys.stdout.isatty() else 160, highlight=False)
+    return _Console(width=None if sys.stdout.isatty() else _UNLIMITED, highlight=False)
+
+
+def _print_table(cells: dict[str, list[str]], numbers: set[str]) -> None:
+    """A table that fits the terminal: texts wrap or go under their row, and headers break before any number does."""
+    out = console()
+    widths, beneath = _widths(cells, out.width), []
+    if widths is None:
+        beneath = [name for name in list(cells)[1:] if any(" " in cell for cell in cells[name])]
+        beside = {name: column for name, column in cells.items() if name not in beneath}
+        widths = _widths(beside, out.width) or _widths(beside, out.width, whole_headers=False) or _least(beside)
+    if not beneath:
+        out.print(_table(cells, widths, numbers, slice(None)))
+        return
+    for row in range(len(cells[beneath[0]])):
+        out.print(_table(cells, widths, numbers, slice(row, row + 1), header=row == 0))
+        texts = "; ".join(f"{_title(name)}: {cells[name][row]}" for name in beneath)
+        out.print(Padding(Text(texts), (0, 0, 0, 2), expand=False))
+
+
+def _table(cells: dict[str, list[str]], widths: dict[str, int], numbers: set[str], rows: slice, header: bool = True) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold", show_header=header)
+    for name, width in widths.items():
+        table.add_column(Text(_title(name)), justify="right" if name in numbers else "left", overflow="fold", width=width)
+    for row in zip(*(cells[name][rows] for name in widths), strict=True):
+        table.add_row(*map(Text, row))
+    return table
+
+
+def _widths(cells: dict[str, list[str]], room: int, whole_headers: bool = True) -> dict[str, int] | None:
+    """The width of each column: enough for its cells, or less with texts wrapped between words; None if that is too much."""
+    widths = _least(cells)
+    if whole_headers:
+        widths = {name: max(widths[name], *map(cell_len, _title(name).split(" "))) for name in cells}
+    wanted = {name: max(map(cell_len, (_title(name), *column))) for name, column in cells.items()}
+    spare = room - sum(widths.values()) - _GAP * (len(cells) - 1)
+    if spare < 0:
+        return None
+    for served, name in enumerate(sorted(cells, key=lambda name: wanted[name] - widths[name])):
+        given = min(wanted[name] - widths[name], spare // (len(cells) - served))
+        widths[name] += given
+        spare -= given
+    return widths
+
+
+def _least(cells: dict[str, list[str]]) -> dict[str, int]:
+    """The width of the longest word in each column, its header aside."""
+    return {
+        name: max((cell_len(word) for cell in column for word in cell.split(" ")), default=0) or 1
+        for name, column in cells.items()
+    }
+
+
+def _numbers(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> set[str]:
+    """Columns with numbers in them: they stand to the right."""
+    return {column for column in columns if any(isinstance(row[column], (int, float)) for row in rows)}
+
+
+def _title(column: str) -> str:
+    return column.replace("_", " ")
 
 
 def _shown(value: object) -> str:
+    if value is None:
+        return ""
     if isinstance(value, float):
         return f"{value:,.2f}" if abs(value) >= 10_000 or value != value else f"{value:.3f}"
     if isinstance(value, int):

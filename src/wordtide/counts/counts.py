@@ -9,11 +9,10 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
 from wordtide.arrays import load_array, save_array
 from wordtide.counts.settings import CountSettings, Summary
@@ -22,6 +21,9 @@ from wordtide.errors import FolderError, SettingsError
 from wordtide.spelling import number_of
 from wordtide.storage import new_folder, read_header, verify, write_header
 from wordtide.timeline import NUMBERS, Slices
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 KIND = "counts"
 VERSION = 1
@@ -127,21 +129,23 @@ class Counts:
         return self.slices.nearest(date)
 
     @overload
-    def __getitem__(self, t: int) -> sp.csr_array: ...
+    def __getitem__(self, t: int) -> "csr_array": ...
     @overload
-    def __getitem__(self, t: slice) -> list[sp.csr_array]: ...
-    def __getitem__(self, t: int | slice) -> sp.csr_array | list[sp.csr_array]:
+    def __getitem__(self, t: slice) -> "list[csr_array]": ...
+    def __getitem__(self, t: int | slice) -> "csr_array | list[csr_array]":
         """n+ of slice t: symmetric, (L, L), float64."""
         if isinstance(t, slice):
             return [self[place] for place in range(*t.indices(len(self)))]
         half = self.upper(t).astype(np.float64) / self.window
-        return sp.csr_array(half + half.T)  # the diagonal is doubled: a word paired with itself counts in both directions
+        return (half + half.T).tocsr()  # the diagonal is doubled: a word paired with itself counts in both directions
 
-    def __iter__(self) -> Iterator[sp.csr_array]:
+    def __iter__(self) -> "Iterator[csr_array]":
         return (self[t] for t in range(len(self)))
 
-    def upper(self, t: int) -> sp.csr_array:
+    def upper(self, t: int) -> "csr_array":
         """The stored half of slice t: upper triangle with diagonal, (L, L), integers in units of 1/window."""
+        from scipy.sparse import csr_array  # a third of a second, which questions to a model need not wait for
+
         t = range(len(self))[t]
         a = self.arrays
         rows = np.asarray(a.rows[a.slice_rows[t] : a.slice_rows[t + 1]])
@@ -157,7 +161,7 @@ class Counts:
         indptr = np.zeros(words + 1, dtype=np.int64)
         indptr[rows.astype(np.int64) + 1] = np.diff(ends, prepend=start)
         np.cumsum(indptr, out=indptr)
-        return sp.csr_array((a.values[start:stop].astype(np.int64), columns.astype(np.int32), indptr), shape=(words, words))
+        return csr_array((a.values[start:stop].astype(np.int64), columns.astype(np.int32), indptr), shape=(words, words))
 
     def unigrams(self, t: int) -> npt.NDArray[np.float64]:
         """How often each word occurs in slice t, (L,)."""

@@ -1,208 +1,121 @@
-"""The answer of every method: where each word is at each time, how sure that is, and how the model was made."""
+"""The answer of every method, and what can be asked of it."""
 
+import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-import numpy.typing as npt
+from wordtide.embeddings.folder import read_model
+from wordtide.embeddings.questions.answers import Answer
+from wordtide.embeddings.questions.axis import axis
+from wordtide.embeddings.questions.change import MIN_OCCURRENCES, changed
+from wordtide.embeddings.questions.neighbors import analogy, neighbors
+from wordtide.embeddings.questions.similarity import similarity
+from wordtide.embeddings.questions.story import story
+from wordtide.embeddings.questions.surprise import surprises
+from wordtide.embeddings.states import Embeddings, Times
+from wordtide.embeddings.when import Time
 
-from wordtide.diffusion import Diffusion, Floats
-from wordtide.embeddings.folder import read_model, write_model
-from wordtide.embeddings.kinds import trajectories_of
-from wordtide.embeddings.knots import Knots
-from wordtide.embeddings.posterior import Fitted, Singles
-from wordtide.embeddings.prior_places import slice_before
-from wordtide.embeddings.trajectories import Trajectories
-from wordtide.embeddings.when import Time, is_one_time, year_of, years_of
-from wordtide.errors import SettingsError
-from wordtide.spelling import number_of
-
-Times = Time | Sequence[Time] | Floats | None
+if TYPE_CHECKING:
+    import pandas as pd
 
 
-@dataclass(frozen=True)
-class State:
-    """All words at one time. Vectors and variances (L, d), float32; the rest (L,).
+class NoteWarning(UserWarning):
+    """What the reader of an answer should know: a time outside the data, a word that does not occur there."""
 
-    `slice` is the number of the slice, None off the grid. `predicted`: the word does not occur there, so its state is inferred
-    from other times. `occurrences` are those of the slice, zeros off the grid.
+
+class DynamicEmbeddings(Embeddings):
+    """Trajectories of all words through time, and questions to them. Every answer is a data frame with 90 % intervals.
+
+    Wherever a `time` is asked for: a year (1850, 1850.5), a date ("1862-12-01"), "first" or "last". A date that falls into a
+    slice means the slice, any other the middle of what it names. None means all slices. `vectors` chooses word vectors
+    ("word"), context vectors ("context") or their sum ("sum", the default). Where a method has no posterior (the baselines),
+    intervals and probabilities are NaN. What should be known of an answer is a warning, and in `attrs["notes"]`.
     """
-
-    time: float
-    slice: int | None
-    U: Singles
-    V: Singles
-    U_variance: Singles
-    V_variance: Singles
-    occurrences: npt.NDArray[Any]
-    predicted: npt.NDArray[np.bool_]
-
-
-class DynamicEmbeddings:
-    """Trajectories of all words through time. Wherever a `time` is asked for: a year (1850, 1850.5) or a date ("1862-12-01").
-
-    A date that falls into a slice means the slice, any other the middle of what it names. None means all slices.
-    """
-
-    def __init__(self, fitted: Fitted, path: Path | None = None) -> None:
-        self.fitted = fitted
-        self.path = path
-        self.words = list(fitted.words)
-        self.labels = list(fitted.labels)
-        self.diffusion: Diffusion = fitted.diffusion
-        self.times: Floats = fitted.diffusion.times
-        self.method, self.solver = fitted.method, fitted.solver
-        self.settings: dict[str, Any] = dict(fitted.settings)
-        self.curve: list[dict[str, Any]] = [dict(row) for row in fitted.curve]
-        self.kind, self.dim = fitted.posterior.kind, fitted.posterior.dim
-
-    def __len__(self) -> int:
-        return len(self.times)
-
-    def __repr__(self) -> str:
-        span = f"{self.labels[0]} to {self.labels[-1]}"
-        return (
-            f"<DynamicEmbeddings: {self.method}, {len(self)} slices ({span}), {len(self.words):,} words, {self.dim} dimensions>"
-        )
-
-    @property
-    def elbo(self) -> float:
-        """The ELBO per pair over all slices at the end of the fit (log joint density for point estimates), NaN if unknown."""
-        return float("nan") if self.fitted.elbo is None else self.fitted.elbo
-
-    @cached_property
-    def index(self) -> dict[str, int]:
-        """Word to its number."""
-        return {word: number for number, word in enumerate(self.words)}
-
-    def word_number(self, word: str) -> int:
-        """The number of a word; an error that names the nearest spellings if it is not in the vocabulary."""
-        return number_of(word, self.index, "Count and fit again with a larger --vocabulary-size.")
-
-    def year(self, time: Time) -> float:
-        """The float year that a time stands for in this model."""
-        return year_of(time, self.times, self.fitted.extents)
-
-    def slice_at(self, time: Time) -> int | None:
-        """The slice whose time this is, None off the grid."""
-        return self._slice(self.year(time))
-
-    def occurrences(self, word: str) -> npt.NDArray[Any]:
-        """How often a word occurs in each slice, (T,)."""
-        return self.fitted.occurrences.of_word(self.word_number(word), len(self))
-
-    def mean(self, word: str, time: Times = None) -> Floats:
-        """The word vector's mean: (d,) at one time, (n, d) at several, (T, d) at all slices."""
-        years, one = self._years(time)
-        means = self._word_side.word_means(self.word_number(word), years)
-        return means[0] if one else means
-
-    def variance(self, word: str, time: Times = None) -> Floats:
-        """The variance of each coordinate of the word vector, shaped as `mean`."""
-        years, one = self._years(time)
-        variances = self._word_side.word_variances(self.word_number(word), years)
-        return variances[0] if one else variances
-
-    def context_mean(self, word: str, time: Times = None) -> Floats:
-        """The context vector's mean, shaped as `mean`."""
-        years, one = self._years(time)
-        means = self._context_side.word_means(self.word_number(word), years)
-        return means[0] if one else means
-
-    def context_variance(self, word: str, time: Times = None) -> Floats:
-        """The variance of each coordinate of the context vector, shaped as `mean`."""
-        years, one = self._years(time)
-        variances = self._context_side.word_variances(self.word_number(word), years)
-        return variances[0] if one else variances
-
-    def covariance(self, word: str, time_a: Time, time_b: Time, context: bool = False) -> Floats:
-        """The covariance of each coordinate between two times, (d,). A filtered model knows it at one single time only."""
-        side, number = self._context_side if context else self._word_side, self.word_number(word)
-        one, other = self.year(time_a), self.year(time_b)
-        return side.word_variances(number, np.array([one]))[0] if one == other else side.covariance(number, one, other)
-
-    def sample(self, word: str, n: int, seed: int = 0, times: Times = None, context: bool = False) -> Floats:
-        """`n` trajectories of a word drawn from the posterior, (n, T, d), or (n, number of times, d).
-
-        Draws at one and the same seed are independent between words, and between word and context vectors.
-        """
-        if n < 1 or seed < 0:
-            raise SettingsError(
-                f"{n} draws with seed {seed} cannot be made.", "Give at least one draw, and a seed of 0 or more."
-            )
-        years, number = self._years(times)[0], self.word_number(word)
-        side = self._context_side if context else self._word_side
-        return side.draw(number, n, years, np.random.default_rng([seed, number, int(context)]))
-
-    def means_at(self, time: Time, context: bool = False) -> Singles:
-        """The means of all word (or context) vectors at one time, (L, d): what neighbours are looked for in."""
-        side = self._context_side if context else self._word_side
-        return side.all_means(self.year(time)).astype(np.float32)
-
-    def at(self, time: Time) -> State:
-        """All words at one time, with their uncertainty."""
-        year = self.year(time)
-        t = self._slice(year)
-        number = -1 if t is None else t  # no slice has the number -1, so nothing occurs there
-        return State(
-            time=year,
-            slice=t,
-            U=self._word_side.all_means(year).astype(np.float32),
-            V=self._context_side.all_means(year).astype(np.float32),
-            U_variance=self._word_side.all_variances(year).astype(np.float32),
-            V_variance=self._context_side.all_variances(year).astype(np.float32),
-            occurrences=self.fitted.occurrences.of_slice(number),
-            predicted=~self._where_observed.has_at(number),
-        )
-
-    def is_prediction(self, word: str, time: Time) -> bool:
-        """Is the word's state at this time inferred from other times, because it does not occur there?"""
-        t, number = self.slice_at(time), self.word_number(word)
-        rows = self._where_observed.rows_of(number)
-        return t is None or bool((self._where_observed.slices[rows] != t).all())
-
-    def save(self, path: str | PathLike[str], overwrite: bool = False) -> None:
-        """Write a model folder."""
-        write_model(path, self.fitted, overwrite)
 
     @staticmethod
     def load(path: str | PathLike[str], check: bool = False) -> "DynamicEmbeddings":
         """Open a model folder; its states stay on disk. `check` compares all checksums and reads all numbers."""
         return DynamicEmbeddings(read_model(path, check), Path(path))
 
-    @cached_property
-    def _sides(self) -> tuple[Trajectories, Trajectories]:
-        """Answers for word vectors and for context vectors."""
-        return trajectories_of(self.fitted.posterior, self.diffusion)
+    def neighbors(
+        self,
+        word: str,
+        at: Time = "last",
+        top: int = 10,
+        by: str = "similarity",
+        min_occurrences: int = 0,
+        vectors: str | None = None,
+    ) -> "pd.DataFrame":
+        """The words nearest to a word at one time: word, similarity, low, high, probability (to be among the top), occurrences.
 
-    @property
-    def _word_side(self) -> Trajectories:
-        return self._sides[0]
+        Ranked `by` "similarity" or by the "low" end of its interval. `min_occurrences` counts in the slice.
+        """
+        return _frame(neighbors(self, word, at, top, by, min_occurrences, vectors))
 
-    @property
-    def _context_side(self) -> Trajectories:
-        return self._sides[1]
+    def similarity(self, word: str, *others: str, times: Times = None, vectors: str | None = None) -> "pd.DataFrame":
+        """A word's similarity to others over time: time, word, other, similarity, low, high, and the occurrences of both."""
+        return _frame(similarity(self, word, *others, times=times, vectors=vectors))
 
-    @property
-    def _where_observed(self) -> Knots:
-        """Where states rest on data. Point estimates may store one vector for many slices; there the occurrences tell."""
-        return self.fitted.occurrences.places if self.kind == "point" else self.fitted.posterior.knots
+    def changed(
+        self,
+        since: Time = "first",
+        until: Time = "last",
+        top: int = 20,
+        by: str = "low",
+        min_occurrences: int = MIN_OCCURRENCES,
+        vectors: str | None = None,
+    ) -> "pd.DataFrame":
+        """The words that changed most between two times.
 
-    def _years(self, time: Times) -> tuple[Floats, bool]:
-        """Float years (n,), and whether one single time was asked for."""
-        if time is None:
-            return self.times, False
-        if is_one_time(time):
-            return np.array([year_of(time, self.times, self.fitted.extents)]), True
-        return years_of(time, self.times, self.fitted.extents), False
+        Columns: word, change (cosine distance), low, high, probability (to be among the top), halfway_from, halfway_to,
+        from, to, occurrences (between the two times). Ranked `by` "low", "probability" or "change".
+        """
+        return _frame(changed(self, since, until, top, by, min_occurrences, vectors))
 
-    def _slice(self, year: float) -> int | None:
-        t = int(slice_before(self.times, np.array([year]))[0])
-        return t if t >= 0 and self.times[t] == year else None
+    def story(
+        self, word: str, since: Time | None = None, until: Time | None = None, top: int = 5, vectors: str | None = None
+    ) -> "pd.DataFrame":
+        """A word's neighbours at the start, half-way and at the end; the story in a sentence is `attrs["sentence"]`."""
+        return _frame(story(self, word, since, until, top, vectors))
+
+    def surprises(self, at: Time = "last", top: int = 20, min_occurrences: int = 1) -> "pd.DataFrame":
+        """The words that moved more at a slice than the diffusion expects.
+
+        Columns: word, time, score (standard normal if nothing unusual happened), p_value, information (nats), occurrences.
+        """
+        return _frame(surprises(self, at, top, min_occurrences))
+
+    def axis(
+        self,
+        words: str | Sequence[str],
+        from_words: Sequence[str],
+        to_words: Sequence[str],
+        times: Times = None,
+        vectors: str | None = None,
+    ) -> "pd.DataFrame":
+        """Where words stand between two poles over time: time, word, position (positive: nearer to `to_words`), low, high."""
+        return _frame(axis(self, [words] if isinstance(words, str) else words, from_words, to_words, times, vectors))
+
+    def analogy(
+        self,
+        word: str,
+        at: Time = "first",
+        then: Time = "last",
+        top: int = 10,
+        by: str = "similarity",
+        min_occurrences: int = 0,
+        vectors: str | None = None,
+    ) -> "pd.DataFrame":
+        """Whose place a word of one time has at another: columns as of `neighbors`."""
+        return _frame(analogy(self, word, at, then, top, by, min_occurrences, vectors))
+
+
+def _frame(answer: Answer) -> "pd.DataFrame":
+    for note in answer.notes:
+        warnings.warn(note, NoteWarning, stacklevel=3)
+    return answer.frame()
 
 
 def load(path: str | PathLike[str], check: bool = False) -> DynamicEmbeddings:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wordtide.diffusion import Diffusion, Floats, Passage
+from wordtide.embeddings.chain_moments import MovementVariance, Reals
 from wordtide.embeddings.knots import Integers, Knots
 from wordtide.embeddings.prior_places import slice_before
 from wordtide.embeddings.trajectories import rows_or_zeros
@@ -63,13 +64,33 @@ class FilteredTrajectories:
         """Variances of one word, (n, d)."""
         return self._word(word, times)[1]
 
-    def all_means(self, time: float) -> Floats:
-        """Means of all words at one time, (L, d)."""
-        return self._all_words(time)[0]
+    def variance_curves(self, words: Integers, times: Floats) -> Floats:
+        """Variances of some words at several times, (number of words, n, d)."""
+        return np.array([self.word_variances(int(word), times) for word in words])
 
-    def all_variances(self, time: float) -> Floats:
-        """Variances of all words at one time, (L, d)."""
-        return self._all_words(time)[1]
+    def means_at(self, time: float, words: Integers | None = None) -> Floats:
+        """Means of some words, or of all, at one time, (n, d)."""
+        return self._some_words(time, words)[0]
+
+    def variances_at(self, time: float, words: Integers | None = None) -> Floats:
+        """Variances of some words, or of all, at one time, (n, d)."""
+        return self._some_words(time, words)[1]
+
+    def movement(
+        self, words: Integers, earlier: float, later: float, first_weight: Reals, last_weight: Reals
+    ) -> MovementVariance:
+        """Variances of last_weight x(later) - first_weight x(earlier) for some words, with weights (n,).
+
+        What the two times have in common is not known, so the sum of both variances stands for both: more than the truth.
+        """
+        first, last = self.variances_at(earlier, words), self.variances_at(later, words)
+        total = first_weight[:, None] ** 2 * first + last_weight[:, None] ** 2 * last
+        return MovementVariance(total, total)
+
+    def prior_variances(self, times: Floats) -> Floats:
+        """The variance of a coordinate of a word that never occurs, (n,): the most that a variance can be."""
+        t = slice_before(self.grid, times)
+        return self._moments(np.full(len(times), -1), t, times)[1][:, 0]
 
     def covariance(self, word: int, one: float, other: float) -> Floats:
         """An error: the filter's posterior is one for each time."""
@@ -124,19 +145,23 @@ class FilteredTrajectories:
         t = slice_before(self.grid, times)
         return self._moments(self.knots.around_one(word, t)[0], t, times)
 
-    def _all_words(self, time: float) -> tuple[Floats, Floats]:
-        times = np.full(len(self.knots.starts) - 1, time)
+    def _some_words(self, time: float, words: Integers | None) -> tuple[Floats, Floats]:
+        times = np.full(len(self.knots.starts) - 1 if words is None else len(words), time)
         t = slice_before(self.grid, times)
-        return self._moments(self.knots.around_all(int(t[0]))[0] if len(t) else t, t, times)
+        return self._moments(self.knots.around(int(t[0]), words)[0] if len(t) else t, t, times)
 
-    def _moments(self, rows: Integers, t: Integers, times: Floats) -> tuple[Floats, Floats]:
-        """Mean and variance (n, d) at times whose slices are t, from the last knots' rows; without one (-1) from the prior."""
+    def predicted(self, rows: Integers, t: Integers) -> tuple[Floats, Floats]:
+        """Mean and variance (n, d) at slices t from the knots in `rows` (-1: none yet, so from the prior), by Eq. 13."""
         seen = rows >= 0
         mean, variance = rows_or_zeros(self.mean, rows), rows_or_zeros(self.variance, rows)
         variance[~seen] = self.diffusion.prior_variance  # Eq. 13 begins with N(0, sigma_0^2) at the first slice
         start = np.zeros(len(rows), dtype=np.int64)
         start[seen] = self.knots.slices[rows[seen]]
-        mean, variance = self.table.between(start, np.maximum(t, 0)).predict(mean, variance)
+        return self.table.between(start, t).predict(mean, variance)
+
+    def _moments(self, rows: Integers, t: Integers, times: Floats) -> tuple[Floats, Floats]:
+        """Mean and variance (n, d) at times whose slices are t, from the last knots' rows; without one (-1) from the prior."""
+        mean, variance = self.predicted(rows, np.maximum(t, 0))
         since = np.where(t >= 0, times - self.grid[np.maximum(t, 0)], 0.0)
         return mean, variance + self.diffusion.constant * since[:, None]
 

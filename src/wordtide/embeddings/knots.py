@@ -54,11 +54,24 @@ class Knots:
         after = before + 1
         return np.where(before >= rows.start, before, -1), np.where(after < rows.stop, after, -1)
 
-    def around_all(self, t: int) -> Rows:
-        """For each word: the rows of its last knot at or before slice t and of its first one after it, both (L,); -1: none."""
-        after = self.starts[:-1] + self._knots_until(t)
+    def around(self, t: int, words: Integers | None = None) -> Rows:
+        """Of some words, or of all: the rows of the last knot at or before slice t and of the first one after it; -1: none."""
+        starts, stops = (self.starts[:-1], self.starts[1:]) if words is None else (self.starts[words], self.starts[words + 1])
+        after = self.rows_after(t, words)
         before = after - 1
-        return np.where(before >= self.starts[:-1], before, -1), np.where(after < self.starts[1:], after, -1)
+        return np.where(before >= starts, before, -1), np.where(after < stops, after, -1)
+
+    def rows_after(self, t: int, words: Integers | None = None) -> Integers:
+        """Of some words, or of all: the row behind the last knot at or before slice t, (n,)."""
+        if words is None:
+            seen = np.concatenate([[0], np.cumsum(self.slices <= t)])
+            return self.starts[:-1] + np.diff(seen[self.starts])
+        low, high = self.starts[words], self.starts[words + 1]
+        while (low < high).any():  # each word's knots are in order of time: halve the rows in question
+            middle = (low + high) // 2
+            until = (low < high) & (self.slices[np.minimum(middle, len(self.slices) - 1)] <= t)
+            low, high = np.where(until, middle + 1, low), np.where(until | (low == high), high, middle)
+        return low
 
     def has_at(self, t: int) -> npt.NDArray[np.bool_]:
         """Does each word have a knot at slice t? (L,)."""
@@ -69,11 +82,6 @@ class Knots:
     def words_of(self, rows: Integers) -> Integers:
         """The words of some rows, without listing those of all rows."""
         return np.searchsorted(self.starts, rows, side="right") - 1
-
-    def _knots_until(self, t: int) -> Integers:
-        """The number of knots of each word at or before slice t, (L,)."""
-        seen = np.concatenate([[0], np.cumsum(self.slices <= t)])
-        return np.diff(seen[self.starts])
 
 
 @dataclass(frozen=True)

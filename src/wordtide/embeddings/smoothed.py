@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wordtide.diffusion import Floats
+from wordtide.embeddings.chain_moments import ChainMoments, MovementVariance, Reals
 from wordtide.embeddings.knots import Integers, Knots
 from wordtide.embeddings.prior_places import Bridge, Places, PriorPlaces, backward_step, bridge, slice_before
 from wordtide.embeddings.trajectories import rows_or_zeros
@@ -23,14 +24,14 @@ class SmoothedTrajectories:
     """Answers from mean and data precision (K, d) at the knots."""
 
     def __init__(self, knots: Knots, prior: PriorPlaces, mean: Singles, precision: Singles) -> None:
-        self.knots, self.prior, self.mean, self.precision = knots, prior, mean, precision
+        self.knots, self.prior = knots, prior
+        self.mean, self.precision = np.asarray(mean), np.asarray(precision)  # a memory map is slow to take rows from
         self.grid = prior.diffusion.times
 
     @cached_property
-    def knot_variances(self) -> Singles:
-        """Marginal variances of all words at all knots, (K, d): worked out once, when all words are first asked for."""
-        gain, noise = passages(self.knots.starts, self.prior.slices[self.knots.slices])
-        return marginal_variances(self.knots.starts, gain, noise, self.precision, np.float32).astype(np.float32, copy=False)
+    def moments(self) -> ChainMoments:
+        """Answers for many words at once."""
+        return ChainMoments(self.knots, self.prior, self.precision)
 
     def word_means(self, word: int, times: Floats) -> Floats:
         """Means of one word, (n, d)."""
@@ -40,22 +41,44 @@ class SmoothedTrajectories:
 
     def word_variances(self, word: int, times: Floats) -> Floats:
         """Variances of one word, (n, d)."""
-        rows = self.knots.rows_of(word)
-        variances = self._chain_variances(self.prior.slices[self.knots.slices[rows]], self.precision[rows])[0]
-        before, after = self.knots.around_one(word, slice_before(self.grid, times))
-        weights = self._bridge(before, after, self.prior.at(times))
-        left, right = (np.where(side >= 0, side - rows.start, -1) for side in (before, after))
-        return weights.variance(rows_or_zeros(variances, left), rows_or_zeros(variances, right))
+        curves: Floats = self.variance_curves(np.array([word]), times)[0]
+        return curves
 
-    def all_means(self, time: float) -> Floats:
-        """Means of all words at one time, (L, d)."""
-        weights, before, after = self._all_words(time)
+    def variance_curves(self, words: Integers, times: Floats) -> Floats:
+        """Variances of some words at several times, (number of words, n, d)."""
+        starts = np.concatenate([[0], np.cumsum(self.knots.starts[words + 1] - self.knots.starts[words])])
+        rows = np.concatenate([np.zeros(0, np.int64), *(np.r_[self.knots.rows_of(int(word))] for word in words)])
+        gain, noise = passages(starts, self.prior.slices[self.knots.slices[rows]])
+        variances = marginal_variances(starts, gain, noise, self.precision[rows])
+        curves, at = np.empty((len(words), len(times), self.mean.shape[1])), self.prior.at(times)
+        for place, word in enumerate(words):
+            before, after = self.knots.around_one(int(word), slice_before(self.grid, times))
+            shift = starts[place] - self.knots.starts[word]
+            left, right = (rows_or_zeros(variances, np.where(side >= 0, side + shift, -1)) for side in (before, after))
+            curves[place] = self._bridge(before, after, at).variance(left, right)
+        return curves
+
+    def means_at(self, time: float, words: Integers | None = None) -> Floats:
+        """Means of some words, or of all, at one time, (n, d)."""
+        moment = np.array([time])
+        before, after = self.knots.around(int(slice_before(self.grid, moment)[0]), words)
+        weights = self._bridge(before, after, self.prior.at(np.repeat(moment, len(before))))
         return weights.mean(rows_or_zeros(self.mean, before), rows_or_zeros(self.mean, after))
 
-    def all_variances(self, time: float) -> Floats:
-        """Variances of all words at one time, (L, d)."""
-        weights, before, after = self._all_words(time)
-        return weights.variance(rows_or_zeros(self.knot_variances, before), rows_or_zeros(self.knot_variances, after))
+    def variances_at(self, time: float, words: Integers | None = None) -> Floats:
+        """Variances of some words, or of all, at one time, (n, d)."""
+        chosen = np.arange(len(self.knots.starts) - 1) if words is None else words
+        return self.moments.variances(chosen, time).astype(np.float64)
+
+    def movement(
+        self, words: Integers, earlier: float, later: float, first_weight: Reals, last_weight: Reals
+    ) -> MovementVariance:
+        """Variances of last_weight x(later) - first_weight x(earlier) for some words, with weights (n,)."""
+        return self.moments.movement(words, earlier, later, first_weight, last_weight)
+
+    def prior_variances(self, times: Floats) -> Floats:
+        """The variance of a coordinate of a word that never occurs, (n,): the most that a variance can be."""
+        return self.prior.at(times).marginal
 
     def covariance(self, word: int, one: float, other: float) -> Floats:
         """Covariance of each coordinate between two different times, (d,): gain by gain along the chain."""
@@ -75,11 +98,6 @@ class SmoothedTrajectories:
             offsets[k] = gain[k] * offsets[k + 1] + np.sqrt(conditional[k]) * offsets[k]
         offsets += mean[:, None]
         return np.ascontiguousarray(offsets[np.searchsorted(chain, times)].transpose(1, 0, 2))
-
-    def _all_words(self, time: float) -> tuple[Bridge, Integers, Integers]:
-        moment = np.array([time])
-        before, after = self.knots.around_all(int(slice_before(self.grid, moment)[0]))
-        return self._bridge(before, after, self.prior.at(np.repeat(moment, len(before)))), before, after
 
     def _bridge(self, before: Integers, after: Integers, at: Places) -> Bridge:
         """Weights of the knots in rows `before` and `after` (-1: none) for moments between them, fields (n,)."""

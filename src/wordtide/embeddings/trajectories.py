@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wordtide.diffusion import Floats
+from wordtide.embeddings.chain_moments import MovementVariance, Reals
 from wordtide.embeddings.knots import Integers, Knots
 from wordtide.embeddings.prior_places import slice_before
 
@@ -22,11 +23,22 @@ class Trajectories(Protocol):
     def word_variances(self, word: int, times: Floats) -> Floats:
         """Variances of one word, (n, d)."""
 
-    def all_means(self, time: float) -> Floats:
-        """Means of all words at one time, (L, d)."""
+    def variance_curves(self, words: Integers, times: Floats) -> Floats:
+        """Variances of some words at several times, (number of words, n, d)."""
 
-    def all_variances(self, time: float) -> Floats:
-        """Variances of all words at one time, (L, d)."""
+    def means_at(self, time: float, words: Integers | None = None) -> Floats:
+        """Means of some words, or of all, at one time, (n, d)."""
+
+    def variances_at(self, time: float, words: Integers | None = None) -> Floats:
+        """Variances of some words, or of all, at one time, (n, d)."""
+
+    def movement(
+        self, words: Integers, earlier: float, later: float, first_weight: Reals, last_weight: Reals
+    ) -> MovementVariance:
+        """Variances of last_weight x(later) - first_weight x(earlier) for some words, with weights (n,)."""
+
+    def prior_variances(self, times: Floats) -> Floats:
+        """The variance of a coordinate of a word that never occurs, (n,): the most that a variance can be."""
 
     def covariance(self, word: int, one: float, other: float) -> Floats:
         """Covariance of each coordinate between two different times, (d,)."""
@@ -61,14 +73,28 @@ class PointTrajectories:
         """Zeros, (n, d)."""
         return np.zeros((len(times), self.mean.shape[1]))
 
-    def all_means(self, time: float) -> Floats:
-        """Means of all words at one time, (L, d)."""
-        before, after = self.knots.around_all(int(slice_before(self.grid, np.array([time]))[0]))
+    def variance_curves(self, words: Integers, times: Floats) -> Floats:
+        """Zeros, (number of words, n, d)."""
+        return np.zeros((len(words), len(times), self.mean.shape[1]))
+
+    def means_at(self, time: float, words: Integers | None = None) -> Floats:
+        """Means of some words, or of all, at one time, (n, d)."""
+        before, after = self.knots.around(int(slice_before(self.grid, np.array([time]))[0]), words)
         return rows_or_zeros(self.mean, np.where(before >= 0, before, after))
 
-    def all_variances(self, time: float) -> Floats:
-        """Zeros, (L, d)."""
-        return np.zeros((len(self.knots.starts) - 1, self.mean.shape[1]))
+    def variances_at(self, time: float, words: Integers | None = None) -> Floats:
+        """Zeros, (n, d)."""
+        return np.zeros((len(self.knots.starts) - 1 if words is None else len(words), self.mean.shape[1]))
+
+    def movement(
+        self, words: Integers, earlier: float, later: float, first_weight: Reals, last_weight: Reals
+    ) -> MovementVariance:
+        """Zeros, (n, d)."""
+        return MovementVariance(self.variances_at(earlier, words), self.variances_at(later, words))
+
+    def prior_variances(self, times: Floats) -> Floats:
+        """Zeros, (n,)."""
+        return np.zeros(len(times))
 
     def covariance(self, word: int, one: float, other: float) -> Floats:
         """Zeros, (d,)."""

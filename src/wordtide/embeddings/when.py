@@ -1,7 +1,7 @@
 """What people give as a time, turned into float years.
 
 A number with a fraction (1862.5) is that moment. A whole number and a date (1862, "1862-12", "1862-12-01", datetime.date) name
-a stretch of time: the slice that falls into it, or else the middle of the stretch.
+a stretch of time: the slice that falls into it, or else the middle of the stretch. "first" and "last" are slices.
 """
 
 import datetime as dt
@@ -20,7 +20,7 @@ Floats = npt.NDArray[np.float64]
 Time = float | int | str | dt.date | np.datetime64
 
 _LARGEST_YEAR = 10_000  # dates are written with four digits
-_REMEDY = "Give a year (1850 or 1850.5), a month (1862-12) or a day (1862-12-01)."
+_REMEDY = "Give a year (1850 or 1850.5), a month (1862-12), a day (1862-12-01), or first or last."
 
 
 def is_one_time(time: Any) -> bool:
@@ -30,6 +30,8 @@ def is_one_time(time: Any) -> bool:
 
 def year_of(time: Any, times: Floats, extents: Floats | None = None) -> float:
     """The float year of one time, for slices at `times` (T,) that hold the dates of `extents` (T, 2)."""
+    if time in ("first", "last"):
+        return float(times[0 if time == "first" else -1])
     if isinstance(time, str) and re.fullmatch(r"\s*-?\d{1,4}\.\d+\s*", time):
         time = float(time)
     if isinstance(time, np.ndarray) and time.ndim == 0:

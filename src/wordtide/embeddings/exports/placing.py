@@ -1,0 +1,105 @@
+"""Files written whole or not at all: each is filled beside its target under a hidden name and renamed at the end.
+
+What a killed process left behind is swept away by the next one that writes to the same target.
+"""
+
+import fcntl
+import glob
+import os
+import secrets
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from wordtide.errors import OutputError
+from wordtide.storage import check_writable, explained_write_errors, is_made_by_wordtide, real_target
+
+
+@contextmanager
+def new_files(targets: Sequence[Path], overwrite: bool = False) -> Iterator[list[Path]]:
+    """Hidden files to fill, which become the targets, all of them, when the block ends without an error; else they vanish."""
+    targets = [real_target(target) for target in targets]
+    for target in targets:
+        check_file_writable(target, overwrite)
+    with explained_write_errors(targets[0]), ExitStack() as held:
+        partials = [held.enter_context(_partial(target)) for target in targets]
+        yield partials
+        for partial in partials:
+            with open(partial, "rb") as file:
+                os.fsync(file.fileno())
+        for target in targets:
+            check_file_writable(target, overwrite)  # it may have come into being in the meantime
+        if len(targets) == 1:
+            os.replace(partials[0], targets[0])
+        else:
+            _put_all_in_place(partials, targets)
+
+
+def check_file_writable(target: Path, overwrite: bool) -> None:
+    """Refuse early a target that exists, or that is no file, or whose folder is missing or belongs to wordtide itself."""
+    if is_made_by_wordtide(target.parent):
+        raise OutputError(f"{target.parent} is a folder made by wordtide, whose files are its own.", "Choose another folder.")
+    if not overwrite:
+        check_writable(target, overwrite=False)
+    elif os.path.lexists(target) and not target.is_file():
+        raise OutputError(f"{target} is not a file, so it will not be replaced.", "Choose another name.")
+    else:
+        check_writable(_hidden(target, "partial", "new"), overwrite=False)  # can a file be made beside it?
+
+
+@contextmanager
+def _partial(target: Path) -> Iterator[Path]:
+    """A hidden empty file, locked so that others see that its process lives; gone at the end unless it was renamed."""
+    _sweep(target)
+    path = _hidden(target, "partial", secrets.token_hex(4))
+    lock = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield path
+    finally:
+        os.close(lock)
+        path.unlink(missing_ok=True)
+
+
+def _sweep(target: Path) -> None:
+    """Remove what killed processes left of earlier attempts."""
+    if target.exists():
+        for replaced in target.parent.glob(f".{glob.escape(target.name)}.replaced-*"):
+            replaced.unlink(missing_ok=True)
+    for partial in target.parent.glob(f".{glob.escape(target.name)}.partial-*"):
+        if not partial.is_file():
+            continue
+        lock = os.open(partial, os.O_RDWR)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            partial.unlink(missing_ok=True)
+        except BlockingIOError:  # its process lives
+            continue
+        finally:
+            os.close(lock)
+
+
+def _put_all_in_place(partials: Sequence[Path], targets: Sequence[Path]) -> None:
+    """Rename several files; if one cannot be, all are as they were before."""
+    placed: list[Path] = []
+    replaced: list[tuple[Path, Path]] = []
+    try:
+        for partial, target in zip(partials, targets, strict=True):
+            if target.exists():
+                kept = _hidden(target, "replaced", str(os.getpid()))
+                os.rename(target, kept)
+                replaced.append((kept, target))
+            os.rename(partial, target)
+            placed.append(target)
+    except BaseException:
+        for target in placed:
+            target.unlink()
+        for kept, target in replaced:
+            os.rename(kept, target)
+        raise
+    for kept, _ in replaced:
+        kept.unlink()
+
+
+def _hidden(target: Path, state: str, ending: str) -> Path:
+    return target.with_name(f".{target.name}.{state}-{ending}")

@@ -1,0 +1,205 @@
+"""The words nearest to a word at one time; and whose place a word of one time has at another."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from wordtide.diffusion import Floats
+from wordtide.embeddings.knots import Integers
+from wordtide.embeddings.questions.answers import Answer, empty_intervals
+from wordtide.embeddings.questions.asking import absence_note, checked_number, one_occasion
+from wordtide.embeddings.questions.ranking import DRAWS, share_among_best
+from wordtide.embeddings.questions.similarity import SIDES, Scaled, interval, scaled
+from wordtide.embeddings.questions.vectors import Vectors, is_settled, lengths_of, vectors_of
+from wordtide.embeddings.states import Embeddings
+from wordtide.embeddings.when import Time
+from wordtide.errors import SettingsError
+
+#: So many of the most similar words compete for a place among the nearest; intervals are worked out for these alone.
+CANDIDATES = 500
+RANKINGS = ("similarity", "low")
+_NOTHING_ACROSS = 1e-6  # of unit length, squared: below it is rounding
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Words that may be near, in falling order of similarity: their numbers, similarity, its spread, and chance to be near."""
+
+    words: Integers
+    similarity: Floats
+    spread: Floats
+    probability: Floats
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def ranked(self, by: str, top: int) -> "Candidates":
+        """The best `top` of them."""
+        if by not in RANKINGS:
+            raise SettingsError(f"Neighbours cannot be ranked by {by!r}.", f"Choose {' or '.join(RANKINGS)}.")
+        score = self.similarity if by == "similarity" else self.similarity - SIDES * self.spread
+        return self.taken(np.argsort(-score, kind="stable")[:top])
+
+    def taken(self, rows: Integers) -> "Candidates":
+        """Some of them."""
+        return Candidates(self.words[rows], self.similarity[rows], self.spread[rows], self.probability[rows])
+
+
+def neighbors(
+    model: Embeddings,
+    word: str,
+    at: Time = "last",
+    top: int = 10,
+    by: str = "similarity",
+    min_occurrences: int = 0,
+    vectors: str | None = None,
+) -> Answer:
+    """The words nearest to a word at one time. Columns: word, similarity, low, high, probability, occurrences."""
+    number = model.word_number(word)
+    year, slice_number, notes = one_occasion(model, at)
+    chosen = vectors_of(model, vectors)
+    found = candidates(model, chosen, number, year, year, checked_number("top", top), min_occurrences)
+    notes += absence_note(model, number, year, slice_number)
+    return _answer(model, chosen, found.ranked(by, top), slice_number, notes)
+
+
+def analogy(
+    model: Embeddings,
+    word: str,
+    at: Time = "first",
+    then: Time = "last",
+    top: int = 10,
+    by: str = "similarity",
+    min_occurrences: int = 0,
+    vectors: str | None = None,
+) -> Answer:
+    """The words whose place at the time `then` is nearest to the word's place at the time `at`. Columns as of neighbours.
+
+    The word itself may be among them: then it kept its place.
+    """
+    number = model.word_number(word)
+    year, slice_number, notes = one_occasion(model, at)
+    other_year, other_slice, other_notes = one_occasion(model, then)
+    chosen = vectors_of(model, vectors)
+    found = candidates(model, chosen, number, year, other_year, checked_number("top", top), min_occurrences)
+    notes += [*other_notes, *absence_note(model, number, year, slice_number)]
+    return _answer(model, chosen, found.ranked(by, top), other_slice, notes)
+
+
+@dataclass(frozen=True)
+class _Nearest:
+    """Where a word is (d,), and the words most similar to it: numbers (n,) in falling order of similarity, and means (n, d)."""
+
+    mean: Floats
+    words: Integers
+    similarity: Floats
+    means: Floats
+
+
+def nearest(model: Embeddings, vectors: Vectors, word: int, year: float, top: int) -> Integers:
+    """The numbers of the words nearest to a word, without intervals."""
+    return _nearest(model, vectors, word, year, year, top, 0).words
+
+
+def _nearest(
+    model: Embeddings, vectors: Vectors, word: int, year: float, then: float, most: int, min_occurrences: int
+) -> _Nearest:
+    """The words whose place at `then` is most similar to the word's place in `year`, of those that are known well enough."""
+    mean, means = vectors.means_of(word, np.array([year]))[0], vectors.means_at(then)
+    lengths = lengths_of(means)
+    cosine = means @ mean / (lengths * lengths_of(mean))
+    if year == then:
+        cosine[word] = np.nan
+    if min_occurrences > 0:
+        slice_then = model.slice_of_year(then)
+        counted = model.fitted.occurrences.of_slice(-1 if slice_then is None else slice_then)
+        cosine[counted < min_occurrences] = np.nan
+    cosine[~is_settled(vectors, lengths, then)] = np.nan
+    order = np.argsort(np.where(np.isnan(cosine), np.inf, -cosine), kind="stable")[:most]
+    order = order[~np.isnan(cosine[order])]
+    return _Nearest(mean, order, np.clip(cosine[order], -1.0, 1.0), means[order])
+
+
+def candidates(
+    model: Embeddings, vectors: Vectors, word: int, year: float, then: float, top: int, min_occurrences: int = 0
+) -> Candidates:
+    """Words near to where the word is in `year`, by where they are at `then`; the probability is to be among `top`."""
+    near = _nearest(model, vectors, word, year, then, max(CANDIDATES, top), min_occurrences)
+    order = near.words
+    if not vectors.uncertain:
+        return Candidates(order, near.similarity, np.zeros(len(order)), empty_intervals(len(order)))
+    one = scaled(near.mean, vectors.variances_at(year, np.array([word]))[0])
+    some = scaled(near.means, vectors.variances_at(then, order))
+    spread = np.sqrt(some.variance @ (one.mean**2 + one.variance) + some.mean**2 @ one.variance)
+    past = _own_past(vectors, word, year, then, order, one, some) if year != then and word in order else None
+    if past is not None:
+        shared = float((2.0 * one.mean * some.mean[past.place] + past.covariance) @ past.covariance)
+        spread[past.place] = np.sqrt(max(spread[past.place] ** 2 + shared, 0.0))
+    probability = share_among_best(_draws(one, some, word, past), top) if len(order) else np.zeros(0)
+    return Candidates(order, near.similarity, spread, probability)
+
+
+@dataclass(frozen=True)
+class _OwnPast:
+    """Where in an order the word itself stands, and its covariance (d,) between the two times in units of both lengths."""
+
+    place: int
+    covariance: Floats
+
+
+def _own_past(vectors: Vectors, word: int, year: float, then: float, order: Integers, one: Scaled, some: Scaled) -> _OwnPast:
+    """The word itself at another time is not independent of itself: Var[a - b] = Var[a] + Var[b] - 2 Cov[a, b]."""
+    place = int(np.flatnonzero(order == word)[0])
+    earlier, later = sorted((year, then))
+    weights = 1.0 / lengths_of(vectors.means_of(word, np.array([earlier, later])))
+    moved = vectors.movement(np.array([word]), earlier, later, weights[:1], weights[1:])
+    return _OwnPast(place, (one.variance + some.variance[place] - moved.posterior[0]) / 2.0)
+
+
+def _draws(one: Scaled, some: Scaled, seed: int, past: _OwnPast | None = None) -> npt.NDArray[np.float32]:
+    """Joint draws (r, n) of the cotangents, which are in the order of the cosines, of vectors drawn from the posterior.
+
+    Given the word's vector, the part of another along it is normal. What is across has a length that adds up many coordinates,
+    so its mean and variance say enough. Words that are hardly known are drawn as long vectors, and seldom near.
+    """
+    generator = np.random.default_rng([seed, len(some.mean)])
+    shift = np.sqrt(one.variance) * generator.standard_normal((DRAWS, len(one.mean)))
+    own = one.mean + shift
+    own /= lengths_of(own)[:, None]
+    drawn, means, variances = (array.astype(np.float32) for array in (own, some.mean, some.variance))
+    along, spread = drawn @ means.T, drawn**2 @ variances.T
+    across = (means**2 + variances).sum(axis=1) - along**2
+    scatter = ((2.0 * variances + 4.0 * means**2) * variances).sum(axis=1)
+    if past is not None:  # given where the word is at one time, it is surer where it is at the other
+        slope = past.covariance / one.variance
+        mean = some.mean[past.place] + slope * shift
+        variance = np.maximum(some.variance[past.place] - slope * past.covariance, 0.0)
+        along[:, past.place], spread[:, past.place] = np.einsum("rk,rk->r", own, mean), own**2 @ variance
+        across[:, past.place] = (mean**2 + variance).sum(axis=1) - along[:, past.place] ** 2
+        scatter[past.place] = ((2.0 * variance + 4.0 * mean**2) @ variance).mean()
+    across -= spread
+    np.maximum(across, _NOTHING_ACROSS, out=across)
+    scatter -= ((2.0 * spread + 4.0 * along**2) * spread).mean(axis=0)
+    relative = np.sqrt(np.maximum(scatter, 0.0)) / across.mean(axis=0)
+    along += np.sqrt(spread, out=spread) * generator.standard_normal(along.shape, dtype=np.float32)
+    across *= np.exp(relative * generator.standard_normal(along.shape, dtype=np.float32))
+    along /= np.sqrt(across, out=across)
+    return along
+
+
+def _answer(model: Embeddings, vectors: Vectors, found: Candidates, slice_number: int, notes: list[str]) -> Answer:
+    low, high = interval(found.similarity, found.spread)
+    if not vectors.uncertain:
+        low = high = empty_intervals(len(found))
+    return Answer(
+        {
+            "word": [model.words[number] for number in found.words],
+            "similarity": found.similarity,
+            "low": low,
+            "high": high,
+            "probability": found.probability,
+            "occurrences": model.fitted.occurrences.of_slice(slice_number)[found.words],
+        },
+        notes,
+    )

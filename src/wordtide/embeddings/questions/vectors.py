@@ -1,0 +1,88 @@
+"""Which vectors a question is about: word vectors, context vectors, or the sum of both.
+
+Under the posterior word and context vectors are independent, so means, variances and covariances of the sum are sums.
+"""
+
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from wordtide.diffusion import Floats
+from wordtide.embeddings.chain_moments import MovementVariance, Reals
+from wordtide.embeddings.knots import Integers
+from wordtide.embeddings.states import Embeddings
+from wordtide.embeddings.trajectories import Trajectories
+from wordtide.errors import SettingsError
+
+#: What questions are about if nothing else is said. docs/similarity.md tells how it was chosen.
+DEFAULT = "sum"
+CHOICES = ("word", "context", "sum")
+#: A word is known well enough if its mean is at least so many standard deviations (of the prior, along one direction) long.
+MIN_CERTAINTY = 2.0
+#: Unit vectors that differ by less differ by rounding: the word stands still.
+STILL = 1e-9
+_NO_LENGTH = 1e-100  # far below any vector, and its inverse squared is still a number
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """One kind of vectors of a model. Times are float years, words are numbers."""
+
+    sides: tuple[Trajectories, ...]
+    #: Whether there is a posterior: point estimates have no uncertainty to tell of.
+    uncertain: bool
+
+    def means_of(self, word: int, times: Floats) -> Floats:
+        """Means of one word at several times, (n, d)."""
+        return reduce(add, (side.word_means(word, times) for side in self.sides))
+
+    def variance_curves(self, words: Integers, times: Floats) -> Floats:
+        """Variances of some words at several times, (number of words, n, d)."""
+        return reduce(add, (side.variance_curves(words, times) for side in self.sides))
+
+    def means_at(self, time: float, words: Integers | None = None) -> Floats:
+        """Means of some words, or of all, at one time, (n, d)."""
+        return reduce(add, (side.means_at(time, words) for side in self.sides))
+
+    def variances_at(self, time: float, words: Integers | None = None) -> Floats:
+        """Variances of some words, or of all, at one time, (n, d)."""
+        return reduce(add, (side.variances_at(time, words) for side in self.sides))
+
+    def prior_variances(self, times: Floats) -> Floats:
+        """The variance of a coordinate of a word that never occurs, (n,): the most that a variance can be."""
+        return reduce(add, (side.prior_variances(times) for side in self.sides))
+
+    def movement(
+        self, words: Integers, earlier: float, later: float, first_weight: Reals, last_weight: Reals
+    ) -> MovementVariance:
+        """Variances of last_weight x(later) - first_weight x(earlier) for some words, with weights (n,)."""
+        moved = [side.movement(words, earlier, later, first_weight, last_weight) for side in self.sides]
+        return MovementVariance(reduce(add, (one.posterior for one in moved)), reduce(add, (one.sampling for one in moved)))
+
+
+def vectors_of(model: Embeddings, choice: str | None = None) -> Vectors:
+    """The vectors by name: word, context or sum."""
+    choice = DEFAULT if choice is None else choice
+    sides = {"word": model.sides[:1], "context": model.sides[1:], "sum": model.sides}
+    if choice not in sides:
+        raise SettingsError(f"There are no vectors {choice!r}.", f"Choose {', '.join(CHOICES[:-1])} or {CHOICES[-1]}.")
+    return Vectors(sides[choice], model.kind != "point")
+
+
+def is_settled(vectors: Vectors, lengths: Floats, times: Floats | float) -> npt.NDArray[np.bool_]:
+    """Whether words whose means have these lengths are known well enough at these times (one, or one for each length).
+
+    Of others hardly anything is known: their mean is short, and its direction may be anything.
+    """
+    spread = np.sqrt(vectors.prior_variances(np.atleast_1d(np.asarray(times, dtype=np.float64))))
+    return np.asarray(lengths >= MIN_CERTAINTY * spread)  # False for NaN
+
+
+def lengths_of(vectors: npt.NDArray[Any]) -> Floats:
+    """Lengths along the last axis; NaN for a vector of (nearly) length zero, which has no direction."""
+    lengths = np.sqrt(np.einsum("...k,...k->...", vectors, vectors))
+    return np.where(lengths > _NO_LENGTH, lengths, np.nan)

@@ -1,0 +1,219 @@
+"""Where each word is at each time, how sure that is, and how the model was made. Questions to a model build on this."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from wordtide.diffusion import Diffusion, Floats
+from wordtide.embeddings.exports.word2vec_format import save_word2vec
+from wordtide.embeddings.folder import write_model
+from wordtide.embeddings.kinds import trajectories_of
+from wordtide.embeddings.knots import Knots
+from wordtide.embeddings.posterior import Fitted, Singles
+from wordtide.embeddings.prior_places import slice_before
+from wordtide.embeddings.trajectories import Trajectories
+from wordtide.embeddings.when import Time, is_one_time, year_of, years_of
+from wordtide.errors import SettingsError
+from wordtide.spelling import number_of
+
+Times = Time | Sequence[Time] | Floats | None
+
+
+@dataclass(frozen=True)
+class State:
+    """All words at one time. Vectors and variances (L, d), float32; the rest (L,).
+
+    `slice` is the number of the slice, None off the grid. `predicted`: the word does not occur there, so its state is inferred
+    from other times. `occurrences` are those of the slice, zeros off the grid.
+    """
+
+    words: list[str]
+    time: float
+    slice: int | None
+    U: Singles
+    V: Singles
+    U_variance: Singles
+    V_variance: Singles
+    occurrences: npt.NDArray[Any]
+    predicted: npt.NDArray[np.bool_]
+
+    def save_word2vec_format(
+        self, path: str | PathLike[str], binary: bool = False, vectors: str = "sum", overwrite: bool = False
+    ) -> None:
+        """Write the means in the format of word2vec: word vectors ("word"), context vectors ("context") or their sum."""
+        means = {"word": self.U, "context": self.V, "sum": self.U + self.V}
+        if vectors not in means:
+            raise SettingsError(f"There are no vectors {vectors!r}.", f"Choose {', '.join(means)}.")
+        save_word2vec(path, self.words, means[vectors], binary, overwrite)
+
+
+class Embeddings:
+    """Trajectories of all words through time, in memory or in a folder that is read as far as needed."""
+
+    def __init__(self, fitted: Fitted, path: Path | None = None) -> None:
+        self.fitted = fitted
+        self.path = path
+        self.words = list(fitted.words)
+        self.labels = list(fitted.labels)
+        self.diffusion: Diffusion = fitted.diffusion
+        self.times: Floats = fitted.diffusion.times
+        self.method, self.solver = fitted.method, fitted.solver
+        self.settings: dict[str, Any] = dict(fitted.settings)
+        self.curve: list[dict[str, Any]] = [dict(row) for row in fitted.curve]
+        self.kind, self.dim = fitted.posterior.kind, fitted.posterior.dim
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    def __repr__(self) -> str:
+        span = f"{self.labels[0]} to {self.labels[-1]}"
+        size = f"{len(self)} slices ({span}), {len(self.words):,} words, {self.dim} dimensions"
+        return f"<{type(self).__name__}: {self.method}, {size}>"
+
+    @property
+    def elbo(self) -> float:
+        """The ELBO per pair over all slices at the end of the fit (log joint density for point estimates), NaN if unknown."""
+        return float("nan") if self.fitted.elbo is None else self.fitted.elbo
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        """Word to its number."""
+        return {word: number for number, word in enumerate(self.words)}
+
+    def word_number(self, word: str) -> int:
+        """The number of a word; an error that names the nearest spellings if it is not in the vocabulary."""
+        return number_of(word, self.index, "Count and fit again with a larger --vocabulary-size.")
+
+    def year(self, time: Time) -> float:
+        """The float year that a time stands for in this model."""
+        return year_of(time, self.times, self.fitted.extents)
+
+    def years(self, times: Times) -> Floats:
+        """The float years that times stand for, (n,); None means all slices."""
+        return self._years(times)[0]
+
+    def slice_at(self, time: Time) -> int | None:
+        """The slice whose time this is, None off the grid."""
+        return self.slice_of_year(self.year(time))
+
+    def occurrences(self, word: str) -> npt.NDArray[Any]:
+        """How often a word occurs in each slice, (T,)."""
+        return self.fitted.occurrences.of_word(self.word_number(word), len(self))
+
+    def mean(self, word: str, time: Times = None) -> Floats:
+        """The word vector's mean: (d,) at one time, (n, d) at several, (T, d) at all slices."""
+        years, one = self._years(time)
+        means = self._word_side.word_means(self.word_number(word), years)
+        return means[0] if one else means
+
+    def variance(self, word: str, time: Times = None) -> Floats:
+        """The variance of each coordinate of the word vector, shaped as `mean`."""
+        years, one = self._years(time)
+        variances = self._word_side.word_variances(self.word_number(word), years)
+        return variances[0] if one else variances
+
+    def context_mean(self, word: str, time: Times = None) -> Floats:
+        """The context vector's mean, shaped as `mean`."""
+        years, one = self._years(time)
+        means = self._context_side.word_means(self.word_number(word), years)
+        return means[0] if one else means
+
+    def context_variance(self, word: str, time: Times = None) -> Floats:
+        """The variance of each coordinate of the context vector, shaped as `mean`."""
+        years, one = self._years(time)
+        variances = self._context_side.word_variances(self.word_number(word), years)
+        return variances[0] if one else variances
+
+    def covariance(self, word: str, time_a: Time, time_b: Time, context: bool = False) -> Floats:
+        """The covariance of each coordinate between two times, (d,). A filtered model knows it at one single time only."""
+        side, number = self._context_side if context else self._word_side, self.word_number(word)
+        one, other = self.year(time_a), self.year(time_b)
+        return side.word_variances(number, np.array([one]))[0] if one == other else side.covariance(number, one, other)
+
+    def sample(self, word: str, n: int, seed: int = 0, times: Times = None, context: bool = False) -> Floats:
+        """`n` trajectories of a word drawn from the posterior, (n, T, d), or (n, number of times, d).
+
+        Draws at one and the same seed are independent between words, and between word and context vectors.
+        """
+        if n < 1 or seed < 0:
+            raise SettingsError(
+                f"{n} draws with seed {seed} cannot be made.", "Give at least one draw, and a seed of 0 or more."
+            )
+        years, number = self._years(times)[0], self.word_number(word)
+        side = self._context_side if context else self._word_side
+        return side.draw(number, n, years, np.random.default_rng([seed, number, int(context)]))
+
+    def means_at(self, time: Time, context: bool = False) -> Singles:
+        """The means of all word (or context) vectors at one time, (L, d): what neighbours are looked for in."""
+        side = self._context_side if context else self._word_side
+        return side.means_at(self.year(time)).astype(np.float32)
+
+    def at(self, time: Time) -> State:
+        """All words at one time, with their uncertainty."""
+        year = self.year(time)
+        t = self.slice_of_year(year)
+        number = -1 if t is None else t  # no slice has the number -1, so nothing occurs there
+        return State(
+            words=self.words,
+            time=year,
+            slice=t,
+            U=self._word_side.means_at(year).astype(np.float32),
+            V=self._context_side.means_at(year).astype(np.float32),
+            U_variance=self._word_side.variances_at(year).astype(np.float32),
+            V_variance=self._context_side.variances_at(year).astype(np.float32),
+            occurrences=self.fitted.occurrences.of_slice(number),
+            predicted=~self._where_observed.has_at(number),
+        )
+
+    def is_prediction(self, word: str, time: Time) -> bool:
+        """Is the word's state at this time inferred from other times, because it does not occur there?"""
+        t, number = self.slice_at(time), self.word_number(word)
+        rows = self._where_observed.rows_of(number)
+        return t is None or bool((self._where_observed.slices[rows] != t).all())
+
+    def save(self, path: str | PathLike[str], overwrite: bool = False) -> None:
+        """Write a model folder."""
+        write_model(path, self.fitted, overwrite)
+
+    @cached_property
+    def total_occurrences(self) -> npt.NDArray[Any]:
+        """How often each word occurs in all slices together, (L,)."""
+        places, values = self.fitted.occurrences.places, self.fitted.occurrences.values
+        return np.diff(np.concatenate([np.zeros(1, values.dtype), np.cumsum(values)])[places.starts])
+
+    @cached_property
+    def sides(self) -> tuple[Trajectories, Trajectories]:
+        """Answers for word vectors and for context vectors."""
+        return trajectories_of(self.fitted.posterior, self.diffusion)
+
+    @property
+    def _word_side(self) -> Trajectories:
+        return self.sides[0]
+
+    @property
+    def _context_side(self) -> Trajectories:
+        return self.sides[1]
+
+    @property
+    def _where_observed(self) -> Knots:
+        """Where states rest on data. Point estimates may store one vector for many slices; there the occurrences tell."""
+        return self.fitted.occurrences.places if self.kind == "point" else self.fitted.posterior.knots
+
+    def _years(self, time: Times) -> tuple[Floats, bool]:
+        """Float years (n,), and whether one single time was asked for."""
+        if time is None:
+            return self.times, False
+        if is_one_time(time):
+            return np.array([year_of(time, self.times, self.fitted.extents)]), True
+        return years_of(time, self.times, self.fitted.extents), False
+
+    def slice_of_year(self, year: float) -> int | None:
+        """The slice at a float year, None off the grid."""
+        t = int(slice_before(self.times, np.array([year]))[0])
+        return t if t >= 0 and self.times[t] == year else None

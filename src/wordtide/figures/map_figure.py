@@ -1,0 +1,279 @@
+"""The cloud of words at a few times side by side, with a trail from each word's place in the slice before.
+
+Where the model is smooth, few words move and most stay (the paper's figure of word clouds).
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+from matplotlib.backend_bases import RendererBase
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.cm import ScalarMappable
+from matplotlib.collections import LineCollection
+from matplotlib.colors import LinearSegmentedColormap, Normalize
+from matplotlib.figure import Figure
+from matplotlib.text import Annotation, Text
+from matplotlib.transforms import Bbox
+
+from wordtide.embeddings.questions.dating import shown_year
+from wordtide.embeddings.questions.vectors import vectors_of
+from wordtide.embeddings.states import Embeddings
+from wordtide.embeddings.when import Time
+from wordtide.errors import SettingsError
+from wordtide.figures.dynamic_tsne import FEWEST_WORDS, Observer, dynamic_tsne
+from wordtide.figures.style import BLACK, BLUE, ORANGE, VERMILLION, WIDTH, printable, styled
+
+Floats = npt.NDArray[np.float64]
+Row = dict[str, str | float]
+
+PANELS = 4
+_MOST_PANELS = 6
+_FEWEST_OCCURRENCES = 5
+_MOST_LABELS = 14  # what a panel of a quarter of a page's width can hold
+_LABEL_SIZE = 5.5
+_CLOUD, _RIM = "#9A9A9A", "#C4C4C4"
+_TRAIL = 0.3  # width in points
+_INK = 0.45  # the share of a panel that trails may cover
+_TRAILS = LinearSegmentedColormap.from_list("trails", ["#D5D5D5", ORANGE, VERMILLION])
+#: Where a name may stand beside its word: (direction right, direction up) times a distance in points, the best place first.
+_DIRECTIONS = [(1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, 1), (1, -1), (-1, -1)]
+_DISTANCES = [3.0, 7.0, 12.0, 18.0]
+
+
+def map_figure(
+    layout: Floats,
+    words: Sequence[str],
+    times: Sequence[str],
+    labelled: Sequence[str] | None = None,
+    sizes: npt.NDArray[Any] | None = None,
+) -> Figure:
+    """A panel per time from the places (T, N, 2) of words, with the same limits; `times` are the titles.
+
+    Trails are coloured by how far a word moved, in standard deviations of the layout. The `labelled` words are named where
+    there is room, the first ones first; None: those that moved furthest. `sizes` (N,), say numbers of occurrences, weigh that
+    choice and make the points of frequent words larger.
+    """
+    layout = np.asarray(layout, dtype=np.float64)
+    _check_layout(layout, words, times, sizes)
+    spread = float(np.sqrt(((layout - layout.mean(axis=1, keepdims=True)) ** 2).sum(axis=2).mean())) or 1.0
+    moved = np.linalg.norm(np.diff(layout, axis=0), axis=2) / spread
+    chosen = _labelled_words(words, labelled, moved, sizes)
+    far = float(np.quantile(moved, 0.995)) if moved.size else 1.0
+    colours = ScalarMappable(Normalize(0.0, far or 1.0), _TRAILS)
+    with styled():
+        figure = Figure(figsize=(WIDTH, WIDTH / len(layout) + 0.45))
+        panels = figure.subplots(1, len(layout), squeeze=False)[0]
+        for t, axes in enumerate(panels):
+            _frame(axes, layout, times[t])
+            if t:
+                _draw_trails(axes, layout[t - 1 : t + 1], moved[t - 1], colours, chosen, len(layout))
+            areas = 0.35 if sizes is None else _areas(np.asarray(sizes, dtype=np.float64))
+            axes.scatter(*layout[t].T, s=areas, color=_CLOUD, linewidths=0.0, rasterized=True, zorder=2)
+            axes.scatter(*layout[t][chosen].T, s=5.0, color=BLUE, linewidths=0.0, zorder=4)
+        if len(layout) > 1:
+            bar = figure.colorbar(colours, ax=panels.tolist(), location="bottom", shrink=0.4, aspect=45, pad=0.03, extend="max")
+            bar.set_label("moved since the panel before (sd of the map)", fontsize=7.0)
+            bar.outline.set_linewidth(0.0)
+        renderer: RendererBase = FigureCanvasAgg(figure).get_renderer()  # type: ignore[no-untyped-call]
+        figure.draw_without_rendering()  # names look for room among pixels, so the panels must have their final size
+        for t, axes in enumerate(panels):
+            _place_names(axes, layout[t][chosen], [words[number] for number in chosen], renderer)
+    return figure
+
+
+def map_slices(model: Embeddings, times: Sequence[Time] | None = None) -> list[float]:
+    """The times of a map as float years in order; by default those of four slices spread over the model's time."""
+    if times is None:
+        wanted = np.linspace(model.times[0], model.times[-1], min(PANELS, len(model)))
+        nearest = {int(np.argmin(np.abs(model.times - time))) for time in wanted}
+        return [float(model.times[t]) for t in sorted(nearest)]
+    years = [model.year(time) for time in times]
+    if not 1 <= len(years) <= _MOST_PANELS or sorted(set(years)) != years:
+        listed = ", ".join(str(time) for time in times)
+        raise SettingsError(
+            f"A map cannot be drawn for these times: {listed or 'none'}.",
+            f"Give 1 to {_MOST_PANELS} different times, from early to late.",
+        )
+    return years
+
+
+def map_of(
+    model: Embeddings,
+    times: Sequence[Time] | None = None,
+    words: Sequence[str] | None = None,
+    labelled: Sequence[str] | None = None,
+    top: int = 10_000,
+    seed: int = 0,
+    observer: Observer | None = None,
+) -> tuple[Figure, list[Row]]:
+    """The map of a model's words at a few times by dynamic t-SNE, and its table: word, time, x, y.
+
+    On it are `words`; or else the `top` most frequent that occur at least five times, and the labelled ones. Vectors are means,
+    scaled to length 1, so that near means alike in use. The observer is told (steps done, of how many).
+    """
+    years = map_slices(model, times)
+    numbers, totals = _mapped_words(model, words, labelled, top)
+    chosen = vectors_of(model)  # those that similarity compares
+    vectors = np.stack([chosen.means_at(year, numbers) for year in years])
+    lengths = np.linalg.norm(vectors, axis=2, keepdims=True)
+    layout = dynamic_tsne(np.divide(vectors, lengths, out=vectors, where=lengths > 0.0), seed=seed, observer=observer)
+    shown = [model.words[number] for number in numbers]
+    titles = [shown_year(model, year) for year in years]
+    names = None if labelled is None else [model.words[model.word_number(word)] for word in labelled]
+    rows: list[Row] = [
+        {"word": word, "time": year, "x": float(layout[t, n, 0]), "y": float(layout[t, n, 1])}
+        for n, word in enumerate(shown)
+        for t, year in enumerate(years)
+    ]
+    return map_figure(layout, shown, titles, names, totals), rows
+
+
+def _mapped_words(
+    model: Embeddings, words: Sequence[str] | None, labelled: Sequence[str] | None, top: int
+) -> tuple[npt.NDArray[np.int64], Floats]:
+    """The numbers of the words of a map (n,) in order, and how often each occurs in all (n,)."""
+    occurrences = model.fitted.occurrences
+    totals: Floats = np.bincount(occurrences.places.words, weights=occurrences.values, minlength=len(model.words)).astype(
+        np.float64
+    )
+    if words is not None:
+        numbers = {model.word_number(word) for word in words}
+    else:
+        frequent = np.argsort(-totals, kind="stable")[: max(0, top)]
+        numbers = set(frequent[totals[frequent] >= _FEWEST_OCCURRENCES].tolist())
+    numbers |= {model.word_number(word) for word in labelled or ()}
+    if len(numbers) < FEWEST_WORDS:
+        raise SettingsError(
+            f"{len(numbers)} words are too few for a map.", f"Take at least {FEWEST_WORDS}, or name none for all."
+        )
+    chosen = np.array(sorted(numbers), dtype=np.int64)
+    return chosen, totals[chosen]
+
+
+def _check_layout(layout: Floats, words: Sequence[str], times: Sequence[str], sizes: npt.NDArray[Any] | None) -> None:
+    if layout.shape != (len(times), len(words), 2) or not layout.size or not np.isfinite(layout).all():
+        raise SettingsError(
+            f"A layout of shape {layout.shape} does not fit {len(times)} times and {len(words)} words.",
+            "Give finite places (times, words, 2).",
+        )
+    if len(times) > _MOST_PANELS:
+        raise SettingsError(f"{len(times)} panels are too small to read.", f"Give {_MOST_PANELS} times at most.")
+    if sizes is not None and (np.shape(sizes) != (len(words),) or not (np.asarray(sizes) >= 0).all()):
+        raise SettingsError("The sizes do not fit the words.", "Give one number per word, 0 or more.")
+
+
+def _labelled_words(
+    words: Sequence[str], labelled: Sequence[str] | None, moved: Floats, sizes: npt.NDArray[Any] | None
+) -> npt.NDArray[np.int64]:
+    """The numbers of the words to name, the most important first."""
+    if labelled is None:
+        weights = np.ones(len(words)) if sizes is None else np.log1p(np.asarray(sizes, dtype=np.float64))
+        importance = weights * moved.sum(axis=0) if len(moved) else weights
+        return np.argsort(-importance, kind="stable")[:_MOST_LABELS].astype(np.int64)
+    index = {word: number for number, word in enumerate(words)}
+    missing = [word for word in labelled if word not in index]
+    if missing:
+        raise SettingsError(f"{missing[0]!r} is not on the map.", "Label only words that are among those of the map.")
+    return np.array([index[word] for word in dict.fromkeys(labelled)], dtype=np.int64)
+
+
+def _frame(axes: Axes, layout: Floats, title: str) -> None:
+    """Give a panel the limits that all have, so that places can be compared across them."""
+    low, high = layout.min(axis=(0, 1)), layout.max(axis=(0, 1))
+    margin = 0.04 * float((high - low).max()) or 1.0
+    axes.set(xlim=(low[0] - margin, high[0] + margin), ylim=(low[1] - margin, high[1] + margin), xticks=[], yticks=[])
+    axes.set_aspect("equal")
+    axes.grid(False)
+    axes.set_title(printable(title), parse_math=False)
+    for spine in axes.spines.values():
+        spine.set(visible=True, linewidth=0.4, color=_RIM)
+
+
+def _draw_trails(
+    axes: Axes, places: Floats, moved: Floats, colours: ScalarMappable, chosen: npt.NDArray[np.int64], panels: int
+) -> None:
+    order = np.argsort(moved, kind="stable")  # the furthest lie on top
+    trails = places.transpose(1, 0, 2)[order]
+    shades = np.asarray(colours.to_rgba(moved[order]))
+    shades[:, 3] = _opacity(axes, places, panels)
+    named = places.transpose(1, 0, 2)[chosen]
+    axes.add_collection(
+        LineCollection(list(trails), colors=shades, linewidths=_TRAIL, rasterized=True, zorder=1), autolim=False
+    )
+    axes.add_collection(LineCollection(list(named), colors=BLUE, linewidths=0.8, zorder=3), autolim=False)
+
+
+def _opacity(axes: Axes, places: Floats, panels: int) -> float:
+    """How opaque trails may be, such that all of them together do not hide the cloud: strong for a few, faint for thousands."""
+    units_per_point = (axes.get_xlim()[1] - axes.get_xlim()[0]) / (72.0 * WIDTH / panels)
+    lengths = np.linalg.norm(places[1] - places[0], axis=1) / units_per_point
+    extent = np.prod([np.ptp(limits) for limits in (axes.get_xlim(), axes.get_ylim())]) / units_per_point**2
+    return float(np.clip(_INK * extent / max(float(lengths.sum()) * _TRAIL, 1e-300), 0.03, 0.8))
+
+
+def _areas(sizes: Floats) -> Floats:
+    """Areas of points in square points: they grow with the root of the size, from a speck to a dot."""
+    return 0.2 + 2.0 * np.sqrt(sizes / max(float(sizes.max()), 1e-300))
+
+
+def _place_names(axes: Axes, places: Floats, names: Sequence[str], renderer: RendererBase) -> None:
+    """Write each name at the first place beside its word that is free and inside the panel; those without one are left out."""
+    frame = axes.get_window_extent(renderer)
+    points = axes.transData.transform(places)
+    pixels = float(np.asarray(renderer.points_to_pixels(1.0)))
+    dots = [Bbox.from_bounds(x - pixels, y - pixels, 2.0 * pixels, 2.0 * pixels) for x, y in points]
+    written: list[Bbox] = []
+    for number, name in enumerate(names):
+        note = _name_at(axes, places[number], name)
+        size = Text.get_window_extent(note, renderer).padded(0.5 * pixels)  # or names that barely miss each other read as one
+        spots = (
+            (_spot(points[number], size.width, size.height, direction, distance * pixels), distance)
+            for distance in _DISTANCES
+            for direction in _DIRECTIONS
+        )
+        taken = [*dots[:number], *dots[number + 1 :], *written]
+        spot, distance = next((found for found in spots if _is_free(found[0], frame, taken)), (None, 0.0))
+        if spot is None:
+            note.remove()
+            continue
+        written.append(spot)
+        note.set_position(tuple((np.array([spot.x0 + spot.x1, spot.y0 + spot.y1]) / 2.0 - points[number]) / pixels))
+        if note.arrow_patch is not None:
+            note.arrow_patch.set_visible(distance > _DISTANCES[0])
+
+
+def _name_at(axes: Axes, place: Floats, name: str) -> Annotation:
+    """A name centred on a place, in points from which it can be moved away; a thin line leads back."""
+    note = axes.annotate(
+        printable(name),
+        xy=(float(place[0]), float(place[1])),
+        xytext=(0.0, 0.0),
+        textcoords="offset points",
+        ha="center",
+        va="center",
+        fontsize=_LABEL_SIZE,
+        color=BLACK,
+        parse_math=False,
+        bbox={"facecolor": "white", "alpha": 0.65, "linewidth": 0.0, "pad": 0.2},
+        arrowprops={"arrowstyle": "-", "linewidth": 0.3, "color": BLACK, "shrinkA": 0.0, "shrinkB": 1.0},
+        zorder=6,
+    )
+    note.set_in_layout(False)
+    return note
+
+
+def _spot(point: Floats, width: float, height: float, direction: tuple[int, int], distance: float) -> Bbox:
+    """The box of a name that stands at a distance from its word in a direction, in pixels."""
+    reach = distance / math.hypot(*direction)
+    centre_x = point[0] + direction[0] * (reach + width / 2.0)
+    centre_y = point[1] + direction[1] * (reach + height / 2.0)
+    return Bbox.from_bounds(centre_x - width / 2.0, centre_y - height / 2.0, width, height)
+
+
+def _is_free(spot: Bbox, frame: Bbox, taken: Sequence[Bbox]) -> bool:
+    inside = frame.x0 <= spot.x0 and spot.x1 <= frame.x1 and frame.y0 <= spot.y0 and spot.y1 <= frame.y1
+    return inside and not any(spot.overlaps(other) for other in taken)

@@ -1,0 +1,60 @@
+"""The figures, each from models (or scores) to a matplotlib Figure, which `save_figure` writes as png, svg or pdf."""
+
+from collections.abc import Mapping, Sequence
+from os import PathLike
+
+from matplotlib.figure import Figure
+
+from wordtide.embeddings.states import Embeddings
+from wordtide.embeddings.when import Time
+from wordtide.errors import SettingsError
+from wordtide.figures.displacement import displacement_figure, displacements
+from wordtide.figures.likelihood import likelihood_figure, read_scores
+from wordtide.figures.similarity import similarity_figure, similarity_of
+from wordtide.figures.timeline import timeline_figure, timeline_of
+
+#: A model, or several models by the names they have in a figure.
+Models = Embeddings | Mapping[str, Embeddings]
+
+
+def timeline(
+    model: Embeddings, words: Sequence[str] | None = None, since: Time = "first", until: Time = "last", top: int = 10
+) -> Figure:
+    """Words on the move: similarity over time to their five nearest words at the start and at the end.
+
+    Without `words` those that changed most between the two times, `top` of them.
+    """
+    return timeline_figure(timeline_of(model, words, since, until, top))
+
+
+def similarity(models: Models, word: str, others: Sequence[str]) -> Figure:
+    """A word's similarity to others over time; with several models, a panel for each of the others with a line per model."""
+    if not others:
+        raise SettingsError(f"There is no word to compare {word!r} with.", "Give at least one more word.")
+    return similarity_figure(similarity_of(_by_name(models), [(word, other) for other in others]))
+
+
+def displacement(models: Models, start: Time | None = None) -> Figure:
+    """Histograms of how far words are from where they were 1 to 10 slices before, for each model."""
+    return displacement_figure({name: displacements(model, start) for name, model in _by_name(models).items()})
+
+
+def likelihood(scores: str | PathLike[str]) -> Figure:
+    """Predictive log-likelihood over time by method, from a CSV file with columns method, time, log_likelihood, pairs."""
+    return likelihood_figure(read_scores(scores))
+
+
+def _by_name(models: Models) -> Mapping[str, Embeddings]:
+    return {models.method: models} if isinstance(models, Embeddings) else models
+
+
+def named_by_method(models: Sequence[Embeddings]) -> dict[str, Embeddings]:
+    """Models by their methods; those of one method are told apart by the names of their folders."""
+    methods = [model.method for model in models]
+    names = [
+        model.method if methods.count(model.method) == 1 or model.path is None else f"{model.method} ({model.path.name})"
+        for model in models
+    ]
+    if len(set(names)) < len(names):
+        raise SettingsError("Two of the models have the same method and the same name.", "Give each model once.")
+    return dict(zip(names, models, strict=True))
