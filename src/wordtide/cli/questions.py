@@ -17,8 +17,8 @@ from wordtide.embeddings.questions import neighbors as neighbors_question
 from wordtide.embeddings.questions import similarity as similarity_question
 from wordtide.embeddings.questions import story as story_question
 from wordtide.embeddings.questions.answers import Answer
-from wordtide.embeddings.questions.asking import checked_number
 from wordtide.embeddings.questions.dating import shown_year
+from wordtide.embeddings.questions.over_time import neighbors_over_time
 from wordtide.embeddings.states import Embeddings
 
 Option = typer.Option
@@ -42,10 +42,12 @@ def neighbors(
     top: Top = 10,
     by: Annotated[str, Option(help="Rank by similarity, or by the low end of its interval.")] = "similarity",
     min_occurrences: Seen = 0,
+    over_time: Annotated[bool, Option("--over-time", help="The nearest at every slice, instead of --at, --by.")] = False,
     vectors: Vectors = "sum",
+    all_times: All = False,
     format: Output = Format.table,
 ) -> None:
-    """Show the words nearest to a word at one time, and how sure that is.
+    """Show the words nearest to a word at one time, or at every slice, and how sure that is.
 
     Similarity is a cosine, low and high its 90 % interval, probability that to be among the nearest --top, occurrences are
     those at that time.
@@ -53,8 +55,11 @@ def neighbors(
     Example: wordtide neighbors model/ energy --at 1850 --top 10
     """
     loaded = load(model)
-    answer = neighbors_question.neighbors(loaded, word, at, top, by, _not_negative(min_occurrences), vectors)
-    print_answer(loaded, answer, format, "Ask for another time, or lower --min-occurrences.")
+    if over_time:
+        print_curves(loaded, neighbors_over_time(loaded, word, top, vectors), format, all_times)
+        return
+    answer = neighbors_question.neighbors(loaded, word, at, top, by, min_occurrences, vectors)
+    print_answer(loaded, answer, format, _another_time(min_occurrences))
 
 
 def similarity(
@@ -98,7 +103,7 @@ def changed(
     Example: wordtide changed model/ --since 1850 --until 2000 --top 20
     """
     loaded = load(model)
-    answer = change.changed(loaded, since, until, top, by, _not_negative(min_occurrences), vectors)
+    answer = change.changed(loaded, since, until, top, by, min_occurrences, vectors)
     print_answer(loaded, answer, format, "Lower --min-occurrences, or ask for other times.")
 
 
@@ -123,6 +128,7 @@ def story(
     if format is Format.json:
         print_json([{**{name: _or_none(fact) for name, fact in answer.facts.items()}, "neighbors": list(answer.rows())}])
     elif format is Format.csv:
+        typer.echo(answer.facts["sentence"], err=True)  # a table of neighbours has no place for it
         print_rows(list(answer.rows()), format, tuple(answer.columns))
     else:
         print_story(loaded, answer)
@@ -143,7 +149,7 @@ def surprises(
     Example: wordtide surprises model/ --at 2020 --top 20
     """
     loaded = load(model)
-    answer = surprise.surprises(loaded, at, top, _not_negative(min_occurrences))
+    answer = surprise.surprises(loaded, at, top, min_occurrences)
     print_answer(loaded, answer, format, "Ask for another slice, or lower --min-occurrences.")
 
 
@@ -186,8 +192,8 @@ def analogy(
     Example: wordtide analogy model/ reagan --at 1985 --then 2015
     """
     loaded = load(model)
-    answer = neighbors_question.analogy(loaded, word, at, then, top, by, _not_negative(min_occurrences), vectors)
-    print_answer(loaded, answer, format, "Ask for another time, or lower --min-occurrences.")
+    answer = neighbors_question.analogy(loaded, word, at, then, top, by, min_occurrences, vectors)
+    print_answer(loaded, answer, format, _another_time(min_occurrences))
 
 
 def print_story(model: Embeddings, answer: Answer) -> None:
@@ -195,6 +201,8 @@ def print_story(model: Embeddings, answer: Answer) -> None:
     out = console()
     out.print(Text(str(answer.facts["sentence"])))
     rows = list(answer.rows())
+    if not rows:
+        return
     blocks = [
         _period(model, period, [row for row in rows if row["period"] == period])
         for period in dict.fromkeys(row["period"] for row in rows)
@@ -217,8 +225,8 @@ def _period(model: Embeddings, period: str, rows: list[dict[str, Any]]) -> Text:
     return Text("\n").join(lines)
 
 
-def _not_negative(min_occurrences: int) -> int:
-    return checked_number("--min-occurrences", min_occurrences, least=0)
+def _another_time(min_occurrences: int) -> str:
+    return f"Ask for another time{', or lower --min-occurrences' if min_occurrences > 0 else ''}."
 
 
 def _listed(words: str) -> list[str]:

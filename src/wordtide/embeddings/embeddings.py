@@ -11,6 +11,7 @@ from wordtide.embeddings.questions.answers import Answer
 from wordtide.embeddings.questions.axis import axis
 from wordtide.embeddings.questions.change import MIN_OCCURRENCES, changed
 from wordtide.embeddings.questions.neighbors import analogy, neighbors
+from wordtide.embeddings.questions.over_time import neighbors_over_time
 from wordtide.embeddings.questions.similarity import similarity
 from wordtide.embeddings.questions.story import story
 from wordtide.embeddings.questions.surprise import surprises
@@ -53,6 +54,10 @@ class DynamicEmbeddings(Embeddings):
         Ranked `by` "similarity" or by the "low" end of its interval. `min_occurrences` counts in the slice.
         """
         return _frame(neighbors(self, word, at, top, by, min_occurrences, vectors))
+
+    def neighbors_over_time(self, word: str, top: int = 10, vectors: str | None = None) -> "pd.DataFrame":
+        """The words nearest to a word at every slice: time, word, similarity, low, high, occurrences."""
+        return _frame(neighbors_over_time(self, word, top, vectors))
 
     def similarity(self, word: str, *others: str, times: Times = None, vectors: str | None = None) -> "pd.DataFrame":
         """A word's similarity to others over time: time, word, other, similarity, low, high, and the occurrences of both."""

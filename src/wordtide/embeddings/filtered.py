@@ -76,6 +76,14 @@ class FilteredTrajectories:
         """Variances of some words, or of all, at one time, (n, d)."""
         return self._some_words(time, words)[1]
 
+    def means_at_places(self, words: Integers, slices: Integers) -> Floats:
+        """Means of words at slices, pair by pair, (n, d)."""
+        return self._at_places(words, slices)[0]
+
+    def variances_at_places(self, words: Integers, slices: Integers) -> Floats:
+        """Variances of words at slices, pair by pair, (n, d)."""
+        return self._at_places(words, slices)[1]
+
     def movement(
         self, words: Integers, earlier: float, later: float, first_weight: Reals, last_weight: Reals
     ) -> MovementVariance:
@@ -149,6 +157,10 @@ class FilteredTrajectories:
         times = np.full(len(self.knots.starts) - 1 if words is None else len(words), time)
         t = slice_before(self.grid, times)
         return self._moments(self.knots.around(int(t[0]), words)[0] if len(t) else t, t, times)
+
+    def _at_places(self, words: Integers, slices: Integers) -> tuple[Floats, Floats]:
+        after = self.knots.rows_until_each(words, slices)
+        return self.predicted(np.where(after > self.knots.starts[words], after - 1, -1), slices)
 
     def predicted(self, rows: Integers, t: Integers) -> tuple[Floats, Floats]:
         """Mean and variance (n, d) at slices t from the knots in `rows` (-1: none yet, so from the prior), by Eq. 13."""

@@ -66,10 +66,14 @@ class Knots:
         if words is None:
             seen = np.concatenate([[0], np.cumsum(self.slices <= t)])
             return self.starts[:-1] + np.diff(seen[self.starts])
+        return self.rows_until_each(words, np.full(len(words), t))
+
+    def rows_until_each(self, words: Integers, slices: Integers) -> Integers:
+        """Pair by pair: the row behind a word's last knot at or before a slice, (n,)."""
         low, high = self.starts[words], self.starts[words + 1]
         while (low < high).any():  # each word's knots are in order of time: halve the rows in question
             middle = (low + high) // 2
-            until = (low < high) & (self.slices[np.minimum(middle, len(self.slices) - 1)] <= t)
+            until = (low < high) & (self.slices[np.minimum(middle, len(self.slices) - 1)] <= slices)
             low, high = np.where(until, middle + 1, low), np.where(until | (low == high), high, middle)
         return low
 
@@ -97,6 +101,12 @@ class Occurrences:
         occurrences = np.zeros(slices, dtype=self.values.dtype)
         occurrences[self.places.slices[rows]] = self.values[rows]
         return occurrences
+
+    def at(self, words: Integers, slices: Integers) -> npt.NDArray[Any]:
+        """Occurrences of words in slices, pair by pair, (n,)."""
+        found = self.places.rows_until_each(words, slices) - 1
+        there = (found >= self.places.starts[words]) & (self.places.slices[np.maximum(found, 0)] == slices)
+        return np.where(there, self.values[np.maximum(found, 0)], 0)
 
     def of_slice(self, t: int) -> npt.NDArray[Any]:
         """Occurrences of all words in slice t, (L,)."""

@@ -5,6 +5,7 @@ of them (and on their covariance), one before the first or after the last knot o
 without data, so marginal variances, covariances and joint draws at any set of moments take time linear in their number.
 """
 
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -18,6 +19,16 @@ from wordtide.embeddings.trajectories import rows_or_zeros
 from wordtide.embeddings.variances import marginal_variances, passages
 
 Singles = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class SliceWeights:
+    """Means at slices as sums over knots: rows of the knot before and of the one after (-1: none), and weights, each (n, T)."""
+
+    before: Integers
+    after: Integers
+    before_weight: Floats
+    after_weight: Floats
 
 
 class SmoothedTrajectories:
@@ -46,17 +57,57 @@ class SmoothedTrajectories:
 
     def variance_curves(self, words: Integers, times: Floats) -> Floats:
         """Variances of some words at several times, (number of words, n, d)."""
-        starts = np.concatenate([[0], np.cumsum(self.knots.starts[words + 1] - self.knots.starts[words])])
-        rows = np.concatenate([np.zeros(0, np.int64), *(np.r_[self.knots.rows_of(int(word))] for word in words)])
-        gain, noise = passages(starts, self.prior.slices[self.knots.slices[rows]])
-        variances = marginal_variances(starts, gain, noise, self.precision[rows])
+        variances, shifts = self._knot_variances(words)
         curves, at = np.empty((len(words), len(times), self.mean.shape[1])), self.prior.at(times)
         for place, word in enumerate(words):
             before, after = self.knots.around_one(int(word), slice_before(self.grid, times))
-            shift = starts[place] - self.knots.starts[word]
-            left, right = (rows_or_zeros(variances, np.where(side >= 0, side + shift, -1)) for side in (before, after))
+            left, right = (rows_or_zeros(variances, np.where(side >= 0, side + shifts[place], -1)) for side in (before, after))
             curves[place] = self._bridge(before, after, at).variance(left, right)
         return curves
+
+    def means_at_places(self, words: Integers, slices: Integers) -> Floats:
+        """Means of words at slices, pair by pair, (n, d)."""
+        before, after = self._around_places(words, slices)
+        weights = self._bridge(before, after, self.prior.slices[slices])
+        return weights.mean(rows_or_zeros(self.mean, before), rows_or_zeros(self.mean, after))
+
+    def variances_at_places(self, words: Integers, slices: Integers) -> Floats:
+        """Variances of words at slices, pair by pair, (n, d)."""
+        distinct, place = np.unique(words, return_inverse=True)
+        variances, shifts = self._knot_variances(distinct)
+        before, after = self._around_places(words, slices)
+        left, right = (rows_or_zeros(variances, np.where(side >= 0, side + shifts[place], -1)) for side in (before, after))
+        return self._bridge(before, after, self.prior.slices[slices]).variance(left, right)
+
+    def weights_at_slices(self, words: Integers) -> SliceWeights:
+        """How the means of words at all slices are put together from those at their knots."""
+        number, total = np.repeat(words, len(self.grid)), np.tile(np.arange(len(self.grid)), len(words))
+        before, after = self._around_places(number, total)
+        weights = self._bridge(before, after, self.prior.slices[total])
+        shape = (len(words), len(self.grid))
+        return SliceWeights(
+            before.reshape(shape),
+            after.reshape(shape),
+            weights.before_weight.reshape(shape),
+            weights.after_weight.reshape(shape),
+        )
+
+    def _knot_variances(self, words: Integers) -> tuple[Floats, Integers]:
+        """Variances of some words at all their knots, one word after the other, and what to add to a row to find it there."""
+        starts = np.concatenate([[0], np.cumsum(self.knots.starts[words + 1] - self.knots.starts[words])])
+        rows = np.concatenate([np.zeros(0, np.int64), *(np.r_[self.knots.rows_of(int(word))] for word in words)])
+        gain, noise = passages(starts, self.prior.slices[self.knots.slices[rows]])
+        return marginal_variances(starts, gain, noise, self.precision[rows]).astype(np.float64, copy=False), (
+            starts[:-1] - self.knots.starts[words]
+        )
+
+    def _around_places(self, words: Integers, slices: Integers) -> tuple[Integers, Integers]:
+        """Pair by pair the rows of the last knot until a slice and of the first one after it; -1: none."""
+        after = self.knots.rows_until_each(words, slices)
+        return (
+            np.where(after > self.knots.starts[words], after - 1, -1),
+            np.where(after < self.knots.starts[words + 1], after, -1),
+        )
 
     def means_at(self, time: float, words: Integers | None = None) -> Floats:
         """Means of some words, or of all, at one time, (n, d)."""

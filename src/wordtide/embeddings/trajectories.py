@@ -32,6 +32,12 @@ class Trajectories(Protocol):
     def variances_at(self, time: float, words: Integers | None = None) -> Floats:
         """Variances of some words, or of all, at one time, (n, d)."""
 
+    def means_at_places(self, words: Integers, slices: Integers) -> Floats:
+        """Means of words at slices, pair by pair, (n, d)."""
+
+    def variances_at_places(self, words: Integers, slices: Integers) -> Floats:
+        """Variances of words at slices, pair by pair, (n, d)."""
+
     def movement(
         self, words: Integers, earlier: float, later: float, first_weight: Reals, last_weight: Reals
     ) -> MovementVariance:
@@ -85,6 +91,16 @@ class PointTrajectories:
     def variances_at(self, time: float, words: Integers | None = None) -> Floats:
         """Zeros, (n, d)."""
         return np.zeros((len(self.knots.starts) - 1 if words is None else len(words), self.mean.shape[1]))
+
+    def means_at_places(self, words: Integers, slices: Integers) -> Floats:
+        """Means of words at slices, pair by pair, (n, d)."""
+        after = self.knots.rows_until_each(words, slices)
+        rows = np.where(after > self.knots.starts[words], after - 1, np.where(after < self.knots.starts[words + 1], after, -1))
+        return rows_or_zeros(self.mean, rows)
+
+    def variances_at_places(self, words: Integers, slices: Integers) -> Floats:
+        """Zeros, (n, d)."""
+        return np.zeros((len(words), self.mean.shape[1]))
 
     def movement(
         self, words: Integers, earlier: float, later: float, first_weight: Reals, last_weight: Reals

@@ -30,8 +30,10 @@ def is_one_time(time: Any) -> bool:
 
 def year_of(time: Any, times: Floats, extents: Floats | None = None) -> float:
     """The float year of one time, for slices at `times` (T,) that hold the dates of `extents` (T, 2)."""
-    if time in ("first", "last"):
-        return float(times[0 if time == "first" else -1])
+    if isinstance(time, str) and time.strip().lower() in ("first", "last"):
+        return float(times[0 if time.strip().lower() == "first" else -1])
+    if re.fullmatch(r"\s*-?(\d{5,7}|\d{9,})\s*", str(time)):  # an epoch number is no time that anybody types
+        raise SettingsError(f"{time} is not a year.", _REMEDY)
     if isinstance(time, str) and re.fullmatch(r"\s*-?\d{1,4}\.\d+\s*", time):
         time = float(time)
     if isinstance(time, np.ndarray) and time.ndim == 0:

@@ -37,8 +37,10 @@ class Occasions:
 def _outside(model: Embeddings, year: float) -> str:
     first, last = model.times[0], model.times[-1]
     side, end = ("before the first", first) if year < first else ("after the last", last)
+    years = abs(year - end)
+    distance = f"{years:,.0f} years" if years >= 10 else f"{years:.1f} years" if years >= 1 else "less than a year"
     return (
-        f"{shown_year(model, year)} is {abs(year - end):.3g} years {side} slice ({shown_year(model, float(end))}): "
+        f"{shown_year(model, year)} is {distance} {side} slice ({shown_year(model, float(end))}): "
         "a prediction, less sure the further away."
     )
 
@@ -54,10 +56,7 @@ def two_occasions(model: Embeddings, since: Time, until: Time) -> tuple[float, f
     occasions = Occasions.of(model, [since, until])
     start, end = occasions.years.tolist()
     if start >= end:
-        raise SettingsError(
-            f"From {since} ({shown_year(model, start)}) to {until} ({shown_year(model, end)}) no time passes.",
-            "Give a later time to end with than to begin with.",
-        )
+        raise SettingsError(f"{since} is not before {until}.", "Give a later time to end with than to begin with.")
     return start, end, list(occasions.notes)
 
 
@@ -82,6 +81,8 @@ def absence_note(model: Embeddings, word: int, year: float, slice_number: int) -
     if not len(seen):
         return [f"{model.words[word]!r} has no occurrences in any slice."]
     nearest = float(model.times[seen[np.argmin(np.abs(model.times[seen] - year))]])
+    if model.kind == "filter" and year < model.times[seen[0]]:
+        return [f"Nothing is known of {model.words[word]!r} before {shown_year(model, float(model.times[seen[0]]))}."]
     return [
         f"{model.words[word]!r} does not occur {when} (nearest: {shown_year(model, nearest)}); "
         "its place there is inferred from other times."
@@ -91,5 +92,5 @@ def absence_note(model: Embeddings, word: int, year: float, slice_number: int) -
 def checked_number(name: str, value: int, least: int = 1) -> int:
     """A whole number that is large enough, or an error."""
     if value < least:
-        raise SettingsError(f"{name} is {value}.", f"Give {least} or more.")
+        raise SettingsError(f"{name} cannot be {value}.", f"Give {least} or more.")
     return value

@@ -35,6 +35,8 @@ def axis(
     occasions = Occasions.of(model, times)
     chosen = vectors_of(model, vectors)
     poles = dict.fromkeys(words_numbers(model, [*from_words, *to_words]), 0.0)
+    if set(words_numbers(model, from_words)) & set(words_numbers(model, to_words)):
+        raise SettingsError("A word stands at both poles of the axis.", "Leave it out on one side.")
     for sign, names in ((-1.0, from_words), (1.0, to_words)):
         for number in words_numbers(model, names):
             poles[number] += sign / len(names)

@@ -110,12 +110,14 @@ def changed(
         raise SettingsError(f"Changed words cannot be ranked by {by!r}.", f"Choose {', '.join(RANKINGS)}.")
     start, end, notes = two_occasions(model, since, until)
     chosen = vectors_of(model, vectors)
-    words, occurrences = _eligible(model, chosen, start, end, min_occurrences)
+    words, occurrences = _eligible(model, chosen, start, end, checked_number("min_occurrences", min_occurrences, least=0))
     moved = movement(chosen, words, start, end)
     probability, rank = _ranking(chosen, moved, checked_number("top", top), by)
     listed = np.argsort(-rank, kind="stable")[:top]
     if not len(listed):
         notes.append(f"No word occurs {min_occurrences} times between these times and is well known at both.")
+    elif chosen.uncertain and not (moved.least[listed] > 0).any():
+        notes.append("None of these words moved by more than the noise.")
     return _answer(model, chosen, words, occurrences, moved, probability, listed, start, end, notes)
 
 
@@ -163,8 +165,8 @@ def _answer(
             "low": low[listed],
             "high": high[listed],
             "probability": probability[listed],
-            "halfway_from": [date.earliest for date in dates],
-            "halfway_to": [date.latest for date in dates],
+            "halfway_from": np.where(low[listed] > 0, [date.earliest for date in dates], np.nan),
+            "halfway_to": np.where(low[listed] > 0, [date.latest for date in dates], np.nan),
             "from": [", ".join(model.words[near] for near in pair.lost) for pair in kept],
             "to": [", ".join(model.words[near] for near in pair.gained) for pair in kept],
             "occurrences": occurrences[listed],

@@ -1,9 +1,9 @@
 """When a word was half-way: from when on it is nearer to where it ends than to where it began.
 
 By the cosine a vector u is nearer to the end b than to the start a if u . (b/|b| - a/|a|) > 0. That is linear in u, so at each
-time its posterior is normal and the probability to be past half-way has a closed form. The interval begins when that
-probability first reaches 5 % and ends with the slice at which it has passed 95 % for good: it inverts the 90 % band of the
-curve. It is never narrower than a slice, because nothing finer was observed.
+time its posterior is normal and the probability to be past half-way has a closed form. The interval begins with the last slice
+before that probability first reaches 5 % and ends with the slice at which it has passed 95 % for good: it inverts the 90 % band
+of the curve, and the word may have crossed over anywhere between two slices. So it is never narrower than a slice.
 """
 
 import math
@@ -48,7 +48,7 @@ def _halfway(times: Floats, means: Floats, variances: Floats | None) -> Halfway:
     spread = np.sqrt(variances @ direction**2)
     could_be_past = np.flatnonzero(lead + SIDES * spread >= 0)
     could_be_before = np.flatnonzero(lead - SIDES * spread <= 0)
-    earliest = float(times[could_be_past[0]]) if len(could_be_past) else float(times[-1])
+    earliest = float(times[max(could_be_past[0] - 1, 0)]) if len(could_be_past) else float(times[-1])
     latest = float(times[min(could_be_before[-1] + 1, len(times) - 1)]) if len(could_be_before) else float(times[0])
     return Halfway(date, *_at_least_a_slice(times, min(earliest, date), max(latest, date)))
 

@@ -59,7 +59,8 @@ def neighbors(
     number = model.word_number(word)
     year, slice_number, notes = one_occasion(model, at)
     chosen = vectors_of(model, vectors)
-    found = candidates(model, chosen, number, year, year, checked_number("top", top), min_occurrences)
+    least = checked_number("min_occurrences", min_occurrences, least=0)
+    found = candidates(model, chosen, number, year, year, checked_number("top", top), least)
     notes += absence_note(model, number, year, slice_number)
     return _answer(model, chosen, found.ranked(by, top), slice_number, notes)
 
@@ -82,7 +83,8 @@ def analogy(
     year, slice_number, notes = one_occasion(model, at)
     other_year, other_slice, other_notes = one_occasion(model, then)
     chosen = vectors_of(model, vectors)
-    found = candidates(model, chosen, number, year, other_year, checked_number("top", top), min_occurrences)
+    least = checked_number("min_occurrences", min_occurrences, least=0)
+    found = candidates(model, chosen, number, year, other_year, checked_number("top", top), least)
     notes += [*other_notes, *absence_note(model, number, year, slice_number)]
     return _answer(model, chosen, found.ranked(by, top), other_slice, notes)
 

@@ -16,6 +16,8 @@ from wordtide.embeddings.questions.vectors import Vectors, lengths_of, vectors_o
 from wordtide.embeddings.states import Embeddings
 from wordtide.embeddings.when import Time
 
+_NOTHING_NEAR = "no word that is well known"
+
 
 @dataclass(frozen=True)
 class _Plot:
@@ -48,6 +50,10 @@ def story(
     number = model.word_number(word)
     chosen = vectors_of(model, vectors)
     first, last = _known_span(model, chosen, number)
+    if until is None and since is not None and model.year(since) >= model.year(last):
+        last = "last"
+    if since is None and until is not None and model.year(until) <= model.year(first):
+        first = "first"
     start, end, notes = two_occasions(model, first if since is None else since, last if until is None else until)
     moved = movement(chosen, np.array([number]), start, end)
     date = halfway(model, chosen, np.array([number]), start, end)[0]
@@ -62,8 +68,8 @@ def story(
         "halfway": date.date,
         "halfway_from": date.earliest,
         "halfway_to": date.latest,
-        "from": [model.words[near] for near in pair.lost],
-        "to": [model.words[near] for near in pair.gained],
+        "from": ", ".join(model.words[near] for near in pair.lost),
+        "to": ", ".join(model.words[near] for near in pair.gained),
         "occurrences": model.total_occurrences[number].item(),
     }
     plot = _plot(model, facts, pair, date, start, end)
@@ -95,8 +101,8 @@ def _plot(model: Embeddings, facts: dict[str, object], pair: Contrast, date: Hal
         word=str(facts["word"]),
         start=shown_year(model, start),
         end=shown_year(model, end),
-        lost=", ".join(model.words[near] for near in pair.lost[:3]),
-        gained=", ".join(model.words[near] for near in pair.gained[:3]),
+        lost=", ".join(model.words[near] for near in pair.lost[:3]) or _NOTHING_NEAR,
+        gained=", ".join(model.words[near] for near in pair.gained[:3]) or _NOTHING_NEAR,
         halfway=between,
         change=_number(facts["change"]),
         low=_number(facts["low"]),

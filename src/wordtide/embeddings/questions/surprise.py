@@ -59,7 +59,7 @@ def surprises(model: Embeddings, at: Time = "last", top: int = 20, min_occurrenc
         )
     number, notes = _slice_near(model, at)
     occurrences = model.fitted.occurrences.of_slice(number)
-    words = _observed(model, number, max(min_occurrences, 1))
+    words = _observed(model, number, max(checked_number("min_occurrences", min_occurrences, least=0), 1))
     found = surprise(beliefs_at(model, words, number))
     order = np.argsort(-found.score, kind="stable")[: checked_number("top", top)]
     return Answer(

@@ -56,6 +56,14 @@ class Vectors:
         """The variance of a coordinate of a word that never occurs, (n,): the most that a variance can be."""
         return reduce(add, (side.prior_variances(times) for side in self.sides))
 
+    def means_at_places(self, words: Integers, slices: Integers) -> Floats:
+        """Means of words at slices, pair by pair, (n, d)."""
+        return reduce(add, (side.means_at_places(words, slices) for side in self.sides))
+
+    def variances_at_places(self, words: Integers, slices: Integers) -> Floats:
+        """Variances of words at slices, pair by pair, (n, d)."""
+        return reduce(add, (side.variances_at_places(words, slices) for side in self.sides))
+
     def movement(
         self, words: Integers, earlier: float, later: float, first_weight: Reals, last_weight: Reals
     ) -> MovementVariance:

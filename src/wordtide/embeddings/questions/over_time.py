@@ -1,0 +1,89 @@
+"""The words nearest to a word at every slice, with intervals.
+
+A smoothed mean is a weighted sum of the means at the knot before and at the knot after. So inner products are taken with the
+knots alone, in one matrix product for many words, and weighed afterwards; intervals are worked out for the nearest only.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from wordtide.diffusion import Floats
+from wordtide.embeddings.knots import Integers
+from wordtide.embeddings.questions.answers import Answer, empty_intervals
+from wordtide.embeddings.questions.asking import checked_number
+from wordtide.embeddings.questions.similarity import Scaled, interval, scaled, scaled_words, similarity_and_spread
+from wordtide.embeddings.questions.vectors import Vectors, is_settled, lengths_of, vectors_of
+from wordtide.embeddings.smoothed import SmoothedTrajectories
+from wordtide.embeddings.states import Embeddings
+
+_WORDS_AT_ONCE = 500
+
+
+def neighbors_over_time(model: Embeddings, word: str, top: int = 10, vectors: str | None = None) -> Answer:
+    """The words nearest to a word at every slice. Columns: time, word, similarity, low, high, occurrences."""
+    number, chosen = model.word_number(word), vectors_of(model, vectors)
+    words, slices, similarity = _nearest_at_slices(model, chosen, number, checked_number("top", top))
+    low = high = empty_intervals(len(words))
+    if chosen.uncertain and len(words):
+        (own,) = scaled_words(chosen, [number], model.times)
+        others = scaled(chosen.means_at_places(words, slices), chosen.variances_at_places(words, slices))
+        low, high = interval(similarity, similarity_and_spread(Scaled(own.mean[slices], own.variance[slices]), others)[1])
+    return Answer(
+        {
+            "time": model.times[slices],
+            "word": [model.words[near] for near in words],
+            "similarity": similarity,
+            "low": low,
+            "high": high,
+            "occurrences": model.fitted.occurrences.at(words, slices),
+        }
+    )
+
+
+def _nearest_at_slices(model: Embeddings, vectors: Vectors, word: int, top: int) -> tuple[Integers, Integers, Floats]:
+    """The nearest words of each slice, slice by slice: their numbers, the slices, and their similarities, each (n,)."""
+    own = vectors.means_of(word, model.times)
+    own /= lengths_of(own)[:, None]
+    numbers, cosines = np.zeros((len(model), 0), dtype=np.int64), np.zeros((len(model), 0))
+    for first in range(0, len(model.words), _WORDS_AT_ONCE):
+        words = np.arange(first, min(first + _WORDS_AT_ONCE, len(model.words)))
+        product, length = _products(vectors, words, own)
+        with np.errstate(divide="ignore", invalid="ignore"):  # words without a direction
+            cosine = product / length
+        cosine[~is_settled(vectors, length, model.times) | (words == word)[:, None] | ~np.isfinite(cosine)] = -np.inf
+        numbers = np.concatenate([numbers, np.broadcast_to(words, (len(model), len(words)))], axis=1)
+        cosines = np.concatenate([cosines, cosine.T], axis=1)
+        best = np.argsort(-cosines, axis=1, kind="stable")[:, :top]
+        numbers, cosines = np.take_along_axis(numbers, best, axis=1), np.take_along_axis(cosines, best, axis=1)
+    slices, places = np.nonzero(np.isfinite(cosines))
+    return numbers[slices, places], slices, np.clip(cosines[slices, places], -1.0, 1.0)
+
+
+def _products(vectors: Vectors, words: Integers, own: Floats) -> tuple[Floats, Floats]:
+    """Inner products of the means of words, whose numbers follow each other, with `own` (T, d), and their lengths, (n, T)."""
+    smoothed = [side for side in vectors.sides if isinstance(side, SmoothedTrajectories)]
+    if len(smoothed) == len(vectors.sides):
+        return _products_by_knots(smoothed, words, own)
+    slices = np.tile(np.arange(len(own)), len(words))
+    means = vectors.means_at_places(np.repeat(words, len(own)), slices).reshape(len(words), *own.shape)
+    return np.einsum("ntk,tk->nt", means, own), lengths_of(means)
+
+
+def _products_by_knots(sides: Sequence[SmoothedTrajectories], words: Integers, own: Floats) -> tuple[Floats, Floats]:
+    """The same by products with the knots. All sides have the same knots and the same prior, so the same weights."""
+    weights, starts = sides[0].weights_at_slices(words), sides[0].knots.starts
+    first, last = int(starts[words[0]]), int(starts[words[-1] + 1])
+    means = np.sum([side.mean[first:last] for side in sides], axis=0)
+    if not len(means):
+        return np.zeros(weights.before.shape), np.full(weights.before.shape, np.nan)
+    inner = means @ own.T.astype(np.float32)
+    squares = np.einsum("nk,nk->n", means, means)
+    beside = np.append(np.einsum("nk,nk->n", means[:-1], means[1:]), 0.0)
+    # a missing knot has weight zero, so that any row will do
+    before, after = np.maximum(weights.before - first, 0), np.maximum(weights.after - first, 0)
+    slices = np.arange(len(own))
+    left, right = weights.before_weight, weights.after_weight
+    product = left * inner[before, slices] + right * inner[after, slices]
+    squared = left**2 * squares[before] + right**2 * squares[after] + 2.0 * left * right * beside[before]
+    return product, np.where(squared > 0, np.sqrt(np.maximum(squared, 0.0)), np.nan)
