@@ -3,13 +3,13 @@
 from typing import TYPE_CHECKING, Any
 
 from wordtide.counts.counts import Counts
-from wordtide.embeddings.embeddings import DynamicEmbeddings, load
+from wordtide.embeddings.embeddings import DynamicEmbeddings, NoteWarning, load
 
 if TYPE_CHECKING:
     from wordtide.counts.counting import count
     from wordtide.inference.fitting import fit
 
-__all__ = ["Counts", "DynamicEmbeddings", "__version__", "count", "fit", "load"]
+__all__ = ["Counts", "DynamicEmbeddings", "NoteWarning", "__version__", "count", "fit", "load"]
 __version__ = "0.1.0"
 
 

@@ -66,7 +66,9 @@ class FilteredTrajectories:
 
     def variance_curves(self, words: Integers, times: Floats) -> Floats:
         """Variances of some words at several times, (number of words, n, d)."""
-        return np.array([self.word_variances(int(word), times) for word in words])
+        slices = slice_before(self.grid, times)
+        curves = [self._moments(self.knots.around_one(int(word), slices)[0], slices, times)[1] for word in words]
+        return np.array(curves).reshape(len(words), len(times), self.mean.shape[1])
 
     def means_at(self, time: float, words: Integers | None = None) -> Floats:
         """Means of some words, or of all, at one time, (n, d)."""

@@ -121,6 +121,8 @@ def sentence(plot: _Plot) -> str:
     turned = f"turned by {_degrees(plot.change):.0f}°"
     if math.isfinite(plot.low):
         turned += f" ({_degrees(plot.low):.0f}° to {_degrees(plot.high):.0f}°)"
+    if round(_degrees(plot.change)) == 0:
+        return f"{plot.word} did not move between {plot.start} and {plot.end}. Near it: {plot.lost}."
     if plot.low == 0.0:
         return (
             f"{plot.word} may not have moved at all between {plot.start} and {plot.end}: it {turned}, "

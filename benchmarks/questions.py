@@ -1,0 +1,95 @@
+"""How long answers take: in Python and from the shell, on the State of the Union (one slice per address, d = 100).
+
+Every figure is the best of a few runs, beside the limit it should stay under and the time that plain NumPy needs for the
+cosines of one word to all others at one slice, measured in the same run. Exits with 1 if a limit is not met.
+"""
+
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+import wordtide
+from wordtide.embeddings.questions.axis import axis
+from wordtide.embeddings.questions.change import changed
+from wordtide.embeddings.questions.neighbors import analogy, neighbors
+from wordtide.embeddings.questions.over_time import neighbors_over_time
+from wordtide.embeddings.questions.similarity import similarity
+from wordtide.embeddings.questions.story import story
+from wordtide.embeddings.questions.surprise import surprises
+
+PYTHON_LIMIT, SHELL_LIMIT, ALL_SLICES_LIMIT = 0.3, 1.0, 2.0
+RUNS = 5
+
+
+def best(work: Callable[[], object], runs: int = RUNS) -> float:
+    times = []
+    for _ in range(runs):
+        started = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - started)
+    return min(times)
+
+
+def python_rows(model: wordtide.DynamicEmbeddings) -> list[tuple[str, float, float]]:
+    questions: dict[str, tuple[float, Callable[[], object]]] = {
+        "load": (PYTHON_LIMIT, lambda: wordtide.load(model.path)),
+        "neighbors": (PYTHON_LIMIT, lambda: neighbors(model, "energy", 1850)),
+        "neighbors by low": (PYTHON_LIMIT, lambda: neighbors(model, "energy", 2015, by="low")),
+        "similarity to two words, all slices": (PYTHON_LIMIT, lambda: similarity(model, "energy", "oil", "conservation")),
+        "changed": (PYTHON_LIMIT, lambda: changed(model, 1850, 2000)),
+        "story": (PYTHON_LIMIT, lambda: story(model, "energy")),
+        "surprises": (PYTHON_LIMIT, lambda: surprises(model, 2002)),
+        "axis, all slices": (PYTHON_LIMIT, lambda: axis(model, ["nurse", "engineer"], ["he", "man"], ["she", "woman"])),
+        "analogy": (PYTHON_LIMIT, lambda: analogy(model, "reagan", 1985, 2015)),
+        "all neighbours over all slices": (ALL_SLICES_LIMIT, lambda: neighbors_over_time(model, "energy")),
+    }
+    return [(name, best(work), limit) for name, (limit, work) in questions.items()]
+
+
+def shell_rows(folder: Path) -> list[tuple[str, float, float]]:
+    lines = {
+        "neighbors": "energy --at 1850",
+        "similarity": "energy oil conservation",
+        "changed": "--since 1850 --until 2000",
+        "story": "energy",
+        "surprises": "--at 2002",
+        "axis": "--from he,man --to she,woman nurse engineer",
+        "analogy": "reagan --at 1985 --then 2015",
+    }
+    rows = []
+    for command, options in lines.items():
+        run = partial(subprocess.run, [sys.executable, "-m", "wordtide", command, str(folder), *options.split()])
+        rows.append((f"wordtide {command}", best(partial(run, check=True, capture_output=True)), SHELL_LIMIT))
+    return rows
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(temporary) / "model"
+        if len(sys.argv) < 2:
+            counts = wordtide.count("sotu", every="document", merge_within="7d")
+            wordtide.fit(counts, output=folder, preset="paper-sotu")
+        model = wordtide.load(folder)
+        means = model.means_at(1850)
+        lengths = np.linalg.norm(means, axis=1)
+        number = model.index["energy"]
+        plain = best(lambda: means @ means[number] / (lengths * lengths[number]), 50)
+        start = best(lambda: subprocess.run([sys.executable, "-c", "import numpy"], check=True))
+        rows = [*python_rows(model), *shell_rows(folder)]
+    print(f"plain cosines: {plain * 1e3:.2f} ms; starting Python with NumPy: {start:.2f} s\n")
+    print(f"| {'question':36} | seconds | limit | times plain cosines |\n|---|---|---|---|")
+    for name, seconds, limit in rows:
+        print(
+            f"| {name:36} | {seconds:7.3f} | {limit:5.1f} | {seconds / plain:12,.0f} |{' over the limit' * (seconds > limit)}"
+        )
+    sys.exit(any(seconds > limit for _, seconds, limit in rows))
+
+
+if __name__ == "__main__":
+    main()

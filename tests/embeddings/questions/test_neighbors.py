@@ -1,0 +1,287 @@
+"""Neighbours and analogies agree with looking at every word, and their probabilities with drawing every vector."""
+
+import math
+
+import numpy as np
+import pytest
+from embeddings.models import KINDS, TIMES, model_of, posterior_of
+from numpy.testing import assert_allclose
+from oracles.questions import Z, covariance_of, draws_of, nearest_words, planted, share_among, similarity_moments, state_of
+
+from wordtide.embeddings.questions import neighbors as question
+from wordtide.embeddings.questions.neighbors import analogy, neighbors
+from wordtide.embeddings.questions.ranking import DRAWS, probability_of_best, share_among_best
+from wordtide.errors import SettingsError
+
+COLUMNS = ["word", "similarity", "low", "high", "probability", "occurrences"]
+each_kind = pytest.mark.parametrize("kind", KINDS)
+
+
+def crowd(kind, dim=6, seed=3):
+    """Sixty words that occur at random places, most of them known well enough to be neighbours, some of them not."""
+    generator = np.random.default_rng(seed)
+    places = {f"word{n}": sorted(generator.choice(8, generator.integers(0, 9), replace=False)) for n in range(60)}
+    places["word7"] = list(range(8))
+    posterior = posterior_of(kind, places, dim, seed)
+    reach = generator.uniform(0.1, 1.5, 60)
+    reach[7] = 1.5
+    reach = reach[posterior.knots.words].astype(np.float32)[:, None]
+    posterior.mean_u[:] *= reach
+    posterior.mean_v[:] *= reach
+    return model_of(kind, places, posterior=posterior)
+
+
+CROWDS = {kind: crowd(kind) for kind in KINDS}
+#: At a slice, between slices, and long after the last.
+WHEN = [TIMES[4], 1857.5, 1880.0]
+
+
+@each_kind
+@pytest.mark.parametrize("vectors", ["word", "context", "sum"])
+@pytest.mark.parametrize("at", WHEN)
+def test_neighbours_are_those_of_looking_at_every_word(kind, vectors, at):
+    model = CROWDS[kind]
+    answer = neighbors(model, "word7", at, top=100, vectors=vectors)
+    expected = nearest_words(model, "word7", at, at, vectors)
+    assert 5 < len(expected) < 60
+    assert answer.columns["word"] == list(expected)
+    assert_allclose(answer.columns["similarity"], [mean for mean, _ in expected.values()], rtol=1e-6, atol=1e-9)
+    if kind != "point":
+        low = [max(mean - Z * spread, -1.0) for mean, spread in expected.values()]
+        high = [min(mean + Z * spread, 1.0) for mean, spread in expected.values()]
+        assert_allclose(answer.columns["low"], low, rtol=1e-4, atol=1e-6)
+        assert_allclose(answer.columns["high"], high, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["filter", "smoother"])
+def test_words_that_are_hardly_known_are_left_out(kind):
+    model, expected = CROWDS[kind], nearest_words(CROWDS[kind], "word7", TIMES[4], TIMES[4])
+    directed = [word for word in model.words if state_of(model, word, TIMES[4])[0].any() and word != "word7"]
+    assert set(neighbors(model, "word7", TIMES[4], top=100).columns["word"]) == set(expected) < set(directed)
+
+
+@pytest.mark.parametrize("kind", ["filter", "smoother"])
+def test_neighbours_can_be_ranked_by_the_low_end(kind):
+    model = CROWDS[kind]
+    expected = nearest_words(model, "word7", TIMES[4], TIMES[4])
+    order = sorted(expected, key=lambda word: -(expected[word][0] - Z * expected[word][1]))
+    assert neighbors(model, "word7", TIMES[4], top=8, by="low").columns["word"] == order[:8]
+    assert order[:8] != list(expected)[:8]
+
+
+def test_point_estimates_ranked_by_the_low_end_are_ranked_by_similarity():
+    model = CROWDS["point"]
+    one, other = (neighbors(model, "word7", by=by).columns["word"] for by in ("similarity", "low"))
+    assert one == other
+
+
+@each_kind
+@pytest.mark.parametrize("top", [1, 3, 59, 60, 5000])
+def test_a_list_is_as_long_as_asked_for_or_as_there_are_words(kind, top):
+    expected = list(nearest_words(CROWDS[kind], "word7", TIMES[4], TIMES[4]))
+    assert neighbors(CROWDS[kind], "word7", TIMES[4], top=top).columns["word"] == expected[:top]
+
+
+@each_kind
+def test_a_long_list_is_not_cut_off_where_candidates_are(kind, monkeypatch):
+    monkeypatch.setattr(question, "CANDIDATES", 3)
+    expected = list(nearest_words(CROWDS[kind], "word7", TIMES[4], TIMES[4]))
+    for top in (2, 9, 100):
+        assert neighbors(CROWDS[kind], "word7", TIMES[4], top=top).columns["word"] == expected[:top]
+
+
+@each_kind
+@pytest.mark.parametrize("top", [0, -3])
+def test_a_list_without_places_is_refused(kind, top):
+    with pytest.raises(SettingsError, match="Give 1 or more"):
+        neighbors(CROWDS[kind], "word7", top=top)
+    with pytest.raises(SettingsError, match="Give 1 or more"):
+        analogy(CROWDS[kind], "word7", top=top)
+
+
+@each_kind
+@pytest.mark.parametrize("ask", [neighbors, analogy])
+def test_an_unknown_ranking_is_refused(kind, ask):
+    with pytest.raises(SettingsError, match="Choose similarity or low"):
+        ask(CROWDS[kind], "word7", by="beauty")
+
+
+@each_kind
+@pytest.mark.parametrize("least", [1, 120, 200])
+def test_words_that_occur_too_seldom_in_the_slice_are_left_out(kind, least):
+    model = CROWDS[kind]
+    answer = neighbors(model, "word7", TIMES[4], top=100, min_occurrences=least)
+    often = {word for word in model.words if model.occurrences(word)[4] >= least}
+    assert answer.columns["word"] == [word for word in nearest_words(model, "word7", TIMES[4], TIMES[4]) if word in often]
+    assert [model.occurrences(word)[4] for word in answer.columns["word"]] == answer.columns["occurrences"].tolist()
+    assert all(answer.columns["occurrences"] >= least)
+
+
+@each_kind
+def test_a_word_that_occurs_just_often_enough_is_listed(kind):
+    model = CROWDS[kind]
+    least = max(neighbors(model, "word7", TIMES[4], top=100).columns["occurrences"])
+    assert neighbors(model, "word7", TIMES[4], min_occurrences=int(least)).columns["occurrences"].tolist() == [least]
+
+
+@each_kind
+def test_off_the_grid_nothing_occurs(kind):
+    assert not neighbors(CROWDS[kind], "word7", 1857.5).columns["occurrences"].any()
+    assert not len(neighbors(CROWDS[kind], "word7", 1857.5, min_occurrences=1))
+
+
+@each_kind
+def test_a_word_is_not_its_own_neighbour(kind):
+    for word in CROWDS[kind].words[:10]:
+        assert word not in neighbors(CROWDS[kind], word, top=100).columns["word"]
+
+
+@each_kind
+def test_a_word_without_direction_has_no_neighbours(kind):
+    answer = neighbors(model_of(kind), "never")
+    assert list(answer.columns) == COLUMNS
+    assert len(answer) == 0
+    assert answer.notes == ["'never' has no occurrences in any slice."]
+
+
+def test_point_estimates_have_neither_interval_nor_probability():
+    answer = neighbors(CROWDS["point"], "word7")
+    assert len(answer) == 10
+    for name in ("low", "high", "probability"):
+        assert np.isnan(answer.columns[name]).all()
+
+
+@each_kind
+def test_the_similarity_of_parallel_vectors_is_not_above_one_by_rounding(kind):
+    direction = np.random.default_rng(0).standard_normal(7)
+    means = np.stack([scale * direction * np.ones((12, 1)) for scale in np.linspace(1.0, 3.0, 40)])
+    answer = neighbors(planted(kind, means, 2000.0 if kind == "smoother" else 1e-6), "w3", top=50)
+    assert len(answer) == 39
+    assert max(answer.columns["similarity"]) <= 1.0
+
+
+def test_a_word_whose_mean_is_all_but_nothing_can_be_asked_for():
+    means = np.random.default_rng(0).standard_normal((5, 12, 6))
+    means[0] *= 1e-30
+    for kind in ("filter", "smoother"):
+        answer = neighbors(planted(kind, means, 0.01 if kind == "filter" else 100.0), "w0", vectors="word")
+        assert len(answer) == 4
+        assert np.isfinite(answer.columns["probability"]).all()
+        assert answer.columns["low"].tolist() == [-1.0] * 4
+
+
+def cloud(dim=100, words=30, slices=4, seed=5):
+    """Words around one, in so many dimensions that lengths vary little; the noise of each is another."""
+    generator = np.random.default_rng(seed)
+    center = generator.standard_normal(dim)
+    places = center + generator.uniform(0.3, 1.2, (words, 1)) * generator.standard_normal((words, dim))
+    drift = 0.1 * generator.standard_normal((words, slices, dim)).cumsum(axis=1)
+    precision = generator.uniform(0.3, 3.0, (words, 1, 1)) * np.ones((1, slices, 1))
+    times = np.arange(1900.0, 1900.0 + slices)
+    return planted("smoother", places[:, None] + drift, precision, times=times, constant=0.3, prior_variance=20.0)
+
+
+CLOUD = cloud()
+#: Four standard errors of a share of DRAWS draws, and of 2,000 more that it is compared with.
+CLOSE = 4.0 * math.sqrt(0.25 / DRAWS + 0.25 / 2000)
+
+
+def drawn_shares(model, word, at, then, best, vectors, listed):
+    """How often each of the listed words is among the nearest when all vectors are drawn and compared by true cosines."""
+    if at == then:
+        draws = {name: draws_of(model, name, 2000, [then], vectors, seed=1)[:, 0] for name in {word, *listed}}
+        own = draws[word]
+    else:
+        draws = {name: draws_of(model, name, 2000, [at, then], vectors, seed=1) for name in {word, *listed}}
+        own, draws = draws[word][:, 0], {name: both[:, 1] for name, both in draws.items()}
+    cosines = [
+        np.einsum("nk,nk->n", own, draws[name]) / np.linalg.norm(own, axis=1) / np.linalg.norm(draws[name], axis=1)
+        for name in listed
+    ]
+    return share_among(np.stack(cosines, axis=1), best)
+
+
+@pytest.mark.parametrize("vectors", ["word", "sum"])
+@pytest.mark.parametrize("top", [1, 5])
+def test_probabilities_are_those_of_drawing_all_vectors(vectors, top):
+    listed = neighbors(CLOUD, "w4", 1901.0, top=100, vectors=vectors).columns["word"]
+    found = question.candidates(CLOUD, question.vectors_of(CLOUD, vectors), 4, 1901.0, 1901.0, top)
+    assert [CLOUD.words[number] for number in found.words] == listed
+    expected = drawn_shares(CLOUD, "w4", 1901.0, 1901.0, top, vectors, listed)
+    assert (np.abs(expected - 0.5) < 0.45).sum() >= 2
+    assert_allclose(found.probability, expected, atol=CLOSE)
+
+
+def test_a_question_asked_twice_is_answered_alike():
+    one, other = (neighbors(CLOUD, "w4", 1901.0) for _ in range(2))
+    assert one.columns["probability"].tolist() == other.columns["probability"].tolist()
+
+
+def test_probabilities_add_up_to_the_places_there_are():
+    found = question.candidates(CLOUD, question.vectors_of(CLOUD), 4, 1901.0, 1901.0, 7)
+    assert found.probability.sum() == pytest.approx(7.0, rel=1e-9)
+
+
+def test_among_no_more_words_than_places_each_has_one():
+    assert share_among_best(np.zeros((5, 3)), 3).tolist() == [1.0, 1.0, 1.0]
+
+
+def test_independent_values_are_among_the_best_as_often_as_drawing_says():
+    mean, spread = np.array([1.0, 0.8, 0.0, -1.0, 3.0]), np.array([0.5, 1.0, 2.0, 0.1, 0.2])
+    draws = mean + spread * np.random.default_rng(9).standard_normal((4000, 5))
+    assert_allclose(probability_of_best(mean, spread, 2), share_among(draws, 2), atol=CLOSE)
+
+
+@each_kind
+@pytest.mark.parametrize("by", ["similarity", "low"])
+def test_an_analogy_to_the_same_time_is_a_question_for_neighbours(kind, by):
+    one, other = neighbors(CROWDS[kind], "word7", TIMES[4], 9, by), analogy(CROWDS[kind], "word7", TIMES[4], TIMES[4], 9, by)
+    for name in COLUMNS:
+        assert np.array_equal(one.columns[name], other.columns[name], equal_nan=name in COLUMNS[1:5])
+
+
+@each_kind
+@pytest.mark.parametrize(("at", "then"), [(TIMES[4], TIMES[6]), (TIMES[6], TIMES[4]), (1857.5, 1880.0)])
+def test_analogies_are_those_of_looking_at_every_word_the_word_itself_included(kind, at, then):
+    model = CROWDS[kind]
+    answer = analogy(model, "word7", at, then, top=100)
+    expected = nearest_words(model, "word7", at, then)
+    assert "word7" in answer.columns["word"]
+    assert answer.columns["word"] == list(expected)
+    if kind != "point":
+        low = [max(mean - Z * spread, -1.0) for mean, spread in expected.values()]
+        assert_allclose(answer.columns["low"], low, rtol=1e-4, atol=1e-6)
+
+
+def test_the_spread_of_a_word_to_its_own_past_has_the_covariance():
+    found = question.candidates(CLOUD, question.vectors_of(CLOUD), 4, 1901.0, 1903.0, 5)
+    one, other = state_of(CLOUD, "w4", 1901.0), state_of(CLOUD, "w4", 1903.0)
+    together = similarity_moments(one, other, covariance_of(CLOUD, "w4", 1901.0, 1903.0))[1]
+    assert together > 1.2 * similarity_moments(one, other)[1]
+    assert found.spread[found.words == 4][0] == pytest.approx(math.sqrt(together), rel=1e-4)
+
+
+@pytest.mark.parametrize(("at", "then"), [(1901.0, 1903.0), (1902.0, 1900.0)])
+def test_probabilities_of_an_analogy_know_that_a_word_goes_with_its_own_past(at, then):
+    found = question.candidates(CLOUD, question.vectors_of(CLOUD), 4, at, then, 1)
+    listed = [CLOUD.words[number] for number in found.words]
+    expected = drawn_shares(CLOUD, "w4", at, then, 1, "sum", listed)
+    assert_allclose(found.probability, expected, atol=CLOSE)
+
+
+@each_kind
+def test_an_analogy_counts_occurrences_at_the_other_time(kind):
+    model = CROWDS[kind]
+    answer = analogy(model, "word7", TIMES[1], TIMES[6], top=100)
+    assert answer.columns["occurrences"].tolist() == [model.occurrences(word)[6] for word in answer.columns["word"]]
+
+
+def test_what_is_outside_the_data_or_absent_is_noted():
+    notes = analogy(model_of("smoother"), "middle", 1840.0, 1890.0).notes
+    assert ["before the first" in notes[0], "after the last" in notes[1], "does not occur" in notes[2]] == [True] * 3
+    assert neighbors(model_of("smoother"), "middle", TIMES[2]).notes == []
+
+
+@each_kind
+def test_a_vocabulary_of_one_word_has_no_neighbours(kind):
+    assert len(neighbors(model_of(kind, {"alone": [0, 1, 2, 3, 4, 5, 6, 7]}), "alone")) == 0
