@@ -121,7 +121,7 @@ def sentence(plot: _Plot) -> str:
     turned = f"turned by {_degrees(plot.change):.0f}°"
     if math.isfinite(plot.low):
         turned += f" ({_degrees(plot.low):.0f}° to {_degrees(plot.high):.0f}°)"
-    if round(_degrees(plot.change)) == 0:
+    if math.isnan(plot.low) and round(_degrees(plot.change)) == 0:
         return f"{plot.word} did not move between {plot.start} and {plot.end}. Near it: {plot.lost}."
     if plot.low == 0.0:
         return (
