@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test check bench bench-counting bench-fitting clean
+.PHONY: demo test check bench bench-counting bench-fitting bench-questions bench-uncertainty clean
 
 demo: .venv/demo.done
 	@$(BIN)/wordtide demo -o build/demo --overwrite
@@ -17,13 +17,19 @@ check: .venv/test.done
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q tests/test_layers.py
 
-bench: bench-counting bench-fitting
+bench: bench-counting bench-fitting bench-questions bench-uncertainty
 
 bench-counting: .venv/bench.done
 	$(BIN)/python benchmarks/counting.py
 
 bench-fitting: .venv/bench.done
 	$(BIN)/python benchmarks/fitting.py
+
+bench-questions: .venv/bench.done
+	$(BIN)/python benchmarks/questions.py
+
+bench-uncertainty: .venv/bench.done
+	$(BIN)/python benchmarks/uncertainty.py
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from wordtide.errors import InputError, SettingsError
+from wordtide.figures.curves import running_mean
 from wordtide.figures.likelihood import likelihood_figure, read_scores
-from wordtide.figures.similarity import running_mean
-from wordtide.figures.style import METHOD_COLOURS, _EndLabels, save_figure
+from wordtide.figures.placing_names import _EndLabels
+from wordtide.figures.style import METHOD_COLOURS, save_figure
 
 HEADER = "method,time,log_likelihood,pairs\n"
 YEARS = np.arange(1900.0, 1950.0)

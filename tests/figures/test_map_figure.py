@@ -1,21 +1,17 @@
-"""The map of words over time, and the look that it shares with all figures: names beside lines, and files written whole."""
+"""The map of words over time: panels, trails and names, and the words and times that are on it."""
 
-import os
-import warnings
-
-import matplotlib as mpl
 import numpy as np
 import pytest
 from embeddings.models import model_of
+from figures.boxes import boxes_of, no_two_overlap
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import LineCollection
-from matplotlib.figure import Figure
-from matplotlib.text import Annotation, Text
+from matplotlib.text import Annotation
 
-from wordtide.errors import OutputError, SettingsError, UnknownWordError
+from wordtide.errors import SettingsError, UnknownWordError
 from wordtide.figures import style
 from wordtide.figures.map_figure import map_figure, map_of, map_slices
-from wordtide.figures.style import check_figure_path, end_labels, method_style, save_figure, spread_apart, styled
+from wordtide.figures.style import save_figure
 
 HOSTILE = ["$x^2$", "a$b", "</script>", "漢字", "😀", "שלום", "\x07", "__proto__"]
 WORDS = [f"word{number}" for number in range(60)]
@@ -33,16 +29,6 @@ def panels_of(figure):
 
 def names_in(axes):
     return [text for text in axes.texts if isinstance(text, Annotation)]
-
-
-def boxes_of(figure, texts):
-    renderer = FigureCanvasAgg(figure).get_renderer()
-    figure.draw_without_rendering()
-    return [Text.get_window_extent(text, renderer) for text in texts]  # without the line that leads to it
-
-
-def no_two_overlap(boxes):
-    return not any(one.overlaps(other) for number, one in enumerate(boxes) for other in boxes[:number])
 
 
 def trails_in(axes):
@@ -140,6 +126,15 @@ def test_other_numbers_of_panels_can_be_drawn(slices):
     assert len(panels_of(figure)) == slices
 
 
+@pytest.mark.parametrize("stretch", [(1.0, 1.0), (3.0, 1.0), (1.0, 3.0)])
+def test_panels_fill_the_height_of_the_figure(stretch):
+    figure = map_figure(layout_of() * stretch, WORDS, TITLES)
+    figure.draw_without_rendering()
+    boxes = [axes.get_tightbbox() for axes in figure.axes]
+    used = max(box.y1 for box in boxes) - min(box.y0 for box in boxes)
+    assert used > 0.85 * figure.bbox.height
+
+
 def test_a_layout_without_motion_can_be_drawn(tmp_path):
     still = np.repeat(layout_of(1), 4, axis=0)
     assert save_figure(map_figure(still, WORDS, TITLES), tmp_path / "still.png").stat().st_size > 0
@@ -222,7 +217,7 @@ def test_labelled_words_are_on_the_map_though_they_are_rare():
 
 def test_titles_are_dates():
     figure, _ = map_of(model_with(), times=[1851, 1853.3])
-    assert [axes.get_title() for axes in panels_of(figure)] == ["1851", "1853"]
+    assert [axes.get_title() for axes in panels_of(figure)] == ["1851", "1853.3"]
 
 
 def test_too_few_words_make_no_map():
@@ -235,128 +230,7 @@ def test_a_word_that_is_not_there_is_refused():
         map_of(model_with(), labelled=["nowhere"])
 
 
-def lines_with_names(values, side="right"):
-    with styled():
-        figure = Figure(figsize=(3.0, 2.0))
-        axes = figure.subplots()
-        for value in values:
-            axes.plot([0.0, 1.0], [value, value])
-        end_labels(axes, [(1.0, value, f"at {value}", style.BLUE) for value in values], side)
-        figure.draw_without_rendering()
-    return figure, axes.artists[-1].texts
-
-
-@pytest.mark.parametrize("side", ["right", "left"])
-def test_names_beside_lines_do_not_collide(side):
-    figure, texts = lines_with_names([0.5, 0.5, 0.501, 0.502, 0.9, 0.1], side)
-    assert no_two_overlap(boxes_of(figure, texts))
-
-
-def test_names_beside_lines_keep_the_order_of_the_lines():
-    _, texts = lines_with_names([0.502, 0.9, 0.5, 0.1, 0.501])
-    assert [text.get_text() for text in sorted(texts, key=lambda text: text.get_position()[1])] == [
-        "at 0.1",
-        "at 0.5",
-        "at 0.501",
-        "at 0.502",
-        "at 0.9",
-    ]
-
-
-def test_names_beside_lines_are_inside_the_figure():
-    figure, texts = lines_with_names([0.5, 0.501, 0.9])
-    assert all(figure.bbox.x0 <= box.x0 and box.x1 <= figure.bbox.x1 for box in boxes_of(figure, texts))
-
-
-def test_a_line_that_ends_nowhere_gets_no_name():
-    _, texts = lines_with_names([0.5, np.nan])
-    assert [text.get_text() for text in texts] == ["at 0.5"]
-
-
-def test_heights_that_are_far_apart_stay():
-    np.testing.assert_allclose(spread_apart([1.0, 5.0, 9.0], 2.0, 0.0, 10.0), [1.0, 5.0, 9.0])
-
-
-def test_heights_are_pushed_apart_as_little_as_possible():
-    np.testing.assert_allclose(spread_apart([5.0, 5.0, 9.0], 2.0, 0.0, 10.0), [4.0, 6.0, 9.0])
-
-
-def test_heights_stay_within_their_bounds():
-    np.testing.assert_allclose(spread_apart([0.0, 0.0, 9.5], 2.0, 1.0, 9.0), [1.0, 3.0, 9.0])
-
-
-def test_heights_without_room_overhang_both_ends_alike():
-    np.testing.assert_allclose(spread_apart([0.0, 0.0, 0.0], 2.0, 0.0, 2.0), [-1.0, 1.0, 3.0])
-
-
 @pytest.mark.parametrize("ending", ["png", "svg", "pdf", "PNG"])
 def test_a_figure_made_anew_gives_the_same_bytes(tmp_path, ending):
     first, second = (save_figure(map_figure(layout_of(), WORDS, TITLES), tmp_path / f"{n}.{ending}") for n in (1, 2))
     assert first.read_bytes() == second.read_bytes()
-
-
-@pytest.mark.parametrize("name", ["figure.jpg", "figure", "figure.", ".png"])
-def test_an_unknown_ending_is_refused_with_those_that_are_known(tmp_path, name):
-    with pytest.raises(SettingsError, match=r"\.png, \.svg or \.pdf"):
-        check_figure_path(tmp_path / name)
-
-
-def test_a_folder_that_is_missing_is_named(tmp_path):
-    with pytest.raises(OutputError, match="mkdir -p"):
-        check_figure_path(tmp_path / "missing" / "figure.png")
-
-
-def test_a_folder_is_not_written_over(tmp_path):
-    (tmp_path / "figure.png").mkdir()
-    with pytest.raises(OutputError, match="is a folder"):
-        check_figure_path(tmp_path / "figure.png")
-
-
-def test_a_name_that_is_too_long_is_an_output_error(tmp_path):
-    with pytest.raises(OutputError):
-        save_figure(Figure(), tmp_path / f"{300 * 'x'}.png")
-
-
-def test_a_figure_replaces_the_one_before(tmp_path):
-    (tmp_path / "figure.svg").write_text("old")
-    save_figure(Figure(), tmp_path / "figure.svg")
-    assert (tmp_path / "figure.svg").read_text(encoding="utf-8").startswith("<?xml")
-
-
-def test_a_failed_write_leaves_what_was_there_and_nothing_else(tmp_path, monkeypatch):
-    (tmp_path / "figure.png").write_text("old")
-
-    def fail(source, target):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "replace", fail)
-    with pytest.raises(OutputError, match="disk is full"):
-        save_figure(Figure(), tmp_path / "figure.png")
-    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"figure.png": "old"}
-
-
-def test_the_look_leaves_no_trace():
-    before = dict(mpl.rcParams)
-    with styled():
-        pass
-    assert dict(mpl.rcParams) == before
-
-
-def test_the_look_is_the_same_whatever_was_set_before():
-    with mpl.rc_context({"lines.marker": "o", "font.size": 30.0}), styled():
-        assert (mpl.rcParams["lines.marker"], mpl.rcParams["font.size"]) == ("None", 8.0)
-
-
-def test_warnings_of_others_are_still_heard():
-    with styled(), pytest.warns(UserWarning, match="something else"):
-        warnings.warn("something else", UserWarning, stacklevel=1)
-
-
-def test_known_methods_differ_in_colour_and_dashes():
-    styles = [method_style(method) for method in style.METHOD_COLOURS]
-    assert len({colour for colour, _ in styles}) == len({dashes for _, dashes in styles}) == len(styles)
-
-
-def test_unknown_methods_differ_from_known_ones_and_each_other():
-    styles = {method_style(name, number) for number, name in enumerate("abcdefgh")}
-    assert len(styles | {method_style(method) for method in style.METHOD_COLOURS}) == 8 + len(style.METHOD_COLOURS)

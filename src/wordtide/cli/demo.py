@@ -2,7 +2,7 @@
 
 import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -21,20 +21,9 @@ from wordtide.errors import OutputError, SettingsError
 from wordtide.storage import kind_of
 
 _STORIES = ("energy", "america", "security", "class")
-_LABELLED = (
-    "constitution",
-    "tax",
-    "treaty",
-    "war",
-    "gold",
-    "school",
-    "slavery",
-    "oil",
-    "health",
-    "energy",
-    "women",
-    "computer",
-)
+_BESIDE_ENERGY = ("spirit", "power", "conservation")
+#: Words of the map that occur at all its times; some of them wander.
+_LABELLED = ("energy", "want", "work", "power", "public", "information", "money", "health", "war", "treaty", "exports", "just")
 _SINCE, _UNTIL = 1850, 2000
 
 
@@ -87,11 +76,12 @@ def _fitted(counts: Counts, folder: Path, fast: bool, overwrite: bool) -> Dynami
     if not overwrite and kind_of(folder) == "model":
         typer.echo(f"model: found in {folder}", err=True)
         return load(folder)
-    from wordtide.inference.fitting import fit  # brings PyTorch
+    from wordtide.inference.checkpoints import place_of  # brings PyTorch
+    from wordtide.inference.fitting import fit
 
     typer.echo("Fitting the model to all slices at once", err=True)
-    dim = 30 if fast else 100
-    fit(counts, output=folder, overwrite=overwrite, preset="paper-sotu", dim=dim, observer=FitProgress())
+    options: dict[str, Any] = {"preset": "paper-sotu", "dim": 30 if fast else 100, "observer": FitProgress()}
+    fit(counts, output=folder, overwrite=overwrite, resume=not overwrite and place_of(folder).exists(), **options)
     typer.echo(f"written to {folder}", err=True)
     return load(folder)
 
@@ -113,18 +103,15 @@ def _drawn(model: DynamicEmbeddings, folder: Path, fast: bool) -> list[Path]:
     from wordtide.figures.map_figure import map_of
     from wordtide.figures.style import save_figure
 
-    typer.echo("Drawing figures; the map takes a minute or two", err=True)
-    bar = ProgressBar()
-    bar.start("drawing", 2, "figures")
-    timeline = save_figure(plots.timeline(model, since=_SINCE, until=_UNTIL), folder / "timeline.png")
-    bar.advance(1)
-    energy = save_figure(plots.similarity(model, "energy", ["skill", "oil", "clean"]), folder / "energy.png")
-    bar.finish()
-    words = [word for word in _LABELLED if word in model.index]
-    figure, _ = map_of(
-        model, [1830, 1890, 1950, 2010], labelled=words, top=1500 if fast else 10_000, observer=StepBar("mapping")
-    )
-    return [timeline, energy, save_figure(figure, folder / "map.png")]
+    typer.echo(f"Drawing figures{'' if fast else '; the map takes a minute or two'}", err=True)
+    with StepBar() as bar:
+        figure = plots.timeline(model, since=_SINCE, until=_UNTIL, observer=bar)
+        timeline = save_figure(figure, folder / "timeline.png")
+        energy = save_figure(plots.similarity(model, "energy", _BESIDE_ENERGY), folder / "energy.png")
+    with StepBar("mapping") as bar:
+        top = 1500 if fast else 10_000
+        figure, _ = map_of(model, [1830, 1890, 1950, 2010], labelled=_LABELLED, top=top, observer=bar)
+        return [timeline, energy, save_figure(figure, folder / "map.png")]
 
 
 def _print_next(folder: Path, figures: list[Path]) -> None:

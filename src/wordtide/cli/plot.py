@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Self
 
 import typer
 
+from wordtide.cli.answers import print_notes
 from wordtide.cli.progress import ProgressBar
 from wordtide.embeddings.embeddings import load
+from wordtide.embeddings.questions.asking import Occasions
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -16,9 +18,35 @@ Option = typer.Option
 
 Model = Annotated[Path, typer.Argument(help="A model folder.")]
 Output = Annotated[Path, Option("--output", "-o", help="The picture to make: .png, .svg or .pdf.")]
+Dots = Annotated[int, Option("--dpi", help="Dots an inch of a .png; the figure is 7 inches wide.")]
 Time = Annotated[str, Option(help="A time: 1850, 1850.5, 1862-12, first or last.")]
 
 plot_app = typer.Typer(help="Draw a figure: timeline, similarity, displacement, likelihood or map.", no_args_is_help=True)
+
+
+class StepBar:
+    """A progress bar for a `with` block, which takes it away however the block ends.
+
+    It runs without a goal until work tells it how many of its steps are done; one more is left for drawing and writing.
+    """
+
+    def __init__(self, stage: str = "drawing") -> None:
+        self._stage, self._bar, self._done = stage, ProgressBar(), 0
+
+    def __enter__(self) -> Self:
+        self._bar.start(self._stage, 0, "steps")
+        return self
+
+    def __call__(self, done: int, total: int) -> None:
+        """So many steps of so many are done."""
+        if self._done == 0:
+            self._bar.finish()
+            self._bar.start(self._stage, total + 1, "steps")
+        self._bar.advance(done - self._done)
+        self._done = done
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.finish()
 
 
 def timeline(
@@ -29,18 +57,20 @@ def timeline(
     since: Time = "first",
     until: Time = "last",
     top: Annotated[int, Option(help="How many words, if none are given.")] = 10,
+    dpi: Dots = 300,
 ) -> None:
     """Draw words that changed: similarity over time to their nearest words at the start and at the end.
 
     Example: wordtide plot timeline model/ --since 1850 -o timeline.png
     """
 
-    def draw() -> "Figure":
+    def draw(bar: StepBar) -> "Figure":
         from wordtide.figures import plots  # matplotlib, which --help must not wait for
 
-        return plots.timeline(load(model), words or None, since, until, top)
+        return plots.timeline(load(model), words or None, since, until, top, bar)
 
-    _drawn(output, draw)
+    _drawn(output, dpi, draw)
+    print_notes(Occasions.of(load(model), [since, until]).notes)
 
 
 def similarity(
@@ -49,53 +79,56 @@ def similarity(
     others: Annotated[list[str], typer.Argument(help="One or more words to compare it with.")],
     output: Output,
     models: Annotated[list[Path] | None, Option("--with", help="A further model; may be given several times.")] = None,
+    dpi: Dots = 300,
 ) -> None:
     """Draw how similar a word is to others over time, by one model or by several.
 
     Example: wordtide plot similarity model/ energy oil conservation -o energy.png
     """
 
-    def draw() -> "Figure":
+    def draw(_: StepBar) -> "Figure":
         from wordtide.figures import plots
 
         return plots.similarity(plots.named_by_method([load(path) for path in [model, *(models or [])]]), word, others)
 
-    _drawn(output, draw)
+    _drawn(output, dpi, draw)
 
 
 def displacement(
     models: Annotated[list[Path], typer.Argument(help="One or more model folders.")],
     output: Output,
     start: Annotated[str | None, Option(help="The slice to start from. Default: the last that ten slices follow.")] = None,
+    dpi: Dots = 300,
 ) -> None:
     """Draw how far words are from where they were 1 to 10 slices before, for each model.
 
     Example: wordtide plot displacement smoothing/ filtering/ -o displacement.png
     """
 
-    def draw() -> "Figure":
+    def draw(bar: StepBar) -> "Figure":
         from wordtide.figures import plots
 
-        return plots.displacement(plots.named_by_method([load(path) for path in models]), start)
+        return plots.displacement(plots.named_by_method([load(path) for path in models]), start, bar)
 
-    _drawn(output, draw)
+    _drawn(output, dpi, draw)
 
 
 def likelihood(
     scores: Annotated[Path, typer.Argument(help="A CSV file with columns method, time, log_likelihood, pairs.")],
     output: Output,
+    dpi: Dots = 300,
 ) -> None:
     """Draw the predictive likelihood over time by method.
 
     Example: wordtide plot likelihood scores.csv -o likelihood.png
     """
 
-    def draw() -> "Figure":
+    def draw(_: StepBar) -> "Figure":
         from wordtide.figures import plots
 
         return plots.likelihood(scores)
 
-    _drawn(output, draw)
+    _drawn(output, dpi, draw)
 
 
 def map_words(
@@ -106,18 +139,20 @@ def map_words(
     at: Annotated[list[str] | None, Option(help="A time; give several. Default: four, spread over the model.")] = None,
     top: Annotated[int, Option(help="How many words are on the map: the most frequent.")] = 10_000,
     seed: Annotated[int, Option(help="Decides all that is random.")] = 0,
+    dpi: Dots = 300,
 ) -> None:
     """Draw the words as a map at four times, with trails (dynamic t-SNE; takes a few minutes).
 
     Example: wordtide plot map model/ energy women war -o map.png
     """
 
-    def draw() -> "Figure":
+    def draw(bar: StepBar) -> "Figure":
         from wordtide.figures.map_figure import map_of
 
-        return map_of(load(model), at, labelled=labels or None, top=top, seed=seed, observer=StepBar("mapping"))[0]
+        return map_of(load(model), at, labelled=labels or None, top=top, seed=seed, observer=bar)[0]
 
-    _drawn(output, draw)
+    _drawn(output, dpi, draw)
+    print_notes(Occasions.of(load(model), at).notes)
 
 
 #: The figures by the names of their commands.
@@ -130,26 +165,11 @@ FIGURES: dict[str, Callable[..., None]] = {
 }
 
 
-class StepBar:
-    """A progress bar for work that tells how many of its steps are done."""
-
-    def __init__(self, stage: str) -> None:
-        self._stage, self._bar, self._done = stage, ProgressBar(), 0
-
-    def __call__(self, done: int, total: int) -> None:
-        """Move the bar; it begins with the first step and goes with the last."""
-        if self._done == 0:
-            self._bar.start(self._stage, total, "steps")
-        self._bar.advance(done - self._done)
-        self._done = done
-        if done >= total:
-            self._bar.finish()
-
-
-def _drawn(output: Path, draw: Callable[[], "Figure"]) -> None:
+def _drawn(output: Path, dpi: int, draw: Callable[[StepBar], "Figure"]) -> None:
     """Make a figure and write it; whether it can be written is found out first."""
-    from wordtide.figures.style import check_figure_path, save_figure
+    with StepBar() as bar:
+        from wordtide.figures.style import check_figure_path, save_figure
 
-    check_figure_path(output)
-    written = save_figure(draw(), output)
+        check_figure_path(output, dpi)
+        written = save_figure(draw(bar), output, dpi)
     typer.echo(f"written to {written}", err=True)

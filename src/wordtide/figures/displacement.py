@@ -16,8 +16,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from wordtide.embeddings.states import Embeddings
 from wordtide.embeddings.when import Time
 from wordtide.errors import SettingsError
-from wordtide.figures.similarity import shown
-from wordtide.figures.style import WIDTH, styled
+from wordtide.figures.style import WIDTH, shown, styled
 
 Floats = npt.NDArray[np.float64]
 Distances = Mapping[int, Floats]

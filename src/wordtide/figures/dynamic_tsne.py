@@ -37,10 +37,10 @@ from openTSNE.tsne import kl_divergence_bh, kl_divergence_fft
 from scipy import sparse
 
 from wordtide.errors import SettingsError
+from wordtide.figures.observing import Observer
 
 Floats = npt.NDArray[np.float64]
 Affinities = sparse.csr_matrix | sparse.csr_array
-Observer = Callable[[int, int], None]
 
 SHARED_STEPS = 150
 _MOMENTUM = 0.8

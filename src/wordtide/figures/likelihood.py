@@ -12,8 +12,9 @@ import numpy.typing as npt
 from matplotlib.figure import Figure
 
 from wordtide.errors import InputError, SettingsError
-from wordtide.figures.similarity import Table, draw_time_axis, running_mean, shown
-from wordtide.figures.style import WIDTH, end_labels, method_style, styled
+from wordtide.figures.curves import Table, draw_time_axis, running_mean
+from wordtide.figures.placing_names import end_labels
+from wordtide.figures.style import WIDTH, method_style, shown, styled
 
 Floats = npt.NDArray[np.float64]
 

@@ -3,7 +3,6 @@
 Where the model is smooth, few words move and most stay (the paper's figure of word clouds).
 """
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,16 +15,16 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.collections import LineCollection
 from matplotlib.colors import LinearSegmentedColormap, Normalize
 from matplotlib.figure import Figure
-from matplotlib.text import Annotation, Text
-from matplotlib.transforms import Bbox
 
 from wordtide.embeddings.questions.dating import shown_year
 from wordtide.embeddings.questions.vectors import vectors_of
 from wordtide.embeddings.states import Embeddings
 from wordtide.embeddings.when import Time
 from wordtide.errors import SettingsError
-from wordtide.figures.dynamic_tsne import FEWEST_WORDS, Observer, dynamic_tsne
-from wordtide.figures.style import BLACK, BLUE, ORANGE, VERMILLION, WIDTH, printable, styled
+from wordtide.figures.dynamic_tsne import FEWEST_WORDS, dynamic_tsne
+from wordtide.figures.observing import Observer
+from wordtide.figures.placing_names import place_names
+from wordtide.figures.style import BLUE, ORANGE, VERMILLION, WIDTH, printable, styled
 
 Floats = npt.NDArray[np.float64]
 Row = dict[str, str | float]
@@ -34,14 +33,10 @@ PANELS = 4
 _MOST_PANELS = 6
 _FEWEST_OCCURRENCES = 5
 _MOST_LABELS = 14  # what a panel of a quarter of a page's width can hold
-_LABEL_SIZE = 5.5
 _CLOUD, _RIM = "#9A9A9A", "#C4C4C4"
 _TRAIL = 0.3  # width in points
-_INK = 0.45  # the share of a panel that trails may cover
+_INK = 0.25  # the share of a panel that trails may cover
 _TRAILS = LinearSegmentedColormap.from_list("trails", ["#D5D5D5", ORANGE, VERMILLION])
-#: Where a name may stand beside its word: (direction right, direction up) times a distance in points, the best place first.
-_DIRECTIONS = [(1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, 1), (1, -1), (-1, -1)]
-_DISTANCES = [3.0, 7.0, 12.0, 18.0]
 
 
 def map_figure(
@@ -65,7 +60,7 @@ def map_figure(
     far = float(np.quantile(moved, 0.995)) if moved.size else 1.0
     colours = ScalarMappable(Normalize(0.0, far or 1.0), _TRAILS)
     with styled():
-        figure = Figure(figsize=(WIDTH, WIDTH / len(layout) + 0.45))
+        figure = Figure(figsize=(WIDTH, _height(layout)))
         panels = figure.subplots(1, len(layout), squeeze=False)[0]
         for t, axes in enumerate(panels):
             _frame(axes, layout, times[t])
@@ -81,7 +76,7 @@ def map_figure(
         renderer: RendererBase = FigureCanvasAgg(figure).get_renderer()  # type: ignore[no-untyped-call]
         figure.draw_without_rendering()  # names look for room among pixels, so the panels must have their final size
         for t, axes in enumerate(panels):
-            _place_names(axes, layout[t][chosen], [words[number] for number in chosen], renderer)
+            place_names(axes, layout[t][chosen], [words[number] for number in chosen], renderer)
     return figure
 
 
@@ -181,11 +176,23 @@ def _labelled_words(
     return np.array([index[word] for word in dict.fromkeys(labelled)], dtype=np.int64)
 
 
-def _frame(axes: Axes, layout: Floats, title: str) -> None:
-    """Give a panel the limits that all have, so that places can be compared across them."""
+def _limits(layout: Floats) -> tuple[Floats, Floats]:
+    """The lower left and upper right corner that all panels have, (2,) each, so that places can be compared across them."""
     low, high = layout.min(axis=(0, 1)), layout.max(axis=(0, 1))
     margin = 0.04 * float((high - low).max()) or 1.0
-    axes.set(xlim=(low[0] - margin, high[0] + margin), ylim=(low[1] - margin, high[1] + margin), xticks=[], yticks=[])
+    return low - margin, high + margin
+
+
+def _height(layout: Floats) -> float:
+    """Inches that leave no empty stripe above and below panels of one scale: theirs, a title's, and a colour bar's."""
+    low, high = _limits(layout)
+    shape = float(np.clip((high[1] - low[1]) / (high[0] - low[0]), 0.3, 1.2))
+    return shape * WIDTH / len(layout) + (0.7 if len(layout) > 1 else 0.25)
+
+
+def _frame(axes: Axes, layout: Floats, title: str) -> None:
+    low, high = _limits(layout)
+    axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), xticks=[], yticks=[])
     axes.set_aspect("equal")
     axes.grid(False)
     axes.set_title(printable(title), parse_math=False)
@@ -218,62 +225,3 @@ def _opacity(axes: Axes, places: Floats, panels: int) -> float:
 def _areas(sizes: Floats) -> Floats:
     """Areas of points in square points: they grow with the root of the size, from a speck to a dot."""
     return 0.2 + 2.0 * np.sqrt(sizes / max(float(sizes.max()), 1e-300))
-
-
-def _place_names(axes: Axes, places: Floats, names: Sequence[str], renderer: RendererBase) -> None:
-    """Write each name at the first place beside its word that is free and inside the panel; those without one are left out."""
-    frame = axes.get_window_extent(renderer)
-    points = axes.transData.transform(places)
-    pixels = float(np.asarray(renderer.points_to_pixels(1.0)))
-    dots = [Bbox.from_bounds(x - pixels, y - pixels, 2.0 * pixels, 2.0 * pixels) for x, y in points]
-    written: list[Bbox] = []
-    for number, name in enumerate(names):
-        note = _name_at(axes, places[number], name)
-        size = Text.get_window_extent(note, renderer).padded(0.5 * pixels)  # or names that barely miss each other read as one
-        spots = (
-            (_spot(points[number], size.width, size.height, direction, distance * pixels), distance)
-            for distance in _DISTANCES
-            for direction in _DIRECTIONS
-        )
-        taken = [*dots[:number], *dots[number + 1 :], *written]
-        spot, distance = next((found for found in spots if _is_free(found[0], frame, taken)), (None, 0.0))
-        if spot is None:
-            note.remove()
-            continue
-        written.append(spot)
-        note.set_position(tuple((np.array([spot.x0 + spot.x1, spot.y0 + spot.y1]) / 2.0 - points[number]) / pixels))
-        if note.arrow_patch is not None:
-            note.arrow_patch.set_visible(distance > _DISTANCES[0])
-
-
-def _name_at(axes: Axes, place: Floats, name: str) -> Annotation:
-    """A name centred on a place, in points from which it can be moved away; a thin line leads back."""
-    note = axes.annotate(
-        printable(name),
-        xy=(float(place[0]), float(place[1])),
-        xytext=(0.0, 0.0),
-        textcoords="offset points",
-        ha="center",
-        va="center",
-        fontsize=_LABEL_SIZE,
-        color=BLACK,
-        parse_math=False,
-        bbox={"facecolor": "white", "alpha": 0.65, "linewidth": 0.0, "pad": 0.2},
-        arrowprops={"arrowstyle": "-", "linewidth": 0.3, "color": BLACK, "shrinkA": 0.0, "shrinkB": 1.0},
-        zorder=6,
-    )
-    note.set_in_layout(False)
-    return note
-
-
-def _spot(point: Floats, width: float, height: float, direction: tuple[int, int], distance: float) -> Bbox:
-    """The box of a name that stands at a distance from its word in a direction, in pixels."""
-    reach = distance / math.hypot(*direction)
-    centre_x = point[0] + direction[0] * (reach + width / 2.0)
-    centre_y = point[1] + direction[1] * (reach + height / 2.0)
-    return Bbox.from_bounds(centre_x - width / 2.0, centre_y - height / 2.0, width, height)
-
-
-def _is_free(spot: Bbox, frame: Bbox, taken: Sequence[Bbox]) -> bool:
-    inside = frame.x0 <= spot.x0 and spot.x1 <= frame.x1 and frame.y0 <= spot.y0 and spot.y1 <= frame.y1
-    return inside and not any(spot.overlaps(other) for other in taken)

@@ -1,64 +1,35 @@
-"""Similarity over time as curves: chosen pairs across methods (the paper's `timeline1`), or one word beside several others.
+"""Similarity over time: chosen pairs across methods (the paper's `timeline1`), or one word beside several others."""
 
-A table is anything that gives a sequence for `table["column"]`: a DataFrame, or a dict of arrays.
-"""
-
-import itertools
-import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection
-from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from wordtide.embeddings.questions.similarity import similarity
 from wordtide.embeddings.states import Embeddings
 from wordtide.errors import SettingsError
-from wordtide.figures.style import WIDTH, Dashes, cycle_style, end_labels, method_style, printable, styled
+from wordtide.figures.curves import (
+    MOST_DASHED,
+    Curve,
+    Table,
+    bands_fit,
+    calmed,
+    curves_of,
+    draw_band,
+    draw_curve,
+    draw_time_axis,
+    draw_whiskers,
+    end_of,
+    fit_heights,
+    jumps,
+    panel_grid,
+)
+from wordtide.figures.placing_names import end_labels
+from wordtide.figures.style import Dashes, cycle_style, method_style, shown, styled
 
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-
-MOST_PANELS = 12
 _MOST_LINES = 7  # as many as there are colours
-_MOST_BANDS = 3
-_MOST_DASHED = 60  # slices: beyond, dashes are lost among the ups and downs
-_WILD = 0.08  # the mean step of a curve that needs to be calmed
-_REACH = 0.05  # of the axis, to either side
-_WHISKERS = 5
-_APART = 0.012  # of the axis
-_FAINT = 0.3
-_LEVELS = 4
-_NEAR = 0.02  # of the axis
-_LONGEST = 24  # characters
-_SHORT = 3.0  # years: below, ticks name days
-
-
-class Table(Protocol):
-    """Columns by name: a DataFrame, a dict of arrays."""
-
-    def __getitem__(self, column: str, /) -> Any: ...
-
-    def __contains__(self, column: object, /) -> bool: ...
-
-
-class Curve(NamedTuple):
-    """Similarity to `other` at `times` (T,), with its 90 % band (T,), NaN where a method has none.
-
-    `observed` (T,) is False where one of the two words does not occur, so that its place is inferred from other times.
-    """
-
-    other: str
-    times: Floats
-    similarity: Floats
-    low: Floats
-    high: Floats
-    observed: Flags | None = None
 
 
 def similarity_figure(curves: Table) -> Figure:
@@ -89,17 +60,18 @@ def _draw_lines(axes: Axes, lines: Sequence[tuple[Curve, str, Dashes]]) -> list[
     One that jumps is a shadow behind its running mean.
     """
     with_bands = [bool(np.isfinite(curve.low).any()) for curve, _, _ in lines]
+    shaded = bands_fit(axes, [curve for (curve, _, _), has_band in zip(lines, with_bands, strict=True) if has_band])
     ends = []
     for number, ((curve, colour, dashes), has_band) in enumerate(zip(lines, with_bands, strict=True)):
         thin = any(with_bands) and not has_band
-        if has_band and sum(with_bands) <= _MOST_BANDS:
+        if has_band and shaded:
             draw_band(axes, curve, colour)
         elif has_band:
-            draw_whiskers(axes, curve, colour, _APART * (number - 0.5 * (len(lines) - 1)))
+            draw_whiskers(axes, curve, colour, number, len(lines))
         if jumps(curve):
             axes.plot(curve.times, curve.similarity, color=colour, alpha=0.3, linewidth=0.5, zorder=1.8)
             curve = calmed(curve)
-        pattern = dashes if len(curve.times) <= _MOST_DASHED else "-"
+        pattern = dashes if len(curve.times) <= MOST_DASHED else "-"
         draw_curve(axes, curve, colour, pattern, width=0.9 if thin else 1.3, above=not thin)
         ends.append(end_of(curve, -1))
     return ends
@@ -118,177 +90,6 @@ def similarity_of(models: Mapping[str, Embeddings], pairs: Sequence[tuple[str, s
     return table
 
 
-def curves_of(table: Table) -> dict[tuple[str, str, str], Curve]:
-    """The curves of a table by (method, word, other), in order of their first row. Without a column `method` it is ""."""
-    size = len(table["time"])
-    names = [list(table[name]) if name in table else [""] * size for name in ("method", "word", "other")]
-    none = np.full(size, np.nan)
-    times, heights = _numbers(table["time"]), _numbers(table["similarity"])
-    low, high = (_numbers(table[name]) if name in table else none for name in ("low", "high"))
-    observed = np.ones(size, dtype=bool)
-    for name in ("occurrences", "other_occurrences"):
-        if name in table:
-            observed &= _numbers(table[name]) > 0
-    rows: dict[tuple[str, str, str], list[int]] = {}
-    for row, (method, word, other) in enumerate(zip(*names, strict=True)):
-        rows.setdefault((str(method), str(word), str(other)), []).append(row)
-    curves = {}
-    for key, found in rows.items():
-        order = np.array(found)[np.argsort(times[found], kind="stable")]
-        curves[key] = Curve(key[2], times[order], heights[order], low[order], high[order], observed[order])
-    return curves
-
-
-def arrays_of(curve: Sequence[Any]) -> Curve:
-    """A curve from any sequence of its fields, with arrays for lists."""
-    other, *columns = curve
-    observed = None if len(columns) < 5 or columns[4] is None else np.asarray(columns[4], dtype=bool)
-    times, heights, low, high = (_numbers(column) for column in columns[:4])
-    return Curve(other, times, heights, low, high, observed)
-
-
-def end_of(curve: Curve, place: int) -> tuple[float, float]:
-    """The first (0) or last (-1) point of a curve that is a number, NaN if there is none."""
-    known = np.flatnonzero(np.isfinite(curve.similarity))
-    if not len(known):
-        return math.nan, math.nan
-    return float(curve.times[known[place]]), float(curve.similarity[known[place]])
-
-
-def draw_curve(axes: Axes, curve: Curve, colour: str, dashes: Dashes = "-", width: float = 1.2, above: bool = True) -> None:
-    """Draw a curve, the fainter the fewer of the slices around are observed: see `support`."""
-    levels = np.round(_LEVELS * support(curve.times, curve.observed)) / _LEVELS
-    points = np.column_stack([with_middles(curve.times), with_middles(curve.similarity)])
-    # a slice has the stretch from half-way before it to half-way after it
-    bounds = [0, *(2 * np.flatnonzero(np.diff(levels)) + 1), len(points) - 1]
-    strengths = levels[[(bound + 1) // 2 for bound in bounds[:-1]]]
-    pieces = LineCollection(
-        [points[first : last + 1] for first, last in itertools.pairwise(bounds)],
-        colors=[to_rgba(colour, float(_FAINT + (1.0 - _FAINT) * strength)) for strength in strengths],
-        linewidths=width * (0.6 + 0.4 * strengths),
-        linestyles=[dashes],
-        capstyle="butt",
-        zorder=3.0 if above else 2.0,
-    )
-    axes.add_collection(pieces, autolim=False)
-    if len(points) == 1:
-        axes.scatter(curve.times, curve.similarity, s=12.0, color=colour)
-
-
-def draw_band(axes: Axes, curve: Curve, colour: str) -> None:
-    """Shade the 90 % band of a curve between thin edges."""
-    axes.fill_between(curve.times, curve.low, curve.high, color=colour, alpha=0.1, linewidth=0.0, zorder=1.5)
-    for edge in (curve.low, curve.high):
-        axes.plot(curve.times, edge, color=colour, alpha=0.5, linewidth=0.5, zorder=1.6)
-
-
-def draw_whiskers(axes: Axes, curve: Curve, colour: str, shift: float) -> None:
-    """The 90 % interval of a curve at a few times: what is left to see where many bands would cover each other.
-
-    `shift`, a share of the axis, moves them, so that those of several curves stand side by side.
-    """
-    wanted = curve.times[0] + (curve.times[-1] - curve.times[0]) * ((np.arange(_WHISKERS) + 0.5) / _WHISKERS + shift)
-    at = np.unique(np.argmin(np.abs(curve.times[:, None] - wanted), axis=0))
-    strength = _FAINT + (1.0 - _FAINT) * support(curve.times, curve.observed)[at]
-    axes.vlines(curve.times[at], curve.low[at], curve.high[at], color=colour, alpha=0.6 * strength, linewidth=1.0, zorder=1.5)
-    axes.scatter(curve.times[at], curve.similarity[at], s=5.0, color=colour, alpha=strength, linewidth=0.0, zorder=3)
-
-
-def running_mean(times: Floats, heights: Floats, weights: Floats) -> Floats:
-    """The weighted mean of the slices within a twentieth of the span of each, (T,)."""
-    near = np.abs(times[:, None] - times) <= _REACH * (times[-1] - times[0])
-    return np.asarray((near * weights) @ heights / (near @ weights))
-
-
-def jumps(curve: Curve) -> bool:
-    """Does a curve jump from slice to slice, as those of baselines do, too wildly to be followed?"""
-    steps = np.abs(np.diff(curve.similarity[np.isfinite(curve.similarity)]))
-    return len(steps) >= _MOST_DASHED and bool(steps.mean() > _WILD)
-
-
-def calmed(curve: Curve) -> Curve:
-    """The running mean of a curve, where it is known."""
-    known = np.isfinite(curve.similarity)
-    heights = curve.similarity.copy()
-    if known.any():
-        heights[known] = running_mean(curve.times[known], curve.similarity[known], np.ones(known.sum()))
-    return curve._replace(similarity=heights)
-
-
-def support(times: Floats, observed: Flags | None) -> Floats:
-    """The share of slices that are observed, of those so near to each that the eye cannot tell them apart, (T,)."""
-    if observed is None:
-        return np.ones(len(times))
-    reach = _NEAR * (times[-1] - times[0])
-    first, after = np.searchsorted(times, times - reach), np.searchsorted(times, times + reach, side="right")
-    seen = np.concatenate([[0], np.cumsum(observed)])
-    return np.asarray((seen[after] - seen[first]) / (after - first))
-
-
-def with_middles(values: Floats) -> Floats:
-    """Values (T,) with the mean of each two neighbours between them, (2 T - 1,)."""
-    filled = np.empty(2 * len(values) - 1)
-    filled[::2], filled[1::2] = values, 0.5 * (values[1:] + values[:-1])
-    return filled
-
-
-def fit_heights(grid: Sequence[Axes], curves: Sequence[Curve], bands: bool = True) -> None:
-    """Set the height of panels by the curves and the usual band: the widest, of words not seen, would flatten all."""
-    ends = [curve.similarity for curve in curves]
-    for curve in curves if bands else ():
-        seen = np.isfinite(curve.low) & (True if curve.observed is None else curve.observed)
-        if seen.any():
-            ends += [np.quantile(curve.low[seen], [0.25]), np.quantile(curve.high[seen], [0.75])]
-    heights = np.concatenate(ends)
-    heights = heights[np.isfinite(heights)] if np.isfinite(heights).any() else np.array([0.0, 1.0])
-    bottom, top = float(heights.min()), float(heights.max())
-    margin = 0.05 * max(top - bottom, 0.2)
-    for axes in grid:
-        axes.set_ylim(max(bottom - margin, -1.05), min(top + margin, 1.05))
-
-
-def draw_time_axis(axes: Axes, times: Floats, ticks: int = 5) -> None:
-    """Set the limits and a few ticks of an axis of float years: whole years, or days where the span is short."""
-    first, last = float(np.min(times)), float(np.max(times))
-    axes.set_xlim((first, last) if first < last else (first - 0.5, last + 0.5))
-    years = last - first >= _SHORT or first == last
-    axes.xaxis.set_major_locator(MaxNLocator(ticks if years else 3, integer=years, steps=[1, 2, 2.5, 5, 10]))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda year, _: f"{year:.0f}" if years else day_of(year)))
-
-
-def shown(name: str) -> str:
-    """A name as it is drawn: an endless one, which would leave no room for its line, is cut."""
-    return printable(name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}\u2026")
-
-
-def day_of(year: float) -> str:
-    """The date of a float year: 2016-05-17."""
-    whole = math.floor(year)
-    first, after = (np.datetime64(number - 1970, "Y").astype("datetime64[D]") for number in (whole, whole + 1))
-    return str(first + np.timedelta64(int((year - whole) * (after - first).astype(int)), "D"))
-
-
-def panel_grid(panels: int, height: float = 1.6) -> tuple[Figure, list[Axes]]:
-    """A figure with so many panels of this height (inches), at most two side by side, to leave room for names beside lines."""
-    if not 1 <= panels <= MOST_PANELS:
-        raise SettingsError(f"A figure of {panels} panels cannot be drawn.", f"Choose 1 to {MOST_PANELS}.")
-    columns = 1 if panels == 1 else 2
-    rows = math.ceil(panels / columns)
-    figure = Figure(figsize=(WIDTH, max(height * rows, 2.6)), layout="constrained")
-    grid = figure.subplots(rows, columns, squeeze=False).ravel()
-    for axes in grid[panels:]:
-        axes.set_axis_off()
-    return figure, list(grid[:panels])
-
-
-def _has_methods(curves: Mapping[tuple[str, str, str], Curve]) -> bool:
-    return len({method for method, _, _ in curves}) > 1
-
-
-def _plain_style(_: str, number: int) -> tuple[str, Dashes]:
-    return cycle_style(number)
-
-
 def _panels(curves: Mapping[tuple[str, str, str], Curve]) -> dict[str, dict[str, Curve]]:
     """Lines by name in panels by title."""
     if not curves:
@@ -304,6 +105,9 @@ def _panels(curves: Mapping[tuple[str, str, str], Curve]) -> dict[str, dict[str,
     return panels
 
 
-def _numbers(column: Any) -> Floats:
-    """A column as floats, NaN where it is empty."""
-    return np.array([np.nan if value is None else value for value in column], dtype=np.float64)
+def _has_methods(curves: Mapping[tuple[str, str, str], Curve]) -> bool:
+    return len({method for method, _, _ in curves}) > 1
+
+
+def _plain_style(_: str, number: int) -> tuple[str, Dashes]:
+    return cycle_style(number)

@@ -4,8 +4,8 @@ The paper's first figure: the ten words that changed most, nearest words at the 
 """
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from matplotlib.artist import Artist
@@ -13,19 +13,20 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.textpath import TextPath
 from matplotlib.ticker import MaxNLocator
 
+from wordtide.diffusion import Floats
+from wordtide.embeddings.knots import Integers
 from wordtide.embeddings.questions.asking import two_occasions
 from wordtide.embeddings.questions.change import changed
 from wordtide.embeddings.questions.halfway import halfway
 from wordtide.embeddings.questions.neighbors import nearest
 from wordtide.embeddings.questions.similarity import similarity
-from wordtide.embeddings.questions.vectors import vectors_of
+from wordtide.embeddings.questions.vectors import Vectors, vectors_of
 from wordtide.embeddings.states import Embeddings
 from wordtide.embeddings.when import Time
 from wordtide.errors import SettingsError
-from wordtide.figures.similarity import (
+from wordtide.figures.curves import (
     MOST_PANELS,
     Curve,
     arrays_of,
@@ -37,12 +38,14 @@ from wordtide.figures.similarity import (
     fit_heights,
     jumps,
     panel_grid,
-    shown,
 )
-from wordtide.figures.style import BLACK, END_COLOUR, GREY, START_COLOUR, end_labels, styled
+from wordtide.figures.observing import Observer
+from wordtide.figures.placing_names import end_labels
+from wordtide.figures.style import BLACK, END_COLOUR, GREY, START_COLOUR, shown, styled, text_widths
 
 NEAREST = 5
 _SIZE = 7.0  # points
+_WIDEST = 85.0  # points
 _SHADE = 0.08
 
 
@@ -71,22 +74,21 @@ def timeline_figure(panels: Sequence[Panel]) -> Figure:
         ]
     with styled():
         figure, grid = panel_grid(len(panels), height=1.45)
+        width = text_widths(figure, _SIZE)
         fit_heights(grid, [curve for panel in panels for curve in (*panel.starts, *panel.ends)], bands=False)
         for axes, panel in zip(grid, panels, strict=True):
-            _draw_panel(axes, panel)
-        _set_scale_aside(grid, panels)
+            _draw_panel(axes, panel, width)
+        _set_scale_aside(grid, panels, width)
         figure.supylabel("similarity (running means)" if wild else "similarity", fontsize="medium")
         _draw_key(figure, panels)
     return figure
 
 
-def _set_scale_aside(grid: Sequence[Axes], panels: Sequence[Panel]) -> None:
+def _set_scale_aside(grid: Sequence[Axes], panels: Sequence[Panel], width: Callable[[str], float]) -> None:
     """Move the scale of the first column left of the names there. All panels have one scale, so the others need none."""
     first = [place is not None and place.is_first_col() for place in (axes.get_subplotspec() for axes in grid)]
-    names = [curve.other for panel, leftmost in zip(panels, first, strict=True) if leftmost for curve in panel.starts]
-    # a dollar would begin mathematics, and is as wide as an S
-    texts = [shown(name).replace("$", "S") for name in names]
-    widest = max((TextPath((0.0, 0.0), text, size=_SIZE).get_extents().width for text in texts), default=0.0)
+    names = [_name(curve, width) for panel, leftmost in zip(panels, first, strict=True) if leftmost for curve in panel.starts]
+    widest = max((width(name) for name in names), default=0.0)
     for axes, leftmost in zip(grid, first, strict=True):
         axes.yaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]))
         if leftmost:
@@ -117,7 +119,7 @@ def _checked(panel: Panel) -> Panel:
     return Panel(panel.word, starts, ends, panel.halfway)
 
 
-def _draw_panel(axes: Axes, panel: Panel) -> None:
+def _draw_panel(axes: Axes, panel: Panel, width: Callable[[str], float]) -> None:
     curves = [*panel.starts, *panel.ends]
     starts, ends = _others(panel.starts), _others(panel.ends)
     colours = dict.fromkeys(ends, END_COLOUR) | dict.fromkeys(starts, START_COLOUR) | dict.fromkeys(starts & ends, BLACK)
@@ -127,10 +129,19 @@ def _draw_panel(axes: Axes, panel: Panel) -> None:
         draw_curve(axes, curve, colours[curve.other], width=1.1)
     axes.set_title(shown(panel.word), parse_math=False, fontweight="bold")
     draw_time_axis(axes, np.concatenate([curve.times for curve in curves]), ticks=4)
-    lefts = [(*end_of(curve, 0), shown(curve.other), colours[curve.other]) for curve in panel.starts]
-    rights = [(*end_of(curve, -1), shown(curve.other), colours[curve.other]) for curve in panel.ends]
+    lefts = [(*end_of(curve, 0), _name(curve, width), colours[curve.other]) for curve in panel.starts]
+    rights = [(*end_of(curve, -1), _name(curve, width), colours[curve.other]) for curve in panel.ends]
     end_labels(axes, lefts, "left", _SIZE)
     end_labels(axes, rights, "right", _SIZE)
+
+
+def _name(curve: Curve, width: Callable[[str], float]) -> str:
+    """The name beside a curve, cut where it would leave no room for curves: there are four columns of names."""
+    name = cut = shown(curve.other)
+    while width(cut) > _WIDEST and len(name) > 1:
+        name = name[:-1]
+        cut = f"{name}\u2026"
+    return cut
 
 
 def _others(curves: Sequence[Curve]) -> set[str]:
@@ -143,8 +154,9 @@ def timeline_of(
     since: Time = "first",
     until: Time = "last",
     top: int = 10,
+    observer: Observer | None = None,
 ) -> list[Panel]:
-    """The panels of some words, or of the `top` that changed most between two times."""
+    """The panels of some words, or of the `top` that changed most between two times. A panel is a step for the observer."""
     start, end, _ = two_occasions(model, since, until)
     named = None if words is None else [model.word_number(word) for word in words]
     asked = top if named is None else len(named)
@@ -154,12 +166,33 @@ def timeline_of(
         named = [model.index[word] for word in changed(model, start, end, top).columns["word"]]
     if not named:
         raise SettingsError("There is no word to draw.", "Name the words, or choose a longer time.")
-    return [_panel_of(model, number, start, end) for number in named]
+    chosen = vectors_of(model)
+    vectors = _MeansKept(chosen.sides, chosen.uncertain)
+    panels = []
+    for number in named:
+        panels.append(_panel_of(model, vectors, number, start, end))
+        if observer is not None:
+            observer(len(panels), len(named))
+    return panels
 
 
-def _panel_of(model: Embeddings, number: int, start: float, end: float) -> Panel:
+@dataclass(frozen=True)
+class _MeansKept(Vectors):
+    """Vectors that work out the means of all words at a time once: every panel asks for the same two times."""
+
+    kept: dict[float, Floats] = field(default_factory=dict)
+
+    def means_at(self, time: float, words: Integers | None = None) -> Floats:
+        """Means of some words, or of all, at one time, (n, d)."""
+        if words is not None:
+            return super().means_at(time, words)
+        if time not in self.kept:
+            self.kept[time] = super().means_at(time)
+        return self.kept[time]
+
+
+def _panel_of(model: Embeddings, vectors: Vectors, number: int, start: float, end: float) -> Panel:
     word = model.words[number]
-    vectors = vectors_of(model)
     starts, ends = ([model.words[near] for near in nearest(model, vectors, number, year, NEAREST)] for year in (start, end))
     near = dict.fromkeys([*starts, *ends])
     inner = model.times[(model.times > start) & (model.times < end)].tolist()
