@@ -11,7 +11,7 @@ import wordtide
 
 PACKAGE = Path(wordtide.__file__).parent
 #: Each part may import those before it.
-ORDER = ["", "corpus", "counts", "embeddings", "figures", "model", "inference", "cli"]
+ORDER = ["", "corpus", "counts", "embeddings", "figures", "model", "inference", "evaluation", "cli"]
 
 
 def modules():

@@ -127,9 +127,11 @@ def test_the_help_tells_the_defaults_there_are(help_text):
     flat = " ".join(help_text.split())
     for field in fields(FitSettings):
         told = re.search(rf" --{field.name.replace('_', '-')} .*?Default: ([\d.]*\d)", flat.split(" Options: ")[-1])
-        if field.name not in ("method", "solver", "max_steps", "negative_contexts"):
+        if field.name not in ("method", "solver", "max_steps", "negative_contexts", "prior_variance"):
             assert told, field.name
             assert float(told[1]) == field.default, field.name
+    assert "auto: larger the more slices. Default: auto" in flat
+    assert FitSettings().prior_variance == "auto"
 
 
 def test_flags_override_a_file_and_a_file_overrides_a_preset(counts, tmp_path):

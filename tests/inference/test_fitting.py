@@ -40,7 +40,7 @@ def text(year, length=300):
 
 
 def fit(counts, way, **settings):
-    return wordtide.fit(counts, **{"dim": 5, "threads": 1, **WAYS[way], **settings})
+    return wordtide.fit(counts, **{"dim": 5, "prior_variance": 1.0, "threads": 1, **WAYS[way], **settings})
 
 
 def vectors(model):
@@ -139,7 +139,7 @@ def test_the_elbo_of_slice_after_slice_is_the_mean_of_the_slices_weighted_by_the
 
 
 def test_the_settings_are_saved_as_resolved(models, way):
-    assert models[way].settings == FitSettings(dim=5, **WAYS[way]).as_json()
+    assert models[way].settings == FitSettings(dim=5, prior_variance=1.0, **WAYS[way]).as_json()
 
 
 @pytest.mark.parametrize("way", OVER_TIME)

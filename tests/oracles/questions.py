@@ -5,7 +5,7 @@ import math
 import numpy as np
 from embeddings.models import diffusion_of, model_of
 
-from oracles.trajectories import filtered, moments_of, prior_precision, smoothed_covariance
+from oracles.trajectories import moments_of, prior_precision, smoothed_covariance
 from wordtide.embeddings.knots import Knots
 from wordtide.embeddings.posterior import Posterior
 
@@ -71,18 +71,14 @@ def similarity_moments(one, other, covariance=0.0):
 
 
 def is_known(model, mean, time, vectors="sum"):
-    """Is a word's mean at least twice as long as the standard deviation of the prior at that time?"""
+    """Is a word's mean at least a fifth as long as a vector is under the prior at that time?"""
     if not mean.any():
         return False
     if model.kind == "point":
         return True
-    if model.kind == "smoother":
-        here = moments_of(model.diffusion, [time]).index(time)
-        variance = smoothed_covariance(model.diffusion, [], [], [time])[here, here]
-    else:
-        t = max(int(np.searchsorted(model.times, time, side="right")) - 1, 0)
-        variance = filtered(model.diffusion, [], [], [])[1][t] + model.diffusion.constant * max(time - model.times[t], 0.0)
-    return length(mean) >= 2.0 * math.sqrt((2.0 if vectors == "sum" else 1.0) * variance)
+    here = moments_of(model.diffusion, [time]).index(time)
+    variance = smoothed_covariance(model.diffusion, [], [], [time])[here, here]
+    return length(mean) >= 0.2 * math.sqrt(len(mean) * (2.0 if vectors == "sum" else 1.0) * variance)
 
 
 def nearest_words(model, word, at, then, vectors="sum"):

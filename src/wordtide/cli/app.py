@@ -13,6 +13,7 @@ from rich.text import Text
 from wordtide import __version__
 from wordtide.cli.count import count
 from wordtide.cli.demo import demo
+from wordtide.cli.evaluate import evaluate
 from wordtide.cli.examples import examples
 from wordtide.cli.export import export
 from wordtide.cli.fit import fit
@@ -82,7 +83,7 @@ def _give_up_standard_output() -> None:
 _COMMANDS = (
     *(count, merge, fit, info, examples),
     *(neighbors, similarity, changed, story, surprises, axis, analogy),
-    *(export, demo),
+    *(export, evaluate, demo),
 )
 for command in _COMMANDS:
     app.command()(explained(command))

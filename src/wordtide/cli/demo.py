@@ -20,8 +20,8 @@ from wordtide.embeddings.questions.story import story
 from wordtide.errors import OutputError, SettingsError
 from wordtide.storage import kind_of
 
-_STORIES = ("energy", "america", "security", "class")
-_BESIDE_ENERGY = ("spirit", "power", "conservation")
+_STORIES = ("energy", "economy", "welfare", "america")
+_BESIDE_ENERGY = ("vigor", "power", "conservation")
 #: Words of the map that occur at all its times; some of them wander.
 _LABELLED = ("energy", "want", "work", "power", "public", "information", "money", "health", "war", "treaty", "exports", "just")
 _SINCE, _UNTIL = 1850, 2000
@@ -80,7 +80,7 @@ def _fitted(counts: Counts, folder: Path, fast: bool, overwrite: bool) -> Dynami
     from wordtide.inference.fitting import fit
 
     typer.echo("Fitting the model to all slices at once", err=True)
-    options: dict[str, Any] = {"preset": "paper-sotu", "dim": 30 if fast else 100, "observer": FitProgress()}
+    options: dict[str, Any] = {"dim": 30 if fast else 100, "observer": FitProgress()}
     fit(counts, output=folder, overwrite=overwrite, resume=not overwrite and place_of(folder).exists(), **options)
     typer.echo(f"written to {folder}", err=True)
     return load(folder)

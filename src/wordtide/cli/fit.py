@@ -29,7 +29,9 @@ def fit(
     solver: Annotated[str | None, Option(help="natural (default), or adam: the paper's own algorithms.")] = None,
     dim: Annotated[int | None, Option(help="Dimensions of a vector. Default: 100.")] = None,
     diffusion: Annotated[str | None, Option(help="How far vectors drift: D per year, or auto. Default: 0.001.")] = None,
-    prior_variance: Annotated[float | None, Option(help="Variance of the prior at each slice. Default: 1.")] = None,
+    prior_variance: Annotated[
+        str | None, Option(help="Variance of the prior at each slice, or auto: larger the more slices. Default: auto.")
+    ] = None,
     seed: Annotated[int | None, Option(help="Decides all that is random. Default: 0.")] = None,
     preset: Annotated[str | None, Option(help="The paper's settings: paper-sotu, paper-twitter or paper-gbooks.")] = None,
     config: Annotated[Path | None, Option(help="Settings from a TOML file; options given here win.")] = None,
@@ -69,8 +71,8 @@ def fit(
         "method": method,
         "solver": solver,
         "dim": dim,
-        "diffusion": _diffusion(diffusion),
-        "prior_variance": prior_variance,
+        "diffusion": number_or_auto("--diffusion", diffusion, "0.001"),
+        "prior_variance": number_or_auto("--prior-variance", prior_variance, "100"),
         "seed": seed,
         "max_steps": max_steps,
         "tolerance": tolerance,
@@ -123,10 +125,11 @@ def _interrupted(checkpoint: Path) -> InterruptedFitError:
     )
 
 
-def _diffusion(text: str | None) -> float | str | None:
+def number_or_auto(option: str, text: str | None, example: str) -> float | str | None:
+    """The value of an option that is a number or "auto"."""
     if text is None or text == "auto":
         return text
     try:
         return float(text)
     except ValueError:
-        raise SettingsError(f"--diffusion {text!r} is not a number.", "Give one like 0.001, or auto.") from None
+        raise SettingsError(f"{option} {text!r} is not a number.", f"Give one like {example}, or auto.") from None

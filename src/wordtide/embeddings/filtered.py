@@ -12,7 +12,7 @@ import numpy.typing as npt
 from wordtide.diffusion import Diffusion, Floats, Passage
 from wordtide.embeddings.chain_moments import MovementVariance, Reals
 from wordtide.embeddings.knots import Integers, Knots
-from wordtide.embeddings.prior_places import slice_before
+from wordtide.embeddings.prior_places import PriorPlaces, slice_before
 from wordtide.embeddings.trajectories import rows_or_zeros
 from wordtide.errors import SettingsError
 
@@ -98,9 +98,8 @@ class FilteredTrajectories:
         return MovementVariance(total, total)
 
     def prior_variances(self, times: Floats) -> Floats:
-        """The variance of a coordinate of a word that never occurs, (n,): the most that a variance can be."""
-        t = slice_before(self.grid, times)
-        return self._moments(np.full(len(times), -1), t, times)[1][:, 0]
+        """The variance of a coordinate under the prior of all slices, (n,), which the filter itself comes to know late."""
+        return PriorPlaces(self.diffusion).at(times).marginal
 
     def covariance(self, word: int, one: float, other: float) -> Floats:
         """An error: the filter's posterior is one for each time."""

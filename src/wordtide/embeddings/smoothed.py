@@ -128,7 +128,7 @@ class SmoothedTrajectories:
         return self.moments.movement(words, earlier, later, first_weight, last_weight)
 
     def prior_variances(self, times: Floats) -> Floats:
-        """The variance of a coordinate of a word that never occurs, (n,): the most that a variance can be."""
+        """The variance of a coordinate under the prior, (n,)."""
         return self.prior.at(times).marginal
 
     def covariance(self, word: int, one: float, other: float) -> Floats:

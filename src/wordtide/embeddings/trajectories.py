@@ -44,7 +44,7 @@ class Trajectories(Protocol):
         """Variances of last_weight x(later) - first_weight x(earlier) for some words, with weights (n,)."""
 
     def prior_variances(self, times: Floats) -> Floats:
-        """The variance of a coordinate of a word that never occurs, (n,): the most that a variance can be."""
+        """The variance of a coordinate under the prior, (n,)."""
 
     def covariance(self, word: int, one: float, other: float) -> Floats:
         """Covariance of each coordinate between two different times, (d,)."""

@@ -108,13 +108,18 @@ def _diffusion(fit: Run) -> Diffusion:
         fit.observer.tell("estimating the diffusion constant by smoothing")
         constant = _smoothing(Run(problem, settings, fit.compute, fit.observer)).diffusion.constant
         fit.observer.tell(f"diffusion constant: {constant:.3g} per year")
-    return Diffusion(problem.times, float(constant), settings.prior_variance)
+    return _prior(fit, float(constant))
+
+
+def _prior(fit: Run, constant: float) -> Diffusion:
+    times = fit.problem.times
+    return Diffusion(times, constant, fit.settings.variance_of_prior(times, constant))
 
 
 def _smoothing(fit: Run) -> Outcome:
     settings, problem = fit.settings, fit.problem
     auto = settings.diffusion == "auto"
-    diffusion = Diffusion(problem.times, _FIRST_DIFFUSION if auto else float(settings.diffusion), settings.prior_variance)
+    diffusion = _prior(fit, _FIRST_DIFFUSION if auto else float(settings.diffusion))
     in_progress = fit.saved is not None and fit.saved[0] == "smoothing"
     start = (
         np.zeros((2, len(problem.words), settings.dim), dtype=np.float32) if in_progress else _standing_start(fit, diffusion)
@@ -165,7 +170,7 @@ def _standing_start(fit: Run, diffusion: Diffusion) -> Array:
 
 def _adam_filtering(fit: Run) -> Outcome:
     settings, problem = fit.settings, fit.problem
-    diffusion = Diffusion(problem.times, float(settings.diffusion), settings.prior_variance)
+    diffusion = _prior(fit, float(settings.diffusion))
     solver = AdamFilter(
         problem,
         diffusion,
@@ -183,7 +188,7 @@ def _adam_filtering(fit: Run) -> Outcome:
 
 def _adam_smoothing(fit: Run) -> Outcome:
     settings, problem = fit.settings, fit.problem
-    diffusion = Diffusion(problem.times, float(settings.diffusion), settings.prior_variance)
+    diffusion = _prior(fit, float(settings.diffusion))
     solver = AdamSmoother(
         problem,
         diffusion,

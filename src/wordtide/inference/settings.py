@@ -6,12 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from wordtide.errors import InputError, SettingsError
 from wordtide.inference.negatives import AUTO
 
 METHODS = ("smoothing", "filtering", "independent", "warm-start", "static")
 SOLVERS = ("natural", "adam")
+#: Of `prior_variance="auto"`: sigma_0^2 times D times the years between slices, by held-out likelihood (docs/fitting.md).
+_PULL = 0.1
 #: Most steps of the natural solver: for smoothing over all slices, otherwise for each slice.
 MOST_STEPS = {"smoothing": 12, "filtering": 5, "independent": 24, "warm-start": 12, "static": 24}
 
@@ -28,7 +31,7 @@ class FitSettings:
     solver: str = "natural"
     dim: int = 100
     diffusion: float | str = 1e-3
-    prior_variance: float = 1.0
+    prior_variance: float | str = "auto"
     seed: int = 0
     negative_ratio: float = 1.0
     context_exponent: float = 0.75
@@ -81,6 +84,8 @@ class FitSettings:
                 "--adam-minibatch-steps and --adam-full-steps are both 0, so nothing would be fitted.",
                 "Give at least one of them a number above 0, or leave both out.",
             )
+        if isinstance(self.prior_variance, str) and self.prior_variance != "auto":
+            raise SettingsError(f"--prior-variance {self.prior_variance!r} is not a number.", "Give one like 100, or auto.")
         # Variances so small that float32 loses them beside others, or that a model folder refuses, end here.
         for name, smallest_value, largest_value in (
             ("diffusion", 1e-9, 1e6),
@@ -95,13 +100,26 @@ class FitSettings:
             ("tolerance", 0.0, 1.0),
         ):
             value = getattr(self, name)
-            if name == "diffusion" and value == "auto":
+            if name in ("diffusion", "prior_variance") and value == "auto":
                 continue
             real = isinstance(value, int | float) and not isinstance(value, bool)
             if not real or not smallest_value <= value <= largest_value:
                 raise SettingsError(
                     f"{_option(name)} {value} is out of range.", f"Give a number from {smallest_value:g} to {largest_value:g}."
                 )
+
+    def variance_of_prior(self, times: npt.NDArray[np.float64], diffusion: float) -> float:
+        """sigma_0^2 for slices at `times` (T,) and this diffusion constant.
+
+        The prior pulls vectors to the origin once per slice, so `auto` makes the pull weaker the more slices there are:
+        under the prior a coordinate then has a variance of about sqrt(_PULL) / 2 = 0.16, whatever slices and diffusion are.
+        Methods without diffusion have one pull for each of their vectors, and the paper's sigma_0^2 = 1.
+        """
+        if not isinstance(self.prior_variance, str):
+            return float(self.prior_variance)
+        if self.method not in ("smoothing", "filtering") or not times[-1] > times[0]:
+            return 1.0
+        return _PULL * (len(times) - 1) / (diffusion * float(times[-1] - times[0]))
 
     @property
     def contexts(self) -> int | None:

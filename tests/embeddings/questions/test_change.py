@@ -13,7 +13,8 @@ from oracles.questions import (
     state_of,
 )
 
-from wordtide.embeddings.questions.change import changed, movement
+from wordtide.embeddings.questions.change import changed
+from wordtide.embeddings.questions.movement import movement
 from wordtide.embeddings.questions.ranking import DRAWS
 from wordtide.embeddings.questions.vectors import vectors_of
 from wordtide.errors import SettingsError

@@ -19,7 +19,7 @@ from oracles.questions import (
 )
 from oracles.trajectories import prior_precision
 
-from wordtide.embeddings.questions.change import movement
+from wordtide.embeddings.questions.movement import movement
 from wordtide.embeddings.questions.vectors import vectors_of
 
 MODELS = {kind: model_of(kind) for kind in KINDS}

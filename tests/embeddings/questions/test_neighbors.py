@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from embeddings.models import KINDS, TIMES, model_of, posterior_of
 from numpy.testing import assert_allclose
-from oracles.questions import Z, covariance_of, draws_of, nearest_words, planted, share_among, similarity_moments, state_of
+from oracles.questions import Z, draws_of, nearest_words, planted, share_among, state_of
 
 from wordtide.embeddings.questions import neighbors as question
+from wordtide.embeddings.questions.movement import movement
 from wordtide.embeddings.questions.neighbors import analogy, neighbors
 from wordtide.embeddings.questions.ranking import DRAWS, probability_of_best, share_among_best
 from wordtide.errors import SettingsError
@@ -249,16 +250,18 @@ def test_analogies_are_those_of_looking_at_every_word_the_word_itself_included(k
     assert "word7" in answer.columns["word"]
     assert answer.columns["word"] == list(expected)
     if kind != "point":
-        low = [max(mean - Z * spread, -1.0) for mean, spread in expected.values()]
-        assert_allclose(answer.columns["low"], low, rtol=1e-4, atol=1e-6)
+        low = {word: max(mean - Z * spread, -1.0) for word, (mean, spread) in expected.items()}
+        earlier, later = sorted((at, then))
+        low["word7"] = max(-1.0, 1.0 - movement(question.vectors_of(model), np.array([7]), earlier, later).interval()[1][0])
+        assert_allclose(answer.columns["low"], list(low.values()), rtol=1e-4, atol=1e-6)
 
 
-def test_the_spread_of_a_word_to_its_own_past_has_the_covariance():
-    found = question.candidates(CLOUD, question.vectors_of(CLOUD), 4, 1901.0, 1903.0, 5)
-    one, other = state_of(CLOUD, "w4", 1901.0), state_of(CLOUD, "w4", 1903.0)
-    together = similarity_moments(one, other, covariance_of(CLOUD, "w4", 1901.0, 1903.0))[1]
-    assert together > 1.2 * similarity_moments(one, other)[1]
-    assert found.spread[found.words == 4][0] == pytest.approx(math.sqrt(together), rel=1e-4)
+def test_a_word_is_as_similar_to_its_own_past_as_it_did_not_change():
+    answer = analogy(CLOUD, "w4", 1901.0, 1903.0, top=100)
+    place = answer.columns["word"].index("w4")
+    moved = movement(question.vectors_of(CLOUD), np.array([4]), 1901.0, 1903.0)
+    assert answer.columns["similarity"][place] == pytest.approx(1.0 - moved.change[0])
+    assert answer.columns["low"][place] == pytest.approx(1.0 - moved.interval()[1][0])
 
 
 @pytest.mark.parametrize(("at", "then"), [(1901.0, 1903.0), (1902.0, 1900.0)])

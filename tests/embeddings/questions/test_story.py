@@ -8,8 +8,8 @@ import pytest
 from embeddings.models import KINDS, TIMES, WORDS, model_of
 from oracles.questions import planted
 
-from wordtide.embeddings.questions.change import movement
 from wordtide.embeddings.questions.halfway import halfway
+from wordtide.embeddings.questions.movement import movement
 from wordtide.embeddings.questions.neighbors import neighbors
 from wordtide.embeddings.questions.story import story
 from wordtide.embeddings.questions.vectors import vectors_of

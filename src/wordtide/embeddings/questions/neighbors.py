@@ -9,6 +9,7 @@ from wordtide.diffusion import Floats
 from wordtide.embeddings.knots import Integers
 from wordtide.embeddings.questions.answers import Answer, empty_intervals
 from wordtide.embeddings.questions.asking import absence_note, checked_number, one_occasion
+from wordtide.embeddings.questions.movement import movement
 from wordtide.embeddings.questions.ranking import DRAWS, share_among_best
 from wordtide.embeddings.questions.similarity import SIDES, Scaled, interval, scaled
 from wordtide.embeddings.questions.vectors import Vectors, is_settled, lengths_of, vectors_of
@@ -136,10 +137,16 @@ def candidates(
     spread = np.sqrt(some.variance @ (one.mean**2 + one.variance) + some.mean**2 @ one.variance)
     past = _own_past(vectors, word, year, then, order, one, some) if year != then and word in order else None
     if past is not None:
-        shared = float((2.0 * one.mean * some.mean[past.place] + past.covariance) @ past.covariance)
-        spread[past.place] = np.sqrt(max(spread[past.place] ** 2 + shared, 0.0))
+        spread[past.place] = _own_spread(vectors, word, year, then)
     probability = share_among_best(_draws(one, some, word, past), top) if len(order) else np.zeros(0)
     return Candidates(order, near.similarity, spread, probability)
+
+
+def _own_spread(vectors: Vectors, word: int, year: float, then: float) -> float:
+    """The standard deviation of a word's similarity to itself at another time: that of its change, which knows how the two go
+    together."""
+    moved = movement(vectors, np.array([word]), *sorted((year, then)))
+    return float((moved.interval()[1] - moved.change)[0]) / SIDES
 
 
 @dataclass(frozen=True)

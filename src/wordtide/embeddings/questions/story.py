@@ -7,10 +7,10 @@ import numpy as np
 
 from wordtide.embeddings.questions.answers import Answer
 from wordtide.embeddings.questions.asking import checked_number, two_occasions
-from wordtide.embeddings.questions.change import movement
 from wordtide.embeddings.questions.contrasts import Contrast, contrasts
 from wordtide.embeddings.questions.dating import shown_year
 from wordtide.embeddings.questions.halfway import Halfway, halfway
+from wordtide.embeddings.questions.movement import movement
 from wordtide.embeddings.questions.neighbors import neighbors
 from wordtide.embeddings.questions.vectors import Vectors, lengths_of, vectors_of
 from wordtide.embeddings.states import Embeddings

@@ -1,10 +1,15 @@
-"""Surprises: words that moved more from one slice to the next than the diffusion expects.
+"""Surprises: words that moved more from one slice to the next than their prior, and words that occur as often, let expect.
 
 For a word that occurs in a slice compare what was known just before it (the prediction N(m, p), from all earlier slices and the
 prior) with what is known after it (N(m', q)). The information gained is KL(N(m', q) || N(m, p)), in nats; much of it is the
-mere shrinking of the variance, which any occurrence brings. The score looks at the shift alone: if the model is right, the
-shift m' - m has variance p - q, so Q = sum_k (m' - m)^2 / p is a weighted sum of chi-squares with weights w = 1 - q/p.
+mere shrinking of the variance, which any occurrence brings. The score looks at the shift alone. If the posterior were exact,
+m' - m would have the variance p - q, and Q = sum_k (m' - m)^2 / p would be a weighted sum of chi-squares with weights 1 - q/p.
 Its expectation and variance are matched by one chi-square, and that is turned into a normal score (Wilson and Hilferty).
+
+The posterior is a mean field, which takes the noise of context vectors for knowledge: shifts are shorter than p - q says, most
+where contexts are least known. So the words of the slice tell what is usual: along each axis which share of p - q shifts have
+(median over words), and which score words have that occur about as often (median); the spread of all words (median absolute
+deviation) is the unit. Most words then are standard normal. docs/similarity.md has the figures.
 
 A filtered model holds both beliefs. A smoothed one holds a Gaussian message (precision h, and a place) for each slice of a
 word; passing these forward gives the beliefs before and after each slice, with messages that know the future.
@@ -13,8 +18,10 @@ Only word vectors are looked at: context vectors rest on the same counts, so the
 
 from dataclasses import dataclass
 from math import erfc, sqrt
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from wordtide.diffusion import Floats
 from wordtide.embeddings.knots import Integers
@@ -26,31 +33,77 @@ from wordtide.embeddings.states import Embeddings
 from wordtide.embeddings.when import Time
 from wordtide.errors import SettingsError
 
+#: Words are compared with so many others at least. At a slice with fewer words the score is that of an exact posterior.
+LEAST_COMPARED = 20
+_CHI_SQUARE_MEDIAN = 0.454936423119572  # of one degree of freedom
+_DEVIATION_MEDIAN = 0.674489750196082  # of the absolute value of a standard normal number
+_NOTHING = 1e-12
+
 
 @dataclass(frozen=True)
 class Surprise:
-    """Information gained in nats, and the score of the shift: a standard normal number if nothing unusual happened, (n,)."""
+    """Information gained in nats, and the score of the shift: standard normal if the posterior is exact, (n,)."""
 
     information: Floats
     score: Floats
 
 
-def surprise(beliefs: Beliefs) -> Surprise:
-    """How surprising the step from one belief to the next is for each word."""
+def surprise(beliefs: Beliefs, share: Floats | float = 1.0) -> Surprise:
+    """How surprising the step from one belief to the next is for each word.
+
+    `share` (d,): which part of the variance that an exact posterior would have is expected of shifts along each axis.
+    """
     ratio = beliefs.after_variance / beliefs.before_variance
     shift = (beliefs.after_mean - beliefs.before_mean) ** 2 / beliefs.before_variance
     information = 0.5 * (ratio - 1.0 - np.log(ratio) + shift).sum(axis=1)
-    weights = np.maximum(1.0 - ratio, 1e-12)
+    weights = share * _learned(ratio)
     expected, squared = weights.sum(axis=1), (weights**2).sum(axis=1)
     freedom = expected**2 / squared
     spread = np.sqrt(2.0 / (9.0 * freedom))
     return Surprise(information, (np.cbrt(shift.sum(axis=1) / expected) - (1.0 - spread**2)) / spread)
 
 
-def surprises(model: Embeddings, at: Time = "last", top: int = 20, min_occurrences: int = 1) -> Answer:
-    """The words that moved more at a slice than the diffusion expects.
+def usual_share(beliefs: Beliefs) -> Floats:
+    """Along each axis the share of the exact posterior's variance that the shifts of most words have, (d,)."""
+    learned = _learned(beliefs.after_variance / beliefs.before_variance)
+    shift = (beliefs.after_mean - beliefs.before_mean) ** 2 / beliefs.before_variance
+    return np.maximum(np.median(shift / learned, axis=0) / _CHI_SQUARE_MEDIAN, _NOTHING)
 
-    Columns: word, time, score, p_value (of a score so high, if the prior alone were at work), information, occurrences.
+
+def among_alike(score: Floats, occurrences: npt.NDArray[Any]) -> Floats:
+    """Scores (n,) measured from the median of words that occur about as often, in units of the spread of all words."""
+    centred = score.copy()
+    for group in _alike(occurrences):
+        centred[group] -= np.median(score[group])
+    spread = float(np.median(np.abs(centred))) / _DEVIATION_MEDIAN
+    return centred / max(spread, _NOTHING)
+
+
+def _learned(ratio: Floats) -> Floats:
+    """Which part of the variance the data took away; not quite nothing where rounding hides it."""
+    return np.maximum(1.0 - ratio, _NOTHING)
+
+
+def _alike(occurrences: npt.NDArray[Any]) -> list[Integers]:
+    """Groups of words that differ in their occurrences by a factor of two at most, or more where a group were too small."""
+    level = np.floor(np.log2(occurrences))
+    groups: list[Integers] = []
+    waiting: list[Integers] = []
+    for one in np.unique(level)[::-1]:
+        waiting.append(np.flatnonzero(level == one))
+        if sum(map(len, waiting)) >= LEAST_COMPARED:
+            groups.append(np.concatenate(waiting))
+            waiting = []
+    if waiting:
+        groups[-1:] = [np.concatenate([*groups[-1:], *waiting])]
+    return groups
+
+
+def surprises(model: Embeddings, at: Time = "last", top: int = 20, min_occurrences: int = 1) -> Answer:
+    """The words that moved more at a slice than their prior, and words that occur as often there, let expect.
+
+    Columns: word, time, score, p_value (of a score so high, if nothing unusual happened), information, occurrences. Among the
+    facts: with how many words of the slice they were `compared`, 0 if there were too few.
     """
     if model.kind == "point":
         raise SettingsError(
@@ -59,19 +112,24 @@ def surprises(model: Embeddings, at: Time = "last", top: int = 20, min_occurrenc
         )
     number, notes = _slice_near(model, at)
     occurrences = model.fitted.occurrences.of_slice(number)
-    words = _observed(model, number, max(checked_number("min_occurrences", min_occurrences, least=0), 1))
-    found = surprise(beliefs_at(model, words, number))
-    order = np.argsort(-found.score, kind="stable")[: checked_number("top", top)]
+    words = np.flatnonzero(model.fitted.posterior.knots.has_at(number) & (occurrences > 0))
+    beliefs = beliefs_at(model, words, number)
+    enough = len(words) >= LEAST_COMPARED
+    found = surprise(beliefs, usual_share(beliefs) if enough else 1.0)
+    score = among_alike(found.score, occurrences[words]) if enough else found.score
+    listed = np.flatnonzero(occurrences[words] >= checked_number("min_occurrences", min_occurrences, least=0))
+    order = listed[np.argsort(-score[listed], kind="stable")[: checked_number("top", top)]]
     return Answer(
         {
             "word": [model.words[word] for word in words[order]],
             "time": np.full(len(order), model.times[number]),
-            "score": found.score[order],
-            "p_value": [0.5 * erfc(one / sqrt(2.0)) for one in found.score[order]],
+            "score": score[order],
+            "p_value": [0.5 * erfc(one / sqrt(2.0)) for one in score[order]],
             "information": found.information[order],
             "occurrences": occurrences[words[order]],
         },
         notes,
+        {"compared": len(words) if enough else 0},
     )
 
 
@@ -83,9 +141,3 @@ def _slice_near(model: Embeddings, at: Time) -> tuple[int, list[str]]:
         return number, []
     nearest = shown_year(model, float(model.times[number]))
     return number, [f"No slice is at {at}, and only slices can surprise: this is the nearest, {nearest}."]
-
-
-def _observed(model: Embeddings, number: int, least: int) -> Integers:
-    """The words with a knot at a slice, and at least so many occurrences there."""
-    occurrences = model.fitted.occurrences.of_slice(number)
-    return np.flatnonzero(model.fitted.posterior.knots.has_at(number) & (occurrences >= least))

@@ -21,8 +21,8 @@ from wordtide.errors import SettingsError
 #: What questions are about if nothing else is said. docs/similarity.md tells how it was chosen.
 DEFAULT = "sum"
 CHOICES = ("word", "context", "sum")
-#: A word is known well enough if its mean is at least so many standard deviations (of the prior, along one direction) long.
-MIN_CERTAINTY = 2.0
+#: A word is known well enough if its mean is at least this part of the length that a vector has under the prior.
+MIN_CERTAINTY = 0.2
 #: Unit vectors that differ by less differ by rounding: the word stands still.
 STILL = 1e-9
 _NO_LENGTH = 1e-100  # far below any vector, and its inverse squared is still a number
@@ -35,6 +35,7 @@ class Vectors:
     sides: tuple[Trajectories, ...]
     #: Whether there is a posterior: point estimates have no uncertainty to tell of.
     uncertain: bool
+    dim: int
 
     def means_of(self, word: int, times: Floats) -> Floats:
         """Means of one word at several times, (n, d)."""
@@ -53,7 +54,7 @@ class Vectors:
         return reduce(add, (side.variances_at(time, words) for side in self.sides))
 
     def prior_variances(self, times: Floats) -> Floats:
-        """The variance of a coordinate of a word that never occurs, (n,): the most that a variance can be."""
+        """The variance of a coordinate under the prior, (n,)."""
         return reduce(add, (side.prior_variances(times) for side in self.sides))
 
     def means_at_places(self, words: Integers, slices: Integers) -> Floats:
@@ -78,7 +79,7 @@ def vectors_of(model: Embeddings, choice: str | None = None) -> Vectors:
     sides = {"word": model.sides[:1], "context": model.sides[1:], "sum": model.sides}
     if choice not in sides:
         raise SettingsError(f"There are no vectors {choice!r}.", f"Choose {', '.join(CHOICES[:-1])} or {CHOICES[-1]}.")
-    return Vectors(sides[choice], model.kind != "point")
+    return Vectors(sides[choice], model.kind != "point", model.dim)
 
 
 def is_settled(vectors: Vectors, lengths: Floats, times: Floats | float) -> npt.NDArray[np.bool_]:
@@ -86,8 +87,8 @@ def is_settled(vectors: Vectors, lengths: Floats, times: Floats | float) -> npt.
 
     Of others hardly anything is known: their mean is short, and its direction may be anything.
     """
-    spread = np.sqrt(vectors.prior_variances(np.atleast_1d(np.asarray(times, dtype=np.float64))))
-    return np.asarray(lengths >= MIN_CERTAINTY * spread)  # False for NaN
+    usual = np.sqrt(vectors.dim * vectors.prior_variances(np.atleast_1d(np.asarray(times, dtype=np.float64))))
+    return np.asarray(lengths >= MIN_CERTAINTY * usual)  # False for NaN
 
 
 def lengths_of(vectors: npt.NDArray[Any]) -> Floats:

@@ -1,0 +1,195 @@
+"""How often the library's answers about a world hold its truth. Everything that is measured is what a user would be told."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from worlds import World, truth
+
+from wordtide.embeddings.embeddings import DynamicEmbeddings
+from wordtide.embeddings.questions.beliefs import beliefs_at
+from wordtide.embeddings.questions.change import changed
+from wordtide.embeddings.questions.halfway import halfway
+from wordtide.embeddings.questions.neighbors import neighbors
+from wordtide.embeddings.questions.similarity import Scaled, interval, scaled, similarity_and_spread
+from wordtide.embeddings.questions.surprise import surprise, surprises
+from wordtide.embeddings.questions.vectors import Vectors, is_settled, lengths_of, vectors_of
+
+TOP = 10
+Measures = dict[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A world, its model, and the vectors in question: true ones (T, L, d) in the model's axes, and the library's."""
+
+    world: World
+    model: DynamicEmbeddings
+    name: str
+    true: np.ndarray
+    vectors: Vectors
+
+    @staticmethod
+    def of(world: World, model: DynamicEmbeddings, name: str) -> "Seen":
+        return Seen(world, model, name, truth(world, model, name), vectors_of(model, name))
+
+    def moments(self, t: int) -> Scaled:
+        """All words at a slice, in units of the lengths of their means."""
+        time = float(self.model.times[t])
+        return scaled(self.vectors.means_at(time), self.vectors.variances_at(time))
+
+    def lengths(self, t: int) -> np.ndarray:
+        return lengths_of(self.vectors.means_at(float(self.model.times[t])))
+
+    def numbers(self, words: list[str]) -> np.ndarray:
+        return np.array([self.model.index[word] for word in words], dtype=np.int64)
+
+
+def units(vectors: np.ndarray) -> np.ndarray:
+    return vectors / lengths_of(vectors)[..., None]
+
+
+def similarity_of_pairs(seen: Seen) -> Measures:
+    """All pairs at three slices: is u_i . u_j in units of the means' lengths, cut off at -1 and 1, in the interval?"""
+    slices = len(seen.model)
+    covered, squared, variance = [], [], []
+    for t in (1, slices // 2, slices - 2):
+        one, lengths = seen.moments(t), seen.lengths(t)
+        mean, spread = similarity_and_spread(
+            Scaled(one.mean[:, None], one.variance[:, None]), Scaled(one.mean[None], one.variance[None])
+        )
+        true = seen.true[t] @ seen.true[t].T / np.outer(lengths, lengths)
+        low, high = interval(mean, spread)
+        pairs = ~np.eye(len(mean), dtype=bool)
+        within = (low <= np.clip(true, -1.0, 1.0)) & (np.clip(true, -1.0, 1.0) <= high)
+        covered.append(within[pairs])
+        squared.append(((true - mean) ** 2)[pairs])
+        variance.append((spread**2)[pairs])
+    names = ("covered", "squared", "variance")
+    return {name: np.concatenate(parts) for name, parts in zip(names, (covered, squared, variance), strict=True)}
+
+
+def listed_neighbours(seen: Seen, every: int = 10) -> Measures:
+    """The lists of every tenth word: are intervals and probabilities right, and how much too high are the similarities?"""
+    slices = len(seen.model)
+    covered, stated, hits, excess = [], [], [], []
+    for t in (1, slices // 2, slices - 2):
+        lengths, time = seen.lengths(t), float(seen.model.times[t])
+        settled = is_settled(seen.vectors, lengths, time)
+        cosine = units(seen.true[t]) @ units(seen.true[t]).T
+        for word in range(0, len(lengths), every):
+            answer = neighbors(seen.model, seen.model.words[word], time, TOP, vectors=seen.name).columns
+            near = seen.numbers(list(answer["word"]))
+            true = np.clip(seen.true[t][near] @ seen.true[t][word] / (lengths[near] * lengths[word]), -1.0, 1.0)
+            eligible = np.flatnonzero(settled & (np.arange(len(lengths)) != word))
+            nearest = eligible[np.argsort(-cosine[word, eligible])[:TOP]]
+            covered.append((np.asarray(answer["low"]) <= true) & (true <= np.asarray(answer["high"])))
+            stated.append(np.asarray(answer["probability"]))
+            hits.append(np.isin(near, nearest))
+            excess.append(np.asarray(answer["similarity"]) - cosine[word, near])
+    names = ("covered", "stated", "hits", "excess")
+    return {name: np.concatenate(parts) for name, parts in zip(names, (covered, stated, hits, excess), strict=True)}
+
+
+def change(seen: Seen) -> Measures:
+    """Movement along the means' direction, half-way dates, and chances to be among the top.
+
+    `halfway` and `width` are of the words whose true trajectory passes half-way once; `shown` of those called changed. Of ten
+    words listed by change, `hits along` are truly among the ten that moved furthest along the means' direction, in units of
+    their true lengths; `hits` by the cosine distance of true vectors.
+    """
+    model, since = seen.model, begin(seen)
+    times, path = model.times[since:], seen.true[since:]
+    ends = float(times[0]), float(times[-1])
+    answer = changed(model, *ends, top=len(model.words), min_occurrences=1, vectors=seen.name).columns
+    words = seen.numbers(list(answer["word"]))
+    first, last = seen.lengths(since)[words, None], seen.lengths(len(model) - 1)[words, None]
+    start, end = (seen.vectors.means_at(time, words) for time in ends)
+    direction = units(end / last - start / first)
+    moved = np.einsum("nk,nk->n", path[-1][words] / last - path[0][words] / first, direction)
+    true = np.maximum(moved, 0.0) ** 2 / 2.0
+    low, high = np.asarray(answer["low"]), np.asarray(answer["high"])
+    lead = np.einsum("tnk,nk->tn", path[:, words], direction)
+    past = lead > 0
+    once = (np.count_nonzero(past[1:] != past[:-1], axis=0) == 1) & past[-1]
+    crossing = _crossing(times, lead)
+    dates = halfway(model, seen.vectors, words, *ends)
+    dated = np.array([date.earliest <= when <= date.latest for date, when in zip(dates, crossing, strict=True)], dtype=bool)
+    width = np.array([date.latest - date.earliest for date in dates])
+    best = changed(model, *ends, top=TOP, by="change", min_occurrences=1, vectors=seen.name).columns
+    cosine = 1.0 - np.einsum("nk,nk->n", units(path[0][words]), units(path[-1][words]))
+    listed = seen.numbers(list(best["word"]))
+    drawn = np.sqrt(sum((path[t][words] ** 2).sum(axis=1) / length[:, 0] ** 2 for t, length in ((0, first), (-1, last))) / 2.0)
+    return {
+        "below": true < low,
+        "above": true > high,
+        "called": low > 0,
+        "beyond": cosine > high,
+        "halfway": dated[once],
+        "width": width[once],
+        "shown": dated[once & (low > 0)],
+        "shown width": width[once & (low > 0)],
+        "stated": np.asarray(best["probability"]),
+        "hits along": np.isin(listed, words[np.argsort(-moved / drawn)[:TOP]]),
+        "hits": np.isin(listed, words[np.argsort(-cosine)[:TOP]]),
+    }
+
+
+def begin(seen: Seen) -> int:
+    """The slice from which change is measured: a filter knows little of the first ones."""
+    return len(seen.model) // 5
+
+
+def _crossing(times: np.ndarray, lead: np.ndarray) -> np.ndarray:
+    """When curves (T, n) that cross zero once do so, by straight lines between slices, (n,)."""
+    after = np.clip(np.argmax(lead > 0, axis=0), 1, len(times) - 1)
+    columns = np.arange(lead.shape[1])
+    before, behind = lead[after - 1, columns], lead[after, columns]
+    share = before / np.where(before == behind, 1.0, before - behind)
+    return np.asarray(times[after - 1] + share * (times[after] - times[after - 1]))
+
+
+def jumps_and_decoys(seen: Seen) -> Measures:
+    """Who is called changed (low above 0), how well the ranking of `changed` tells them apart, and when the jump was."""
+    since, everyone = float(seen.model.times[begin(seen)]), len(seen.model.words)
+    answer = changed(seen.model, since, top=everyone, min_occurrences=1, vectors=seen.name).columns
+    words, low = seen.numbers(list(answer["word"])), np.asarray(answer["low"])
+    place = np.full(len(seen.model.words), len(words))
+    place[words] = np.arange(len(words))
+    jumped, decoys = np.isin(words, list(seen.world.jumps)), np.isin(words, seen.world.decoys)
+    when = np.array([seen.world.jumps.get(int(word), -1) for word in words]) - 0.5
+    dates = np.asarray(answer["halfway_from"]), np.asarray(answer["halfway_to"])
+    called = jumped & (low > 0)
+    return {
+        "jumps called": low[jumped] > 0,
+        "decoys called": low[decoys] > 0,
+        "drifting called": low[~jumped & ~decoys] > 0,
+        "against decoys": earlier(place[words[jumped]], place[words[decoys]]),
+        "against drifting": earlier(place[words[jumped]], place[words[~jumped & ~decoys]]),
+        "dated": ((dates[0] <= when) & (when <= dates[1]))[called],
+        "width": (dates[1] - dates[0])[called],
+    }
+
+
+def earlier(some: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """For each place of some, the share of the others behind it: the mean is the area under the curve."""
+    return np.asarray((some[:, None] < others[None]).mean(axis=1)) if len(others) else np.zeros(0)
+
+
+def scores(seen: Seen) -> Measures:
+    """Scores of `surprises` at all slices but the first: of drifting words, of the prior alone, and of jumps at their slice."""
+    model, world = seen.model, seen.world
+    table, raw = np.full((2, len(model), len(model.words)), np.nan)
+    for t, time in enumerate(model.times):
+        answer = surprises(model, float(time), top=len(model.words)).columns
+        words = seen.numbers(list(answer["word"]))
+        table[t, words] = answer["score"]
+        raw[t, words] = surprise(beliefs_at(model, words, t)).score
+    quiet = np.isfinite(table) & np.isin(np.arange(len(model.words)), world.drifting) & (np.arange(len(model)) > 0)[:, None]
+    found = [(table[t, word], table[t][quiet[t]]) for word, t in world.jumps.items() if np.isfinite(table[t, word])]
+    return {
+        "raw": raw[quiet],
+        "score": table[quiet],
+        "above others": np.array([np.mean(others < score) for score, others in found]),
+        "first": np.array([score > others.max() for score, others in found]),
+        "called": np.array([score > 2.33 for score, _ in found]),
+    }

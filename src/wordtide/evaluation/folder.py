@@ -1,0 +1,91 @@
+"""The folder of an evaluation: what it is an evaluation of, the models made so far, and the report.
+
+The header is written first and tells which counts, settings and slices left out the models belong to, so that an evaluation
+that was stopped can go on with the models it has, and never with those of another.
+"""
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from wordtide.embeddings.curves import read_curve
+from wordtide.errors import FolderError, OutputError
+from wordtide.inference.checkpoints import place_of
+from wordtide.storage import check_writable, explained_write_errors, kind_of, new_folder, read_header, write_header
+
+KIND, VERSION = "evaluation", 1
+_SECONDS = "seconds.json"
+_OTHER = {"counts": "of other counts", "held_out": "with another --holdout"}
+_LARGEST_CURVE = 1 << 30
+
+
+def check_evaluation_folder(folder: Path, identity: Mapping[str, Any], overwrite: bool, resume: bool) -> bool:
+    """Whether the folder holds the beginning of this evaluation; an error if it is in the way."""
+    if overwrite or not resume or kind_of(folder) != KIND:
+        check_writable(folder, overwrite)
+        return False
+    header = read_header(folder, KIND, VERSION)
+    for name, value in identity.items():
+        if header.get(name) != value:
+            named = _OTHER.get(name, f"with {name} = {header.get(name)}, not {value}")
+            raise OutputError(
+                f"{folder} holds an evaluation {named}.",
+                "Give what it was begun with, choose another name, or add --overwrite to replace it.",
+            )
+    return True
+
+
+def begin_evaluation_folder(folder: Path, identity: Mapping[str, Any], overwrite: bool) -> None:
+    """Make the folder, with its header and a place for models."""
+    with new_folder(folder, overwrite) as fresh:
+        write_header(fresh, KIND, VERSION, identity)
+
+
+def models_folder(folder: Path) -> Path:
+    """Where the models are, each in a folder named by its method."""
+    models = folder / "models"
+    with explained_write_errors(models):
+        models.mkdir(exist_ok=True)
+    return models
+
+
+def seconds_of_fits(folder: Path) -> dict[str, float]:
+    """How long each fit took, by method; those that are not known are missing."""
+    place = models_folder(folder) / _SECONDS
+    try:
+        found = json.loads(place.read_text(encoding="utf-8"))
+        return {str(method): float(seconds) for method, seconds in found.items()}
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, AttributeError, TypeError) as error:
+        raise FolderError(f"{place} is damaged: {error}.", "Remove it; the training times will then be missing.") from error
+
+
+def record_seconds(folder: Path, method: str, seconds: float) -> None:
+    """Keep how long a fit took."""
+    known = {**seconds_of_fits(folder), method: round(seconds, 1)}
+    write_files(models_folder(folder), {_SECONDS: (json.dumps(known) + "\n").encode()})
+
+
+def seconds_of_checkpoint(model: Path) -> float:
+    """How long a fit that was stopped had taken until its checkpoint; 0 if there is none."""
+    checkpoint = place_of(model)
+    if not checkpoint.exists():
+        return 0.0
+    curve = read_curve(checkpoint / "curve.csv", _LARGEST_CURVE)
+    return float(curve[-1]["seconds"]) if curve else 0.0
+
+
+def write_files(folder: Path, contents: Mapping[str, bytes]) -> None:
+    """Write files into a folder: all are written beside before the first is put in place; those of the same names go."""
+    with explained_write_errors(folder), tempfile.TemporaryDirectory(prefix=".partial-", dir=folder) as hidden:
+        for name, content in contents.items():
+            with open(Path(hidden) / name, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+        for name in contents:
+            os.replace(Path(hidden) / name, folder / name)

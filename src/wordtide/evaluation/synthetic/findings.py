@@ -1,0 +1,49 @@
+"""What a model says of the words of a planted world: the same questions as `changed`, asked of all words."""
+
+import numpy as np
+
+from wordtide.embeddings.questions.halfway import halfway
+from wordtide.embeddings.questions.movement import movement
+from wordtide.embeddings.questions.vectors import vectors_of
+from wordtide.embeddings.states import Embeddings
+from wordtide.errors import SettingsError
+from wordtide.evaluation.synthetic.planted import Plan
+from wordtide.evaluation.synthetic.scoring import Findings, Score, score_findings
+
+RANKINGS = ("low", "change")
+
+
+def findings_of(model: Embeddings, plan: Plan, by: str = "low", vectors: str | None = None) -> Findings:
+    """How much each word of a model changed from the first slice to the last, and when the words of a plan were half-way.
+
+    `by`: what words are ranked by, the "low" end of the interval (before it is cut off at 0) or the "change" itself. Methods
+    without a posterior have no intervals, so they are ranked by change.
+    """
+    if by not in RANKINGS:
+        raise SettingsError(f"Changed words cannot be ranked by {by!r}.", f"Choose {' or '.join(RANKINGS)}.")
+    asked = vectors_of(model, vectors)
+    start, end = float(model.times[0]), float(model.times[-1])
+    if start == end:
+        raise SettingsError("A model of one slice knows of no change.", "Fit smoothing, filtering or a baseline, not static.")
+    moved = movement(asked, np.arange(len(model.words)), start, end)
+    rank = moved.least + 1e-9 * moved.change if asked.uncertain and by == "low" else moved.change
+    planted = np.array([model.index[word.word] for word in plan.moving if word.word in model.index], dtype=np.int64)
+    dates = dict(zip((model.words[word] for word in planted), halfway(model, asked, planted, start, end), strict=True))
+    scores = dict(zip(model.words, rank.tolist(), strict=True))
+    when = {word: found.date for word, found in dates.items()}
+    if not asked.uncertain:
+        return Findings(scores, when)
+    low, high = moved.interval()
+    return Findings(
+        scores,
+        when,
+        {word: (found.earliest, found.latest) for word, found in dates.items()},
+        dict(zip(model.words, zip(low.tolist(), high.tolist(), strict=True), strict=True)),
+    )
+
+
+def score_model(
+    plan: Plan, model: Embeddings, by: str = "low", top: int | None = None, vectors: str | None = None
+) -> list[Score]:
+    """Scores of a fitted model, of whatever method, on the world that it was fitted to."""
+    return score_findings(plan, findings_of(model, plan, by, vectors), top)

@@ -1,0 +1,242 @@
+"""A whole evaluation: what it writes, that it goes on where it stopped, and what it refuses."""
+
+import csv
+import json
+import shutil
+
+import numpy as np
+import pytest
+from evaluation.corpora import SETTINGS, tiny_counts
+
+import wordtide
+from wordtide.errors import OutputError, SettingsError
+from wordtide.evaluation import evaluating
+from wordtide.evaluation.evaluating import evaluate
+from wordtide.evaluation.predicting import METHODS
+from wordtide.figures.likelihood import read_scores
+from wordtide.inference.training import FitObserver
+
+FILES = {
+    *("scores.csv", "summary.csv", "displacements.csv", "motion.csv", "settings.json"),
+    *("likelihood.png", "likelihood.svg", "displacement.png", "report.html", "header.json", "models"),
+}
+
+
+class Listener(FitObserver):
+    """Keeps what it is told."""
+
+    def __init__(self):
+        self.messages, self.stages = [], []
+
+    def tell(self, message):
+        self.messages.append(message)
+
+    def start(self, stage, total, unit):
+        self.stages.append((stage, total, unit))
+
+
+@pytest.fixture(scope="module")
+def counts():
+    return tiny_counts()
+
+
+@pytest.fixture(scope="module")
+def evaluation(counts, tmp_path_factory):
+    """All methods on six slices, two of them left out."""
+    return evaluate(counts, tmp_path_factory.mktemp("evaluated") / "report", methods=METHODS, holdout=0.3, **SETTINGS)
+
+
+@pytest.fixture
+def report(evaluation, tmp_path):
+    """A copy of the evaluation's folder that a test may change."""
+    return shutil.copytree(evaluation.path, tmp_path / "report")
+
+
+def rows_of(evaluation, name):
+    with open(evaluation.path / name, newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_the_folder_holds_the_report_and_the_models(evaluation):
+    assert {path.name for path in evaluation.path.iterdir()} == FILES
+
+
+def test_nothing_is_left_beside_the_folder(evaluation):
+    assert [path.name for path in evaluation.path.parent.iterdir()] == ["report"]
+
+
+def test_models_are_named_by_their_methods(evaluation):
+    assert [wordtide.load(evaluation.path / "models" / method).method for method in METHODS] == list(METHODS)
+
+
+def test_smoothing_is_fitted_without_the_slices_left_out(evaluation, counts):
+    times = wordtide.load(evaluation.path / "models" / "smoothing").times
+    assert times.tolist() == [time for t, time in enumerate(counts.times) if t not in evaluation.held_out]
+
+
+def test_filtering_goes_through_all_slices(evaluation, counts):
+    assert wordtide.load(evaluation.path / "models" / "filtering").times.tolist() == counts.times.tolist()
+
+
+def test_scores_have_the_columns_that_the_figure_reads(evaluation):
+    assert list(rows_of(evaluation, "scores.csv")[0]) == ["method", "time", "log_likelihood", "pairs"]
+
+
+def test_scores_come_back_from_their_file_as_they_were(evaluation):
+    found = read_scores(evaluation.path / "scores.csv")["log_likelihood"]
+    assert found.tolist() == [score.log_likelihood for score in evaluation.scores]
+
+
+def test_smoothing_predicts_the_slices_left_out(evaluation, counts):
+    times = [score.time for score in evaluation.scores if score.method == "smoothing (posterior)"]
+    assert times == counts.times[evaluation.held_out].tolist()
+
+
+def test_filtering_predicts_all_slices_but_the_first(evaluation, counts):
+    assert [score.time for score in evaluation.scores if score.method == "filtering"] == counts.times[1:].tolist()
+
+
+def test_all_methods_are_compared_on_the_same_slices(evaluation):
+    assert {row["slices"] for row in evaluation.summary} == {2}
+
+
+def test_every_fit_has_its_training_time(evaluation):
+    assert all(float(row["seconds"]) >= 0 for row in rows_of(evaluation, "summary.csv") if row["method"] in METHODS)
+
+
+def test_predictions_are_better_than_nothing(evaluation):
+    assert all(row["mean"] > np.log(0.5) for row in evaluation.summary)
+
+
+def test_displacements_are_measured_for_all_methods_that_move(evaluation):
+    assert [row["method"] for row in rows_of(evaluation, "motion.csv")] == [name for name in METHODS if name != "static"]
+
+
+def test_the_settings_tell_the_slices_left_out(evaluation, counts):
+    settings = json.loads((evaluation.path / "settings.json").read_text())
+    assert [one["label"] for one in settings["held_out"]] == [counts.labels[t] for t in evaluation.held_out]
+
+
+def test_the_page_needs_no_other_file(evaluation):
+    page = (evaluation.path / "report.html").read_text()
+    assert page.count('src="') == page.count('src="data:image/png;base64,') == 2
+
+
+def test_a_second_evaluation_has_the_same_scores(evaluation, counts, tmp_path):
+    again = evaluate(counts, tmp_path / "again", methods=METHODS, holdout=0.3, **SETTINGS)
+    assert again.scores == evaluation.scores
+
+
+def test_models_that_are_there_are_not_fitted_again(report, counts):
+    listener = Listener()
+    evaluate(counts, report, methods=METHODS, holdout=0.3, observer=listener, **SETTINGS)
+    assert [stage for stage, _, _ in listener.stages] == ["scoring"]
+
+
+def test_a_report_made_again_has_the_same_bytes(evaluation, report, counts):
+    evaluate(counts, report, methods=METHODS, holdout=0.3, **SETTINGS)
+    names = sorted(FILES - {"models"})
+    assert [name for name in names if (report / name).read_bytes() != (evaluation.path / name).read_bytes()] == []
+
+
+def test_a_method_can_be_added(counts, tmp_path):
+    evaluate(counts, tmp_path / "report", methods=["filtering"], **SETTINGS)
+    found = evaluate(counts, tmp_path / "report", methods=["filtering", "static"], **SETTINGS)
+    assert [row["method"] for row in found.summary] == ["filtering", "filtering (posterior)", "static"]
+
+
+def test_an_evaluation_that_was_stopped_keeps_its_finished_models_and_goes_on(counts, tmp_path, monkeypatch):
+    real, fitted = evaluating.fit, []
+
+    def stopped(*arguments, **options):
+        if len(fitted) == 1:
+            raise KeyboardInterrupt
+        fitted.append(options["method"])
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(evaluating, "fit", stopped)
+    options = {"methods": ["filtering", "warm-start"], **SETTINGS}
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(counts, tmp_path / "report", **options)
+    monkeypatch.setattr(evaluating, "fit", real)
+    listener = Listener()
+    evaluate(counts, tmp_path / "report", observer=listener, **options)
+    assert [stage for stage, _, _ in listener.stages] == ["warm-start", "scoring"]
+
+
+def test_a_fit_that_was_stopped_goes_on_from_its_checkpoint(counts, tmp_path):
+    class Impatient(FitObserver):
+        def step(self, done, report):
+            if done == 3:
+                raise KeyboardInterrupt
+
+    options = {"methods": ["warm-start"], "checkpoint_every": 0.0, **SETTINGS}
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(counts, tmp_path / "report", observer=Impatient(), **options)
+    listener = Listener()
+    evaluate(counts, tmp_path / "report", observer=listener, **options)
+    assert "going on from the checkpoint, after step 2" in listener.messages
+
+
+@pytest.mark.parametrize(
+    ("other", "named"),
+    [({"dim": 2}, "with dim = 3, not 2"), ({"seed": 1}, "with seed = 0, not 1"), ({"holdout": 0.5}, "with another --holdout")],
+)
+def test_an_evaluation_with_other_settings_is_not_gone_on_with(report, counts, other, named):
+    with pytest.raises(OutputError, match=named):
+        evaluate(counts, report, **{"holdout": 0.3, **SETTINGS, **other})
+
+
+def test_an_evaluation_of_other_counts_is_not_gone_on_with(report):
+    with pytest.raises(OutputError, match="holds an evaluation of other counts"):
+        evaluate(tiny_counts(more="The mill is by the law."), report, holdout=0.3, **SETTINGS)
+
+
+def test_a_folder_that_exists_is_refused_without_resuming(report, counts):
+    with pytest.raises(OutputError, match="exists already"):
+        evaluate(counts, report, holdout=0.3, resume=False, **SETTINGS)
+
+
+def test_overwriting_begins_anew(report, counts):
+    evaluate(counts, report, methods=["filtering"], overwrite=True, **{**SETTINGS, "dim": 2})
+    assert sorted(path.name for path in (report / "models").iterdir()) == ["filtering", "seconds.json"]
+
+
+def test_a_folder_of_somebody_else_is_never_replaced(counts, tmp_path):
+    (tmp_path / "letters").mkdir()
+    with pytest.raises(OutputError, match="not a folder made by wordtide"):
+        evaluate(counts, tmp_path / "letters", overwrite=True, **SETTINGS)
+
+
+def test_three_slices_are_enough(tmp_path):
+    found = evaluate(tiny_counts(3), tmp_path / "report", methods=["smoothing", "filtering"], **SETTINGS)
+    assert found.held_out == [1]
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"methods": ["smoothing", "magic"]}, "There is no method 'magic'"),
+        ({"methods": []}, "There is no method to evaluate"),
+        ({"methods": ["static", "static"]}, "given twice"),
+        ({"method": "static"}, "no setting 'method'"),
+        ({"holdout": 0.0}, "not a share of the slices"),
+        ({"holdout": 1.0}, "not a share of the slices"),
+        ({"holdout": 0.9}, "would leave out 5 of 6 slices"),
+        ({"diffusion": "auto"}, "would look at the slices"),
+        ({"dim": 1000}, "larger than the vocabulary"),
+        ({"threads": 0}, "--threads 0 is out of range"),
+        ({"preset": "paper-magic"}, "There is no preset"),
+        ({"magic": 1}, "There is no setting 'magic'"),
+        ({"seed": -1}, "--seed -1 is out of range"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_before_anything_is_written(counts, tmp_path, options, problem):
+    with pytest.raises(SettingsError, match=problem):
+        evaluate(counts, tmp_path / "report", **{**SETTINGS, **options})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_two_slices_are_too_few(tmp_path):
+    with pytest.raises(SettingsError, match="There are 2 slices, and an evaluation needs at least 3"):
+        evaluate(tiny_counts(2), tmp_path / "report", **SETTINGS)
