@@ -141,7 +141,7 @@ def surprises(
     min_occurrences: Seen = 1,
     format: Output = Format.table,
 ) -> None:
-    """Show the words that moved more at one slice than the diffusion expects.
+    """Show the words that moved more at one slice than the diffusion, and words as frequent, let expect.
 
     The score is a standard normal number where nothing unusual happened, the p value the chance of one so high; information
     gained is in nats.

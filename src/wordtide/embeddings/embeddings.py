@@ -86,7 +86,7 @@ class DynamicEmbeddings(Embeddings):
         return _frame(story(self, word, since, until, top, vectors))
 
     def surprises(self, at: Time = "last", top: int = 20, min_occurrences: int = 1) -> "pd.DataFrame":
-        """The words that moved more at a slice than the diffusion expects.
+        """The words that moved more at a slice than the diffusion, and words that occur as often, let expect.
 
         Columns: word, time, score (standard normal if nothing unusual happened), p_value, information (nats), occurrences.
         """

@@ -18,6 +18,8 @@ from wordtide.errors import SettingsError
 RANKINGS = ("low", "probability", "change")
 #: A word must occur so often between the two times to be listed.
 MIN_OCCURRENCES = 20
+#: Words whose intervals are worked out together.
+CANDIDATES = 256
 
 
 def changed(
@@ -37,9 +39,10 @@ def changed(
         raise SettingsError(f"Changed words cannot be ranked by {by!r}.", f"Choose {', '.join(RANKINGS)}.")
     start, end, notes = two_occasions(model, since, until)
     chosen = vectors_of(model, vectors)
-    words, occurrences = _eligible(model, chosen, start, end, checked_number("min_occurrences", min_occurrences, least=0))
-    moved = movement(chosen, words, start, end)
-    probability, rank = _ranking(chosen, moved, checked_number("top", top), by)
+    words, occurrences = _frequent(model, start, end, checked_number("min_occurrences", min_occurrences, least=0))
+    movers, moved = _movers(chosen, words, start, end, checked_number("top", top), by)
+    words, occurrences = words[movers], occurrences[movers]
+    probability, rank = _ranking(chosen, moved, top, by)
     listed = np.argsort(-rank, kind="stable")[:top]
     if not len(listed):
         notes.append(f"No word occurs {min_occurrences} times between these times and is well known at both.")
@@ -48,16 +51,41 @@ def changed(
     return _answer(model, chosen, words, occurrences, moved, probability, listed, start, end, notes)
 
 
-def _eligible(model: Embeddings, vectors: Vectors, start: float, end: float, least: int) -> tuple[Integers, Floats]:
-    """Words that occur at least so often between two times and are known well enough at both; and how often they occur."""
+def _frequent(model: Embeddings, start: float, end: float, least: int) -> tuple[Integers, Floats]:
+    """Words that occur at least so often between two times; and how often."""
     places, values = model.fitted.occurrences.places, model.fitted.occurrences.values
     inside = (model.times >= start) & (model.times <= end)
     counted = np.concatenate([np.zeros(1, values.dtype), np.cumsum(np.where(inside[places.slices], values, 0))])
     total = np.diff(counted[places.starts])
     words = np.flatnonzero(total >= max(least, 1))
-    for year in (start, end):
-        words = words[is_settled(vectors, lengths_of(vectors.means_at(year, words)), year)]
     return words, total[words]
+
+
+def _movers(vectors: Vectors, words: Integers, start: float, end: float, top: int, by: str) -> tuple[Integers, Movement]:
+    """The words that may be listed, by their places in `words`, and their movement. They are known well enough at both times.
+
+    Intervals cost most of the time. No low end is above the change itself: so words are taken in falling order of change, until
+    those that follow cannot reach the list. Ranked otherwise, the first of that order are enough.
+    """
+    order, change = _by_change(vectors, words, start, end)
+    taken = max(CANDIDATES, top)
+    moved = movement(vectors, words[order[:taken]], start, end)
+    while by == "low" and vectors.uncertain and taken < len(order):
+        if np.partition(moved.least, -top)[-top] >= 2.0 * change[taken]:
+            break
+        following = order[taken : taken + CANDIDATES]
+        moved, taken = moved.joined(movement(vectors, words[following], start, end)), taken + len(following)
+    return order[:taken], moved
+
+
+def _by_change(vectors: Vectors, words: Integers, start: float, end: float) -> tuple[Integers, Floats]:
+    """Places of the words known well enough at both times, in falling order of the cosine distance of their means; and that."""
+    first, last = vectors.means_at(start, words), vectors.means_at(end, words)
+    first_length, last_length = lengths_of(first), lengths_of(last)
+    change = 1.0 - np.einsum("nk,nk->n", first, last) / (first_length * last_length)
+    known = np.flatnonzero(is_settled(vectors, first_length, start) & is_settled(vectors, last_length, end))
+    order = known[np.argsort(-change[known], kind="stable")]
+    return order, change[order]
 
 
 def _ranking(vectors: Vectors, moved: Movement, top: int, by: str) -> tuple[Floats, Floats]:

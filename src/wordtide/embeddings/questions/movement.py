@@ -12,7 +12,7 @@ includes the covariance between the times. That gives the interval's high end. T
 So the interval begins above 0 only if the word moved by more than the noise. docs/similarity.md has the figures.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -38,6 +38,10 @@ class Movement:
     most: Floats
     spread: Floats
     noise: Floats
+
+    def joined(self, other: "Movement") -> "Movement":
+        """These words, and others after them."""
+        return Movement(*(np.concatenate([getattr(one, field.name) for one in (self, other)]) for field in fields(self)))
 
     @property
     def change(self) -> Floats:
