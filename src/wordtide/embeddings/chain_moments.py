@@ -5,7 +5,6 @@ movement have opposite signs), so nothing cancels and single precision is enough
 """
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -61,13 +60,9 @@ class ChainMoments:
         """
         shape = (len(words), self.precision.shape[1])
         moved = MovementVariance(np.empty(shape, np.float32), np.empty(shape, np.float32))
-
-        def fill(block: Integers) -> None:
+        for block in self._blocks(words):
             weights = (-first_weight[block].astype(np.float32), last_weight[block].astype(np.float32))
             moved.posterior[block], moved.sampling[block] = _chains(self, words[block], earlier, later).solved(weights)
-
-        with ThreadPoolExecutor() as pool:  # NumPy works outside Python's lock; every block has its own rows
-            list(pool.map(fill, self._blocks(words)))
         return moved
 
     def _blocks(self, words: Integers) -> Iterator[Integers]:
