@@ -3,7 +3,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test check bench bench-counting bench-fitting bench-questions bench-uncertainty clean
+.PHONY: demo test check bench bench-counting bench-fitting bench-questions bench-uncertainty experiments experiment-state-of-the-union \
+  experiment-google-books experiment-short-texts experiment-un-debates clean
 
 demo: .venv/demo.done
 	@$(BIN)/wordtide demo -o build/demo --overwrite
@@ -12,8 +13,8 @@ test: .venv/test.done
 	$(BIN)/python -m pytest
 
 check: .venv/test.done
-	$(BIN)/ruff check src tests benchmarks docs
-	$(BIN)/ruff format --check src tests benchmarks docs
+	$(BIN)/ruff check src tests benchmarks experiments docs
+	$(BIN)/ruff format --check src tests benchmarks experiments docs
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q tests/test_layers.py
 
@@ -30,6 +31,21 @@ bench-questions: .venv/bench.done
 
 bench-uncertainty: .venv/bench.done
 	$(BIN)/python benchmarks/uncertainty.py
+
+# Hours. Every experiment goes on where it was stopped. GBOOKS and UNGDC are the paths of the texts: experiments/README.md.
+experiments: experiment-state-of-the-union experiment-google-books experiment-short-texts experiment-un-debates
+
+experiment-state-of-the-union: .venv/demo.done
+	$(BIN)/python experiments/state_of_the_union.py
+
+experiment-google-books: .venv/package.done
+	$(BIN)/python experiments/google_books.py --source "$(GBOOKS)"
+
+experiment-short-texts: .venv/package.done
+	$(BIN)/python experiments/short_texts.py --source "$(UNGDC)"
+
+experiment-un-debates: .venv/package.done
+	$(BIN)/python experiments/un_debates.py --source "$(UNGDC)"
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
@@ -53,4 +69,4 @@ bench-uncertainty: .venv/bench.done
 
 clean:
 	rm -rf .venv build .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	find src tests benchmarks -name __pycache__ -type d -exec rm -rf {} +
+	find src tests benchmarks experiments -name __pycache__ -type d -exec rm -rf {} +

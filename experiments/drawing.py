@@ -1,0 +1,69 @@
+"""The figures of an experiment, and the tables behind them."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from wordtide.cli.plot import StepBar
+from wordtide.embeddings.embeddings import DynamicEmbeddings, load
+from wordtide.embeddings.questions.change import changed
+from wordtide.figures.map_figure import map_of
+from wordtide.figures.similarity import similarity_figure, similarity_of
+from wordtide.figures.style import save_figure
+from wordtide.figures.timeline import timeline_figure, timeline_of
+
+if TYPE_CHECKING:
+    from experiment import Experiment
+
+#: Whose words are mapped: as in the paper's figure, one model of ours, and one of slices that know nothing of each other.
+_MAPPED = ("smoothing", "independent")
+_IN_THE_FIGURE = 10
+
+
+def models_by_method(model: DynamicEmbeddings, evaluation: Path) -> dict[str, DynamicEmbeddings]:
+    """The models of all slices: that of smoothing, and those of the evaluation that saw every slice."""
+    return {"smoothing": model} | {
+        method: load(evaluation / "models" / method) for method in ("filtering", "warm-start", "independent")
+    }
+
+
+def draw(experiment: "Experiment", model: DynamicEmbeddings, evaluation: Path, folder: Path) -> None:
+    """Draw what is not drawn yet: similarity across methods, the words that changed most, maps."""
+    models = models_by_method(model, evaluation)
+    _draw_similarity(experiment, models, folder)
+    _draw_changed(experiment, model, folder)
+    for method in _MAPPED:
+        _draw_map(experiment, models[method], folder / f"map-{method}.png")
+
+
+def _draw_similarity(experiment: "Experiment", models: Mapping[str, DynamicEmbeddings], folder: Path) -> None:
+    target = folder / "similarity.png"
+    if target.exists():
+        return
+    pairs = [(word, other) for word, others in experiment.pairs.items() for other in others]
+    table: dict[str, Any] = similarity_of(models, pairs)
+    pd.DataFrame(table).to_csv(folder / "similarity.csv", index=False)
+    save_figure(similarity_figure(table), target)
+
+
+def _draw_changed(experiment: "Experiment", model: DynamicEmbeddings, folder: Path) -> None:
+    target = folder / "timeline.png"
+    if target.exists():
+        return
+    since, until = experiment.between
+    answer = changed(model, since, until, top=2 * _IN_THE_FIGURE)
+    pd.DataFrame(answer.columns).to_csv(folder / "changed.csv", index=False)
+    with StepBar() as bar:
+        figure = timeline_figure(timeline_of(model, None, since, until, _IN_THE_FIGURE, bar))
+    save_figure(figure, target)
+
+
+def _draw_map(experiment: "Experiment", model: DynamicEmbeddings, target: Path) -> None:
+    if target.exists():
+        return
+    with StepBar("mapping") as bar:
+        figure, rows = map_of(model, labelled=experiment.labelled, top=experiment.mapped, observer=bar)
+    pd.DataFrame(rows).to_csv(target.with_suffix(".csv"), index=False)
+    save_figure(figure, target)

@@ -1,0 +1,17 @@
+"""Real 5-grams of Google Books, English fiction, a sample of 100,000 for each fifth year from 1900 to 1995 (T = 20)."""
+
+from experiment import Experiment, main
+
+GOOGLE_BOOKS = Experiment(
+    name="google-books",
+    title="Google Books, English fiction: a sample of 5-grams, 1900 to 1995",
+    counting={"format": "ngrams", "vocabulary_by": "share"},
+    fitting={"dim": 100, "diffusion": 1e-3},
+    variants={"paper": {"prior_variance": 1.0}},
+    holdout=0.25,
+    pairs={"radio": ("television",), "car": ("horse", "drove"), "lord": ("god",)},
+    labelled=("car", "horse", "radio", "telephone", "lord", "god", "war", "money", "love", "door", "eyes"),
+)
+
+if __name__ == "__main__":
+    main(GOOGLE_BOOKS)

@@ -1,0 +1,62 @@
+"""Short dated texts, few per slice: some hundred sentences of each year's UN debates, in place of the paper's tweets."""
+
+import gzip
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from experiment import Experiment, main
+
+from wordtide.errors import InputError
+from wordtide.evaluation.folder import write_files
+
+SENTENCES = 300
+_SEED = 1
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
+
+
+def few_sentences(debates: Path, folder: Path, number: int = SENTENCES, seed: int = _SEED) -> Path:
+    """A file with `number` sentences of each year, drawn at random; a year that has fewer gives all it has."""
+    by_year: dict[int, list[str]] = defaultdict(list)
+    for year, text in _speeches(debates):
+        by_year[year] += _SENTENCE_END.split(text)
+    generator = np.random.default_rng(seed)
+    lines = []
+    for year, sentences in sorted(by_year.items()):
+        drawn = generator.choice(len(sentences), min(number, len(sentences)), replace=False)
+        lines += [json.dumps({"year": year, "text": sentences[place]}) + "\n" for place in np.sort(drawn)]
+    write_files(folder, {"sentences.jsonl": "".join(lines).encode()})
+    return folder / "sentences.jsonl"
+
+
+def _speeches(debates: Path) -> Iterator[tuple[int, str]]:
+    """Year and text of each line of a JSON Lines file."""
+    read = 0
+    try:
+        with gzip.open(debates, "rt", encoding="utf-8") if debates.suffix == ".gz" else open(debates, encoding="utf-8") as file:
+            for line in file:
+                speech = json.loads(line)
+                yield int(speech["year"]), str(speech["text"])
+                read += 1
+    except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
+        remedy = 'Give JSON Lines, plain or gzipped, with {"year": 1946, "text": "..."} on each line.'
+        raise InputError(f"{debates}, after line {read}: {error}.", remedy) from error
+
+
+SHORT_TEXTS = Experiment(
+    name="short-texts",
+    title=f"Short texts: {SENTENCES} sentences a year of the UN General Debates, 1946 to 2024",
+    prepare=few_sentences,
+    counting={},
+    fitting={"dim": 100, "diffusion": 1e-3},
+    variants={"paper": {"prior_variance": 1.0}},
+    holdout=0.2,
+    pairs={"climate": ("change", "confidence"), "sustainable": ("development",), "nuclear": ("disarmament",)},
+    labelled=("climate", "sustainable", "peace", "war", "nuclear", "economic", "women", "security"),
+)
+
+if __name__ == "__main__":
+    main(SHORT_TEXTS)

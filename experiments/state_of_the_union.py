@@ -1,0 +1,20 @@
+"""The State of the Union, a slice per address (T = 230), with the paper's d and D; also with the paper's prior variance."""
+
+from experiment import Experiment, main
+
+STATE_OF_THE_UNION = Experiment(
+    name="state-of-the-union",
+    title="State of the Union addresses, 1790 to 2016",
+    source="sotu",
+    counting={"every": "document", "until": "2016"},
+    fitting={"dim": 100, "diffusion": 1e-3},
+    variants={"paper": {"prior_variance": 1.0}},
+    holdout=0.1,
+    pairs={"energy": ("vigor", "oil"), "economy": ("simplicity", "growth"), "welfare": ("prosperity", "reform")},
+    labelled=("energy", "work", "power", "public", "information", "money", "health", "war", "treaty", "trade"),
+    between=("1850", "2000"),
+    small_counting={"every": "10-years"},
+)
+
+if __name__ == "__main__":
+    main(STATE_OF_THE_UNION)
