@@ -78,11 +78,19 @@ def test_a_byte_order_mark_and_windows_line_ends_are_no_harm(tmp_path):
     assert read_scores(path)["method"] == ["a"]
 
 
-def test_each_line_is_named_with_its_mean_per_pair():
-    scores = scores_of(a=-2.0)
-    scores["log_likelihood"] = np.where(YEARS < 1925, -1.0, -2.0)
-    scores["pairs"] = np.where(YEARS < 1925, 3000.0, 1000.0)
-    assert names_in(likelihood_figure(scores)) == ["a (mean -1.250)"]
+def test_each_line_is_named_with_its_mean_over_the_slices_that_all_predict():
+    scores = {
+        "method": ["a", "a", "a", "b", "b"],
+        "time": [1900.0, 1901.0, 1902.0, 1901.0, 1902.0],
+        "log_likelihood": [-9.0, -1.0, -2.0, -3.0, -4.0],
+        "pairs": [1.0, 3000.0, 1000.0, 5.0, 7.0],
+    }
+    assert sorted(names_in(likelihood_figure(scores))) == ["a (mean -1.500)", "b (mean -3.500)"]
+
+
+def test_methods_that_predict_no_slice_in_common_are_named_without_means():
+    scores = {"method": ["a", "b"], "time": [1900.0, 1901.0], "log_likelihood": [-1.0, -2.0], "pairs": [1.0, 1.0]}
+    assert sorted(names_in(likelihood_figure(scores))) == ["a", "b"]
 
 
 def test_methods_have_their_colours_and_a_thin_and_a_strong_line():

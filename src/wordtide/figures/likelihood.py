@@ -3,6 +3,7 @@
 import csv
 import math
 from collections.abc import Iterator
+from functools import reduce
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -25,8 +26,9 @@ _REMEDY = f"The columns must be {', '.join(COLUMNS)}: a name, a year, and two nu
 def likelihood_figure(scores: Table) -> Figure:
     """A thin line per method through the slices, a strong one through its running mean, and its mean beside the end.
 
-    `scores` has the columns method, time, log_likelihood (per pair) and pairs. All means weigh slices by their pairs, so the
-    one in the label is the log-likelihood per pair of all slices together.
+    `scores` has the columns method, time, log_likelihood (per pair) and pairs. The running mean weighs slices by their pairs. The
+    mean in the label is over the slices that all methods predict, each with the same weight, so that labels can be compared; if
+    there is no such slice, labels have no means.
     """
     lines = _lines(scores)
     with styled():
@@ -34,12 +36,13 @@ def likelihood_figure(scores: Table) -> Figure:
         axes = figure.subplots()
         labels = []
         smoothed = {method: running_mean(*line) for method, line in lines.items()}
-        for number, (method, (times, heights, pairs)) in enumerate(lines.items()):
+        common = reduce(np.intersect1d, (line[0] for line in lines.values()))
+        for number, (method, (times, heights, _)) in enumerate(lines.items()):
             colour, dashes = method_style(method, number)
             axes.plot(times, heights, color=colour, alpha=0.35, linewidth=0.6)
             axes.plot(times, smoothed[method], color=colour, linestyle=dashes, linewidth=1.6)
-            mean = np.average(heights, weights=pairs)
-            labels.append((times[-1], smoothed[method][-1], f"{shown(method)} (mean {mean:.3f})", colour))
+            mean = f" (mean {heights[np.isin(times, common)].mean():.3f})" if len(common) else ""
+            labels.append((times[-1], smoothed[method][-1], shown(method) + mean, colour))
         draw_time_axis(axes, np.concatenate([line[0] for line in lines.values()]), ticks=8)
         axes.set_ylabel("predictive log-likelihood per pair")
         end_labels(axes, labels)
