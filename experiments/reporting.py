@@ -21,7 +21,8 @@ _CHANGED = ("word", "change", "low", "high", "halfway_from", "halfway_to", "from
 def write_report(experiment: "Experiment", model: DynamicEmbeddings, evaluations: Mapping[str, Path], folder: Path) -> Path:
     """Write report.md, claims.csv and roughness.csv; where the report is."""
     roughness = roughness_of(pd.read_csv(folder / "similarity.csv"))
-    claims = {name: pd.DataFrame(vars(one) for one in check_claims(path)) for name, path in evaluations.items()}
+    first = next(iter(evaluations.values()))
+    claims = {name: pd.DataFrame(vars(one) for one in check_claims(path, first)) for name, path in evaluations.items()}
     parts = [f"# {experiment.title}", _size(model)]
     for name, evaluation in evaluations.items():
         given = {**experiment.fitting, **experiment.variants.get(name, {})}

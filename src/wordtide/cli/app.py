@@ -21,6 +21,7 @@ from wordtide.cli.info import info
 from wordtide.cli.merge import merge
 from wordtide.cli.plot import FIGURES, plot_app
 from wordtide.cli.questions import analogy, axis, changed, neighbors, similarity, story, surprises
+from wordtide.cli.tune import tune
 from wordtide.errors import OutputError, WordtideError
 
 app = typer.Typer(
@@ -83,7 +84,7 @@ def _give_up_standard_output() -> None:
 _COMMANDS = (
     *(count, merge, fit, info, examples),
     *(neighbors, similarity, changed, story, surprises, axis, analogy),
-    *(export, evaluate, demo),
+    *(export, evaluate, tune, demo),
 )
 for command in _COMMANDS:
     app.command()(explained(command))

@@ -45,7 +45,7 @@ class Evaluation:
 
 
 @dataclass(frozen=True)
-class _Machine:
+class Machine:
     """How fits are computed, which does not decide their result."""
 
     device: str
@@ -84,13 +84,13 @@ def evaluate(
     counts = counts if isinstance(counts, Counts) else Counts.load(counts, check=True)
     held_out = held_out_slices(len(counts), holdout, seed)
     shared = next(iter(fits.values()))
-    _check_dimensions(shared, counts)
+    check_dimensions(shared.dim, counts)
     folder = real_target(output)
     common = {name: value for name, value in shared.as_json().items() if name != "method"}
     identity = {**common, "precision": precision, "held_out": held_out, "counts": fingerprint(counts)}
     if not check_evaluation_folder(folder, identity, overwrite, resume):
         begin_evaluation_folder(folder, identity, overwrite)
-    machine = _Machine(device, precision, threads, checkpoint_every)
+    machine = Machine(device, precision, threads, checkpoint_every)
     remaining = without(counts, held_out)
     models = {
         method: _model(remaining if method in LEAVING_OUT else counts, one, folder, machine, observer)
@@ -120,23 +120,27 @@ def _fit_settings(methods: Sequence[str], seed: int, preset: str | None, setting
     return {method: resolve({**settings, "seed": seed, "method": method}, preset) for method in chosen}
 
 
-def _check_dimensions(settings: FitSettings, counts: Counts) -> None:
-    if settings.dim > len(counts.words):
+def check_dimensions(dim: int, counts: Counts) -> None:
+    """Refuse more dimensions than words, before anything is written."""
+    if dim > len(counts.words):
         raise SettingsError(
-            f"--dim {settings.dim} is larger than the vocabulary of {len(counts.words)} words.",
+            f"--dim {dim} is larger than the vocabulary of {len(counts.words)} words.",
             f"Give a --dim up to {len(counts.words)}, or count with a larger --vocabulary-size.",
         )
 
 
-def _model(counts: Counts, settings: FitSettings, folder: Path, machine: _Machine, observer: FitObserver) -> DynamicEmbeddings:
-    """The model of one method: the one that is there, or a new one."""
-    place = models_folder(folder) / settings.method
+def found_or_fitted(
+    counts: Counts, settings: FitSettings, place: Path, machine: Machine, observer: FitObserver
+) -> tuple[DynamicEmbeddings, float | None]:
+    """The model at a place, and None; or else a new one that is saved there, and how many seconds its fit took.
+
+    A fit that was stopped goes on from its checkpoint.
+    """
     if place.exists():
         model = DynamicEmbeddings.load(place)
         if model.settings != settings.as_json():
             raise FolderError(f"{place} is a model of other settings.", f"Remove {place} to fit it again.")
-        observer.tell(f"{settings.method}: found in {place}")
-        return model
+        return model, None
     earlier, started = seconds_of_checkpoint(place), monotonic()
     model = fit(
         counts,
@@ -149,5 +153,15 @@ def _model(counts: Counts, settings: FitSettings, folder: Path, machine: _Machin
         observer=observer,
         **settings.as_json(),
     )
-    record_seconds(folder, settings.method, earlier + monotonic() - started)
+    return model, earlier + monotonic() - started
+
+
+def _model(counts: Counts, settings: FitSettings, folder: Path, machine: Machine, observer: FitObserver) -> DynamicEmbeddings:
+    """The model of one method: the one that is there, or a new one."""
+    place = models_folder(folder) / settings.method
+    model, seconds = found_or_fitted(counts, settings, place, machine, observer)
+    if seconds is None:
+        observer.tell(f"{settings.method}: found in {place}")
+    else:
+        record_seconds(folder, settings.method, seconds)
     return model

@@ -44,8 +44,8 @@ side; <b>static</b> was fitted without them as well. Rows marked <i>(posterior)<
 uncertainty integrated; their training is that of the row without the mark. Means and wins are over the slices left out, which
 all methods predict; <i>mean of all</i> is over all slices that a method predicts, and so not to be compared between methods.
 Differences are taken slice by slice before they are averaged. Wins are counted among the rows without a mark."""
-_LINES = """Thin lines: single slices; strong lines: running means, weighed by pairs. The means beside the lines are those of the
-table above."""
+_LINES = """Thin lines: single slices; strong lines: running means, weighed by pairs. The means beside the lines are those of
+the table above."""
 _MOVED = """Measured at slices that were not left out, on words that occur in each of the slices compared. <i>Directedness</i>
 is the ratio of the two distances: with ten slices it is 1 for words that jump about one place, 3.2 for a random walk, and 10
 on a straight way. <i>Relative step</i>: how far a word moves in one slice, in lengths of its vector. Medians over words."""

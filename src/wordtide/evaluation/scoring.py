@@ -14,6 +14,8 @@ from wordtide.inference.problem import Problem, SliceData
 from wordtide.inference.reports import Report
 from wordtide.inference.training import FitObserver
 
+_Task = tuple[str, Predictor, Embeddings, int]
+
 
 @dataclass(frozen=True)
 class Score:
@@ -43,18 +45,38 @@ def score_models(
         for name, predictor in PREDICTORS[method].items()
         for t in (held_out if method in LEAVING_OUT else range(1, len(problem)))
     ]
+    return _observed(tasks, problem, 0.0, observer, threads)
+
+
+def score_slices(
+    method: str,
+    model: Embeddings,
+    problem: Problem,
+    slices: Sequence[int],
+    observer: FitObserver,
+    threads: int | None = None,
+    shift: float = 0.0,
+) -> list[Score]:
+    """The scores of some slices by the paper's measure; `shift` is added to the scores u . v of all pairs."""
+    predictor = next(iter(PREDICTORS[method].values()))
+    return _observed([(method, predictor, model, t) for t in slices], problem, shift, observer, threads)
+
+
+def _observed(
+    tasks: Sequence[_Task], problem: Problem, shift: float, observer: FitObserver, threads: int | None
+) -> list[Score]:
     observer.start("scoring", len(tasks), "slices")
     try:
-        return list(_scored(tasks, problem, observer, threads))
+        return list(_scored(tasks, problem, shift, observer, threads))
     finally:
         observer.finish()
 
 
 def _scored(
-    tasks: Sequence[tuple[str, Predictor, Embeddings, int]], problem: Problem, observer: FitObserver, threads: int | None
+    tasks: Sequence[_Task], problem: Problem, shift: float, observer: FitObserver, threads: int | None
 ) -> Iterator[Score]:
     with compute("cpu", "float32", threads) as machine:
-        found = machine.pool.map(partial(_log_likelihood, problem), *zip(*(task[1:] for task in tasks), strict=True))
+        found = machine.pool.map(partial(_log_likelihood, problem, shift), *zip(*(task[1:] for task in tasks), strict=True))
         try:
             for done, ((name, _, _, t), value) in enumerate(zip(tasks, found, strict=True), start=1):
                 observer.step(done, Report(done, t, float("nan"), 0.0))
@@ -64,14 +86,14 @@ def _scored(
             raise
 
 
-def _log_likelihood(problem: Problem, predictor: Predictor, model: Embeddings, t: int) -> float:
+def _log_likelihood(problem: Problem, shift: float, predictor: Predictor, model: Embeddings, t: int) -> float:
     part = problem.slices[t]
-    return prediction_score(part, predictor(model, problem.times, t, part.words.astype(np.int64)))
+    return prediction_score(part, predictor(model, problem.times, t, part.words.astype(np.int64)), shift)
 
 
-def prediction_score(part: SliceData, prediction: Prediction) -> float:
-    """The log-likelihood per pair of a slice under what was expected of its active words."""
+def prediction_score(part: SliceData, prediction: Prediction, shift: float = 0.0) -> float:
+    """The log-likelihood per pair of a slice under what was expected of its active words; `shift` as in `prediction`."""
     if prediction.u_variance is None or prediction.v_variance is None:
-        return log_likelihood_per_pair(part, prediction.u, prediction.v)
+        return log_likelihood_per_pair(part, prediction.u, prediction.v, shift)
     u, v = Belief(prediction.u, prediction.u_variance), Belief(prediction.v, prediction.v_variance)
-    return integrated_log_likelihood_per_pair(part, u, v)
+    return integrated_log_likelihood_per_pair(part, u, v, shift)

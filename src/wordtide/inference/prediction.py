@@ -2,7 +2,8 @@
 
 n- has rank one and is summed over all pairs of active words, none of them sampled; the (a, a) scores are made some rows at a
 time. Vectors are those of the slice's a active words. Word and context vectors enter by their inner products alone, so turning
-both by one rotation changes nothing.
+both by one rotation changes nothing. A `shift` is added to all inner products: a model fitted with eta' in place of the slice's
+eta states odds of n+ against n- that are eta / eta' times those of the slice, and log(eta' / eta) puts them right.
 """
 
 from collections.abc import Callable
@@ -35,13 +36,13 @@ class Belief:
     variance: Vectors
 
 
-def log_likelihood_per_pair(part: SliceData, u: Vectors, v: Vectors) -> float:
+def log_likelihood_per_pair(part: SliceData, u: Vectors, v: Vectors, shift: float = 0.0) -> float:
     """log p(n+, n- | U, V) / |n+ + n-| of a slice. `u`, `v`: (a, d)."""
     words, contexts = _tensor(u), _tensor(v)
-    return _per_pair(part, lambda rows: (words[rows] @ contexts.T, None))
+    return _per_pair(part, lambda rows: (words[rows] @ contexts.T, None), shift)
 
 
-def integrated_log_likelihood_per_pair(part: SliceData, u: Belief, v: Belief) -> float:
+def integrated_log_likelihood_per_pair(part: SliceData, u: Belief, v: Belief, shift: float = 0.0) -> float:
     """The same with what is not known of the vectors integrated out pair by pair: log E[sigma(x)] in place of log sigma(x).
 
     x = u . v is a sum over dimensions and taken to be Gaussian, with its exact mean and variance. The integral over it is by
@@ -54,7 +55,7 @@ def integrated_log_likelihood_per_pair(part: SliceData, u: Belief, v: Belief) ->
         variance = u_square[rows] @ v_variance.T + u_variance[rows] @ v_square.T
         return u_mean[rows] @ v_mean.T, variance.sqrt_()
 
-    return _per_pair(part, moments)
+    return _per_pair(part, moments, shift)
 
 
 def log_expected_sigmoid(mean: Tensor, deviation: Tensor) -> Tensor:
@@ -69,7 +70,7 @@ def log_expected_sigmoid(mean: Tensor, deviation: Tensor) -> Tensor:
 
 
 @torch.no_grad()
-def _per_pair(part: SliceData, moments: Moments) -> float:
+def _per_pair(part: SliceData, moments: Moments, shift: float) -> float:
     size, total = len(part), 0.0
     word_weight = torch.from_numpy(part.negatives * part.word_probability)
     context_weight = torch.from_numpy(part.context_probability).float()
@@ -77,6 +78,7 @@ def _per_pair(part: SliceData, moments: Moments) -> float:
     for first in range(0, size, step):
         rows = slice(first, min(first + step, size))
         mean, deviation = moments(rows)
+        mean += shift
         starts = part.indptr[first : rows.stop + 1].astype(np.int64)
         stored = slice(int(starts[0]), int(starts[-1]))
         row = torch.from_numpy(np.repeat(np.arange(rows.stop - first), np.diff(starts)))

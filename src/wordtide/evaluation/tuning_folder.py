@@ -1,0 +1,109 @@
+"""The folder of a tuning: what it is a tuning of, the scores of each fit that is finished, and the tables.
+
+The header tells which counts, method, seed and other fixed settings the scores belong to. The lists of values are not in it:
+each finished fit has a file of its own, so that values and splits can be added later and nothing is fitted twice.
+"""
+
+import fcntl
+import json
+import math
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from wordtide.errors import FolderError, OutputError
+from wordtide.evaluation.folder import write_files
+from wordtide.evaluation.scoring import Score
+from wordtide.storage import HEADER, check_writable, explained_write_errors, kind_of, new_folder, read_header, write_header
+
+KIND, VERSION = "tuning", 1
+
+
+@dataclass(frozen=True)
+class FitRecord:
+    """What is kept of a fit: the scores of the slices it predicts, and how long it took (None where that is not known)."""
+
+    scores: list[Score]
+    seconds: float | None
+
+
+def check_tuning_folder(folder: Path, identity: Mapping[str, Any], overwrite: bool, resume: bool) -> bool:
+    """Whether the folder holds a tuning to go on with; an error if it is in the way."""
+    if overwrite or not resume or kind_of(folder) != KIND:
+        check_writable(folder, overwrite)
+        return False
+    header = read_header(folder, KIND, VERSION)
+    for name, value in identity.items():
+        if header.get(name) != value:
+            named = "of other counts" if name == "counts" else f"with {name} = {header.get(name)}, not {value}"
+            raise OutputError(
+                f"{folder} holds a tuning {named}.",
+                "Give what it was begun with, choose another name (-o), or add --overwrite to replace it.",
+            )
+    return True
+
+
+def begin_tuning_folder(folder: Path, identity: Mapping[str, Any], overwrite: bool) -> None:
+    """Make the folder, with its header."""
+    with new_folder(folder, overwrite) as fresh:
+        write_header(fresh, KIND, VERSION, identity)
+
+
+def model_place(folder: Path, name: str) -> Path:
+    """Where a fit is made; its checkpoint lies beside."""
+    return folder / f"model-{name}"
+
+
+@contextmanager
+def working_alone(folder: Path) -> Iterator[None]:
+    """Keep other processes from making fits in the same folder; an error if one does so already."""
+    with explained_write_errors(folder):
+        lock = os.open(folder / HEADER, os.O_RDWR)
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            problem, remedy = f"Another process makes fits in {folder}.", "Wait for it, or choose another folder (-o)."
+            raise OutputError(problem, remedy) from None
+        yield
+    finally:
+        os.close(lock)
+
+
+def keep_record(folder: Path, name: str, facts: Mapping[str, Any], record: FitRecord) -> None:
+    """Write down what a fit gave; `facts` say for people which fit it is."""
+    place = folder / "fits"
+    with explained_write_errors(place):
+        place.mkdir(exist_ok=True)
+    content = {**facts, "seconds": record.seconds, "scores": [asdict(score) for score in record.scores]}
+    write_files(place, {_file(name): (json.dumps(content, indent=1, allow_nan=False) + "\n").encode()})
+
+
+def kept_record(folder: Path, name: str, slices: Sequence[int]) -> FitRecord | None:
+    """What a finished fit gave for these slices; None if there is no such fit yet."""
+    place = folder / "fits" / _file(name)
+    try:
+        content = json.loads(place.read_text(encoding="utf-8"))
+        scores, seconds = [Score(**score) for score in content["scores"]], content["seconds"]
+        if [score.slice for score in scores] != list(slices):
+            raise ValueError("it is about other slices")
+        if not all(math.isfinite(number) for score in scores for number in (score.time, score.log_likelihood, score.pairs)):
+            raise ValueError("a score is not a finite number")
+        return FitRecord(scores, None if seconds is None else float(seconds))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise FolderError(f"{place} is damaged: {error}.", "Remove it; the fit will be made again.") from error
+
+
+def forget_model(folder: Path, name: str) -> None:
+    """Remove the model of a fit whose scores are kept."""
+    shutil.rmtree(model_place(folder, name), ignore_errors=True)
+
+
+def _file(name: str) -> str:
+    return f"{name}.json"
