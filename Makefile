@@ -3,8 +3,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test check bench bench-counting bench-fitting bench-questions bench-uncertainty experiments experiment-state-of-the-union \
-  experiment-google-books experiment-short-texts experiment-un-debates clean
+.PHONY: demo test check bench bench-counting bench-fitting bench-questions bench-uncertainty bench-peers experiments \
+  experiment-state-of-the-union experiment-google-books experiment-short-texts experiment-un-debates clean
 
 demo: .venv/demo.done
 	@$(BIN)/wordtide demo -o build/demo --overwrite
@@ -31,6 +31,20 @@ bench-questions: .venv/bench.done
 
 bench-uncertainty: .venv/bench.done
 	$(BIN)/python benchmarks/uncertainty.py
+
+bench-peers: .venv/bench.done .venv-pwe/done
+	$(BIN)/python benchmarks/peers/comparing.py
+	$(BIN)/python benchmarks/peers/comparing.py --worlds few --seeds 1 --with-pwe
+	$(BIN)/python benchmarks/peers/drawn_counts.py
+
+# The page of `wordtide explore` from its sources: only who changes it needs node. The built page is part of the package.
+.PHONY: explorer check-explorer
+explorer:
+	cd explorer && npm ci --no-audit --no-fund && npm run build
+
+check-explorer: explorer
+	cd explorer && npm run check && npm test
+	git diff --exit-code -- src/wordtide/explorer/page/explorer.html
 
 # Hours. Every experiment goes on where it was stopped. GBOOKS and UNGDC are the paths of the texts: experiments/README.md.
 experiments: experiment-state-of-the-union experiment-google-books experiment-short-texts experiment-un-debates
@@ -67,6 +81,12 @@ experiment-un-debates: .venv/package.done
 	$(PIP) --requirement benchmarks/requirements.txt
 	@touch $@
 
+# TensorFlow and an old setuptools, for one peer: not to be mixed with anything else.
+.venv-pwe/done: benchmarks/peers/pwe-requirements.txt
+	$(PYTHON) -m venv .venv-pwe
+	.venv-pwe/bin/python -m pip install --quiet --disable-pip-version-check --requirement benchmarks/peers/pwe-requirements.txt
+	@touch $@
+
 clean:
-	rm -rf .venv build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-pwe build .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests benchmarks experiments -name __pycache__ -type d -exec rm -rf {} +

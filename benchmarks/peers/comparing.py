@@ -1,0 +1,49 @@
+"""This package and its peers side by side: planted drift, held-out likelihood, time and memory.
+
+    python benchmarks/peers/comparing.py [--worlds medium,thin,sotu] [--seeds 1,2,3] [--only smoothing,...] [--with-pwe]
+    python benchmarks/peers/comparing.py --small | --tune
+
+prints Markdown tables. Each method is trained in a process of its own on one thread; finished rows are kept in build/peers, so
+a run that was stopped goes on where it was. `--small`: one small world, a minute. `--tune`: what was tried on seed 0.
+"""
+
+import argparse
+from pathlib import Path
+
+from corpora import SOTU
+from methods import FOR_DRIFT, FOR_LIKELIHOOD, GENSIM, OURS, PWE, tuning_grid
+from rows import Comparison
+from tables import likelihood_table, planted_table, tuning_table
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--worlds", default=f"medium,thin,{SOTU}")
+    parser.add_argument("--seeds", default="1,2,3")
+    parser.add_argument("--only", default=",".join((*OURS, *GENSIM)), help="methods")
+    parser.add_argument("--with-pwe", action="store_true", help="the slow peer too, in the environment that make sets up")
+    parser.add_argument("--small", action="store_true")
+    parser.add_argument("--tune", action="store_true")
+    parser.add_argument("--folder", type=Path, default=Path("build/peers"))
+    parser.add_argument("--pwe-python", type=Path, default=Path(".venv-pwe/bin/python"))
+    options = parser.parse_args()
+    comparison = Comparison(options.folder, options.pwe_python)
+    worlds = ["small"] if options.small else options.worlds.split(",")
+    methods, seeds = options.only.split(",") + [PWE] * options.with_pwe, [int(seed) for seed in options.seeds.split(",")]
+    if options.tune:
+        grid = [(method, given) for method, given in tuning_grid() if method in methods]
+        print(tuning_table([comparison.row(world, 0, *tried) for world in worlds for tried in grid]))
+        return
+    cases = [(world, seed) for world in worlds for seed in ([0] if world == SOTU else seeds)]
+    planted = [
+        comparison.row(*case, method, FOR_DRIFT.get(method))
+        for case in cases
+        for method in methods
+        if case[0] != SOTU and method != "static"
+    ]
+    print(planted_table(planted), flush=True)
+    print(likelihood_table([comparison.row(*case, method, FOR_LIKELIHOOD.get(method)) for case in cases for method in methods]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,59 @@
+"""Planted drift in counts drawn from the model itself, for our methods. Peers read texts and cannot take counts.
+
+    python benchmarks/peers/drawn_counts.py [--seeds 1,2,3] [--pairs 2e6,2e5]
+
+prints a Markdown table; means over seeds, fitted with each world's own settings.
+"""
+
+import argparse
+
+import numpy as np
+
+import wordtide
+from wordtide.evaluation.synthetic import PlantedCounts, model_world, score_model
+
+METHODS = ("smoothing", "filtering", "warm-start", "independent")
+_ALARMS = ("planted", "decoys", "stable")
+
+
+def scores_of(world: PlantedCounts, method: str) -> dict[str, float]:
+    """All scores of a method on a world, ranked by low ends, and the same ranked by the change itself."""
+    model = wordtide.fit(world.counts, method=method, threads=1, **world.settings)
+    return {
+        f"{by}, {score.kind}: {score.score}": score.value
+        for by in ("low", "change")
+        for score in score_model(world, model, by=by)
+    }
+
+
+def line(method: str, found: list[dict[str, float]]) -> str:
+    """The row of a method."""
+
+    def mean(name: str, places: int = 2) -> str:
+        values = [scores[name] for scores in found if name in scores]
+        return f"{np.nanmean(values):.{places}f}" if values else ""
+
+    uncertain = "low, planted: alarms" in found[0]
+    auc = mean("low, planted: auc") + (f" ({mean('change, planted: auc')})" if uncertain else "")
+    dates = f"{mean('low, planted: date error, median', 1)} ({mean('low, jump: date error, median', 1)})"
+    intervals = [mean("low, planted: halfway coverage"), mean("low, all: change coverage")] if uncertain else ["", ""]
+    alarms = [mean(f"low, {kind}: alarms") for kind in _ALARMS]
+    return f"| {method} | {auc} | {mean('low, planted: worst rank', 0)} | {dates} | {' | '.join([*intervals, *alarms])} |"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seeds", default="1,2,3")
+    parser.add_argument("--pairs", default="2e6,2e5")
+    options = parser.parse_args()
+    columns = ["pairs", "method", "auc", "worst rank", "date error", "halfway coverage", "change coverage"]
+    columns += ["alarms: planted", "decoys", "stable"]
+    print(f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}")
+    for pairs in options.pairs.split(","):
+        worlds = [model_world(int(seed), pairs=float(pairs)) for seed in options.seeds.split(",")]
+        for method in METHODS:
+            print(f"| {pairs} {line(method, [scores_of(world, method) for world in worlds])}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

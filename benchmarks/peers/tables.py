@@ -1,0 +1,105 @@
+"""The rows of the comparison as Markdown tables: means over seeds."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from methods import OURS, VECTORS
+
+Row = dict[str, Any]
+_UNCERTAIN = ("smoothing", "filtering")
+
+
+def planted_table(rows: Sequence[Row]) -> str:
+    """Ranks, dates, intervals and alarms. Ours are ranked by `low`, in brackets by `change`."""
+    lines = [
+        "| world | method | auc | worst rank | share in top 16 | date error | halfway coverage | alarms: planted | decoys "
+        "| stable | others | seconds |",
+        "|---|---|---|---|---|---|---|---|---|---|---|---:|",
+    ]
+    for world, method, group in _groups(rows):
+        first, second = _rankings(method)
+        dates = (
+            f"{_mean(group, first, 'planted: date error, median', 1)} ({_mean(group, first, 'jump: date error, median', 1)})"
+        )
+        cells = [_both(group, first, second, f"planted: {name}", places) for name, places in _ranks(group)]
+        cells.append(dates)
+        if method in _UNCERTAIN:
+            cells.append(_mean(group, first, "planted: halfway coverage", 2))
+            cells += [_mean(group, first, f"{kind}: alarms", 3) for kind in ("planted", "decoys", "stable", "others")]
+        else:
+            cells += [""] * 5
+        cells.append(f"{_average(row['seconds'] for row in group):.1f}")
+        lines.append(f"| {world} | {method} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def likelihood_table(rows: Sequence[Row]) -> str:
+    """Held-out likelihood, time and memory."""
+    lines = [
+        "| corpus | method | log-likelihood, slices left out | all slices | unshifted | best constant | seconds | peak MiB "
+        "| of it before training |",
+        "|---|---|---:|---:|---:|---:|---:|---:|---:|",
+    ]
+    for world, method, group in _groups(rows):
+        scores = [row["likelihood"] for row in group]
+        likelihoods = [_average(score.get(name) for score in scores) for name in ("held", "all", "held, no shift")]
+        best, constant = (_average(score.get(name) for score in scores) for name in ("held, best constant", "best constant"))
+        numbers = [f"{value:.4f}" if value is not None else "" for value in likelihoods]
+        numbers.append("" if best is None or constant is None else f"{best:.4f} ({constant:+.2f})")
+        numbers.append(f"{_average(row['seconds'] for row in group):.1f}")
+        numbers += [f"{(_average(row[name] for row in group) or 0.0) / 2**20:.0f}" for name in ("peak", "before")]
+        lines.append(f"| {world} | {method} | {' | '.join(numbers)} |")
+    return "\n".join(lines) + "\n"
+
+
+def tuning_table(rows: Sequence[Row]) -> str:
+    """What was tried, a line each."""
+    lines = [
+        "| world | method | settings | auc: word | sum | worst rank: word | sum | date error: word | sum | likelihood "
+        "| best constant | seconds |",
+        "|---|---|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    for row in rows:
+        cells = [
+            f"{row['planted'][vectors][name]:.{places}f}" if "planted" in row else ""
+            for name, places in (("planted: auc", 3), ("planted: worst rank", 0), ("planted: date error, median", 1))
+            for vectors in ("word", "sum")
+        ]
+        settings = ", ".join(f"{name} {value}" for name, value in row["settings"].items() if name != "dim")
+        scores = row["likelihood"]
+        cells += [f"{scores['held']:.4f}", f"{scores['held, best constant']:.4f}", f"{row['seconds']:.1f}"]
+        lines.append(f"| {row['world']} | {row['method']} | {settings} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _groups(rows: Sequence[Row]) -> Iterable[tuple[str, str, list[Row]]]:
+    for world, method in dict.fromkeys((row["world"], row["method"]) for row in rows):
+        yield world, method, [row for row in rows if (row["world"], row["method"]) == (world, method)]
+
+
+def _rankings(method: str) -> tuple[str, str | None]:
+    if method in _UNCERTAIN:
+        return "low", "change"
+    return ("change" if method in OURS else VECTORS), None
+
+
+def _ranks(group: Sequence[Row]) -> list[tuple[str, int]]:
+    scores = next(iter(group[0]["planted"].values()))
+    top = next(name for name in scores if name.startswith("planted: share in top")).removeprefix("planted: ")
+    return [("auc", 2), ("worst rank", 0), (top, 2)]
+
+
+def _both(group: Sequence[Row], first: str, second: str | None, name: str, places: int) -> str:
+    shown = _mean(group, first, name, places)
+    return shown if second is None else f"{shown} ({_mean(group, second, name, places)})"
+
+
+def _mean(group: Sequence[Row], ranking: str, name: str, places: int) -> str:
+    value = _average(row["planted"][ranking].get(name) for row in group)
+    return "" if value is None else f"{value:.{places}f}"
+
+
+def _average(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None and np.isfinite(value)]
+    return float(np.mean(known)) if known else None

@@ -1,0 +1,291 @@
+"""Traps that other programs of this kind have fallen into, each with a test that we have not.
+
+An alignment that does not match rows by word; something frozen that moves; random numbers where the data say nothing; a
+gradient with the wrong sign. The gradients themselves are checked against derivatives in tests/inference and tests/model.
+"""
+
+import numpy as np
+import pytest
+import torch
+from oracles import model as dense
+
+import wordtide
+from wordtide.diffusion import Diffusion
+from wordtide.errors import InputError
+from wordtide.evaluation.holding_out import without
+from wordtide.inference.adam_filtering import AdamFilter
+from wordtide.inference.adam_smoothing import AdamSmoother
+from wordtide.inference.compute import compute
+from wordtide.inference.schedule import Schedule
+from wordtide.inference.sequential import SequentialSolver
+from wordtide.inference.smoothing import SmoothingSolver
+from wordtide.model.divergence import filter_kl
+from wordtide.model.likelihood import expected_log_likelihood
+
+SIZE, DIM = 12, 3
+TIMES = np.array([1800.0, 1801.0, 1804.0, 1805.0])
+PRIOR = Diffusion(TIMES, 0.05, 1.3)
+#: Words come and go, so that the places of a word differ from slice to slice.
+PRESENT = [[0, 1, 2, 4, 5, 7, 9, 10], [0, 2, 3, 4, 6, 7, 9, 11], [1, 2, 3, 4, 6, 8, 9], [0, 1, 2, 3, 5, 8, 9, 11]]
+COUNTS = [4 * dense.random_counts(np.random.default_rng(t), SIZE, present) for t, present in enumerate(PRESENT)]
+ORDER = np.random.default_rng(5).permutation(SIZE)
+SEQUENTIAL = ["filtering", "warm-start", "independent"]
+METHODS = ["smoothing", *SEQUENTIAL]
+SETTINGS = {"dim": 3, "prior_variance": 1.0, "threads": 1}
+TEXTS = [
+    ("1900", "The mill stands by the old river. The river drives the mill. Alone."),
+    ("1910", "The mill stands by the new road. Steam drives the mill. Alone."),
+    ("1920", "The old road leads to the station. Steam drives the train. Alone."),
+    ("1930", "The train leaves the station by the river. Alone."),
+]
+
+
+@pytest.fixture
+def computing():
+    with compute("cpu", "float64", 1) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def counts():
+    return wordtide.count(TEXTS, workers=1)
+
+
+def sequential(computing, method, matrices=COUNTS, names=range(SIZE)):
+    """A solver whose words, called by `names`, start from vectors that belong to the name and not to the place."""
+    problem = dense.problem_from(matrices, TIMES)
+    solver = SequentialSolver(problem, PRIOR, DIM, Schedule(8, 0.5, 0.2, 0.0), computing, method, contexts=None)
+    table = 0.1 * np.random.default_rng(3).standard_normal((2, SIZE, DIM))
+    inherited, names = solver._inherited, np.asarray(names)
+
+    def by_name(words):
+        prior, start = inherited(words)
+        fresh = np.flatnonzero((solver._last_knot[words] < 0) | (method == "independent"))
+        for kind in (0, 1):
+            start[kind][fresh] = torch.from_numpy(table[kind][names[words[fresh]]])
+        return prior, start
+
+    solver._inherited = by_name
+    return solver
+
+
+def finish(solver):
+    return list(iter(solver.advance, None))
+
+
+def by_word_and_slice(solver, names):
+    """Word and context vectors on the grid of slices and names, (2, T * L, d); NaN where a word is absent."""
+    grid = np.full((2, len(TIMES), SIZE, DIM), np.nan)
+    knots = solver.problem.knots
+    grid[:, knots.slices, np.asarray(names)[knots.words]] = solver.mean
+    return grid.reshape(2, -1, DIM)
+
+
+# Alignment that forgets to put rows into the same order
+
+
+@pytest.mark.parametrize("method", SEQUENTIAL)
+def test_the_order_of_the_vocabulary_changes_no_product_of_two_vectors_within_or_between_slices(computing, method):
+    plain = sequential(computing, method)
+    shuffled = sequential(computing, method, [matrix[np.ix_(ORDER, ORDER)] for matrix in COUNTS], ORDER)
+    for solver in (plain, shuffled):
+        finish(solver)
+    one, other = by_word_and_slice(plain, range(SIZE)), by_word_and_slice(shuffled, ORDER)
+    for left, right in ((0, 0), (1, 1), (0, 1)):
+        np.testing.assert_allclose(other[left] @ other[right].T, one[left] @ one[right].T, atol=1e-7)
+
+
+def test_independent_slices_are_turned_by_the_words_that_both_slices_have(computing):
+    """Against a twin that goes through the words one by one, by name."""
+    solver = sequential(computing, "independent")
+    while solver.number < 2:
+        solver.advance()
+    rng = np.random.default_rng(1)
+    means = [rng.standard_normal((len(PRESENT[2]), DIM)) for _ in range(2)]
+    here = dict(zip(PRESENT[2], means[0], strict=True))
+    knots = solver.problem.knots
+    before = {int(knots.words[row]): solver.mean[0][row] for row in knots.by_slice[1]}
+    product = sum(np.outer(here[word], before[word]) for word in here if word in before)
+    left, _, right = np.linalg.svd(product)
+    turned = solver._aligned(means)
+    for kind in (0, 1):
+        np.testing.assert_allclose(turned[kind], means[kind] @ left @ right, atol=1e-12)
+
+
+# What is frozen moves
+
+
+@pytest.mark.parametrize("method", SEQUENTIAL)
+def test_a_later_slice_does_not_change_a_bit_of_those_before(counts, method):
+    # The prior variance is given, because `auto` depends on all slices.
+    whole = wordtide.fit(counts, method=method, **SETTINGS).fitted.posterior
+    shorter = wordtide.fit(without(counts, [3]), method=method, **SETTINGS).fitted.posterior
+    past = whole.knots.slices < 3
+    assert 0 < past.sum() < len(whole.knots)
+    for name, array in shorter.arrays().items():
+        assert np.array_equal(whole.arrays()[name][past], array), name
+
+
+def test_a_later_slice_does_not_change_a_bit_of_adam_s_filter_before():
+    short = AdamFilter(dense.problem_from(COUNTS[:3], TIMES[:3]), Diffusion(TIMES[:3], 0.05, 1.3), DIM, 0, steps_per_slice=20)
+    whole = AdamFilter(dense.problem_from(COUNTS, TIMES), PRIOR, DIM, 0, steps_per_slice=20)
+    for solver in (short, whole):
+        finish(solver)
+    past = whole.problem.knots.slices < 3
+    for name in ("mean_u", "mean_v", "variance_u", "variance_v"):
+        assert np.array_equal(getattr(whole, name)[past], getattr(short, name)), name
+
+
+@pytest.mark.parametrize("method", ["warm-start", "independent"])
+def test_a_word_that_is_absent_from_a_slice_does_not_move(counts, method):
+    model = wordtide.fit(counts, method=method, **SETTINGS)
+    kept, absent, back = (model.mean("river", float(counts.times[t])) for t in (0, 2, 3))
+    assert np.array_equal(absent, kept)
+    assert not np.array_equal(back, kept)
+
+
+# Random numbers where the data say nothing
+
+
+@pytest.mark.parametrize("method", [*METHODS, "static"])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_word_without_any_pair_is_at_the_origin_whatever_the_seed(counts, method, seed):
+    model = wordtide.fit(counts, method=method, seed=seed, **SETTINGS)
+    for side in model.sides:
+        means = side.word_means(counts.words.index("alone"), model.times)
+        assert np.array_equal(means, np.zeros_like(means))
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_smoothing_gives_a_word_without_any_pair_the_variance_of_the_prior(counts, seed):
+    model = wordtide.fit(counts, seed=seed, **SETTINGS)
+    precision = dense.prior_precision(counts.times, 1e-3, 1.0)
+    for side in model.sides:
+        variances = side.word_variances(counts.words.index("alone"), model.times)
+        np.testing.assert_allclose(variances, np.diag(np.linalg.inv(precision))[:, None] * np.ones(3), rtol=1e-6)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_filtering_gives_a_word_without_any_pair_the_prior_carried_on(counts, seed):
+    """By Eq. 13 as printed, slice after slice."""
+    model = wordtide.fit(counts, method="filtering", seed=seed, **SETTINGS)
+    expected = [1.0]
+    for gap in np.diff(counts.times):
+        expected.append(1.0 / (1.0 / (expected[-1] + 1e-3 * gap) + 1.0))
+    for side in model.sides:
+        variances = side.word_variances(counts.words.index("alone"), model.times)
+        np.testing.assert_allclose(variances, np.array(expected)[:, None] * np.ones(3), rtol=1e-6)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_word_without_any_pair_has_no_neighbours_rather_than_random_ones(counts, method):
+    found = wordtide.fit(counts, method=method, **SETTINGS).similarity("alone", "mill")
+    assert found["similarity"].isna().all()
+
+
+@pytest.mark.parametrize("method", [*METHODS, "static"])
+def test_a_slice_without_pairs_is_refused_by_name_and_not_filled(method):
+    hollow = wordtide.count([*TEXTS, ("1940", "Alone. Alone.")], workers=1)
+    with pytest.raises(InputError, match="no word pairs, the first is 1940"):
+        wordtide.fit(hollow, method=method, **SETTINGS)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_smoothing_of_slices_that_say_next_to_nothing_gives_the_prior_whatever_the_start(computing, seed):
+    nothing = dense.problem_from([1e-9 * matrix for matrix in COUNTS], TIMES)
+    start = np.random.default_rng(seed).standard_normal((2, SIZE, DIM))
+    solver = SmoothingSolver(nothing, PRIOR, start, Schedule(60, 0.9, 0.9, 0.0, measure_every=60), computing, contexts=None)
+    finish(solver)
+    for kind in solver.kinds:
+        assert float(kind.mean.abs().max()) < 1e-6
+        np.testing.assert_allclose(
+            kind.variance.numpy(), PRIOR.marginal[nothing.knots.slices][:, None] * np.ones(DIM), rtol=1e-6
+        )
+
+
+# A gradient with the wrong sign
+
+
+def open_fit(computing, method, t):
+    """The fit of slice t at random vectors."""
+    solver = sequential(computing, method)
+    while solver.number < t:
+        solver.advance()
+    fit = solver._opened()
+    rng = np.random.default_rng(7)
+    for kind in (0, 1):
+        fit.mean[kind] = torch.from_numpy(0.7 * rng.standard_normal(tuple(fit.mean[kind].shape)))
+    return fit
+
+
+def elbo(fit):
+    return fit.elbo(np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("method", SEQUENTIAL)
+@pytest.mark.parametrize("t", [0, 2])
+def test_a_natural_step_from_random_vectors_raises_the_elbo_of_the_slice(computing, method, t):
+    fit = open_fit(computing, method, t)
+    before = elbo(fit)
+    fit.step(0.1, np.random.default_rng(0))
+    assert elbo(fit) > before
+
+
+@pytest.mark.parametrize("method", SEQUENTIAL)
+def test_each_coordinate_steps_to_where_the_elbo_rises_by_finite_differences(computing, method):
+    fit = open_fit(computing, method, 2)
+    at = [mean.clone() for mean in fit.mean]
+    slopes = [torch.zeros_like(mean) for mean in at]
+    for kind in (0, 1):
+        for place in np.ndindex(*at[kind].shape):
+            sides = []
+            for change in (1e-5, -1e-5):
+                fit.mean[kind] = at[kind].clone()
+                fit.mean[kind][place] += change
+                sides.append(elbo(fit))
+            slopes[kind][place] = (sides[0] - sides[1]) / 2e-5
+        fit.mean[kind] = at[kind].clone()
+    fit.step(0.1, np.random.default_rng(0))
+    for kind in (0, 1):
+        # A filter's gradient is right up to the error of its approximation to E[sigma], so that the flattest are left out.
+        steep = slopes[kind].abs() > (0.0 if method != "filtering" else 0.05 * slopes[kind].abs().max())
+        assert torch.equal(torch.sign(fit.mean[kind] - at[kind])[steep], torch.sign(slopes[kind])[steep])
+
+
+def adam_filter_elbo(solver):
+    """The slice's ELBO with 400 samples of the likelihood, and its standard error."""
+    mean, variance = solver.parameters[0], (2.0 * solver.parameters[1]).exp()
+    draws = torch.Generator().manual_seed(0)
+    fit, error = expected_log_likelihood(solver._slice, mean[0], variance[0], mean[1], variance[1], 400, draws)
+    return float(fit) - float(filter_kl(mean, variance, solver._prior_mean, solver._prior_variance)), float(error)
+
+
+def test_adam_s_filter_climbs_from_random_vectors():
+    problem = dense.problem_from(COUNTS, TIMES)
+    solver = AdamFilter(problem, PRIOR, DIM, 0, steps_per_slice=100, dtype=torch.float64)
+    solver.parameters[0].normal_(0.0, 0.7, generator=torch.Generator().manual_seed(2))
+    before, _ = adam_filter_elbo(solver)
+    for _ in range(60):
+        solver.advance()
+    after, error = adam_filter_elbo(solver)
+    assert after > before + 4 * error
+
+
+def test_adam_s_smoother_climbs_from_random_vectors():
+    problem = dense.problem_from(COUNTS, TIMES)
+    solver = AdamSmoother(problem, PRIOR, DIM, 0, minibatch_words=SIZE, minibatch_steps=200, dtype=torch.float64)
+    solver.rho.normal_(0.0, 0.5, generator=torch.Generator().manual_seed(2))
+
+    def measured():
+        """Its ELBO from one sample of all trajectories, a number of times with other noise."""
+        step, values = solver._step, []
+        for solver._step in range(1000, 1020):
+            values.append(solver.elbo())
+        solver._step = step
+        return np.array(values)
+
+    before = measured()
+    for _ in range(60):
+        solver.advance()
+    gain = measured() - before
+    assert gain.mean() > 4 * gain.std() / np.sqrt(len(gain))
