@@ -66,7 +66,7 @@ def test_what_the_docs_say_of_the_state_of_the_union_is_true(options):
 def test_every_command_has_help_with_an_example_that_names_it():
     names = [command.callback.__name__ for command in app.registered_commands]
     asking = ["neighbors", "similarity", "changed", "story", "surprises", "axis", "analogy"]
-    assert names == ["count", "merge", "fit", "info", "examples", *asking, "export", "evaluate", "tune", "demo"]
+    assert names == ["count", "merge", "fit", "info", "examples", *asking, "export", "explore", "evaluate", "tune", "demo"]
     for command in app.registered_commands:
         assert f"Example: wordtide {command.callback.__name__} " in command.callback.__doc__
     (plot,) = app.registered_groups

@@ -11,7 +11,10 @@ import wordtide
 
 PACKAGE = Path(wordtide.__file__).parent
 #: Each part may import those before it.
-ORDER = ["", "corpus", "counts", "embeddings", "figures", "model", "inference", "evaluation", "cli"]
+ORDER = ["", "corpus", "counts", "embeddings", "figures", "explorer", "model", "inference", "evaluation", "cli"]
+
+#: A model is asked for its page, which is made of it: the one import upwards, inside the methods that need it.
+DOORS = {("embeddings.py", "wordtide.explorer")}
 
 
 def modules():
@@ -39,7 +42,8 @@ def test_imports_go_one_way(path):
     own = ORDER.index(part_of("wordtide." + ".".join(path.relative_to(PACKAGE).parts)))
     for name in imports_of(path):
         if name == "wordtide" or name.startswith("wordtide."):
-            assert ORDER.index(part_of(name)) <= own, f"{path.name} imports {name}"
+            if (path.name, name) not in DOORS:
+                assert ORDER.index(part_of(name)) <= own, f"{path.name} imports {name}"
 
 
 @pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(PACKAGE)))

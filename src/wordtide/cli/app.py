@@ -15,6 +15,7 @@ from wordtide.cli.count import count
 from wordtide.cli.demo import demo
 from wordtide.cli.evaluate import evaluate
 from wordtide.cli.examples import examples
+from wordtide.cli.explore import explore
 from wordtide.cli.export import export
 from wordtide.cli.fit import fit
 from wordtide.cli.info import info
@@ -84,7 +85,7 @@ def _give_up_standard_output() -> None:
 _COMMANDS = (
     *(count, merge, fit, info, examples),
     *(neighbors, similarity, changed, story, surprises, axis, analogy),
-    *(export, evaluate, tune, demo),
+    *(export, explore, evaluate, tune, demo),
 )
 for command in _COMMANDS:
     app.command()(explained(command))

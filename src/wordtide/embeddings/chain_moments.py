@@ -10,12 +10,15 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from wordtide.diffusion import Floats
 from wordtide.embeddings.knots import Integers, Knots
 from wordtide.embeddings.prior_places import Places, PriorPlaces, slice_before
 from wordtide.embeddings.variances import passages
 
 Singles = npt.NDArray[np.float32]
 Reals = npt.NDArray[np.floating]
+#: One moment in float years for all words, or one for each, (n,).
+Moments = float | npt.NDArray[np.float64]
 
 _WORDS_AT_ONCE = 256  # fewer cost more in calls, more in memory
 
@@ -51,7 +54,7 @@ class ChainMoments:
         return variances
 
     def movement(
-        self, words: Integers, earlier: float, later: float, first_weight: Reals, last_weight: Reals
+        self, words: Integers, earlier: Moments, later: Moments, first_weight: Reals, last_weight: Reals
     ) -> MovementVariance:
         """Variances of last_weight x(later) - first_weight x(earlier) for some words, with weights (n,).
 
@@ -60,9 +63,11 @@ class ChainMoments:
         """
         shape = (len(words), self.precision.shape[1])
         moved = MovementVariance(np.empty(shape, np.float32), np.empty(shape, np.float32))
+        first, last = (np.broadcast_to(np.asarray(time, np.float64), len(words)) for time in (earlier, later))
         for block in self._blocks(words):
             weights = (-first_weight[block].astype(np.float32), last_weight[block].astype(np.float32))
-            moved.posterior[block], moved.sampling[block] = _chains(self, words[block], earlier, later).solved(weights)
+            chains = _chains(self, words[block], first[block], last[block])
+            moved.posterior[block], moved.sampling[block] = chains.solved(weights)
         return moved
 
     def _blocks(self, words: Integers) -> Iterator[Integers]:
@@ -71,9 +76,10 @@ class ChainMoments:
         for first in range(0, len(words), _WORDS_AT_ONCE):
             yield order[first : first + _WORDS_AT_ONCE]
 
-    def rows_until(self, words: Integers, time: float) -> Integers:
+    def rows_until(self, words: Integers, time: Moments) -> Integers:
         """For each word the row after its last knot at or before a time, (n,)."""
-        return self.knots.rows_after(int(slice_before(self.prior.diffusion.times, np.array([time]))[0]), words)
+        slices = slice_before(self.prior.diffusion.times, np.atleast_1d(np.asarray(time, np.float64)))
+        return self.knots.rows_until_each(words, np.broadcast_to(slices, len(words)))
 
     def _variance_before(self, starts: Integers, stops: Integers, moment: Places) -> Singles:
         """The variance at a moment given the knots in rows `starts` to `stops`, all of them before it, (n, d)."""
@@ -172,7 +178,7 @@ class _Chains:
         return posterior, sampling
 
 
-def _chains(source: ChainMoments, words: Integers, earlier: float, later: float) -> _Chains:
+def _chains(source: ChainMoments, words: Integers, earlier: Floats, later: Floats) -> _Chains:
     """Chains of knots and two moments. A moment is a step of its own also where the word has a knot: the noise between is 0."""
     starts, stops = source.knots.starts[words], source.knots.starts[words + 1]
     first, second = (source.rows_until(words, time) - starts for time in (earlier, later))
@@ -182,11 +188,11 @@ def _chains(source: ChainMoments, words: Integers, earlier: float, later: float)
     is_knot = (number < lengths) & (number != ends[0]) & (number != ends[1])
     rows = np.where(is_knot, starts + number - (number > ends[0]) - (number > ends[1]), 0)
     places = source.prior.slices[source.knots.slices[rows] if len(source.knots) else np.zeros_like(rows)]
-    moments = source.prior.at(np.array([earlier, later]))
+    moments = (source.prior.at(earlier), source.prior.at(later))
     logs, marginals = places.log_correlation, places.marginal
-    for moment, end in enumerate(ends):
-        logs = np.where(number == end, moments.log_correlation[moment], logs)
-        marginals = np.where(number == end, moments.marginal[moment], marginals)
+    for moment, end in zip(moments, ends, strict=True):
+        logs = np.where(number == end, moment.log_correlation, logs)
+        marginals = np.where(number == end, moment.marginal, marginals)
     gain, noise = np.zeros(logs.shape), marginals.copy()
     gain[1:], noise[1:] = Places(logs[:-1], marginals[:-1]).to(Places(logs[1:], marginals[1:]))
     precision = np.zeros((*rows.shape, source.precision.shape[1]), np.float32)

@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from wordtide.embeddings.folder import read_model
 from wordtide.embeddings.questions.answers import Answer
@@ -115,6 +115,22 @@ class DynamicEmbeddings(Embeddings):
     ) -> "pd.DataFrame":
         """Whose place a word of one time has at another: columns as of `neighbors`."""
         return _frame(analogy(self, word, at, then, top, by, min_occurrences, vectors))
+
+    def save_html(self, path: str | PathLike[str], overwrite: bool = False, **options: Any) -> Path:
+        """Write the explorer's page as one file that needs no network, and return its path.
+
+        Options: `words` and `slices` to keep (what fits into `max_mb`, 40), `title`, `licence`, `map_words` (0: no map),
+        `examples` (a counts folder whose sentences are shown), `threads`.
+        """
+        from wordtide.explorer import opening  # the one door upwards: the page is made of a model, and asked for from it
+
+        return opening.save_html(self, path, opening.PageOptions(**options), overwrite)
+
+    def explore(self, port: int = 0, browser: bool = True, **options: Any) -> None:
+        """Show the explorer's page from a server on this machine, until Ctrl-C. Options as for `save_html`."""
+        from wordtide.explorer import opening
+
+        opening.serve(self, opening.PageOptions(**options), port=port, browser=browser)
 
 
 def _frame(answer: Answer) -> "pd.DataFrame":

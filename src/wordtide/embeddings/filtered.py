@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wordtide.diffusion import Diffusion, Floats, Passage
-from wordtide.embeddings.chain_moments import MovementVariance, Reals
+from wordtide.embeddings.chain_moments import Moments, MovementVariance, Reals
 from wordtide.embeddings.knots import Integers, Knots
 from wordtide.embeddings.prior_places import PriorPlaces, slice_before
 from wordtide.embeddings.trajectories import rows_or_zeros
@@ -82,18 +82,27 @@ class FilteredTrajectories:
         """Means of words at slices, pair by pair, (n, d)."""
         return self._at_places(words, slices)[0]
 
+    def means_of_each(self, words: Integers, times: Floats) -> Floats:
+        """Means of words at times, pair by pair, (n, d)."""
+        return self._each(words, times)[0]
+
+    def variances_of_each(self, words: Integers, times: Floats) -> Floats:
+        """Variances of words at times, pair by pair, (n, d)."""
+        return self._each(words, times)[1]
+
     def variances_at_places(self, words: Integers, slices: Integers) -> Floats:
         """Variances of words at slices, pair by pair, (n, d)."""
         return self._at_places(words, slices)[1]
 
     def movement(
-        self, words: Integers, earlier: float, later: float, first_weight: Reals, last_weight: Reals
+        self, words: Integers, earlier: Moments, later: Moments, first_weight: Reals, last_weight: Reals
     ) -> MovementVariance:
         """Variances of last_weight x(later) - first_weight x(earlier) for some words, with weights (n,).
 
         What the two times have in common is not known, so the sum of both variances stands for both: more than the truth.
         """
-        first, last = self.variances_at(earlier, words), self.variances_at(later, words)
+        times = (np.broadcast_to(np.asarray(time, np.float64), len(words)) for time in (earlier, later))
+        first, last = (self._each(words, time)[1] for time in times)
         total = first_weight[:, None] ** 2 * first + last_weight[:, None] ** 2 * last
         return MovementVariance(total, total)
 
@@ -158,6 +167,11 @@ class FilteredTrajectories:
         times = np.full(len(self.knots.starts) - 1 if words is None else len(words), time)
         t = slice_before(self.grid, times)
         return self._moments(self.knots.around(int(t[0]), words)[0] if len(t) else t, t, times)
+
+    def _each(self, words: Integers, times: Floats) -> tuple[Floats, Floats]:
+        t = slice_before(self.grid, times)
+        after = self.knots.rows_until_each(words, t)
+        return self._moments(np.where(after > self.knots.starts[words], after - 1, -1), t, times)
 
     def _at_places(self, words: Integers, slices: Integers) -> tuple[Floats, Floats]:
         after = self.knots.rows_until_each(words, slices)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wordtide.diffusion import Floats
-from wordtide.embeddings.chain_moments import ChainMoments, MovementVariance, Reals
+from wordtide.embeddings.chain_moments import ChainMoments, Moments, MovementVariance, Reals
 from wordtide.embeddings.knots import Integers, Knots
 from wordtide.embeddings.prior_places import Bridge, Places, PriorPlaces, backward_step, bridge, slice_before
 from wordtide.embeddings.trajectories import rows_or_zeros
@@ -71,13 +71,27 @@ class SmoothedTrajectories:
         weights = self._bridge(before, after, self.prior.slices[slices])
         return weights.mean(rows_or_zeros(self.mean, before), rows_or_zeros(self.mean, after))
 
+    def means_of_each(self, words: Integers, times: Floats) -> Floats:
+        """Means of words at times, pair by pair, (n, d)."""
+        before, after = self._around_places(words, slice_before(self.grid, times))
+        weights = self._bridge(before, after, self.prior.at(times))
+        return weights.mean(rows_or_zeros(self.mean, before), rows_or_zeros(self.mean, after))
+
     def variances_at_places(self, words: Integers, slices: Integers) -> Floats:
         """Variances of words at slices, pair by pair, (n, d)."""
+        return self._variances(words, slices, self.prior.slices[slices])
+
+    def variances_of_each(self, words: Integers, times: Floats) -> Floats:
+        """Variances of words at times, pair by pair, (n, d)."""
+        return self._variances(words, slice_before(self.grid, times), self.prior.at(times))
+
+    def _variances(self, words: Integers, slices: Integers, at: Places) -> Floats:
+        """Variances of words at moments, pair by pair, each at one of `slices` or between it and the next, (n, d)."""
         distinct, place = np.unique(words, return_inverse=True)
         variances, shifts = self._knot_variances(distinct)
         before, after = self._around_places(words, slices)
         left, right = (rows_or_zeros(variances, np.where(side >= 0, side + shifts[place], -1)) for side in (before, after))
-        return self._bridge(before, after, self.prior.slices[slices]).variance(left, right)
+        return self._bridge(before, after, at).variance(left, right)
 
     def weights_at_slices(self, words: Integers) -> SliceWeights:
         """How the means of words at all slices are put together from those at their knots."""
@@ -122,7 +136,7 @@ class SmoothedTrajectories:
         return self.moments.variances(chosen, time).astype(np.float64)
 
     def movement(
-        self, words: Integers, earlier: float, later: float, first_weight: Reals, last_weight: Reals
+        self, words: Integers, earlier: Moments, later: Moments, first_weight: Reals, last_weight: Reals
     ) -> MovementVariance:
         """Variances of last_weight x(later) - first_weight x(earlier) for some words, with weights (n,)."""
         return self.moments.movement(words, earlier, later, first_weight, last_weight)

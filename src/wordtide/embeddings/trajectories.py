@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wordtide.diffusion import Floats
-from wordtide.embeddings.chain_moments import MovementVariance, Reals
+from wordtide.embeddings.chain_moments import Moments, MovementVariance, Reals
 from wordtide.embeddings.knots import Integers, Knots
 from wordtide.embeddings.prior_places import slice_before
 
@@ -32,6 +32,12 @@ class Trajectories(Protocol):
     def variances_at(self, time: float, words: Integers | None = None) -> Floats:
         """Variances of some words, or of all, at one time, (n, d)."""
 
+    def means_of_each(self, words: Integers, times: Floats) -> Floats:
+        """Means of words at times, pair by pair, (n, d)."""
+
+    def variances_of_each(self, words: Integers, times: Floats) -> Floats:
+        """Variances of words at times, pair by pair, (n, d)."""
+
     def means_at_places(self, words: Integers, slices: Integers) -> Floats:
         """Means of words at slices, pair by pair, (n, d)."""
 
@@ -39,7 +45,7 @@ class Trajectories(Protocol):
         """Variances of words at slices, pair by pair, (n, d)."""
 
     def movement(
-        self, words: Integers, earlier: float, later: float, first_weight: Reals, last_weight: Reals
+        self, words: Integers, earlier: Moments, later: Moments, first_weight: Reals, last_weight: Reals
     ) -> MovementVariance:
         """Variances of last_weight x(later) - first_weight x(earlier) for some words, with weights (n,)."""
 
@@ -94,19 +100,30 @@ class PointTrajectories:
 
     def means_at_places(self, words: Integers, slices: Integers) -> Floats:
         """Means of words at slices, pair by pair, (n, d)."""
+        return self._carried(words, slices)
+
+    def means_of_each(self, words: Integers, times: Floats) -> Floats:
+        """Means of words at times, pair by pair, (n, d)."""
+        return self._carried(words, slice_before(self.grid, times))
+
+    def _carried(self, words: Integers, slices: Integers) -> Floats:
         after = self.knots.rows_until_each(words, slices)
         rows = np.where(after > self.knots.starts[words], after - 1, np.where(after < self.knots.starts[words + 1], after, -1))
         return rows_or_zeros(self.mean, rows)
+
+    def variances_of_each(self, words: Integers, times: Floats) -> Floats:
+        """Zeros, (n, d)."""
+        return np.zeros((len(words), self.mean.shape[1]))
 
     def variances_at_places(self, words: Integers, slices: Integers) -> Floats:
         """Zeros, (n, d)."""
         return np.zeros((len(words), self.mean.shape[1]))
 
     def movement(
-        self, words: Integers, earlier: float, later: float, first_weight: Reals, last_weight: Reals
+        self, words: Integers, earlier: Moments, later: Moments, first_weight: Reals, last_weight: Reals
     ) -> MovementVariance:
         """Zeros, (n, d)."""
-        return MovementVariance(self.variances_at(earlier, words), self.variances_at(later, words))
+        return MovementVariance(*np.zeros((2, len(words), self.mean.shape[1])))
 
     def prior_variances(self, times: Floats) -> Floats:
         """Zeros, (n,)."""

@@ -26,9 +26,9 @@ _REMEDY = f"The columns must be {', '.join(COLUMNS)}: a name, a year, and two nu
 def likelihood_figure(scores: Table) -> Figure:
     """A thin line per method through the slices, a strong one through its running mean, and its mean beside the end.
 
-    `scores` has the columns method, time, log_likelihood (per pair) and pairs. The running mean weighs slices by their pairs. The
-    mean in the label is over the slices that all methods predict, each with the same weight, so that labels can be compared; if
-    there is no such slice, labels have no means.
+    `scores` has the columns method, time, log_likelihood (per pair) and pairs. The running mean weighs slices by their pairs.
+    The mean in the label is over the slices that all methods predict, each with the same weight, so that labels can be
+    compared; if there is no such slice, labels have no means.
     """
     lines = _lines(scores)
     with styled():

@@ -67,7 +67,7 @@ def _movers(vectors: Vectors, words: Integers, start: float, end: float, top: in
     Intervals cost most of the time. No low end is above the change itself: so words are taken in falling order of change, until
     those that follow cannot reach the list. Ranked otherwise, the first of that order are enough.
     """
-    order, change = _by_change(vectors, words, start, end)
+    order, change = by_change(vectors, words, start, end)
     taken = max(CANDIDATES, top)
     moved = movement(vectors, words[order[:taken]], start, end)
     while by == "low" and vectors.uncertain and taken < len(order):
@@ -78,7 +78,7 @@ def _movers(vectors: Vectors, words: Integers, start: float, end: float, top: in
     return order[:taken], moved
 
 
-def _by_change(vectors: Vectors, words: Integers, start: float, end: float) -> tuple[Integers, Floats]:
+def by_change(vectors: Vectors, words: Integers, start: float, end: float) -> tuple[Integers, Floats]:
     """Places of the words known well enough at both times, in falling order of the cosine distance of their means; and that."""
     first, last = vectors.means_at(start, words), vectors.means_at(end, words)
     first_length, last_length = lengths_of(first), lengths_of(last)

@@ -1,11 +1,13 @@
 """From what to what: words that a word was near and left, and words that it was not near and came to."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from wordtide.diffusion import Floats
+from wordtide.embeddings.chain_moments import Moments
 from wordtide.embeddings.knots import Integers
 from wordtide.embeddings.questions.vectors import Vectors, is_settled, lengths_of
 
@@ -14,6 +16,7 @@ SHOWN = 3
 _NEAREST = 40  # at either time: the words to choose from
 _LIKENESS = 0.3  # what likeness to a word already chosen costs (maximal marginal relevance)
 _ELSEWHERE = 0.25  # what nearness at the other time costs
+_WORDS_AT_ONCE = 500  # their similarities to all words are in memory together
 
 
 @dataclass(frozen=True)
@@ -25,45 +28,85 @@ class Contrast:
 
 
 @dataclass(frozen=True)
-class _Moment:
-    """All words at one time: means in units of their lengths (L, d); for some words similarities to all (n, L)."""
+class _Pool:
+    """The words nearest to a word at one time: numbers, similarities then and at another time (m,), to each other (m, m)."""
 
-    units: Floats
-    nearness: Floats
-    pools: list[Integers]
+    numbers: Integers
+    here: Floats
+    there: Floats
+    likeness: Floats
 
 
-def contrasts(vectors: Vectors, words: Integers, start: float, end: float, shown: int = SHOWN) -> list[Contrast]:
-    """For each of some words from what to what it moved between two times."""
-    first, last = _moment(vectors, words, start), _moment(vectors, words, end)
-    found = []
-    for n in range(len(words)):
-        lost = _diverse(first.pools[n], first.nearness[n], last.nearness[n], first.units, shown)
-        left = last.pools[n][~np.isin(last.pools[n], lost)]
-        found.append(Contrast(lost, _diverse(left, last.nearness[n], first.nearness[n], last.units, shown)))
+def contrasts(vectors: Vectors, words: Integers, start: Moments, end: Moments, shown: int = SHOWN) -> list[Contrast]:
+    """For each of some words from what to what it moved between two times in order: the same for all, or two for each word."""
+    starts, ends = (np.broadcast_to(np.asarray(time, np.float64), len(words)) for time in (start, end))
+    found = [Contrast([], []) for _ in words]
+    for year in np.unique(np.concatenate([starts, ends])):  # a word's start comes before its end, so `lost` is known there
+        moment = _Moment.at(vectors, float(year))
+        for row, pool in _pools(vectors, moment, words, np.flatnonzero(starts == year), ends):
+            found[row].lost.extend(_diverse(pool, shown))
+        for row, pool in _pools(vectors, moment, words, np.flatnonzero(ends == year), starts):
+            found[row].gained.extend(_diverse(pool, shown, found[row].lost))
     return found
 
 
-def _moment(vectors: Vectors, words: Integers, year: float) -> _Moment:
-    means = vectors.means_at(year)
+@dataclass(frozen=True)
+class _Moment:
+    """All words at one time: means in units of their lengths (L, d), and which of them are known well enough (L,)."""
+
+    units: Floats
+    settled: npt.NDArray[np.bool_]
+
+    @staticmethod
+    def at(vectors: Vectors, year: float) -> "_Moment":
+        means = vectors.means_at(year)
+        lengths = lengths_of(means)
+        return _Moment(np.nan_to_num(means / lengths[:, None]), is_settled(vectors, lengths, year))
+
+
+def _pools(
+    vectors: Vectors, moment: _Moment, words: Integers, rows: Integers, other_times: Floats
+) -> Iterator[tuple[int, _Pool]]:
+    """The pools of the words in some rows, with nearness at each word's other time; each with its row."""
+    for first in range(0, len(rows), _WORDS_AT_ONCE):
+        some = rows[first : first + _WORDS_AT_ONCE]
+        nearness = moment.units[words[some]] @ moment.units.T
+        nearness[np.arange(len(some)), words[some]] = -np.inf
+        nearness[:, ~moment.settled] = -np.inf
+        pools = [np.argpartition(-row, min(_NEAREST, len(row) - 1))[:_NEAREST] for row in nearness]
+        pools = [pool[row[pool] > 0] for pool, row in zip(pools, nearness, strict=True)]
+        elsewhere = _nearness_elsewhere(vectors, words[some], pools, other_times[some])
+        for row, near, pool, there in zip(some.tolist(), nearness, pools, elsewhere, strict=True):
+            units = moment.units[pool]
+            yield row, _Pool(pool, near[pool], there, units @ units.T)
+
+
+def _nearness_elsewhere(vectors: Vectors, words: Integers, pools: list[Integers], times: Floats) -> list[Floats]:
+    """For each word its similarities to the words of its pool at its other time; 0 for those that are hardly known then."""
+    sizes = [len(pool) for pool in pools]
+    own = np.repeat(np.nan_to_num(_units(vectors.means_of_each(words, times))), sizes, axis=0)
+    when = np.repeat(times, sizes)
+    means = vectors.means_of_each(np.concatenate([np.zeros(0, np.int64), *pools]), when)
     lengths = lengths_of(means)
-    units = np.nan_to_num(means / lengths[:, None])
-    nearness = units[words] @ units.T
-    nearness[np.arange(len(words)), words] = -np.inf
-    nearness[:, ~is_settled(vectors, lengths, year)] = -np.inf
-    pools = [np.argpartition(-row, min(_NEAREST, len(row) - 1))[:_NEAREST] for row in nearness]
-    pools = [pool[row[pool] > 0] for pool, row in zip(pools, nearness, strict=True)]
-    return _Moment(units, nearness, pools)
+    cosine = np.einsum("nk,nk->n", np.nan_to_num(means / lengths[:, None]), own)
+    known = np.where(is_settled(vectors, lengths, when), cosine, 0.0)
+    return np.split(known, np.cumsum(sizes)[:-1])
 
 
-def _diverse(pool: Integers, here: Floats, there: Floats, units: Floats, shown: int) -> list[int]:
+def _units(means: Floats) -> Floats:
+    return np.asarray(means / lengths_of(means)[:, None])
+
+
+def _diverse(pool: _Pool, shown: int, without: list[int] | None = None) -> list[int]:
     """Words of the pool near here and less near there, that differ from each other."""
-    score = here[pool] - _ELSEWHERE * np.maximum(there[pool], 0.0)
+    worth = pool.here - _ELSEWHERE * np.maximum(pool.there, 0.0)
+    if without:
+        worth[np.isin(pool.numbers, without)] = -np.inf
+    likeness: npt.NDArray[np.float64] = np.zeros(len(worth))
     chosen: list[int] = []
-    while len(chosen) < min(shown, len(pool)):
-        likeness: npt.NDArray[np.float64] = np.zeros(len(pool))
-        if chosen:
-            likeness = np.max([units[pool] @ units[one] for one in chosen], axis=0)
-        worth = np.where(np.isin(pool, chosen), -np.inf, score - _LIKENESS * likeness)
-        chosen.append(int(pool[np.argmax(worth)]))
+    for _ in range(min(shown, int(np.count_nonzero(np.isfinite(worth))))):
+        best = int(np.argmax(worth - _LIKENESS * likeness))
+        likeness = pool.likeness[best] if not chosen else np.maximum(likeness, pool.likeness[best])
+        worth[best] = -np.inf
+        chosen.append(int(pool.numbers[best]))
     return chosen

@@ -12,10 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from wordtide.diffusion import Floats
+from wordtide.embeddings.chain_moments import Moments
 from wordtide.embeddings.knots import Integers
 from wordtide.embeddings.questions.similarity import SIDES
 from wordtide.embeddings.questions.vectors import STILL, Vectors, lengths_of
 from wordtide.embeddings.states import Embeddings
+
+_WORDS_AT_ONCE = 64  # their curves are in memory together
 
 
 @dataclass(frozen=True)
@@ -27,12 +30,26 @@ class Halfway:
     latest: float
 
 
-def halfway(model: Embeddings, vectors: Vectors, words: Integers, start: float, end: float) -> list[Halfway]:
-    """When each of some words was half-way between its places at two times in order."""
+def halfway(model: Embeddings, vectors: Vectors, words: Integers, start: Moments, end: Moments) -> list[Halfway]:
+    """When each of some words was half-way between its places at two times in order: the same for all, or two for each word."""
+    starts, ends = (np.broadcast_to(np.asarray(time, np.float64), len(words)) for time in (start, end))
+    found = []
+    for first in range(0, len(words), _WORDS_AT_ONCE):
+        some = slice(first, first + _WORDS_AT_ONCE)
+        times = [_slices_between(model, since, until) for since, until in zip(starts[some], ends[some], strict=True)]
+        sizes = [len(one) for one in times]
+        pairs = np.repeat(words[some], sizes), np.concatenate(times)
+        cuts = np.cumsum(sizes)[:-1]
+        means = np.split(vectors.means_of_each(*pairs), cuts)
+        variances = np.split(vectors.variances_of_each(*pairs), cuts) if vectors.uncertain else [None] * len(times)
+        found += [_halfway(*curves) for curves in zip(times, means, variances, strict=True)]
+    return found
+
+
+def _slices_between(model: Embeddings, start: float, end: float) -> Floats:
+    """The times of the slices between two times, and these."""
     inner = model.times[(model.times > start) & (model.times < end)]
-    times = np.concatenate([[start], inner, [end]])
-    variances = vectors.variance_curves(words, times) if vectors.uncertain else [None] * len(words)
-    return [_halfway(times, vectors.means_of(int(word), times), one) for word, one in zip(words, variances, strict=True)]
+    return np.concatenate([[start], inner, [end]])
 
 
 def _halfway(times: Floats, means: Floats, variances: Floats | None) -> Halfway:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from wordtide.diffusion import Floats
-from wordtide.embeddings.chain_moments import Reals
+from wordtide.embeddings.chain_moments import Moments, Reals
 from wordtide.embeddings.knots import Integers
 from wordtide.embeddings.questions.answers import empty_intervals
 from wordtide.embeddings.questions.similarity import SIDES
@@ -53,9 +53,10 @@ class Movement:
         return np.clip(self.least / 2.0, 0.0, 2.0), np.minimum(self.most / 2.0, 2.0)
 
 
-def movement(vectors: Vectors, words: Integers, start: float, end: float) -> Movement:
-    """The movement of some words between two times in order."""
-    first, last = vectors.means_at(start, words), vectors.means_at(end, words)
+def movement(vectors: Vectors, words: Integers, start: Moments, end: Moments) -> Movement:
+    """The movement of some words between two times in order: the same for all, or two for each word, (n,)."""
+    times = (np.broadcast_to(np.asarray(time, np.float64), len(words)) for time in (start, end))
+    first, last = (vectors.means_of_each(words, time) for time in times)
     first_length, last_length = lengths_of(first), lengths_of(last)
     difference = last / last_length[:, None] - first / first_length[:, None]
     squared = np.einsum("nk,nk->n", difference, difference)

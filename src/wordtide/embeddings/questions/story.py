@@ -1,13 +1,19 @@
 """The story of one word: a sentence, and its neighbours at the start, half-way and at the end."""
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from wordtide.diffusion import Floats
+from wordtide.embeddings.knots import Integers
 from wordtide.embeddings.questions.answers import Answer
 from wordtide.embeddings.questions.asking import checked_number, two_occasions
-from wordtide.embeddings.questions.contrasts import Contrast, contrasts
+from wordtide.embeddings.questions.contrasts import contrasts
 from wordtide.embeddings.questions.dating import shown_year
 from wordtide.embeddings.questions.halfway import Halfway, halfway
 from wordtide.embeddings.questions.movement import movement
@@ -17,6 +23,8 @@ from wordtide.embeddings.states import Embeddings
 from wordtide.embeddings.when import Time
 
 _NOTHING_NEAR = "no word that is well known"
+_STORIES_AT_ONCE = 20_000
+_PLACES_AT_ONCE = 20_000
 
 
 @dataclass(frozen=True)
@@ -47,71 +55,117 @@ def story(
     Columns: period (start, half-way, end), time, word, similarity, low, high, probability, occurrences. The sentence, the
     change and the half-way dates are among the facts.
     """
-    number = model.word_number(word)
+    number = np.array([model.word_number(word)])
     chosen = vectors_of(model, vectors)
-    first, last = _known_span(model, chosen, number)
-    if until is None and since is not None and model.year(since) >= model.year(last):
-        last = "last"
-    if since is None and until is not None and model.year(until) <= model.year(first):
-        first = "first"
+    first, last = (float(years[0]) for years in _known_spans(model, chosen, number))
+    if until is None and since is not None and model.year(since) >= last:
+        last = float(model.times[-1])
+    if since is None and until is not None and model.year(until) <= first:
+        first = float(model.times[0])
     start, end, notes = two_occasions(model, first if since is None else since, last if until is None else until)
-    moved = movement(chosen, np.array([number]), start, end)
-    date = halfway(model, chosen, np.array([number]), start, end)[0]
-    pair = contrasts(chosen, np.array([number]), start, end, checked_number("top", top))[0]
-    facts = {
-        "word": model.words[number],
-        "since": start,
-        "until": end,
-        "change": float(moved.change[0]),
-        "low": float(moved.interval()[0][0]),
-        "high": float(moved.interval()[1][0]),
-        "halfway": date.date,
-        "halfway_from": date.earliest,
-        "halfway_to": date.latest,
-        "from": ", ".join(model.words[near] for near in pair.lost),
-        "to": ", ".join(model.words[near] for near in pair.gained),
-        "occurrences": model.total_occurrences[number].item(),
-    }
-    plot = _plot(model, facts, pair, date, start, end)
-    return Answer(_neighbours(model, word, start, date, end, top, vectors), notes, {"sentence": sentence(plot), **facts})
+    (told,) = _told(model, chosen, number, np.array([start]), np.array([end]), checked_number("top", top))
+    near = _neighbours(model, word, start, float(told.facts["halfway"]), end, top, vectors)
+    return Answer(near, notes, {"sentence": told.sentence, **told.facts})
 
 
-def _known_span(model: Embeddings, vectors: Vectors, word: int) -> tuple[Time, Time]:
-    """Two slices to compare: of the first and of the last fifth of those where the word occurs, each time the best known."""
-    seen = np.flatnonzero(model.fitted.occurrences.of_word(word, len(model)))
-    if len(seen) < 2:
-        return "first", "last"
-    certainty = np.ones(len(seen))
-    if vectors.uncertain:
-        times = model.times[seen]
-        certainty = lengths_of(vectors.means_of(word, times)) / np.sqrt(vectors.prior_variances(times))
-    certainty = np.nan_to_num(certainty)
-    part = -(-len(seen) // 5)
-    first, last = int(np.argmax(certainty[:part])), len(seen) - 1 - int(np.argmax(certainty[::-1][:part]))
-    return float(model.times[seen[first]]), float(model.times[seen[last]])
+@dataclass(frozen=True)
+class Story:
+    """A story without the neighbours: its sentence, its facts by name, and the words that a word left and that it came to."""
+
+    sentence: str
+    facts: dict[str, Any]
+    lost: list[str]
+    gained: list[str]
 
 
-def _plot(model: Embeddings, facts: dict[str, object], pair: Contrast, date: Halfway, start: float, end: float) -> _Plot:
+def stories(
+    model: Embeddings, words: Integers, top: int = 5, vectors: str | None = None, observer: Callable[[int], None] | None = None
+) -> list[Story]:
+    """The stories of many words, by their numbers, each as `story` tells it; the observer hears how many more are told."""
+    chosen = vectors_of(model, vectors)
+    starts, ends = _known_spans(model, chosen, words)
+    order = np.argsort(starts, kind="stable")  # all words at one time are looked at once for those that begin there
+    found: list[Story | None] = [None] * len(words)
+    for first in range(0, len(words), _STORIES_AT_ONCE):
+        some = order[first : first + _STORIES_AT_ONCE]
+        for place, one in zip(some, _told(model, chosen, words[some], starts[some], ends[some], top), strict=True):
+            found[place] = one
+        if observer is not None:
+            observer(len(some))
+    return [one for one in found if one is not None]
+
+
+def _told(model: Embeddings, vectors: Vectors, words: Integers, starts: Floats, ends: Floats, top: int) -> list[Story]:
+    moved = movement(vectors, words, starts, ends)
+    low, high = moved.interval()
+    dates = halfway(model, vectors, words, starts, ends)
+    found, shown = [], cache(partial(shown_year, model))
+    for n, pair in enumerate(contrasts(vectors, words, starts, ends, top)):
+        date = dates[n]
+        lost, gained = ([model.words[near] for near in side] for side in (pair.lost, pair.gained))
+        facts = {
+            "word": model.words[words[n]],
+            "since": float(starts[n]),
+            "until": float(ends[n]),
+            "change": float(moved.change[n]),
+            "low": float(low[n]),
+            "high": float(high[n]),
+            "halfway": date.date,
+            "halfway_from": date.earliest,
+            "halfway_to": date.latest,
+            "from": ", ".join(lost),
+            "to": ", ".join(gained),
+            "occurrences": model.total_occurrences[words[n]].item(),
+        }
+        found.append(Story(sentence(_plot(facts, lost, gained, date, shown)), facts, lost, gained))
+    return found
+
+
+def _known_spans(model: Embeddings, vectors: Vectors, words: Integers) -> tuple[Floats, Floats]:
+    """Two slices for each word to compare, as years: of the first and of the last fifth of those where it occurs, each time
+    the one where it is best known; the first and the last slice for a word that occurs at less than two."""
+    starts, ends = np.full(len(words), model.times[0]), np.full(len(words), model.times[-1])
+    places, values = model.fitted.occurrences.places, model.fitted.occurrences.values
+    seen = [places.slices[places.rows_of(int(word))][values[places.rows_of(int(word))] > 0] for word in words]
+    for years, order in ((starts, 1), (ends, -1)):
+        fifths = [slices[::order][: -(-len(slices) // 5)] if len(slices) > 1 else slices[:0] for slices in seen]
+        sizes = [len(fifth) for fifth in fifths]
+        certainty = _certainty(model, vectors, np.repeat(words, sizes), np.concatenate([np.zeros(0, np.int32), *fifths]))
+        for n, (fifth, certain) in enumerate(zip(fifths, np.split(certainty, np.cumsum(sizes)[:-1]), strict=True)):
+            if len(fifth):
+                years[n] = model.times[fifth[np.argmax(certain)]]
+    return starts, ends
+
+
+def _certainty(model: Embeddings, vectors: Vectors, words: Integers, slices: npt.NDArray[np.int32]) -> Floats:
+    """How well words are known at slices, pair by pair, (n,): lengths of means by what is usual under the prior."""
+    certainty = np.ones(len(words))
+    for first in range(0, len(words) if vectors.uncertain else 0, _PLACES_AT_ONCE):
+        some = slice(first, first + _PLACES_AT_ONCE)
+        usual = np.sqrt(vectors.prior_variances(model.times[slices[some]]))
+        certainty[some] = np.nan_to_num(lengths_of(vectors.means_at_places(words[some], slices[some].astype(np.int64))) / usual)
+    return certainty
+
+
+def _plot(
+    facts: dict[str, Any], lost: Sequence[str], gained: Sequence[str], date: Halfway, shown: Callable[[float], str]
+) -> _Plot:
     between = None
     if math.isfinite(date.earliest):
-        between = shown_year(model, date.earliest), shown_year(model, date.latest)
+        between = shown(date.earliest), shown(date.latest)
     elif math.isfinite(date.date):
-        between = (shown_year(model, date.date),) * 2
+        between = (shown(date.date),) * 2
     return _Plot(
-        word=str(facts["word"]),
-        start=shown_year(model, start),
-        end=shown_year(model, end),
-        lost=", ".join(model.words[near] for near in pair.lost[:3]) or _NOTHING_NEAR,
-        gained=", ".join(model.words[near] for near in pair.gained[:3]) or _NOTHING_NEAR,
+        word=facts["word"],
+        start=shown(facts["since"]),
+        end=shown(facts["until"]),
+        lost=", ".join(lost[:3]) or _NOTHING_NEAR,
+        gained=", ".join(gained[:3]) or _NOTHING_NEAR,
         halfway=between,
-        change=_number(facts["change"]),
-        low=_number(facts["low"]),
-        high=_number(facts["high"]),
+        change=facts["change"],
+        low=facts["low"],
+        high=facts["high"],
     )
-
-
-def _number(value: object) -> float:
-    return float(value) if isinstance(value, (int, float)) else math.nan
 
 
 def sentence(plot: _Plot) -> str:
@@ -140,9 +194,9 @@ def _degrees(change: float) -> float:
 
 
 def _neighbours(
-    model: Embeddings, word: str, start: float, date: Halfway, end: float, top: int, vectors: str | None
+    model: Embeddings, word: str, start: float, date: float, end: float, top: int, vectors: str | None
 ) -> dict[str, list[object]]:
-    middle = date.date if math.isfinite(date.date) else (start + end) / 2.0
+    middle = date if math.isfinite(date) else (start + end) / 2.0
     middle = float(model.times[np.argmin(np.abs(model.times - middle))])
     columns: dict[str, list[object]] = {}
     for period, year in (("start", start), ("half-way", middle), ("end", end)):

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wordtide.diffusion import Floats
-from wordtide.embeddings.chain_moments import MovementVariance, Reals
+from wordtide.embeddings.chain_moments import Moments, MovementVariance, Reals
 from wordtide.embeddings.knots import Integers
 from wordtide.embeddings.states import Embeddings
 from wordtide.embeddings.trajectories import Trajectories
@@ -57,6 +57,14 @@ class Vectors:
         """The variance of a coordinate under the prior, (n,)."""
         return reduce(add, (side.prior_variances(times) for side in self.sides))
 
+    def means_of_each(self, words: Integers, times: Floats) -> Floats:
+        """Means of words at times, pair by pair, (n, d)."""
+        return reduce(add, (side.means_of_each(words, times) for side in self.sides))
+
+    def variances_of_each(self, words: Integers, times: Floats) -> Floats:
+        """Variances of words at times, pair by pair, (n, d)."""
+        return reduce(add, (side.variances_of_each(words, times) for side in self.sides))
+
     def means_at_places(self, words: Integers, slices: Integers) -> Floats:
         """Means of words at slices, pair by pair, (n, d)."""
         return reduce(add, (side.means_at_places(words, slices) for side in self.sides))
@@ -66,7 +74,7 @@ class Vectors:
         return reduce(add, (side.variances_at_places(words, slices) for side in self.sides))
 
     def movement(
-        self, words: Integers, earlier: float, later: float, first_weight: Reals, last_weight: Reals
+        self, words: Integers, earlier: Moments, later: Moments, first_weight: Reals, last_weight: Reals
     ) -> MovementVariance:
         """Variances of last_weight x(later) - first_weight x(earlier) for some words, with weights (n,)."""
         moved = [side.movement(words, earlier, later, first_weight, last_weight) for side in self.sides]

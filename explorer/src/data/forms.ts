@@ -1,0 +1,110 @@
+/** The resources' forms. Numbers that are not known are null. */
+
+export interface Slice {
+  time: number;
+  label: string;
+  shown: string;
+  tokens: number;
+  documents: number | null;
+}
+
+export interface Header {
+  format: string;
+  version: number;
+  title: string;
+  estimand: string;
+  method: string;
+  uncertain: boolean;
+  vectors: string;
+  dim: number;
+  words: string[];
+  totals: number[];
+  slices: Slice[];
+  all_slices: { time: number; tokens: number }[];
+  left_out: { words: number; slices: number; why: string | null };
+  embedded: boolean;
+  words_per_chunk: number;
+  map: boolean;
+  examples: boolean;
+  settled_least: number;
+  /** How noise is shared out among the axes, 1 on average; absent: alike. */
+  noise_profile?: number[] | null;
+  /** Errors that storing makes: the spread's with noise alike along all axes, or with the profile. */
+  quantisation: { similarity: number | null; spread: number | null; profiled_spread?: number | null };
+  about: About;
+}
+
+export interface About {
+  corpus: {
+    documents: number | null;
+    tokens: number | null;
+    distinct_words: number | null;
+    first: string | null;
+    last: string | null;
+    slices: number | null;
+    words: number | null;
+  };
+  settings: Record<string, unknown>;
+  wordtide: string;
+  licence: string | null;
+  cite: string[];
+}
+
+export interface Story {
+  sentence: string;
+  since: number;
+  until: number;
+  change: number | null;
+  low: number | null;
+  high: number | null;
+  halfway: number | null;
+  halfway_from: number | null;
+  halfway_to: number | null;
+  from: string[];
+  to: string[];
+  beside: string[];
+}
+
+export interface Changed {
+  since: number;
+  until: number;
+  min_occurrences: number;
+  columns: {
+    word: number[];
+    change: (number | null)[];
+    low: (number | null)[];
+    high: (number | null)[];
+    probability: (number | null)[];
+    halfway_from: (number | null)[];
+    halfway_to: (number | null)[];
+    from: string[];
+    to: string[];
+    occurrences: number[];
+  };
+  histogram: { edges: number[]; observed: number[]; expected: number[] };
+}
+
+export interface MapFrames {
+  words: number[];
+  times: number[];
+  shown: string[];
+  x: number[][];
+  y: number[][];
+}
+
+export interface Example {
+  slice: number;
+  shown: string;
+  document: string;
+  before: string;
+  word: string;
+  after: string;
+}
+
+/** The header, if it is one that this page can read. */
+export function checkedHeader(header: Header): Header {
+  if (header.format !== "wordtide-explorer") throw new Error("These are not data of a wordtide explorer.");
+  if (header.version !== 1) throw new Error(`The data have version ${header.version}; this page reads version 1. Export them anew.`);
+  if (header.words.length === 0 || header.slices.length === 0) throw new Error("The data have no words or no slices.");
+  return header;
+}

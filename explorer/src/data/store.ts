@@ -1,0 +1,151 @@
+/** The model as the page sees it: header, vectors by word and by slice, stories, lists. Everything is read when first asked for. */
+
+import { noiseOf, type Noise } from "../numbers/noise";
+import { cutBlock, measure, sizeOf, undoDeltas, type Block } from "./blocks";
+import { Breathing } from "./breathing";
+import { checkedHeader, type Changed, type Example, type Header, type MapFrames, type Story } from "./forms";
+import type { Host } from "./hosts";
+import { inflated, inflatedTo, parsed } from "./inflating";
+import { Remembered } from "./remembering";
+
+/** Rows of a block that belong together: row(i) = start + i * stride. */
+export interface Rows {
+  block: Block;
+  start: number;
+  stride: number;
+}
+
+const SLICES_KEPT = 48;
+const CHUNKS_KEPT = 64;
+
+export class Store {
+  readonly numbers = new Map<string, number>();
+  readonly noise: Noise;
+  private occurrences: Uint32Array = new Uint32Array(0);
+  private whole: Promise<Block> | null = null;
+  private readonly lists = new Remembered<unknown>(200);
+  private readonly slices = new Remembered<Block>(SLICES_KEPT);
+  private readonly chunks = new Remembered<Block>(CHUNKS_KEPT);
+
+  private constructor(
+    private readonly host: Host,
+    readonly header: Header,
+  ) {
+    this.noise = noiseOf(header.noise_profile, header.dim);
+    header.words.forEach((word, number) => this.numbers.set(word, number));
+  }
+
+  static async open(host: Host): Promise<Store> {
+    const header = checkedHeader(await parsed<Header>(await host.resource("header.bin")));
+    const store = new Store(host, header);
+    const bytes = await inflated(await host.resource("occurrences.bin"));
+    if (bytes.length !== 4 * header.words.length * header.slices.length) throw new Error("occurrences.bin has another size.");
+    store.occurrences = littleEndianNumbers(bytes);
+    return store;
+  }
+
+  /** The number of a word as typed, or of it in lower case; null if it is not there. */
+  numberOf(word: string): number | null {
+    return this.numbers.get(word) ?? this.numbers.get(word.toLowerCase()) ?? null;
+  }
+
+  occurrencesOf(word: number): Uint32Array {
+    const { length } = this.header.slices;
+    return this.occurrences.subarray(word * length, (word + 1) * length);
+  }
+
+  /** One word at all slices. */
+  async word(word: number): Promise<Rows> {
+    const count = this.header.slices.length;
+    if (this.host.embedded) return this.measured(await this.all(), word * count, 1, count);
+    const size = this.header.words_per_chunk;
+    const chunk = Math.floor(word / size);
+    const rows = Math.min(size, this.header.words.length - chunk * size) * count;
+    const block = await this.chunks.get(String(chunk), () => this.block(`words/${fourDigits(chunk)}.bin`, rows));
+    return this.measured(block, (word - chunk * size) * count, 1, count);
+  }
+
+  /** All words at one slice. */
+  async slice(slice: number): Promise<Rows> {
+    const { words, slices } = this.header;
+    if (this.host.embedded) return this.measured(await this.all(), slice, slices.length, words.length);
+    const name = `slices/${fourDigits(slice)}.bin`;
+    return this.measured(await this.slices.get(name, () => this.block(name, words.length)), 0, 1, words.length);
+  }
+
+  /** Whether every slice is at hand, so that asking for all of them costs no transfer. */
+  get everythingHere(): boolean {
+    return this.host.embedded;
+  }
+
+  async story(word: number): Promise<Story> {
+    if (this.host.embedded) return (await this.list<Story[]>("stories.bin"))[word];
+    const size = this.header.words_per_chunk;
+    const chunk = Math.floor(word / size);
+    return (await this.list<Story[]>(`stories/${fourDigits(chunk)}.bin`))[word - chunk * size];
+  }
+
+  changed(): Promise<Changed> {
+    return this.list("changed.bin");
+  }
+
+  cards(): Promise<number[]> {
+    return this.list("cards.bin");
+  }
+
+  map(): Promise<MapFrames> {
+    return this.list("map.bin");
+  }
+
+  async examples(word: number): Promise<Example[]> {
+    if (!this.header.examples) return [];
+    const chunk = Math.floor(word / this.header.words_per_chunk);
+    const name = this.host.embedded ? "examples.bin" : `examples/${fourDigits(chunk)}.bin`;
+    return (await this.list<Record<string, Example[]>>(name))[String(word)] ?? [];
+  }
+
+  private list<T>(name: string): Promise<T> {
+    return this.lists.get(name, async () => parsed<unknown>(await this.host.resource(name))) as Promise<T>;
+  }
+
+  private async block(name: string, rows: number): Promise<Block> {
+    const { dim } = this.header;
+    return cutBlock(await inflatedTo(await this.host.resource(name), sizeOf(rows, dim)), rows, dim);
+  }
+
+  private measured(block: Block, start: number, stride: number, count: number): Rows {
+    measure(block, this.header.dim, start, stride, count);
+    return { block, start, stride };
+  }
+
+  /** All vectors of the embedded form; other calls wait for the same work. */
+  all(): Promise<Block> {
+    this.whole ??= this.readAll();
+    return this.whole;
+  }
+
+  private async readAll(): Promise<Block> {
+    const { words, slices, dim } = this.header;
+    const rows = words.length * slices.length;
+    const block = cutBlock(await inflatedTo(await this.host.resource("vectors.bin"), sizeOf(rows, dim)), rows, dim);
+    const breathing = new Breathing();
+    const step = Math.max(1, Math.floor(400_000 / (slices.length * dim)));
+    for (let from = 0; from < words.length; from += step) {
+      const to = Math.min(from + step, words.length);
+      undoDeltas(block.q, slices.length, dim, from, to);
+      if (breathing.due) await breathing.pause();
+    }
+    return block;
+  }
+}
+
+function fourDigits(number: number): string {
+  return String(number).padStart(4, "0");
+}
+
+function littleEndianNumbers(bytes: Uint8Array): Uint32Array {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  const numbers = new Uint32Array(bytes.length / 4);
+  for (let place = 0; place < numbers.length; place += 1) numbers[place] = view.getUint32(4 * place, true);
+  return numbers;
+}

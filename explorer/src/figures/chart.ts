@@ -1,0 +1,98 @@
+/** What curve charts share: room around the plot, paths, ticks. */
+
+import { scaleLinear, type ScaleLinear } from "d3-scale";
+import { area, line } from "d3-shape";
+import type { Curve } from "../numbers/similarity";
+import type { Ink } from "./palette";
+
+export interface Series {
+  name: string;
+  href: string;
+  ink: Ink;
+  curve: Curve;
+  /** By slice: whether all words it speaks of occur there. */
+  seen: readonly boolean[];
+}
+
+export interface Room {
+  left: number;
+  right: number;
+  top: number;
+  bottom: number;
+}
+
+export type Scale = ScaleLinear<number, number>;
+
+/** Left for the scale's numbers, right for names at the ends of lines; less of both on a narrow page. */
+export function roomFor(width: number): Room {
+  return { left: 34, right: width < 480 ? 84 : 118, top: 18, bottom: 22 };
+}
+
+export function timeScale(years: readonly number[], width: number, room: Room): Scale {
+  const first = years[0];
+  const last = years[years.length - 1];
+  const pad = first === last ? 0.5 : 0;
+  return scaleLinear([first - pad, last + pad], [room.left, Math.max(room.left + 10, width - room.right)]);
+}
+
+/** The values' scale: from the lowest to the highest end of an interval, 0 always shown, round numbers at both ends. */
+export function valueScale(curves: readonly Curve[], top: number, bottom: number, most: number): Scale {
+  let low = 0;
+  let high = 0.1;
+  for (const curve of curves) {
+    for (const values of [curve.mean, curve.low, curve.high]) {
+      for (const value of values) {
+        if (value < low) low = value;
+        if (value > high) high = value;
+      }
+    }
+  }
+  const scale = scaleLinear([low, high], [bottom, top]).nice(5);
+  const [from, to] = scale.domain();
+  return scale.domain([Math.max(from, -most), Math.min(to, most)]);
+}
+
+export function linePath(values: ArrayLike<number>, years: readonly number[], x: Scale, y: Scale): string {
+  return (
+    line<number>((_, slice) => x(years[slice]), (value) => y(value)).defined(Number.isFinite).digits(2)(Array.from(values)) ?? ""
+  );
+}
+
+export function bandPath(curve: Curve, years: readonly number[], x: Scale, y: Scale): string {
+  const shape = area<number>()
+    .x((slice) => x(years[slice]))
+    .y0((slice) => y(curve.low[slice]))
+    .y1((slice) => y(curve.high[slice]))
+    .defined((slice) => Number.isFinite(curve.low[slice]) && Number.isFinite(curve.high[slice]))
+    .digits(2);
+  return shape(years.map((_, slice) => slice)) ?? "";
+}
+
+/** The line where its words occur: around each such slice, half the way to those beside it. */
+export function seenPath(values: ArrayLike<number>, seen: readonly boolean[], years: readonly number[], x: Scale, y: Scale): string {
+  const point = (slice: number, other: number): string => {
+    const px = (x(years[slice]) + x(years[other])) / 2;
+    const py = (y(values[slice]) + y(values[other])) / 2;
+    return `${px.toFixed(2)},${py.toFixed(2)}`;
+  };
+  const known = (slice: number): boolean => slice >= 0 && slice < years.length && Number.isFinite(values[slice]);
+  let path = "";
+  let drawing = false;
+  for (let slice = 0; slice < years.length; slice += 1) {
+    if (!seen[slice] || !known(slice)) {
+      drawing = false;
+      continue;
+    }
+    if (!drawing) path += `M${point(slice, known(slice - 1) ? slice - 1 : slice)}`;
+    path += `L${point(slice, slice)}`;
+    if (known(slice + 1)) path += `L${point(slice, slice + 1)}`;
+    drawing = seen[slice + 1] === true && known(slice + 1);
+  }
+  return path;
+}
+
+/** Round times for the axis, none nearer than `gap` pixels to another. */
+export function timeTicks(x: Scale, gap: number): number[] {
+  const [from, to] = x.range();
+  return x.ticks(Math.max(2, Math.floor((to - from) / gap)));
+}

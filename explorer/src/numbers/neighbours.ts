@@ -1,0 +1,73 @@
+/** The words nearest to a word at one slice: the settled ones of highest similarity, the word itself left out. */
+
+import type { Rows } from "../data/store";
+import { spreadOf, type Noise } from "./noise";
+import { clipped, SIDES } from "./similarity";
+
+export interface Neighbour {
+  word: number;
+  similarity: number;
+  /** NaN without a posterior, as are low and high. */
+  spread: number;
+  low: number;
+  high: number;
+}
+
+/** The `most` nearest words in falling order of similarity; of equals the more frequent first. */
+export function nearest(words: Rows, word: number, count: number, noise: Noise, most: number, uncertain: boolean): Neighbour[] {
+  const { block, start, stride } = words;
+  const { q, settled, inverse } = block;
+  const { dim } = noise;
+  const own = start + word * stride;
+  if (inverse[own] === 0) return [];
+  const direction = Float32Array.from(q.subarray(own * dim, (own + 1) * dim), (value) => value * inverse[own]);
+  const scores = new Float64Array(count);
+  let found = 0;
+  const numbers = new Int32Array(count);
+  for (let other = 0; other < count; other += 1) {
+    const row = start + other * stride;
+    if (settled[row] === 0 || other === word || inverse[row] === 0) continue;
+    let sum = 0;
+    for (let place = row * dim, k = 0; k < dim; place += 1, k += 1) sum += q[place] * direction[k];
+    scores[other] = sum * inverse[row];
+    numbers[found] = other;
+    found += 1;
+  }
+  return best(scores, numbers.subarray(0, found), most).map((other) => {
+    const similarity = clipped(scores[other], 1);
+    const spread = uncertain ? spreadOf(block, own, block, start + other * stride, noise) : NaN;
+    return {
+      word: other,
+      similarity,
+      spread,
+      low: Math.max(similarity - SIDES * spread, -1),
+      high: Math.min(similarity + SIDES * spread, 1),
+    };
+  });
+}
+
+/** The `most` numbers of the highest scores, best first. A heap of the best so far, the worst on top. */
+function best(scores: Float64Array, numbers: Int32Array, most: number): number[] {
+  const heap: number[] = [];
+  const worse = (one: number, other: number): boolean =>
+    scores[one] < scores[other] || (scores[one] === scores[other] && one > other);
+  const sink = (from: number): void => {
+    for (let place = from; ; ) {
+      let least = place;
+      for (const child of [2 * place + 1, 2 * place + 2]) if (child < heap.length && worse(heap[child], heap[least])) least = child;
+      if (least === place) return;
+      [heap[place], heap[least]] = [heap[least], heap[place]];
+      place = least;
+    }
+  };
+  for (const number of numbers) {
+    if (heap.length < most) {
+      heap.push(number);
+      if (heap.length === most) for (let place = most >> 1; place >= 0; place -= 1) sink(place);
+    } else if (worse(heap[0], number)) {
+      heap[0] = number;
+      sink(0);
+    }
+  }
+  return heap.sort((one, other) => scores[other] - scores[one] || one - other);
+}

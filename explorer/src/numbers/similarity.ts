@@ -1,0 +1,53 @@
+/** Similarity: the inner product of two vectors in units of the lengths of their posterior means, with its 90 % interval.
+ *
+ * Mean and variance are those of wordtide's questions; the noise of a vector is one number, shared out by the profile.
+ */
+
+import type { Block } from "../data/blocks";
+import type { Rows } from "../data/store";
+import { spreadOf, type Noise } from "./noise";
+
+/** Of 90 % intervals: so many standard deviations to either side. */
+export const SIDES = 1.6448536269514722;
+
+/** A word's similarity to another over time; without a posterior `low` and `high` are NaN. */
+export interface Curve {
+  mean: Float64Array;
+  low: Float64Array;
+  high: Float64Array;
+}
+
+/** q_i . q_j over rows of two blocks. */
+export function dot(one: Block, row: number, other: Block, otherRow: number, dim: number): number {
+  const a = one.q;
+  const b = other.q;
+  let sum = 0;
+  for (let i = row * dim, j = otherRow * dim, end = i + dim; i < end; i += 1, j += 1) sum += a[i] * b[j];
+  return sum;
+}
+
+/** The cosine of two rows; NaN if one of them has no direction. */
+export function cosine(one: Block, row: number, other: Block, otherRow: number, dim: number): number {
+  const scale = one.inverse[row] * other.inverse[otherRow];
+  return scale > 0 ? clipped(dot(one, row, other, otherRow, dim) * scale, 1) : NaN;
+}
+
+export function clipped(value: number, most: number): number {
+  return value > most ? most : value < -most ? -most : value;
+}
+
+/** The similarity of two words at every slice. */
+export function similarityCurve(one: Rows, other: Rows, count: number, noise: Noise, same: boolean, uncertain: boolean): Curve {
+  const curve = { mean: new Float64Array(count), low: new Float64Array(count), high: new Float64Array(count) };
+  for (let slice = 0; slice < count; slice += 1) {
+    const row = one.start + slice * one.stride;
+    const otherRow = other.start + slice * other.stride;
+    let mean = cosine(one.block, row, other.block, otherRow, noise.dim);
+    if (same && !Number.isNaN(mean)) mean = 1;
+    const spread = !uncertain ? NaN : same ? 0 : spreadOf(one.block, row, other.block, otherRow, noise);
+    curve.mean[slice] = mean;
+    curve.low[slice] = Math.max(mean - SIDES * spread, -1);
+    curve.high[slice] = Math.min(mean + SIDES * spread, 1);
+  }
+  return curve;
+}

@@ -1,0 +1,60 @@
+/** What every view needs: the store, its times, and the questions asked of them. */
+
+import { getContext, setContext } from "svelte";
+import type { Store } from "../data/store";
+import { axisCurve } from "../numbers/axis";
+import { nearest, type Neighbour } from "../numbers/neighbours";
+import { amongNearest, CANDIDATES, DRAWS } from "../numbers/probability";
+import { similarityCurve, type Curve } from "../numbers/similarity";
+import { Times } from "./times";
+
+const KEY = Symbol("model");
+
+export class Model {
+  readonly times: Times;
+
+  constructor(readonly store: Store) {
+    this.times = new Times(store.header.slices);
+  }
+
+  get header(): Store["header"] {
+    return this.store.header;
+  }
+
+  name(word: number): string {
+    return this.header.words[word];
+  }
+
+  async similarity(word: number, other: number): Promise<Curve> {
+    const [one, two] = await Promise.all([this.store.word(word), this.store.word(other)]);
+    return similarityCurve(one, two, this.times.count, this.store.noise, word === other, this.header.uncertain);
+  }
+
+  async neighbours(word: number, slice: number, most: number): Promise<Neighbour[]> {
+    return nearest(await this.store.slice(slice), word, this.header.words.length, this.store.noise, most, this.header.uncertain);
+  }
+
+  /** Probabilities of the `top` nearest words to be among the `top`; null without a posterior, or once it is given up. */
+  async probabilities(word: number, slice: number, top: number, givenUp?: () => boolean): Promise<Float64Array | null> {
+    const { uncertain, words } = this.header;
+    const { noise } = this.store;
+    if (!uncertain) return null;
+    const rows = await this.store.slice(slice);
+    const near = nearest(rows, word, words.length, noise, Math.max(CANDIDATES, top), true);
+    return (await amongNearest(rows, word, near, noise, top, DRAWS, givenUp))?.subarray(0, top) ?? null;
+  }
+
+  async axis(word: number, from: readonly number[], to: readonly number[]): Promise<Curve> {
+    const rows = (words: readonly number[]) => Promise.all(words.map((one) => this.store.word(one)));
+    const [[own], start, end] = await Promise.all([rows([word]), rows(from), rows(to)]);
+    return axisCurve(own, start, end, this.times.count, this.store.noise, this.header.uncertain);
+  }
+}
+
+export function provideModel(model: Model): void {
+  setContext(KEY, model);
+}
+
+export function useModel(): Model {
+  return getContext<Model>(KEY);
+}

@@ -1,0 +1,78 @@
+import { describe, expect, it } from "vitest";
+import { halfValue } from "../src/data/blocks";
+import { spreadApart } from "../src/figures/placing";
+import { csvOf } from "../src/figures/tables";
+import { coarseToFine } from "../src/numbers/passing";
+import { Normals } from "../src/numbers/normals";
+import { shareAmongBest } from "../src/numbers/probability";
+import { partsOf } from "../src/parts/sentences";
+import { Times } from "../src/state/times";
+
+const slice = (time: number, shown: string) => ({ time, shown, label: shown, tokens: 1, documents: null });
+
+describe("names at the ends of lines", () => {
+  it("are as far apart as they must be, in their order, inside the figure", () => {
+    const placed = spreadApart([50, 52, 51, 10, 99], 15, 0, 100);
+    const order = [3, 0, 2, 1, 4];
+    for (let rank = 1; rank < order.length; rank += 1) expect(placed[order[rank]] - placed[order[rank - 1]]).toBeGreaterThanOrEqual(15 - 1e-9);
+    expect(Math.min(...placed)).toBeGreaterThanOrEqual(0);
+    expect(Math.max(...placed)).toBeLessThanOrEqual(100);
+  });
+  it("stay where they are if there is room", () => {
+    expect(spreadApart([10, 90, 50], 15, 0, 100)).toEqual([10, 90, 50]);
+  });
+});
+
+describe("sentences", () => {
+  it("are cut into parts that are the sentence again", () => {
+    const story = { sentence: "a, b moved from x, y, z (1800) to x, y (1900); turned by 3°.", from: ["x", "y", "z", "q"], to: ["x", "y"] };
+    const parts = partsOf(story, "a, b");
+    expect(parts.map((part) => part.text).join("")).toBe(story.sentence);
+    expect(parts.filter((part) => part.kind === "from").map((part) => part.text)).toEqual(["x", "y", "z"]);
+    expect(parts.filter((part) => part.kind === "to").map((part) => part.text)).toEqual(["x", "y"]);
+  });
+  it("stay whole where their words are not found", () => {
+    expect(partsOf({ sentence: "Nothing is known.", from: ["x"], to: [] }, "w")).toEqual([{ text: "Nothing is known.", kind: "plain" }]);
+  });
+});
+
+describe("numbers", () => {
+  it("reads float16", () => {
+    expect([0x3c00, 0xc000, 0x0001, 0x7bff, 0x0000].map(halfValue)).toEqual([1, -2, 2 ** -24, 65504, 0]);
+    expect(halfValue(0x7e00)).toBeNaN();
+    expect(halfValue(0xfc00)).toBe(-Infinity);
+  });
+  it("draws normal numbers, the same for the same seed", () => {
+    const draw = (seed: number) => {
+      const normals = new Normals(seed, 7);
+      return Array.from({ length: 100_000 }, () => normals.next());
+    };
+    const drawn = draw(3);
+    const moment = (power: number) => drawn.reduce((sum, value) => sum + value ** power, 0) / drawn.length;
+    // five standard errors of each moment
+    expect(Math.abs(moment(1))).toBeLessThan(0.016);
+    expect(Math.abs(moment(2) - 1)).toBeLessThan(0.023);
+    expect(Math.abs(moment(3))).toBeLessThan(0.062);
+    expect(Math.abs(moment(4) - 3)).toBeLessThan(0.155);
+    expect(Math.abs(drawn.filter((value) => Math.abs(value) > 3.4426).length / 100_000 - 5.76e-4)).toBeLessThan(4e-4);
+    expect(draw(3)).toEqual(drawn);
+    expect(draw(4).slice(0, 5)).not.toEqual(drawn.slice(0, 5));
+  });
+  it("counts who is among the best", () => {
+    const values = Float32Array.from([1, 5, 2, 4, 3, 3]); // three values in two draws: (1, 2, 3) and (5, 4, 3)
+    expect([...shareAmongBest(values, 3, 2, 2)]).toEqual([0.5, 1, 0.5]);
+  });
+  it("looks at every column once", () => {
+    for (const count of [1, 2, 3, 10, 57]) expect([...coarseToFine(count)].sort((a, b) => a - b)).toEqual(Array.from({ length: count }, (_, n) => n));
+  });
+  it("writes CSV that can be read again", () => {
+    expect(csvOf({ columns: ["a", "b"], rows: [['x,"y"', 0.1], [null, NaN], ["line\nbreak", -2]] })).toBe('a,b\r\n"x,""y""",0.1\r\n,\r\n"line\nbreak",-2\r\n');
+  });
+  it("names slices, also those that are shown alike", () => {
+    const times = new Times([slice(1790.02, "1790"), slice(1790.9, "1790"), slice(1791.9, "1791")]);
+    expect([0, 1, 2].map((number) => times.nameOf(number))).toEqual(["1790.02", "1790.9", "1791"]);
+    for (const number of [0, 1, 2]) expect(times.named(times.nameOf(number))).toBe(number);
+    expect(times.named("")).toBeNull();
+    expect(times.named("1850")).toBe(2);
+  });
+});

@@ -1,0 +1,1 @@
+"""The explorer: a page where one types a word and sees its story, as one file, as a folder, or from a local server."""

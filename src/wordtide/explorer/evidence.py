@@ -1,0 +1,73 @@
+"""Sentences from the corpus for the page. They are the corpus's own text, so they are there only if asked for."""
+
+from typing import Any
+
+import numpy as np
+
+from wordtide.counts.counts import Counts
+from wordtide.counts.examples import ExampleStore, in_context
+from wordtide.embeddings.knots import Integers
+from wordtide.embeddings.questions.dating import shown_year
+from wordtide.embeddings.states import Embeddings
+from wordtide.errors import SettingsError
+from wordtide.explorer.keeping import Kept
+
+#: Sentences a word at most: in the single file, and elsewhere.
+FEW, MANY = 6, 60
+
+
+class Evidence:
+    """The sentences of a counts folder for the words of a model."""
+
+    def __init__(self, model: Embeddings, counts: Counts) -> None:
+        if len(counts) != len(model) or not np.allclose(counts.times, model.times, rtol=0.0, atol=1e-6):
+            raise SettingsError(
+                f"The counts {counts.path} have other slices than the model, so their sentences are not its own.",
+                "Give --examples the counts that the model was fitted to.",
+            )
+        self._model, self._counts, self._store = model, counts, ExampleStore.open(counts)
+        self._numbers = {word: number for number, word in enumerate(counts.words)}
+
+    @property
+    def documents(self) -> list[int]:
+        """Documents of each slice, (T,)."""
+        return [int(number) for number in self._counts.slices.documents]
+
+    @property
+    def corpus(self) -> dict[str, int]:
+        """What the counts know of the corpus and the model does not."""
+        summary = self._counts.summary
+        return {"documents": summary.documents, "tokens": summary.tokens, "distinct_words": summary.distinct_words}
+
+    def sentences(self, kept: Kept, places: Integers, most: int) -> dict[str, list[dict[str, Any]]]:
+        """Up to `most` sentences of each word, by its place among those kept, evenly over time.
+
+        A sentence of a slice that the page does not hold stands with the nearest one that it holds.
+        """
+        rows = self._rows({self._numbers.get(self._model.words[kept.words[place]], -1): int(place) for place in places})
+        times = self._model.times
+        nearest = np.abs(times[:, None] - times[kept.slices]).argmin(axis=1)
+        found: dict[str, list[dict[str, Any]]] = {}
+        for place, held in sorted(rows.items()):
+            chosen = held if len(held) <= most else [held[round(n)] for n in np.linspace(0, len(held) - 1, most)]
+            found[str(place)] = [self._sentence(kept, place, t, int(nearest[t]), row) for t, row in chosen]
+        return found
+
+    def _rows(self, wanted: dict[int, int]) -> dict[int, list[tuple[int, int]]]:
+        """For each wanted word, in order of time, the slices and rows of its sentences."""
+        numbers = np.array(sorted(number for number in wanted if number >= 0), dtype=np.int64)
+        rows: dict[int, list[tuple[int, int]]] = {}
+        for t in range(len(self._counts)):
+            held = self._store.rows(t)
+            starts, stops = (np.searchsorted(self._store.words[held], numbers, side) for side in ("left", "right"))
+            for number, start, stop in zip(numbers.tolist(), starts.tolist(), stops.tolist(), strict=True):
+                if stop > start:
+                    rows.setdefault(wanted[number], []).extend((t, held.start + row) for row in range(start, stop))
+        return rows
+
+    def _sentence(self, kept: Kept, place: int, t: int, shown_at: int, row: int) -> dict[str, Any]:
+        sentence = self._store.sentence(int(self._store.sentences[row]))
+        before, word, after = in_context(sentence.text, self._model.words[kept.words[place]])
+        shown = shown_year(self._model, float(self._model.times[t]))
+        parts = {"document": sentence.document, "before": before, "word": word, "after": after}
+        return {"slice": shown_at, "shown": shown, **parts}

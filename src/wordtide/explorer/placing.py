@@ -1,0 +1,68 @@
+"""A folder for any web host: the page and its resources as plain files, written whole or not at all."""
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from wordtide.counts.workers import Observer
+from wordtide.explorer.page import remote_page
+from wordtide.explorer.remote import RemoteResources
+from wordtide.storage import check_writable, explained_write_errors, real_target, write_header
+
+KIND, VERSION = "explorer page", 1
+
+
+def write_site(
+    target: str | os.PathLike[str], page: str, resources: RemoteResources, overwrite: bool, observer: Observer
+) -> Path:
+    """Write index.html and data/, and return where they are."""
+    place = real_target(target)
+    check_writable(place, overwrite)
+    with (
+        explained_write_errors(place),
+        tempfile.TemporaryDirectory(prefix=f".{place.name}.partial-", dir=place.parent) as hidden,
+    ):
+        site = Path(hidden) / "site"
+        site.mkdir()
+        _write(site / "index.html", remote_page(page))
+        write_header(site, KIND, VERSION, {"title": resources.data.labels.title})  # by which it can be replaced later
+        _write_resources(site / "data", resources, observer)
+        _put_in_place(site, place, overwrite)
+    return place
+
+
+def _write_resources(folder: Path, resources: RemoteResources, observer: Observer) -> None:
+    """Write all resources; first those that take long, and tell the observer of it themselves."""
+    names = list(resources.names())
+    slow = [name for name in names if "/" not in name or name in ("stories/0000.bin", "slices/0000.bin")]
+    for name in slow:
+        _write(folder / name, resources.resource(name))
+    rest = [name for name in names if name not in slow]
+    observer.start("writing", len(rest), "files")
+    try:
+        for name in rest:
+            _write(folder / name, resources.resource(name))
+            observer.advance(1)
+    finally:
+        observer.finish()
+
+
+def _write(path: Path, content: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _put_in_place(site: Path, target: Path, overwrite: bool) -> None:
+    """Rename; what was there goes. Should the process die between two renames, the next one that writes here puts it back."""
+    check_writable(target, overwrite)  # it may have come into being in the meantime
+    if not target.exists():
+        os.rename(site, target)
+        return
+    replaced = target.with_name(f".{target.name}.replaced-{os.getpid()}")
+    os.rename(target, replaced)
+    os.rename(site, target)
+    shutil.rmtree(replaced, ignore_errors=True)

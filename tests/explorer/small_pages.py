@@ -1,0 +1,82 @@
+"""Small models with words of all sorts, a page without a program, and pages of data read back as the page reads them."""
+
+import base64
+import gzip
+import json
+import re
+
+import numpy as np
+from embeddings.models import diffusion_of, model_of, posterior_of
+
+from wordtide.explorer.heading import Labels
+from wordtide.explorer.keeping import everything
+from wordtide.explorer.page_data import PageData
+
+KINDS = ("smoother", "filter", "point")
+#: Words that mean something to a browser or to a reader of JSON.
+HOSTILE = [
+    "</script>", "<!--", "]]>", "__proto__", "constructor", "שלום", "\u202ertl", "🌊", "nul\0", "'\"&`", "\\u0041", "\u2028",
+]  # fmt: skip
+PAGE = (
+    '<!doctype html>\n<html lang="en"><head><!--wordtide:policy--><style>p { margin: 0 }</style></head>'
+    "<body><!--wordtide:data--><script>document.title = 'é';</script></body></html>\n"
+)
+
+
+def small_model(kind="smoother", words=30, slices=9, dim=6, seed=0, names=None, **facts):
+    """A model whose words occur at some of the slices, a few at none or at one; of smooth and well-known trajectories."""
+    generator = np.random.default_rng(seed)
+    names = names or [f"w{n}" for n in range(words)]
+    seen = [np.flatnonzero(generator.random(slices) < share) for share in generator.random(len(names))]
+    places = {word: list(map(int, there)) for word, there in zip(names, seen, strict=True)}
+    times = 1900.0 + np.cumsum(generator.uniform(0.5, 6.0, slices))
+    posterior = posterior_of(kind, places, dim=dim, seed=seed)
+    drift = np.repeat(generator.standard_normal((len(names), dim)), [len(there) for there in seen], axis=0)
+    for mean in (posterior.mean_u, posterior.mean_v):
+        mean *= 0.3
+        mean += drift.astype(np.float32)
+    facts = {"values": generator.integers(1, 400, len(posterior.knots)), **facts}
+    return model_of(kind, places, diffusion_of(times), posterior=posterior, **facts)
+
+
+def page_data(model, **facts):
+    return PageData(model, everything(model), facts.pop("labels", Labels("A title")), **facts)
+
+
+def opened(packed):
+    return gzip.decompress(packed)
+
+
+def parsed(packed):
+    """JSON as a strict reader takes it."""
+
+    def refuse(name):
+        raise AssertionError(f"{name} is no JSON")
+
+    return json.loads(opened(packed).decode("utf-8"), parse_constant=refuse)
+
+
+def block_of(packed, rows, dim):
+    """Directions (rows, d), noise and flags of a packed block."""
+    content = opened(packed)
+    assert len(content) == rows * (dim + 3)
+    directions = np.frombuffer(content, np.int8, rows * dim).reshape(rows, dim)
+    return directions, np.frombuffer(content, "<f2", rows, rows * dim), np.frombuffer(content, np.uint8, rows, rows * (dim + 2))
+
+
+def undone(differences, slices):
+    """Directions from differences along time, as the page adds them up: byte by byte, without carrying."""
+    directions = differences.reshape(-1, slices, differences.shape[1]).astype(np.int64)
+    return ((np.cumsum(directions, axis=1) + 128) % 256 - 128).reshape(differences.shape)
+
+
+def blocks_in(html):
+    """The data blocks of a page by name."""
+    found = re.findall(rb'<script type="application/octet-stream" data-resource="([^"]*)">([^<]*)</script>', html)
+    return {name.decode(): base64.b64decode(content, validate=True) for name, content in found}
+
+
+def sum_of(model, word, time):
+    """Mean and variance (d,) of the sum of a word's and its context's vector."""
+    mean = model.mean(word, time) + model.context_mean(word, time)
+    return mean, model.variance(word, time) + model.context_variance(word, time)

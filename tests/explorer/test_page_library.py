@@ -1,0 +1,96 @@
+"""What the page says of a fitted model is what the library says of it, within the quantisation that the page states."""
+
+import gzip
+import json
+import re
+import warnings
+from base64 import b64decode
+
+import numpy as np
+import pytest
+from explorer.page_driving import opened
+
+import wordtide
+
+SUBJECTS = "wheel engine river lamp market school soldier letter garden winter".split()
+OLD = "mill horse candle ferry coin chapel musket parchment plough coal".split()
+NEW = "motor train bulb bridge bank college rifle mail tractor gas".split()
+
+
+@pytest.fixture(scope="module")
+def model():
+    """Subjects that are spoken of with old things at first, and with new things later."""
+    generator = np.random.default_rng(11)
+    texts = []
+    for year in range(1850, 2001, 25):
+        for _ in range(400):
+            number = int(generator.integers(len(SUBJECTS)))
+            one, thing = SUBJECTS[number], (NEW if generator.random() < (year - 1850) / 150 else OLD)[number]
+            texts.append((str(year), f"the {one} and its {thing} near a {SUBJECTS[(number + 1) % 10]} of {thing}"))
+    return wordtide.fit(wordtide.count(texts), dim=5, threads=1)
+
+
+@pytest.fixture(scope="module")
+def page(model, tmp_path_factory):
+    path = model.save_html(tmp_path_factory.mktemp("library") / "page.html", map_words=0, title="Subjects")
+    with opened(path.as_uri()) as found:
+        text = path.read_text(encoding="utf-8")
+        header = json.loads(resource(text, "header.bin"))
+        size = len(header["words"]), len(header["slices"]), header["dim"]
+        deltas = np.frombuffer(resource(text, "vectors.bin"), dtype=np.int8, count=int(np.prod(size))).reshape(size)
+        yield found, header, np.add.accumulate(deltas, axis=1, dtype=np.int8).astype(np.float64)
+
+
+def resource(text, name):
+    """A data block of the single file, inflated."""
+    (block,) = re.findall(rf'data-resource="{name}">([^<]+)<', text)
+    return gzip.decompress(b64decode(block))
+
+
+def test_similarities_are_the_models(model, page):
+    found, header, directions = page
+    spread_error = header["quantisation"]["profiled_spread"]
+    # a coordinate is off by half a step at most, so a direction by half the root of d steps
+    steps = 0.5 * np.sqrt(header["dim"]) / np.linalg.norm(directions, axis=2)
+    errors: list[float] = []
+    for word in SUBJECTS:
+        others = [other for other in (*OLD, *NEW) if other != word]
+        table = model.similarity(word, *others)
+        for other in others:
+            told = found.ask("([a, b]) => wordtide.similarity(a, b)", [word, other])
+            mine = table[table.other == other]
+            assert np.allclose([point["time"] for point in told], mine.time)
+            bound = steps[header["words"].index(word)] + steps[header["words"].index(other)]
+            assert (np.abs([point["similarity"] for point in told] - mine.similarity.to_numpy()) <= bound + 1e-6).all()
+            reach = (mine.similarity - mine.low).to_numpy()
+            whole = mine.low.to_numpy() > -1.0  # not cut off
+            error = np.abs([point["similarity"] - point["low"] for point in told] / reach - 1.0)
+            errors.extend(error[whole])
+    # stated is the 95 % quantile over pairs of all words; these are some
+    assert len(errors) > 100
+    assert np.quantile(errors, 0.9) <= 1.5 * spread_error
+
+
+def test_neighbours_are_the_models(model, page):
+    found, _, _ = page
+    for word in SUBJECTS:
+        for time in (1850, 1925, 2000):
+            told = found.ask("([word, time]) => wordtide.neighbours(word, time, 5)", [word, str(time)])
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", wordtide.NoteWarning)
+                table = model.neighbors(word, at=time, top=5)
+            # words that are nearly as near may change places by rounding
+            assert np.abs([near["similarity"] for near in told] - table.similarity).max() < 0.02
+            listed = dict(zip(table.word, table.similarity, strict=True))
+            assert all(near["word"] in listed or abs(near["similarity"] - table.similarity.min()) < 0.02 for near in told)
+
+
+def test_the_sentence_is_the_models_story(model, page):
+    found, _, _ = page
+    for word in ("wheel", "engine", "motor"):
+        found.go(f"#/word/{word}")
+        told = "document.querySelector('h1').textContent"
+        found.wait(f"word => document.querySelector('h1 b')?.textContent === word && {told} !== word", word)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", wordtide.NoteWarning)
+            assert found.ask("document.querySelector('h1').textContent") == model.story(word).attrs["sentence"]

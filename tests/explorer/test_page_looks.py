@@ -1,0 +1,123 @@
+"""The page on every width, in light and dark, for those who read by ear, and without a network."""
+
+from importlib import resources
+from itertools import pairwise
+
+import pytest
+from explorer.page_driving import opened, single_file_of
+from explorer.page_world import HOSTILE
+
+#: Addresses and what to wait for.
+PLACES = {
+    "#/": ".card path.thick",
+    "#/word/energy?t=1950": ".panel a.row",
+    f"#/word/{HOSTILE[-1]}": ".panel a.row",
+    "#/word/enrgy": ".meant a",
+    "#/changed": ".changedWord",
+    "#/compare?words=energy,oil,skill,__proto__,nurse,war": ".pairName",
+    "#/compare?how=anchor&anchor=energy&words=oil,skill": ".end",
+    "#/compare?how=poles&words=nurse,army&from=he,man&to=she,woman": ".pole",
+    "#/map?words=energy": "canvas",
+    "#/about": "main pre",
+}
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    return single_file_of(tmp_path_factory.mktemp("looks"))
+
+
+@pytest.mark.parametrize("width", [320, 390, 768, 1280])
+def test_no_view_is_wider_than_the_screen(address, width):
+    with opened(address, width=width, height=700, has_touch=width < 700) as page:
+        for route, selector in PLACES.items():
+            page.go(route).page.wait_for_selector(selector)
+            assert page.ask("document.documentElement.scrollWidth <= innerWidth"), route
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_view_breaks_a_rule_of_axe(address, scheme):
+    axe = pytest.importorskip("axe_playwright_python", reason="axe-playwright-python is not installed: rules are not checked")
+    script = resources.files(axe).joinpath("axe.min.js").read_text(encoding="utf-8")
+    with opened(address, color_scheme=scheme) as page:
+        page.ask(script)
+        for route, selector in PLACES.items():
+            page.go(route).page.wait_for_selector(selector)
+            found = page.ask("async () => (await axe.run()).violations")
+            told = [(rule["id"], [node["html"][:200] for node in rule["nodes"][:3]]) for rule in found]
+            assert told == [], f"{route}: {told}"
+
+
+def test_the_help_and_the_open_list_break_no_rule_of_axe(address):
+    axe = pytest.importorskip("axe_playwright_python", reason="axe-playwright-python is not installed: rules are not checked")
+    script = resources.files(axe).joinpath("axe.min.js").read_text(encoding="utf-8")
+    with opened(address, "#/about") as page:
+        page.ask(script)
+        page.page.keyboard.press("?")
+        assert page.ask("async () => (await axe.run()).violations.map(rule => rule.id)") == []
+        page.page.keyboard.press("Escape")
+        page.page.keyboard.press("/")
+        page.page.keyboard.type("enrgy")
+        page.page.wait_for_selector("[role=option]")
+        assert page.ask("async () => (await axe.run()).violations.map(rule => rule.id)") == []
+
+
+def test_from_disk_nothing_is_asked_of_any_machine(address):
+    with opened(address) as page:
+        for route, selector in PLACES.items():
+            page.go(route).page.wait_for_selector(selector)
+        assert [url for url in page.requests if not url.startswith(("data:", "blob:"))] == [address]
+
+
+def test_the_switch_of_colours_goes_round_and_wins_over_the_device(address):
+    def paper(page):
+        return page.ask("getComputedStyle(document.body).backgroundColor")
+
+    with opened(address, color_scheme="dark") as page:
+        switch = page.page.get_by_role("button", name="Colours")
+        dark = paper(page)
+        switch.click()
+        light = paper(page)
+        switch.click()
+        assert light != dark == paper(page)
+        page.page.reload()
+        page.page.wait_for_selector("main h1")
+        assert page.ask("document.documentElement.dataset.theme") == "dark"
+        page.page.get_by_role("button", name="Colours").click()
+        assert page.ask("document.documentElement.dataset.theme ?? null") is None
+
+
+def test_a_story_fits_on_one_screen(address):
+    with opened(address, "#/word/energy") as page:
+        page.page.wait_for_selector(".passer")
+        page.wait("!document.querySelector('main').textContent.includes('so far')")
+        lowest = page.ask(
+            "Math.max(...[...document.querySelectorAll('.figure .sized')].map(one => one.getBoundingClientRect().bottom))"
+        )
+        assert lowest <= 800
+
+
+def test_names_at_the_ends_of_curves_do_not_touch(address):
+    with opened(address, "#/word/energy?with=oil,solar,clean,power,courage,fuels") as page:
+        page.wait("document.querySelectorAll('.wordView .end').length === 6")
+        boxes = page.ask("[...document.querySelectorAll('.wordView .end')].map(one => one.getBoundingClientRect().toJSON())")
+        boxes.sort(key=lambda box: box["top"])
+        assert all(lower["top"] - upper["top"] >= 14.0 for upper, lower in pairwise(boxes))
+
+
+def test_the_whole_page_can_be_used_with_keys_alone(address):
+    with opened(address) as page:
+        page.page.keyboard.type("energy")
+        page.page.keyboard.press("Enter")
+        page.wait("document.querySelectorAll('.wordView .end').length === 4")
+        page.page.wait_for_selector(".panel a.row")
+        reached = set()
+        for _ in range(70):
+            page.page.keyboard.press("Tab")
+            reached.add(
+                page.ask(
+                    "(() => { const one = document.activeElement; const box = one.getBoundingClientRect();"
+                    " return one.getAttribute('role') ?? one.className?.baseVal ?? one.tagName })()"
+                )
+            )
+        assert {"slider", "row", "BUTTON", "combobox"} <= reached

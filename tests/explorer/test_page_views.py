@@ -1,0 +1,235 @@
+"""Every view of the page, its keys and its addresses, in a real browser."""
+
+import re
+
+import pytest
+from explorer.page_driving import chromium, folder_served, opened, single_file_of
+from explorer.page_world import HOSTILE, SHOWN, World
+
+WORLD = World()
+#: All columns of neighbours over time are worked out.
+PASSED = "document.querySelectorAll('.passer').length > 5 && !document.querySelector('main').textContent.includes('so far')"
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    return single_file_of(tmp_path_factory.mktemp("views"))
+
+
+@pytest.fixture
+def page(address):
+    with opened(address) as found:
+        yield found
+
+
+def test_the_start_has_the_field_in_focus_the_cards_and_the_strip(page):
+    assert page.ask("document.activeElement.id") == "first-field"
+    assert page.page.locator(".card").count() == 12
+    assert page.text(".card .moved") == "→".join(
+        f"{side[0]} " if number == 0 else f" {side[0]}" for number, side in enumerate((_story(12)["from"], _story(12)["to"]))
+    )
+    assert page.page.get_by_role("img", name=re.compile("Tokens per slice, from 17 to 4,000")).count() == 1
+
+
+def test_a_typed_word_leads_to_its_story(page):
+    page.page.keyboard.type("ener")
+    assert page.text("[role=option]").startswith("energy")
+    page.page.keyboard.press("ArrowDown")
+    page.page.keyboard.press("Enter")
+    page.page.wait_for_selector(".wordView .end")
+    assert page.text("h1") == _story(0)["sentence"]
+    assert page.page.title() == "energy · A world <b>of</b> tests"
+    assert page.ask("location.hash") == "#/word/energy"
+
+
+def test_a_words_page_shows_curves_with_bands_neighbours_and_the_passage_of_neighbours(page):
+    page.go("#/word/energy")
+    page.page.wait_for_selector(".halfway")
+    assert page.page.locator(".wordView .band").count() == 4
+    assert page.page.locator(".wordView .end").all_text_contents() == ["skill", "vigor", "power", "courage"]
+    panels = page.page.locator(".panel")
+    assert [panels.nth(number).locator(".when").inner_text() for number in range(3)] == ["1825", "1900", "2000"]
+    assert panels.nth(0).locator("a.row").count() == 10
+    page.wait("document.querySelectorAll('.panel')[0].textContent.includes('%')")
+    page.wait(
+        "document.querySelectorAll('.passer').length > 5 && !document.querySelector('main').textContent.includes('so far')"
+    )
+    page.page.wait_for_selector(".examples li")
+
+
+def test_words_of_the_sentence_are_links_to_their_own_stories(page):
+    page.go("#/word/energy")
+    page.page.locator("h1 a.from").first.click()
+    page.wait("location.hash === '#/word/skill'")
+    page.page.go_back()
+    page.wait("location.hash === '#/word/energy'")
+    page.wait("sentence => document.querySelector('h1').textContent === sentence", _story(0)["sentence"])
+
+
+def test_a_neighbour_is_a_link_to_its_story_at_that_time(page):
+    page.go("#/word/energy?t=1950")
+    link = page.page.locator(".panel").nth(1).locator("a.row").first
+    link.click()
+    page.wait("/^#\\/word\\/.*t=1950/.test(location.hash) && !location.hash.startsWith('#/word/energy')")
+
+
+def test_arrows_go_through_time_also_where_two_slices_are_shown_alike(page):
+    page.go("#/word/energy?t=1850")
+    page.page.wait_for_selector("[role=slider]")
+    seen = []
+    for _ in range(4):
+        seen.append(page.page.locator("[role=slider]").get_attribute("aria-valuenow"))
+        page.page.keyboard.press("ArrowRight")
+    assert seen == ["2", "3", "4", "5"]
+    page.page.keyboard.press("ArrowLeft")
+    page.wait("location.hash.includes('t=1900')")
+
+
+def test_pressing_in_a_figure_moves_the_cursor(page):
+    page.go("#/word/energy")
+    page.page.wait_for_selector(".hand")
+    box = page.page.locator(".hand").first.bounding_box()
+    page.page.mouse.click(box["x"] + 1, box["y"] + 40)
+    assert page.page.locator("[role=slider]").get_attribute("aria-valuetext") == SHOWN[0]
+    page.page.mouse.move(box["x"] + 1, box["y"] + 40)
+    page.page.mouse.down()
+    page.page.mouse.move(box["x"] + box["width"] - 1, box["y"] + 40, steps=4)
+    page.page.mouse.up()
+    assert page.page.locator("[role=slider]").get_attribute("aria-valuetext") == SHOWN[-1]
+
+
+def test_keys_search_help_and_escape(page):
+    page.go("#/about")
+    page.page.keyboard.press("?")
+    assert page.page.locator("dialog[open]").count() == 1
+    page.page.keyboard.press("Escape")
+    assert page.page.locator("dialog[open]").count() == 0
+    page.page.keyboard.press("/")
+    assert page.ask("document.activeElement.id") == "search"
+    page.page.keyboard.type("?/")
+    assert page.page.locator("#search").input_value() == "?/"
+    page.page.keyboard.press("Escape")
+    page.page.keyboard.press("Escape")
+    assert page.ask("document.activeElement.id") != "search"
+
+
+def test_words_beside_the_curve_can_be_left_out_and_added_and_the_address_keeps_them(page, address):
+    page.go("#/word/energy?t=1950")
+    page.page.get_by_role("button", name="Leave out skill").click()
+    page.page.get_by_role("combobox", name="Add a word to the figure").fill("oil")
+    page.page.keyboard.press("Enter")
+    page.wait("location.hash.includes('oil')")
+    hash_ = page.ask("location.hash")
+    assert hash_ == "#/word/energy?t=1950&with=vigor,power,courage,oil"
+    with opened(address, hash_) as again:
+        again.page.wait_for_selector(".wordView .end")
+        assert again.page.locator(".wordView .end").all_text_contents() == ["vigor", "power", "courage", "oil"]
+        assert again.page.locator("[role=slider]").get_attribute("aria-valuetext") == "1950"
+
+
+def test_an_unknown_word_is_answered_with_what_was_meant(page):
+    page.go("#/word/enrgy")
+    assert "“enrgy” is not among the" in page.text("h1")
+    assert page.text(".meant a") == "energy"
+    assert "12 rarer words" in page.text("main")
+    page.go("#/word/qqqqqqqqqqqqqqqq")
+    assert page.page.locator(".meant a").count() > 5
+
+
+def test_the_most_changed_words_can_be_found_and_put_into_order(page):
+    page.go("#/changed")
+    page.page.wait_for_selector(".changedWord")
+    assert page.page.locator(".changedWord").first.text_content() == "energy"
+    page.page.get_by_label("Order").select_option("change")
+    highest = max(range(len(WORLD.words)), key=lambda number: WORLD.changed()["columns"]["change"][number])
+    assert page.page.locator(".row").first.get_attribute("aria-label").startswith(f"{WORLD.words[highest]}: turned by")
+    page.page.get_by_label("Find").fill("NURSE")
+    assert all("nurse" in label for label in page.page.locator(".row").evaluate_all("rows => rows.map(row => row.ariaLabel)"))
+    page.wait("location.hash === '#/changed?sort=change&find=NURSE'")
+    assert page.page.get_by_role("img", name=re.compile("Histogram of the turn of 171 words")).count() == 1
+
+
+def test_words_are_compared_in_three_ways(page):
+    page.go("#/compare?words=energy,oil,skill")
+    page.page.wait_for_selector(".pairName")
+    assert page.page.locator(".pairName").all_text_contents() == ["energy · oil", "energy · skill", "oil · skill"]
+    page.page.get_by_role("button", name="with one word").click()
+    page.page.wait_for_selector(".end")
+    assert page.page.locator(".end").all_text_contents() == ["oil", "skill"]
+    page.page.get_by_role("button", name="between two poles").click()
+    page.page.wait_for_selector(".pole")
+    assert page.page.locator(".pole").all_text_contents() == ["↑ nearer to she, woman", "↓ nearer to he, man"]
+    page.wait("location.hash === '#/compare?how=poles&words=energy,oil,skill&from=he,man&to=she,woman'")
+
+
+def test_the_map_moves_through_time_and_draws_trails(page):
+    page.go("#/map?t=1800&words=energy")
+    page.page.wait_for_selector("canvas")
+    before = page.ask("document.querySelector('canvas').toDataURL()")
+    page.page.keyboard.press("ArrowRight")
+    page.wait("document.querySelector('output').textContent === '1875'")
+    assert page.ask("document.querySelector('canvas').toDataURL()") != before
+    assert page.page.locator(".wordList .chips bdi").all_text_contents() == ["energy"]
+    page.page.get_by_role("button", name="Play").click()
+    page.wait("document.querySelector('output').textContent === '2000'")
+
+
+def test_the_page_about_the_model_says_what_was_left_out_and_how_to_cite(page):
+    page.go("#/about")
+    text = page.text("main")
+    assert "12 words and 1 slice of the model, to stay within 40 MB" in text
+    assert "Cite <b>this</b>." in text
+    assert "changes a similarity by 0.004 at most" in text
+    assert "left out: 12 words, 1 slice" in page.text("footer")
+
+
+def test_hostile_words_are_only_text(page):
+    for word in HOSTILE:
+        page.go("#/").page.locator("#first-field").fill(word)
+        page.page.keyboard.press("Enter")
+        page.wait("word => document.querySelector('h1 b')?.textContent === word", word)
+        page.wait("document.querySelectorAll('.panel')[2].querySelectorAll('a.row').length === 10")
+        page.wait("document.querySelectorAll('.wordView .end').length === 4")
+        assert "broken" not in page.page.title().split(" · ")[1]
+        assert page.page.locator("main script, main img").count() == 0
+        assert page.ask("location.hash") == f"#/word/{page.ask('encodeURIComponent', word)}"
+
+
+def test_a_folder_on_a_web_host_shows_the_same(tmp_path):
+    with folder_served(tmp_path, WORLD.remote()) as address, opened(address, "#/word/energy?t=1950") as page:
+        page.wait(
+            "document.querySelectorAll('.passer').length > 5 && !document.querySelector('main').textContent.includes('so far')"
+        )
+        assert page.text("h1") == _story(0)["sentence"]
+        page.page.wait_for_selector(".examples li")
+        assert all(url.startswith(address.removesuffix("index.html")) or url.startswith("data:") for url in page.requests)
+
+
+def test_a_model_without_posterior_has_no_bands_and_says_so(tmp_path):
+    with opened(single_file_of(tmp_path, _without_posterior), "#/word/energy") as page:
+        page.page.wait_for_selector(".wordView .end")
+        page.page.wait_for_selector(".panel a.row")
+        assert "no posterior" in page.text(".facts")
+        assert page.ask("[...document.querySelectorAll('.band')].every(band => !band.getAttribute('d'))")
+        assert page.page.locator(".whisker").count() == 0
+        page.page.wait_for_selector(".passer")
+        for route in ("#/", "#/changed", "#/compare?words=oil,skill", "#/about"):
+            assert "no posterior" in page.go(route).text("main")
+
+
+def test_a_damaged_header_is_told_on_the_page(tmp_path):
+    resources = {**WORLD.remote(), "header.bin": b'{"format": "something else"}'}
+    with folder_served(tmp_path, resources) as address:
+        page = chromium().new_page()
+        page.goto(address)
+        page.wait_for_selector("[role=alert]")
+        assert "These are not data of a wordtide explorer." in page.inner_text("[role=alert]")
+        page.close()
+
+
+def _without_posterior():
+    return World(uncertain=False)
+
+
+def _story(number):
+    return WORLD.story(number)
