@@ -50,9 +50,9 @@ def test_the_demo_succeeds(first):
     assert first.code == 0, first.err
 
 
-def test_the_folder_holds_counts_model_and_figures_and_nothing_else(place, first):
+def test_the_folder_holds_counts_model_figures_and_page_and_nothing_else(place, first):
     assert listing(place) == [FOLDER]
-    assert listing(place / FOLDER) == sorted(["counts", "model", *FIGURES])
+    assert listing(place / FOLDER) == sorted(["counts", "model", "story.html", *FIGURES])
 
 
 def test_the_counts_can_be_loaded(place, first):
@@ -92,6 +92,12 @@ def test_standard_error_has_no_tables_and_no_traceback(first):
 
 def test_the_demo_says_where_everything_is(first):
     assert f"Everything is in {FOLDER}: counts, model, {', '.join(FIGURES)}." in first.err
+
+
+def test_the_demo_ends_with_a_page_to_open(place, first):
+    page = place / FOLDER / "story.html"
+    assert f"Open this page in a browser and type a word: {page.resolve()}" in first.err
+    assert 'data-resource="stories.bin"' in page.read_text(encoding="utf-8")
 
 
 def test_the_demo_tells_what_to_type_next(first):

@@ -8,6 +8,7 @@ import typer
 
 from wordtide.cli.answers import dated
 from wordtide.cli.count import print_summary
+from wordtide.cli.export import ExportProgress
 from wordtide.cli.fit_progress import FitProgress
 from wordtide.cli.output import Format, console, print_rows
 from wordtide.cli.plot import StepBar
@@ -48,7 +49,8 @@ def demo(
     model = _fitted(counts, output / "model", fast, overwrite)
     _told(model)
     figures = _drawn(model, output, fast)
-    _print_next(output, figures)
+    page = _written_page(model, output, fast)
+    _print_next(output, figures, page)
 
 
 def _counted(folder: Path, fast: bool, overwrite: bool) -> Counts:
@@ -114,10 +116,26 @@ def _drawn(model: DynamicEmbeddings, folder: Path, fast: bool) -> list[Path]:
         return [timeline, energy, save_figure(figure, folder / "map.png")]
 
 
-def _print_next(folder: Path, figures: list[Path]) -> None:
+def _written_page(model: DynamicEmbeddings, folder: Path, fast: bool) -> Path:
+    """The explorer's page as one file, with the sentences that were kept, which are in the public domain."""
+    from wordtide.explorer.mapping import MAP_WORDS
+    from wordtide.explorer.opening import PageOptions, save_html
+
+    typer.echo(f"Writing the page to explore{'' if fast else '; that takes a minute or two'}", err=True)
+    options = PageOptions(
+        title="State of the Union",
+        licence="The addresses are in the public domain.",
+        map_words=0 if fast else MAP_WORDS,
+        examples=folder / "counts",
+    )
+    return save_html(model, folder / "story.html", options, overwrite=True, observer=ExportProgress())
+
+
+def _print_next(folder: Path, figures: list[Path], page: Path) -> None:
     model, counts = (shlex.quote(str(folder / name)) for name in ("model", "counts"))
     lines = [
         f"Everything is in {folder}: counts, model, {', '.join(figure.name for figure in figures)}.",
+        f"Open this page in a browser and type a word: {page}",
         "What to type next:",
         f"  wordtide story {model} freedom",
         f"  wordtide neighbors {model} energy --at 1850",

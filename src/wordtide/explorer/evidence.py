@@ -47,10 +47,14 @@ class Evidence:
         rows = self._rows({self._numbers.get(self._model.words[kept.words[place]], -1): int(place) for place in places})
         times = self._model.times
         nearest = np.abs(times[:, None] - times[kept.slices]).argmin(axis=1)
+        shown = [shown_year(self._model, float(time)) for time in times]
         found: dict[str, list[dict[str, Any]]] = {}
         for place, held in sorted(rows.items()):
             chosen = held if len(held) <= most else [held[round(n)] for n in np.linspace(0, len(held) - 1, most)]
-            found[str(place)] = [self._sentence(kept, place, t, int(nearest[t]), row) for t, row in chosen]
+            word = self._model.words[kept.words[place]]
+            found[str(place)] = [
+                {"slice": int(nearest[t]), "shown": shown[t], **self._sentence(word, row)} for t, row in chosen
+            ]
         return found
 
     def _rows(self, wanted: dict[int, int]) -> dict[int, list[tuple[int, int]]]:
@@ -65,9 +69,7 @@ class Evidence:
                     rows.setdefault(wanted[number], []).extend((t, held.start + row) for row in range(start, stop))
         return rows
 
-    def _sentence(self, kept: Kept, place: int, t: int, shown_at: int, row: int) -> dict[str, Any]:
+    def _sentence(self, word: str, row: int) -> dict[str, str]:
         sentence = self._store.sentence(int(self._store.sentences[row]))
-        before, word, after = in_context(sentence.text, self._model.words[kept.words[place]])
-        shown = shown_year(self._model, float(self._model.times[t]))
-        parts = {"document": sentence.document, "before": before, "word": word, "after": after}
-        return {"slice": shown_at, "shown": shown, **parts}
+        before, written, after = in_context(sentence.text, word)
+        return {"document": sentence.document, "before": before, "word": written, "after": after}
