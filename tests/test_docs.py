@@ -16,7 +16,10 @@ from wordtide.counts.settings import CountSettings
 from wordtide.inference.settings import MOST_STEPS, FitSettings
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [
+    *(ROOT / folder / "README.md" for folder in (".", "benchmarks", "experiments", "explorer")),
+    *sorted((ROOT / "docs").glob("*.md")),
+]
 
 
 def blocks(page, language):
@@ -37,13 +40,13 @@ def test_the_shell_lines_of_the_readme_run(tmp_path):
         assert result.returncode == 0, result.stderr
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_python_blocks_run(page):
     for block in blocks(page, "python"):
         exec(compile(block, str(page), "exec"), {})
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_to_files_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
         assert "://" in target or (page.parent / target).exists(), target
