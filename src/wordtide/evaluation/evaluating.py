@@ -11,8 +11,7 @@ from wordtide.counts.counts import Counts
 from wordtide.embeddings.embeddings import DynamicEmbeddings
 from wordtide.errors import FolderError, SettingsError
 from wordtide.evaluation.folder import (
-    begin_evaluation_folder,
-    check_evaluation_folder,
+    EVALUATION,
     models_folder,
     record_seconds,
     seconds_of_checkpoint,
@@ -88,8 +87,8 @@ def evaluate(
     folder = real_target(output)
     common = {name: value for name, value in shared.as_json().items() if name != "method"}
     identity = {**common, "precision": precision, "held_out": held_out, "counts": fingerprint(counts)}
-    if not check_evaluation_folder(folder, identity, overwrite, resume):
-        begin_evaluation_folder(folder, identity, overwrite)
+    if not EVALUATION.check(folder, identity, overwrite, resume):
+        EVALUATION.begin(folder, identity, overwrite)
     machine = Machine(device, precision, threads, checkpoint_every)
     remaining = without(counts, held_out)
     models = {

@@ -8,6 +8,7 @@ import json
 import os
 import tempfile
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,32 +17,44 @@ from wordtide.errors import FolderError, OutputError
 from wordtide.inference.checkpoints import place_of
 from wordtide.storage import check_writable, explained_write_errors, kind_of, new_folder, read_header, write_header
 
-KIND, VERSION = "evaluation", 1
 _SECONDS = "seconds.json"
-_OTHER = {"counts": "of other counts", "held_out": "with another --holdout"}
 _LARGEST_CURVE = 1 << 30
 
 
-def check_evaluation_folder(folder: Path, identity: Mapping[str, Any], overwrite: bool, resume: bool) -> bool:
-    """Whether the folder holds the beginning of this evaluation; an error if it is in the way."""
-    if overwrite or not resume or kind_of(folder) != KIND:
-        check_writable(folder, overwrite)
-        return False
-    header = read_header(folder, KIND, VERSION)
-    for name, value in identity.items():
-        if header.get(name) != value:
-            named = _OTHER.get(name, f"with {name} = {header.get(name)}, not {value}")
-            raise OutputError(
-                f"{folder} holds an evaluation {named}.",
-                "Give what it was begun with, choose another name, or add --overwrite to replace it.",
-            )
-    return True
+@dataclass(frozen=True)
+class Work:
+    """A kind of folder that work is done in, and can be gone on with: an evaluation or a tuning.
+
+    `named`: how a message names what differs, for those parts of the identity that are not named by their values.
+    """
+
+    kind: str
+    version: int
+    article: str
+    named: Mapping[str, str]
+
+    def check(self, folder: Path, identity: Mapping[str, Any], overwrite: bool, resume: bool) -> bool:
+        """Whether the folder holds the beginning of this very work; an error if it is in the way."""
+        if overwrite or not resume or kind_of(folder) != self.kind:
+            check_writable(folder, overwrite)
+            return False
+        header = read_header(folder, self.kind, self.version)
+        for name, value in identity.items():
+            if header.get(name) != value:
+                named = self.named.get(name, f"with {name} = {header.get(name)}, not {value}")
+                raise OutputError(
+                    f"{folder} holds {self.article} {self.kind} {named}.",
+                    "Give what it was begun with, choose another name (-o), or add --overwrite to replace it.",
+                )
+        return True
+
+    def begin(self, folder: Path, identity: Mapping[str, Any], overwrite: bool) -> None:
+        """Make the folder, with its header."""
+        with new_folder(folder, overwrite) as fresh:
+            write_header(fresh, self.kind, self.version, identity)
 
 
-def begin_evaluation_folder(folder: Path, identity: Mapping[str, Any], overwrite: bool) -> None:
-    """Make the folder, with its header and a place for models."""
-    with new_folder(folder, overwrite) as fresh:
-        write_header(fresh, KIND, VERSION, identity)
+EVALUATION = Work("evaluation", 1, "an", {"counts": "of other counts", "held_out": "with another --holdout"})
 
 
 def models_folder(folder: Path) -> Path:

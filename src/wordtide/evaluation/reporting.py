@@ -87,8 +87,8 @@ def picture(figure: Figure, ending: str) -> bytes:
     return content.getvalue()
 
 
-def _facts(findings: Findings) -> dict[str, Any]:
-    problem = findings.problem
+def corpus_facts(problem: Problem) -> dict[str, Any]:
+    """What a report says of the corpus, and the version that wrote it."""
     return {
         "wordtide": wordtide.__version__,
         "slices": len(problem),
@@ -96,6 +96,13 @@ def _facts(findings: Findings) -> dict[str, Any]:
         "last_slice": problem.labels[-1],
         "words": len(problem.words),
         "pairs": problem.pairs,
+    }
+
+
+def _facts(findings: Findings) -> dict[str, Any]:
+    problem = findings.problem
+    return {
+        **corpus_facts(problem),
         "methods": list(findings.models),
         "held_out": [{"slice": t, "label": problem.labels[t], "time": float(problem.times[t])} for t in findings.held_out],
         "settings": dict(findings.settings),

@@ -9,7 +9,6 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import wordtide
 from wordtide.corpus.splitting import Tokenizer
 from wordtide.counts.counts import Counts
 from wordtide.counts.workers import Observer
@@ -17,13 +16,12 @@ from wordtide.errors import SettingsError, WordtideError
 from wordtide.evaluation.evaluating import Machine, check_dimensions, found_or_fitted
 from wordtide.evaluation.folder import write_files
 from wordtide.evaluation.holding_out import without
-from wordtide.evaluation.reporting import csv_bytes
+from wordtide.evaluation.reporting import corpus_facts, csv_bytes
 from wordtide.evaluation.scoring import score_slices
 from wordtide.evaluation.summarising import Row
 from wordtide.evaluation.tuning_folder import (
+    TUNING,
     FitRecord,
-    begin_tuning_folder,
-    check_tuning_folder,
     forget_model,
     keep_record,
     kept_record,
@@ -114,12 +112,12 @@ def tune(
     problem = problem_of(counts, REFERENCE_RATIO, shared["context_exponent"])
     folder = real_target(output)
     identity = {**shared, "precision": precision, "holdout": parts.holdout, "counts": fingerprint(counts)}
-    going_on = check_tuning_folder(folder, identity, overwrite, resume)
+    going_on = TUNING.check(folder, identity, overwrite, resume)
     others = OtherWindows(windows or {}, texts, tokenizer, threads, count_observer)
     wanted = [int(window) for window in lists["window"]]
     others = check_windows(counts, wanted, others, folder if going_on else None)
     if not going_on:
-        begin_tuning_folder(folder, identity, overwrite)
+        TUNING.begin(folder, identity, overwrite)
     try:
         by_window = counts_by_window(folder, counts, wanted, others, observer.tell)
     except WordtideError:
@@ -212,12 +210,7 @@ def _summary(planned: Sequence[PlannedFit], records: Sequence[FitRecord]) -> lis
 
 def _facts(problem: Problem, splits: Splits, lists: Grid, settings: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        "wordtide": wordtide.__version__,
-        "slices": len(problem),
-        "first_slice": problem.labels[0],
-        "last_slice": problem.labels[-1],
-        "words": len(problem.words),
-        "pairs": problem.pairs,
+        **corpus_facts(problem),
         "negative_ratio_of_scores": REFERENCE_RATIO,
         "lists": lists,
         "holdout": splits.holdout,

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from wordtide.errors import FolderError, OutputError
-from wordtide.evaluation.folder import write_files
+from wordtide.evaluation.folder import Work, write_files
 from wordtide.evaluation.scoring import Score
-from wordtide.storage import HEADER, check_writable, explained_write_errors, kind_of, new_folder, read_header, write_header
+from wordtide.storage import HEADER, explained_write_errors
 
-KIND, VERSION = "tuning", 1
+TUNING = Work("tuning", 1, "a", {"counts": "of other counts"})
 
 
 @dataclass(frozen=True)
@@ -29,28 +29,6 @@ class FitRecord:
 
     scores: list[Score]
     seconds: float | None
-
-
-def check_tuning_folder(folder: Path, identity: Mapping[str, Any], overwrite: bool, resume: bool) -> bool:
-    """Whether the folder holds a tuning to go on with; an error if it is in the way."""
-    if overwrite or not resume or kind_of(folder) != KIND:
-        check_writable(folder, overwrite)
-        return False
-    header = read_header(folder, KIND, VERSION)
-    for name, value in identity.items():
-        if header.get(name) != value:
-            named = "of other counts" if name == "counts" else f"with {name} = {header.get(name)}, not {value}"
-            raise OutputError(
-                f"{folder} holds a tuning {named}.",
-                "Give what it was begun with, choose another name (-o), or add --overwrite to replace it.",
-            )
-    return True
-
-
-def begin_tuning_folder(folder: Path, identity: Mapping[str, Any], overwrite: bool) -> None:
-    """Make the folder, with its header."""
-    with new_folder(folder, overwrite) as fresh:
-        write_header(fresh, KIND, VERSION, identity)
 
 
 def model_place(folder: Path, name: str) -> Path:
