@@ -223,9 +223,10 @@ def _sweep(target: Path) -> None:
 
 
 def _put_in_place(folder: Path, target: Path, overwrite: bool) -> None:
-    for path in folder.iterdir():
-        with open(path, "rb") as file:
-            os.fsync(file.fileno())
+    for path in folder.rglob("*"):
+        if path.is_file():
+            with open(path, "rb") as file:
+                os.fsync(file.fileno())
     if not target.exists():
         os.rename(folder, target)
         return

@@ -1,14 +1,12 @@
 """A folder for any web host: the page and its resources as plain files, written whole or not at all."""
 
 import os
-import shutil
-import tempfile
 from pathlib import Path
 
 from wordtide.counts.workers import Observer
 from wordtide.explorer.page import remote_page
 from wordtide.explorer.remote import RemoteResources
-from wordtide.storage import check_writable, explained_write_errors, real_target, write_header
+from wordtide.storage import new_folder, real_target, write_header
 
 KIND, VERSION = "explorer page", 1
 
@@ -18,17 +16,10 @@ def write_site(
 ) -> Path:
     """Write index.html and data/, and return where they are."""
     place = real_target(target)
-    check_writable(place, overwrite)
-    with (
-        explained_write_errors(place),
-        tempfile.TemporaryDirectory(prefix=f".{place.name}.partial-", dir=place.parent) as hidden,
-    ):
-        site = Path(hidden) / "site"
-        site.mkdir()
-        _write(site / "index.html", remote_page(page))
+    with new_folder(place, overwrite) as site:
+        (site / "index.html").write_bytes(remote_page(page))
         write_header(site, KIND, VERSION, {"title": resources.data.labels.title})  # by which it can be replaced later
         _write_resources(site / "data", resources, observer)
-        _put_in_place(site, place, overwrite)
     return place
 
 
@@ -50,19 +41,4 @@ def _write_resources(folder: Path, resources: RemoteResources, observer: Observe
 
 def _write(path: Path, content: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _put_in_place(site: Path, target: Path, overwrite: bool) -> None:
-    """Rename; what was there goes. Should the process die between two renames, the next one that writes here puts it back."""
-    check_writable(target, overwrite)  # it may have come into being in the meantime
-    if not target.exists():
-        os.rename(site, target)
-        return
-    replaced = target.with_name(f".{target.name}.replaced-{os.getpid()}")
-    os.rename(target, replaced)
-    os.rename(site, target)
-    shutil.rmtree(replaced, ignore_errors=True)
+    path.write_bytes(content)
