@@ -26,6 +26,7 @@ _BESIDE_ENERGY = ("vigor", "power", "conservation")
 #: Words of the map that occur at all its times; some of them wander.
 _LABELLED = ("energy", "want", "work", "power", "public", "information", "money", "health", "war", "treaty", "exports", "just")
 _SINCE, _UNTIL = 1850, 2000
+_MAP_WORDS = 1500  # on the map of the page: more would take minutes
 
 
 def demo(
@@ -118,14 +119,13 @@ def _drawn(model: DynamicEmbeddings, folder: Path, fast: bool) -> list[Path]:
 
 def _written_page(model: DynamicEmbeddings, folder: Path, fast: bool) -> Path:
     """The explorer's page as one file, with the sentences that were kept, which are in the public domain."""
-    from wordtide.explorer.mapping import MAP_WORDS
     from wordtide.explorer.opening import PageOptions, save_html
 
     typer.echo(f"Writing the page to explore{'' if fast else '; that takes a minute or two'}", err=True)
     options = PageOptions(
         title="State of the Union",
         licence="The addresses are in the public domain.",
-        map_words=0 if fast else MAP_WORDS,
+        map_words=0 if fast else _MAP_WORDS,
         examples=folder / "counts",
     )
     return save_html(model, folder / "story.html", options, overwrite=True, observer=ExportProgress())
