@@ -42,8 +42,12 @@ bench-peers: .venv/bench.done .venv-pwe/done
 
 # The page of `wordtide explore` from its sources: only who changes it needs node. The built page is part of the package.
 .PHONY: explorer check-explorer
-explorer:
-	cd explorer && npm ci --no-audit --no-fund && npm run build
+explorer: explorer/node_modules/.package-lock.json
+	cd explorer && npm run build
+
+explorer/node_modules/.package-lock.json: explorer/package-lock.json
+	cd explorer && npm ci --no-audit --no-fund
+	@touch $@
 
 check-explorer: explorer
 	cd explorer && npm run check && npm test

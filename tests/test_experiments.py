@@ -3,7 +3,6 @@
 import gzip
 import json
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -98,7 +97,7 @@ def test_the_paper_settings_of_the_state_of_the_union():
 
 def test_an_experiment_without_its_texts_says_what_to_give(tmp_path):
     with pytest.raises(SettingsError, match="needs its texts"):
-        run(replace(shrunk(UN_DEBATES)), tmp_path, "")
+        run(shrunk(UN_DEBATES), tmp_path, "")
 
 
 def test_few_sentences_draws_so_many_a_year_and_the_same_ones_again(debates, tmp_path):

@@ -13,6 +13,21 @@ from typing import NamedTuple
 from wordtide.cli.app import main
 
 _COMPILING = "wordtide: compiling the counting code"  # said on a cold cache only
+_DYING = """
+import os, signal, sys
+from importlib import import_module
+module, function, calls = import_module(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+original, left = getattr(module, function), [calls]
+def dying(*arguments, **options):
+    left[0] -= 1
+    if left[0] == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return original(*arguments, **options)
+setattr(module, function, dying)
+sys.argv[1:] = sys.argv[4:]
+from wordtide.cli.app import main
+main()
+"""
 
 
 class Run(NamedTuple):
@@ -45,6 +60,11 @@ def run(*arguments: object) -> Run:
 def command(*arguments: object) -> list[str]:
     """The command line that runs wordtide in a process of its own."""
     return [sys.executable, "-m", "wordtide", *map(str, arguments)]
+
+
+def dying_command(module: str, function: str, calls: int, *arguments: object) -> list[str]:
+    """The same, but it kills itself, without a chance to tidy up, when a module's function is called for the nth time."""
+    return [sys.executable, "-c", _DYING, module, function, str(calls), *map(str, arguments)]
 
 
 def run_process(*arguments: object, stdin: bytes = b"", prefix: Sequence[str] = ()) -> Run:

@@ -3,14 +3,13 @@
 import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pytest
-from cli.command_line import Run, command, listing, run
+from cli.command_line import Run, command, dying_command, listing, run
 
 import wordtide
 
@@ -21,23 +20,6 @@ WAYS = {
     "smoothing": ("--method", "smoothing", *NATURAL),
     "filtering by adam": ("--method", "filtering", "--solver", "adam", "--adam-steps", "5", "--dim", "4", "--threads", "1"),
 }
-#: Runs the command, but kills itself, without a chance to tidy up, when a function is called for the nth time.
-DYING = """
-import os, signal, sys
-from importlib import import_module
-place, function, calls = sys.argv[1], sys.argv[2], int(sys.argv[3])
-module = import_module(place)
-original, left = getattr(module, function), [calls]
-def dying(*arguments, **options):
-    left[0] -= 1
-    if left[0] == 0:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return original(*arguments, **options)
-setattr(module, function, dying)
-sys.argv[1:] = sys.argv[4:]
-from wordtide.cli.app import main
-main()
-"""
 CHECKPOINTS = "wordtide.inference.checkpoints"
 #: Where the process dies. The first checkpoint takes one renaming, each later one two.
 MOMENTS = {
@@ -96,7 +78,7 @@ class Killed(NamedTuple):
 def killed(request, counts, tmp_path_factory):
     way, moment = request.param
     place = tmp_path_factory.mktemp("killed")
-    line = [sys.executable, "-c", DYING, *map(str, MOMENTS[moment]), *map(str, typed(counts, place, way))]
+    line = dying_command(*MOMENTS[moment], *typed(counts, place, way))
     died = subprocess.run(line, capture_output=True, timeout=100, check=False)
     seen = visible(place)
     return Killed(way, died.returncode, seen, run(*typed(counts, place, way, "--resume")), place)
@@ -124,8 +106,8 @@ def test_the_fit_after_a_kill_leaves_the_model_and_nothing_else(killed):
 
 @pytest.mark.parametrize("calls", [1, 3])
 def test_a_fit_goes_on_from_where_it_was_killed(counts, tmp_path, calls):
-    line = [sys.executable, "-c", DYING, CHECKPOINTS, "write_tensors", str(calls + 1)]
-    subprocess.run([*line, *map(str, typed(counts, tmp_path, "filtering"))], capture_output=True, timeout=100, check=False)
+    line = dying_command(CHECKPOINTS, "write_tensors", calls + 1, *typed(counts, tmp_path, "filtering"))
+    subprocess.run(line, capture_output=True, timeout=100, check=False)
     done = run(*typed(counts, tmp_path, "filtering", "--resume"))
     assert f"going on from the checkpoint, after step {calls}" in done.err.splitlines()
 

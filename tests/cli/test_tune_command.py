@@ -6,10 +6,9 @@ import json
 import shutil
 import signal
 import subprocess
-import sys
 
 import pytest
-from cli.command_line import listing, run
+from cli.command_line import dying_command, listing, run
 from evaluation.corpora import LAW, STEAM, tiny_counts
 
 import wordtide
@@ -18,22 +17,6 @@ from wordtide.evaluation import tuning
 SMALL = ("--threads", 1, "--splits", 2, "--holdout", 0.2)
 LISTS = ("--diffusion", "0.001,1", "--dim", "2,3")
 HALF = ("--diffusion", "0.001", "--dim", "2,3")
-#: Runs the command, but kills itself, without a chance to tidy up, when a function is called for the nth time.
-DYING = """
-import os, signal, sys
-from importlib import import_module
-module, function, calls = import_module(sys.argv[1]), sys.argv[2], int(sys.argv[3])
-original, left = getattr(module, function), [calls]
-def dying(*arguments, **options):
-    left[0] -= 1
-    if left[0] == 0:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return original(*arguments, **options)
-setattr(module, function, dying)
-sys.argv[1:] = sys.argv[4:]
-from wordtide.cli.app import main
-main()
-"""
 #: After the third fit, before its scores are kept.
 MOMENT = ("wordtide.evaluation.tuning", "keep_record", 3)
 
@@ -116,8 +99,7 @@ def killed(counts, tmp_path_factory):
     """A tuning that was killed in the middle: how it ended, the run of the same command after it, and the folder."""
     place = tmp_path_factory.mktemp("killed") / "tuning"
     typed = ("tune", counts, "-o", place, *HALF, *SMALL)
-    line = [sys.executable, "-c", DYING, *MOMENT, *typed]
-    died = subprocess.run(list(map(str, line)), capture_output=True, timeout=200, check=False)
+    died = subprocess.run(dying_command(*MOMENT, *typed), capture_output=True, timeout=200, check=False)
     return died.returncode, run(*typed), place
 
 
