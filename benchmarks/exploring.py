@@ -26,7 +26,7 @@ _ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"
 #: From the press of Enter in the search field until the story's sentence and curves of that word are drawn.
 _STORY = """word => new Promise(done => {
   const begun = performance.now();
-  const field = document.querySelector('header input');
+  const field = document.activeElement;
   field.dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', bubbles: true, cancelable: true}));
   const look = () => {
     const named = document.querySelector('h1 b');
@@ -56,8 +56,8 @@ def opened(file: Path) -> Iterator[Any]:
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=_ARGUMENTS)
         page = browser.new_context(viewport={"width": 1280, "height": 800}).new_page()
-        page.goto(f"{file.resolve().as_uri()}#/about")
-        page.wait_for_selector("main h1")
+        page.goto(file.resolve().as_uri())
+        page.wait_for_selector("main input")
         yield page
         browser.close()
 
@@ -75,6 +75,7 @@ def measured(file: Path) -> dict[str, tuple[float, float, str]]:
         page.wait_for_timeout(2000)
         stories = []
         for word in WORDS:
+            page.keyboard.press("Escape")  # out of the field that the start page has in focus
             page.keyboard.press("/")
             page.keyboard.type(word)
             page.wait_for_timeout(500)

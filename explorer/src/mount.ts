@@ -1,10 +1,14 @@
 /** Put the explorer into an element. */
 
-import { mount } from "svelte";
+import { mount, unmount } from "svelte";
 import App from "./App.svelte";
 import type { Host } from "./data/hosts";
 import { Store } from "./data/store";
-import { Model } from "./state/model";
+import { contextOf, Model } from "./state/model";
+import { navigation } from "./state/navigating.svelte";
+import Word from "./views/Word.svelte";
+
+const REHEARSED_FOR = 120; // milliseconds: until sentence and curves are drawn
 
 /** Reads the model's header and shows the page; promises a model that can be asked. What goes wrong is told on the page. */
 export async function mountExplorer(target: Element, host: Host): Promise<Model> {
@@ -12,7 +16,7 @@ export async function mountExplorer(target: Element, host: Host): Promise<Model>
     const model = new Model(await Store.open(host));
     target.replaceChildren();
     mount(App, { target, props: { model } });
-    if (host.embedded) void model.store.all().then(() => model.store.story(0)); // large: begin before they are asked for
+    if (host.embedded) void beginEarly(model);
     return model;
   } catch (error) {
     const message = document.createElement("p");
@@ -24,3 +28,20 @@ export async function mountExplorer(target: Element, host: Host): Promise<Model>
   }
 }
 
+/** Large parts are read before they are asked for, and a story is drawn once where nobody sees it: the first one pays for the
+ * compiling of its code and the shaping of its letters, so it should not be the reader's. */
+async function beginEarly(model: Model): Promise<void> {
+  await model.store.all();
+  await model.store.story(0);
+  await new Promise((done) => setTimeout(done, 0));
+  if (navigation.route.view === "word") return;
+  const stage = document.createElement("div");
+  stage.className = "rehearsal";
+  stage.inert = true;
+  stage.setAttribute("aria-hidden", "true");
+  document.body.append(stage);
+  const view = mount(Word, { target: stage, props: { number: 0 }, context: contextOf(model) });
+  await new Promise((done) => setTimeout(done, REHEARSED_FOR));
+  await unmount(view);
+  stage.remove();
+}

@@ -83,8 +83,12 @@ def test_the_switch_of_colours_goes_round_and_wins_over_the_device(address):
         page.page.reload()
         page.page.wait_for_selector("main h1")
         assert page.ask("document.documentElement.dataset.theme") == "dark"
-        page.page.get_by_role("button", name="Colours").click()
-        assert page.ask("document.documentElement.dataset.theme ?? null") is None
+        page.page.emulate_media(color_scheme="light")
+        assert paper(page) == dark
+        page.page.get_by_role("button", name="Colours").click()  # as the device says
+        assert paper(page) == light
+        page.page.emulate_media(color_scheme="dark")
+        assert paper(page) == dark
 
 
 def test_a_story_fits_on_one_screen(address):

@@ -144,15 +144,15 @@ def beliefs_of_chain(diffusion, slices, mean, precision, t):
     return beliefs
 
 
-def diverse_words(nearness, elsewhere, units, pool, shown):
-    """Maximal marginal relevance, word by word: near here, less near elsewhere, unlike those chosen before."""
+def diverse_words(nearness, noise, elsewhere, units, pool, shown):
+    """Maximal marginal relevance, word by word: surely near here, less near elsewhere, unlike those chosen before."""
     chosen = []
     while len(chosen) < min(shown, len(pool)):
         worth = {}
         for word in pool:
             if word not in chosen:
                 likeness = max((float(units[word] @ units[one]) for one in chosen), default=0.0)
-                worth[word] = nearness[word] - 0.25 * max(elsewhere[word], 0.0) - 0.3 * likeness
+                worth[word] = nearness[word] - 0.5 * noise[word] - 0.25 * max(elsewhere[word], 0.0) - 0.3 * likeness
         chosen.append(max(worth, key=worth.get))
     return chosen
 

@@ -91,6 +91,23 @@ export function seenPath(values: ArrayLike<number>, seen: readonly boolean[], ye
   return path;
 }
 
+export interface Bar {
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+}
+
+/** Many bars as one shape: hundreds of elements would cost more to make and to take away than all the rest of a figure. */
+export function barsPath(bars: readonly Bar[]): string {
+  return bars.map(({ x, y, width, height }) => `M${tenth(x)},${tenth(y)}h${tenth(width)}v${tenth(height)}h${tenth(-width)}z`).join("");
+}
+
+const tenth = (value: number): string => String(Math.round(value * 10) / 10);
+
+/** How wide figures were when last seen: a new one begins with that, and is not drawn twice. */
+export const lastWidths = { curves: 640, passers: 640, nearest: 360 };
+
 /** Round times for the axis, none nearer than `gap` pixels to another. */
 export function timeTicks(x: Scale, gap: number): number[] {
   const [from, to] = x.range();

@@ -55,6 +55,11 @@ export function provideModel(model: Model): void {
   setContext(KEY, model);
 }
 
+/** The same, for a component that is mounted outside the page's own tree. */
+export function contextOf(model: Model): Map<symbol, Model> {
+  return new Map([[KEY, model]]);
+}
+
 export function useModel(): Model {
   return getContext<Model>(KEY);
 }

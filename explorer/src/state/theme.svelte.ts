@@ -2,6 +2,7 @@
 
 export type Theme = "auto" | "light" | "dark";
 const KEY = "wordtide-theme";
+const DARK = matchMedia("(prefers-color-scheme: dark)");
 const ORDER: Theme[] = ["auto", "light", "dark"];
 
 class Appearance {
@@ -9,6 +10,7 @@ class Appearance {
 
   constructor() {
     this.set(remembered());
+    DARK.addEventListener("change", () => this.set(this.theme));
   }
 
   next(): void {
@@ -22,8 +24,8 @@ class Appearance {
 
   private set(theme: Theme): void {
     this.theme = theme;
-    if (theme === "auto") delete document.documentElement.dataset.theme;
-    else document.documentElement.dataset.theme = theme;
+    // one of two for the style sheet, so that the dark colours stand there once
+    document.documentElement.dataset.theme = theme === "auto" ? (DARK.matches ? "dark" : "light") : theme;
   }
 }
 

@@ -40,17 +40,39 @@ def test_lost_and_gained_have_no_word_in_common_and_not_the_word_itself(kind, st
 @pytest.mark.parametrize("shown", [1, 3, 8])
 def test_words_are_chosen_one_by_one_for_nearness_contrast_and_difference(kind, shown):
     model, start, end = CROWDS[kind], TIMES[3], TIMES[6]
-    means = {time: [state_of(model, word, time)[0] for word in model.words] for time in (start, end)}
+    states = {time: [state_of(model, word, time) for word in model.words] for time in (start, end)}
+    means = {time: [mean for mean, _ in states[time]] for time in (start, end)}
     known = {time: [is_known(model, mean, time) for mean in means[time]] for time in (start, end)}
     units = {time: np.array([mean / (np.linalg.norm(mean) or 1.0) for mean in means[time]]) for time in (start, end)}
     for word in (4, 9, 31):
         near = {time: [settled(means[time], known[time], word, other) for other in range(60)] for time in (start, end)}
-        pools = {time: [other for other in range(60) if near[time][other] > 0] for time in (start, end)}
-        lost = diverse_words(near[start], near[end], units[start], pools[start], shown)
+        noise = {time: [unsure(units[time][word], *state) for state in states[time]] for time in (start, end)}
+        pools = {time: nearest_twenty(near[time]) for time in (start, end)}
+        lost = diverse_words(near[start], noise[start], near[end], units[start], pools[start], shown)
         left = [other for other in pools[end] if other not in lost]
-        gained = diverse_words(near[end], near[start], units[end], left, shown)
+        gained = diverse_words(near[end], noise[end], near[start], units[end], left, shown)
         pair = contrasts(vectors_of(model), np.array([word]), start, end, shown)[0]
         assert (pair.lost, pair.gained) == (lost, gained)
+
+
+def nearest_twenty(nearness):
+    return [other for other in sorted(range(60), key=lambda other: -nearness[other])[:20] if nearness[other] > 0]
+
+
+def unsure(unit, mean, variance):
+    """The standard deviation of the inner product of a fixed direction with an uncertain vector, by the vector's length."""
+    length = np.linalg.norm(mean)
+    return np.sqrt(sum(unit**2 * variance)) / length if length > 0 else np.inf
+
+
+def test_a_word_that_is_hardly_known_is_passed_over_for_one_that_is_known():
+    means = np.zeros((4, 12, 3))
+    means[:] = np.array([[3.0, 0, 0], [3.0, 0.1, 0], [3.0, 1.5, 0], [0, 0, 3.0]])[:, None]
+    variances = np.full(means.shape, 0.1)
+    variances[1] = 9.0
+    known, unknown = (planted("filter", means, spread) for spread in (0.1, variances))
+    assert contrasts(vectors_of(known), np.array([0]), 1900.0, 1911.0, shown=1)[0].lost == [1]
+    assert contrasts(vectors_of(unknown), np.array([0]), 1900.0, 1911.0, shown=1)[0].lost == [2]
 
 
 def settled(means, known, word, other):

@@ -13,8 +13,9 @@ from wordtide.embeddings.questions.vectors import Vectors, is_settled, lengths_o
 
 #: So many words on either side.
 SHOWN = 3
-_NEAREST = 40  # at either time: the words to choose from
+_NEAREST = 20  # at either time: the words to choose from
 _LIKENESS = 0.3  # what likeness to a word already chosen costs (maximal marginal relevance)
+_UNSURE = 0.5  # what each standard deviation of what is not known of a word costs: rare words are near by chance
 _ELSEWHERE = 0.25  # what nearness at the other time costs
 _WORDS_AT_ONCE = 500  # their similarities to all words are in memory together
 
@@ -29,10 +30,14 @@ class Contrast:
 
 @dataclass(frozen=True)
 class _Pool:
-    """The words nearest to a word at one time: numbers, similarities then and at another time (m,), to each other (m, m)."""
+    """The words nearest to a word at one time: numbers, similarities then and at another time (m,), to each other (m, m).
+
+    `noise` (m,): what is not known of each of them, as the standard deviation of its similarity; 0 without a posterior.
+    """
 
     numbers: Integers
     here: Floats
+    noise: Floats
     there: Floats
     likeness: Floats
 
@@ -52,16 +57,18 @@ def contrasts(vectors: Vectors, words: Integers, start: Moments, end: Moments, s
 
 @dataclass(frozen=True)
 class _Moment:
-    """All words at one time: means in units of their lengths (L, d), and which of them are known well enough (L,)."""
+    """All words at one time: means in units of their lengths (L, d), the lengths, and who is known well enough (L,)."""
 
+    year: float
     units: Floats
+    lengths: Floats
     settled: npt.NDArray[np.bool_]
 
     @staticmethod
     def at(vectors: Vectors, year: float) -> "_Moment":
         means = vectors.means_at(year)
         lengths = lengths_of(means)
-        return _Moment(np.nan_to_num(means / lengths[:, None]), is_settled(vectors, lengths, year))
+        return _Moment(year, np.nan_to_num(means / lengths[:, None]), lengths, is_settled(vectors, lengths, year))
 
 
 def _pools(
@@ -76,9 +83,20 @@ def _pools(
         pools = [np.argpartition(-row, min(_NEAREST, len(row) - 1))[:_NEAREST] for row in nearness]
         pools = [pool[row[pool] > 0] for pool, row in zip(pools, nearness, strict=True)]
         elsewhere = _nearness_elsewhere(vectors, words[some], pools, other_times[some])
-        for row, near, pool, there in zip(some.tolist(), nearness, pools, elsewhere, strict=True):
+        noises = _noises(vectors, moment, words[some], pools)
+        for row, near, pool, noise, there in zip(some.tolist(), nearness, pools, noises, elsewhere, strict=True):
             units = moment.units[pool]
-            yield row, _Pool(pool, near[pool], there, units @ units.T)
+            yield row, _Pool(pool, near[pool], noise, there, units @ units.T)
+
+
+def _noises(vectors: Vectors, moment: _Moment, words: Integers, pools: list[Integers]) -> list[Floats]:
+    """For each word the standard deviations of its similarities that come from what is not known of the words of its pool."""
+    if not vectors.uncertain:
+        return [np.zeros(len(pool)) for pool in pools]
+    all_near, places = np.unique(np.concatenate([np.zeros(0, np.int64), *pools]), return_inverse=True)
+    variances = vectors.variances_at(moment.year, all_near) / moment.lengths[all_near, None] ** 2
+    parts = np.split(places, np.cumsum([len(pool) for pool in pools])[:-1])
+    return [np.sqrt(variances[part] @ moment.units[word] ** 2) for word, part in zip(words, parts, strict=True)]
 
 
 def _nearness_elsewhere(vectors: Vectors, words: Integers, pools: list[Integers], times: Floats) -> list[Floats]:
@@ -98,8 +116,8 @@ def _units(means: Floats) -> Floats:
 
 
 def _diverse(pool: _Pool, shown: int, without: list[int] | None = None) -> list[int]:
-    """Words of the pool near here and less near there, that differ from each other."""
-    worth = pool.here - _ELSEWHERE * np.maximum(pool.there, 0.0)
+    """Words of the pool surely near here and less near there, that differ from each other."""
+    worth = pool.here - _UNSURE * pool.noise - _ELSEWHERE * np.maximum(pool.there, 0.0)
     if without:
         worth[np.isin(pool.numbers, without)] = -np.inf
     likeness: npt.NDArray[np.float64] = np.zeros(len(worth))
