@@ -3,20 +3,38 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test check bench bench-counting bench-fitting bench-questions bench-uncertainty bench-exploring bench-peers experiments \
+.PHONY: demo test check bench bench-counting bench-fitting bench-questions bench-uncertainty bench-calibration bench-exploring bench-peers experiments \
   experiment-state-of-the-union experiment-google-books experiment-short-texts experiment-un-debates clean
 
 demo: .venv/demo.done
 	@$(BIN)/wordtide demo -o build/demo --overwrite
 
+# A file's tests stay together: they share what is dear to make.
 test: .venv/test.done
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
 
-check: .venv/test.done
-	$(BIN)/ruff check src tests benchmarks experiments docs
-	$(BIN)/ruff format --check src tests benchmarks experiments docs
+check: .venv/test.done .venv-audit/done
+	$(BIN)/ruff check src tests benchmarks experiments docs fuzz
+	$(BIN)/ruff format --check src tests benchmarks experiments docs fuzz
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q tests/test_layers.py
+	$(BIN)/python tests/hostile/licences.py
+	$(BIN)/python tests/hostile/auditing.py .venv-audit/bin/pip-audit
+
+# Hostile input, guided by coverage: fuzz/README.md. A finding stops the target it belongs to, and make.
+.PHONY: fuzz test-lowest
+SECONDS ?= 60
+TARGETS ?= $(patsubst fuzz/targets/%.py,%,$(shell grep -l "^SEEDS =" fuzz/targets/*.py))
+fuzz: .venv/fuzz.done
+	@for target in $(TARGETS); do echo "== $$target"; $(BIN)/python -W ignore fuzz/running.py $$target --seconds $(SECONDS) 2>&1 \
+	  | tee build/fuzz.log | grep -E "^stat|DONE|exception|Error|ERROR"; ! grep -qE "Uncaught Python exception|ERROR: libFuzzer" build/fuzz.log \
+	  || exit 1; done
+
+# The lowest versions of the main dependencies, in an environment of its own; not the pages in a browser, the site, and the cluster.
+test-lowest: .venv-lowest/done
+	NUMBA_CACHE_DIR=$(CURDIR)/.venv-lowest/numba .venv-lowest/bin/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile \
+	  --override-ini filterwarnings=default --disable-warnings tests/model tests/corpus tests/counts tests/embeddings tests/figures \
+	  tests/inference tests/evaluation tests/cli --ignore tests/corpus/test_remote_files.py --ignore-glob "tests/counts/test_cluster*"
 
 bench: bench-counting bench-fitting bench-questions bench-uncertainty
 
@@ -32,6 +50,9 @@ bench-questions: .venv/bench.done
 bench-uncertainty: .venv/bench.done
 	$(BIN)/python benchmarks/uncertainty.py
 
+bench-calibration: .venv/bench.done
+	$(BIN)/python benchmarks/calibration.py
+
 bench-exploring: .venv/bench.done
 	$(BIN)/python benchmarks/exploring.py
 
@@ -39,6 +60,12 @@ bench-peers: .venv/bench.done .venv-pwe/done
 	$(BIN)/python benchmarks/peers/comparing.py
 	$(BIN)/python benchmarks/peers/comparing.py --worlds few --seeds 1 --with-pwe
 	$(BIN)/python benchmarks/peers/drawn_counts.py
+
+# All commands that write, killed again and again, and load on watch and the explorer's server: docs/reliability.md.
+.PHONY: soak
+MINUTES ?= 20
+soak: .venv/test.done
+	PYTHONPATH=tests $(BIN)/python -m faults.soaking --minutes $(MINUTES)
 
 # The page of `wordtide explore` from its sources: only who changes it needs node. The built page is part of the package.
 .PHONY: explorer check-explorer
@@ -52,6 +79,15 @@ explorer/node_modules/.package-lock.json: explorer/package-lock.json
 check-explorer: explorer
 	cd explorer && npm run check && npm test
 	git diff --exit-code -- src/wordtide/explorer/page/explorer.html
+
+# The site, into build/docs. Warnings are errors. docs-commands writes the reference of commands from their help.
+.PHONY: docs docs-commands
+docs: .venv/docs.done
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --nitpicky --builder html docs build/docs
+	@echo "open build/docs/index.html"
+
+docs-commands: .venv/package.done
+	$(BIN)/python docs/make_commands.py
 
 # Hours. Every experiment goes on where it was stopped. GBOOKS and UNGDC are the paths of the texts: experiments/README.md.
 experiments: experiment-state-of-the-union experiment-google-books experiment-short-texts experiment-un-debates
@@ -84,8 +120,29 @@ experiment-un-debates: .venv/package.done
 	$(PIP) --requirement tests/requirements.txt
 	@touch $@
 
+.venv/docs.done: .venv/demo.done docs/requirements.txt
+	$(PIP) --requirement docs/requirements.txt
+	@touch $@
+
 .venv/bench.done: .venv/test.done
 	$(PIP) --requirement benchmarks/requirements.txt
+	@touch $@
+
+.venv/fuzz.done: .venv/demo.done
+	$(PIP) atheris
+	@mkdir -p build
+	@touch $@
+
+.venv-lowest/done: constraints-lowest.txt pyproject.toml
+	$(PYTHON) -m venv .venv-lowest
+	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints-lowest.txt \
+	  --editable '.[demo]' pytest pytest-xdist hypothesis gensim polars safetensors
+	@touch $@
+
+# Where it cannot be installed, the audit says that it was not made.
+.venv-audit/done:
+	$(PYTHON) -m venv .venv-audit
+	-.venv-audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit==2.10.1
 	@touch $@
 
 # TensorFlow and an old setuptools, for one peer: not to be mixed with anything else.
@@ -95,5 +152,5 @@ experiment-un-debates: .venv/package.done
 	@touch $@
 
 clean:
-	rm -rf .venv .venv-pwe build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-pwe .venv-lowest .venv-audit build .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests benchmarks experiments -name __pycache__ -type d -exec rm -rf {} +

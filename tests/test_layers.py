@@ -13,8 +13,9 @@ PACKAGE = Path(wordtide.__file__).parent
 #: Each part may import those before it.
 ORDER = ["", "corpus", "counts", "embeddings", "figures", "explorer", "model", "inference", "evaluation", "cli"]
 
-#: A model is asked for its page, which is made of it: the one import upwards, inside the methods that need it.
-DOORS = {("embeddings.py", "wordtide.explorer")}
+#: A model is asked for its page, which is made of it, and to go on by the filter that made it: the only imports upwards, inside
+#: the methods that need them.
+DOORS = {("embeddings.py", "wordtide.explorer"), ("embeddings.py", "wordtide.inference")}
 
 
 def modules():

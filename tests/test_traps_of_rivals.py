@@ -60,7 +60,7 @@ def sequential(computing, method, matrices=COUNTS, names=range(SIZE)):
 
     def by_name(words):
         prior, start = inherited(words)
-        fresh = np.flatnonzero((solver._last_knot[words] < 0) | (method == "independent"))
+        fresh = np.flatnonzero((solver.beliefs.last[words] < 0) | (method == "independent"))
         for kind in (0, 1):
             start[kind][fresh] = torch.from_numpy(table[kind][names[words[fresh]]])
         return prior, start

@@ -68,6 +68,12 @@ describe("numbers", () => {
   it("writes CSV that can be read again", () => {
     expect(csvOf({ columns: ["a", "b"], rows: [['x,"y"', 0.1], [null, NaN], ["line\nbreak", -2]] })).toBe('a,b\r\n"x,""y""",0.1\r\n,\r\n"line\nbreak",-2\r\n');
   });
+  it("writes no text that a spreadsheet would run", () => {
+    const texts = ["=1+1", "+x", "-x", "@name", "\tx", "'=x", " =x", "-44", "steam", "\u001b[2J"];
+    const written = ["'=1+1", "'+x", "'-x", "'@name", "'\tx", "''=x", "' =x", "-44", "steam", "\\x1b[2J"];
+    const rows = csvOf({ columns: ["word"], rows: texts.map((text) => [text]) }).split("\r\n");
+    expect(rows.slice(1, -1)).toEqual(written);
+  });
   it("names slices, also those that are shown alike", () => {
     const times = new Times([slice(1790.02, "1790"), slice(1790.9, "1790"), slice(1791.9, "1791")]);
     expect([0, 1, 2].map((number) => times.nameOf(number))).toEqual(["1790.02", "1790.9", "1791"]);

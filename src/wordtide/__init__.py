@@ -1,26 +1,33 @@
 """wordtide: how the meaning of words moves through time, and how sure that is."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
-
-from wordtide.counts.counts import Counts
-from wordtide.embeddings.embeddings import DynamicEmbeddings, NoteWarning, load
 
 if TYPE_CHECKING:
     from wordtide.counts.counting import count
+    from wordtide.counts.counts import Counts
+    from wordtide.embeddings.embeddings import DynamicEmbeddings, NoteWarning, load
     from wordtide.inference.fitting import fit
 
 __all__ = ["Counts", "DynamicEmbeddings", "NoteWarning", "__version__", "count", "fit", "load"]
 __version__ = "0.1.0"
 
+_PLACES = {
+    "Counts": "counts.counts",
+    "DynamicEmbeddings": "embeddings.embeddings",
+    "NoteWarning": "embeddings.embeddings",
+    "count": "counts.counting",
+    "fit": "inference.fitting",
+    "load": "embeddings.embeddings",
+}
+
 
 def __getattr__(name: str) -> Any:
-    """`count` brings the compiler with it and `fit` PyTorch, so they are imported when first used."""
-    if name == "count":
-        from wordtide.counts.counting import count
+    """The public names are imported when first used: `count` brings a compiler with it, `fit` PyTorch, all of them NumPy."""
+    if name not in _PLACES:
+        raise AttributeError(f"module 'wordtide' has no attribute {name!r}")
+    return getattr(import_module(f"wordtide.{_PLACES[name]}"), name)
 
-        return count
-    if name == "fit":
-        from wordtide.inference.fitting import fit
 
-        return fit
-    raise AttributeError(f"module 'wordtide' has no attribute {name!r}")
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -15,7 +15,11 @@ def load_array(folder: Path, name: str, dtypes: str, in_memory: bool = False) ->
     """A one-dimensional array of one of the given dtypes (as "u2 u4"), memory-mapped unless asked otherwise."""
     path = folder / f"{name}.npy"
     try:
+        if path.exists() and not path.is_file():  # a pipe would make the reader wait for ever
+            raise FolderError(f"{path} is not a regular file.", "Make the folder again.")
         array: npt.NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+    except FolderError:
+        raise
     except FileNotFoundError:
         raise FolderError(f"{path} is missing.", "Make the folder again.") from None
     except Exception as error:  # NumPy's reader of a damaged header raises errors of a dozen kinds

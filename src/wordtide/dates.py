@@ -22,6 +22,7 @@ _IN_NAME = re.compile(
 
 _FIRST_STAMP = int(np.datetime64("-9999-01-01", "s").astype(np.int64))
 _END_STAMP = int(np.datetime64("10000-01-01", "s").astype(np.int64))
+_LONGEST_DATE = 200  # characters
 #: Ways to say what numbers are.
 NUMBER_FORMATS = ("epoch", "epoch-ms", "year")
 
@@ -37,6 +38,8 @@ def parse_date(value: object, date_format: str | None = None) -> Stamp:
     if value is None:
         raise ValueError("the date is missing")
     if isinstance(value, str):
+        if len(value) > _LONGEST_DATE:  # nor should the memory of dates fill with it
+            raise ValueError(f"{value[:40]!r} and {len(value) - 40:,} further characters are not a date")
         return parse_text_date(value.strip(), date_format)
     if isinstance(value, dt.datetime):
         return _checked(_from_datetime(value), 1)
@@ -46,7 +49,7 @@ def parse_date(value: object, date_format: str | None = None) -> Stamp:
         return _from_numpy(value)
     if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):
         return _from_number(float(value), date_format)
-    raise ValueError(f"{value!r} is not a date")
+    raise ValueError(f"{repr(value)[:_LONGEST_DATE]} is not a date")
 
 
 @lru_cache(maxsize=1 << 16)

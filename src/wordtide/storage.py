@@ -1,7 +1,7 @@
 """Folders on disk: a header (JSON) and files of arrays. Written whole or not at all; reading one runs no code.
 
 A folder is built beside its target under a hidden name and renamed at the end, so a reader never sees half of it. What a
-killed process left behind is swept away by the next one that writes to the same target.
+killed process left behind is swept away by the next one that writes to the same target; of two at once the second is refused.
 """
 
 import errno
@@ -20,10 +20,12 @@ from typing import Any
 from isal import isal_zlib
 
 from wordtide.errors import FolderError, OutputError, VersionError
+from wordtide.locking import leads_to, only_writer, refuse_if_written
 
 HEADER = "header.json"
 _LARGEST_HEADER = 64 << 20
-_LOCK = ".lock"
+#: What systems answer where a file cannot have a second name, or no more of them.
+_NO_LINKS = (errno.EPERM, errno.EACCES, errno.EXDEV, errno.EMLINK, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP)
 
 
 @contextmanager
@@ -31,15 +33,13 @@ def new_folder(target: Path, overwrite: bool = False) -> Iterator[Path]:
     """A hidden folder to fill, which becomes `target` when the block ends without an error and vanishes otherwise."""
     target = real_target(target)
     check_writable(target, overwrite)
-    with explained_write_errors(target):
-        _sweep(target)
+    with explained_write_errors(target), only_writer(target):
+        sweep(target)
         folder = Path(tempfile.mkdtemp(prefix=f".{target.name}.partial-", dir=target.parent))
         try:
-            with _locked(folder):
-                yield folder
-                (folder / _LOCK).unlink()
-                os.chmod(folder, 0o777 & ~_umask())
-                _put_in_place(folder, target, overwrite)
+            yield folder
+            os.chmod(folder, 0o777 & ~_umask())
+            _put_in_place(folder, target, overwrite)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -52,22 +52,44 @@ def real_target(target: str | os.PathLike[str]) -> Path:
 
 
 @contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Hold a lock in a folder, by which others see that its process lives."""
-    lock = os.open(folder / _LOCK, os.O_CREAT | os.O_RDWR)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(lock)
+def changing(folder: Path) -> Iterator[None]:
+    """Hold the one right to replace a folder by a changed one: who else wants it meanwhile is refused.
+
+    The lock is on the folder itself, so nothing is left behind. When it is had, the folder of that name may be another one,
+    because the holder before replaced it; then the lock is on what is gone, and is taken anew.
+    """
+    while True:
+        try:
+            held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        except OSError as error:
+            raise FolderError(f"{folder} cannot be opened: {error.strerror}.", "Check the path.") from error
+        try:
+            try:
+                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise OutputError(
+                    f"Another process is changing {folder} just now.", "Wait until it has finished, and type the command again."
+                ) from None
+            if leads_to(folder, held):
+                yield
+                return
+        finally:
+            os.close(held)
 
 
 def check_writable(target: Path, overwrite: bool) -> None:
-    """Refuse early, before hours of work, a target that exists or whose parent does not."""
+    """Refuse early, before hours of work, a target that exists, that is being written, or whose parent does not exist."""
+    with explained_write_errors(target):
+        refuse_if_written(target)
+        if not _exists(target) and any(_leftovers(target, "replaced")):
+            with only_writer(target):
+                _put_back(target)
+    _check_place(target, overwrite)
+
+
+def _check_place(target: Path, overwrite: bool) -> None:
     with explained_write_errors(target):
         exists = _exists(target)
-        if not exists and _put_back(target):
-            exists = True
     if exists and not overwrite:
         raise OutputError(f"{target} exists already.", "Choose another name, or add --overwrite to replace it.")
     if exists and not is_made_by_wordtide(target):
@@ -94,20 +116,40 @@ def explained_write_errors(target: Path) -> Iterator[None]:
         ) from error
 
 
-def write_header(folder: Path, kind: str, version: int, content: Mapping[str, Any]) -> None:
-    """Write the header last: it lists every other file with its size and checksum."""
+def link_or_copy(source: Path, target: Path) -> None:
+    """Give a file that is never changed a second name; where the file system has no such names, copy it."""
+    try:
+        os.link(source, target)
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        shutil.copyfile(source, target)
+
+
+def file_facts(path: Path) -> dict[str, int]:
+    """Size and checksum of a file, as a header lists them."""
+    return {"bytes": path.stat().st_size, "crc32": _checksum(path)}
+
+
+def write_header(
+    folder: Path, kind: str, version: int, content: Mapping[str, Any], known: Mapping[str, Mapping[str, int]] | None = None
+) -> None:
+    """Write the header last: it lists every other file with its size and checksum.
+
+    `known`: what is known already of some files, which are then not read again.
+    """
     files = {
-        path.name: {"bytes": path.stat().st_size, "crc32": _checksum(path)}
+        path.name: dict(known[path.name]) if known and path.name in known else file_facts(path)
         for path in sorted(folder.iterdir())
-        if path.name not in (HEADER, _LOCK)
+        if path.name != HEADER
     }
     header = {"kind": kind, "version": version, **content, "files": files}
     text = json.dumps(header, indent=1, ensure_ascii=False, allow_nan=False)
     (folder / HEADER).write_text(text + "\n", encoding="utf-8")
 
 
-def read_header(folder: Path, kind: str, version: int) -> dict[str, Any]:
-    """The header of a folder, after a check of kind, version, and the size of every file."""
+def read_header(folder: Path, kind: str, *versions: int) -> dict[str, Any]:
+    """The header of a folder, after a check of kind, version (one of those given), and the size of every file."""
     path = folder / HEADER
     try:
         if path.stat().st_size > _LARGEST_HEADER:
@@ -122,9 +164,10 @@ def read_header(folder: Path, kind: str, version: int) -> dict[str, Any]:
     if not isinstance(header, dict) or header.get("kind") != kind:
         found = header.get("kind") if isinstance(header, dict) else None
         raise FolderError(f"{folder} is not a {kind} folder (it says: {found!r}).", f"Give a {kind} folder.")
-    if header.get("version") != version:
+    if header.get("version") not in versions:
+        known = " and ".join(map(str, versions))
         raise VersionError(
-            f"{folder} has version {header.get('version')!r} of the {kind} format; this program reads version {version}.",
+            f"{folder} has version {header.get('version')!r} of the {kind} format; this program reads version {known}.",
             "Use the version of wordtide that wrote it, or make the folder again.",
         )
     files = header.get("files")
@@ -171,9 +214,12 @@ def _check_size(folder: Path, name: object, facts: object, kind: str) -> None:
     if not isinstance(name, str) or Path(name).name != name or not isinstance(facts, dict):
         raise FolderError(f"{folder / HEADER} is damaged: {name!r} is not the name of a file.", remedy)
     try:
-        size = (folder / name).stat().st_size
+        found = (folder / name).stat()
     except (OSError, ValueError):
         raise FolderError(f"{folder / name} is missing.", remedy) from None
+    if not stat.S_ISREG(found.st_mode):  # a pipe would make the reader wait for ever
+        raise FolderError(f"{folder / name} is not a regular file.", remedy)
+    size = found.st_size
     if size != facts.get("bytes"):
         raise FolderError(f"{folder / name} has {size} bytes, not the {facts.get('bytes')} it was written with.", remedy)
 
@@ -196,30 +242,29 @@ def _exists(target: Path) -> bool:
     return True
 
 
-def _put_back(target: Path) -> bool:
-    """Put back what a process was about to replace when it was killed between two renames. Was there anything?"""
-    for replaced in target.parent.glob(f".{glob.escape(target.name)}.replaced-*"):
-        os.rename(replaced, target)
-        return True
-    return False
+def _leftovers(target: Path, state: str) -> Iterator[Path]:
+    return target.parent.glob(f".{glob.escape(target.name)}.{state}-*")
 
 
-def _sweep(target: Path) -> None:
-    """Remove what killed processes left of earlier attempts."""
-    for replaced in target.parent.glob(f".{glob.escape(target.name)}.replaced-*"):
-        shutil.rmtree(replaced, ignore_errors=True)
-    for partial in target.parent.glob(f".{glob.escape(target.name)}.partial-*"):
-        try:
-            lock = os.open(partial / _LOCK, os.O_RDWR)
-        except OSError:  # just made by another process, or already gone
-            continue
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(partial, ignore_errors=True)
-        except BlockingIOError:  # its process lives
-            continue
-        finally:
-            os.close(lock)
+def _put_back(target: Path) -> None:
+    """Put back what a process was about to replace when it was killed between two renames."""
+    for replaced in _leftovers(target, "replaced"):
+        if not _exists(target):
+            os.rename(replaced, target)
+
+
+def sweep(target: Path) -> None:
+    """Remove what killed processes left of earlier attempts. Only for the one that has the right to write the target."""
+    _put_back(target)
+    for state in ("replaced", "partial"):
+        for leftover in _leftovers(target, state):
+            shutil.rmtree(leftover, ignore_errors=True)
+
+
+def clean_up(target: Path) -> None:
+    """Remove what killed processes left beside a target that is there."""
+    with explained_write_errors(target), only_writer(target):
+        sweep(target)
 
 
 def _put_in_place(folder: Path, target: Path, overwrite: bool) -> None:
@@ -230,7 +275,7 @@ def _put_in_place(folder: Path, target: Path, overwrite: bool) -> None:
     if not target.exists():
         os.rename(folder, target)
         return
-    check_writable(target, overwrite)
+    _check_place(target, overwrite)
     replaced = target.parent / f".{target.name}.replaced-{os.getpid()}"
     os.rename(target, replaced)
     os.rename(folder, target)

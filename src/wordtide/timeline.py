@@ -15,8 +15,10 @@ from wordtide.dates import DAY, bounds
 from wordtide.errors import SettingsError
 
 Integers = npt.NDArray[np.int64]
-_UNITS = ("document", "day", "week", "month", "quarter", "year")
+_UNITS = ("document", "hour", "day", "week", "month", "quarter", "year")
+_HOUR = 3600
 _WEEK_OFFSET = 3  # 1970-01-01 was a Thursday: three days after the Monday that began its week
+_FARTHEST = 500_000_000_000  # seconds from 1970: beyond the years -9999 to 9999
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class Every:
 
     @staticmethod
     def parse(text: str) -> "Every":
-        """From "document", "day", "week", "month", "quarter", "year", or a number of them: "5-years", "2-weeks"."""
+        """From "document", "hour", "day", "week", "month", "quarter", "year", or a number of them: "5-years", "2-weeks"."""
         match = re.fullmatch(r"(?:(\d+)-)?([a-z]+?)s?", text)
         unit = match[2] if match else ""
         count = int(match[1]) if match and match[1] else 1
@@ -46,7 +48,9 @@ class Every:
         if self.unit == "document":
             return stamps
         days = np.floor_divide(stamps, DAY)
-        if self.unit == "day":
+        if self.unit == "hour":
+            periods = np.floor_divide(stamps, _HOUR)
+        elif self.unit == "day":
             periods = days
         elif self.unit == "week":
             periods = np.floor_divide(days + _WEEK_OFFSET, 7)
@@ -58,7 +62,7 @@ class Every:
         return np.floor_divide(periods, self.count)
 
     def label(self, ordinal: int) -> str:
-        """What a slice is called: 1862, 1860-1864, 1862-12, 1862-Q4, 1862-12-01."""
+        """What a slice is called: 1862, 1860-1864, 1862-12, 1862-Q4, 1862-12-01, 1862-12-01T14."""
         first, last = ordinal * self.count, ordinal * self.count + self.count - 1
         if self.unit == "year":
             return str(first) if self.count == 1 else f"{first}-{last}"
@@ -68,7 +72,7 @@ class Every:
             return str(np.datetime64(first, "M"))
         if self.unit == "week":
             return str(np.datetime64(first * 7 - _WEEK_OFFSET, "D"))
-        return str(np.datetime64(first, "D"))
+        return str(np.datetime64(first, "h" if self.unit == "hour" else "D"))
 
 
 @dataclass(frozen=True)
@@ -92,6 +96,15 @@ class Slices:
 
     def __len__(self) -> int:
         return len(self.ordinals)
+
+    def are_sound(self) -> bool:
+        """Are there slices, as many of everything, with words, and with dates that follow each other in years we know?"""
+        arrays = [getattr(self, name) for name in NUMBERS]
+        if not len(self) or any(len(values) != len(self) for values in [*arrays, self.labels]) or (self.tokens <= 0).any():
+            return False
+        means = (self.moment_days * float(DAY) + self.moment_seconds) / self.tokens
+        dates = np.concatenate([means, self.first, self.last])
+        return bool((np.abs(dates) < _FARTHEST).all() and (np.diff(means) > -1.0).all() and (self.spans > 0).all())
 
     def mean_stamps(self) -> list[Fraction]:
         """The mean date of each slice's tokens in seconds from 1970, exactly; slices with one and the same date share it out.

@@ -244,12 +244,14 @@ def test_what_a_killed_export_left_is_swept_away(large_model, place):
     assert (done.code, listing(place)) == (0, ["out"])
 
 
-def test_what_a_living_export_is_writing_stays(model, place):
-    partial = place / ".out.partial-0000"
-    with open(partial, "w") as file:
+def test_what_a_living_export_is_writing_stays_and_another_is_refused(model, place):
+    lock, partial = place / ".out.lock", place / ".out.partial-0000"
+    partial.write_text("of one that lives")
+    with open(lock, "w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        run("export", model, "--to", "npz", "--at", AT, "-o", place / "out")
-    assert listing(place) == [partial.name, "out"]
+        done = run("export", model, "--to", "npz", "--at", AT, "-o", place / "out")
+    assert (done.code, "Another process is writing" in done.err) == (4, True)
+    assert listing(place) == [lock.name, partial.name]
 
 
 def test_ctrl_c_leaves_nothing_behind(large_model, place, monkeypatch):

@@ -62,7 +62,7 @@ def killed(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def overtaken(tmp_path_factory):
-    """While a run was waiting, another one for the same target ran; then the first one went on."""
+    """While a run was waiting, another one for the same target was typed; then the first one went on."""
     place = tmp_path_factory.mktemp("overtaken")
     process = begin(place)
     second = run("count", speech(tmp_path_factory.mktemp("speech")), "-o", place / "counts")
@@ -96,20 +96,26 @@ def test_the_run_after_a_killed_one_succeeds(killed):
     assert (killed.second.code, killed.labels) == (0, ["1900"])
 
 
+def test_what_a_killed_run_leaves_is_hidden(killed):
+    assert killed.between
+    assert all(name.startswith(".counts.") for name in killed.between)
+
+
 def test_the_run_after_a_killed_one_cleans_up_what_that_left(killed):
-    assert (len(killed.between), killed.after) == (1, ["counts"])
+    assert killed.after == ["counts"]
+
+
+def test_of_two_runs_for_one_target_the_second_is_refused(overtaken):
+    assert (overtaken.second.code, overtaken.second.err.count("wordtide: ")) == (4, 1)
+    assert "Another process is writing" in overtaken.second.err
 
 
 def test_a_run_that_lives_is_not_cleaned_away_by_another(overtaken):
-    assert len(overtaken.between) == 2
+    assert overtaken.code == 0, overtaken.err
 
 
-def test_of_two_runs_for_one_target_the_slower_one_is_refused(overtaken):
-    assert (overtaken.code, "exists already" in overtaken.err) == (4, True)
-
-
-def test_of_two_runs_for_one_target_the_faster_one_stays(overtaken):
-    assert (overtaken.after, overtaken.labels) == (["counts"], ["1900"])
+def test_of_two_runs_for_one_target_the_first_one_stays(overtaken):
+    assert (overtaken.after, overtaken.labels) == (["counts"], ["1862"])
 
 
 def test_an_interrupted_run_leaves_nothing_behind(interrupted):

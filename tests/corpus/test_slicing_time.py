@@ -24,6 +24,8 @@ def tokens(dates, **settings):
 @pytest.mark.parametrize(
     ("every", "dates", "expected"),
     [
+        ("hour", ["1969-12-31T23:59:59", "1970-01-01T00:00:00", "1970-01-01T00:59:59"], ["1969-12-31T23", "1970-01-01T00"]),
+        ("6-hours", ["2024-01-01T05:59:59", "2024-01-01T06:00:00"], ["2024-01-01T00", "2024-01-01T06"]),
         ("day", ["1862-12-01", "1862-12-01T23:59:59", "1862-12-02T00:00:00"], ["1862-12-01", "1862-12-02"]),
         ("week", ["2024-01-01", "2024-01-07", "2024-01-08"], ["2024-01-01", "2024-01-08"]),
         ("month", ["1862-12-01", "1862-12-31", "1863-01-01"], ["1862-12", "1863-01"]),
@@ -64,7 +66,7 @@ def test_singular_and_plural_name_the_same_length():
     assert Every.parse("5-year") == Every.parse("5-years")
 
 
-@pytest.mark.parametrize("every", ["day", "week", "month", "quarter", "year", "5-years", "2-weeks", "document"])
+@pytest.mark.parametrize("every", ["hour", "day", "week", "month", "quarter", "year", "5-years", "2-weeks", "document"])
 def test_the_name_of_a_length_can_be_read_back(every):
     assert str(Every.parse(every)) == every
 

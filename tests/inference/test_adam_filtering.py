@@ -49,7 +49,7 @@ def printed_prior(mean, variance, t):
 
 
 def test_first_slice_starts_from_mean_zero_and_the_prior_variance():
-    mean, variance = solver().prior(0)
+    mean, variance = solver().prior()
     assert (mean == 0.0).all()
     np.testing.assert_allclose(variance, 1.3, rtol=1e-14)
 
@@ -61,8 +61,8 @@ def test_prior_of_the_next_slice_is_the_printed_equation(t):
         filter.advance()
     stayed = [word for word in PRESENT[t] if word in PRESENT[t - 1]]
     rows = filter.problem.knots.by_slice[t - 1][[PRESENT[t - 1].index(word) for word in stayed]]
-    expected = printed_prior(filter._moments[0][:, rows], filter._moments[1][:, rows], t - 1)
-    for found, wanted in zip(filter.prior(t), expected, strict=True):
+    expected = printed_prior(filter.moments[0][:, rows], filter.moments[1][:, rows], t - 1)
+    for found, wanted in zip(filter.prior(), expected, strict=True):
         np.testing.assert_allclose(found[:, [PRESENT[t].index(word) for word in stayed]], wanted, rtol=1e-12)
 
 
@@ -71,10 +71,10 @@ def test_a_gap_of_slices_is_as_many_single_steps():
     for _ in range(15):
         filter.advance()
     row = filter.problem.knots.starts[1]  # word 1 was last seen in slice 0, and comes back in slice 3
-    mean, variance = filter._moments[:, :, row]
+    mean, variance = filter.moments[:, :, row]
     for t in range(3):
         mean, variance = printed_prior(mean, variance, t)
-    found_mean, found_variance = filter.prior(3)
+    found_mean, found_variance = filter.prior()
     np.testing.assert_allclose(found_mean[:, 1], mean, rtol=1e-12)
     np.testing.assert_allclose(found_variance[:, 1], variance, rtol=1e-12)
 
@@ -86,7 +86,7 @@ def test_a_word_never_seen_before_has_the_prior_of_the_first_slice_passed_on():
     mean, variance = 0.0, 1.3
     for t in range(2):
         mean, variance = printed_prior(mean, variance, t)
-    found_mean, found_variance = filter.prior(2)
+    found_mean, found_variance = filter.prior()
     np.testing.assert_allclose(found_mean[:, 3], mean, atol=0.0)
     np.testing.assert_allclose(found_variance[:, 3], variance, rtol=1e-12)
 
@@ -95,7 +95,7 @@ def test_a_slice_starts_at_its_prior():
     filter = solver()
     for _ in range(5):
         filter.advance()
-    mean, variance = filter.prior(1)
+    mean, variance = filter.prior()
     np.testing.assert_allclose(filter.parameters[0], mean, rtol=1e-14)
     np.testing.assert_allclose(filter.parameters[1].exp() ** 2, variance, rtol=1e-12)
 
@@ -109,7 +109,7 @@ def elbo_of_sample(filter, t, step, parameters):
     sample = nobody.index_copy(1, torch.tensor(PRESENT[t]), mean + deviation * noise)
     counts = counts_of(t)
     fit = dense.log_likelihood(torch.as_tensor(counts), torch.as_tensor(dense.negative_counts(counts)), *sample)
-    prior_mean, prior_variance = (torch.as_tensor(part) for part in filter.prior(t))
+    prior_mean, prior_variance = (torch.as_tensor(part) for part in filter.prior())
     normal = torch.distributions.Normal
     divergence = torch.distributions.kl_divergence(normal(mean, deviation), normal(prior_mean, prior_variance.sqrt()))
     return fit - divergence.sum()

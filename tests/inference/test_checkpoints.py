@@ -67,7 +67,8 @@ def stopped(counts, place, steps=5, **settings):
 
 
 def arrays(place):
-    return (place / "model" / "arrays.safetensors").read_bytes()
+    """All arrays of the model: those of a filter are in a file for each slice."""
+    return {path.name: path.read_bytes() for path in sorted((place / "model").glob("*.safetensors"))}
 
 
 def checkpoints(place, settings=None, counts="these"):

@@ -96,9 +96,9 @@ def test_rotating_the_start_rotates_the_first_step(computing):
     one, other = solver(computing), solver(computing, start=START @ rotation)
     assert one.elbo() == pytest.approx(other.elbo(), rel=1e-12)
     turned = torch.as_tensor(rotation)
-    for t, rows in enumerate(one._rows):
+    for t in range(len(TIMES)):
         here, there = (
-            [part.g.clone() for part in fitted._slices[t].gradients(*fitted._vectors(rows), np.random.default_rng(0))]
+            [part.g.clone() for part in fitted._slices[t].gradients(*fitted.states.block.vectors(t), np.random.default_rng(0))]
             for fitted in (one, other)
         )
         for g, g_turned in zip(here, there, strict=True):

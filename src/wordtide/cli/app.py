@@ -1,39 +1,18 @@
 """The command `wordtide`: its commands, and what becomes of errors."""
 
 import functools
+import io
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import typer
-from rich.console import Console
-from rich.text import Text
 
 from wordtide import __version__
-from wordtide.cli.count import count
-from wordtide.cli.demo import demo
-from wordtide.cli.evaluate import evaluate
-from wordtide.cli.examples import examples
-from wordtide.cli.explore import explore
-from wordtide.cli.export import export
-from wordtide.cli.fit import fit
-from wordtide.cli.info import info
-from wordtide.cli.merge import merge
-from wordtide.cli.plot import FIGURES, plot_app
-from wordtide.cli.questions import analogy, axis, changed, neighbors, similarity, story, surprises
-from wordtide.cli.tune import tune
+from wordtide.cells import spelled_out
+from wordtide.cli.commands import COMMANDS, PLOT, PLOT_HELP, command, figures, named_only
 from wordtide.errors import OutputError, WordtideError
-
-app = typer.Typer(
-    name="wordtide",
-    help="How the meaning of words moves through time, and how sure that is.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    add_completion=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
 
 
 def _print_version(wanted: bool) -> None:
@@ -42,7 +21,6 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _options(
     version: bool = typer.Option(False, "--version", callback=_print_version, is_eager=True, help="Print the version."),
 ) -> None:
@@ -61,8 +39,7 @@ def explained(command: Callable[..., None]) -> Callable[..., None]:
             command(*arguments, **options)
             sys.stdout.flush()
         except WordtideError as error:
-            message = Text(f"wordtide: {error.problem}", style="bold red")
-            Console(stderr=True, highlight=False, soft_wrap=True).print(message, Text(f"  {error.remedy}"), sep="\n")
+            _tell(error)
             sys.exit(error.exit_code)
         except KeyboardInterrupt:
             print("wordtide: interrupted; nothing was left half-written.", file=sys.stderr)
@@ -77,23 +54,47 @@ def explained(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
+def _tell(error: WordtideError) -> None:
+    from rich.console import Console  # costs a third of the start, and most commands have nothing to tell
+    from rich.text import Text
+
+    message = Text(spelled_out(f"wordtide: {error.problem}"), style="bold red")
+    Console(stderr=True, highlight=False, soft_wrap=True).print(message, Text(spelled_out(f"  {error.remedy}")), sep="\n")
+
+
 def _give_up_standard_output() -> None:
     """Python would try to write the rest again while it ends, and complain."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-_COMMANDS = (
-    *(count, merge, fit, info, examples),
-    *(neighbors, similarity, changed, story, surprises, axis, analogy),
-    *(export, explore, evaluate, tune, demo),
-)
-for command in _COMMANDS:
-    app.command()(explained(command))
-app.add_typer(plot_app, name="plot")
-for name, figure in FIGURES.items():
-    plot_app.command(name)(explained(figure))
+def app_with(called: Collection[str]) -> typer.Typer:
+    """The application. Of commands that are not called it knows the names and the first lines of their help."""
+    app = typer.Typer(
+        name="wordtide",
+        help="How the meaning of words moves through time, and how sure that is.",
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        add_completion=False,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_options)
+    for name, (_, help) in COMMANDS.items():
+        app.command(name)(explained(command(name)) if name in called else named_only(name, help))
+    plot = typer.Typer(help=PLOT_HELP, no_args_is_help=True)
+    for name, figure in figures().items() if PLOT in called else [("map", named_only("map", ""))]:
+        plot.command(name)(explained(figure))
+    app.add_typer(plot, name=PLOT)
+    return app
+
+
+def whole_app() -> typer.Typer:
+    """The application with all of its commands."""
+    return app_with([*COMMANDS, PLOT])
 
 
 def main() -> None:
     """The entry point of the command line."""
-    app()
+    if isinstance(sys.stdout, io.TextIOWrapper):  # what the terminal's encoding lacks is spelled out, not an error
+        sys.stdout.reconfigure(errors="backslashreplace")
+    app_with(sys.argv[1:])()

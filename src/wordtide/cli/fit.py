@@ -59,13 +59,20 @@ def fit(
     checkpoint_every: Annotated[float, Option(help="Minutes between checkpoints; 0: after every step.")] = 5.0,
     resume: Annotated[bool, Option("--resume", help="Go on from the checkpoint of a fit that was stopped.")] = False,
     overwrite: Annotated[bool, Option("--overwrite", help="Replace the model folder if it exists.")] = False,
+    offload: Annotated[
+        Path | None, Option(help="Keep what smoothing works on in this folder, for models larger than memory. Slower.")
+    ] = None,
+    process_timeout: Annotated[float, Option(help="Under torchrun: minutes to wait for a process that is silent.")] = 10.0,
 ) -> None:
     """Fit vectors that drift through time to counts.
+
+    On several processes: torchrun --nproc-per-node 2 -m wordtide fit counts/ -o model/
 
     Example: wordtide fit counts/ -o model/
     """
     from wordtide.inference.checkpoints import place_of
     from wordtide.inference.fitting import fit as fit_counts  # brings PyTorch, which --help must not wait for
+    from wordtide.inference.processes import is_first, speaks_for_all
 
     given: dict[str, Any] = {
         "method": method,
@@ -102,11 +109,21 @@ def fit(
             threads=threads,
             checkpoint_every=checkpoint_every,
             resume=resume,
+            offload=offload,
+            process_timeout=process_timeout,
             observer=FitProgress(),
             **{name: value for name, value in given.items() if value is not None},
         )
     except KeyboardInterrupt:
+        if not speaks_for_all():
+            raise SystemExit(InterruptedFitError.exit_code) from None
         raise _interrupted(place_of(output)) from None
+    except WordtideError as error:
+        if not speaks_for_all():
+            raise SystemExit(error.exit_code) from None
+        raise
+    if not is_first():
+        return
     stderr = Console(stderr=True, highlight=False, soft_wrap=True)
     elbo = "" if model.elbo != model.elbo else f", ELBO {model.elbo:.4f} per pair"
     if model.settings.get("diffusion") == "auto":

@@ -22,6 +22,7 @@ class FitProgress(FitObserver):
         self._console = Console(stderr=True, highlight=False, soft_wrap=True)
         self._progress: Progress | None = None
         self._before: float | None = None
+        self._noted = False
 
     def tell(self, message: str) -> None:
         """A line for the user."""
@@ -37,6 +38,7 @@ class FitProgress(FitObserver):
             MofNCompleteColumn(),
             TextColumn(unit),
             TextColumn("{task.fields[elbo]}"),
+            TextColumn("{task.fields[note]}"),
             TimeElapsedColumn(),
             TextColumn("left at most"),
             TimeRemainingColumn(),
@@ -44,7 +46,7 @@ class FitProgress(FitObserver):
             transient=True,
             disable=not self._console.is_terminal,
         )
-        self._progress.add_task(stage, total=total, elbo="")
+        self._progress.add_task(stage, total=total, elbo="", note="")
         self._progress.start()
 
     def step(self, done: int, report: Report) -> None:
@@ -59,6 +61,11 @@ class FitProgress(FitObserver):
             self._progress.update(task, completed=done, elbo=f"ELBO {elbo:.4f}{change}")
         else:
             self._progress.update(task, completed=done)
+        if report.note:
+            self._progress.update(task, note=report.note)
+            if not self._noted and not self._console.is_terminal:  # where no bar is drawn, once is enough
+                self.tell(report.note)
+            self._noted = True
 
     def finish(self) -> None:
         """Take the bar away."""

@@ -8,13 +8,14 @@ import numpy as np
 import typer
 from rich.text import Text
 
+from wordtide.cells import spelled_out
 from wordtide.cli.output import Format, console, print_json, print_rows
 from wordtide.counts.counts import KIND as COUNTS
 from wordtide.counts.counts import Counts
 from wordtide.embeddings.embeddings import DynamicEmbeddings
 from wordtide.embeddings.facts import info_facts
 from wordtide.embeddings.folder import KIND as MODEL
-from wordtide.errors import FolderError
+from wordtide.errors import FolderError, SettingsError
 from wordtide.inference.settings import FitSettings
 from wordtide.storage import kind_of
 
@@ -27,13 +28,20 @@ def info(
     format: Annotated[Format, typer.Option(help="table, csv or json.")] = Format.table,
     all_slices: Annotated[bool, typer.Option("--all", help="Show every slice in the table.")] = False,
     check: Annotated[bool, typer.Option("--check", help="Compare all checksums first.")] = False,
+    arrivals: Annotated[
+        bool, typer.Option("--arrivals", help="Of a model: list the words that updates let in, and when each came.")
+    ] = False,
 ) -> None:
     """Show what a counts folder holds (slices, dates, tokens, pairs, settings) or a model folder (method, slices, fit).
 
     Example: wordtide info counts/
     """
     kind = kind_of(folder)
-    if kind == MODEL:
+    if arrivals and kind != MODEL:
+        raise SettingsError("--arrivals tells of the words of a model.", "Give a model folder.")
+    if arrivals:
+        _print_arrivals(DynamicEmbeddings.load(folder, check=check), format)
+    elif kind == MODEL:
         _print_model(DynamicEmbeddings.load(folder, check=check), format, all_slices)
     elif kind not in (None, COUNTS):
         raise FolderError(f"{folder} holds a {kind}, of which there is nothing to show.", "Give a counts or model folder.")
@@ -66,9 +74,31 @@ def _print_model(model: DynamicEmbeddings, format: Format, all_slices: bool) -> 
         for t, (label, time) in enumerate(zip(model.labels, model.times, strict=True))
     ]
     columns = ["slice", "time", "words", "knots", "elbo"]
+    if model.fitted.arrivals is not None:
+        came = np.bincount(model.fitted.arrivals, minlength=len(model)).tolist()
+        rows = [{**row, "new_words": came[t] if t else 0} for t, row in enumerate(rows)]  # the first slice's were there
+        columns.append("new_words")
     if format is Format.table and not last.keys() - {None}:  # measured over all slices together
         columns.remove("elbo")
     _print(facts, settings, changed, rows, columns, format, all_slices)
+
+
+def _print_arrivals(model: DynamicEmbeddings, format: Format) -> None:
+    columns = ("word", "slice", "time", "occurrences")
+    rows = [
+        {
+            "word": word,
+            "slice": label,
+            "time": float(model.times[model.fitted.arrivals[model.index[word]]]),
+            "occurrences": model.total_occurrences[model.index[word]].item(),
+        }
+        for word, label in model.arrivals.items()
+        if model.fitted.arrivals is not None
+    ]
+    if not rows and format is Format.table:
+        console().print("All words were there from the start.")
+    else:
+        print_rows(rows, format, columns)
 
 
 def _print(
@@ -93,9 +123,9 @@ def _print(
             if isinstance(value, dict):
                 value = ", ".join(f"{number:,} ({reason})" for reason, number in value.items()) or 0
             shown = f"{value:,}" if isinstance(value, int) else f"{value:.4g}" if isinstance(value, float) else str(value)
-            console().print(Text.assemble((f"{name.replace('_', ' '):22}", "bold"), shown))
+            console().print(Text.assemble((f"{name.replace('_', ' '):22}", "bold"), spelled_out(shown)))
         shown = "  ".join(f"{name}={value}" for name, value in changed.items()) or "all as by default"
-        console().print(Text.assemble((f"{'settings':22}", "bold"), shown))
+        console().print(Text.assemble((f"{'settings':22}", "bold"), spelled_out(shown)))
         console().print()
         cut = len(rows) - _SHOWN if len(rows) > _SHOWN and not all_slices else 0
         half = _SHOWN // 2

@@ -1,8 +1,7 @@
 """Answers on standard output, as a table, CSV or JSON."""
 
-import csv
-import io
 import json
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
@@ -14,8 +13,12 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from wordtide.cells import csv_text, spelled_out
+
 _UNLIMITED = 100_000  # columns: wider than any answer
 _GAP = 2  # columns between those of a table
+#: What JSON leaves as it is and terminals do not: DEL, controls of eight bits, turns of direction, half characters.
+_STEERING = re.compile("[\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 class Format(StrEnum):
@@ -31,18 +34,15 @@ def print_rows(rows: Sequence[Mapping[str, Any]], format: Format, columns: Seque
     if format is Format.json:
         print_json([{column: row[column] for column in columns} for row in rows])
     elif format is Format.csv:
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows([row[column] for column in columns] for row in rows)
-        sys.stdout.write(text.getvalue())
+        sys.stdout.write(csv_text(rows, columns))
     else:
         _print_table({column: [_shown(row[column]) for row in rows] for column in columns}, _numbers(rows, columns))
 
 
 def print_json(answer: object) -> None:
-    """Print any answer as JSON."""
-    sys.stdout.write(json.dumps(answer, ensure_ascii=False, indent=1, allow_nan=False) + "\n")
+    """Print any answer as JSON. What could steer a terminal is escaped, so that it is exact and yet harmless."""
+    text = json.dumps(answer, ensure_ascii=False, indent=1, allow_nan=False)
+    sys.stdout.write(_STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n")
 
 
 class _Console(Console):
@@ -124,4 +124,4 @@ def _shown(value: object) -> str:
         return f"{value:,.2f}" if abs(value) >= 10_000 or value != value else f"{value:.3f}"
     if isinstance(value, int):
         return f"{value:,}"
-    return str(value)
+    return spelled_out(str(value))

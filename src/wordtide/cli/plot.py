@@ -21,8 +21,6 @@ Output = Annotated[Path, Option("--output", "-o", help="The picture to make: .pn
 Dots = Annotated[int, Option("--dpi", help="Dots an inch of a .png; the figure is 7 inches wide.")]
 Time = Annotated[str, Option(help="A time: 1850, 1850.5, 1862-12, first or last.")]
 
-plot_app = typer.Typer(help="Draw a figure: timeline, similarity, displacement, likelihood or map.", no_args_is_help=True)
-
 
 class StepBar:
     """A progress bar for a `with` block, which takes it away however the block ends.

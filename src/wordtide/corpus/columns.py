@@ -1,35 +1,134 @@
 """Parquet files, data frames (pandas, polars, Arrow) and iterables of (date, text)."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from itertools import islice
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from wordtide.corpus.date_columns import holds_dates, is_text
 from wordtide.corpus.documents import BadRows, Batch, Block, Origin, batch_from_columns, make_batch, report_bad_date
+from wordtide.corpus.expansion import check_expansion
 from wordtide.corpus.fields import Fields
-from wordtide.corpus.streams import Progress, explained_read_errors, size_of
+from wordtide.corpus.remote import is_url, open_seekable
+from wordtide.corpus.source_files import Portion, SourceFile
+from wordtide.corpus.streams import Progress, explained_read_errors
 from wordtide.dates import parse_date
-from wordtide.errors import InputError
+from wordtide.errors import InputError, WordtideError
 
 _ROWS = 4096
+_FEW_ROWS = 16
+_MOST_BYTES = 1 << 28  # of texts that are held at once
 
 
-def read_parquet(path: str, label: str, fields: Fields, progress: Progress) -> Iterator[Block]:
+def read_parquet(file: SourceFile, fields: Fields, progress: Progress) -> Iterator[Block]:
     """Blocks of a Parquet file."""
-    with explained_read_errors(path), pq.ParquetFile(path) as file:
-        settled = _settle(file.schema_arrow, path, fields)
-        origin = Origin(label, f"{path}, row")
-        total = max(file.metadata.num_rows, 1)
-        first = 1
-        for rows in file.iter_batches(batch_size=_ROWS, columns=list(settled.names()), use_threads=False):
+    with _open_parquet(file) as table:
+        schema, total = table.schema_arrow, max(table.metadata.num_rows, 1)
+        groups = range(file.portion.start, file.portion.stop) if file.portion else range(table.num_row_groups)
+    settled = _settle(schema, file.shown, fields)
+    origin = Origin(file.label, f"{file.shown}, row")
+    columns = list(dict.fromkeys(settled.names()))
+    compressed = max(file.byte_count(), 1)
+    first, length = file.first, 0
+    for batch in _row_batches(file, groups, columns, [name for name in columns if is_text(schema.field(name).type)]):
+        for rows, size in _slices_that_fit(batch, settled.names()[1]):
+            length += size
+            check_expansion(file.shown, compressed, length, file.max_expansion)
             yield partial(_parse, rows, first, origin, settled)
             first += rows.num_rows
-            progress(size_of(path) * rows.num_rows // total)
+        progress(file.byte_count() * batch.num_rows // total)
+
+
+def _row_batches(file: SourceFile, groups: range, columns: list[str], texts: list[str]) -> Iterator[pa.RecordBatch]:
+    """The rows of some row groups, with equal texts held once. Arrow cannot do that where texts are written as differences from
+    the one before; there each may be as long as all that is written, so few are read at once. (What a column says of its
+    encoding is not asked: Arrow ends the process where such facts are damaged.)
+    """
+    finished, rows_read = 0, 0
+    with _open_parquet(file, texts) as table:
+        try:
+            for group in groups:
+                for batch in table.iter_batches(batch_size=_ROWS, row_groups=[group], columns=columns, use_threads=False):
+                    yield batch
+                    rows_read += batch.num_rows
+                finished, rows_read = finished + 1, 0
+            return
+        except OSError as error:
+            if "Not yet implemented" not in str(error):
+                raise
+    with _open_parquet(file) as table:
+        for group in groups[finished:]:
+            for batch in table.iter_batches(batch_size=_FEW_ROWS, row_groups=[group], columns=columns, use_threads=False):
+                known = min(rows_read, batch.num_rows)
+                rows_read -= known
+                if known < batch.num_rows:
+                    yield batch.slice(known)
+
+
+def _slices_that_fit(rows: pa.RecordBatch, text_field: str) -> Iterator[tuple[pa.RecordBatch, int]]:
+    """The rows in slices whose texts fit into memory, and the bytes of each: a dictionary holds a text once, however many
+    rows name it, and each of them becomes a copy.
+    """
+    texts = rows.column(text_field)
+    if not pa.types.is_dictionary(texts.type):
+        yield rows, rows.nbytes
+        return
+    lengths = pc.fill_null(pc.binary_length(texts.dictionary).take(texts.indices), 0).to_numpy(zero_copy_only=False)
+    ends = np.cumsum(lengths, dtype=np.int64)
+    start, before = 0, 0
+    while start < rows.num_rows:
+        stop = max(start + 1, int(np.searchsorted(ends, before + _MOST_BYTES, side="right")))
+        yield rows.slice(start, stop - start), int(ends[stop - 1]) - before
+        start, before = stop, int(ends[stop - 1])
+
+
+def cut_row_groups(file: SourceFile, step: int) -> list[Portion]:
+    """Portions of a Parquet file: row groups of about `step` bytes together, or single ones that are larger."""
+    with _open_parquet(file) as table:
+        groups = [table.metadata.row_group(number) for number in range(table.num_row_groups)]
+    portions: list[Portion] = []
+    start, row, size, rows = 0, 1, 0, 0
+    for number, group in enumerate(groups):
+        size += group.total_byte_size
+        rows += group.num_rows
+        if size >= step or number + 1 == len(groups):
+            portions.append(Portion(start, number + 1, row))
+            start, row, size, rows = number + 1, row + rows, 0, 0
+    return portions
+
+
+@contextmanager
+def _open_parquet(file: SourceFile, as_dictionaries: Sequence[str] = ()) -> Iterator[pq.ParquetFile]:
+    """The file, opened; of the columns named here equal texts are held once."""
+    wanted = list(as_dictionaries)
+    if is_url(file.opened_at):
+        with (
+            open_seekable(file.opened_at) as remote,
+            _explained_parquet_errors(file.shown),
+            pq.ParquetFile(remote, read_dictionary=wanted) as table,
+        ):
+            yield table
+    else:
+        with _explained_parquet_errors(file.shown), pq.ParquetFile(file.opened_at, read_dictionary=wanted) as table:
+            yield table
+
+
+@contextmanager
+def _explained_parquet_errors(shown: str) -> Iterator[None]:
+    """As for all files; and what Arrow says of a damaged one without an error of its own kind."""
+    with explained_read_errors(shown):
+        try:
+            yield
+        except WordtideError:
+            raise
+        except (RuntimeError, ValueError, OverflowError, MemoryError) as error:
+            raise InputError(f"{shown} is damaged: {error}", "Fetch or copy the file again.") from error
 
 
 def is_frame(source: object) -> bool:
@@ -79,7 +178,8 @@ def _parse(rows: pa.RecordBatch, first: int, origin: Origin, fields: Fields, bad
     date_field, text_field = fields.names()
     texts = rows.column(text_field)
     if pa.types.is_dictionary(texts.type) or pa.types.is_string_view(texts.type):
-        texts = texts.cast(pa.large_string())
+        with _explained_parquet_errors(origin.row(first)):
+            texts = texts.cast(pa.large_string())
     numbers = np.arange(first, first + rows.num_rows)
     return batch_from_columns(rows.column(date_field), texts, origin, numbers, fields.date_format, bad)
 

@@ -14,10 +14,12 @@ import pyarrow.csv as pv
 
 from wordtide.corpus.documents import BadRows, Batch, Block, Origin, batch_from_columns, make_batch
 from wordtide.corpus.fields import Fields
-from wordtide.corpus.streams import BLOCK_BYTES, Progress, open_bytes, shown
+from wordtide.corpus.source_files import SourceFile
+from wordtide.corpus.streams import BLOCK_BYTES, Progress, no_progress, open_bytes
 from wordtide.errors import InputError
 from wordtide.kernels import kernel
 
+_DELIMITERS: Final = {"csv": ",", "tsv": "\t"}
 _QUOTE: Final = 0x22
 _LF: Final = 0x0A
 _CR: Final = 0x0D
@@ -27,16 +29,19 @@ _QUOTE_REMEDY: Final = "Close the quote, or double it where it is part of the te
 
 
 class Records(NamedTuple):
-    """Records of a block: n is `block[bounds[n]:bounds[n + 1]]`, has `fields[n]` fields and starts on the file's `lines[n]`."""
+    """Records of a block: n is `block[bounds[n]:bounds[n + 1]]`, has `fields[n]` fields and starts on the file's `lines[n]`.
+    The block begins `start` bytes after what is read.
+    """
 
     block: bytes
     bounds: npt.NDArray[np.int64]
     fields: npt.NDArray[np.int64]
     lines: npt.NDArray[np.int64]
+    start: int
 
     def after_first(self) -> "Records":
         """All but the first."""
-        return Records(self.block, self.bounds[1:], self.fields[1:], self.lines[1:])
+        return Records(self.block, self.bounds[1:], self.fields[1:], self.lines[1:], self.start)
 
     def bytes_of(self, chosen: npt.NDArray[np.bool_]) -> bytes:
         """The bytes of the records with a True."""
@@ -45,25 +50,50 @@ class Records(NamedTuple):
         return b"".join(self.block[self.bounds[n] : self.bounds[n + 1]] for n in np.flatnonzero(chosen))
 
 
-def read_delimited(path: str, label: str, delimiter: str, fields: Fields, progress: Progress) -> Iterator[Block]:
+def read_delimited(file: SourceFile, fields: Fields, progress: Progress) -> Iterator[Block]:
     """Blocks of a CSV (",") or TSV (tab) file. The first record names the columns."""
-    origin = Origin(label, f"{shown(path)}, line")
-    header: list[str] = []
-    with open_bytes(path, progress) as stream:
-        for records in _record_blocks(stream, origin, delimiter):
+    delimiter = _DELIMITERS[file.format]
+    origin = Origin(file.label, f"{file.shown}, line")
+    inside = file.portion is not None and file.portion.start > 0  # the header is not among its records
+    header = list(file.portion.columns) if file.portion and inside else []
+    settled = fields.found_in(header, origin.row(1)) if inside else fields
+    with open_bytes(file, progress) as stream:
+        for records in _record_blocks(stream, origin, delimiter, file.first):
             if not header:
                 header = _header(records, origin, delimiter)
                 settled = fields.found_in(header, origin.row(records.lines[0]))
                 records = records.after_first()
             yield partial(_parse, records, header, origin, delimiter, settled)
     if not header:
-        raise InputError(f"{shown(path)} is empty.", "The first line must name the columns.")
+        raise InputError(f"{file.shown} is empty.", "The first line must name the columns.")
 
 
-def _record_blocks(stream: IO[bytes], origin: Origin, delimiter: str) -> Iterator[Records]:
-    """Blocks of whole records, at least one in each."""
-    line = 1
-    rest = stream.read(len(codecs.BOM_UTF8)).removeprefix(codecs.BOM_UTF8)
+def find_borders(file: SourceFile, step: int) -> tuple[tuple[str, ...], list[tuple[int, int]]]:
+    """The columns of a whole file, and borders between its records, the first of them at least `step` bytes after the one
+    before: byte and line of each. A line break inside quotes is no border, so all that lies before must be looked at.
+    """
+    origin = Origin(file.label, f"{file.shown}, line")
+    header: list[str] = []
+    borders: list[tuple[int, int]] = []
+    wanted = step
+    with open_bytes(file, no_progress) as stream:
+        for records in _record_blocks(stream, origin, _DELIMITERS[file.format], 1):
+            if not header:
+                header = _header(records, origin, _DELIMITERS[file.format])
+                wanted = max(wanted, records.start + int(records.bounds[1]))  # the first portion has the header
+            while wanted <= records.start + int(records.bounds[-2]):
+                record = int(np.searchsorted(records.bounds, wanted - records.start))
+                borders.append((records.start + int(records.bounds[record]), int(records.lines[record])))
+                wanted = borders[-1][0] + step
+    return tuple(header), borders
+
+
+def _record_blocks(stream: IO[bytes], origin: Origin, delimiter: str, line: int) -> Iterator[Records]:
+    """Blocks of whole records, at least one in each; the first begins on the given line."""
+    rest = stream.read(len(codecs.BOM_UTF8))
+    start = 0
+    if line == 1 and rest == codecs.BOM_UTF8:
+        rest, start = b"", len(rest)
     while True:
         piece = stream.read(max(BLOCK_BYTES, len(rest)))
         block = rest + piece
@@ -71,8 +101,9 @@ def _record_blocks(stream: IO[bytes], origin: Origin, delimiter: str) -> Iterato
             block += b"\n"
         bounds, numbers, lines, breaks, open_line = find_records(np.frombuffer(block, dtype=np.uint8), ord(delimiter))
         if len(lines):
-            yield Records(block, bounds, numbers, lines + line)
+            yield Records(block, bounds, numbers, lines + line, start)
         rest = block[bounds[-1] :]
+        start += int(bounds[-1])
         if open_line >= 0 and (not piece or len(rest) > _LONGEST_ROW):
             raise InputError(f"{origin.row(line + open_line)}: a quote opens here and is never closed.", _QUOTE_REMEDY)
         line += breaks

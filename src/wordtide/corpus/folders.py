@@ -5,19 +5,20 @@ from functools import partial
 from pathlib import PurePath
 
 from wordtide.corpus.documents import BadRows, Batch, Block, make_batch
-from wordtide.corpus.streams import Progress, open_bytes, size_of
+from wordtide.corpus.source_files import SourceFile
+from wordtide.corpus.streams import Progress, open_bytes
 from wordtide.dates import Stamp, date_in_name, parse_date
 
 _BLOCK_BYTES = 4 << 20
 
 
-def read_text_files(files: Sequence[tuple[str, str]], date_format: str | None, progress: Progress) -> Iterator[Block]:
-    """Blocks of text files, given as (path, label): several small ones, or one large one, to a block."""
-    block: list[tuple[str, str]] = []
+def read_text_files(files: Sequence[SourceFile], date_format: str | None, progress: Progress) -> Iterator[Block]:
+    """Blocks of text files: several small ones, or one large one, to a block."""
+    block: list[SourceFile] = []
     block_bytes = 0
-    for path, label in files:
-        block.append((path, label))
-        block_bytes += size_of(path)
+    for file in files:
+        block.append(file)
+        block_bytes += file.byte_count()
         if block_bytes >= _BLOCK_BYTES:
             yield partial(_parse, block, date_format, progress)
             block, block_bytes = [], 0
@@ -44,21 +45,21 @@ def _date_by_format(name: str, date_format: str) -> Stamp | None:
     return None
 
 
-def _parse(files: Sequence[tuple[str, str]], date_format: str | None, progress: Progress, bad: BadRows) -> Batch:
+def _parse(files: Sequence[SourceFile], date_format: str | None, progress: Progress, bad: BadRows) -> Batch:
     texts: list[bytes] = []
     stamps: list[Stamp] = []
-    dated: list[tuple[str, str]] = []
-    for path, label in files:
-        stamp = date_of_file(label, date_format)
+    dated: list[SourceFile] = []
+    for file in files:
+        stamp = date_of_file(file.label, date_format)
         if stamp is None:
-            _report_undated(path, date_format, bad)
+            _report_undated(file.path, date_format, bad)
             continue
-        with open_bytes(path, progress) as stream:
+        with open_bytes(file, progress) as stream:
             texts.append(stream.read())
         stamps.append(stamp)
-        dated.append((path, label))
+        dated.append(file)
     dates, spans = [stamp for stamp, _ in stamps], [span for _, span in stamps]
-    return make_batch(texts, dates, spans, [label for _, label in dated], [0] * len(dated), [path for path, _ in dated])
+    return make_batch(texts, dates, spans, [file.label for file in dated], [0] * len(dated), [file.path for file in dated])
 
 
 def _report_undated(path: str, date_format: str | None, bad: BadRows) -> None:

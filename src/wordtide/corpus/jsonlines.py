@@ -14,27 +14,43 @@ import pyarrow.json as pj
 
 from wordtide.corpus.documents import BadRows, Batch, Block, Origin, batch_from_columns, make_batch, report_bad_date
 from wordtide.corpus.fields import Fields
-from wordtide.corpus.streams import Progress, line_blocks, open_bytes, shown
+from wordtide.corpus.source_files import SourceFile
+from wordtide.corpus.streams import Progress, line_blocks, no_progress, open_bytes
 from wordtide.dates import parse_date
 from wordtide.errors import InputError
 
 _ARROW_TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64()}
 
 
-def read_json_lines(path: str, label: str, fields: Fields, bad: BadRows, progress: Progress) -> Iterator[Block]:
+def read_json_lines(file: SourceFile, fields: Fields, bad: BadRows, progress: Progress) -> Iterator[Block]:
     """Blocks of a file of JSON objects, one per line."""
-    settled = None
-    origin = Origin(label, f"{shown(path)}, line")
-    with open_bytes(path, progress) as stream:
-        for line, block in line_blocks(stream, path):
-            if line == 1:
-                block = block.removeprefix(codecs.BOM_UTF8)
-            if settled is None and block.strip():
-                settled = _settle(block, line, origin, fields, bad.skip)
-            if settled is not None:
-                yield partial(_parse, block, line, origin, settled)
+    settled = Fields(file.portion.columns[0], file.portion.columns[1], fields.date_format) if file.portion else None
+    origin = _origin(file)
+    for line, block in _blocks(file, progress):
+        if settled is None and block.strip():
+            settled = _settle(block, line, origin, fields, bad.skip)
+        if settled is not None:
+            yield partial(_parse, block, line, origin, settled)
     if settled is None:
-        raise InputError(f"{shown(path)} holds no rows.", "Check that this is the right file.")
+        raise InputError(f"{file.shown} holds no rows.", "Check that this is the right file.")
+
+
+def find_json_fields(file: SourceFile, fields: Fields, skip_bad: bool) -> tuple[str, str] | None:
+    """The names of the two fields that the head of a file tells, or None if there is no row."""
+    for line, block in _blocks(file, no_progress):
+        if block.strip():
+            return _settle(block, line, _origin(file), fields, skip_bad).names()
+    return None
+
+
+def _origin(file: SourceFile) -> Origin:
+    return Origin(file.label, f"{file.shown}, line")
+
+
+def _blocks(file: SourceFile, progress: Progress) -> Iterator[tuple[int, bytes]]:
+    with open_bytes(file, progress) as stream:
+        for line, block in line_blocks(stream, file):
+            yield line, block.removeprefix(codecs.BOM_UTF8) if line == 1 else block
 
 
 def _settle(block: bytes, first_line: int, origin: Origin, fields: Fields, skip_bad: bool) -> Fields:

@@ -197,6 +197,19 @@ class Lexicon:
         )
         self.add(list(words))
 
+    @staticmethod
+    def restored(letters: npt.NDArray[np.uint8], lengths: npt.NDArray[np.int64], totals: npt.NDArray[np.int64]) -> "Lexicon":
+        """A lexicon with the same words, numbers and totals as the one that was `spelled_out`."""
+        lexicon = Lexicon()
+        lexicon._numbers(letters, np.concatenate([[0], np.cumsum(lengths)]), may_add=True)
+        lexicon.totals[:] = totals
+        return lexicon
+
+    def spelled_out(self) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """The bytes of all words one after the other, the length of each, and the totals."""
+        lengths = self.state.entries[: len(self), LENGTH]
+        return self.state.arena[: int(lengths.sum())], lengths, self.totals
+
     def __len__(self) -> int:
         return int(self.state.size[0])
 

@@ -1,20 +1,23 @@
-"""From what a user names (folders, files, globs, "-", the sample, data frames) to blocks of documents."""
+"""From what a user names (folders, files, globs, URLs, "-", the sample, data frames) to blocks of documents."""
 
 import glob
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from wordtide.corpus.columns import is_frame, read_frame, read_pairs, read_parquet
 from wordtide.corpus.delimited import read_delimited
 from wordtide.corpus.documents import BadRows, Block
+from wordtide.corpus.expansion import MAX_EXPANSION, check_max_expansion
 from wordtide.corpus.fields import Fields
 from wordtide.corpus.folders import read_text_files
 from wordtide.corpus.jsonlines import read_json_lines
+from wordtide.corpus.remote import RemoteFile, find_files, is_url, without_query
 from wordtide.corpus.samples import SAMPLES, read_sample
-from wordtide.corpus.streams import STANDARD_INPUT, Progress, explained_read_errors, shown, size_of
+from wordtide.corpus.source_files import STANDARD_INPUT, SourceFile
+from wordtide.corpus.streams import Progress, explained_read_errors
 from wordtide.errors import InputError, SettingsError
 from wordtide.storage import is_made_by_wordtide
 
@@ -35,15 +38,6 @@ _COMPRESSED = (".gz", ".zst", ".zstd")
 
 
 @dataclass(frozen=True)
-class SourceFile:
-    """One file to read: its path, its name in messages and labels (the same wherever the folder lies), and its format."""
-
-    path: str
-    label: str
-    format: str
-
-
-@dataclass(frozen=True)
 class Corpus:
     """Everything that one call counts: files, or one thing that is already in memory."""
 
@@ -59,7 +53,7 @@ class Corpus:
     @property
     def total_bytes(self) -> int:
         """Bytes on disk, for the progress bar."""
-        return sum(size_of(file.path) for file in self.files)
+        return sum(file.byte_count() for file in self.files)
 
     def blocks(self, fields: Fields, bad: BadRows, progress: Progress) -> Iterator[Block]:
         """Blocks of documents, files in the order of their names."""
@@ -70,26 +64,27 @@ class Corpus:
                 yield from read_frame(self.in_memory, "the data frame", fields)
             else:
                 yield from read_pairs(self.in_memory, "the documents", fields.date_format)
-        texts = [(file.path, file.label) for file in self.files if file.format == "text"]
+        texts = [file for file in self.files if file.format == "text"]
         yield from read_text_files(texts, fields.date_format, progress)
         for file in self.files:
             if file.format == "jsonl":
-                yield from read_json_lines(file.path, file.label, fields, bad, progress)
+                yield from read_json_lines(file, fields, bad, progress)
             elif file.format in ("csv", "tsv"):
-                delimiter = "," if file.format == "csv" else "\t"
-                yield from read_delimited(file.path, file.label, delimiter, fields, progress)
+                yield from read_delimited(file, fields, progress)
             elif file.format == "parquet":
-                yield from read_parquet(file.path, file.label, fields, progress)
+                yield from read_parquet(file, fields, progress)
 
 
-def find_corpus(source: object, format: str = "auto") -> Corpus:
+def find_corpus(source: object, format: str = "auto", max_expansion: int = MAX_EXPANSION) -> Corpus:
     """The corpus that a source names: a path, several paths, a data frame, or an iterable of (date, text)."""
+    check_max_expansion(max_expansion)
     if format not in FORMATS:
         raise SettingsError(f"{format!r} is not a format.", f"Use one of: {', '.join(FORMATS)}.")
     if isinstance(source, (str, os.PathLike)):
         source = [source]
     if isinstance(source, Sequence) and source and all(isinstance(item, (str, os.PathLike)) for item in source):
-        return _find_files([os.fspath(item) for item in source], format)
+        found = _find_files([os.fspath(item) for item in source], format)
+        return replace(found, files=tuple(replace(file, max_expansion=max_expansion) for file in found.files))
     if is_frame(source) or (isinstance(source, Iterable) and not isinstance(source, (bytes, dict))):
         return Corpus(in_memory=source)
     raise SettingsError(
@@ -123,14 +118,13 @@ def _files_of(name: str, format: str) -> tuple[list[SourceFile], int]:
         raise InputError("An empty name stands for nothing.", "Name a file or a folder; a dot (.) is the current folder.")
     if name == STANDARD_INPUT:
         return [_standard_input(format)], 0
+    if is_url(name):
+        return _files_at(name, format)
     path = Path(name)
     if path.is_dir():
         inside, others = _files_in(path, format)
         if not inside:
-            raise InputError(
-                f"{name} holds no files that can be read ({others} with other endings).",
-                f"Known endings: {' '.join(_ENDINGS)}, each also with .gz or .zst. Or name the --format.",
-            )
+            raise _nothing_known_in(name, others)
         return inside, others
     if path.exists():
         return [_named_file(name, os.path.dirname(name), format)], 0
@@ -150,7 +144,7 @@ def _standard_input(format: str) -> SourceFile:
             "A text on standard input has no name to take its date from.",
             'Save it in a file with the date in its name, or give JSON Lines: {"date": ..., "text": ...}.',
         )
-    return SourceFile(STANDARD_INPUT, shown(STANDARD_INPUT), "jsonl" if format == "auto" else format)
+    return SourceFile(STANDARD_INPUT, "standard input", "jsonl" if format == "auto" else format)
 
 
 def _named_file(path: str, folder: str, format: str) -> SourceFile:
@@ -160,6 +154,43 @@ def _named_file(path: str, folder: str, format: str) -> SourceFile:
     kind = _format_of(path, format, "text")
     start = os.path.dirname(folder) if kind == "text" else folder
     return SourceFile(path, os.path.relpath(path, start or os.curdir), kind)
+
+
+def _files_at(url: str, format: str) -> tuple[list[SourceFile], int]:
+    """The same for a URL: of a file, of a pattern, or of a folder of a store."""
+    found, folder = find_files(url)
+    if folder is None:
+        return [_remote_file(found[0], os.path.dirname(without_query(url)), format)], 0
+    if not found:
+        raise InputError(f"No file is found at {url}.", "Check the URL.")
+    if folder != url.rstrip("/"):
+        return [_remote_file(file, folder, format) for file in found], 0
+    inside: list[SourceFile] = []
+    others = 0
+    for file in found:
+        label = os.path.relpath(without_query(file.url), folder)
+        if any(part.startswith(".") for part in label.split("/")):
+            continue
+        kind = _format_of(label, format, "")
+        if kind:
+            inside.append(SourceFile(file.url, label, kind, size=file.size, version=file.version))
+        else:
+            others += 1
+    if not inside:
+        raise _nothing_known_in(url, others)
+    return inside, others
+
+
+def _remote_file(file: RemoteFile, folder: str, format: str) -> SourceFile:
+    named = _named_file(without_query(file.url), folder, format)
+    return SourceFile(file.url, named.label, named.format, size=file.size, version=file.version)
+
+
+def _nothing_known_in(folder: str, others: int) -> InputError:
+    return InputError(
+        f"{folder} holds no files that can be read ({others} with other endings).",
+        f"Known endings: {' '.join(_ENDINGS)}, each also with .gz or .zst. Or name the --format.",
+    )
 
 
 def _folder_before_wildcards(pattern: str) -> str:
@@ -207,7 +238,8 @@ def _format_of(name: str, format: str, otherwise: str) -> str:
 def _refuse_repeats(files: Sequence[SourceFile]) -> None:
     seen: set[str] = set()
     for file in files:
-        real = file.path if file.path == STANDARD_INPUT else os.path.realpath(file.path)
+        named = file.path == STANDARD_INPUT or is_url(file.path)
+        real = file.path if named else os.path.realpath(file.path)
         if real in seen:
             raise InputError(f"{file.path} is named twice and would count twice.", "Name each file once.")
         seen.add(real)

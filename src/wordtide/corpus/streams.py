@@ -1,22 +1,24 @@
-"""Bytes in: plain, gzip or Zstandard files and standard input, in blocks of whole lines, with errors that name the file."""
+"""Bytes in: plain, gzip or Zstandard files, URLs and standard input, in blocks of whole lines; errors name the file."""
 
 import io
 import sys
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import IO, Any, cast
 
 import numpy as np
 import pyarrow as pa
 from isal import igzip, isal_zlib
 
+from wordtide.corpus.expansion import Inflated
+from wordtide.corpus.remote import is_url, open_url
+from wordtide.corpus.source_files import STANDARD_INPUT as STANDARD_INPUT
+from wordtide.corpus.source_files import SourceFile
 from wordtide.errors import InputError
 
 BLOCK_BYTES = 8 << 20
 LONGEST_LINE = 1 << 30
-STANDARD_INPUT = "-"
 _DAMAGE: tuple[Any, ...] = (igzip.BadGzipFile, isal_zlib.error, zlib.error, pa.ArrowException)
 _GZIP = b"\x1f\x8b"
 _ZSTANDARD = b"\x28\xb5\x2f\xfd"
@@ -25,21 +27,18 @@ _ZSTANDARD = b"\x28\xb5\x2f\xfd"
 Progress = Callable[[int], None]
 
 
-def shown(path: str) -> str:
-    """How messages name a path."""
-    return "standard input" if path == STANDARD_INPUT else path
-
-
 def no_progress(_: int) -> None:
     """For callers that show nothing."""
 
 
 class Tally(io.RawIOBase):
-    """A file that reports how much of it has been read, before any decompression."""
+    """A file, or its next `length` bytes, that reports how much has been read of it, before any decompression."""
 
-    def __init__(self, raw: IO[bytes], progress: Progress) -> None:
+    def __init__(self, raw: Any, progress: Progress, length: int | None = None) -> None:
         self._raw = raw
         self._progress = progress
+        self._left = length
+        self.total = 0
 
     def readable(self) -> bool:
         """Yes."""
@@ -47,38 +46,67 @@ class Tally(io.RawIOBase):
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
         """Read, and report how much."""
-        count = int(self._raw.readinto(buffer))  # type: ignore[attr-defined]
+        if self._left is not None and len(buffer) > self._left:
+            buffer = memoryview(buffer)[: self._left]
+        count = int(self._raw.readinto(buffer))
         self._progress(count)
+        self.total += count
+        if self._left is not None:
+            self._left -= count
         return count
-
-    def close(self) -> None:
-        """Close the file; standard input stays open."""
-        if self._raw is not sys.stdin.buffer:
-            self._raw.close()
-        super().close()
 
 
 @contextmanager
-def open_bytes(path: str, progress: Progress = no_progress) -> Iterator[IO[bytes]]:
-    """The decompressed bytes of a file, or of standard input for "-". The first bytes tell the compression, not the name."""
-    with explained_read_errors(path):
-        raw = sys.stdin.buffer if path == STANDARD_INPUT else open(path, "rb", buffering=0)  # noqa: SIM115
-        with io.BufferedReader(Tally(cast(IO[bytes], raw), progress), 1 << 20) as buffered:
-            start = buffered.peek(4)[:4]
-            if start.startswith(_GZIP):
-                with igzip.IGzipFile(fileobj=buffered) as inflated:  # type: ignore[no-untyped-call]
-                    yield cast(IO[bytes], inflated)
-            elif start == _ZSTANDARD:
-                with pa.CompressedInputStream(pa.PythonFile(buffered, mode="r"), "zstd") as inflated:
-                    yield cast(IO[bytes], inflated)
-            else:
-                yield cast(IO[bytes], buffered)
+def open_bytes(file: SourceFile, progress: Progress = no_progress) -> Iterator[IO[bytes]]:
+    """The decompressed bytes of a file. The first bytes tell the compression, not the name; a portion has none."""
+    portion = file.portion
+    length = portion.stop - portion.start if portion else None
+    with (
+        explained_read_errors(file.shown),
+        _open_raw(file) as raw,
+        Tally(raw, progress, length) as tally,
+        io.BufferedReader(tally, 1 << 20) as buffered,
+    ):
+
+        def checked(inflated: Any) -> IO[bytes]:
+            return cast(IO[bytes], Inflated(inflated, lambda: tally.total, file.max_expansion, file.shown))
+
+        start = buffered.peek(4)[:4] if portion is None else b""
+        if start.startswith(_GZIP):
+            with igzip.IGzipFile(fileobj=buffered) as inflated:  # type: ignore[no-untyped-call]
+                yield checked(inflated)
+        elif start == _ZSTANDARD:
+            with pa.CompressedInputStream(pa.PythonFile(buffered, mode="r"), "zstd") as inflated:
+                yield checked(inflated)
+        else:
+            yield cast(IO[bytes], buffered)
+
+
+def is_compressed(file: SourceFile) -> bool:
+    """Do the first bytes tell of a compression that is understood?"""
+    with explained_read_errors(file.shown), _open_raw(file) as raw:
+        start = io.BufferedReader(Tally(raw, no_progress), 16).peek(4)[:4]
+    return start.startswith(_GZIP) or start == _ZSTANDARD
+
+
+@contextmanager
+def _open_raw(file: SourceFile) -> Iterator[Any]:
+    """The bytes as they lie there, from the start of the portion on; standard input stays open."""
+    start, stop = (file.portion.start, file.portion.stop) if file.portion else (0, None)
+    if file.path == STANDARD_INPUT:
+        yield sys.stdin.buffer
+    elif is_url(file.opened_at):
+        with open_url(file.opened_at, start, stop) as remote:
+            yield remote
+    else:
+        with open(file.opened_at, "rb", buffering=0) as local:
+            local.seek(start)
+            yield local
 
 
 @contextmanager
 def explained_read_errors(path: str) -> Iterator[None]:
     """Turn errors of the system and of the decompressors into ones that name the file and the remedy."""
-    path = shown(path)
     try:
         yield
     except FileNotFoundError as error:
@@ -97,9 +125,9 @@ def explained_read_errors(path: str) -> Iterator[None]:
         raise InputError(f"{path} cannot be read: {error}", "Check the file and the disk.") from error
 
 
-def line_blocks(stream: IO[bytes], path: str, block_bytes: int = BLOCK_BYTES) -> Iterator[tuple[int, bytes]]:
-    """Blocks of whole lines, each with the number of its first line (from 1)."""
-    line = 1
+def line_blocks(stream: IO[bytes], file: SourceFile, block_bytes: int = BLOCK_BYTES) -> Iterator[tuple[int, bytes]]:
+    """Blocks of whole lines, each with the number of its first line in the file (from 1)."""
+    line = file.first
     carried: list[bytes] = []
     carried_bytes = 0
     while chunk := stream.read(block_bytes):
@@ -109,13 +137,13 @@ def line_blocks(stream: IO[bytes], path: str, block_bytes: int = BLOCK_BYTES) ->
             carried_bytes += len(chunk)
             if carried_bytes > LONGEST_LINE:
                 raise InputError(
-                    f"{shown(path)}, line {line}: the line is longer than a gigabyte.",
+                    f"{file.shown}, line {line}: the line is longer than a gigabyte.",
                     "Check that this is a file of lines.",
                 )
             continue
         block = b"".join([*carried, chunk[:cut]])
         yield line, block
-        line += int(np.count_nonzero(np.frombuffer(block, dtype=np.uint8) == 0x0A))  # short lines: faster than bytes.count
+        line += count_line_breaks(block)
         carried = [chunk[cut:]]
         carried_bytes = len(carried[0])
     rest = b"".join(carried)
@@ -123,11 +151,6 @@ def line_blocks(stream: IO[bytes], path: str, block_bytes: int = BLOCK_BYTES) ->
         yield line, rest
 
 
-def size_of(path: str) -> int:
-    """Bytes on disk; 0 for standard input and whatever has no size."""
-    if path == STANDARD_INPUT:
-        return 0
-    try:
-        return Path(path).stat().st_size
-    except OSError:
-        return 0
+def count_line_breaks(block: bytes) -> int:
+    """The number of line feeds: where lines are short, faster than `bytes.count`."""
+    return int(np.count_nonzero(np.frombuffer(block, dtype=np.uint8) == 0x0A))

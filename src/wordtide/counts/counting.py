@@ -9,14 +9,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from wordtide.corpus.expansion import MAX_EXPANSION
 from wordtide.corpus.sources import Corpus, find_corpus
 from wordtide.corpus.splitting import Tokenizer
+from wordtide.counts.cluster_counting import Place, count_on_cluster
 from wordtide.counts.counts import Counts, write_facts
 from wordtide.counts.ngram_counting import count_ngrams
 from wordtide.counts.settings import CountSettings
 from wordtide.counts.text_counting import count_texts
 from wordtide.counts.vocabulary import read_vocabulary
 from wordtide.counts.warming import warm_up
+from wordtide.counts.work_folder import remove_work
 from wordtide.counts.workers import Observer, Resources
 from wordtide.dates import bounds
 from wordtide.errors import InputError, SettingsError
@@ -33,16 +36,23 @@ def count(
     overwrite: bool = False,
     workers: int | None = None,
     memory: int = DEFAULT_MEMORY,
+    max_expansion: int = MAX_EXPANSION,
+    scheduler: str | None = None,
+    work: str | os.PathLike[str] | None = None,
     observer: Observer | None = None,
     tokenizer: str | Tokenizer | None = None,
     **settings: Any,
 ) -> Counts:
     """Count the word pairs of dated texts, slice by slice.
 
-    `source`: a path (folder, file, glob), several paths, "sotu" for the sample, a data frame (pandas, polars, Arrow), or an
-    iterable of (date, text). `settings` are the fields of `CountSettings`: every="year", vocabulary_size=10_000, since="1800",
-    and so on. With `output` the counts are written there and stay on disk; else they are held in memory. `workers` (default:
-    all processors) and `memory` (bytes before temporary files are used) do not change the result.
+    `source`: a path or URL (folder, file, glob), several of them, "sotu" for the sample, a data frame (pandas, polars, Arrow),
+    or an iterable of (date, text). `settings` are the fields of `CountSettings`: every="year", vocabulary_size=10_000,
+    since="1800", and so on. With `output` the counts are written there and stay on disk; else they are held in memory.
+
+    What follows does not change the result. `workers` (default: all processors) and `memory` (bytes before temporary files are
+    used) are for this machine. A compressed file may become `max_expansion` times as long when it is read, and not longer.
+    With `scheduler` "local:4" four processes of it count, with the address of a Dask scheduler (tcp://host:8786) its workers
+    do. They keep what they have finished in the folder `work`, which all of them must see (default: beside the output).
 
     >>> counts = count([("1850", "Steam power. Steam engines."), ("1950", "Atomic power.")])
     >>> counts.words
@@ -60,7 +70,11 @@ def count(
         raise SettingsError("Examples are kept on disk.", "Give an output folder: count(..., output='counts/').")
     if output is not None:
         check_writable(real_target(output), overwrite)  # before the work, not after
-    corpus = find_corpus(source, record.format)
+    if scheduler is None and work is not None:
+        raise SettingsError("A work folder is for counting on a cluster.", "Name the cluster, too: --scheduler local:4.")
+    if scheduler is not None and workers is not None:
+        raise SettingsError("--workers is for counting without a cluster.", "Give the number of processes as local:4.")
+    corpus = find_corpus(source, record.format, max_expansion)
     threads = workers if workers is not None else os.cpu_count() or 1
     if threads < 1:
         raise SettingsError(f"{threads} workers cannot work.", "Give at least 1.")
@@ -70,12 +84,16 @@ def count(
         spill = folder / "spill"
         spill.mkdir()
         resources = Resources(threads, memory, spill, observer or Observer())
-        counts = _count(corpus, record, given, resources, folder)
+        place = _place(scheduler, work, output, folder)
+        counts = _count(corpus, record, given, resources, folder, place)
         shutil.rmtree(spill)
-        if output is None:
-            return counts.in_memory()
-        write_facts(folder, counts)
-    return Counts.load(output)
+        if output is not None:
+            write_facts(folder, counts)
+        else:
+            counts = counts.in_memory()
+    if place is not None:
+        remove_work(place.root, place.keep_root)
+    return counts if output is None else Counts.load(output)
 
 
 @contextmanager
@@ -88,14 +106,35 @@ def _target(output: str | os.PathLike[str] | None, overwrite: bool) -> Iterator[
             yield folder
 
 
-def _count(corpus: Corpus, settings: CountSettings, tokenizer: Tokenizer | None, resources: Resources, folder: Path) -> Counts:
+def _place(
+    scheduler: str | None, work: str | os.PathLike[str] | None, output: str | os.PathLike[str] | None, folder: Path
+) -> Place | None:
+    """Where a cluster works: in the folder that was given, else beside the output, where the next run looks for it."""
+    if scheduler is None:
+        return None
+    if work is not None:
+        return Place(scheduler, Path(os.path.abspath(work)), keep_root=True)
+    root = folder / "work" if output is None else Path(f"{real_target(output)}.work")
+    return Place(scheduler, root, keep_root=False)
+
+
+def _count(
+    corpus: Corpus,
+    settings: CountSettings,
+    tokenizer: Tokenizer | None,
+    resources: Resources,
+    folder: Path,
+    place: Place | None,
+) -> Counts:
     dates = (
         bounds_of(settings.since, "--since")[0] if settings.since else _ALL_TIME[0],
         bounds_of(settings.until, "--until")[1] if settings.until else _ALL_TIME[1],
     )
     vocabulary = read_vocabulary(Path(settings.vocabulary)) if settings.vocabulary else None
     warm_up(corpus.is_ngrams)
-    if corpus.is_ngrams:
+    if place is not None:
+        counts = count_on_cluster(corpus, settings, dates, vocabulary, tokenizer, resources, folder, place)
+    elif corpus.is_ngrams:
         counts = count_ngrams(corpus, settings, dates, vocabulary, resources, folder)
     else:
         counts = count_texts(corpus, settings, dates, vocabulary, tokenizer, resources, folder)

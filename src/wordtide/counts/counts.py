@@ -15,9 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from wordtide.arrays import load_array, save_array
+from wordtide.cells import is_plain, spelled_out
 from wordtide.counts.settings import CountSettings, Summary
 from wordtide.dates import shown_date
 from wordtide.errors import FolderError, SettingsError
+from wordtide.locking import read_as_one
 from wordtide.spelling import number_of
 from wordtide.storage import new_folder, read_header, verify, write_header
 from wordtide.timeline import NUMBERS, Slices
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
 KIND = "counts"
 VERSION = 1
+_LARGEST_TEXT = 1 << 32  # bytes of the vocabulary: 2^24 words of 128 bytes have less
 
 #: The array files and the dtypes they may have.
 ARRAYS = {
@@ -219,6 +222,7 @@ class Counts:
             write_facts(folder, self)
 
     @staticmethod
+    @read_as_one
     def load(path: str | PathLike[str], check: bool = False) -> "Counts":
         """Open a counts folder; its large arrays stay on disk (`in_memory()` loads them). `check` compares all checksums."""
         folder = Path(path)
@@ -266,13 +270,18 @@ def write_facts(folder: Path, counts: Counts) -> None:
 
 def _lines(path: Path) -> list[str]:
     try:
-        return path.read_text(encoding="utf-8").split("\n")[:-1]
+        if not path.is_file() or path.stat().st_size > _LARGEST_TEXT:
+            raise FolderError(f"{path} is not a file of lines, or too large for one.", "Count again.")
+        text = path.read_bytes().decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise FolderError(f"{path} cannot be read: {error}", "Count again.") from error
+    if not is_plain(text):
+        raise FolderError(f"{path} is damaged: it holds control characters.", "Count again.")
+    return text.split("\n")[:-1]
 
 
 def _one_line(label: str) -> str:
-    return " ".join(label.encode("utf-8", "replace").decode("utf-8").split())
+    return spelled_out(" ".join(label.encode("utf-8", "replace").decode("utf-8").split()))
 
 
 def _positive(value: object) -> int:
@@ -285,12 +294,11 @@ def _check(counts: Counts, folder: Path) -> None:
     """Refuse arrays that contradict each other: later code indexes with them."""
     a, slices = counts.arrays, counts.slices
     total = len(slices)
-    sound = all(len(getattr(slices, name)) == total for name in NUMBERS) and len(slices.labels) == total
-    sound = sound and len(a.slice_rows) == total + 1 == len(a.slice_unigrams)
+    sound = slices.are_sound() and len(a.slice_rows) == total + 1 == len(a.slice_unigrams)
     sound = sound and len(a.rows) == len(a.row_ends) and len(a.columns) == len(a.values)
     sound = sound and len(a.unigram_words) == len(a.unigram_values)
     sound = sound and _is_partition(a.slice_rows, len(a.rows)) and _is_partition(a.slice_unigrams, len(a.unigram_words))
-    sound = sound and bool((slices.tokens > 0).all()) and len(set(counts.words)) == len(counts.words)
+    sound = sound and len(set(counts.words)) == len(counts.words)
     if not sound:
         raise FolderError(f"The arrays in {folder} do not fit together: it is damaged.", "Count again.")
 

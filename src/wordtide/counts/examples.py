@@ -175,12 +175,19 @@ class ExampleStore:
             stamps=load_array(folder, "example_stamps", "i8"),
             spans=load_array(folder, "example_spans", "i8"),
             slice_examples=load_array(folder, "slice_examples", "i8", in_memory=True),
-            documents=(folder / _DOCUMENTS).read_text(encoding="utf-8").split("\n")[:-1],
+            documents=_documents(folder / _DOCUMENTS),
             text=_mapped(folder / _TEXTS),
         )
-        if len(store.slice_examples) != len(counts) + 1 or int(store.slice_examples[-1]) != len(store.words):
-            raise FolderError(f"The examples in {folder} are damaged.", "Count again.")
+        store.check(len(counts), folder)
         return store
+
+    def check(self, slices: int, folder: Path) -> None:
+        """FolderError for arrays that contradict each other: later code indexes with them."""
+        ends = self.slice_examples
+        sound = len(ends) == slices + 1 and ends[0] == 0 and ends[-1] == len(self.words) and bool((np.diff(ends) >= 0).all())
+        sound = sound and len(self.words) == len(self.priorities) == len(self.sentences)
+        if not sound or not len(self.ends) == len(self.sources) == len(self.places):
+            raise FolderError(f"The examples in {folder} are damaged.", "Count again.")
 
     def rows(self, t: int) -> slice:
         """The rows of slice t in `words`, `priorities` and `sentences`."""
@@ -254,6 +261,15 @@ def _candidates(
             references.append(inverse + len(sentences))
             sentences.extend(store.sentence(int(number)) for number in numbers)
     return np.concatenate(words), np.concatenate(drawn), np.concatenate(references), sentences
+
+
+def _documents(path: Path) -> list[str]:
+    try:
+        if not path.is_file():  # a pipe would never end
+            raise OSError("it is not a file")
+        return path.read_bytes().decode("utf-8").split("\n")[:-1]
+    except (OSError, UnicodeDecodeError) as error:
+        raise FolderError(f"{path} cannot be read: {error}", "Count again.") from error
 
 
 def _mapped(path: Path) -> npt.NDArray[np.uint8]:

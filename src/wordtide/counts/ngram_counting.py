@@ -13,9 +13,9 @@ from wordtide.corpus.documents import BadRows
 from wordtide.corpus.lexicon import Lexicon
 from wordtide.corpus.ngrams import NgramBatch, NgramScanner
 from wordtide.corpus.sources import Corpus
-from wordtide.corpus.streams import line_blocks, open_bytes, shown
+from wordtide.corpus.streams import line_blocks, open_bytes
 from wordtide.corpus.tokens import TokenRule
-from wordtide.counts.counts import Counts
+from wordtide.counts.counts import CountArrays, Counts
 from wordtide.counts.ngram_pairs import SEGMENT_ENTRIES, NgramSegment, YearSlices, count_words, sum_pairs, sum_words
 from wordtide.counts.partials import Partial, PartialSums
 from wordtide.counts.segments import SpillSpace
@@ -31,7 +31,7 @@ from wordtide.timeline import Every, Integers, Slices, unite
 _YEARS = (1, 9999)
 
 
-class _Reader:
+class NgramReader:
     """One worker's scanner, with the batches of the segment it is filling."""
 
     def __init__(self, number: int, scanner: NgramScanner, space: SpillSpace) -> None:
@@ -45,6 +45,7 @@ class _Reader:
         self._entries = 0
 
     def add(self, block: bytes, first_line: int, path: str, bad: BadRows) -> None:
+        """Read a block of lines."""
         batch = self.scanner.scan(block, first_line, path, bad)
         self.dropped += batch.dropped
         self.longest = max(self.longest, int(batch.sizes.max(initial=1)))
@@ -54,6 +55,7 @@ class _Reader:
             self.seal()
 
     def seal(self) -> None:
+        """Close the segment."""
         if self._batches:
             self.segments.append(NgramSegment.join(self._batches, self.number, self._space))
         self._batches, self._entries = [], 0
@@ -68,18 +70,11 @@ def count_ngrams(
     folder: Path,
 ) -> Counts:
     """Count tables of n-grams; the large arrays are written to `folder`."""
-    every = Every.parse(settings.every)
-    if every.unit != "year":
-        raise SettingsError(f"N-gram tables know years only, not --every {settings.every}.", "Use year or N-years.")
-    if settings.examples or settings.tokenizer or settings.pretokenized or settings.close_gaps:
-        raise SettingsError(
-            "N-gram tables have no sentences: --examples, --tokenizer, --pretokenized and --close-gaps do not apply.",
-            "Leave them out.",
-        )
+    check_ngram_settings(settings)
     bad = BadRows(settings.skip_bad)
-    readers = _read(corpus, settings, _year_bounds(dates), vocabulary, bad, resources)
+    readers = read_ngrams(corpus, settings, dates, vocabulary, bad, resources)
     segments = [segment for reader in readers for segment in reader.segments]
-    slices, calendar = _calendar(segments, every)
+    slices, calendar = make_calendar(year_totals(segments), Every.parse(settings.every))
     whole = Lexicon()
     numbers = [whole.absorb(reader.scanner.lexicon) for reader in readers]
     longest = max(reader.longest for reader in readers)
@@ -87,7 +82,9 @@ def count_ngrams(
         if settings.vocabulary_by == "total":
             scores: npt.NDArray[Any] = whole.totals
         else:
-            sums = _sums(segments, [n.astype(np.int32) for n in numbers], len(whole), None, calendar, settings, resources)
+            sums = sum_segments(
+                segments, [n.astype(np.int32) for n in numbers], len(whole), None, calendar, settings, resources
+            )
             scores = np.zeros(len(whole), dtype=np.float64)
             for t in range(calendar.total):
                 blocks = list(sums.take(t))
@@ -95,43 +92,58 @@ def count_ngrams(
                 for block in blocks:
                     scores[block.keys.astype(np.int64)] += block.sums / total
             sums.close()
-        vocabulary = choose_vocabulary(whole, scores, settings.vocabulary_size, (settings.min_count - 1) * longest + 1)
+        vocabulary = choose_vocabulary(whole, scores, settings.vocabulary_size, least_total(settings, longest))
     numberings = [numbering_of(reader.scanner.lexicon, vocabulary) for reader in readers]
-    window = settings.window or (longest - 1 if longest > 1 else TEXT_WINDOW)
-    resources.observer.start("counting", 2 * len(segments), "segments")
-    pairs = _sums(segments, numberings, len(vocabulary), window, calendar, settings, resources)
-    unigrams = _unigrams(segments, numberings, len(vocabulary), calendar, resources)
-    resources.observer.finish()
-    with CountsWriter(folder, len(vocabulary)) as writer, closing(pairs):
-        for t in range(calendar.total):
-            for block in pairs.take(t):
-                writer.add_pairs(block.keys, block.sums)
-            there = np.flatnonzero(unigrams[:, t])
-            writer.end_slice(there, unigrams[there, t])
-        arrays = writer.close()
+    window = ngram_window(settings, longest)
+    arrays, occurrences = write_ngram_counts(
+        segments, numberings, len(vocabulary), window, calendar, settings, resources, folder
+    )
     summary = Summary(
         documents=int(slices.documents.sum()),
         tokens=int(slices.tokens.sum()),
-        tokens_in_vocabulary=int(unigrams.sum()) / longest,
+        tokens_in_vocabulary=occurrences / longest,
         distinct_words=int(np.count_nonzero(whole.totals)),
         tagged_ngrams=sum(reader.dropped for reader in readers),
         ignored_files=corpus.ignored,
-        skipped=dict(bad.reasons),
+        skipped=dict(sorted(bad.reasons.items())),
     )
     return Counts(vocabulary, slices, arrays, settings, window, longest, summary)
 
 
-def _read(
+def check_ngram_settings(settings: CountSettings) -> None:
+    """Refuse what makes no sense for tables of n-grams."""
+    if Every.parse(settings.every).unit != "year":
+        raise SettingsError(f"N-gram tables know years only, not --every {settings.every}.", "Use year or N-years.")
+    if settings.examples or settings.tokenizer or settings.pretokenized or settings.close_gaps:
+        raise SettingsError(
+            "N-gram tables have no sentences: --examples, --tokenizer, --pretokenized and --close-gaps do not apply.",
+            "Leave them out.",
+        )
+
+
+def ngram_window(settings: CountSettings, longest: int) -> int:
+    """The window: as given, or what the overlaps of n-grams of up to `longest` words add up to."""
+    return settings.window or (longest - 1 if longest > 1 else TEXT_WINDOW)
+
+
+def least_total(settings: CountSettings, longest: int) -> int:
+    """The smallest total of a word that is seen --min-count times: each token stands at `longest` places."""
+    return (settings.min_count - 1) * longest + 1
+
+
+def read_ngrams(
     corpus: Corpus,
     settings: CountSettings,
-    years: tuple[int, int],
+    dates: tuple[int, int],
     vocabulary: list[str] | None,
     bad: BadRows,
     resources: Resources,
-) -> list[_Reader]:
+) -> "list[NgramReader]":
+    """Read tables, or a shard of them, and number their words; what each worker's reader holds."""
+    years = _year_bounds(dates)
     rule = TokenRule(numbers=settings.numbers, hyphens=settings.hyphens)
     space = SpillSpace(resources.spill, resources.memory // 2)
-    readers = [_Reader(n, NgramScanner(rule, years, vocabulary), space) for n in range(resources.workers)]
+    readers = [NgramReader(n, NgramScanner(rule, years, vocabulary), space) for n in range(resources.workers)]
     idle = Lending(readers)
 
     def read(block: bytes, first_line: int, path: str) -> None:
@@ -140,9 +152,9 @@ def _read(
 
     def blocks() -> Iterator[partial[None]]:
         for file in corpus.files:
-            with open_bytes(file.path, resources.observer.advance) as stream:
-                for line, block in line_blocks(stream, file.path):
-                    yield partial(read, block, line, shown(file.path))
+            with open_bytes(file, resources.observer.advance) as stream:
+                for line, block in line_blocks(stream, file):
+                    yield partial(read, block, line, file.shown)
 
     resources.observer.start("reading", corpus.total_bytes, "bytes")
     for _ in in_order(blocks(), resources.workers):
@@ -159,13 +171,18 @@ def _year_bounds(dates: tuple[int, int]) -> tuple[int, int]:
     return max(_YEARS[0], int(first.astype(np.int64)[0]) + 1970), min(_YEARS[1], int(after.astype(np.int64)[0]) + 1970)
 
 
-def _calendar(segments: Sequence[NgramSegment], every: Every) -> tuple[Slices, YearSlices]:
-    """Slices from the years that occur, and which slice each year belongs to."""
-    tokens = np.zeros(_YEARS[1] + 1, dtype=np.int64)
-    entries = np.zeros(_YEARS[1] + 1, dtype=np.int64)
+def year_totals(segments: Sequence[NgramSegment]) -> npt.NDArray[np.int64]:
+    """Matches and entries of each year, (2, years)."""
+    totals = np.zeros((2, _YEARS[1] + 1), dtype=np.int64)
     for segment in segments:
-        np.add.at(tokens, segment.years, segment.matches)
-        np.add.at(entries, segment.years, 1)
+        np.add.at(totals[0], segment.years, segment.matches)
+        np.add.at(totals[1], segment.years, 1)
+    return totals
+
+
+def make_calendar(totals: npt.NDArray[np.int64], every: Every) -> tuple[Slices, YearSlices]:
+    """Slices from the years that occur, and which slice each year belongs to."""
+    tokens, entries = totals
     years = np.flatnonzero(tokens)
     starts, ends = (
         (years + shift).astype("datetime64[Y]").astype("datetime64[s]").astype(np.int64) for shift in (-1970, -1969)
@@ -190,6 +207,30 @@ def _calendar(segments: Sequence[NgramSegment], every: Every) -> tuple[Slices, Y
     return slices, YearSlices(slice_of_year, len(slices))
 
 
+def write_ngram_counts(
+    segments: Sequence[NgramSegment],
+    numberings: Sequence[npt.NDArray[np.int32]],
+    words: int,
+    window: int,
+    calendar: YearSlices,
+    settings: CountSettings,
+    resources: Resources,
+    folder: Path,
+) -> tuple[CountArrays, int]:
+    """Count the pairs and words of segments and write them; the arrays, and the sum of the words' occurrences."""
+    resources.observer.start("counting", 2 * len(segments), "segments")
+    pairs = sum_segments(segments, numberings, words, window, calendar, settings, resources)
+    unigrams = _unigrams(segments, numberings, words, calendar, resources)
+    resources.observer.finish()
+    with CountsWriter(folder, words) as writer, closing(pairs):
+        for t in range(calendar.total):
+            for block in pairs.take(t):
+                writer.add_pairs(block.keys, block.sums)
+            there = np.flatnonzero(unigrams[:, t])
+            writer.end_slice(there, unigrams[there, t])
+        return writer.close(), int(unigrams.sum())
+
+
 def _unigrams(
     segments: Sequence[NgramSegment],
     numberings: Sequence[npt.NDArray[np.int32]],
@@ -206,7 +247,7 @@ def _unigrams(
     return totals
 
 
-def _sums(
+def sum_segments(
     segments: Sequence[NgramSegment],
     numberings: Sequence[npt.NDArray[Any]],
     words: int,

@@ -98,13 +98,18 @@ def draw_sentences(
         Sentence(
             int(texts.stamps[documents[number]]),
             int(texts.date_spans[documents[number]]),
-            texts.names[documents[number]],
+            _as_stored(texts.names[documents[number]]),
             int(places[number]),
             texts.text[spans[number, 0] : spans[number, 1]].tobytes().decode("utf-8").replace("\x1f", " ").replace("\x1e", " "),
         )
         for number in numbers
     ]
     return Candidates(drawn_for, best, references.astype(np.int64), sentences)
+
+
+def _as_stored(name: str) -> str:
+    """A name as it stands in the folder, on one line: sentences are sorted by it, before and after they were stored."""
+    return " ".join(name.encode("utf-8", "replace").decode("utf-8").split())
 
 
 def join_candidates(parts: Sequence[Candidates]) -> Candidates:

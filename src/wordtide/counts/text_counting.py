@@ -19,6 +19,7 @@ from wordtide.corpus.sources import Corpus
 from wordtide.corpus.splitting import Tokenizer, apply_tokenizer, load_tokenizer
 from wordtide.corpus.tokens import Scanner, TokenRule
 from wordtide.counts.counts import Counts
+from wordtide.counts.partials import Partial, merge
 from wordtide.counts.segments import Segment, SegmentBuilder, SpillSpace
 from wordtide.counts.settings import CountSettings, Summary
 from wordtide.counts.slice_counting import count_slices
@@ -51,7 +52,7 @@ def count_texts(
     """Count a corpus of texts; the large arrays are written to `folder`."""
     every = Every.parse(settings.every)
     bad = BadRows(settings.skip_bad)
-    scan = _scan(corpus, settings, dates, vocabulary, tokenizer, bad, resources)
+    scan = scan_texts(corpus, settings, dates, vocabulary, tokenizer, bad, resources)
     within = parse_duration(settings.merge_within) if settings.merge_within else 0
     slices, members = unite([segment.entries for segment in scan.segments], every, within)
     whole = Lexicon()
@@ -76,12 +77,12 @@ def count_texts(
         distinct_words=distinct,
         outside_dates=scan.outside_dates,
         ignored_files=corpus.ignored,
-        skipped=dict(bad.reasons),
+        skipped=dict(sorted(bad.reasons.items())),
     )
     return Counts(vocabulary, slices, arrays, settings, window, summary=summary)
 
 
-def _scan(
+def scan_texts(
     corpus: Corpus,
     settings: CountSettings,
     dates: tuple[int, int],
@@ -90,6 +91,7 @@ def _scan(
     bad: BadRows,
     resources: Resources,
 ) -> Scan:
+    """Read a corpus, or a shard of one, and number its words."""
     rule = TokenRule(
         settings.numbers, settings.urls, settings.user_names, settings.hyphens, settings.tokenizer, settings.pretokenized
     )
@@ -155,10 +157,22 @@ def _shares(
     """
     scores = np.zeros(words, dtype=np.float64)
     for entries in by_slice:
-        counts = np.zeros(words, dtype=np.int64)
-        for segment, entry in entries:
-            ids = segment.ids[segment.starts[entry] : segment.starts[entry + 1]]
-            found, times = np.unique(ids[ids >= 0], return_counts=True)
-            counts[numbers[segment.scanner][found]] += times
-        scores += counts / max(1, counts.sum())
+        add_shares(scores, words_of_slice(entries, numbers))
     return scores
+
+
+def words_of_slice(entries: Sequence[tuple[Segment, int]], numbers: Sequence[Integers]) -> Partial:
+    """How often each word occurs in the given parts of a slice; `numbers` translates those of each scanner."""
+    counted = [Partial(np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int64))]
+    for segment, entry in entries:
+        ids = segment.ids[segment.starts[entry] : segment.starts[entry + 1]]
+        found, times = np.unique(ids[ids >= 0], return_counts=True)
+        keys = numbers[segment.scanner][found].astype(np.uint64)
+        order = np.argsort(keys)
+        counted.append(Partial(keys[order], times[order].astype(np.int64)))
+    return merge(counted)
+
+
+def add_shares(scores: npt.NDArray[np.float64], words: Partial) -> None:
+    """Add to each word's score its share of one slice."""
+    scores[words.keys.astype(np.int64)] += words.sums / max(1, int(words.sums.sum()))

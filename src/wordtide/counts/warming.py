@@ -22,9 +22,9 @@ from wordtide.kernels import is_cached
 _PATIENCE = 1.5  # seconds before a word is said
 
 
-def warm_up(ngrams: bool) -> None:
+def warm_up(ngrams: bool, say: bool = True) -> None:
     """Have every kernel of a path compiled, or loaded from the cache, in this thread, before others need it."""
-    notice = threading.Timer(_PATIENCE, _say)
+    notice = threading.Timer(_PATIENCE, _say if say else str)
     notice.start()
     try:
         Lexicon().make_room()

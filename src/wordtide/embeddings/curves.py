@@ -25,8 +25,8 @@ def write_curve(path: Path, curve: Sequence[Mapping[str, Any]]) -> None:
 def read_curve(path: Path, largest: int) -> list[dict[str, Any]]:
     """The rows of a curve, from a file of at most `largest` bytes; empty fields are None."""
     try:
-        if path.stat().st_size > largest:
-            raise ValueError("it is too large")
+        if path.stat().st_size > largest or not path.is_file():
+            raise ValueError("it is too large, or not a regular file")
         title, *lines = path.read_text(encoding="ascii").splitlines()
         if title != ",".join(CURVE):
             raise ValueError("its columns are others")

@@ -15,6 +15,7 @@ from wordtide.embeddings.questions.over_time import neighbors_over_time
 from wordtide.embeddings.questions.similarity import similarity
 from wordtide.embeddings.questions.story import story
 from wordtide.embeddings.questions.surprise import surprises
+from wordtide.embeddings.showing import model_card
 from wordtide.embeddings.states import Embeddings, Times
 from wordtide.embeddings.when import Time
 
@@ -39,6 +40,9 @@ class DynamicEmbeddings(Embeddings):
     def load(path: str | PathLike[str], check: bool = False) -> "DynamicEmbeddings":
         """Open a model folder; its states stay on disk. `check` compares all checksums and reads all numbers."""
         return DynamicEmbeddings(read_model(path, check), Path(path))
+
+    def _repr_html_(self) -> str:
+        return model_card(self)
 
     def neighbors(
         self,
@@ -116,13 +120,37 @@ class DynamicEmbeddings(Embeddings):
         """Whose place a word of one time has at another: columns as of `neighbors`."""
         return _frame(analogy(self, word, at, then, top, by, min_occurrences, vectors))
 
+    def update(
+        self,
+        source: object,
+        *,
+        grow: int = 0,
+        grow_min_count: int = MIN_OCCURRENCES,
+        threads: int | None = None,
+        **counting: Any,
+    ) -> "DynamicEmbeddings":
+        """Append later slices to a model fitted by filtering, as if they had been there from the start; returns the model.
+
+        `source`: counts, a counts folder, or texts as `wordtide.count` takes them, counted as those of the model were;
+        `counting` are settings of `wordtide.count` (every, date_field, since, ...). `grow`: at most so many new words are let
+        in, those that occur at least `grow_min_count` times (20) in the new texts, the most frequent first. A model from a
+        folder is updated in its folder. `partial_fit` is another name for it.
+        """
+        from wordtide.inference import updating  # a door upwards: a model goes on by the filter that made it
+
+        growing = {"grow": grow, "grow_min_count": grow_min_count}
+        self._become(updating.update(self.fitted, self.path, source, threads=threads, **growing, **counting)[0])
+        return self
+
+    partial_fit = update
+
     def save_html(self, path: str | PathLike[str], overwrite: bool = False, **options: Any) -> Path:
         """Write the explorer's page as one file that needs no network, and return its path.
 
         Options: `words` and `slices` to keep (what fits into `max_mb`, 40), `title`, `licence`, `map_words` (0: no map),
         `examples` (a counts folder whose sentences are shown), `threads`.
         """
-        from wordtide.explorer import opening  # the one door upwards: the page is made of a model, and asked for from it
+        from wordtide.explorer import opening  # a door upwards: the page is made of a model, and asked for from it
 
         return opening.save_html(self, path, opening.PageOptions(**options), overwrite)
 

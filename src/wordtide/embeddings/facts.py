@@ -6,7 +6,6 @@ import numpy as np
 
 from wordtide.embeddings.embeddings import DynamicEmbeddings
 from wordtide.embeddings.posterior import Posterior
-from wordtide.embeddings.tensors import pieces
 
 _DEAD = 1e-4
 
@@ -22,6 +21,7 @@ def info_facts(model: DynamicEmbeddings) -> dict[str, Any]:
         "first": model.labels[0],
         "last": model.labels[-1],
         "words": len(model.words),
+        "words_let_in": len(model.arrivals) or None,
         "dim": model.dim,
         "knots": len(model.fitted.posterior.knots),
         "diffusion": model.diffusion.constant,
@@ -36,8 +36,8 @@ def info_facts(model: DynamicEmbeddings) -> dict[str, Any]:
 def live_axes(posterior: Posterior) -> int:
     """The number of principal axes that the fit uses: on which the means have above 1/10,000 of the largest second moment."""
     second_moment = np.zeros((posterior.dim, posterior.dim))
-    for mean in (posterior.mean_u, posterior.mean_v):
-        for piece in pieces(mean):
+    for name in ("mean_u", "mean_v"):
+        for piece in posterior.pieces(name):
             second_moment += piece.T @ piece
     moments = np.linalg.eigvalsh(second_moment)
     return int(np.count_nonzero(moments > _DEAD * moments[-1]))

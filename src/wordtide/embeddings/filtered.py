@@ -4,6 +4,7 @@ Between knots the belief is carried forward by Eq. 13, slice by slice; between s
 Before a word's first knot, and before the first slice, there is the prior.
 """
 
+from collections.abc import Iterator
 from functools import cached_property
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy.typing as npt
 
 from wordtide.diffusion import Diffusion, Floats, Passage
 from wordtide.embeddings.chain_moments import Moments, MovementVariance, Reals
-from wordtide.embeddings.knots import Integers, Knots
+from wordtide.embeddings.knots import Integers, Knots, narrowed
 from wordtide.embeddings.prior_places import PriorPlaces, slice_before
 from wordtide.embeddings.trajectories import rows_or_zeros
 from wordtide.errors import SettingsError
@@ -89,6 +90,30 @@ class FilteredTrajectories:
     def variances_of_each(self, words: Integers, times: Floats) -> Floats:
         """Variances of words at times, pair by pair, (n, d)."""
         return self._each(words, times)[1]
+
+    def means_at_slices(self, words: Integers) -> Iterator[Floats]:
+        """For each slice the means of words whose numbers follow each other, (n, d): one array, which is filled anew each time.
+
+        The knots are gone through in order of time, and what lies between is worked out in arrays that stay in the cache.
+        """
+        first, last = int(self.knots.starts[words[0]]), int(self.knots.starts[words[-1] + 1])
+        slices = np.asarray(self.knots.slices[first:last])
+        order = np.argsort(narrowed(slices), kind="stable")
+        ends = np.searchsorted(slices[order], np.arange(len(self.grid) + 1))
+        place = (self.knots.words_of(first + order) - words[0]).astype(np.int64)
+        at_knots, spread_at_knots = self.mean[first:last], self.variance[first:last]
+        mean, variance, means, shrink = np.zeros((4, len(words), self.mean.shape[1]))
+        passage = Passage.none(len(words))
+        for t in range(len(self.grid)):
+            if t > 0:
+                passage = passage.then(self.diffusion.step(t - 1))  # Eq. 13
+            rows, here = order[ends[t] : ends[t + 1]], place[ends[t] : ends[t + 1]]
+            passage.begin_anew(here)
+            mean[here], variance[here] = at_knots[rows], spread_at_knots[rows]
+            np.multiply(variance, passage.pull[:, None], out=shrink)
+            shrink += 1.0
+            np.divide(passage.gain[:, None], shrink, out=shrink)
+            yield np.multiply(mean, shrink, out=means)
 
     def variances_at_places(self, words: Integers, slices: Integers) -> Floats:
         """Variances of words at slices, pair by pair, (n, d)."""

@@ -1,4 +1,5 @@
-"""The model folder: header.json, words.txt, labels.txt, curve.csv and arrays.safetensors (docs/formats.md).
+"""The model folder: header.json, words.txt, labels.txt, curve.csv, arrays.safetensors, of a filter also a file for each slice
+(docs/formats.md).
 
 Reading one runs no code and believes nothing: sizes are compared before anything is read, and whatever later code indexes with
 is checked. The states themselves stay on disk; `check` reads them too, compares checksums, and looks for numbers that are none.
@@ -6,6 +7,7 @@ is checked. The states themselves stay on disk; `check` reads them too, compares
 
 import json
 import math
+from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -14,27 +16,63 @@ import numpy as np
 import numpy.typing as npt
 
 import wordtide
+from wordtide.cells import is_plain, spelled_out
 from wordtide.diffusion import Diffusion
 from wordtide.embeddings.curves import read_curve, write_curve
 from wordtide.embeddings.knots import Knots, Occurrences
 from wordtide.embeddings.posterior import SPREADS, Fitted, Posterior
-from wordtide.embeddings.tensors import REMEDY, map_tensors, pieces, write_tensors
+from wordtide.embeddings.slice_files import MOST_SLICES, read_slices, slice_name, slices_of, write_slice
+from wordtide.embeddings.soundness import MOST_DIMENSIONS, check_knots, check_record, check_states
+from wordtide.embeddings.tensors import REMEDY, Storable, Streamed, map_tensors, write_tensors
 from wordtide.errors import FolderError, SettingsError
+from wordtide.locking import read_as_one
 from wordtide.storage import new_folder, read_header, verify, write_header
 
 KIND = "model"
 VERSION = 1
+#: A filter's states are in files of their own, one for each slice.
+SLICED_VERSION = 2
 FILES = ("arrays.safetensors", "curve.csv", "labels.txt", "words.txt")
 
+#: Records of the header that a model may lack: how texts were counted, how a filter stands, what an update's caller keeps.
+_RECORDS = ("counts", "filter", "stream")
 _LARGEST_TEXT = 1 << 28
-_MOST_DIMENSIONS = 1 << 16
-#: Years and variances far outside what anyone has; arithmetic with them still gives numbers.
-_YEARS, _SMALLEST, _LARGEST = 1e6, 1e-30, 1e30
+_ROWS_AT_ONCE = 1 << 15
 
 
 def write_model(path: str | PathLike[str], fitted: Fitted, overwrite: bool = False) -> None:
     """Write a model folder, whole or not at all."""
-    header = {
+    _check_texts(fitted)
+    with new_folder(Path(path), overwrite) as folder:
+        fill_with_slices(folder, fitted)
+
+
+def is_sliced(fitted: Fitted) -> bool:
+    """Does the model's folder have a file for each slice?"""
+    return fitted.posterior.kind == "filter" and len(fitted.diffusion) <= MOST_SLICES
+
+
+def fill_with_slices(folder: Path, fitted: Fitted) -> None:
+    """Write everything of a model folder."""
+    if is_sliced(fitted):
+        for t, states in enumerate(slices_of(fitted.posterior, len(fitted.diffusion))):
+            write_slice(folder, t, states)
+    fill_folder(folder, fitted)
+
+
+def fill_folder(folder: Path, fitted: Fitted, known: Mapping[str, Mapping[str, int]] | None = None) -> None:
+    """Write everything of a model folder but the files of slices, which are there; `known`: the facts of some files."""
+    _check_texts(fitted)
+    write_tensors(folder / "arrays.safetensors", _arrays(fitted))
+    (folder / "words.txt").write_bytes(_text(fitted.words))
+    (folder / "labels.txt").write_bytes(_text([spelled_out(" ".join(label.split())) for label in fitted.labels]))
+    write_curve(folder / "curve.csv", fitted.curve)
+    write_header(folder, KIND, SLICED_VERSION if is_sliced(fitted) else VERSION, _facts(fitted), known)
+
+
+def _facts(fitted: Fitted) -> dict[str, Any]:
+    """The content of the header."""
+    facts: dict[str, Any] = {
         "wordtide": wordtide.__version__,
         "method": fitted.method,
         "solver": fitted.solver,
@@ -48,27 +86,31 @@ def write_model(path: str | PathLike[str], fitted: Fitted, overwrite: bool = Fal
         "elbo": _number_or_none(fitted.elbo),
         "settings": dict(fitted.settings),
     }
+    for name in _RECORDS:
+        record = getattr(fitted, "counting" if name == "counts" else name)
+        if record is not None:
+            facts[name] = dict(record)
+    return facts
+
+
+def _check_texts(fitted: Fitted) -> None:
+    """Refuse, before anything is written, what the files could not hold."""
     try:
-        json.dumps(header, allow_nan=False)
+        json.dumps(_facts(fitted), allow_nan=False)
     except (TypeError, ValueError) as error:
         raise SettingsError(
             f"The settings of the model cannot be written: {error}.", "Use numbers, texts and lists."
         ) from error
     for word in fitted.words:
-        if not word or "\n" in word:
-            raise SettingsError(f"{word!r} cannot be a word of a model.", "Leave out empty words and line breaks.")
-    with new_folder(Path(path), overwrite) as folder:
-        write_tensors(folder / "arrays.safetensors", _arrays(fitted))
-        (folder / "words.txt").write_bytes(_text(fitted.words))
-        (folder / "labels.txt").write_bytes(_text([" ".join(label.split()) for label in fitted.labels]))
-        write_curve(folder / "curve.csv", fitted.curve)
-        write_header(folder, KIND, VERSION, header)
+        if not word or "\n" in word or not is_plain(word):
+            raise SettingsError(f"{word!r} cannot be a word of a model.", "Leave out empty words and control characters.")
 
 
+@read_as_one
 def read_model(path: str | PathLike[str], check: bool = False) -> Fitted:
     """Open a model folder. `check` compares all checksums and reads all numbers."""
     folder = Path(path)
-    header = _header(folder)
+    header = model_header(folder)
     for name in FILES:
         if not (folder / name).is_file():  # a pipe or a device would never end
             raise FolderError(f"{folder / name} is not a file.", REMEDY)
@@ -77,10 +119,10 @@ def read_model(path: str | PathLike[str], check: bool = False) -> Fitted:
     words, labels = _lines(folder / "words.txt"), _lines(folder / "labels.txt")
     arrays = map_tensors(folder / "arrays.safetensors")
     try:
-        fitted = _assemble(header, words, labels, arrays)
-        _check(fitted)
+        fitted = _assemble(header, words, labels, arrays, _posterior(folder, header, arrays, check))
+        check_record(fitted)
         if check:
-            _check_states(fitted.posterior)
+            check_states(fitted.posterior)
     except KeyError as error:
         raise FolderError(f"The model in {folder} is damaged: {error} is missing.", REMEDY) from error
     except (TypeError, ValueError, OverflowError) as error:
@@ -89,10 +131,23 @@ def read_model(path: str | PathLike[str], check: bool = False) -> Fitted:
     return Fitted(**{**vars(fitted), "curve": read_curve(folder / "curve.csv", _LARGEST_TEXT)})
 
 
-def _arrays(fitted: Fitted) -> dict[str, npt.NDArray[Any]]:
+def _states(posterior: Posterior) -> dict[str, Storable]:
+    """The states word by word; of those kept slice by slice some rows at a time."""
+    if posterior.slices is None:
+        return dict(posterior.arrays())
+
+    def streamed(array: npt.NDArray[Any]) -> Streamed:
+        starts = range(0, len(array), _ROWS_AT_ONCE)
+        return Streamed(array.dtype, array.shape, lambda: (array[start : start + _ROWS_AT_ONCE] for start in starts))
+
+    return {name: streamed(array) for name, array in posterior.arrays().items()}
+
+
+def _arrays(fitted: Fitted) -> dict[str, Storable]:
     times, posterior, occurrences = fitted.diffusion.times, fitted.posterior, fitted.occurrences
     extents = np.column_stack([times, times]) if fitted.extents is None else fitted.extents
     whole = np.issubdtype(occurrences.values.dtype, np.integer)
+    optional = {"pairs": fitted.pairs, "arrivals": fitted.arrivals}
     return {
         "times": times.astype(np.float64, copy=False),
         "extents": extents.astype(np.float64, copy=False),
@@ -101,42 +156,71 @@ def _arrays(fitted: Fitted) -> dict[str, npt.NDArray[Any]]:
         "occurrence_starts": occurrences.places.starts.astype(np.int64, copy=False),
         "occurrence_slices": occurrences.places.slices.astype(np.int32, copy=False),
         "occurrence_values": occurrences.values.astype(np.int64 if whole else np.float64, copy=False),
-        **posterior.arrays(),
+        **{name: array for name, array in optional.items() if array is not None},
+        **({} if is_sliced(fitted) else _states(posterior)),
     }
 
 
-def _header(folder: Path) -> dict[str, Any]:
+def model_header(folder: Path) -> dict[str, Any]:
+    """The header of a model folder, after a check of the files it lists."""
     try:
-        header = read_header(folder, KIND, VERSION)
+        header = read_header(folder, KIND, VERSION, SLICED_VERSION)
     except OSError as error:
         raise FolderError(f"{folder} cannot be read: {error.strerror or error}.", "Check the path.") from error
-    missing = sorted(set(FILES) - set(header["files"]))
-    if missing or len(header["files"]) != len(FILES):
-        raise FolderError(f"{folder / (missing or ['header.json'])[0]} is not as the header should list it.", REMEDY)
+    expected = set(FILES)
+    if header["version"] == SLICED_VERSION:
+        slices = header.get("slices")
+        if type(slices) is not int or not 1 <= slices <= MOST_SLICES or header.get("posterior") != "filter":
+            raise FolderError(f"{folder / 'header.json'} is damaged: it does not tell what slices there are.", REMEDY)
+        expected |= {slice_name(t) for t in range(slices)}
+    wrong = sorted(expected ^ set(header["files"]))
+    if wrong:
+        raise FolderError(f"{folder / wrong[0]} is not as the header should list it.", REMEDY)
     return header
 
 
-def _assemble(header: dict[str, Any], words: list[str], labels: list[str], arrays: dict[str, npt.NDArray[Any]]) -> Fitted:
+def _posterior(folder: Path, header: dict[str, Any], arrays: dict[str, npt.NDArray[Any]], check: bool) -> Posterior:
+    """The states, as arrays or from the files of the slices."""
+    kind, knots = header["posterior"], _knots(arrays, "knot")
+    if kind not in SPREADS:
+        raise ValueError("its kind is not understood")
+    if header["version"] == SLICED_VERSION:
+        if type(header["dim"]) is not int or not 1 <= header["dim"] <= MOST_DIMENSIONS:
+            raise ValueError(f"it has {header['dim']!r} dimensions")
+        check_knots(knots, header["slices"], "knots")  # before they are counted by slice
+        return read_slices(folder, knots, header["slices"], header["dim"], check)
+    names = [f"{quantity}_{side}" for quantity in ("mean", SPREADS[kind]) if quantity for side in "uv"]
+    return Posterior(kind, knots, *(arrays[name] for name in names[:2]), **{name: arrays[name] for name in names[2:]})  # type: ignore[arg-type]
+
+
+def _assemble(
+    header: dict[str, Any], words: list[str], labels: list[str], arrays: dict[str, npt.NDArray[Any]], posterior: Posterior
+) -> Fitted:
     """The record from its parts, whose shapes its constructors compare."""
-    for name in ("method", "solver", "posterior"):
+    for name in ("method", "solver"):
         if not isinstance(header[name], str):
             raise ValueError(f"{name} is not a text")
-    if not isinstance(header["settings"], dict) or header["posterior"] not in SPREADS:
-        raise ValueError("its settings or its kind are not understood")
-    names = [f"{quantity}_{side}" for quantity in ("mean", SPREADS[header["posterior"]]) if quantity for side in "uv"]
+    for name in ("settings", *_RECORDS):
+        if not isinstance(header.get(name, {}), dict):
+            raise ValueError(f"{name} is not understood")
     return Fitted(
         words=words,
         labels=labels,
         diffusion=Diffusion(
             np.array(_vector(arrays, "times", "f8")), _real(header, "diffusion"), _real(header, "prior_variance")
         ),
-        posterior=Posterior(header["posterior"], _knots(arrays, "knot"), **{name: arrays[name] for name in names}),
+        posterior=posterior,
         occurrences=Occurrences(_knots(arrays, "occurrence"), _vector(arrays, "occurrence_values", "i8 f8")),
         method=header["method"],
         solver=header["solver"],
         settings=header["settings"],
         extents=np.array(arrays["extents"]),
         elbo=None if header["elbo"] is None else _real(header, "elbo"),
+        counting=header.get("counts"),
+        pairs=np.array(_vector(arrays, "pairs", "f8")) if "pairs" in arrays else None,
+        filter=header.get("filter"),
+        arrivals=np.array(_vector(arrays, "arrivals", "i4")) if "arrivals" in arrays else None,
+        stream=header.get("stream"),
     )
 
 
@@ -157,50 +241,6 @@ def _real(header: dict[str, Any], name: str) -> float:
     return float(header[name])
 
 
-def _check(fitted: Fitted) -> None:
-    """ValueError for numbers that contradict each other, or with which later code would fail."""
-    diffusion, total = fitted.diffusion, len(fitted.diffusion)
-    scales = np.concatenate([diffusion.step_variance, [diffusion.constant, diffusion.prior_variance]])
-    if np.abs(diffusion.times).max() > _YEARS or scales.min() < _SMALLEST or scales.max() > _LARGEST:
-        raise ValueError("its times or its prior are absurd")
-    extents = fitted.extents
-    if (
-        extents is None
-        or extents.dtype != np.float64
-        or not np.isfinite(extents).all()
-        or (extents[:, 0] > extents[:, 1]).any()
-    ):
-        raise ValueError("the dates of its slices are none")
-    if not 1 <= fitted.posterior.dim <= _MOST_DIMENSIONS:
-        raise ValueError(f"it has {fitted.posterior.dim} dimensions")
-    if len(set(fitted.words)) != len(fitted.words):
-        raise ValueError("a word stands in words.txt twice")
-    _check_knots(fitted.posterior.knots, total, "knots")
-    _check_knots(fitted.occurrences.places, total, "occurrences")
-
-
-def _check_knots(knots: Knots, slices: int, name: str) -> None:
-    starts = knots.starts
-    if starts[0] != 0 or starts[-1] != len(knots) or not (starts[1:] >= starts[:-1]).all():
-        raise ValueError(f"the {name} of the words do not follow each other")
-    offset, previous = 0, -1
-    for piece in pieces(knots.slices):
-        new_word = np.zeros(len(piece), dtype=bool)
-        first, last = np.searchsorted(starts, [offset, offset + len(piece)])
-        new_word[starts[first:last] - offset] = True
-        ascending = np.diff(piece, prepend=np.int32(previous)) > 0
-        if piece.min() < 0 or piece.max() >= slices or not (ascending | new_word).all():
-            raise ValueError(f"the {name} of a word are not in order, or outside the slices")
-        offset, previous = offset + len(piece), int(piece[-1])
-
-
-def _check_states(posterior: Posterior) -> None:
-    for name, array in posterior.arrays().items():
-        for piece in pieces(array):
-            if not np.isfinite(piece).all() or (not name.startswith("mean") and piece.min() < 0):
-                raise ValueError(f"{name} holds numbers that cannot be")
-
-
 def _text(lines: Any) -> bytes:
     return "".join(f"{line}\n" for line in lines).encode("utf-8", "replace")
 
@@ -209,9 +249,12 @@ def _lines(path: Path) -> list[str]:
     try:
         if path.stat().st_size > _LARGEST_TEXT:
             raise FolderError(f"{path} is too large.", REMEDY)
-        return path.read_bytes().decode("utf-8").split("\n")[:-1]
+        text = path.read_bytes().decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise FolderError(f"{path} cannot be read: {error}", REMEDY) from error
+    if not is_plain(text):  # they would steer the terminal of whoever asks the model
+        raise FolderError(f"{path} is damaged: it holds control characters.", REMEDY)
+    return text.split("\n")[:-1]
 
 
 def _number_or_none(value: object) -> float | None:

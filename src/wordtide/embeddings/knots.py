@@ -4,6 +4,7 @@ A word has a knot at each slice where it has neighbours. Its state everywhere el
 the knots are stored.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -39,9 +40,22 @@ class Knots:
     @cached_property
     def by_slice(self) -> list[Integers]:
         """For each slice the rows of its knots, in order of the word."""
-        order = np.argsort(self.slices, kind="stable")
+        order = self._in_order_of_slices
         total = int(self.slices.max()) + 1 if len(self.slices) else 0
         return np.split(order, np.searchsorted(self.slices[order], np.arange(1, total)))
+
+    @cached_property
+    def places(self) -> npt.NDArray[np.int32]:
+        """The place of each knot among those of its slice, which are in order of the word, (K,)."""
+        order, slices = self._in_order_of_slices, np.asarray(self.slices)
+        starts = np.concatenate([[0], np.cumsum(np.bincount(slices))])
+        places = np.empty(len(slices), dtype=np.int32)
+        places[order] = np.arange(len(slices)) - starts[slices[order]]
+        return places
+
+    @cached_property
+    def _in_order_of_slices(self) -> Integers:
+        return np.argsort(narrowed(self.slices), kind="stable")
 
     def rows_of(self, word: int) -> slice:
         """The rows of one word."""
@@ -83,6 +97,26 @@ class Knots:
         has[self.words_of(np.flatnonzero(self.slices == t))] = True
         return has
 
+    def extended(self, active: Sequence[npt.NDArray[Any]], first: int, size: int) -> "tuple[Knots, Integers]":
+        """With knots at later slices `first`, `first` + 1, ... for the words of each, of then `size` words in all.
+
+        Also the rows that are new, in the order of the slices and of their words.
+        """
+        words = np.concatenate([np.zeros(0, dtype=np.int64), *active])
+        slices = np.repeat(np.arange(first, first + len(active), dtype=np.int32), [len(part) for part in active])
+        before = np.zeros(size, dtype=np.int64)
+        before[: len(self.starts) - 1] = np.diff(self.starts)
+        added = np.bincount(words, minlength=size)
+        starts = np.concatenate([[0], np.cumsum(before + added)]).astype(np.int64)
+        order = np.argsort(words, kind="stable")
+        rank = np.arange(len(words)) - (np.cumsum(added) - added)[words[order]]
+        new = np.empty(len(words), dtype=np.int64)
+        new[order] = (starts[:-1] + before)[words[order]] + rank
+        merged = np.empty(starts[-1], dtype=np.int32)
+        merged[new] = slices
+        merged[_others(new, len(merged))] = self.slices
+        return Knots(starts, merged), new
+
     def words_of(self, rows: Integers) -> Integers:
         """The words of some rows, without listing those of all rows."""
         return np.searchsorted(self.starts, rows, side="right") - 1
@@ -94,6 +128,17 @@ class Occurrences:
 
     places: Knots
     values: npt.NDArray[Any]
+
+    def extended(self, later: "Occurrences", first: int, slices: int) -> "Occurrences":
+        """With those of `slices` later slices, numbered from 0 in `later` and from `first` here; `later` has all words."""
+        order = np.argsort(narrowed(later.places.slices), kind="stable")
+        words = later.places.words[order]
+        active = np.split(words, np.searchsorted(later.places.slices[order], np.arange(1, slices)))
+        places, new = self.places.extended(active, first, len(later.places.starts) - 1)
+        values = np.empty(len(places), dtype=self.values.dtype)
+        values[new] = later.values[order]
+        values[_others(new, len(values))] = self.values
+        return Occurrences(places, values)
 
     def of_word(self, word: int, slices: int) -> npt.NDArray[Any]:
         """Occurrences of one word in all `slices` slices, (T,)."""
@@ -118,11 +163,26 @@ class Occurrences:
 
 def occurrences_of(counts: "Counts") -> Occurrences:
     """The occurrences of the words of a corpus: whole numbers for text, fractions for n-grams (a token seen at n places)."""
-    unigrams = [counts.unigrams(t) for t in range(len(counts))]
-    seen = [np.flatnonzero(occurrences) for occurrences in unigrams]
-    words = np.concatenate([np.zeros(0, dtype=np.int64), *seen])
-    slices = np.repeat(np.arange(len(seen), dtype=np.int32), [len(part) for part in seen])
-    values = np.concatenate([np.zeros(0), *(occurrences[part] for occurrences, part in zip(unigrams, seen, strict=True))])
+    seen, found = [np.zeros(0, dtype=np.int32)], [np.zeros(0)]
+    for t in range(len(counts)):
+        occurrences = counts.unigrams(t)
+        seen.append(np.flatnonzero(occurrences).astype(np.int32))
+        found.append(occurrences[seen[-1]])
+    words, values = np.concatenate(seen), np.concatenate(found)
+    slices = np.repeat(np.arange(len(counts), dtype=np.int32), [len(part) for part in seen[1:]])
     order = np.argsort(words, kind="stable")
     starts = np.searchsorted(words[order], np.arange(len(counts.words) + 1)).astype(np.int64)
     return Occurrences(Knots(starts, slices[order]), values[order].astype(np.int64 if counts.places == 1 else np.float64))
+
+
+def _others(rows: Integers, total: int) -> npt.NDArray[np.bool_]:
+    """Which of `total` rows are not among these."""
+    others = np.ones(total, dtype=bool)
+    others[rows] = False
+    return others
+
+
+def narrowed(numbers: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The same numbers in 16 bits where they fit: sorting those takes time in proportion to how many they are."""
+    fits = not len(numbers) or (int(numbers.min()) >= 0 and int(numbers.max()) < 1 << 16)
+    return numbers.astype(np.uint16) if fits else numbers

@@ -1,14 +1,16 @@
 """What a fit leaves behind, as plain records: the posterior at the knots, and everything else a model folder holds."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from wordtide.diffusion import Diffusion
 from wordtide.embeddings.knots import Knots, Occurrences
+from wordtide.embeddings.slice_states import QUANTITIES, SliceRows, SliceStates
+from wordtide.embeddings.tensors import pieces
 from wordtide.errors import SettingsError
 
 Singles = npt.NDArray[np.float32]
@@ -25,7 +27,7 @@ class Posterior:
 
     "filter": mean and variance given this slice and those before it. "smoother": mean, and the precision h that the data add;
     over one word's knots a coordinate is N(mean, (Pi + diag(h))^-1) with Pi the precision of the prior at these knots.
-    "point": a mean without uncertainty.
+    "point": a mean without uncertainty. A filter's states may be kept slice by slice: then `slices` has them in that order too.
     """
 
     kind: str
@@ -36,6 +38,7 @@ class Posterior:
     variance_v: Singles | None = None
     precision_u: Singles | None = None
     precision_v: Singles | None = None
+    slices: Sequence[SliceStates] | None = None
 
     def __post_init__(self) -> None:
         if self.kind not in SPREADS:
@@ -54,6 +57,12 @@ class Posterior:
                     "Give one row per knot and one column per dimension.",
                 )
 
+    @staticmethod
+    def by_slice(knots: Knots, slices: Sequence[SliceStates], dim: int) -> "Posterior":
+        """A filter's posterior whose states are kept slice by slice, and read like arrays."""
+        rows = {name: cast(Singles, SliceRows(knots, [getattr(part, name) for part in slices], dim)) for name in QUANTITIES}
+        return Posterior("filter", knots, slices=slices, **rows)
+
     @property
     def dim(self) -> int:
         """The number of dimensions d."""
@@ -70,6 +79,12 @@ class Posterior:
         names = [f"{quantity}_{side}" for quantity in ("mean", "variance", "precision") for side in "uv"]
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
+    def pieces(self, name: str) -> Iterator[Singles]:
+        """The rows of one array, some at a time, in no particular order: what is read from disk at once stays small."""
+        whole = (getattr(self, name),) if self.slices is None else (getattr(part, name) for part in self.slices)
+        for array in whole:
+            yield from pieces(array)
+
 
 @dataclass(frozen=True)
 class Fitted:
@@ -77,7 +92,11 @@ class Fitted:
 
     `diffusion` holds the times (T,) and the prior. `extents` (T, 2): the earliest and latest date of each slice in float years,
     by which a date finds its slice; without them a slice is taken to be its mean date. `curve`: rows of training progress.
-    `elbo`: per pair, over all slices, at the end.
+    `elbo`: per pair, over all slices, at the end. `counting`: how the texts were counted, to count later ones alike.
+
+    What a later update needs is kept by a filter: `pairs` (T,), the pairs of each slice; `filter`, its pace and precision;
+    `arrivals` (L,), the slice at which each word came into the vocabulary (None: all were there from the start); and `stream`,
+    whatever the caller of an update wants to be kept with it.
     """
 
     words: Sequence[str]
@@ -91,11 +110,18 @@ class Fitted:
     curve: Sequence[Mapping[str, Any]] = ()
     extents: npt.NDArray[np.float64] | None = None
     elbo: float | None = None
+    counting: Mapping[str, Any] | None = None
+    pairs: npt.NDArray[np.float64] | None = None
+    filter: Mapping[str, Any] | None = None
+    arrivals: npt.NDArray[np.int32] | None = None
+    stream: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         fits = {
             "labels": len(self.labels) == len(self.diffusion),
             "extents": self.extents is None or self.extents.shape == (len(self.diffusion), 2),
+            "pairs": self.pairs is None or self.pairs.shape == (len(self.diffusion),),
+            "arrivals": self.arrivals is None or self.arrivals.shape == (len(self.words),),
             "knots": len(self.posterior.knots.starts) == len(self.words) + 1,
             "occurrences": len(self.occurrences.places.starts) == len(self.words) + 1,
             "occurrences' values": len(self.occurrences.values) == len(self.occurrences.places),

@@ -68,6 +68,12 @@ class Embeddings:
         self.curve: list[dict[str, Any]] = [dict(row) for row in fitted.curve]
         self.kind, self.dim = fitted.posterior.kind, fitted.posterior.dim
 
+    def _become(self, fitted: Fitted) -> None:
+        """Hold another record from now on, and forget all that was worked out of the one before."""
+        path = self.path
+        vars(self).clear()
+        Embeddings.__init__(self, fitted, path)
+
     def __len__(self) -> int:
         return len(self.times)
 
@@ -80,6 +86,12 @@ class Embeddings:
     def elbo(self) -> float:
         """The ELBO per pair over all slices at the end of the fit (log joint density for point estimates), NaN if unknown."""
         return float("nan") if self.fitted.elbo is None else self.fitted.elbo
+
+    @property
+    def arrivals(self) -> dict[str, str]:
+        """The words that came into the vocabulary by an update, each with the slice at which it came."""
+        slices = self.fitted.arrivals
+        return {} if slices is None else {self.words[word]: self.labels[slices[word]] for word in np.flatnonzero(slices)}
 
     @cached_property
     def index(self) -> dict[str, int]:

@@ -7,7 +7,8 @@ the whole model. So the description is read here, with strict checks, and the ar
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,10 +30,38 @@ _PIECE_BYTES = 1 << 24
 REMEDY = "Copy the model folder again, or fit the model again."
 
 
-def write_tensors(path: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
-    """Write arrays of float32, float64, int32 or int64."""
-    # Wide numbers first, so that each array begins at a multiple of its element's size.
-    ordered = dict(sorted(arrays.items(), key=lambda item: (-item[1].dtype.itemsize, item[0])))
+@dataclass(frozen=True)
+class Streamed:
+    """An array that nobody holds as a whole: its pieces, rows after rows, are made when they are written.
+
+    A piece may be overwritten by the next one.
+    """
+
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    pieces: Callable[[], Iterator[npt.NDArray[Any]]]
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return len(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all pieces together."""
+        return math.prod(self.shape) * self.dtype.itemsize
+
+
+Storable = npt.NDArray[Any] | Streamed
+
+
+def in_file_order(arrays: Mapping[str, Storable]) -> dict[str, Storable]:
+    """Arrays in the order in which they are written: wide numbers first, so that each begins at a multiple of its size."""
+    return dict(sorted(arrays.items(), key=lambda item: (-item[1].dtype.itemsize, item[0])))
+
+
+def beginning_of(ordered: Mapping[str, Storable]) -> bytes:
+    """How a file of these arrays begins, until the first of them."""
     description, end = {}, 0
     for name, array in ordered.items():
         begin, end = end, end + array.nbytes
@@ -40,10 +69,16 @@ def write_tensors(path: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
         description[name] = {"dtype": dtype, "shape": list(array.shape), "data_offsets": [begin, end]}
     text = json.dumps(description, separators=(",", ":")).encode()
     text += b" " * (-(len(text) + 8) % _ALIGNMENT)
+    return len(text).to_bytes(8, "little") + text
+
+
+def write_tensors(path: Path, arrays: Mapping[str, Storable]) -> None:
+    """Write arrays of float32, float64, int32 or int64."""
+    ordered = in_file_order(arrays)
     with open(path, "wb") as file:
-        file.write(len(text).to_bytes(8, "little") + text)
+        file.write(beginning_of(ordered))
         for array in ordered.values():
-            for piece in pieces(array):
+            for piece in array.pieces() if isinstance(array, Streamed) else pieces(array):
                 file.write(np.ascontiguousarray(piece, dtype=array.dtype.newbyteorder("<")).data)
 
 
@@ -62,6 +97,8 @@ def map_tensors(path: Path, dimensions: range = range(1, 3), changeable: bool = 
     """
     try:
         size = path.stat().st_size
+        if not path.is_file():  # a pipe would make the reader wait for ever
+            raise ValueError("it is not a regular file")
         with open(path, "rb") as file:
             length = int.from_bytes(file.read(8), "little")
             if size < 8 or length > min(size - 8, _LARGEST_DESCRIPTION):

@@ -9,6 +9,7 @@ from typing import Any
 
 from wordtide.counts.counts import Counts
 from wordtide.embeddings.embeddings import DynamicEmbeddings
+from wordtide.embeddings.showing import result_html
 from wordtide.errors import FolderError, SettingsError
 from wordtide.evaluation.folder import (
     EVALUATION,
@@ -16,19 +17,20 @@ from wordtide.evaluation.folder import (
     record_seconds,
     seconds_of_checkpoint,
     seconds_of_fits,
+    working_alone,
 )
 from wordtide.evaluation.holding_out import held_out_slices, without
 from wordtide.evaluation.predicting import LEAVING_OUT, METHODS
 from wordtide.evaluation.reporting import Findings, write_report
 from wordtide.evaluation.scoring import Score, score_models
-from wordtide.evaluation.summarising import Row, summary
-from wordtide.inference.checkpoints import fingerprint, place_of
+from wordtide.evaluation.summarising import Row, summary, verdict
+from wordtide.inference.checkpoints import fingerprint, is_left, place_of, remove_checkpoint
 from wordtide.inference.compute import compute
 from wordtide.inference.fitting import CHECKPOINT_MINUTES, fit
 from wordtide.inference.problem import problem_of
 from wordtide.inference.settings import FitSettings, resolve
 from wordtide.inference.training import FitObserver
-from wordtide.storage import real_target
+from wordtide.storage import clean_up, real_target
 
 DEFAULT_METHODS = ("smoothing", "filtering", "warm-start", "independent")
 
@@ -41,6 +43,9 @@ class Evaluation:
     summary: list[Row]
     held_out: list[int]
     path: Path
+
+    def _repr_html_(self) -> str:
+        return result_html([verdict(self.summary)], self.summary)
 
 
 @dataclass(frozen=True)
@@ -89,16 +94,17 @@ def evaluate(
     identity = {**common, "precision": precision, "held_out": held_out, "counts": fingerprint(counts)}
     if not EVALUATION.check(folder, identity, overwrite, resume):
         EVALUATION.begin(folder, identity, overwrite)
-    machine = Machine(device, precision, threads, checkpoint_every)
-    remaining = without(counts, held_out)
-    models = {
-        method: _model(remaining if method in LEAVING_OUT else counts, one, folder, machine, observer)
-        for method, one in fits.items()
-    }
-    problem = problem_of(counts, shared.negative_ratio, shared.context_exponent)
-    scores = score_models(models, problem, held_out, observer, threads)
-    rows = summary(scores, held_out, seconds_of_fits(folder))
-    write_report(folder, Findings(problem, models, scores, rows, held_out, {**common, "precision": precision}))
+    with working_alone(folder):
+        machine = Machine(device, precision, threads, checkpoint_every)
+        remaining = without(counts, held_out)
+        models = {
+            method: _model(remaining if method in LEAVING_OUT else counts, one, folder, machine, observer)
+            for method, one in fits.items()
+        }
+        problem = problem_of(counts, shared.negative_ratio, shared.context_exponent)
+        scores = score_models(models, problem, held_out, observer, threads)
+        rows = summary(scores, held_out, seconds_of_fits(folder))
+        write_report(folder, Findings(problem, models, scores, rows, held_out, {**common, "precision": precision}))
     return Evaluation(scores, rows, held_out, folder)
 
 
@@ -139,12 +145,14 @@ def found_or_fitted(
         model = DynamicEmbeddings.load(place)
         if model.settings != settings.as_json():
             raise FolderError(f"{place} is a model of other settings.", f"Remove {place} to fit it again.")
+        clean_up(place)  # after a fit that was killed when its model had just got its name
+        remove_checkpoint(place_of(place))
         return model, None
     earlier, started = seconds_of_checkpoint(place), monotonic()
     model = fit(
         counts,
         output=place,
-        resume=place_of(place).exists(),
+        resume=is_left(place),
         device=machine.device,
         precision=machine.precision,
         threads=machine.threads,

@@ -4,18 +4,21 @@ The header is written first and tells which counts, settings and slices left out
 that was stopped can go on with the models it has, and never with those of another.
 """
 
+import fcntl
 import json
 import os
+import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from wordtide.embeddings.curves import read_curve
 from wordtide.errors import FolderError, OutputError
-from wordtide.inference.checkpoints import place_of
-from wordtide.storage import check_writable, explained_write_errors, kind_of, new_folder, read_header, write_header
+from wordtide.inference.checkpoints import is_left, place_of
+from wordtide.storage import HEADER, check_writable, explained_write_errors, kind_of, new_folder, read_header, write_header
 
 _SECONDS = "seconds.json"
 _LARGEST_CURVE = 1 << 30
@@ -49,12 +52,28 @@ class Work:
         return True
 
     def begin(self, folder: Path, identity: Mapping[str, Any], overwrite: bool) -> None:
-        """Make the folder, with its header."""
-        with new_folder(folder, overwrite) as fresh:
+        """Make the folder, with its header. One that another process works in is not replaced."""
+        with working_alone(folder) if kind_of(folder) == self.kind else nullcontext(), new_folder(folder, overwrite) as fresh:
             write_header(fresh, self.kind, self.version, identity)
 
 
 EVALUATION = Work("evaluation", 1, "an", {"counts": "of other counts", "held_out": "with another --holdout"})
+
+
+@contextmanager
+def working_alone(folder: Path) -> Iterator[None]:
+    """Keep other processes from working in the same folder; an error if one does so already."""
+    with explained_write_errors(folder):
+        lock = os.open(folder / HEADER, os.O_RDWR)
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            problem, remedy = f"Another process makes fits in {folder}.", "Wait for it, or choose another folder (-o)."
+            raise OutputError(problem, remedy) from None
+        yield
+    finally:
+        os.close(lock)
 
 
 def models_folder(folder: Path) -> Path:
@@ -69,11 +88,13 @@ def seconds_of_fits(folder: Path) -> dict[str, float]:
     """How long each fit took, by method; those that are not known are missing."""
     place = models_folder(folder) / _SECONDS
     try:
+        if place.exists() and not place.is_file():  # a pipe would make the reader wait for ever
+            raise OSError("it is not a regular file")
         found = json.loads(place.read_text(encoding="utf-8"))
         return {str(method): float(seconds) for method, seconds in found.items()}
     except FileNotFoundError:
         return {}
-    except (OSError, ValueError, AttributeError, TypeError) as error:
+    except (OSError, ValueError, AttributeError, TypeError, OverflowError, RecursionError) as error:
         raise FolderError(f"{place} is damaged: {error}.", "Remove it; the training times will then be missing.") from error
 
 
@@ -85,15 +106,19 @@ def record_seconds(folder: Path, method: str, seconds: float) -> None:
 
 def seconds_of_checkpoint(model: Path) -> float:
     """How long a fit that was stopped had taken until its checkpoint; 0 if there is none."""
-    checkpoint = place_of(model)
-    if not checkpoint.exists():
+    if not is_left(model):
         return 0.0
-    curve = read_curve(checkpoint / "curve.csv", _LARGEST_CURVE)
+    curve = read_curve(place_of(model) / "curve.csv", _LARGEST_CURVE)
     return float(curve[-1]["seconds"]) if curve else 0.0
 
 
 def write_files(folder: Path, contents: Mapping[str, bytes]) -> None:
-    """Write files into a folder: all are written beside before the first is put in place; those of the same names go."""
+    """Write files into a folder: all are written beside before the first is put in place; those of the same names go.
+
+    Only for the one that works in the folder: what a killed process left hidden there is swept away.
+    """
+    for leftover in folder.glob(".partial-*"):
+        shutil.rmtree(leftover, ignore_errors=True)
     with explained_write_errors(folder), tempfile.TemporaryDirectory(prefix=".partial-", dir=folder) as hidden:
         for name, content in contents.items():
             with open(Path(hidden) / name, "wb") as file:

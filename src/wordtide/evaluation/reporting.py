@@ -1,6 +1,5 @@
 """The report of an evaluation: tables as CSV files, figures, and one page with all of it."""
 
-import csv
 import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,6 +10,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 import wordtide
+from wordtide.cells import csv_text
 from wordtide.embeddings.states import Embeddings
 from wordtide.evaluation.folder import write_files
 from wordtide.evaluation.motion import COLUMNS as MOTION_COLUMNS
@@ -72,11 +72,7 @@ def paper_scores(scores: Sequence[Score]) -> dict[str, list[Any]]:
 
 def csv_bytes(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> bytes:
     """Rows as CSV; what is None stays empty, and numbers come back as they were."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(["" if row[name] is None else row[name] for name in columns] for row in rows)
-    return text.getvalue().encode()
+    return csv_text(rows, columns).encode()
 
 
 def picture(figure: Figure, ending: str) -> bytes:

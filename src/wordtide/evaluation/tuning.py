@@ -12,9 +12,10 @@ from typing import Any
 from wordtide.corpus.splitting import Tokenizer
 from wordtide.counts.counts import Counts
 from wordtide.counts.workers import Observer
+from wordtide.embeddings.showing import result_html
 from wordtide.errors import SettingsError, WordtideError
 from wordtide.evaluation.evaluating import Machine, check_dimensions, found_or_fitted
-from wordtide.evaluation.folder import write_files
+from wordtide.evaluation.folder import working_alone, write_files
 from wordtide.evaluation.holding_out import without
 from wordtide.evaluation.reporting import corpus_facts, csv_bytes
 from wordtide.evaluation.scoring import score_slices
@@ -26,7 +27,6 @@ from wordtide.evaluation.tuning_folder import (
     keep_record,
     kept_record,
     model_place,
-    working_alone,
 )
 from wordtide.evaluation.tuning_grid import LISTED, Combination, Grid, checked_grid, combinations_of, varied
 from wordtide.evaluation.tuning_plan import PlannedFit, Splits, check_method, splits_for
@@ -55,6 +55,9 @@ class Tuning:
     settings: dict[Combination, FitSettings]
     counts: dict[int, Counts]
     path: Path
+
+    def _repr_html_(self) -> str:
+        return result_html([], self.summary)
 
 
 @dataclass(frozen=True)
@@ -118,32 +121,35 @@ def tune(
     others = check_windows(counts, wanted, others, folder if going_on else None)
     if not going_on:
         TUNING.begin(folder, identity, overwrite)
-    try:
-        by_window = counts_by_window(folder, counts, wanted, others, observer.tell)
-    except WordtideError:
-        if not going_on:
-            shutil.rmtree(folder)
-        raise
-    if len(parts.left_out) < parts.wanted:
-        observer.tell(f"--splits {parts.wanted}: only {len(parts.left_out)} different ones were found")
-    machine = Machine(device, precision, threads, checkpoint_every)
-    planned = parts.planned(list(fits))
-    records = _records(planned, fits, varied(lists) or LISTED[:2], _Workplace(folder, by_window, problem, machine, observer))
-    scores = [
-        {**fit.combination.values(), "split": fit.split, **vars(score)}
-        for fit, record in zip(planned, records, strict=True)
-        for score in record.scores
-    ]
-    rows = _summary(planned, records)
-    facts = _facts(problem, parts, lists, {**shared, "precision": precision})
-    write_files(
-        folder,
-        {
-            "scores.csv": csv_bytes(scores, SCORE_COLUMNS),
-            "summary.csv": csv_bytes(rows, COLUMNS),
-            "settings.json": (json.dumps(facts, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode(),
-        },
-    )
+    with working_alone(folder):
+        try:
+            by_window = counts_by_window(folder, counts, wanted, others, observer.tell)
+        except WordtideError:
+            if not going_on:
+                shutil.rmtree(folder)
+            raise
+        if len(parts.left_out) < parts.wanted:
+            observer.tell(f"--splits {parts.wanted}: only {len(parts.left_out)} different ones were found")
+        machine = Machine(device, precision, threads, checkpoint_every)
+        planned = parts.planned(list(fits))
+        records = _records(
+            planned, fits, varied(lists) or LISTED[:2], _Workplace(folder, by_window, problem, machine, observer)
+        )
+        scores = [
+            {**fit.combination.values(), "split": fit.split, **vars(score)}
+            for fit, record in zip(planned, records, strict=True)
+            for score in record.scores
+        ]
+        rows = _summary(planned, records)
+        facts = _facts(problem, parts, lists, {**shared, "precision": precision})
+        write_files(
+            folder,
+            {
+                "scores.csv": csv_bytes(scores, SCORE_COLUMNS),
+                "summary.csv": csv_bytes(rows, COLUMNS),
+                "settings.json": (json.dumps(facts, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode(),
+            },
+        )
     return Tuning(rows, scores, lists, parts, fits, by_window, folder)
 
 
@@ -167,19 +173,16 @@ def _records(
     there = [record for record in found if record is not None]
     if there:
         place.observer.tell(f"{len(there)} of {len(planned)} fits are there already")
-    if len(there) == len(planned):
-        return there
     records = []
-    with working_alone(place.folder):
-        for number, (fit, record) in enumerate(zip(planned, found, strict=True), start=1):
-            if record is None:
-                place.observer.tell(f"fit {number} of {len(planned)}: {fit.shown(names)}")
-                record = _made(fit, settings[fit.combination], place)
-                mean = sum(score.log_likelihood for score in record.scores) / len(record.scores)
-                took = "" if record.seconds is None else f", fitted in {record.seconds:.0f} s"
-                place.observer.tell(f"{mean:.4f} per pair{took}")
-            forget_model(place.folder, fit.file_name)  # also what a killed process left
-            records.append(record)
+    for number, (fit, record) in enumerate(zip(planned, found, strict=True), start=1):
+        if record is None:
+            place.observer.tell(f"fit {number} of {len(planned)}: {fit.shown(names)}")
+            record = _made(fit, settings[fit.combination], place)
+            mean = sum(score.log_likelihood for score in record.scores) / len(record.scores)
+            took = "" if record.seconds is None else f", fitted in {record.seconds:.0f} s"
+            place.observer.tell(f"{mean:.4f} per pair{took}")
+        forget_model(place.folder, fit.file_name)  # also what a killed process left
+        records.append(record)
     return records
 
 

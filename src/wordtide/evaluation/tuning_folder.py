@@ -4,21 +4,18 @@ The header tells which counts, method, seed and other fixed settings the scores 
 each finished fit has a file of its own, so that values and splits can be added later and nothing is fitted twice.
 """
 
-import fcntl
 import json
 import math
-import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from wordtide.errors import FolderError, OutputError
+from wordtide.errors import FolderError
 from wordtide.evaluation.folder import Work, write_files
 from wordtide.evaluation.scoring import Score
-from wordtide.storage import HEADER, explained_write_errors
+from wordtide.storage import explained_write_errors
 
 TUNING = Work("tuning", 1, "a", {"counts": "of other counts"})
 
@@ -36,22 +33,6 @@ def model_place(folder: Path, name: str) -> Path:
     return folder / f"model-{name}"
 
 
-@contextmanager
-def working_alone(folder: Path) -> Iterator[None]:
-    """Keep other processes from making fits in the same folder; an error if one does so already."""
-    with explained_write_errors(folder):
-        lock = os.open(folder / HEADER, os.O_RDWR)
-    try:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            problem, remedy = f"Another process makes fits in {folder}.", "Wait for it, or choose another folder (-o)."
-            raise OutputError(problem, remedy) from None
-        yield
-    finally:
-        os.close(lock)
-
-
 def keep_record(folder: Path, name: str, facts: Mapping[str, Any], record: FitRecord) -> None:
     """Write down what a fit gave; `facts` say for people which fit it is."""
     place = folder / "fits"
@@ -65,6 +46,8 @@ def kept_record(folder: Path, name: str, slices: Sequence[int]) -> FitRecord | N
     """What a finished fit gave for these slices; None if there is no such fit yet."""
     place = folder / "fits" / _file(name)
     try:
+        if place.exists() and not place.is_file():  # a pipe would make the reader wait for ever
+            raise OSError("it is not a regular file")
         content = json.loads(place.read_text(encoding="utf-8"))
         scores, seconds = [Score(**score) for score in content["scores"]], content["seconds"]
         if [score.slice for score in scores] != list(slices):
@@ -74,7 +57,7 @@ def kept_record(folder: Path, name: str, slices: Sequence[int]) -> FitRecord | N
         return FitRecord(scores, None if seconds is None else float(seconds))
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise FolderError(f"{place} is damaged: {error}.", "Remove it; the fit will be made again.") from error
 
 

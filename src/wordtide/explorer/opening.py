@@ -70,11 +70,12 @@ def save_html(
     check_file_writable(target, overwrite)
     page, data = built_page(), _page_data(model, options, observer)
     room = int(options.max_mb * 1e6) - len(page.encode("utf-8")) - 1000  # for the policy
-    resources, held = embedded_resources(data, Limits(room, options.words, options.slices, options.max_mb), observer)
-    _tell_left_out(model, held, observer)
-    with new_files([target], overwrite) as (partial,), open(partial, "wb") as file:
-        for part in single_file(page, resources):
-            file.write(part)
+    with new_files([target], overwrite) as (partial,):
+        resources, held = embedded_resources(data, Limits(room, options.words, options.slices, options.max_mb), observer)
+        _tell_left_out(model, held, observer)
+        with open(partial, "wb") as file:
+            for part in single_file(page, resources):
+                file.write(part)
     return target
 
 

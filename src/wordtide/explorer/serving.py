@@ -122,6 +122,7 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server_version, sys_version = "wordtide", ""
     timeout = _PATIENCE
+    disable_nagle_algorithm = True  # headers and content are sent apart, and the second would wait for word of the first
     error_message_format = "%(code)d %(message)s\n"
     error_content_type = "text/plain; charset=utf-8"
 

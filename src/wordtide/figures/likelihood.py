@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.figure import Figure
 
+from wordtide.cells import text_of_cell
 from wordtide.errors import InputError, SettingsError
 from wordtide.figures.curves import Table, draw_time_axis, running_mean
 from wordtide.figures.placing_names import end_labels
@@ -119,7 +120,7 @@ def _score(fields: list[str], header: list[str], place: str) -> tuple[str, float
             raise InputError(f"{place}: {name} is {values[name]!r}, not a number.", "Mend the field, or take the row out.")
     if numbers["pairs"] <= 0.0:
         raise InputError(f"{place}: pairs is {values['pairs']}, not above 0.", "Mend the field, or take the row out.")
-    return values["method"], numbers["time"], numbers["log_likelihood"], numbers["pairs"]
+    return text_of_cell(values["method"]), numbers["time"], numbers["log_likelihood"], numbers["pairs"]
 
 
 def _number(text: str) -> float:

@@ -13,11 +13,13 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from wordtide.diffusion import Diffusion, Passage
+from wordtide.diffusion import Diffusion
 from wordtide.errors import SettingsError
 from wordtide.inference.adam_steps import adam_state, noise_generator
-from wordtide.inference.problem import Problem
+from wordtide.inference.beliefs import Beliefs, Past
+from wordtide.inference.problem import Problem, SliceData
 from wordtide.inference.reports import Diverged, Report
+from wordtide.inference.slice_sinks import KnotArrays, SliceSink
 from wordtide.model.divergence import filter_kl
 from wordtide.model.likelihood import SliceTensors, gradients, log_likelihood
 
@@ -44,6 +46,8 @@ class AdamFilter:
         epsilon: float = 1e-8,
         device: torch.device | str = "cpu",
         dtype: torch.dtype = torch.float32,
+        sink: SliceSink | None = None,
+        past: Past | None = None,
     ) -> None:
         if steps_per_slice < 1 or dim < 1 or not rate > 0:
             raise SettingsError(
@@ -51,49 +55,72 @@ class AdamFilter:
                 "Give numbers above 0, like 5000 steps, 100 dimensions and a rate of 0.01.",
             )
         self.problem, self.diffusion, self.dim, self.seed = problem, diffusion, dim, seed
-        self.steps_per_slice, self.rate, self.betas, self.epsilon = steps_per_slice, rate, betas, epsilon
         self.device, self.dtype = torch.device(device), dtype
+        kept = torch.zeros(0, dtype=dtype).numpy().dtype
+        self.past = past or Past(0, Beliefs(len(problem.words), dim, kept))
+        self.beliefs = self.past.beliefs
+        self.steps_per_slice, self.betas, self.epsilon = steps_per_slice, betas, epsilon
+        self._full_rate, self.rate = rate, rate * self.past.pace
         self.steps = steps_per_slice * len(problem)
-        self._moments = np.zeros((2, 2, len(problem.knots), dim), dtype=torch.zeros(0, dtype=dtype).numpy().dtype)
-        self._passages = Passage.none(len(problem.words))  # since each word's last knot, or since the first slice
-        self._t = 0
+        self.sink = sink if sink is not None else KnotArrays(problem.knots, dim, kept)
+        self.pairs: list[float] = []
+        self._t = self.past.slices
+        self.end = self._t + len(problem)
         self._enter()
+
+    @property
+    def slow(self) -> float:
+        """The share of the rate that is in use after divergences."""
+        return self.rate / self._full_rate
+
+    @property
+    def moments(self) -> Floats:
+        """Means and variances at the knots, each of words and contexts, (2, 2, K, d), of a fit in memory."""
+        assert isinstance(self.sink, KnotArrays)
+        assert self.sink.variance is not None
+        return np.stack([self.sink.mean, self.sink.variance])
 
     @property
     def mean_u(self) -> npt.NDArray[np.float32]:
         """Means of the word vectors at the knots, (K, d)."""
-        return np.asarray(self._moments[0, 0], dtype=np.float32)
+        return np.asarray(self.moments[0, 0], dtype=np.float32)
 
     @property
     def mean_v(self) -> npt.NDArray[np.float32]:
         """Means of the context vectors at the knots, (K, d)."""
-        return np.asarray(self._moments[0, 1], dtype=np.float32)
+        return np.asarray(self.moments[0, 1], dtype=np.float32)
 
     @property
     def variance_u(self) -> npt.NDArray[np.float32]:
         """Variances of the word vectors at the knots, (K, d)."""
-        return np.asarray(self._moments[1, 0], dtype=np.float32)
+        return np.asarray(self.moments[1, 0], dtype=np.float32)
 
     @property
     def variance_v(self) -> npt.NDArray[np.float32]:
         """Variances of the context vectors at the knots, (K, d)."""
-        return np.asarray(self._moments[1, 1], dtype=np.float32)
+        return np.asarray(self.moments[1, 1], dtype=np.float32)
 
-    def prior(self, t: int) -> tuple[Floats, Floats]:
-        """Mean and variance (2, a, d) before the data of the current slice t: Eq. 13, for words and contexts."""
-        rows, words = self.problem.knots.by_slice[t], self.problem.slices[t].words
-        unseen = (self.problem.knots.starts[words] == rows)[:, None]
-        mean, variance = self._moments[:, :, rows - 1].astype(np.float64)
+    def _part(self) -> SliceData:
+        """The data of the current slice."""
+        return self.problem.slices[self._t - self.past.slices]
+
+    def prior(self) -> tuple[Floats, Floats]:
+        """Mean and variance (2, a, d) before the data of the current slice: Eq. 13, for words and contexts."""
+        words, beliefs = self._part().words, self.beliefs
+        assert beliefs.variance is not None
+        beliefs.come_to(self._t, self.diffusion)
+        unseen = (beliefs.last[words] < 0)[:, None]
+        mean, variance = (moment[:, words].astype(np.float64) for moment in (beliefs.mean, beliefs.variance))
         mean, variance = np.where(unseen, 0.0, mean), np.where(unseen, self.diffusion.prior_variance, variance)
-        return self._passages.of(words, np.float64).predict(mean, variance)
+        return beliefs.passage_of(words, np.float64).predict(mean, variance)
 
     def _enter(self) -> None:
         """Start the current slice at its prior."""
         self._step = 0
-        if self._t == len(self.problem):
+        if self._t == self.end:
             return
-        self._slice = SliceTensors.of(self.problem.slices[self._t], self.device, self.dtype)
-        mean, variance = (torch.tensor(part, device=self.device, dtype=self.dtype).contiguous() for part in self.prior(self._t))
+        self._slice = SliceTensors.of(self._part(), self.device, self.dtype)
+        mean, variance = (torch.tensor(part, device=self.device, dtype=self.dtype).contiguous() for part in self.prior())
         self._prior_mean, self._prior_variance = mean, variance
         self._prior_precision = variance.reciprocal()
         self.parameters = torch.stack([mean, 0.5 * variance.log()])
@@ -114,7 +141,7 @@ class AdamFilter:
     @torch.no_grad()
     def advance(self) -> Report | None:
         """One step of Adam on L_t (Eq. 11) with one reparameterised sample, or None when all slices are done."""
-        if self._t == len(self.problem):
+        if self._t == self.end:
             return None
         self.estimate_gradient()
         elbo = self._elbo() if (self._step + 1) % MEASURED_EVERY == 0 or self._step + 1 == self.steps_per_slice else math.nan
@@ -123,7 +150,8 @@ class AdamFilter:
         if not math.isfinite(float(self._gradient.sum() + self.parameters.sum())):
             raise Diverged(self._t)
         self._step += 1
-        report = Report(self._t * self.steps_per_slice + self._step, self._t, elbo, self.rate)
+        done = (self._t - self.past.slices) * self.steps_per_slice + self._step
+        report = Report(done, self._t, elbo, self.rate)
         if self._step == self.steps_per_slice:
             self._leave()
         return report
@@ -150,45 +178,41 @@ class AdamFilter:
         fit = float(log_likelihood(self._slice, self._sample[0], self._sample[1]))
         variance = self._deviation.square()
         divergence = filter_kl(self.parameters[0], variance, self._prior_mean, self._prior_variance)
-        return (fit - divergence) / self.problem.slices[self._t].pairs
+        return (fit - divergence) / self._part().pairs
 
     def _leave(self) -> None:
-        """Store the outcome of a slice and pass every belief on to the next."""
-        words = self.problem.slices[self._t].words
-        rows = self.problem.knots.by_slice[self._t]
+        """Hand on the outcome of a slice and go on to the next."""
+        part = self._part()
         mean, log_deviation = self.parameters
-        self._moments[0][:, rows] = mean.cpu().numpy()
-        self._moments[1][:, rows] = log_deviation.mul(2.0).exp().cpu().numpy()
-        if self._t + 1 < len(self.problem):
-            self._passages.begin_anew(words)
-            self._passages = self._passages.then(self.diffusion.step(self._t))
+        found, spread = mean.cpu().numpy(), log_deviation.mul(2.0).exp().cpu().numpy()
+        self.sink.put(self._t, part.words, found, spread)
+        self.beliefs.keep(self._t, part.words, found, spread)
+        self.pairs.append(part.pairs)
         self._t += 1
         self._enter()
 
     def state(self) -> dict[str, Floats]:
         """All it takes to go on to the same bits."""
-        running = self._t < len(self.problem)
+        running = self._t < self.end
         memory = self._adam.state[self.parameters]
         tensors = (self.parameters, memory["exp_avg"], memory["exp_avg_sq"]) if running else ()
-        passed = self._passages
         return {
             "place": np.array([self._t, self._step]),
             "rate": np.array(self.rate),
-            "moments": self._moments.copy(),
-            "passages": np.stack([passed.pull, passed.gain, passed.noise]),
+            "pairs": np.array(self.pairs, dtype=np.float64),
+            **{name: array.copy() for name, array in {**self.beliefs.state(), **self.sink.state()}.items()},
             "adam": np.stack([part.cpu().numpy() for part in tensors]) if running else np.zeros(0),
         }
 
     def restore(self, state: Mapping[str, Floats]) -> None:
         """Go on where `state` was taken, in this or another process."""
-        if state["moments"].shape != self._moments.shape or state["moments"].dtype != self._moments.dtype:
-            raise SettingsError("The saved state belongs to another fit.", "Start again, without resuming.")
-        self._moments = state["moments"].copy()
-        self._passages = Passage(*state["passages"].copy())
+        self.beliefs.restore(state)
+        self.sink.restore(state)
+        self.pairs = [float(value) for value in state["pairs"]]
         self.rate = float(state["rate"])
         self._t = int(state["place"][0])
         self._enter()
-        if self._t < len(self.problem):
+        if self._t < self.end:
             parameters, first, second = (torch.tensor(part, device=self.device) for part in state["adam"])
             self.parameters.copy_(parameters)
             self._optimise_from(int(state["place"][1]), first, second)

@@ -15,6 +15,27 @@ Array = Any
 
 
 @arithmetic
+def observe_rows(rows: Array, g: Array, h_new: Array, rate: float, mu: Array, h: Array, b: Array) -> bool:
+    """What a slice says of some rows: h moves to `h_new` by `rate`, and b becomes g + h mu. Are all of them finite?
+
+    `g` and `h_new` have a line for each of `rows`; each line is computed alone, so it does not matter which rows go together.
+    """
+    dim = mu.shape[1]
+    new, old = mu.dtype.type(rate), mu.dtype.type(1 - rate)
+    sound = True
+    for place in range(len(rows)):
+        row = rows[place]
+        total = mu[row, 0] * 0
+        for k in range(dim):
+            h[row, k] = old * h[row, k] + new * h_new[place, k]
+            b[row, k] = g[place, k] + h[row, k] * mu[row, k]
+            total += abs(h[row, k]) + abs(b[row, k])  # not finite as soon as one of them is not
+        if not total < np.inf:  # numba's isfinite asks whether x - x is 0, which reordered arithmetic takes for granted
+            sound = False
+    return sound
+
+
+@arithmetic
 def smooth_words(
     starts: Array, gain: Array, noise: Array, first: Array, h: Array, b: Array, s: Array, start: int, stop: int
 ) -> None:
@@ -66,15 +87,15 @@ def move_words(starts: Array, target: Array, mu: Array, rate: float, cap: float,
 
 @arithmetic
 def divergence_of_words(
-    starts: Array, gain: Array, noise: Array, first: Array, mu: Array, h: Array, s: Array, start: int, stop: int
-) -> float:
-    """KL(q || p) of words `start` to `stop`: 1/2 [mu' Pi mu - sum h s + log det(Pi + diag h) - log det Pi]."""
+    starts: Array, gain: Array, noise: Array, first: Array, mu: Array, h: Array, s: Array, out: Array, start: int, stop: int
+) -> None:
+    """KL(q || p) of each of the words `start` to `stop`: 1/2 [mu' Pi mu - sum h s + log det(Pi + diag h) - log det Pi]."""
     dim = mu.shape[1]
-    total = 0.0
     variance = np.empty(dim, dtype=np.float64)
     growth = np.empty(dim, dtype=np.float64)
     for word in range(start, stop):
         begin, end = starts[word], starts[word + 1]
+        total = 0.0
         growth[:] = 1.0
         for row in range(begin, end):
             if row == begin:
@@ -95,7 +116,7 @@ def divergence_of_words(
                 for k in range(dim):
                     total += math.log(growth[k])
                     growth[k] = 1.0
-    return 0.5 * total
+        out[word] = 0.5 * total
 
 
 @arithmetic

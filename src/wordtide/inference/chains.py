@@ -5,6 +5,7 @@ The best precision of the paper's tridiagonal family is Pi + diag(h), with the p
 towards what it finds.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -96,17 +97,20 @@ class Chains:
         longest.scatter_reduce_(0, words, length, "amax")
         trajectories.mean.addcmul_(step, (trust / longest.clamp_(min=trust))[words][:, None], value=rate)
 
-    def divergence(self, trajectories: Trajectories) -> float:
-        """KL(q || p) of all trajectories."""
+    def divergences(self, trajectories: Trajectories) -> Floats:
+        """KL(q || p) of each word's trajectory, (words,); on other devices than the CPU their sum alone, (1,)."""
         if self.fused:
             arrays = self._arrays()
             states = [t.numpy() for t in (trajectories.mean, trajectories.h, trajectories.variance)]
-            parts: list[float] = self.compute.map(
-                lambda block: float(_divergence(self.knots.starts, *arrays, *states, *block)), self._blocks
-            )
-            return sum(parts)
+            each = np.zeros(len(self.knots.starts) - 1)
+            self.compute.map(lambda block: _divergence(self.knots.starts, *arrays, *states, each, *block), self._blocks)
+            return each
         gain, noise, first = self._scalars
-        return divergence(self._steps, gain, noise, first, trajectories.mean, trajectories.h, trajectories.variance)
+        return np.array([divergence(self._steps, gain, noise, first, trajectories.mean, trajectories.h, trajectories.variance)])
+
+    def divergence(self, trajectories: Trajectories) -> float:
+        """KL(q || p) of all trajectories. The sum does not depend on how they are shared out."""
+        return math.fsum(self.divergences(trajectories))
 
     def second_moments(self, trajectories: Trajectories) -> Floats:
         """E[x_before^2], E[x^2] and E[x_before x] at each knot, summed over coordinates, (K, 3)."""

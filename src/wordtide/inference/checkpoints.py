@@ -1,6 +1,5 @@
 """A fit that was stopped goes on from its last checkpoint, to the same bits as one that was not."""
 
-import glob
 import hashlib
 import json
 import shutil
@@ -15,11 +14,23 @@ import numpy.typing as npt
 
 from wordtide.counts.counts import ARRAYS, Counts
 from wordtide.embeddings.curves import read_curve, write_curve
-from wordtide.embeddings.tensors import map_tensors, pieces, write_tensors
+from wordtide.embeddings.tensors import Storable, Streamed, in_file_order, map_tensors, pieces, write_tensors
 from wordtide.errors import FolderError
-from wordtide.storage import check_writable, new_folder, read_header, real_target, verify, write_header
+from wordtide.inference.processes import ALONE, Processes
+from wordtide.inference.slice_sinks import SliceFolder
+from wordtide.locking import only_writer
+from wordtide.storage import (
+    check_writable,
+    explained_write_errors,
+    new_folder,
+    read_header,
+    real_target,
+    sweep,
+    verify,
+    write_header,
+)
 
-KIND, VERSION = "checkpoint", 1
+KIND, VERSION = "checkpoint", 2
 _LARGEST_CURVE = 1 << 30
 _DIMENSIONS = range(8)  # of the arrays of a state; single numbers have none
 Array = npt.NDArray[Any]
@@ -29,6 +40,20 @@ def place_of(output: Path) -> Path:
     """Where the checkpoint of a fit to `output` lies: beside it."""
     output = real_target(output)
     return output.with_name(output.name + ".checkpoint")
+
+
+def is_left(output: Path) -> bool:
+    """Did a fit to `output` leave a checkpoint? One that was moved aside when its fit was killed is put back."""
+    place = place_of(output)
+    check_writable(place, overwrite=True)
+    return place.exists()
+
+
+def remove_checkpoint(place: Path) -> None:
+    """Remove a checkpoint. What a killed process left of others goes first, or it would come back."""
+    with explained_write_errors(place), only_writer(place):
+        sweep(place)
+        shutil.rmtree(place, ignore_errors=True)
 
 
 def fingerprint(counts: Counts) -> str:
@@ -41,6 +66,14 @@ def fingerprint(counts: Counts) -> str:
     return digest.hexdigest()
 
 
+def feed(arrays: Mapping[str, Storable]) -> None:
+    """Give the first process, which writes these arrays, what this one has of them."""
+    for array in in_file_order(arrays).values():
+        if isinstance(array, Streamed):
+            for _ in array.pieces():
+                pass
+
+
 @dataclass
 class Checkpoints:
     """Writes checkpoints of one fit, not more often than every `interval` seconds."""
@@ -50,17 +83,23 @@ class Checkpoints:
     counts: str  # fingerprint
     interval: float
     last: float = field(default_factory=time.monotonic)
+    processes: Processes = ALONE
+    slices: SliceFolder | None = None  # finished slices on disk, which a checkpoint holds as further names of their files
 
     def due(self) -> bool:
         """Has enough time gone by?"""
-        return time.monotonic() - self.last >= self.interval
+        return self.processes.agreed(time.monotonic() - self.last >= self.interval)
 
-    def save(self, stage: str, state: Mapping[str, Array], curve: list[dict[str, Any]]) -> None:
-        """Write a checkpoint in place of the one before it."""
+    def save(self, stage: str, state: Mapping[str, Storable], curve: list[dict[str, Any]]) -> None:
+        """Write a checkpoint in place of the one before it. Of several processes the first writes what all of them have."""
+        if not self.processes.first:
+            feed(state)
+            return
         with new_folder(self.path, overwrite=True) as folder:
             write_tensors(folder / "state.safetensors", state)
             write_curve(folder / "curve.csv", curve)
-            write_header(folder, KIND, VERSION, {"settings": dict(self.settings), "counts": self.counts, "stage": stage})
+            known = self.slices.link_into(folder) if self.slices is not None else None
+            write_header(folder, KIND, VERSION, {"settings": dict(self.settings), "counts": self.counts, "stage": stage}, known)
         self.last = time.monotonic()
 
     def exists(self) -> bool:
@@ -70,10 +109,9 @@ class Checkpoints:
 
     def load(self) -> tuple[str, dict[str, Array], list[dict[str, Any]]] | None:
         """Stage, state and curve of the last checkpoint; None if there is none. One of another fit is refused."""
-        if not self.exists():
+        if not self.processes.told_by_first(self._verified):
             return None
         header = read_header(self.path, KIND, VERSION)
-        verify(self.path, header)
         remedy = f"Give the settings and counts it was begun with, or remove {self.path} to begin anew."
         settings = header.get("settings")
         if not isinstance(settings, dict) or not isinstance(header.get("stage"), str):
@@ -86,10 +124,17 @@ class Checkpoints:
         if header.get("counts") != self.counts:
             raise FolderError(f"The checkpoint {self.path} was made from other counts.", remedy)
         curve = read_curve(self.path / "curve.csv", _LARGEST_CURVE)
+        if self.slices is not None:
+            self.slices.take_over(self.path, header["files"])
         return header["stage"], map_tensors(self.path / "state.safetensors", _DIMENSIONS, changeable=True), curve
 
+    def _verified(self) -> str:
+        """The path of a checkpoint whose files are as they were written; nothing if there is none."""
+        if not self.exists():
+            return ""
+        verify(self.path, read_header(self.path, KIND, VERSION))
+        return str(self.path)
+
     def remove(self) -> None:
-        """The fit is finished and saved. What a killed process left of other checkpoints goes first, or it would come back."""
-        for leftover in self.path.parent.glob(f".{glob.escape(self.path.name)}.*-*"):
-            shutil.rmtree(leftover, ignore_errors=True)
-        shutil.rmtree(self.path, ignore_errors=True)
+        """The fit is finished and saved."""
+        remove_checkpoint(self.path)

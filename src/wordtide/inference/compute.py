@@ -14,6 +14,7 @@ from typing import TypeVar
 import torch
 
 from wordtide.errors import SettingsError
+from wordtide.inference.processes import ALONE, Processes, local_size
 from wordtide.inference.workspace import Workspace
 
 Item = TypeVar("Item")
@@ -22,13 +23,17 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class Compute:
-    """A device, the precision of states, the number of threads (on the CPU), and work arrays of each thread."""
+    """A device, the precision of states, the number of threads (on the CPU), and work arrays of each thread.
+
+    `processes` are those that make the fit together.
+    """
 
     device: torch.device
     dtype: torch.dtype
     threads: int
     pool: ThreadPoolExecutor
     work: Workspace
+    processes: Processes = ALONE
 
     @property
     def on_cpu(self) -> bool:
@@ -44,8 +49,13 @@ class Compute:
 
 
 @contextmanager
-def compute(device: str = "cpu", dtype: str = "float32", threads: int | None = None) -> Iterator[Compute]:
-    """Check and open what to compute with; PyTorch's own number of threads is put back at the end."""
+def compute(
+    device: str = "cpu", dtype: str = "float32", threads: int | None = None, processes: Processes = ALONE
+) -> Iterator[Compute]:
+    """Check and open what to compute with; PyTorch's own number of threads is put back at the end.
+
+    Of several processes each has its share of the machine's processors, and "cuda" is the device of its number there.
+    """
     if device.split(":")[0] not in ("cpu", "cuda", "mps"):
         raise SettingsError(f"The device {device!r} is not known.", "Use cpu, cuda (or cuda:1), or mps.")
     if device.startswith("cuda") and not torch.cuda.is_available():
@@ -59,15 +69,16 @@ def compute(device: str = "cpu", dtype: str = "float32", threads: int | None = N
     if threads is not None and not 1 <= threads <= 1024:
         raise SettingsError(f"--threads {threads} is out of range.", "Give a number from 1 to 1024.")
     try:
-        place, precision = torch.device(device), getattr(torch, dtype)
+        own = os.environ.get("LOCAL_RANK") if processes.several and device == "cuda" else None
+        place, precision = torch.device(device if own is None else f"cuda:{own}"), getattr(torch, dtype)
     except RuntimeError:
         raise SettingsError(f"The device {device!r} is not known.", "Use cpu, cuda (or cuda:1), or mps.") from None
-    wanted = threads or _processors()
+    wanted = threads or max(1, _processors() // (local_size() if processes.several else 1))
     before = torch.get_num_threads()
     with ThreadPoolExecutor(wanted) as pool:
         try:
             torch.set_num_threads(1)
-            yield Compute(place, precision, wanted, pool, Workspace(place, precision))
+            yield Compute(place, precision, wanted, pool, Workspace(place, precision), processes)
         finally:
             torch.set_num_threads(before)
 

@@ -1,7 +1,6 @@
 """Sums over the negative pairs: all rows against some or all columns, as products of thin matrices."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,6 +9,7 @@ import torch
 from torch import Tensor
 
 from wordtide.inference.compute import Compute
+from wordtide.inference.row_sharing import RowShares
 
 _BLOCK = 1 << 18  # elements of a block of rows of the (a, a) matrices: the two of them stay in a core's cache
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(8)
@@ -40,6 +40,11 @@ class Columns:
         mean = self.vectors.mean * self.weight
         return mean, self.vectors.variance * self.weight, mean * self.vectors.mean
 
+    @cached_property
+    def squares(self) -> Tensor:
+        """The squared means."""
+        return self.vectors.mean * self.vectors.mean
+
 
 def add_negatives(
     vectors: Vectors, rows: range, columns: Columns, scale: Tensor, sums: tuple[Tensor, ...], compute: Compute
@@ -48,7 +53,7 @@ def add_negatives(
     step = max(1, _BLOCK // len(columns.weight))
     for start in range(rows.start, rows.stop, step):
         here = slice(start, min(start + step, rows.stop))
-        kappa, p = _kappa_and_p(vectors[here], columns.vectors, compute)
+        kappa, p = _kappa_and_p(vectors[here], columns, compute)
         out = [sum_of[here] for sum_of in sums]
         torch.mm(p, columns.weighted[0], out=out[0])
         r = curvature(kappa, p)
@@ -66,33 +71,34 @@ def add_all_negatives(
     context_weight: Tensor,
     sums_u: tuple[Tensor, ...],
     sums_v: tuple[Tensor, ...],
-    ranges: Sequence[range],
+    shares: RowShares,
     compute: Compute,
 ) -> None:
-    """Set the sums of words and of contexts over all active pairs: nine products of (a, a, d)."""
+    """Set the sums of the own words, and of all contexts, over all active pairs: nine products of (a, a, d)."""
     words, contexts = Columns(u, word_weight), Columns(v, context_weight)
-    weighted_words, _ = words.weighted, contexts.weighted  # computed once, before threads ask for them
-    shares = [tuple(torch.zeros_like(v.mean) for _ in range(3)) for _ in ranges]
+    weighted_words, _, _ = words.weighted, contexts.weighted, contexts.squares  # once, before threads ask for them
 
-    def over(number: int) -> None:
+    def over(rows: range) -> Tensor:
+        """The rows' own sums, and their share in those of the contexts, (3, a, d)."""
+        share = v.mean.new_zeros(3, *v.mean.shape)
         step = max(1, _BLOCK // len(v.mean))
-        rows = ranges[number]
         for start in range(rows.start, rows.stop, step):
             here = slice(start, min(start + step, rows.stop))
-            kappa, p = _kappa_and_p(u[here], v, compute)
+            kappa, p = _kappa_and_p(u[here], contexts, compute)
             torch.mm(p, contexts.weighted[0], out=sums_u[0][here])
-            shares[number][0].addmm_(p.T, weighted_words[0][here])
+            share[0].addmm_(p.T, weighted_words[0][here])
             r = curvature(kappa, p)
             for k in (1, 2):
                 torch.mm(r, contexts.weighted[k], out=sums_u[k][here])
-                shares[number][k].addmm_(r.T, weighted_words[k][here])
+                share[k].addmm_(r.T, weighted_words[k][here])
+        return share
 
-    compute.map(over, range(len(ranges)))
+    parts = shares.tensors(compute.map(over, shares.own), v.mean)
     for k, sign in enumerate((-1.0, 1.0, 1.0)):
         sums_u[k].mul_(word_weight).mul_(sign)
-        total = sums_v[k].copy_(shares[0][k])
-        for share in shares[1:]:
-            total.add_(share[k])
+        total = sums_v[k].copy_(parts[0][k])
+        for part in parts[1:]:
+            total.add_(part[k])
         total.mul_(context_weight).mul_(sign)
 
 
@@ -117,12 +123,12 @@ def expected_softplus(m: Tensor, s2: Tensor) -> Tensor:
     return total
 
 
-def _kappa_and_p(rows: Vectors, columns: Vectors, compute: Compute) -> tuple[Tensor, Tensor]:
-    shape = len(rows.mean), len(columns.mean)
+def _kappa_and_p(rows: Vectors, columns: Columns, compute: Compute) -> tuple[Tensor, Tensor]:
+    shape = len(rows.mean), len(columns.vectors.mean)
     kappa, p = compute.work.empty("kappa", *shape), compute.work.empty("p", *shape)
     second_moment = torch.addcmul(rows.variance, rows.mean, rows.mean, out=compute.work.empty("second", *rows.mean.shape))
-    torch.mm(second_moment, columns.variance.T, out=kappa)
-    kappa.addmm_(rows.variance, (columns.mean * columns.mean).T)
+    torch.mm(second_moment, columns.vectors.variance.T, out=kappa)
+    kappa.addmm_(rows.variance, columns.squares.T)
     kappa.mul_(math.pi / 8).add_(1.0).rsqrt_()
-    torch.mm(rows.mean, columns.mean.T, out=p)
+    torch.mm(rows.mean, columns.vectors.mean.T, out=p)
     return kappa, p.mul_(kappa).sigmoid_()

@@ -13,7 +13,6 @@ put into the thin factors of the matrix products, never into an (a, a) matrix. T
 contexts.
 """
 
-import itertools
 import math
 from dataclasses import dataclass
 
@@ -32,10 +31,12 @@ from wordtide.inference.dense_pairs import (
     pair_variance,
 )
 from wordtide.inference.negatives import WeightedSampler, contexts_for
-from wordtide.inference.positives import PositivePairs
+from wordtide.inference.positives import Keep, PositivePairs, in_memory
 from wordtide.inference.problem import SliceData
+from wordtide.inference.row_sharing import RowShares
 
-_PAIRS_PER_ROW = 32  # what a row's dense work costs, in sparse pairs, when rows are shared out between threads
+_MOST_PARTS = 32
+_MOST_EXACT_PARTS = 8  # each with sums for all contexts
 
 
 @dataclass(frozen=True)
@@ -50,24 +51,28 @@ class Gradient:
 
 
 class PreparedSlice:
-    """A slice with what the sums need beside it. `alone`: one thread makes its sums, because other slices run beside it."""
+    """A slice with what the sums need beside it. `alone`: one thread makes its sums, because other slices run beside it.
 
-    def __init__(self, part: SliceData, compute: Compute, contexts: int | None, alone: bool = False) -> None:
+    `keep` says where large arrays are kept that are only read.
+    """
+
+    def __init__(
+        self, part: SliceData, compute: Compute, contexts: int | None, alone: bool = False, keep: Keep = in_memory
+    ) -> None:
         self.part = part
         self.size = len(part)
         self.contexts = contexts_for(len(part), len(part.values), contexts)
         self.compute = compute
-        self.positives = PositivePairs(part, compute)
+        if alone or not (compute.on_cpu or compute.processes.several):
+            self.shares = RowShares.whole(part.indptr)
+        else:
+            self.shares = RowShares.of(part.indptr, compute.processes, _MOST_PARTS if self.contexts else _MOST_EXACT_PARTS)
+        self.positives = PositivePairs(part, compute, shares=self.shares, keep=keep)
         self.word_weight = torch.from_numpy(part.negatives * part.word_probability).to(compute.device, compute.dtype)[:, None]
         self.context_weight = torch.from_numpy(part.context_probability).to(compute.device, compute.dtype)[:, None]
         self._scale_v = self.context_weight * part.negatives
         self._contexts = WeightedSampler(part.context_probability, self.contexts or self.size)
         self._words = WeightedSampler(part.word_probability, self.contexts or self.size)
-        threads = 1 if alone or not compute.on_cpu else compute.threads
-        effort = part.indptr + _PAIRS_PER_ROW * np.arange(len(part) + 1)
-        bounds = np.searchsorted(effort, np.linspace(0, effort[-1], threads + 1))
-        bounds[0], bounds[-1] = 0, len(part)
-        self.ranges = [range(int(a), int(b)) for a, b in itertools.pairwise(bounds) if b > a]
 
     def gradients(self, u: Vectors, v: Vectors, generator: np.random.Generator) -> tuple[Gradient, Gradient]:
         """g and h of words and of contexts. The generator draws the contexts of negative pairs where they are sampled."""
@@ -76,7 +81,7 @@ class PreparedSlice:
         sums_v = tuple(work.empty(f"sums_v{k}", *shape) for k in range(3))
         e, r = work.empty("e", len(self.positives.values)), work.empty("r", len(self.positives.values))
         if self.contexts is None:
-            add_all_negatives(u, v, self.word_weight, self.context_weight, sums_u, sums_v, self.ranges, self.compute)
+            add_all_negatives(u, v, self.word_weight, self.context_weight, sums_u, sums_v, self.shares, self.compute)
         else:
             contexts = self._drawn(v, self._contexts, generator)
             words = self._drawn(u, self._words, generator)
@@ -88,15 +93,18 @@ class PreparedSlice:
             self._errors(rows, u, v, e, r)
             self.positives.add_to_words(rows, e, r, (v.mean, v.variance), sums_u)
 
+        self.compute.map(words_of, self.shares.own)
+        e_there, r_there = self.positives.for_contexts(e, r)
+
         def contexts_of(rows: range) -> None:
-            self.positives.add_to_contexts(rows, e, r, (u.mean, u.variance), sums_v)
+            self.positives.add_to_contexts(rows, e_there, r_there, (u.mean, u.variance), sums_v)
             here = slice(rows.start, rows.stop)
             for mean, sums in ((u.mean, sums_u), (v.mean, sums_v)):
                 sums[0][here].addcmul_(mean[here], sums[1][here], value=-1)
                 sums[2][here].add_(sums[1][here])
 
-        self.compute.map(words_of, self.ranges)
-        self.compute.map(contexts_of, self.ranges)
+        self.compute.map(contexts_of, self.shares.own)
+        self.shares.gather([sums_u[0], sums_u[2], sums_v[0], sums_v[2]])
         return Gradient(sums_u[0], sums_u[2]), Gradient(sums_v[0], sums_v[2])
 
     def expected_log_likelihood(self, u: Vectors, v: Vectors, generator: np.random.Generator) -> float:
@@ -120,7 +128,7 @@ class PreparedSlice:
                 total -= float((self.word_weight[block].T @ (softplus @ columns.weight)).double())
             return total
 
-        return sum(self.compute.map(part_of, self.ranges))
+        return float(sum(self.shares.numbers(self.compute.map(part_of, self.shares.own))))
 
     def _drawn(self, vectors: Vectors, sampler: WeightedSampler, generator: np.random.Generator) -> Columns:
         drawn, weight = sampler.draw(generator)

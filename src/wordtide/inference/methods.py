@@ -8,23 +8,28 @@ import numpy.typing as npt
 
 from wordtide.diffusion import Diffusion
 from wordtide.embeddings.posterior import Posterior
-from wordtide.inference.adam_filtering import AdamFilter
 from wordtide.inference.adam_smoothing import AdamSmoother
 from wordtide.inference.checkpoints import Checkpoints
 from wordtide.inference.compute import Compute
+from wordtide.inference.filtering import elbo_of_slices, sequential_solver
 from wordtide.inference.moment_matching import matching_precision
 from wordtide.inference.negatives import AUTO
+from wordtide.inference.offload_files import OffloadFolder
+from wordtide.inference.offloading import OffloadedStates
 from wordtide.inference.problem import Problem, pooled
 from wordtide.inference.schedule import Schedule
 from wordtide.inference.sequential import SequentialSolver
 from wordtide.inference.settings import MOST_STEPS, FitSettings
+from wordtide.inference.shared_states import SharedStates
+from wordtide.inference.sharing import shared_out
+from wordtide.inference.slice_sinks import KnotArrays, SliceFolder
 from wordtide.inference.smoothing import SmoothingSolver
+from wordtide.inference.smoothing_states import States, as_singles
 from wordtide.inference.training import FitObserver, Solver, train
 
 Array = npt.NDArray[Any]
 Curve = list[dict[str, Any]]
 _FIRST_DIFFUSION = 1e-3  # where the estimate of the diffusion constant begins
-_FIRST_SLICE = 3  # times as many steps for the first slice, which starts from nothing
 _START_STEPS = 12
 _START_CONTEXTS = 256
 
@@ -39,6 +44,9 @@ class Run:
     observer: FitObserver
     checkpoints: Checkpoints | None = None
     saved: tuple[str, dict[str, Array], Curve] | None = None
+    sink: SliceFolder | None = None  # where a filter puts finished slices; None: in memory
+    work: Array | None = None  # about how long each slice takes, (T,), by which several processes share them out
+    offload: OffloadFolder | None = None  # where smoothing keeps its states; None: in memory
 
     def train(self, solver: Solver, stage: str) -> Curve:
         """Train a solver, from its checkpoint if that is of this stage."""
@@ -56,48 +64,35 @@ class Outcome:
     posterior: Posterior
     diffusion: Diffusion
     curve: Curve
+    pairs: list[float] | None = None  # of each slice, where slices are fitted one by one
+    pace: float = 1.0
 
-    def elbo(self, problem: Problem) -> float | None:
+    def elbo(self) -> float | None:
         """The last ELBO per pair: of all slices together, or of each slice, weighted by its pairs."""
-        measured: dict[int | None, float] = {row["slice"]: row["elbo"] for row in self.curve if row["elbo"] is not None}
-        if None in measured or not measured:
-            return measured.get(None)
-        weights = [problem.slices[t].pairs for t in measured if t is not None]
-        return float(np.average(list(measured.values()), weights=weights))
+        if self.pairs is not None:
+            return elbo_of_slices(self.curve, self.pairs)
+        measured: list[float] = [row["elbo"] for row in self.curve if row["elbo"] is not None]
+        return measured[-1] if measured else None
 
 
 def run(fit: Run) -> Outcome:
     """Make a fit by its method and solver."""
-    if fit.settings.solver == "adam":
-        return _adam_smoothing(fit) if fit.settings.method == "smoothing" else _adam_filtering(fit)
     if fit.settings.method == "smoothing":
-        return _smoothing(fit)
+        return _adam_smoothing(fit) if fit.settings.solver == "adam" else _smoothing(fit)
     return _sequential(fit)
 
 
 def _sequential(fit: Run) -> Outcome:
     """Filtering, the static model, and the two baselines."""
-    settings, problem = fit.settings, fit.problem
-    diffusion = _diffusion(fit)
-    steps = settings.max_steps or MOST_STEPS[settings.method]
-    solver = SequentialSolver(
-        problem,
-        diffusion,
-        settings.dim,
-        Schedule(steps, settings.rate, settings.final_rate, settings.tolerance, measure_every=5),
-        fit.compute,
-        method="filtering" if settings.method == "static" else settings.method,
-        contexts=settings.contexts,
-        trust=settings.trust,
-        seed=settings.seed,
-        first_steps=_FIRST_SLICE * steps if len(problem) > 1 else steps,
-    )
-    curve = fit.train(solver, settings.method)
-    mean_u, mean_v = (np.asarray(mean, dtype=np.float32) for mean in solver.mean)
-    if solver.variance is None:
-        return Outcome(Posterior("point", problem.knots, mean_u, mean_v), diffusion, curve)
-    variance_u, variance_v = (np.asarray(variance, dtype=np.float32) for variance in solver.variance)
-    return Outcome(Posterior("filter", problem.knots, mean_u, mean_v, variance_u, variance_v), diffusion, curve)
+    problem, diffusion = fit.problem, _diffusion(fit)
+    solver = sequential_solver(problem, diffusion, fit.settings, fit.compute, fit.sink)
+    curve = fit.train(solver, fit.settings.method)
+    if fit.sink is not None:
+        posterior = Posterior.by_slice(problem.knots, fit.sink.read(len(problem), solver.dim), solver.dim)
+    else:
+        assert isinstance(solver.sink, KnotArrays)
+        posterior = solver.sink.posterior()
+    return Outcome(posterior, diffusion, curve, solver.pairs, solver.slow)
 
 
 def _diffusion(fit: Run) -> Diffusion:
@@ -106,7 +101,7 @@ def _diffusion(fit: Run) -> Diffusion:
     constant = settings.diffusion
     if constant == "auto":
         fit.observer.tell("estimating the diffusion constant by smoothing")
-        constant = _smoothing(Run(problem, settings, fit.compute, fit.observer)).diffusion.constant
+        constant = _smoothing(Run(problem, settings, fit.compute, fit.observer, work=fit.work)).diffusion.constant
         fit.observer.tell(f"diffusion constant: {constant:.3g} per year")
     return _prior(fit, float(constant))
 
@@ -135,13 +130,26 @@ def _smoothing(fit: Run) -> Outcome:
         trust=settings.trust,
         seed=settings.seed,
         estimate_diffusion=auto,
+        states=_states(fit, diffusion, start),
     )
     curve = fit.train(solver, "smoothing")
-    (mean_u, precision_u), (mean_v, precision_v) = (
-        tuple(np.asarray(tensor.cpu().numpy(), dtype=np.float32) for tensor in (kind.mean, kind.h)) for kind in solver.kinds
-    )
+    found = solver.states.arrays()
+    mean_u, mean_v, precision_u, precision_v = (as_singles(found[name]) for name in ("mean_u", "mean_v", "h_u", "h_v"))
     posterior = Posterior("smoother", problem.knots, mean_u, mean_v, precision_u=precision_u, precision_v=precision_v)
     return Outcome(posterior, solver.diffusion, curve)
+
+
+def _states(fit: Run, diffusion: Diffusion, start: Array) -> States | None:
+    """Where trajectories live that are not all in the memory of one process."""
+    problem, processes = fit.problem, fit.compute.processes
+    if fit.offload is None and not processes.several:
+        return None
+    words = [problem.active_words(t) for t in range(len(problem))]
+    if fit.offload is not None:
+        return OffloadedStates(problem.knots, words, diffusion, start, fit.compute, fit.offload)
+    work = np.ones(len(problem)) if fit.work is None else fit.work
+    bounds = shared_out(work, processes.size)
+    return SharedStates(problem.knots, words, diffusion, processes.of_first(start), fit.compute, bounds)
 
 
 def _standing_start(fit: Run, diffusion: Diffusion) -> Array:
@@ -166,24 +174,6 @@ def _standing_start(fit: Run, diffusion: Diffusion) -> Array:
     start = np.zeros((2, len(fit.problem.words), settings.dim), dtype=solver.mean.dtype)
     start[:, all_slices.slices[0].words] = solver.mean
     return start
-
-
-def _adam_filtering(fit: Run) -> Outcome:
-    settings, problem = fit.settings, fit.problem
-    diffusion = _prior(fit, float(settings.diffusion))
-    solver = AdamFilter(
-        problem,
-        diffusion,
-        settings.dim,
-        settings.seed,
-        steps_per_slice=settings.adam_steps,
-        rate=settings.adam_rate,
-        device=fit.compute.device,
-        dtype=fit.compute.dtype,
-    )
-    curve = fit.train(solver, "filtering")
-    posterior = Posterior("filter", problem.knots, solver.mean_u, solver.mean_v, solver.variance_u, solver.variance_v)
-    return Outcome(posterior, diffusion, curve)
 
 
 def _adam_smoothing(fit: Run) -> Outcome:

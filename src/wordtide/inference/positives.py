@@ -3,6 +3,7 @@
 Rows are words, or contexts: n+ is symmetric, so both have the same pattern. All functions work on a range of rows.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,28 +14,57 @@ from torch import Tensor
 from wordtide.inference.compute import Compute
 from wordtide.inference.pair_kernels import add_pairs, pair_moments, transposed_places
 from wordtide.inference.problem import SliceData
+from wordtide.inference.row_sharing import RowShares, TransposedPairs
 
 _CHUNK = 1 << 16  # pairs gathered at a time on other devices
 _moments: Any = pair_moments
 _add: Any = add_pairs
+Keep = Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
+
+
+def in_memory(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Where large arrays are kept if nothing else is said."""
+    return array
 
 
 class PositivePairs:
-    """The stored pairs of n+ on the active words, and the two things done with them."""
+    """The stored pairs of n+ on the active words, and the two things done with them.
 
-    def __init__(self, part: SliceData, compute: Compute, fused: bool | None = None) -> None:
+    `shares`: of several processes each has the pairs of its own rows, and works on these. `keep` says where large arrays are
+    kept that are only read.
+    """
+
+    def __init__(
+        self,
+        part: SliceData,
+        compute: Compute,
+        fused: bool | None = None,
+        shares: RowShares | None = None,
+        keep: Keep = in_memory,
+    ) -> None:
         self.fused = compute.on_cpu if fused is None else fused
-        self.values = torch.from_numpy(part.values).to(compute.device, compute.dtype)
-        self._indptr, self._indices = part.indptr, part.indices
-        transposed = transposed_places(part.indptr, part.indices)
+        rows = range(len(part)) if shares is None else shares.rows
+        here = slice(int(part.indptr[rows.start]), int(part.indptr[rows.stop]))
+        self.values = torch.from_numpy(part.values[here]).to(compute.device, compute.dtype)
+        self._indices = part.indices[here]
+        self._indptr = part.indptr if len(rows) == len(part) else np.clip(part.indptr - here.start, 0, len(self._indices))
+        self._given: TransposedPairs | None = None
+        if shares is not None and shares.processes.several:
+            self._given = TransposedPairs(shares, self._indices)
+            transposed = self._given.places
+        else:
+            transposed = transposed_places(self._indptr, self._indices)
         if self.fused:
-            self._transposed = transposed
+            self._transposed = keep(transposed)
             self._straight = np.zeros(0, dtype=np.int32)
         else:
-            rows = np.repeat(np.arange(len(part)), np.diff(part.indptr))
-            self._rows = torch.from_numpy(rows).to(compute.device)
-            self._columns = torch.from_numpy(part.indices.astype(np.int64)).to(compute.device)
+            self._rows = torch.from_numpy(np.repeat(np.arange(len(part)), np.diff(self._indptr))).to(compute.device)
+            self._columns = torch.from_numpy(self._indices.astype(np.int64)).to(compute.device)
             self._transpose = torch.from_numpy(transposed.astype(np.int64)).to(compute.device)
+
+    def for_contexts(self, e: Tensor, r: Tensor) -> tuple[Tensor, Tensor]:
+        """e and r as `add_to_contexts` needs them: those of the own contexts, whichever process found them."""
+        return (e, r) if self._given is None else (self._given.of(e), self._given.of(r))
 
     def places(self, rows: range) -> slice:
         """Where the pairs of a range of rows are stored."""

@@ -4,8 +4,10 @@ Both reductions are exact. A word that has no pair in a slice has n+ = n- = 0 th
 the active words A_t alone; and its trajectory is stored only at its knots, the slices where it is active.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import overload
 
 import numpy as np
 import numpy.typing as npt
@@ -74,6 +76,38 @@ def slice_data(positives: sp.csr_array, ratio: float, exponent: float) -> SliceD
     )
 
 
+class SlicesOnDemand(Sequence[SliceData]):
+    """The slices of counts, each prepared when it is asked for: counts stay on disk, and one slice is in memory at a time."""
+
+    def __init__(self, counts: Counts, ratio: float, exponent: float) -> None:
+        self._counts, self._ratio, self._exponent = counts, ratio, exponent
+        self._latest: tuple[int, SliceData] | None = None
+        self._active: dict[int, npt.NDArray[np.int32]] = {}
+
+    def __len__(self) -> int:
+        return len(self._counts)
+
+    @overload
+    def __getitem__(self, t: int) -> SliceData: ...
+    @overload
+    def __getitem__(self, t: slice) -> list[SliceData]: ...
+    def __getitem__(self, t: int | slice) -> SliceData | list[SliceData]:
+        """Slice t."""
+        if isinstance(t, slice):
+            return [self[number] for number in range(*t.indices(len(self)))]
+        t = range(len(self))[t]
+        if self._latest is None or self._latest[0] != t:
+            self._latest = None  # two at a time would be one too many
+            self._latest = t, slice_data(self._counts[t], self._ratio, self._exponent)
+        return self._latest[1]
+
+    def active(self, t: int) -> npt.NDArray[np.int32]:
+        """The words that have pairs in slice t, without preparing it."""
+        if t not in self._active:
+            self._active[t] = np.flatnonzero(self._counts.word_probability(t)).astype(np.int32)
+        return self._active[t]
+
+
 @dataclass(frozen=True)
 class Problem:
     """All slices of a corpus, ready to be fitted. `slices[t]` belongs to `times[t]`."""
@@ -81,7 +115,7 @@ class Problem:
     words: list[str]
     times: npt.NDArray[np.float64]
     labels: list[str]
-    slices: list[SliceData]
+    slices: Sequence[SliceData]
 
     def __len__(self) -> int:
         return len(self.slices)
@@ -89,12 +123,16 @@ class Problem:
     @cached_property
     def knots(self) -> Knots:
         """The knots of all words."""
-        active = [part.words for part in self.slices]
+        active = [self.active_words(t) for t in range(len(self))]
         words = np.concatenate(active)
         slices = np.repeat(np.arange(len(active), dtype=np.int32), [len(part) for part in active])
         order = np.argsort(words, kind="stable")
         starts = np.searchsorted(words[order], np.arange(len(self.words) + 1))
         return Knots(starts.astype(np.int64), slices[order])
+
+    def active_words(self, t: int) -> npt.NDArray[np.int32]:
+        """The words of slice t."""
+        return self.slices.active(t) if isinstance(self.slices, SlicesOnDemand) else self.slices[t].words
 
     @property
     def pairs(self) -> float:
@@ -102,8 +140,11 @@ class Problem:
         return float(sum(part.pairs for part in self.slices))
 
 
-def problem_of(counts: Counts, ratio: float, exponent: float) -> Problem:
-    """The problem that counts pose. Counts without any pair, or a vocabulary of one word, are refused."""
+def problem_of(counts: Counts, ratio: float, exponent: float, on_demand: bool = False) -> Problem:
+    """The problem that counts pose. Counts without any pair, or a vocabulary of one word, are refused.
+
+    `on_demand`: slices are prepared when they are asked for, for solvers that go from one to the next.
+    """
     if len(counts) == 0:
         raise InputError("The counts have no slices.", "Count texts with words in them.")
     if len(counts.words) < 2:
@@ -111,14 +152,16 @@ def problem_of(counts: Counts, ratio: float, exponent: float) -> Problem:
             f"The vocabulary has {len(counts.words)} word{'s' * (len(counts.words) != 1)}, and a model needs at least two.",
             "Count again with a larger --vocabulary-size, or more text.",
         )
-    slices = [slice_data(positives, ratio, exponent) for positives in counts]
-    empty = [label for label, part in zip(counts.labels, slices, strict=True) if len(part) == 0]
+    lazy = SlicesOnDemand(counts, ratio, exponent)
+    slices: Sequence[SliceData] = lazy if on_demand else [slice_data(positives, ratio, exponent) for positives in counts]
+    problem = Problem(list(counts.words), counts.times, counts.labels, slices)
+    empty = [label for t, label in enumerate(counts.labels) if len(problem.active_words(t)) == 0]
     if empty:
         raise InputError(
             f"{len(empty)} of {len(slices)} slices have no word pairs, the first is {empty[0]}.",
             "Count again with longer slices (--every), a larger --vocabulary-size, or without these dates (--since, --until).",
         )
-    return Problem(list(counts.words), counts.times, counts.labels, slices)
+    return problem
 
 
 def pooled(problem: Problem, ratio: float, exponent: float) -> Problem:

@@ -9,13 +9,15 @@ from wordtide.errors import WordtideError
 class Report:
     """One step of optimisation. `step` counts from 1 over the whole fit; `slice` is None where all slices move together.
 
-    `elbo` is an estimate of the evidence lower bound per pair (NaN where it was not measured), `rate` the learning rate.
+    `elbo` is an estimate of the evidence lower bound per pair (NaN where it was not measured), `rate` the learning rate,
+    `note` what else the user should know of the step.
     """
 
     step: int
     slice: int | None
     elbo: float
     rate: float
+    note: str = ""
 
 
 class Diverged(WordtideError):  # noqa: N818 - an event the training loop handles, an error only if it recurs

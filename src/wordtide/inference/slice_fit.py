@@ -52,7 +52,7 @@ class SliceFit:
         """One natural-gradient step of words and contexts together."""
         gradients = self.slice.gradients(*self.vectors(), generator)
         sound = self.slice.compute.map(lambda kind: self._move(kind, gradients[kind], rate), (0, 1))
-        if not all(sound):
+        if not self.slice.compute.processes.agreed(all(sound)):
             raise Diverged(self.number)
 
     def _move(self, kind: int, gradient: Gradient, rate: float) -> bool:
@@ -73,7 +73,8 @@ class SliceFit:
 
         Right only while the prior is the same in all directions (then nothing else changes). Returns the rotation.
         """
-        rotation = principal_axes([(self.slice.word_weight, mean) for mean in self.mean])
+        axes = principal_axes([(self.slice.word_weight, mean) for mean in self.mean]).contiguous()
+        rotation = torch.from_numpy(self.slice.compute.processes.of_first(axes.cpu().numpy())).to(axes.device)
         squares = rotation * rotation
         for kind in (0, 1):
             self.mean[kind] = self.mean[kind] @ rotation
@@ -90,7 +91,8 @@ class SliceFit:
                 total -= _distance(vectors, prior)
             else:
                 total -= filter_kl(vectors.mean, vectors.variance, prior.mean, prior.variance)
-        return total / self.slice.part.pairs
+        processes = self.slice.compute.processes  # they decide by this number whether to go on, so they need the same one
+        return float(processes.of_first(np.array([total / self.slice.part.pairs]))[0])
 
 
 def principal_axes(weighted: list[tuple[Tensor, Tensor]]) -> Tensor:

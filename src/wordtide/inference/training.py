@@ -7,6 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from wordtide.embeddings.tensors import Storable
 from wordtide.errors import WordtideError
 from wordtide.inference.reports import Diverged, Report
 
@@ -22,7 +23,7 @@ class Solver(Protocol):
     def advance(self) -> Report | None:
         """One step; None when the fit is finished. Raises Diverged."""
 
-    def state(self) -> dict[str, Array]:
+    def state(self) -> Mapping[str, Storable]:
         """All it takes to go on to the same bits."""
 
     def restore(self, state: Mapping[str, Array]) -> None:
@@ -54,7 +55,7 @@ class Checkpointer(Protocol):
     def due(self) -> bool:
         """Is it time?"""
 
-    def save(self, stage: str, state: Mapping[str, Array], curve: list[dict[str, Any]]) -> None:
+    def save(self, stage: str, state: Mapping[str, Storable], curve: list[dict[str, Any]]) -> None:
         """Write it."""
 
 

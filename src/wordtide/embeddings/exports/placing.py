@@ -1,9 +1,9 @@
 """Files written whole or not at all: each is filled beside its target under a hidden name and renamed at the end.
 
-What a killed process left behind is swept away by the next one that writes to the same target.
+What a killed process left behind is swept away by the next one that writes to the same target; of two at once the second is
+refused.
 """
 
-import fcntl
 import glob
 import os
 import secrets
@@ -12,6 +12,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from wordtide.errors import OutputError
+from wordtide.locking import only_writer, refuse_if_written
 from wordtide.storage import check_writable, explained_write_errors, is_made_by_wordtide, real_target
 
 
@@ -22,13 +23,15 @@ def new_files(targets: Sequence[Path], overwrite: bool = False) -> Iterator[list
     for target in targets:
         check_file_writable(target, overwrite)
     with explained_write_errors(targets[0]), ExitStack() as held:
+        for target in targets:
+            held.enter_context(only_writer(target))
         partials = [held.enter_context(_partial(target)) for target in targets]
         yield partials
         for partial in partials:
             with open(partial, "rb") as file:
                 os.fsync(file.fileno())
         for target in targets:
-            check_file_writable(target, overwrite)  # it may have come into being in the meantime
+            _check_place(target, overwrite)  # something may have come into being in the meantime
         if len(targets) == 1:
             os.replace(partials[0], targets[0])
         else:
@@ -39,8 +42,18 @@ def check_file_writable(target: Path, overwrite: bool) -> None:
     """Refuse early a target that exists, or that is no file, or whose folder is missing or belongs to wordtide itself."""
     if is_made_by_wordtide(target.parent):
         raise OutputError(f"{target.parent} is a folder made by wordtide, whose files are its own.", "Choose another folder.")
-    if not overwrite:
+    if overwrite:
+        with explained_write_errors(target):
+            refuse_if_written(target)
+        _check_place(target, overwrite)
+    else:
         check_writable(target, overwrite=False)
+
+
+def _check_place(target: Path, overwrite: bool) -> None:
+    if not overwrite:
+        if os.path.lexists(target):
+            raise OutputError(f"{target} exists already.", "Choose another name, or add --overwrite to replace it.")
     elif os.path.lexists(target) and not target.is_file():
         raise OutputError(f"{target} is not a file, so it will not be replaced.", "Choose another name.")
     else:
@@ -49,15 +62,13 @@ def check_file_writable(target: Path, overwrite: bool) -> None:
 
 @contextmanager
 def _partial(target: Path) -> Iterator[Path]:
-    """A hidden empty file, locked so that others see that its process lives; gone at the end unless it was renamed."""
+    """A hidden empty file; gone at the end unless it was renamed."""
     _sweep(target)
     path = _hidden(target, "partial", secrets.token_hex(4))
-    lock = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)
+    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666))
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
         yield path
     finally:
-        os.close(lock)
         path.unlink(missing_ok=True)
 
 
@@ -67,16 +78,8 @@ def _sweep(target: Path) -> None:
         for replaced in target.parent.glob(f".{glob.escape(target.name)}.replaced-*"):
             replaced.unlink(missing_ok=True)
     for partial in target.parent.glob(f".{glob.escape(target.name)}.partial-*"):
-        if not partial.is_file():
-            continue
-        lock = os.open(partial, os.O_RDWR)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if partial.is_file():
             partial.unlink(missing_ok=True)
-        except BlockingIOError:  # its process lives
-            continue
-        finally:
-            os.close(lock)
 
 
 def _put_all_in_place(partials: Sequence[Path], targets: Sequence[Path]) -> None:

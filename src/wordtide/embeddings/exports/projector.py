@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from wordtide.cells import text_cell
 from wordtide.embeddings.exports.placing import new_files
 from wordtide.embeddings.exports.plain_text import rows_of_text, without_spaces
 from wordtide.embeddings.posterior import Singles
@@ -34,7 +35,7 @@ def save_projector(
     how many words were written with _ for white space.
     """
     spelled, changed = without_spaces(words)
-    columns = {"word": spelled, "occurrences": occurrences.astype(str).tolist()}
+    columns = {"word": list(map(text_cell, spelled)), "occurrences": occurrences.astype(str).tolist()}
     if deviations is not None:
         over_coordinates = np.sqrt(np.mean(np.square(deviations, dtype=np.float64), axis=1))
         columns["sd"] = over_coordinates.astype(np.float32).astype(str).tolist()

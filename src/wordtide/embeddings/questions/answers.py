@@ -24,10 +24,10 @@ class Answer:
         return len(next(iter(self.columns.values()), ()))
 
     def frame(self) -> "pd.DataFrame":
-        """The answer as a data frame; notes and further facts are in its `attrs`."""
-        import pandas as pd  # half a second, which the command line need not wait for
+        """The answer as a data frame that notebooks display well; notes and further facts are in its `attrs`."""
+        from wordtide.embeddings.questions.frames import AnswerFrame  # pandas: half a second that the shell need not wait for
 
-        frame = pd.DataFrame(dict(self.columns))
+        frame = AnswerFrame(dict(self.columns))
         frame.attrs.update(self.facts)
         frame.attrs["notes"] = list(self.notes)
         return frame

@@ -1,14 +1,17 @@
 """The words nearest to a word at every slice, with intervals.
 
 A smoothed mean is a weighted sum of the means at the knot before and at the knot after. So inner products are taken with the
-knots alone, in one matrix product for many words, and weighed afterwards; intervals are worked out for the nearest only.
+knots alone, in one matrix product for many words, and weighed afterwards; intervals are worked out for the nearest only. A
+filter's mean between knots is no such sum: there the slices are gone through in order of time.
 """
 
 from collections.abc import Sequence
+from functools import reduce
 
 import numpy as np
 
 from wordtide.diffusion import Floats
+from wordtide.embeddings.filtered import FilteredTrajectories
 from wordtide.embeddings.knots import Integers
 from wordtide.embeddings.questions.answers import Answer, empty_intervals
 from wordtide.embeddings.questions.asking import checked_number
@@ -65,9 +68,21 @@ def _products(vectors: Vectors, words: Integers, own: Floats) -> tuple[Floats, F
     smoothed = [side for side in vectors.sides if isinstance(side, SmoothedTrajectories)]
     if len(smoothed) == len(vectors.sides):
         return _products_by_knots(smoothed, words, own)
+    filtered = [side for side in vectors.sides if isinstance(side, FilteredTrajectories)]
+    if len(filtered) == len(vectors.sides):
+        return _products_by_slices(filtered, words, own)
     slices = np.tile(np.arange(len(own)), len(words))
     means = vectors.means_at_places(np.repeat(words, len(own)), slices).reshape(len(words), *own.shape)
     return np.einsum("ntk,tk->nt", means, own), lengths_of(means)
+
+
+def _products_by_slices(sides: Sequence[FilteredTrajectories], words: Integers, own: Floats) -> tuple[Floats, Floats]:
+    """The same slice after slice, as a filter goes: all slices of so many words at once would not stay in the cache."""
+    product, length = np.empty((2, len(own), len(words)))
+    for t, parts in enumerate(zip(*(side.means_at_slices(words) for side in sides), strict=True)):
+        means = reduce(np.add, parts)
+        product[t], length[t] = np.einsum("nk,k->n", means, own[t]), lengths_of(means)
+    return product.T, length.T
 
 
 def _products_by_knots(sides: Sequence[SmoothedTrajectories], words: Integers, own: Floats) -> tuple[Floats, Floats]:

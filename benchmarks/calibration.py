@@ -1,0 +1,229 @@
+"""Do posterior intervals hold the truth as often as they say? Simulation-based calibration on small worlds.
+
+    nice -n 15 python benchmarks/calibration.py                                  # about ten minutes on one core
+    python benchmarks/calibration.py --worlds 12 --adam-worlds 0                 # a quick look, without the slow solver
+    python benchmarks/calibration.py --negatives 30 --steps 300 --adam-worlds 0  # other counts
+
+prints Markdown tables: coverage of 50 % and 90 % intervals by method and solver, before and after coupling; ranks; and what one
+factor for all intervals would do. Truths are drawn from the prior, counts from the likelihood; the seed of a world is its
+number, from 0.
+"""
+
+import argparse
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # small matrices: threads would only wait for each other
+
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from wordtide.embeddings.embeddings import DynamicEmbeddings
+from wordtide.embeddings.questions.similarity import Scaled, scaled, similarity_and_spread
+from wordtide.embeddings.questions.vectors import lengths_of, vectors_of
+from wordtide.evaluation.calibration import (
+    DRAWS,
+    Ranks,
+    Share,
+    coverage,
+    histogram,
+    needed_factor,
+    ranks_of,
+    ranks_of_normal,
+    uniformity,
+)
+from wordtide.evaluation.coupling import CoupledPosterior, couple_problem
+from wordtide.evaluation.small_worlds import SmallWorld, draw_small_world, fit_small_world
+from wordtide.inference.elbo import monte_carlo_elbo
+from wordtide.inference.settings import FitSettings
+
+LEVELS = (0.5, 0.9)
+BINS = 10
+QUANTITIES = {
+    "score, first": "u·v of each word and context at the first slice",
+    "score, last": "the same at the last slice",
+    "score, change": "u·v at the last slice minus u·v at the first",
+    "similarity, first": "of each pair of words at the first slice, as `similarity` has it (sums)",
+    "similarity, last": "the same at the last slice",
+    "movement": "squared length of the movement of each u + v from the first slice to the last",
+}
+#: Fewer and longer steps than the paper's; the last table tells whether they were enough.
+FASTER_ADAM: dict[str, Any] = {
+    "adam_steps": 1500,
+    "adam_rate": 0.01,
+    "adam_minibatch_steps": 3000,
+    "adam_full_steps": 1000,
+    "adam_full_rate": 0.003,
+}
+Key = tuple[str, str]
+
+
+@dataclass
+class Measured:
+    """Of one posterior in one kind of world: ranks and standardised deviations of each quantity, world by world."""
+
+    ranks: dict[str, list[Ranks]] = field(default_factory=lambda: defaultdict(list))
+    deviations: dict[str, list[np.ndarray]] = field(default_factory=lambda: defaultdict(list))
+
+    def add_draws(self, name: str, truth: np.ndarray, draws: np.ndarray) -> None:
+        self.ranks[name].append(ranks_of(truth, draws))
+        self.deviations[name].append(((truth - draws.mean(axis=0)) / draws.std(axis=0, ddof=1)).ravel())
+
+    def add_normal(self, name: str, truth: np.ndarray, mean: np.ndarray, spread: np.ndarray) -> None:
+        self.ranks[name].append(ranks_of_normal(truth, mean, spread))
+        self.deviations[name].append(((truth - mean) / spread).ravel())
+
+
+def settings_for(method: str, solver: str, words: int, steps: int) -> FitSettings:
+    """All negative pairs, and so many steps that what is left to wish for is not the solver's fault."""
+    adam = FASTER_ADAM | ({"adam_rate": 0.03} if method == "smoothing" else {})
+    return FitSettings(
+        method=method,
+        solver=solver,
+        negative_contexts=0,
+        max_steps=steps if method == "smoothing" else steps // 2,
+        tolerance=0.0,
+        adam_minibatch_words=words,  # all of them
+        **adam,
+    )
+
+
+def drawn_from(model: DynamicEmbeddings, rng: np.random.Generator) -> np.ndarray:
+    """Draws of all vectors, (n, 2, T, L, d). A filter knows each slice by itself, so there slices are drawn one by one."""
+    if model.kind == "filter":
+        means, variances = (
+            np.stack([[getattr(side, f"{moment}_at")(float(time)) for time in model.times] for side in model.sides])
+            for moment in ("means", "variances")
+        )
+        return means + np.sqrt(variances) * rng.standard_normal((DRAWS, *means.shape))
+    sides = [[side.draw(word, DRAWS, model.times, rng) for word in range(len(model.words))] for side in model.sides]
+    return np.asarray(sides).transpose(2, 0, 3, 1, 4)
+
+
+def invariants(vectors: np.ndarray) -> dict[str, np.ndarray]:
+    """What no turn of all vectors (..., 2, T, L, d) changes."""
+    u, v = vectors[..., 0, :, :, :], vectors[..., 1, :, :, :]
+    first, last = (u[..., t, :, :] @ np.swapaxes(v[..., t, :, :], -1, -2) for t in (0, -1))
+    moved = (u + v)[..., -1, :, :] - (u + v)[..., 0, :, :]
+    return {
+        "score, first": first,
+        "score, last": last,
+        "score, change": last - first,
+        "movement": np.einsum("...k,...k->...", moved, moved),
+    }
+
+
+def measure(world: SmallWorld, model: DynamicEmbeddings, into: Measured, coupled: CoupledPosterior | None, seed: int) -> None:
+    """Compare a posterior with the truth: the model's own, or the coupled one at its means."""
+    draws = drawn_from(model, np.random.default_rng(seed)) if coupled is None else coupled.sample(DRAWS, seed)
+    stated = invariants(draws)
+    for name, truth in invariants(world.vectors).items():
+        if name != "movement" or model.kind != "filter":  # a filter does not know how two slices go together
+            into.add_draws(name, truth, stated[name])
+    one, other = np.triu_indices(len(model.words), 1)
+    vectors, total = vectors_of(model, "sum"), world.vectors.sum(axis=0)
+    for name, t in (("similarity, first", 0), ("similarity, last", len(model) - 1)):
+        means, variances = (getattr(vectors, f"{moment}_at")(float(model.times[t])) for moment in ("means", "variances"))
+        lengths = lengths_of(means)
+        truth = np.einsum("nk,nk->n", total[t][one], total[t][other]) / (lengths[one] * lengths[other])
+        if coupled is None:
+            x = scaled(means, variances)
+            mean, spread = similarity_and_spread(*(Scaled(x.mean[some], x.variance[some]) for some in (one, other)))
+        else:
+            mean, spread = coupled.similarity_and_spread(t, one.tolist(), other.tolist())
+        into.add_normal(name, truth, mean, spread)
+
+
+def table(title: str, columns: list[str], rows: Iterable[list[str]]) -> None:
+    print(f"\n{title}\n\n| {' | '.join(columns)} |\n|{'---|' * len(columns)}")
+    for cells in rows:
+        print(f"| {' | '.join(cells)} |", flush=True)
+
+
+def about_coverage(found: dict[Key, Measured]) -> None:
+    for level in LEVELS:
+        rows = []
+        for (kind, posterior), measured in found.items():
+            worlds = len(measured.ranks["score, last"])
+            shares = [coverage(measured.ranks[q], level) if q in measured.ranks else None for q in QUANTITIES]
+            rows.append([kind, posterior, str(worlds), *("" if share is None else str(share) for share in shares)])
+        title = f"{100 * level:.0f} % intervals: how many hold the truth, in per cent, ± standard error between worlds"
+        table(title, ["negative pairs", "posterior", "worlds", *QUANTITIES], rows)
+
+
+def about_ranks(found: dict[Key, Measured]) -> None:
+    rows = []
+    for (kind, posterior), measured in found.items():
+        for quantity in ("score, last", "similarity, last"):
+            worlds = measured.ranks[quantity]
+            shares = 100 * histogram(worlds, BINS).mean(axis=0)
+            test = uniformity(worlds, BINS) if len(worlds) >= 3 * BINS else None
+            verdict = [f"{test.statistic:.0f}", f"{test.p_value:.2g}"] if test else ["", ""]
+            rows.append([kind, posterior, quantity, *(f"{share:.0f}" for share in shares), *verdict])
+    columns = ["negative pairs", "posterior", "quantity", *(f"{10 * n}" for n in range(BINS))]
+    table("Ranks of the truth by tenths, in per cent (10 each if calibrated)", [*columns, f"χ² ({BINS - 1})", "p"], rows)
+
+
+def about_factors(found: dict[Key, Measured]) -> None:
+    """One factor for all intervals, learnt on worlds with even numbers, and what it does to those with odd ones."""
+    rows, kinds = [], sorted({kind for kind, _ in found}, key=float)
+    smoothed = {kind: found[kind, "smoothing, natural"].deviations for kind in kinds}
+    for learnt in kinds:
+        for taught_by in ("score, last", "similarity, last"):
+            factor = needed_factor(np.concatenate(smoothed[learnt][taught_by][::2]))
+            for kind in kinds:
+                held = []
+                for quantity in QUANTITIES:
+                    within = [np.mean(np.abs(one) <= 1.645 * factor) for one in smoothed[kind][quantity][1::2]]
+                    held.append(str(Share(float(np.mean(within)), float(np.std(within, ddof=1) / np.sqrt(len(within))))))
+                rows.append([learnt, taught_by, f"{factor:.2f}", kind, *held])
+    columns = ["learnt with", "from", "factor", "tried with", *QUANTITIES]
+    table("90 % intervals of smoothing by natural, made wider by one factor: how many hold the truth", columns, rows)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Do intervals hold the truth as often as they say?")
+    parser.add_argument("--negatives", default="0.3,3", help="negative pairs per pair of words and slice")
+    parser.add_argument("--worlds", type=int, default=50, help="worlds of each kind")
+    parser.add_argument("--adam-worlds", type=int, default=6, help="how many of them adam fits too")
+    parser.add_argument("--steps", type=int, default=60, help="steps of natural (filtering: half as many for each slice)")
+    parser.add_argument("--words", type=int, default=30)
+    parser.add_argument("--slices", type=int, default=4)
+    parser.add_argument("--dim", type=int, default=3)
+    options = parser.parse_args()
+    start = time.perf_counter()
+    found: dict[Key, Measured] = defaultdict(Measured)
+    lacks: dict[Key, list[float]] = defaultdict(list)
+    for kind in options.negatives.split(","):
+        for method in ("smoothing", "filtering"):
+            for solver, worlds in (("natural", options.worlds), ("adam", options.adam_worlds)):
+                settings = settings_for(method, solver, options.words, options.steps)
+                for seed in range(worlds):
+                    sizes = {"words": options.words, "slices": options.slices, "dim": options.dim}
+                    world = draw_small_world(seed, float(kind), **sizes)
+                    model = fit_small_world(world, settings)
+                    if seed < options.adam_worlds:
+                        elbo = monte_carlo_elbo(world.problem, world.diffusion, model.fitted.posterior, 100)[0]
+                        lacks[kind, f"{method}, {solver}"].append(elbo)
+                    measure(world, model, found[kind, f"{method}, {solver}"], None, seed)
+                    if model.kind == "smoother":
+                        coupled = couple_problem(model, world.problem)
+                        measure(world, model, found[kind, f"{method}, {solver}, coupled"], coupled, seed)
+                if worlds:
+                    print(f"{kind}, {method}, {solver}: {time.perf_counter() - start:.0f} s", file=sys.stderr)
+    about_coverage(found)
+    about_ranks(found)
+    about_factors(found)
+    if options.adam_worlds:
+        rows = [[*key, f"{np.mean(elbos):.4f}"] for key, elbos in lacks.items()]
+        table(f"ELBO per pair, mean of the first {options.adam_worlds} worlds", ["negative pairs", "posterior", "ELBO"], rows)
+    print(f"\n{time.perf_counter() - start:.0f} s")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,155 @@
+"""Counting on a cluster of two processes against one machine, in one run: time, what is moved, what a restart saves.
+
+    python benchmarks/cluster.py [--tokens N]
+
+prints two Markdown tables. Times are the best of three, taken in turn: wall-clock time, and processor time of all processes, by
+which a busy machine can be judged. The cluster is started before, with Dask's profiler switched off, as `local:N` does;
+compilation is not in the times. Every result must equal the others to the last byte, else the run fails.
+"""
+
+import argparse
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import cloudpickle
+import dask
+import distributed
+import generated
+import psutil
+
+import wordtide
+from wordtide.counts.cluster import Cluster
+from wordtide.counts.work_folder import WorkFolder
+from wordtide.counts.workers import Observer
+
+ROUNDS = 3
+
+
+class Stopping(Observer):
+    """Stops a job when a stage begins, as a kill would: what is finished stays."""
+
+    def __init__(self, stage: str) -> None:
+        self._stage = stage
+
+    def start(self, stage: str, total: int, unit: str) -> None:
+        if stage == self._stage:
+            raise KeyboardInterrupt
+
+
+class Traffic:
+    """Adds up what tasks carry and what pieces hold, by stage."""
+
+    def __init__(self) -> None:
+        self.carried = 0
+        self.pieces: dict[str, int] = {}
+        original = Cluster.run
+
+        def run(cluster: Cluster, job: Any, stage: str, tasks: Any, observer: Observer) -> None:
+            original(cluster, job, stage, tasks, observer)
+            work: WorkFolder = job.work
+            for task in tasks:
+                self.carried += len(cloudpickle.dumps((job, task)))
+                size = sum(path.stat().st_size for path in work.folder(task.piece).iterdir())
+                self.pieces[stage] = self.pieces.get(stage, 0) + size
+
+        self._original = original
+        Cluster.run = run  # type: ignore[method-assign]
+
+    def close(self) -> None:
+        Cluster.run = self._original  # type: ignore[method-assign]
+
+
+class Cost(NamedTuple):
+    """Seconds on the clock, and of processors, this process and its children together."""
+
+    wall: float
+    cpu: float
+
+
+def cpu_seconds() -> float:
+    this = psutil.Process()
+    times = [process.cpu_times() for process in (this, *this.children(recursive=True))]
+    return sum(spent.user + spent.system for spent in times)
+
+
+def timed(job: Callable[[], object]) -> Cost:
+    wall, cpu = time.perf_counter(), cpu_seconds()
+    job()
+    return Cost(time.perf_counter() - wall, cpu_seconds() - cpu)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--tokens", type=int, default=16_000_000)
+    tokens = parser.parse_args().tokens
+    with tempfile.TemporaryDirectory() as name:
+        place = Path(name)
+        generated.write_texts(place / "posts.jsonl", generated.make_words(), tokens, seed=1)
+        with (
+            dask.config.set({"distributed.worker.profile.enabled": False}),
+            distributed.LocalCluster(
+                n_workers=2,
+                threads_per_worker=1,
+                host="127.0.0.1",
+                dashboard_address="127.0.0.1:0",
+                memory_limit=None,
+                local_directory=str(place / "scratch"),
+            ) as cluster,
+        ):
+            measure(place, cluster.scheduler_address)
+
+
+def measure(place: Path, scheduler: str) -> None:
+    source = place / "posts.jsonl"
+
+    def count(output: str, **options: Any) -> wordtide.Counts:
+        return wordtide.count(source, output=place / output, overwrite=True, **options)
+
+    def restart() -> Cost:
+        try:
+            count("restarted", scheduler=scheduler, observer=Stopping("counting"))
+        except KeyboardInterrupt:
+            print("stopped when all shards were read", file=sys.stderr)
+        return timed(lambda: count("restarted", scheduler=scheduler))
+
+    traffic = Traffic()
+    count("cluster", scheduler=scheduler)  # warms up the workers, too
+    traffic.close()
+    count("one", workers=1)
+    times: dict[str, list[Cost]] = {"one": [], "two": [], "cluster": [], "restarted": []}
+    for _ in range(ROUNDS):
+        times["one"].append(timed(lambda: count("one", workers=1)))
+        times["two"].append(timed(lambda: count("two", workers=2)))
+        times["cluster"].append(timed(lambda: count("cluster", scheduler=scheduler)))
+        times["restarted"].append(restart())
+    expected = contents(place / "one")
+    if any(contents(place / name) != expected for name in times):
+        sys.exit("the results differ")
+    best = {name: Cost(*map(min, zip(*found, strict=True))) for name, found in times.items()}
+    size = source.stat().st_size
+    print(f"\n{size / 1e6:.0f} MB of JSON Lines, two cores, best of {ROUNDS}\n")
+    print("| what | seconds | ratio to one thread | processor seconds | ratio |\n|---|---:|---:|---:|---:|")
+    for name, what in (
+        ("one", "one machine, one thread"),
+        ("two", "one machine, two threads"),
+        ("cluster", "cluster of two processes"),
+        ("restarted", "the same, started again when all shards were read"),
+    ):
+        cost, one = best[name], best["one"]
+        print(f"| {what} | {cost.wall:.2f} | {cost.wall / one.wall:.2f} | {cost.cpu:.2f} | {cost.cpu / one.cpu:.2f} |")
+    print("\n| what is moved | MB | share of the input |\n|---|---:|---:|")
+    print(f"| through the scheduler | {traffic.carried / 1e6:.2f} | {traffic.carried / size:.4f} |")
+    for stage, held in traffic.pieces.items():
+        print(f"| through the work folder: {stage} | {held / 1e6:.1f} | {held / size:.2f} |")
+
+
+if __name__ == "__main__":
+    main()

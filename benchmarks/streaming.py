@@ -1,0 +1,122 @@
+"""How fast a stream is absorbed: days of 100,000 short texts, with a model of 20,000 words in 100 dimensions.
+
+One run: a model of some days is fitted, then `watch` takes in further days. Per day: texts per second from the first row read
+to the alerts, the latency from the row that ends the day to its alerts, and both beside `count` alone on the same day,
+measured in the same run. The stream lies there whole, so input is always faster than fitting; the peak memory of the process is
+given before and after. Texts are drawn from a world of topics with Zipf's law; some words jump to another topic.
+"""
+
+import argparse
+import json
+import resource
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+import wordtide
+from wordtide.inference.watch_settings import WatchSettings
+from wordtide.inference.watch_starting import watch
+from wordtide.inference.watching import SliceReport, WatchObserver
+
+WORDS, DIM, TOPICS, WORDS_PER_TEXT = 20_000, 100, 200, 15
+OLD_DAYS, SEED = 2, 7
+
+
+class World:
+    """Texts of a day: each has a topic, whose words it uses by Zipf's law, and some words that belong to none."""
+
+    def __init__(self, seed: int) -> None:
+        generator = np.random.default_rng(seed)
+        self.words = np.array(
+            [f"w{number:05d}".translate(str.maketrans("0123456789", "abcdefghij")) for number in range(WORDS)]
+        )
+        self.topics = generator.permutation(WORDS).reshape(TOPICS, -1)
+        share = 1.0 / np.arange(1, WORDS // TOPICS + 1)
+        self.within = share / share.sum()
+        self.common = 1.0 / np.arange(1, WORDS + 1)
+        self.common /= self.common.sum()
+
+    def write_day(self, path: Path, day: int, texts: int, jumpers: int = 0) -> None:
+        """Append a day of January 2020 as JSON Lines; in the first topics a common word has jumped to the next topic."""
+        generator = np.random.default_rng([SEED, day])
+        topics = self.topics.copy()
+        topics[:jumpers, 2] = np.roll(self.topics[:jumpers, 2], 1)
+        topic = generator.integers(TOPICS, size=texts)
+        own = generator.choice(WORDS // TOPICS, (texts, WORDS_PER_TEXT), p=self.within)
+        chosen = topics[topic[:, None], own]
+        strange = generator.random(chosen.shape) < 0.3
+        chosen[strange] = generator.choice(WORDS, int(strange.sum()), p=self.common)
+        seconds = np.sort(generator.integers(86_400, size=texts))
+        with open(path, "a", encoding="utf-8") as file:
+            for second, numbers in zip(seconds.tolist(), chosen, strict=True):
+                moment = f"2020-01-{day:02}T{second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}"
+                file.write(json.dumps({"date": moment, "text": " ".join(self.words[numbers])}) + "\n")
+
+
+class Timing(WatchObserver):
+    """When each slice was closed, and how long that took."""
+
+    def __init__(self) -> None:
+        self.moments = [(time.perf_counter(), time.process_time())]
+        self.reports: list[SliceReport] = []
+
+    def closed(self, report: SliceReport) -> None:
+        self.moments.append((time.perf_counter(), time.process_time()))
+        self.reports.append(report)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--texts", type=int, default=100_000, help="texts of a day")
+    parser.add_argument("--days", type=int, default=3, help="days to watch")
+    parser.add_argument("--threads", type=int, default=None)
+    chosen = parser.parse_args()
+    world = World(SEED)
+    with tempfile.TemporaryDirectory(prefix="wordtide-bench-") as name:
+        folder = Path(name)
+        (folder / "words.txt").write_text("\n".join(world.words) + "\n")
+        for day in range(1, OLD_DAYS + 1):
+            world.write_day(folder / "old.jsonl", day, chosen.texts)
+        how = {"every": "day", "vocabulary": str(folder / "words.txt"), "workers": chosen.threads}
+        counts = wordtide.count(folder / "old.jsonl", **how)
+        wordtide.fit(counts, output=folder / "model", method="filtering", dim=DIM, threads=chosen.threads)
+        days = range(OLD_DAYS + 1, OLD_DAYS + chosen.days + 1)
+        counting = []
+        for day in days:
+            one = folder / f"{day}.jsonl"
+            world.write_day(one, day, chosen.texts, jumpers=10)
+            started = time.perf_counter()
+            wordtide.count(one, **how)
+            counting.append(time.perf_counter() - started)
+            with open(folder / "posts.jsonl", "ab") as stream:
+                stream.write(one.read_bytes())
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        timing = Timing()
+        watch(
+            folder / "model",
+            folder / "posts.jsonl",
+            WatchSettings(close_at_end=True),
+            alerts=folder / "alerts.jsonl",
+            observer=timing,
+            threads=chosen.threads,
+        )
+        after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        print(f"L = {WORDS:,}, d = {DIM}, {chosen.texts:,} texts of {WORDS_PER_TEXT} words a day\n")
+        print(
+            "| day | seconds | processor seconds | texts per second | latency (s) | alerts | `count` alone (s) | day / count |"
+        )
+        print("|---|---:|---:|---:|---:|---:|---:|---:|")
+        for n, report in enumerate(timing.reports):
+            seconds, processor = (end - start for start, end in zip(timing.moments[n], timing.moments[n + 1], strict=True))
+            rate, ratio = report.rows / seconds, seconds / counting[n]
+            print(
+                f"| {report.label} | {seconds:.1f} | {processor:.1f} | {rate:,.0f} | {report.seconds:.1f} | {report.alerts} "
+                f"| {counting[n]:.1f} | {ratio:.1f} |"
+            )
+        print(f"\npeak memory of the process: {before >> 10} MiB before the watch, {after >> 10} MiB after it")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,214 @@
+"""Files behind URLs (http, https, s3, gs, hdfs, ...): found and read through fsspec, in bounded memory.
+
+What a store's library says of a failure is turned into one error that names the URL. Names and passwords are the store's own
+affair: fsspec takes them from the environment or from its configuration files.
+"""
+
+import io
+import posixpath
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final, NamedTuple
+
+from wordtide.errors import InputError, SettingsError, WordtideError
+
+_URL: Final = re.compile(r"(?:[a-z][a-z0-9+.\-]*::)*([a-z][a-z0-9+.\-]*)://", re.IGNORECASE)
+_READ_BYTES: Final = 8 << 20
+_SILENCE: Final = 120  # seconds without a byte, after which a server is given up
+_PACKAGES: Final = {
+    "s3": "s3fs",
+    "s3a": "s3fs",
+    "gs": "gcsfs",
+    "gcs": "gcsfs",
+    "abfs": "adlfs",
+    "az": "adlfs",
+    "sftp": "paramiko",
+}
+_TAGS: Final = (
+    *("etag", "last-modified", "lastmodified", "last_modified", "mtime", "modified", "updated", "created"),
+    *("generation", "versionid", "version_id", "md5hash", "content-md5", "digest"),
+)
+
+
+class RemoteFile(NamedTuple):
+    """A file in a store; `version` changes when it does, as far as the store tells."""
+
+    url: str
+    size: int | None
+    version: str
+
+
+def is_url(name: str) -> bool:
+    """Does this name a file by its URL?"""
+    return _URL.match(name) is not None
+
+
+def without_query(url: str) -> str:
+    """A URL without what follows the name of the file."""
+    return re.split("[?#]", url, maxsplit=1)[0] if _is_http(url) else url
+
+
+def folder_of_pattern(pattern: str) -> str:
+    """The part of a pattern before its first wildcard."""
+    while _has_wildcards(pattern):
+        pattern = posixpath.dirname(pattern)
+    return pattern
+
+
+def find_files(url: str) -> tuple[list[RemoteFile], str | None]:
+    """The files that a URL stands for, in order of their names, and the folder or pattern that they are in (None: the URL is
+    that of a file).
+    """
+    files, path = _store(url)
+    with explained_remote_errors(url):
+        if _has_wildcards(url):
+            return _listed(files, files.glob(path, detail=True)), folder_of_pattern(url)
+        if url.endswith("/") or (not _is_http(url) and files.isdir(path)):
+            return _listed(files, files.find(path, detail=True)), url.rstrip("/")
+        return [_described(url, files.info(path))], None
+
+
+@contextmanager
+def open_url(url: str, start: int = 0, stop: int | None = None) -> Iterator[io.RawIOBase]:
+    """The bytes of a file behind a URL, or those from `start` to `stop`; an error if fewer come than were announced."""
+    files, path = _store(url)
+    with explained_remote_errors(url):
+        size = files.info(path).get("size")
+        streamed = stop is None and _is_http(url)  # one request, which servers without byte ranges can answer too
+        file = files.open(path, "rb", block_size=0 if streamed else _READ_BYTES)
+    with file:
+        if start:
+            with explained_remote_errors(url):
+                file.seek(start)
+        expected = stop - start if stop is not None else size
+        yield _RemoteBytes(file, url, expected)
+
+
+@contextmanager
+def open_seekable(url: str) -> Iterator[Any]:
+    """The same as a file that can be read from any place on, which Parquet needs."""
+    files, path = _store(url)
+    with explained_remote_errors(url), files.open(path, "rb", block_size=_READ_BYTES) as file:
+        if not file.seekable() or not _answers_ranges(file):
+            raise InputError(
+                f"{url} can be read from its beginning only, and Parquet cannot: the server knows no byte ranges.",
+                "Fetch the file, and count your copy.",
+            )
+        yield file
+
+
+def takes_ranges(url: str) -> bool:
+    """Can any part of the file be asked for?"""
+    files, path = _store(url)
+    with explained_remote_errors(url), files.open(path, "rb", block_size=_READ_BYTES) as file:
+        return bool(file.seekable()) and _answers_ranges(file)
+
+
+@contextmanager
+def explained_remote_errors(url: str) -> Iterator[None]:
+    """Every store's library has errors of its own: here they become one kind, with the URL."""
+    try:
+        yield
+    except WordtideError:
+        raise
+    except FileNotFoundError as error:
+        cause = f" ({error.__cause__})" if error.__cause__ else ""
+        raise InputError(f"{url} does not exist, or cannot be reached{cause}.", "Check the URL and the network.") from error
+    except PermissionError as error:
+        raise InputError(f"{url} cannot be read: {error}.", "Check your name and password for this store.") from error
+    except Exception as error:
+        told = " ".join(str(error).split()) or type(error).__name__
+        if type(error).__name__ in ("ClientPayloadError", "ContentLengthError", "IncompleteRead"):
+            raise InputError(f"{url} is cut short: the connection ended too early ({told}).", "Try again.") from error
+        raise InputError(
+            f"{url} cannot be read: {told}.", "Check the URL, the network and your rights, and try again."
+        ) from error
+
+
+class _RemoteBytes(io.RawIOBase):
+    """A remote file, or the rest of one, as raw bytes that are counted."""
+
+    def __init__(self, file: Any, url: str, expected: int | None) -> None:
+        self._file = file
+        self._url = url
+        self._expected = expected
+        self._read = 0
+
+    def readable(self) -> bool:
+        """Yes."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read the next bytes, as many as come."""
+        wanted = len(buffer) if self._expected is None else min(len(buffer), self._expected - self._read)
+        with explained_remote_errors(self._url):
+            piece = self._file.read(wanted) if wanted > 0 else b""
+        if wanted > 0 and not piece and self._expected is not None:
+            raise InputError(
+                f"{self._url} is cut short: {self._read:,} of {self._expected:,} bytes came.", "Try again, or fetch it anew."
+            )
+        buffer[: len(piece)] = piece
+        self._read += len(piece)
+        return len(piece)
+
+
+def _store(url: str) -> tuple[Any, str]:
+    """The file system of a URL, and the path in it."""
+    try:
+        import fsspec  # only who names a URL needs it
+    except ImportError:
+        raise SettingsError(f"Reading {url} needs fsspec.", "Install it: pip install 'wordtide[cluster]'") from None
+    match = _URL.match(url)
+    protocol = match[1].lower() if match else ""
+    try:
+        files, path = fsspec.core.url_to_fs(url, **_patience(url))
+    except ImportError as error:
+        package = "'wordtide[cluster]'" if _is_http(url) else _PACKAGES.get(protocol, "")
+        remedy = f"Install what it needs: pip install {package}" if package else "Install what it needs."
+        raise SettingsError(f"{url} cannot be read: {str(error).rstrip('.')}.", remedy) from error
+    except ValueError as error:
+        known = "http://, https://, s3://, gs://, hdfs:// and others of fsspec"
+        raise SettingsError(f"{url} cannot be read: {str(error).rstrip('.')}.", f"Known are {known}.") from error
+    except Exception as error:  # a store's library that cannot start: no Java, no credentials
+        told = " ".join(str(error).split())
+        raise InputError(f"{url} cannot be read: {told}.", "Check what this kind of store needs.") from error
+    return files, str(path)
+
+
+def _patience(url: str) -> dict[str, Any]:
+    """A long file takes long: for HTTP what counts is how long nothing comes."""
+    if not _URL.match(url) or not _is_http(url):
+        return {}
+    import aiohttp  # as fsspec would
+
+    return {"client_kwargs": {"timeout": aiohttp.ClientTimeout(total=None, sock_connect=_SILENCE, sock_read=_SILENCE)}}
+
+
+def _answers_ranges(file: Any) -> bool:
+    try:
+        file.seek(1)
+        file.read(1)
+        file.seek(0)
+    except ValueError:  # what fsspec says of a server that sends the whole file instead
+        return False
+    return True
+
+
+def _listed(files: Any, found: Any) -> list[RemoteFile]:
+    entries = [(name, info) for name, info in found.items() if info.get("type") != "directory"]
+    return [_described(files.unstrip_protocol(name), info) for name, info in sorted(entries)]
+
+
+def _described(url: str, info: dict[str, Any]) -> RemoteFile:
+    tags = {str(name).lower(): str(value) for name, value in info.items() if value is not None}
+    size = info.get("size")
+    return RemoteFile(url, int(size) if size is not None else None, " ".join(tags[name] for name in _TAGS if name in tags))
+
+
+def _is_http(url: str) -> bool:
+    return url.lower().startswith(("http://", "https://"))
+
+
+def _has_wildcards(url: str) -> bool:
+    return any(mark in url for mark in ("*" if _is_http(url) else "*?["))

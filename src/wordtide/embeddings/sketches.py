@@ -1,0 +1,112 @@
+"""Small pictures of numbers for notebooks, as SVG inside the text: nothing is loaded, and they suit light and dark pages.
+
+Only numbers are drawn. Words never go into a picture, so no picture can carry what a text has in it.
+"""
+
+import math
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+from wordtide.diffusion import Floats
+
+_BLUE, _GREY = "#2b8cbe", "#888"  # seen well on white and on black
+_MOST_BARS = 120
+
+Scale = Callable[[float], float]
+
+
+def whisker(low: float, value: float, high: float, span: tuple[float, float], width: int = 80) -> str:
+    """A value as a dot on the line of its interval, on a scale from `span[0]` to `span[1]`; empty if it is not known."""
+    if not math.isfinite(value):
+        return ""
+    place = _scale(span, (4.0, width - 4.0))
+    line = ""
+    if math.isfinite(low) and math.isfinite(high):
+        line = (
+            f'<line x1="{place(low):.1f}" x2="{place(high):.1f}" y1="7" y2="7" stroke="{_BLUE}" stroke-width="2" opacity=".5"/>'
+        )
+    zero = ""
+    if span[0] < 0.0 < span[1]:
+        zero = f'<line x1="{place(0.0):.1f}" x2="{place(0.0):.1f}" y1="0" y2="14" stroke="{_GREY}" stroke-width=".5"/>'
+    return _svg(width, 14, f'{zero}{line}<circle cx="{place(value):.1f}" cy="7" r="3" fill="{_BLUE}"/>')
+
+
+def curve(times: Floats, values: Floats, lows: Floats, highs: Floats, span: tuple[float, float]) -> str:
+    """A curve over time with the band of its intervals, on a scale from `span[0]` to `span[1]`."""
+    width, height = 280, 56
+    across = _scale((float(times[0]), float(times[-1])), (3.0, width - 3.0))
+    up = _scale(span, (height - 3.0, 3.0))
+    parts = []
+    if span[0] < 0.0 < span[1]:
+        parts.append(f'<line x1="0" x2="{width}" y1="{up(0.0):.1f}" y2="{up(0.0):.1f}" stroke="{_GREY}" stroke-width=".5"/>')
+    if np.isfinite(lows).all() and np.isfinite(highs).all():
+        band = _points(times, highs, across, up) + " " + _points(times[::-1], lows[::-1], across, up)
+        parts.append(f'<polygon points="{band}" fill="{_BLUE}" opacity=".2"/>')
+    known = np.isfinite(values)
+    line = _points(times[known], values[known], across, up)
+    parts.append(f'<polyline points="{line}" fill="none" stroke="{_BLUE}" stroke-width="1.5"/>')
+    return _svg(width, height, "".join(parts))
+
+
+def bars(times: Floats, values: Floats) -> str:
+    """How much there is at each time: bars that stand where the times are; those too near to each other are added up."""
+    width, height = 360, 40
+    if not len(times):
+        return ""
+    length, gaps = float(times[-1] - times[0]), np.diff(times)
+    places = min(_MOST_BARS, 1 + round(length / float(gaps.min()))) if len(gaps) else 1
+    across = _scale((float(times[0]), float(times[-1])), (0.0, places - 1.0))
+    heights = np.zeros(places)
+    np.add.at(heights, [round(across(float(time))) for time in times], values)
+    room, top = width / places, max(float(heights.max()), 1e-300)
+    drawn = [
+        f'<rect x="{place * room:.1f}" y="{height * (1 - share):.1f}" width="{room * 0.8:.1f}" height="{height * share:.1f}"/>'
+        for place, share in enumerate(np.maximum(heights / top, np.where(heights > 0.0, 0.02, 0.0)))
+        if share > 0.0
+    ]
+    return _svg(width, height, f'<g fill="{_BLUE}" opacity=".7">{"".join(drawn)}</g>')
+
+
+def stretch(since: float, until: float, earliest: float, latest: float) -> str:
+    """A stretch of time as a line, with the part between `earliest` and `latest` marked; empty if that is not known."""
+    if not (math.isfinite(earliest) and math.isfinite(latest) and until > since):
+        return ""
+    width, place = 360, _scale((since, until), (4.0, 356.0))
+    left, right = place(max(earliest, since)), place(min(latest, until))
+    return _svg(
+        width,
+        14,
+        f'<line x1="4" x2="356" y1="7" y2="7" stroke="{_GREY}"/>'
+        f'<rect x="{left:.1f}" y="2" width="{max(right - left, 2.0):.1f}" height="10" fill="{_BLUE}" opacity=".6"/>',
+    )
+
+
+def _svg(width: int, height: int, content: str) -> str:
+    """A picture that tells a reader of screens nothing new: its numbers are beside it. It keeps its size in a narrow cell."""
+    return (
+        f'<svg width="{width}" height="{height}" viewBox="0 0 {width} {height}" aria-hidden="true" '
+        f'style="vertical-align:middle;max-width:none">{content}</svg>'
+    )
+
+
+def _scale(span: tuple[float, float], places: tuple[float, float]) -> Scale:
+    """From a range of numbers to one of places; what lies outside is put at the edge."""
+    start, length = span[0], span[1] - span[0] or 1.0
+
+    def place(value: float) -> float:
+        share = min(max((value - start) / length, 0.0), 1.0)
+        return places[0] + share * (places[1] - places[0])
+
+    return place
+
+
+def _points(times: Floats, values: Floats, across: Scale, up: Scale) -> str:
+    return " ".join(f"{across(float(t)):.1f},{up(float(v)):.1f}" for t, v in zip(times, values, strict=True))
+
+
+def span_of(*columns: Iterable[float]) -> tuple[float, float]:
+    """The range of all finite numbers in some columns; (0, 0) if there is none."""
+    numbers = np.array([number for column in columns for number in column], dtype=np.float64)
+    numbers = numbers[np.isfinite(numbers)]
+    return (float(numbers.min()), float(numbers.max())) if len(numbers) else (0.0, 0.0)

@@ -1,0 +1,117 @@
+"""The files of a filter's states, `slice-000000.safetensors` and so on: one for each slice, written once and never changed.
+
+So an update need not write old slices again: it takes their files over as hard links.
+"""
+
+import math
+import mmap
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from wordtide.embeddings.knots import Knots
+from wordtide.embeddings.posterior import Posterior
+from wordtide.embeddings.slice_states import QUANTITIES, SliceStates
+from wordtide.embeddings.tensors import REMEDY, Streamed, beginning_of, in_file_order, map_tensors, write_tensors
+from wordtide.errors import FolderError
+
+#: Models with more slices are written as one file: each map and each file costs something, and systems limit their number.
+MOST_SLICES = 10_000
+_DTYPES = (np.dtype("<f4"), np.dtype("<i4"))  # of states, and of the numbers of words
+
+
+def slice_name(t: int) -> str:
+    """The name of a slice's file."""
+    return f"slice-{t:06}.safetensors"
+
+
+def write_slice(folder: Path, t: int, states: SliceStates) -> None:
+    """Write the states of slice t."""
+    write_tensors(folder / slice_name(t), {name: getattr(states, name) for name in ("words", *QUANTITIES)})
+
+
+def read_slice(folder: Path, t: int, dim: int, size: int | None = None) -> SliceStates:
+    """The states of slice t as a map of its file. FolderError for a file that is not as it should be: with `size` words.
+
+    A model has many such files, and loading one must not take long. So the beginning of a file is compared with what is written
+    for this size; only one that begins otherwise, from another program, is understood word by word.
+    """
+    path = folder / slice_name(t)
+    if size is None:
+        return _understood(path, dim, size)
+    try:
+        content = _mapped(path)
+    except (OSError, ValueError) as error:
+        raise FolderError(f"{path} cannot be read: {error}.", REMEDY) from error
+    shapes = {"words": (size,), **dict.fromkeys(QUANTITIES, (size, dim))}
+    expected = {name: Streamed(_DTYPES[name == "words"], shape, lambda: iter(())) for name, shape in shapes.items()}
+    ordered = in_file_order(expected)
+    beginning = beginning_of(ordered)
+    if (
+        len(content) != len(beginning) + sum(array.nbytes for array in ordered.values())
+        or content[: len(beginning)] != beginning
+    ):
+        return _understood(path, dim, size)
+    arrays, place = {}, len(beginning)
+    for name, array in ordered.items():
+        arrays[name] = np.frombuffer(content, array.dtype, math.prod(array.shape), place).reshape(array.shape)
+        place += array.nbytes
+    return SliceStates(**arrays)
+
+
+def _mapped(path: Path) -> mmap.mmap:
+    opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # a pipe would make the reader wait for ever
+    try:
+        if not stat.S_ISREG(os.fstat(opened).st_mode):
+            raise ValueError("it is not a file")
+        return mmap.mmap(opened, 0, access=mmap.ACCESS_READ)
+    finally:
+        os.close(opened)
+
+
+def _understood(path: Path, dim: int, size: int | None) -> SliceStates:
+    """The same from any file of arrays, however it describes them."""
+    arrays = map_tensors(path)
+    words = arrays.get("words")
+    if set(arrays) != {"words", *QUANTITIES} or words is None or words.ndim != 1 or words.dtype != _DTYPES[True]:
+        raise FolderError(f"{path} is damaged: it does not hold the states of a slice.", REMEDY)
+    for name in QUANTITIES:
+        if arrays[name].shape != (len(words), dim) or arrays[name].dtype != _DTYPES[False]:
+            raise FolderError(f"{path} is damaged: {name} has a wrong shape or dtype.", REMEDY)
+    if size is not None and len(words) != size:
+        raise FolderError(f"{path} is damaged: it has {len(words)} words, not {size}.", REMEDY)
+    return SliceStates(**{name: np.asarray(array) for name, array in arrays.items()})
+
+
+def read_slices(folder: Path, knots: Knots, slices: int, dim: int, check: bool = False) -> Posterior:
+    """The filter's posterior from the files of all slices. `check` also compares the words of each with the knots."""
+    sizes = np.bincount(knots.slices, minlength=slices).tolist()
+    states = [read_slice(folder, t, dim, size) for t, size in enumerate(sizes)]
+    if check:
+        for t, rows in enumerate(rows_by_slice(knots, slices)):
+            if not np.array_equal(knots.words_of(rows), states[t].words):
+                raise FolderError(f"{folder / slice_name(t)} is damaged: its words are others.", REMEDY)
+    return Posterior.by_slice(knots, states, dim)
+
+
+def slices_of(posterior: Posterior, slices: int) -> Iterator[SliceStates]:
+    """The states of a filter slice by slice, however they are kept."""
+    if posterior.slices is not None:
+        yield from posterior.slices
+        return
+    assert posterior.variance_u is not None
+    assert posterior.variance_v is not None
+    quantities = (posterior.mean_u, posterior.mean_v, posterior.variance_u, posterior.variance_v)
+    for rows in rows_by_slice(posterior.knots, slices):
+        words = posterior.knots.words_of(rows).astype(np.int32)
+        yield SliceStates(words, *(np.ascontiguousarray(quantity[rows]) for quantity in quantities))
+
+
+def rows_by_slice(knots: Knots, slices: int) -> list[npt.NDArray[np.int64]]:
+    """For each of `slices` slices the rows of its knots, in order of the word; also for slices without any."""
+    found = knots.by_slice
+    return [*found, *([np.zeros(0, dtype=np.int64)] * (slices - len(found)))]

@@ -1,0 +1,72 @@
+"""States kept slice by slice, as a filter finishes them, and read word by word, as questions ask for them.
+
+A filter closes one slice after the other and never looks back, so the states of each slice are arrays of their own, in memory
+or in a file. Questions number states by knots: word by word, each word's knots in order of time. `SliceRows` stands between.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from wordtide.embeddings.knots import Knots, narrowed
+
+Singles = npt.NDArray[np.float32]
+#: What is stored of each word of a slice: means and variances of its word vector (u) and its context vector (v).
+QUANTITIES = ("mean_u", "mean_v", "variance_u", "variance_v")
+
+
+@dataclass(frozen=True)
+class SliceStates:
+    """A filter's states after one slice: the numbers of its a active words, ascending, and for each quantity (a, d) float32."""
+
+    words: npt.NDArray[np.int32]
+    mean_u: Singles
+    mean_v: Singles
+    variance_u: Singles
+    variance_v: Singles
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    @staticmethod
+    def of(words: npt.NDArray[Any], mean: npt.NDArray[Any], variance: npt.NDArray[Any]) -> "SliceStates":
+        """From the numbers of words, and means and variances (2, a, d): of word vectors, then of context vectors."""
+        numbers = np.asarray(words, dtype=np.int32)
+        return SliceStates(numbers, *(np.asarray(part, dtype=np.float32) for part in (*mean, *variance)))
+
+
+class SliceRows:
+    """One quantity of all slices, read like an array (K, d) in the order of the knots."""
+
+    def __init__(self, knots: Knots, slices: Sequence[Singles], dim: int) -> None:
+        self._knots, self._slices = knots, slices
+        self.shape = (len(knots), dim)
+        self.dtype = np.dtype(np.float32)
+        self.ndim = 2
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, chosen: Any) -> Singles:
+        """The rows of some knots: a range of them, or those with these numbers."""
+        if isinstance(chosen, slice):
+            chosen = np.arange(*chosen.indices(len(self)))
+        numbers = np.asarray(chosen)
+        if numbers.dtype == bool:
+            numbers = np.flatnonzero(numbers)
+        flat = numbers.ravel()
+        taken = np.empty((len(flat), self.shape[1]), dtype=np.float32)
+        slices, rows = np.asarray(self._knots.slices)[flat], self._knots.places[flat]
+        order = np.argsort(narrowed(slices), kind="stable")
+        present, starts = np.unique(slices[order], return_index=True)
+        for t, start, stop in zip(present, starts, np.append(starts, len(flat))[1:], strict=True):
+            here = order[start:stop]
+            taken[here] = self._slices[t][rows[here]]
+        return taken.reshape(*numbers.shape, self.shape[1])
+
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        """All rows in memory."""
+        return self[:].astype(dtype or np.float32, copy=False)

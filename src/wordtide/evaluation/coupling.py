@@ -1,0 +1,189 @@
+"""A posterior in which all vectors depend on each other: for small models, where mean-field intervals are too narrow.
+
+The fit takes words and contexts as independent. But the likelihood sees inner products alone, and a linear map common to all
+words, (U A, V A^-T), changes none of them: along it only the prior holds the vectors, and all of them move together. Here the
+whole precision is built at the means of the fit: the prior's, and the Fisher information of all pairs, which couples each word
+with each context,
+
+    Pi + sum over pairs of r J J^T,    r = (n+ + n-) p (1 - p),    p = sigmoid(u_i . v_j)
+
+with J = (v_j, u_i) at the places of u_i and v_j. Its inverse is the covariance. A turn common to all vectors changes nothing
+that can be asked, so the covariance is the one given that there is no turn. docs/calibration.md has the figures: what it
+repairs, and what it does not.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import linalg
+
+from wordtide.counts.counts import Counts
+from wordtide.diffusion import Diffusion, Floats
+from wordtide.embeddings.embeddings import DynamicEmbeddings
+from wordtide.embeddings.questions.answers import Answer
+from wordtide.embeddings.questions.similarity import interval
+from wordtide.embeddings.questions.vectors import lengths_of
+from wordtide.embeddings.states import Times
+from wordtide.errors import SettingsError
+from wordtide.inference.problem import Problem, problem_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Of 2 T L d numbers at most: their covariance has 290 MB, and up to four arrays of its size are in memory at a time.
+MOST_NUMBERS = 6000
+_SIDES = {"word": (1.0, 0.0), "context": (0.0, 1.0), "sum": (1.0, 1.0)}
+
+
+@dataclass(frozen=True)
+class CoupledPosterior:
+    """A Gaussian over all vectors at all slices: `mean` (2, T, L, d), words and contexts; `covariance` (n, n), n = 2 T L d."""
+
+    model: DynamicEmbeddings
+    mean: Floats
+    covariance: Floats
+
+    def sample(self, n: int, seed: int = 0) -> Floats:
+        """Joint draws of all vectors, (n, 2, T, L, d)."""
+        if n < 1 or seed < 0:
+            raise SettingsError(
+                f"{n} draws with seed {seed} cannot be made.", "Give at least one draw, and a seed of 0 or more."
+            )
+        noise = np.random.default_rng(seed).standard_normal((n, len(self.covariance)))
+        drawn: Floats = self.mean + (noise @ self._root.T).reshape(n, *self.mean.shape)
+        return drawn
+
+    def similarity(self, word: str, *others: str, times: Times = None, vectors: str = "sum") -> "pd.DataFrame":
+        """Similarity of a word to others at slices, as the model's own `similarity` has it, with intervals of this posterior.
+
+        Columns: time, word, other, similarity, low, high. `times` must be those of slices; None means all.
+        """
+        if not others:
+            raise SettingsError(f"There is no word to compare {word!r} with.", "Give at least one more word.")
+        number, *numbers = (self.model.word_number(name) for name in (word, *others))
+        columns: dict[str, list[object]] = {name: [] for name in ("time", "word", "other", "similarity", "low", "high")}
+        for other, name in zip(numbers, others, strict=True):
+            for year in self.model.years(times):
+                t = self.model.slice_of_year(float(year))
+                if t is None:
+                    raise SettingsError(f"{year:.2f} is not the time of a slice.", "Give times of slices, or none for all.")
+                mean, spread = (array[0] for array in self.similarity_and_spread(t, [number], [other], vectors))
+                low, high = interval(mean, spread)
+                for column, value in zip(columns.values(), (float(year), word, name, mean, low, high), strict=True):
+                    column.append(value)
+        return Answer(columns).frame()
+
+    def similarity_and_spread(self, t: int, ones: list[int], others: list[int], vectors: str = "sum") -> tuple[Floats, Floats]:
+        """The similarity of pairs of words at slice t and its standard deviation, (n,) each, pair by pair."""
+        if vectors not in _SIDES:
+            raise SettingsError(f"There are no vectors {vectors!r}.", f"Choose {', '.join(_SIDES)}.")
+        one, other = np.asarray(ones), np.asarray(others)
+        sides = np.array(_SIDES[vectors])
+        means = np.tensordot(sides, self.mean[:, t], 1)
+        lengths = lengths_of(means)
+        x = means / lengths[:, None]
+
+        def block(some: Floats, rest: Floats) -> Floats:
+            """Covariances (n, d, d) of the vectors of words, pair by pair, in units of the means' lengths."""
+            places = self._by_place
+            total = np.zeros((len(some), self.mean.shape[-1], self.mean.shape[-1]))
+            for a, weight in enumerate(sides):
+                for b, other_weight in enumerate(sides):
+                    if weight * other_weight:
+                        total += weight * other_weight * places[a, t, some, :, b, t, rest, :]
+            return np.asarray(total / (lengths[some] * lengths[rest])[:, None, None])
+
+        own, its, both = block(one, one), block(other, other), block(one, other)
+        mean = np.einsum("nk,nk->n", x[one], x[other])
+        # First order in the noises, and the product of both: moments of a bilinear form of Gaussians.
+        variance = np.einsum("nk,nkl,nl->n", x[other], own, x[other]) + np.einsum("nk,nkl,nl->n", x[one], its, x[one])
+        variance += 2.0 * np.einsum("nk,nkl,nl->n", x[other], both, x[one])
+        variance += np.einsum("nkl,nkl->n", own, its) + np.einsum("nkl,nlk->n", both, both)
+        return np.where(one == other, 1.0, np.clip(mean, -1.0, 1.0)), np.where(one == other, 0.0, np.sqrt(variance))
+
+    @cached_property
+    def _by_place(self) -> Floats:
+        return self.covariance.reshape(*self.mean.shape, *self.mean.shape)
+
+    @cached_property
+    def _root(self) -> Floats:
+        """A matrix whose product with its transpose is the covariance, which has no inverse: turns have no variance."""
+        values, axes = linalg.eigh(self.covariance)
+        return np.asarray(axes * np.sqrt(np.maximum(values, 0.0)))
+
+
+def couple(model: DynamicEmbeddings, counts: Counts) -> CoupledPosterior:
+    """The coupled posterior of a small smoothed model, from the counts it was fitted to.
+
+    The fit should have converged: give it `negative_contexts=0`, and more steps than by default where counts are many.
+
+    >>> import wordtide
+    >>> texts = [(year, "the old mill stands by the new mill") for year in ("1900", "1925", "1950")]
+    >>> counts = wordtide.count(texts)
+    >>> coupled = couple(wordtide.fit(counts, dim=2, threads=1, negative_contexts=0, max_steps=60), counts)
+    >>> coupled.sample(10).shape
+    (10, 2, 3, 6, 2)
+    """
+    if list(counts.words) != model.words or list(counts.labels) != model.labels:
+        raise SettingsError("The counts have other words or slices than the model.", "Give the counts that were fitted.")
+    try:
+        ratio, exponent = float(model.settings["negative_ratio"]), float(model.settings["context_exponent"])
+    except KeyError:
+        raise SettingsError("The model does not tell how it was fitted.", "Give a model that wordtide fitted.") from None
+    return couple_problem(model, problem_of(counts, ratio, exponent))
+
+
+def couple_problem(model: DynamicEmbeddings, problem: Problem) -> CoupledPosterior:
+    """The coupled posterior of a small smoothed model, from the problem that it solves."""
+    if model.kind != "smoother":
+        raise SettingsError(f"A model by {model.method} has no posterior over all times.", "Fit with method smoothing.")
+    numbers = 2 * len(model) * len(model.words) * model.dim
+    if numbers > MOST_NUMBERS:
+        raise SettingsError(
+            f"{len(model.words):,} words, {len(model)} slices and {model.dim} dimensions have {numbers:,} numbers, "
+            f"and their covariance is built for {MOST_NUMBERS:,} at most.",
+            "Count with a smaller --vocabulary-size or longer slices, or fit with fewer dimensions.",
+        )
+    mean = np.stack([[side.means_at(float(time)) for time in model.times] for side in model.sides])
+    covariance = linalg.inv(precision_of(problem, model.diffusion, mean), overwrite_a=True)
+    covariance += covariance.T.copy()
+    covariance *= 0.5
+    turns = turns_of(mean)
+    moved = covariance @ turns
+    covariance -= moved @ linalg.pinvh(turns.T @ moved) @ moved.T
+    return CoupledPosterior(model, mean, covariance)
+
+
+def precision_of(problem: Problem, diffusion: Diffusion, mean: Floats) -> Floats:
+    """Minus the expected second derivative of log prior and log likelihood at the vectors `mean` (2, T, L, d), (n, n)."""
+    _, _, words, dim = mean.shape
+    precision = np.zeros(mean.shape * 2)
+    diagonal, beside = diffusion.precision()
+    prior = np.diag(diagonal) + np.diag(beside, 1) + np.diag(beside, -1)
+    side, word, axis = (index.ravel() for index in np.indices((2, words, dim)))
+    for one, other in zip(*np.nonzero(prior), strict=True):
+        precision[side, one, word, axis, side, other, word, axis] = prior[one, other]
+    for t, part in enumerate(problem.slices):
+        u, v = (vectors[t][part.words] for vectors in mean)
+        p = 1.0 / (1.0 + np.exp(-(u @ v.T)))
+        r = (part.positive_matrix().toarray() + part.negative_matrix()) * p * (1.0 - p)
+        precision[0, t, part.words, :, 0, t, part.words, :] += np.einsum("ij,jk,jl->ikl", r, v, v, optimize=True)
+        precision[1, t, part.words, :, 1, t, part.words, :] += np.einsum("ij,ik,il->jkl", r, u, u, optimize=True)
+        both = np.einsum("ij,jk,il->ikjl", r, v, u, optimize=True)
+        here = np.ix_(part.words, np.arange(dim), part.words, np.arange(dim))
+        precision[0, t, :, :, 1, t][here] += both
+        precision[1, t, :, :, 0, t][here] += both.transpose(2, 3, 0, 1)
+    return precision.reshape(mean.size, mean.size)
+
+
+def turns_of(mean: Floats) -> Floats:
+    """How vectors (2, T, L, d) begin to move when all are turned together, (n, d (d - 1) / 2)."""
+    dim = mean.shape[-1]
+    turns = np.zeros((mean.size, dim * (dim - 1) // 2))
+    for number, (one, other) in enumerate(zip(*np.triu_indices(dim, 1), strict=True)):
+        turned = np.zeros_like(mean)
+        turned[..., one], turned[..., other] = mean[..., other], -mean[..., one]
+        turns[:, number] = turned.ravel()
+    return turns

@@ -1,0 +1,225 @@
+"""Rows of files that grow, and of standard input by way of a journal: each once, whole, and at its place."""
+
+import contextlib
+import os
+import threading
+
+import numpy as np
+import pytest
+
+from wordtide.corpus import journaling
+from wordtide.corpus.documents import BadRows
+from wordtide.corpus.fields import Fields
+from wordtide.corpus.following import FollowedFile
+from wordtide.corpus.journaling import JournaledInput
+from wordtide.errors import InputError
+
+TEXTS = ["steam power", "a café", 'said "no"', "two\nlines", "x" * 300, "", "the end"]
+JSON_LINES = "".join(
+    f'{{"date": "18{n:02}", "text": {json!r}}}\n'.replace("'", '"') for n, json in enumerate(["a b", "c d", "e f"])
+)
+CSV = "date,text\n" + "".join(f'18{n:02},"{text.replace(chr(34), chr(34) * 2)}"\n' for n, text in enumerate(TEXTS))
+CONTENT = {"jsonl": JSON_LINES, "csv": CSV}
+
+
+def taken(source):
+    """All rows that there are now: (text, place) of each."""
+    found = []
+    while (parts := source.read()) is not None:
+        found += [(part.batch.text(n).decode(), int(part.places[n])) for part in parts for n in range(len(part))]
+    return found
+
+
+def followed(path, format, **options):
+    return contextlib.closing(FollowedFile(path, format, Fields(), BadRows(), **options))
+
+
+@pytest.fixture
+def write(tmp_path):
+    def add(text, name="posts"):
+        with open(tmp_path / name, "ab") as file:
+            file.write(text if isinstance(text, bytes) else text.encode())
+        return tmp_path / name
+
+    return add
+
+
+def whole(path, format):
+    """The rows of a finished file, read at once."""
+    with followed(path, format) as source:
+        return taken(source)
+
+
+@pytest.mark.parametrize("format", CONTENT)
+def test_rows_are_the_same_however_the_file_grows(write, tmp_path, format):
+    content = CONTENT[format].encode()
+    expected = whole(write(content, "whole"), format)
+    assert len(expected) == (len(TEXTS) if format == "csv" else 3)
+    cuts = np.sort(np.random.default_rng(3).choice(len(content), 40, replace=False)).tolist()
+    path = write(b"")
+    found = []
+    with followed(path, format, follow=True) as source:
+        for start, stop in zip([0, *cuts], [*cuts, len(content)], strict=True):
+            write(content[start:stop])
+            found += taken(source)
+    assert found == expected
+
+
+@pytest.mark.parametrize("format", CONTENT)
+def test_from_the_place_of_any_row_the_rows_from_there_on_follow(write, format):
+    path = write(CONTENT[format])
+    with followed(path, format) as source:
+        (part,) = source.read()
+        positions = [source.position(part.mark(n)) for n in range(len(part))]
+        expected = [part.batch.text(n).decode() for n in range(len(part))]
+    for n, position in enumerate(positions):
+        with followed(path, format, position=position) as source:
+            assert [text for text, _ in taken(source)] == expected[n:]
+
+
+def test_a_last_row_without_line_break_is_whole_only_where_the_file_is_finished(write):
+    path = write(JSON_LINES.rstrip())
+    with followed(path, "jsonl", follow=True) as source:
+        assert len(taken(source)) == 2
+    assert len(whole(path, "jsonl")) == 3
+
+
+def test_a_file_that_is_renamed_while_it_is_followed_is_read_to_its_end_and_then_the_new_one(write):
+    path = write(JSON_LINES)
+    with followed(path, "jsonl", follow=True) as source:
+        assert len(taken(source)) == 3
+        path.rename(path.with_name("posts.1"))
+        write(JSON_LINES, "posts.1")
+        assert len(taken(source)) == 3  # its writer has not yet gone on to the new file
+        write("")
+        assert taken(source) == []
+        write(JSON_LINES)
+        found = taken(source)
+    assert found[0][1] == 2 * len(JSON_LINES)
+    assert len(found) == 3
+
+
+def test_a_file_that_is_emptied_while_it_is_followed_is_begun_anew_and_that_is_told(write):
+    path = write(JSON_LINES)
+    told = []
+    with followed(path, "jsonl", follow=True, tell=told.append) as source:
+        taken(source)
+        os.truncate(path, 0)
+        write(JSON_LINES.splitlines(keepends=True)[0])
+        assert len(taken(source)) == 1
+    assert "cut short" in told[0]
+
+
+def test_a_compressed_file_is_refused(write):
+    with pytest.raises(InputError, match="compressed"):
+        whole(write(b"\x1f\x8b\x08\x00"), "jsonl")
+
+
+def test_a_row_that_never_ends_is_refused(write, monkeypatch):
+    monkeypatch.setattr("wordtide.corpus.stream_rows.CHUNK_BYTES", 1 << 10)
+    monkeypatch.setattr("wordtide.corpus.stream_rows.LONGEST_ROW", 1 << 13)
+    with (
+        followed(write("x" * 20_000), "jsonl", follow=True) as source,
+        pytest.raises(InputError, match="line 1: the row is longer"),
+    ):
+        taken(source)
+
+
+class Piped:
+    """A journal whose input is a pipe; each start has a new one, with what is written before it is closed."""
+
+    def __init__(self, folder, format="jsonl"):
+        self.folder, self.format = folder, format
+
+    @contextlib.contextmanager
+    def started(self, sent, position=None, **options):
+        reading, writing = os.pipe()
+
+        def send():
+            with contextlib.suppress(BrokenPipeError), open(writing, "wb") as file:
+                file.write(sent.encode())
+
+        sender = threading.Thread(target=send)
+        sender.start()
+        source = JournaledInput(self.folder, reading, self.format, Fields(), BadRows(True), position, **options)
+        try:
+            yield source
+        finally:
+            source.close()
+            os.close(reading)
+            sender.join()
+
+    def rows(self, sent, position=None, **options):
+        with self.started(sent, position, **options) as source:
+            return drained(source)
+
+
+def drained(source):
+    found = taken(source)
+    while not source.ended:
+        source.wait(1.0)
+        found += taken(source)
+    return found
+
+
+@pytest.mark.parametrize("format", CONTENT)
+def test_rows_of_standard_input_are_those_of_a_file(tmp_path, write, format):
+    assert Piped(tmp_path, format).rows(CONTENT[format]) == whole(write(CONTENT[format]), format)
+
+
+def test_rows_in_the_journal_come_again_after_a_restart_and_then_the_new_ones(tmp_path):
+    first, second, third = JSON_LINES.splitlines(keepends=True)
+    piped = Piped(tmp_path)
+    assert len(piped.rows(first + second)) == 2
+    assert [text for text, _ in piped.rows(third)] == ["a b", "c d", "e f"]
+
+
+def test_a_row_that_was_torn_does_not_spoil_the_next_one(tmp_path):
+    first, second, third = JSON_LINES.splitlines(keepends=True)
+    piped = Piped(tmp_path)
+    piped.rows(first + second[:9])
+    assert [text for text, _ in piped.rows(third)] == ["a b", "e f"]
+
+
+def test_a_stream_that_comes_again_from_its_first_row_is_taken_once(tmp_path):
+    first, second, third = JSON_LINES.splitlines(keepends=True)
+    piped = Piped(tmp_path)
+    piped.rows(first + second[:9], replayed=True, whole_at_end=False)
+    assert [text for text, _ in piped.rows(first + second + third, replayed=True)] == ["a b", "c d", "e f"]
+
+
+@pytest.mark.parametrize(("sent", "problem"), [("[]" * 99, "does not begin as it did"), ("{}\n", "ended .* bytes before")])
+def test_a_stream_that_is_not_the_same_again_is_refused(tmp_path, sent, problem):
+    piped = Piped(tmp_path)
+    piped.rows(JSON_LINES)
+    with pytest.raises(InputError, match=problem):
+        piped.rows(sent, replayed=True)
+
+
+def test_the_header_of_csv_is_sent_at_each_start_and_must_be_the_same(tmp_path):
+    piped = Piped(tmp_path, "csv")
+    piped.rows("date,text\n1850,one\n")
+    assert [text for text, _ in piped.rows("date,text\n1851,two\n")] == ["one", "two"]
+    with pytest.raises(InputError, match="does not begin with the header that it had before: date,text"):
+        piped.rows("text,date\n1851,two\n")
+
+
+@pytest.mark.parametrize("format", CONTENT)
+def test_what_is_done_with_leaves_the_journal_and_the_rest_goes_on(tmp_path, monkeypatch, format):
+    monkeypatch.setattr(journaling, "_SUPERFLUOUS_BYTES", 10)
+    rows = [f"18{n:02},text {n}\n" if format == "csv" else f'{{"date": "18{n:02}", "text": "text {n}"}}\n' for n in range(6)]
+    header = "date,text\n" if format == "csv" else ""
+    piped = Piped(tmp_path, format)
+    with piped.started(header + "".join(rows[:4])) as source:
+        source.wait(5.0)
+        (part,) = source.read()
+        position = source.position(part.mark(3))
+        source.taken(position["place"])
+        (journal,) = tmp_path.iterdir()
+        assert journal.read_text() == header + rows[3]
+        assert taken(source) == []
+    with pytest.raises(InputError, match="should be in"):
+        piped.rows("", {"place": 0, "line": 1})
+    again = piped.rows(header + "".join(rows), position, replayed=True)
+    assert [text for text, _ in again] == ["text 3", "text 4", "text 5"]
+    assert again[0][1] == position["place"]

@@ -1,0 +1,337 @@
+"""A watch gives the model that updates with its slices give, whatever the order, the breaks and the files of its rows."""
+
+import contextlib
+import json
+import os
+import tracemalloc
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from inference.watched_world import JUMPER, WORDS, content, copy_of, lines, make_model, rows
+
+import wordtide
+from wordtide.corpus.documents import BadRows
+from wordtide.corpus.fields import Fields
+from wordtide.corpus.following import FollowedFile
+from wordtide.corpus.stream_rows import CHUNK_BYTES
+from wordtide.errors import InputError, OutputError, SettingsError
+from wordtide.inference.alerts import AlertRule
+from wordtide.inference.open_slices import OpenSlices, Standing, first_stamp
+from wordtide.inference.watch_settings import WatchSettings, seconds_of
+from wordtide.inference.watch_starting import Reading, watch
+from wordtide.inference.watching import WatchObserver, watch_folder
+from wordtide.timeline import Every
+
+RULE = AlertRule(threshold=2.0, min_occurrences=5, neighbors=3)
+
+
+class Hearing(WatchObserver):
+    """Remembers what it hears."""
+
+    def __init__(self):
+        self.messages, self.reports = [], []
+
+    def tell(self, message):
+        self.messages.append(message)
+
+    def closed(self, report):
+        self.reports.append(report)
+
+
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory):
+    return make_model(tmp_path_factory.mktemp("fitted"))
+
+
+@pytest.fixture
+def model(fitted, tmp_path):
+    return copy_of(fitted, tmp_path)
+
+
+@pytest.fixture
+def stream(tmp_path):
+    """A function that adds posts to the file that is watched."""
+
+    def add(*posts):
+        with open(tmp_path / "posts.jsonl", "a") as file:
+            file.write(lines(posts))
+        return tmp_path / "posts.jsonl"
+
+    return add
+
+
+def watched(model, path, reading=None, slices=None, clock=None, **settings):
+    """Watch a file; what was heard, and the alerts."""
+    observer = Hearing()
+    alerts = model.parent / "alerts.jsonl"
+    more = {} if clock is None else {"clock": clock}
+    chosen = WatchSettings(alerts=RULE, **settings)
+    observer.bad = watch(
+        model, path, chosen, reading=reading, alerts=alerts, slices=slices, observer=observer, threads=1, **more
+    )
+    observer.alerts = [json.loads(line) for line in alerts.read_text().splitlines()]
+    return observer
+
+
+def updated(model, place, *days, **settings):
+    """The slow twin: one update after another."""
+    twin = wordtide.load(copy_of(model, place))
+    for texts in days:
+        twin.update(texts, threads=1, **settings)
+    return twin.path
+
+
+def arrays(model):
+    return {path.name: path.read_bytes() for path in model.glob("*.safetensors")}
+
+
+def test_a_watched_file_gives_the_bits_of_updates(fitted, model, stream, tmp_path_factory):
+    heard = watched(model, stream(*rows(4), *rows(5), *rows(6)))
+    twin = updated(fitted, tmp_path_factory.mktemp("twin"), rows(4), rows(5))
+    assert arrays(model) == arrays(twin)
+    assert [(report.label, report.rows) for report in heard.reports] == [("2020-01-04", 60), ("2020-01-05", 60)]
+    assert "2020-01-06 is not over: its 60 rows so far are kept for the next start" in heard.messages
+
+
+def test_the_word_that_jumped_is_told_with_its_neighbours_before_and_after(model, stream):
+    heard = watched(model, stream(*rows(4), *rows(5), *rows(6)))
+    (alert,) = [alert for alert in heard.alerts if alert["word"] == JUMPER and alert["slice"] == "2020-01-05"]
+    assert alert["score"] == max(one["score"] for one in heard.alerts if one["slice"] == "2020-01-05")
+    assert (alert["start"], alert["end"]) == ("2020-01-05T00:00:00", "2020-01-06T00:00:00")
+    assert all(near["word"].startswith("mill") for near in alert["before"])
+    assert any(near["word"].startswith("king") for near in alert["after"])
+    assert set(alert["after"][0]) == {"word", "similarity", "low", "high"}
+
+
+def test_alerts_are_what_surprises_answers(model, stream):
+    heard = watched(model, stream(*rows(4), *rows(5)), close_at_end=True)
+    answer = wordtide.load(model).surprises("last", top=100, min_occurrences=5)
+    wanted = answer[answer.score >= 2.0].word.tolist()
+    assert [alert["word"] for alert in heard.alerts if alert["slice"] == "2020-01-05"] == wanted
+
+
+def test_a_watch_that_stops_and_goes_on_gives_the_same_as_one_that_does_not(fitted, model, stream, tmp_path):
+    path = stream(*rows(4), *rows(5), *rows(6), *rows(7))
+    for _ in range(4):
+        watched(model, path, slices=1, close_at_end=True)
+    (tmp_path / "whole").mkdir()
+    whole = copy_of(fitted, tmp_path / "whole")
+    watched(whole, path, close_at_end=True)
+    assert content(model) == content(whole)
+    assert (tmp_path / "alerts.jsonl").read_bytes() == (tmp_path / "whole" / "alerts.jsonl").read_bytes()
+
+
+def test_rows_that_are_added_to_an_open_slice_later_are_taken_in(fitted, model, stream, tmp_path_factory):
+    watched(model, stream(*rows(4)[:20]))
+    watched(model, stream(*rows(4)[20:50]))
+    watched(model, stream(*rows(4)[50:], *rows(5)[:1]))
+    twin = updated(fitted, tmp_path_factory.mktemp("twin"), rows(4))
+    assert arrays(model) == arrays(twin)
+
+
+def late_by(posts, number):
+    """The same posts, but one of the first day comes only after some of the second."""
+    return [*posts[:10], *posts[11 : 60 + number], posts[10], *posts[60 + number :]]
+
+
+def test_late_rows_are_dropped_and_counted(fitted, model, stream, tmp_path_factory):
+    posts = [*rows(4), *rows(5), *rows(6)]
+    heard = watched(model, stream(*late_by(posts, 7)))
+    twin = updated(fitted, tmp_path_factory.mktemp("twin"), [*rows(4)[:10], *rows(4)[11:]], rows(5))
+    assert arrays(model) == arrays(twin)
+    assert [report.late for report in heard.reports] == [0, 1]
+
+
+def test_late_rows_are_folded_into_the_next_slice_at_its_beginning(fitted, model, stream, tmp_path_factory):
+    posts = [*rows(4), *rows(5), *rows(6)]
+    heard = watched(model, stream(*late_by(posts, 7)), late="fold")
+    folded = [*rows(5), ("2020-01-05T00:00:00", rows(4)[10][1])]
+    twin = updated(fitted, tmp_path_factory.mktemp("twin"), [*rows(4)[:10], *rows(4)[11:]], folded)
+    assert arrays(model) == arrays(twin)
+    assert [report.folded for report in heard.reports] == [0, 1]
+
+
+def test_a_late_row_is_counted_once_though_the_watch_begins_again_before_it(model, stream):
+    posts = late_by([*rows(4), *rows(5), *rows(6), *rows(7)], 7)
+    heard = [
+        report for _ in range(3) for report in watched(model, stream(*posts[:0]) if _ else stream(*posts), slices=1).reports
+    ]
+    assert [report.late for report in heard] == [0, 1, 0]
+    assert json.loads((model / "header.json").read_text())["stream"]["late_rows"] == 1
+
+
+def test_with_patience_rows_in_disorder_are_in_their_slices(fitted, model, stream, tmp_path_factory):
+    posts = [*rows(4), *rows(5), *rows(6), *rows(7)[:40]]
+    shuffled = [posts[n] for n in np.argsort(np.arange(len(posts)) + np.random.default_rng(1).uniform(0, 20, len(posts)))]
+    assert shuffled != posts
+    path = stream(*shuffled)
+    for slices in (1, 2):
+        heard = watched(model, path, slices=slices, patience=seconds_of("12h", "--patience"))
+    twin = updated(fitted, tmp_path_factory.mktemp("twin"), rows(4), rows(5), rows(6))
+    assert arrays(model) == arrays(twin)
+    assert sum(report.late for report in heard.reports) == 0
+
+
+def test_rows_from_before_the_end_of_the_model_are_left_out_even_where_late_ones_are_folded(
+    fitted, model, stream, tmp_path_factory
+):
+    heard = watched(model, stream(*rows(2), *rows(3), *rows(4), *rows(5)[:1]), late="fold")
+    assert arrays(model) == arrays(updated(fitted, tmp_path_factory.mktemp("twin"), rows(4)))
+    assert "120 rows from before the end of the model (2020-01-03) were left out" in heard.messages
+
+
+def test_one_row_of_the_far_future_does_not_end_the_slice(fitted, model, stream, tmp_path_factory):
+    heard = watched(model, stream(*rows(4)[:30], ("2999-01-01", "mill"), *rows(4)[30:], *rows(5)[:1]))
+    assert arrays(model) == arrays(updated(fitted, tmp_path_factory.mktemp("twin"), rows(4)))
+    assert (heard.bad, heard.reports[0].bad) == ({"date that cannot be": 1}, 1)
+
+
+def test_bad_rows_are_counted_and_left_out(fitted, model, stream, tmp_path_factory):
+    path = stream(*rows(4)[:30])
+    with open(path, "a") as file:
+        file.write('{"date": "soon", "text": "mill"}\nnot json\n\n')
+    heard = watched(model, stream(*rows(4)[30:], *rows(5)[:1]))
+    assert arrays(model) == arrays(updated(fitted, tmp_path_factory.mktemp("twin"), rows(4)))
+    assert heard.bad == {"date not understood": 1, "not JSON": 1}
+
+
+def test_a_bad_row_is_an_error_where_that_was_asked_for(model, stream):
+    path = stream(*rows(4)[:3], ("soon", "mill"))
+    with pytest.raises(InputError, match=r"posts.jsonl, line 4: 'soon'"):
+        watched(model, path, Reading(skip_bad=False))
+
+
+def test_a_slice_is_closed_by_the_clock_though_no_row_follows(model, stream):
+    end = first_stamp(Every("day"), int(Every("day").ordinals(np.array([1578100000]))[0]) + 1)
+    ticks = iter([end + 50.0, *[end + 99.0] * 3, end - 4e6, *[end + 101.0] * 99])  # it is put back once
+    path = stream(*rows(4))
+    heard = watched(model, path, Reading(follow=True), 1, lambda: next(ticks), close_after=100)
+    assert [report.label for report in heard.reports] == ["2020-01-04"]
+    assert next(ticks) == end + 101.0
+
+
+def test_a_slice_of_unknown_words_is_left_out_and_the_next_is_not(fitted, model, stream, tmp_path_factory):
+    strange = [("2020-01-05T10:00:00", "nothing of this is known"), ("2020-01-06T10:00:00", "")]
+    path = stream(*rows(4), *strange, *rows(7), *rows(8)[:1])
+    heard = watched(model, path)
+    assert arrays(model) == arrays(updated(fitted, tmp_path_factory.mktemp("twin"), rows(4), rows(7)))
+    assert [bool(report.problem) for report in heard.reports] == [False, True, True, False]
+
+
+def test_new_words_are_let_in(model, stream):
+    posts = [(date, f"{text} radio") for date, text in rows(4)]
+    heard = watched(model, stream(*posts, *rows(5)[:1]), grow=3)
+    assert heard.reports[0].admitted == ("radio",)
+    assert [alert["before"] for alert in heard.alerts if alert["word"] == "radio"] in ([], [[]])
+    assert wordtide.load(model).words == [*WORDS, "radio"]
+
+
+def test_csv_is_watched_like_json_lines(fitted, model, tmp_path, tmp_path_factory):
+    posts = [*rows(4), *rows(5)[:1]]
+    text = "".join(f'{date},"{text}\n"\n' for date, text in posts)  # a line break within quotes
+    (tmp_path / "posts.csv").write_text(f"date,text\n{text}")
+    watched(model, tmp_path / "posts.csv", slices=1)
+    assert arrays(model) == arrays(updated(fitted, tmp_path_factory.mktemp("twin"), rows(4)))
+
+
+@pytest.mark.parametrize("way", ["renamed", "renamed twice", "copied and emptied"])
+def test_a_file_that_is_rotated_meanwhile_is_read_to_its_end_first(fitted, model, stream, tmp_path_factory, way):
+    path = stream(*rows(4), *rows(5)[:20])
+    watched(model, path)  # the fifth is open, and its first rows are in the old file
+    stream(*rows(5)[20:40])
+    if way == "copied and emptied":
+        path.with_name("posts.jsonl.1").write_bytes(path.read_bytes())
+        os.truncate(path, 0)
+    else:
+        path.rename(path.with_name("posts.jsonl.1"))
+    if way == "renamed twice":
+        stream(*rows(5)[40:50])
+        path.with_name("posts.jsonl.1").rename(path.with_name("posts.jsonl.2"))
+        path.rename(path.with_name("posts.jsonl.1"))
+        stream(*rows(5)[50:], *rows(6)[:1])
+    else:
+        stream(*rows(5)[40:], *rows(6)[:1])
+    watched(model, path)
+    assert arrays(model) == arrays(updated(fitted, tmp_path_factory.mktemp("twin"), rows(4), rows(5)))
+
+
+def test_another_file_in_its_place_is_refused_unless_the_position_is_to_be_forgotten(model, stream, tmp_path):
+    path = stream(*rows(4), *rows(5)[:20])
+    watched(model, path)
+    os.rename(path, tmp_path / "elsewhere")
+    stream(*rows(5), *rows(6)[:1])
+    with pytest.raises(InputError, match=r"(?s)is not the file that was watched last.*--forget-position"):
+        watched(model, path)
+    assert [report.rows for report in watched(model, path, Reading(forget_position=True)).reports] == [60]
+
+
+def test_a_model_that_went_on_otherwise_is_not_given_its_slices_again(model, stream):
+    path = stream(*rows(4), *rows(5)[:20])
+    watched(model, path)
+    wordtide.load(model).update(rows(5), threads=1)
+    heard = watched(model, stream(*rows(5)[20:], *rows(6), *rows(7)[:1]))
+    assert [(report.label, report.late) for report in heard.reports] == [("2020-01-06", 60)]
+
+
+def test_of_two_watchers_the_second_is_refused(model, stream):
+    with watch_folder(model), pytest.raises(OutputError, match="Another process is watching"):
+        watched(model, stream(*rows(4)))
+
+
+def test_memory_does_not_grow_with_the_slice(tmp_path):
+    """Some thirty times what is looked at together, all of one day: it waits on disk."""
+    text = "steam power drives the mill " * 40
+    with open(tmp_path / "posts.jsonl", "w") as file:
+        file.writelines(f'{{"date": "2020-01-04T{n % 24:02}:00:00", "text": "{n} {text}"}}\n' for n in range(30_000))
+    (tmp_path / "slices").mkdir()
+    slices = OpenSlices(tmp_path / "slices", Every("day"), 0, "drop", Standing(0, 0))
+    with contextlib.closing(FollowedFile(tmp_path / "posts.jsonl", "jsonl", Fields(), BadRows(True))) as source:
+        source.read()  # so that what is loaded once does not count
+        tracemalloc.start()
+        most = 0
+        while (found := source.read()) is not None:
+            for part in found:
+                assert list(slices.take(part)) == []
+            most = max(most, pa.total_allocated_bytes())
+        peak = tracemalloc.get_traced_memory()[1] + most
+        tracemalloc.stop()
+    (one,) = slices.all()
+    assert one.rows > 28_000
+    assert os.path.getsize(tmp_path / "posts.jsonl") > 30 * CHUNK_BYTES
+    assert peak < 16 * CHUNK_BYTES
+
+
+@pytest.mark.parametrize(
+    ("settings", "reading", "problem"),
+    [
+        ({"every": "document"}, {}, "never over"),
+        ({"every": "fortnight"}, {}, "not a length"),
+        ({}, {"replayed": True}, "--replayed is for standard input"),
+        ({}, {"format": "parquet"}, "can be watched"),
+    ],
+)
+def test_what_cannot_be_watched_is_said(model, stream, settings, reading, problem):
+    with pytest.raises((SettingsError, InputError), match=problem):
+        watched(model, stream(*rows(4)), Reading(**reading), **settings)
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("0", 0), ("30s", 30), ("10m", 600), ("36h", 129_600), ("7d", 604_800)])
+def test_lengths_of_time_are_understood(text, seconds):
+    assert seconds_of(text, "--patience") == seconds
+
+
+@pytest.mark.parametrize("text", ["", "7", "h", "1y", "-1h", "1.5h"])
+def test_other_lengths_of_time_are_refused(text):
+    with pytest.raises(SettingsError, match="--patience"):
+        seconds_of(text, "--patience")
+
+
+@pytest.mark.parametrize("every", ["hour", "6-hours", "day", "week", "month", "quarter", "year", "5-years", "2-weeks"])
+def test_the_first_second_of_a_period_is_in_it_and_the_one_before_is_not(every):
+    parsed = Every.parse(every)
+    for stamp in (-(10**10), -1, 0, 1578096000, 4 * 10**9):
+        ordinal = int(parsed.ordinals(np.array([stamp]))[0])
+        first = first_stamp(parsed, ordinal)
+        assert first <= stamp
+        assert parsed.ordinals(np.array([first, first - 1])).tolist() == [ordinal, ordinal - 1]
