@@ -57,8 +57,6 @@ ELSEWHERE = {
     "CONTRIBUTING.md": "contributing.md",
     "README.md": "index.md",
 }
-#: Pages that have their place in the contents before they are written.
-TO_COME = ("scaling", "reliability")
 _LINK = re.compile(r"(\]\()([^)#\s:]+\.(?:md|ipynb|png))((?:#[^)\s]*)?\))")
 
 
@@ -80,9 +78,6 @@ def setup(app) -> None:
         source = Path(app.env.doc2path(name))
         if source.suffix == ".md":
             content[0] = on_the_site(content[0], source)
-        for page in TO_COME:
-            if name == "index" and not (source.parent / f"{page}.md").exists():
-                content[0] = content[0].replace(f"\n{page}\n", "\n")
 
     def included(_, path: Path, __, content: list[str]) -> None:
         content[0] = on_the_site(content[0], ROOT / "docs" / path)

@@ -140,7 +140,7 @@ def test_times_that_do_not_increase_are_refused(good, place, tmp_path):
     backwards = {name: getattr(counts.slices, name)[::-1] for name in NUMBERS}
     tampered = Counts(counts.words, Slices(**backwards, labels=counts.labels), counts.arrays, counts.settings, counts.window)
     tampered.save(tmp_path / "counts")
-    refused(fit(tmp_path / "counts", place), place, EXIT_SETTINGS, "times of the slices do not increase", "Count again")
+    refused(fit(tmp_path / "counts", place), place, EXIT_FOLDER, "do not fit together: it is damaged", "Count again")
 
 
 def test_a_slice_without_pairs_is_named(place, tmp_path):

@@ -73,7 +73,6 @@ HOSTILE = {
     "emoji": "🙂",
     "very long": "w" * 400,
     "markup": "</text>&<b>",
-    "control": "a\x07b",
     "wide": "漢字",
 }
 

@@ -1,5 +1,6 @@
 """Clusters and work folders that cannot be used: what the user reads, soon."""
 
+import gc
 import os
 import subprocess
 import sys
@@ -45,6 +46,20 @@ def test_a_scheduler_that_does_not_answer_is_given_up(address, tmp_path, monkeyp
     with pytest.raises(SettingsError, match="does not answer"):
         wordtide.count(source, output=tmp_path / "counts", scheduler=address)
     assert [path.name for path in tmp_path.iterdir()] == ["posts.jsonl"]
+
+
+def test_a_connection_that_failed_leaves_no_client_behind(tmp_path, monkeypatch):
+    monkeypatch.setattr(cluster, "_CONNECTING", 0.2)
+    source = json_lines(tmp_path / "posts.jsonl")
+    before = open_clients()
+    with pytest.raises(SettingsError) as caught:
+        wordtide.count(source, output=tmp_path / "counts", scheduler="tcp://127.0.0.1:1")
+    assert open_clients() == before
+    assert caught.value.__cause__ is not None  # it is held until here, and with it whatever was left open
+
+
+def open_clients():
+    return sum(isinstance(thing, distributed.Client) and thing.status != "closed" for thing in gc.get_objects())
 
 
 def test_a_missing_extra_is_named(tmp_path, monkeypatch):

@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from docs.pages import DOCS
@@ -28,7 +29,8 @@ def test_the_notebook_runs_and_shows_a_model_a_story_curves_and_a_figure(tmp_pat
     client = nbclient.NotebookClient(
         notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}
     )
-    asyncio.run(client.async_execute(env={**os.environ, "OMP_NUM_THREADS": "1"}))
+    with ThreadPoolExecutor(1) as apart:  # a browser of other tests may have an event loop in this thread
+        apart.submit(lambda: asyncio.run(client.async_execute(env={**os.environ, "OMP_NUM_THREADS": "1"}))).result()
     outputs = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
     assert not [output for output in outputs if output.output_type == "error" or "Warning" in output.get("text", "")]
     shown = [output.data for output in outputs if output.output_type != "stream"]  # a cold cache says that it compiles

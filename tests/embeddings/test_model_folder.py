@@ -202,7 +202,7 @@ def test_a_pipe_in_place_of_a_file_is_not_waited_for(folder, name):
     (folder / name).unlink()
     os.mkfifo(folder / name)
     change_header(folder)
-    with pytest.raises(FolderError, match="is not a file"):
+    with pytest.raises(FolderError, match="is not a regular file"):
         load(folder, check=True)
 
 

@@ -13,10 +13,10 @@ from scipy.special import expit
 import wordtide
 from wordtide.errors import FolderError, OutputError, SettingsError
 from wordtide.evaluation import evaluating
+from wordtide.evaluation.folder import working_alone
 from wordtide.evaluation.holding_out import held_out_slices, without
 from wordtide.evaluation.predicting import between_neighbours
 from wordtide.evaluation.tuning import tune
-from wordtide.evaluation.tuning_folder import working_alone
 from wordtide.inference.problem import problem_of
 from wordtide.inference.training import FitObserver
 
@@ -234,11 +234,6 @@ def test_a_fit_that_was_stopped_goes_on_from_its_checkpoint_to_the_same_scores(c
 def test_two_processes_do_not_make_fits_in_one_folder(folder, counts):
     with working_alone(folder), pytest.raises(OutputError, match="Another process makes fits in"):
         tune(counts, folder, **{**OPTIONS, "splits": 3})
-
-
-def test_the_table_can_be_seen_while_another_process_makes_fits(folder, tuning, counts):
-    with working_alone(folder):
-        assert tune(counts, folder, **OPTIONS).summary == tuning.summary
 
 
 def test_a_damaged_record_is_named_with_its_remedy(folder, counts):

@@ -11,6 +11,8 @@ from explorer.page_driving import opened, single_file_of
 from explorer.page_world import HOSTILE, TIMES, World
 from PIL import Image
 
+from wordtide.cells import spelled_out, text_cell
+
 WORLD = World()
 SVG = "{http://www.w3.org/2000/svg}"
 #: Addresses, what to wait for, and the titles of the figures there.
@@ -97,12 +99,12 @@ def test_the_table_of_neighbours_has_their_probabilities(page):
         assert np.allclose([float(row[name]) for row in rows], [near[name] for near in told], atol=1e-12)
 
 
-def test_the_table_of_changed_words_keeps_hostile_words_as_they_are(page):
+def test_the_table_of_changed_words_keeps_hostile_words_and_spells_out_what_cannot_be_seen(page):
     page.go("#/changed").page.wait_for_selector(".changedWord")
     _, content = saved(page, "Words", "CSV")
     rows = rows_of(content)
-    assert [row["word"] for row in rows] == list(WORLD.words)
-    assert set(HOSTILE) <= {row["word"] for row in rows}
+    assert [row["word"] for row in rows] == [text_cell(spelled_out(word)) for word in WORLD.words]
+    assert {text_cell(spelled_out(word)) for word in HOSTILE} <= {row["word"] for row in rows}
     columns = WORLD.changed()["columns"]
     assert [float(row["change"]) for row in rows] == columns["change"]
     assert [row["halfway_from"] for row in rows] == ["" if year is None else str(year) for year in columns["halfway_from"]]

@@ -86,9 +86,9 @@ def test_the_switch_of_colours_goes_round_and_wins_over_the_device(address):
         page.page.emulate_media(color_scheme="light")
         assert paper(page) == dark
         page.page.get_by_role("button", name="Colours").click()  # as the device says
-        assert paper(page) == light
+        page.wait("wanted => getComputedStyle(document.body).backgroundColor === wanted", light)
         page.page.emulate_media(color_scheme="dark")
-        assert paper(page) == dark
+        page.wait("wanted => getComputedStyle(document.body).backgroundColor === wanted", dark)
 
 
 def test_a_story_fits_on_one_screen(address):

@@ -93,6 +93,12 @@ def test_several_processes_come_to_the_bits_of_one(place, alone, results, way, p
     assert content(place / f"{way} by {processes}") == content(alone[way])
 
 
+@pytest.mark.parametrize("way", ["smoothing", "filtering", "static"])
+def test_several_threads_come_to_the_bits_of_one(place, alone, tmp_path, way):
+    wordtide.fit(place / "counts", output=tmp_path / "model", threads=3, **{**SETTINGS, **WAYS[way]})
+    assert content(tmp_path / "model") == content(alone[way])
+
+
 @pytest.mark.parametrize("job", ["three", "lost smoothing", "lost filtering", "two"])
 def test_no_job_hangs(results, job):
     assert not results[job]["hung"]

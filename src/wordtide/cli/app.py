@@ -42,8 +42,7 @@ def explained(command: Callable[..., None]) -> Callable[..., None]:
             _tell(error)
             sys.exit(error.exit_code)
         except KeyboardInterrupt:
-            print("wordtide: interrupted; nothing was left half-written.", file=sys.stderr)
-            sys.exit(130)
+            sys.exit(_interrupted())
         except OSError as error:  # of standard output: all other reading and writing is explained where it happens
             _give_up_standard_output()
             if isinstance(error, BrokenPipeError):  # the reader (head, less) has gone and needs no word
@@ -52,6 +51,11 @@ def explained(command: Callable[..., None]) -> Callable[..., None]:
             sys.exit(OutputError.exit_code)
 
     return run
+
+
+def _interrupted() -> int:
+    print("wordtide: interrupted; nothing was left half-written.", file=sys.stderr)
+    return 130
 
 
 def _tell(error: WordtideError) -> None:
@@ -97,4 +101,7 @@ def main() -> None:
     """The entry point of the command line."""
     if isinstance(sys.stdout, io.TextIOWrapper):  # what the terminal's encoding lacks is spelled out, not an error
         sys.stdout.reconfigure(errors="backslashreplace")
-    app_with(sys.argv[1:])()
+    try:
+        app_with(sys.argv[1:])()
+    except KeyboardInterrupt:  # while the command is imported
+        sys.exit(_interrupted())

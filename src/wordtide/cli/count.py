@@ -19,7 +19,9 @@ def count(
         list[str], typer.Argument(help="Folders, files, quoted globs, URLs, - for standard input, or sotu for the sample.")
     ],
     output: Annotated[Path, Option("--output", "-o", help="The counts folder to make.")],
-    every: Annotated[str, Option(help="Length of a slice: document, hour, day, week, month, quarter, year, or N-years.")] = "year",
+    every: Annotated[
+        str, Option(help="Length of a slice: document, hour, day, week, month, quarter, year, or N-years.")
+    ] = "year",
     since: Annotated[str | None, Option(help="First date to count: 1800, 1862-12 or 1862-12-01.")] = None,
     until: Annotated[str | None, Option(help="Last date to count, itself included.")] = None,
     merge_within: Annotated[

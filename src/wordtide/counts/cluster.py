@@ -170,9 +170,12 @@ def _local_processes(scheduler: str) -> int | None:
 
 
 def _client(distributed: Any, address: Any, shown: str) -> Any:
-    try:
-        return distributed.Client(address, timeout=_CONNECTING, set_as_default=False)
+    client = distributed.Client.__new__(distributed.Client)  # in two steps: one that fails to connect must be closed, too,
+    try:  # or it is closed whenever Python finds it, at times while Dask holds the lock that closing needs
+        client.__init__(address, timeout=_CONNECTING, set_as_default=False)
+        return client
     except (OSError, ValueError, TypeError, ImportError) as error:
+        _close(client)
         told = " ".join(str(error).split()).rstrip(".")
         raise SettingsError(
             f"The scheduler at {shown} does not answer: {told}.", "Check the address, and that the scheduler runs."

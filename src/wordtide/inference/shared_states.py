@@ -25,7 +25,7 @@ from wordtide.inference.word_blocks import WordBlock
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
-PORTION_BYTES = 128 << 20  # of vectors under way at a time, each way, in one process
+PORTION_BYTES = 64 << 20  # of vectors under way at a time, each way, in one process
 _FIELDS = 4  # mean and variance, or g and h, of words and of contexts
 
 

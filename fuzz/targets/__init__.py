@@ -1,0 +1,1 @@
+"""Fuzz targets: each module has `SEEDS` and `try_input`."""

@@ -1,0 +1,115 @@
+"""Full disks, two writers, inputs that vanish, clocks that go backwards: one clear error, and what was there stays."""
+
+import os
+import subprocess
+
+import pytest
+from cli.command_line import Run, command, run
+from faults.worlds import WRITINGS, content
+
+import wordtide.counts.counting
+from wordtide.evaluation.folder import working_alone
+from wordtide.locking import only_writer
+
+_BACKWARDS = """
+import time
+_real, _calls = time.time, [0]
+def _backwards():
+    _calls[0] += 1
+    return _real() - 3600.0 * _calls[0]
+time.time = _backwards
+"""
+FILLING = (
+    *("count --overwrite", "merge", "fit, smoothing", "fit, filtering", "fit --offload", "update from texts"),
+    *("watch a file", "explore --html", "explore --folder", "export"),
+)
+WATCH = next(writing for writing in WRITINGS if writing.name == "watch a file")
+
+
+def typed(killer, writing, place):
+    code, _ = killer.run(writing, place)
+    return Run(code, "", killer.talk())
+
+
+@pytest.fixture
+def disk(killer, tmp_path):
+    """The place of a command on a small disk of its own."""
+    if os.geteuid() != 0:
+        pytest.skip("only root may mount a small disk")
+    done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", tmp_path], capture_output=True, check=False)
+    if done.returncode:
+        pytest.skip(f"a small disk cannot be mounted here: {done.stderr.decode().strip()}")
+    yield tmp_path
+    subprocess.run(["umount", "--lazy", tmp_path], check=True)
+
+
+@pytest.mark.parametrize("writing", [one for one in WRITINGS if one.name in FILLING], ids=lambda writing: writing.name)
+def test_a_full_disk_is_one_error_and_with_room_the_same_command_succeeds(killer, disk, writing):
+    place = killer.prepare(writing, disk / "place")
+    before = content(place)
+    filler = disk / "holiday.mov"
+    free = os.statvfs(disk)
+    filler.write_bytes(bytes(free.f_bavail * free.f_frsize - 4096))
+    done = typed(killer, writing, place)
+    assert (done.code, done.err.count("wordtide: ")) == (4, 1), done.err
+    assert "Make room" in done.err
+    assert {path: data for path, data in content(place).items() if path in before} == before
+    filler.unlink()
+    done = typed(killer, writing, place)
+    assert done.code == 0, done.err
+    assert (place / writing.target).exists()
+    assert [path for path in content(place) if "/." in f"/{path}"] == []
+
+
+@pytest.mark.parametrize("writing", WRITINGS, ids=lambda writing: writing.name)
+def test_while_another_process_writes_a_target_the_command_is_refused_and_changes_nothing(killer, tmp_path, writing):
+    place = killer.prepare(writing, tmp_path / "place")
+    before = content(place)
+    with only_writer(place / writing.target):
+        done = typed(killer, writing, place)
+    assert (done.code, done.err.count("wordtide: ")) == (4, 1), done.err
+    assert f"Another process is writing {place / writing.target}" in done.err
+    assert {path: data for path, data in content(place).items() if path in before} == before
+
+
+def test_an_evaluation_that_another_process_works_in_is_left_to_it(killer, tmp_path):
+    writing = next(one for one in WRITINGS if one.name == "evaluate")
+    place = killer.prepare(writing, tmp_path / "place")
+    assert typed(killer, writing, place).code == 0
+    before = content(place)
+    with working_alone(place / writing.target):
+        plain = typed(killer, writing, place)
+        killer.forker.run([*writing.typed(killer.world, place), "--overwrite"], killer.folder / "talk")
+        overwriting = killer.talk()
+    assert (plain.code, plain.err.count("Another process"), overwriting.count("Another process")) == (4, 1, 1), plain.err
+    assert content(place) == before
+
+
+def test_a_file_that_vanishes_after_it_was_listed_is_named_and_nothing_is_left(killer, tmp_path, monkeypatch):
+    texts = tmp_path / "texts"
+    texts.mkdir()
+    for year in (1900, 1901):
+        (texts / f"{year}.txt").write_text("Steam power drives the mill.")
+    find = wordtide.counts.counting.find_corpus
+
+    def vanishing(*arguments):
+        found = find(*arguments)
+        (texts / "1901.txt").unlink()
+        return found
+
+    monkeypatch.setattr(wordtide.counts.counting, "find_corpus", vanishing)
+    done = run("count", texts, "-o", tmp_path / "counts")
+    assert (done.code, "1901.txt" in done.err, done.err.count("wordtide: ")) == (3, True, 1), done.err
+    assert os.listdir(tmp_path) == ["texts"]
+
+
+def test_a_clock_that_goes_backwards_changes_nothing(killer, tmp_path):
+    (tmp_path / "sitecustomize.py").write_text(_BACKWARDS)
+    place = killer.prepare(WATCH, tmp_path / "place")
+    path = os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")]))
+    line = command(*WATCH.typed(killer.world, place), "--close-after", "1h")
+    done = subprocess.run(
+        line, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, timeout=100, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert content(place) == killer.undisturbed(WATCH)[0]

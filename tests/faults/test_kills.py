@@ -1,0 +1,57 @@
+"""Commands that are killed end as if nothing had happened; load does no harm. `make soak` does this for minutes or hours."""
+
+import random
+import shutil
+import threading
+
+import pytest
+from faults.loading import server_under_load, watch_under_load
+from faults.worlds import SELECTED
+
+import wordtide
+from wordtide.errors import FolderError
+
+_KILLS = 2
+
+
+@pytest.mark.parametrize("writing", SELECTED, ids=lambda writing: writing.name)
+def test_a_command_that_is_killed_and_typed_again_ends_as_if_nothing_had_happened(killer, writing):
+    tally = killer.trial(writing, _KILLS, random.Random(writing.name))
+    assert tally.problems == []
+    assert tally.runs > 0
+
+
+def test_a_reader_of_counts_that_are_replaced_all_the_time_never_sees_a_mixture(killer, tmp_path):
+    states = [wordtide.Counts.load(killer.world / f"{name}.counts").in_memory() for name in ("early", "late")]
+    states[0].save(tmp_path / "counts")
+    over = threading.Event()
+
+    def replace():
+        for turn in range(40):
+            states[turn % 2].save(tmp_path / "counts", overwrite=True)
+        over.set()
+
+    writer = threading.Thread(target=replace)
+    writer.start()
+    seen = []
+    while not over.is_set():
+        try:
+            seen.append(wordtide.Counts.load(tmp_path / "counts", check=True).labels)
+        except FolderError as error:
+            seen.append(error.problem.partition(" at ")[0])
+    writer.join()
+    allowed = [*(state.labels for state in states), "There is no counts folder"]  # as between the two renamings
+    assert [state for state in seen if state not in allowed] == []
+
+
+def test_a_watch_that_is_fed_without_a_pause_takes_every_row_and_its_memory_stays(killer, tmp_path):
+    shutil.copytree(killer.world / "filtering", tmp_path / "model")
+    load = watch_under_load(tmp_path / "model", rows_of_a_day=50, seconds=600, most_days=4)
+    assert (load.code, load.rows, load.reported_rows, load.slices) == (0, 200, 200, 4), load.talk
+    after = [memory for memory in load.memory if memory]
+    assert after[-1] < 1.1 * after[0]
+
+
+def test_clients_that_ask_all_at_once_get_the_same_whole_answers(killer):
+    load = server_under_load(killer.world / "smoothing", clients=6, requests=40)
+    assert (load.problems, len(load.seconds)) == ([], 240)
