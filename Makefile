@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test check bench bench-counting bench-fitting bench-questions bench-uncertainty bench-calibration bench-exploring bench-peers experiments \
+.PHONY: demo test check bench bench-counting bench-fitting bench-questions bench-uncertainty bench-calibration bench-exploring bench-scaling bench-streaming bench-cluster bench-peers experiments \
   experiment-state-of-the-union experiment-google-books experiment-short-texts experiment-un-debates clean
 
 demo: .venv/demo.done
@@ -52,6 +52,15 @@ bench-uncertainty: .venv/bench.done
 
 bench-calibration: .venv/bench.done
 	$(BIN)/python benchmarks/calibration.py
+
+bench-scaling: .venv/bench.done
+	$(BIN)/python benchmarks/scaling.py
+
+bench-streaming: .venv/bench.done
+	$(BIN)/python benchmarks/streaming.py
+
+bench-cluster: .venv/bench.done
+	$(BIN)/python benchmarks/cluster.py
 
 bench-exploring: .venv/bench.done
 	$(BIN)/python benchmarks/exploring.py

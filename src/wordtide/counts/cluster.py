@@ -4,6 +4,7 @@ Dask gives the tasks of a lost worker to another. What is checked here is that a
 ends, and that the user reads one error, the first in order of the corpus.
 """
 
+import asyncio
 import contextlib
 import importlib
 import logging
@@ -11,6 +12,7 @@ import queue
 import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -25,6 +27,7 @@ _CONNECTING = 30.0  # seconds
 _FIRST_WORKER = 120.0
 _WITHOUT_WORKERS = 600.0
 _LOOK = 5.0
+_ANSWER = 120.0
 _MOST_PROCESSES = 1024
 _AGAIN = "Start the same command again: what is finished is kept."
 
@@ -59,16 +62,16 @@ class Cluster:
         failed: dict[int, Outcome | BaseException] = {}
         try:
             while futures:
-                number = self._next(done)
-                future = futures.pop(number, None)
-                if future is None:  # it was given up
-                    continue
-                outcome = self._outcome(future, tasks[number])
-                observer.advance(1)
-                if outcome is not None:
-                    failed[number] = outcome
-                    for later in [other for other in futures if other > number]:
-                        futures.pop(later).cancel()
+                for number in self._ended(done, futures, job, tasks):
+                    future = futures.pop(number, None)
+                    if future is None:  # it was given up, or is known already
+                        continue
+                    observer.advance(1)
+                    outcome = None if job.work.has(tasks[number].piece) else self._outcome(future, tasks[number])
+                    if outcome is not None:
+                        failed[number] = outcome
+                        for later in [other for other in futures if other > number]:
+                            futures.pop(later).cancel()
         finally:
             for future in futures.values():
                 future.cancel()
@@ -79,21 +82,26 @@ class Cluster:
             if first is not None:
                 raise_outcome(first)
 
-    def _next(self, done: "queue.SimpleQueue[int]") -> int:
-        """The next task that has ended; an error if the scheduler is gone, or all workers are and stay away."""
+    def _ended(self, done: "queue.SimpleQueue[int]", futures: Mapping[int, Any], job: Job, tasks: Sequence[Task]) -> list[int]:
+        """Tasks that have ended; an error if the scheduler is gone, or all workers are and stay away. What counts is the piece
+        in the work folder: should word of a task be lost, its piece is found there.
+        """
         alone_since: float | None = None
         while True:
             try:
-                return done.get(timeout=_LOOK)
+                return [done.get(timeout=_LOOK)]
             except queue.Empty:
                 if self._client.status != "running":
                     raise self._gone() from None
-                if self._client.scheduler_info()["workers"]:
-                    alone_since = None
-                    continue
-                alone_since = alone_since or time.monotonic()
-                if time.monotonic() - alone_since > _WITHOUT_WORKERS:
-                    raise WordtideError(f"All workers of {self._address} have gone away.", _AGAIN) from None
+            found = [number for number, future in futures.items() if future.done() or job.work.has(tasks[number].piece)]
+            if found:
+                return found
+            if self._client.scheduler_info()["workers"]:
+                alone_since = None
+                continue
+            alone_since = alone_since or time.monotonic()
+            if time.monotonic() - alone_since > _WITHOUT_WORKERS:
+                raise WordtideError(f"All workers of {self._address} have gone away.", _AGAIN)
 
     def _gone(self) -> WordtideError:
         return WordtideError(f"The scheduler at {self._address} has gone away.", _AGAIN)
@@ -103,7 +111,7 @@ class Cluster:
         from distributed.scheduler import KilledWorker
 
         try:
-            outcome: Outcome = future.result()
+            outcome: Outcome = future.result(timeout=_ANSWER)
         except KilledWorker:
             return WordtideError(
                 f"Several workers died over the same shard ({task.piece}).",
@@ -170,16 +178,21 @@ def _local_processes(scheduler: str) -> int | None:
 
 
 def _client(distributed: Any, address: Any, shown: str) -> Any:
-    client = distributed.Client.__new__(distributed.Client)  # in two steps: one that fails to connect must be closed, too,
-    try:  # or it is closed whenever Python finds it, at times while Dask holds the lock that closing needs
-        client.__init__(address, timeout=_CONNECTING, set_as_default=False)
-        return client
+    try:
+        if isinstance(address, str):  # a client that fails to connect leaves a thread behind, so the address is tried before
+            with ThreadPoolExecutor(1) as thread:  # of its own, because a notebook has a loop of its own
+                thread.submit(asyncio.run, _reach(distributed, address)).result()
+        return distributed.Client(address, timeout=_CONNECTING, set_as_default=False)
     except (OSError, ValueError, TypeError, ImportError) as error:
-        _close(client)
         told = " ".join(str(error).split()).rstrip(".")
         raise SettingsError(
             f"The scheduler at {shown} does not answer: {told}.", "Check the address, and that the scheduler runs."
         ) from error
+
+
+async def _reach(distributed: Any, address: str) -> None:
+    connection = await distributed.comm.connect(address, timeout=_CONNECTING)
+    await connection.close()
 
 
 def _close(client: Any) -> None:
