@@ -188,7 +188,7 @@ def test_hostile_words_are_only_text(page):
         page.go("#/").page.locator("#first-field").fill(word)
         page.page.keyboard.press("Enter")
         page.wait("word => document.querySelector('h1 b')?.textContent === word", word)
-        page.wait("document.querySelectorAll('.panel')[2].querySelectorAll('a.row').length === 10")
+        page.wait("document.querySelectorAll('.panel')[2]?.querySelectorAll('a.row').length === 10")
         page.wait("document.querySelectorAll('.wordView .end').length === 4")
         assert "broken" not in page.page.title().split(" · ")[1]
         assert page.page.locator("main script, main img").count() == 0

@@ -62,8 +62,11 @@ def are_the_same(one, other):
     return one.keys() == other.keys() and all(np.array_equal(one[name], other[name], equal_nan=True) for name in one)
 
 
-@pytest.mark.parametrize("threads", [1, 3])
-@pytest.mark.parametrize("block_bytes", [1, 3000, 1 << 20], ids=["a block for each word", "some blocks", "one block"])
+@pytest.mark.parametrize(
+    ("block_bytes", "threads"),
+    [(1, 1), (3000, 1), (3000, 3), (1 << 20, 1)],
+    ids=["a block for each word", "some blocks", "some blocks, threads", "one block"],
+)
 def test_states_on_disk_come_to_the_bits_of_those_in_memory(tmp_path, block_bytes, threads):
     with compute("cpu", "float32", threads) as computing, OffloadFolder(tmp_path, block_bytes) as folder:
         assert are_the_same(numbers(solver(computing, folder)), numbers(solver(computing)))
