@@ -38,32 +38,9 @@ test-lowest: .venv-lowest/done
 
 bench: bench-counting bench-fitting bench-questions bench-uncertainty
 
-bench-counting: .venv/bench.done
-	$(BIN)/python benchmarks/counting.py
-
-bench-fitting: .venv/bench.done
-	$(BIN)/python benchmarks/fitting.py
-
-bench-questions: .venv/bench.done
-	$(BIN)/python benchmarks/questions.py
-
-bench-uncertainty: .venv/bench.done
-	$(BIN)/python benchmarks/uncertainty.py
-
-bench-calibration: .venv/bench.done
-	$(BIN)/python benchmarks/calibration.py
-
-bench-scaling: .venv/bench.done
-	$(BIN)/python benchmarks/scaling.py
-
-bench-streaming: .venv/bench.done
-	$(BIN)/python benchmarks/streaming.py
-
-bench-cluster: .venv/bench.done
-	$(BIN)/python benchmarks/cluster.py
-
-bench-exploring: .venv/bench.done
-	$(BIN)/python benchmarks/exploring.py
+BENCHMARKS := counting fitting questions uncertainty calibration scaling streaming cluster exploring
+$(BENCHMARKS:%=bench-%): bench-%: .venv/bench.done
+	$(BIN)/python benchmarks/$*.py
 
 bench-peers: .venv/bench.done .venv-pwe/done
 	$(BIN)/python benchmarks/peers/comparing.py

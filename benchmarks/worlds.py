@@ -14,6 +14,7 @@ from wordtide.embeddings.embeddings import DynamicEmbeddings
 from wordtide.embeddings.knots import Occurrences
 from wordtide.embeddings.posterior import Fitted, Posterior
 from wordtide.embeddings.questions.vectors import Vectors, vectors_of
+from wordtide.evaluation.small_worlds import full_slice
 from wordtide.inference.compute import compute
 from wordtide.inference.negatives import AUTO
 from wordtide.inference.problem import Problem, SliceData
@@ -126,19 +127,9 @@ def _trajectories(rng: np.random.Generator, prior: Diffusion, size: int, dim: in
 def _slice(
     rng: np.random.Generator, u: np.ndarray, v: np.ndarray, frequency: np.ndarray, negatives: float, poisson: bool
 ) -> SliceData:
-    size, negative, odds = len(u), negatives * np.outer(frequency, frequency), np.exp(u @ v.T)
+    negative, odds = negatives * np.outer(frequency, frequency), np.exp(u @ v.T)
     rate = negative * odds if poisson else rng.gamma(shape=negative, scale=odds)
-    counts = rng.poisson(rate).astype(np.float32)
-    return SliceData(
-        words=np.arange(size, dtype=np.int32),
-        indptr=np.arange(0, size * size + 1, size, dtype=np.int32),
-        indices=np.tile(np.arange(size, dtype=np.int32), size),
-        values=counts.ravel(),
-        word_probability=frequency,
-        context_probability=frequency,
-        positives=float(counts.sum()),
-        negatives=negatives,
-    )
+    return full_slice(rng.poisson(rate), frequency, negatives)
 
 
 def fitted(world: World, method: str, effort: Effort = THOROUGH) -> DynamicEmbeddings:

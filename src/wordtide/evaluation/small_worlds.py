@@ -8,8 +8,10 @@ drawn by itself. Nothing departs from what the model supposes, so an exact poste
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from wordtide.diffusion import Diffusion, Floats
 from wordtide.embeddings.embeddings import DynamicEmbeddings
@@ -76,18 +78,23 @@ def draw_trajectories(rng: np.random.Generator, prior: Diffusion, shape: tuple[i
 
 def _slice(rng: np.random.Generator, u: Floats, v: Floats, frequency: Floats, negatives: float) -> SliceData:
     """One slice: all words are active, and all pairs are stored, also those of count 0."""
-    size = len(u)
     # A Poisson number whose rate is Gamma distributed is negative binomial, also where n- is not whole.
     rate = rng.gamma(shape=negatives * np.outer(frequency, frequency), scale=np.exp(u @ v.T))
-    counts = rng.poisson(rate).astype(np.float32)
+    return full_slice(rng.poisson(rate), frequency, negatives)
+
+
+def full_slice(counts: npt.NDArray[Any], frequency: Floats, negatives: float) -> SliceData:
+    """A slice of counts (L, L) in which all words are active and all pairs stored, with `negatives` negative pairs in all."""
+    size = len(counts)
+    values = counts.astype(np.float32)
     return SliceData(
         words=np.arange(size, dtype=np.int32),
         indptr=np.arange(0, size * size + 1, size, dtype=np.int32),
         indices=np.tile(np.arange(size, dtype=np.int32), size),
-        values=counts.ravel(),
+        values=values.ravel(),
         word_probability=frequency,
         context_probability=frequency,
-        positives=float(counts.sum()),
+        positives=float(values.sum()),
         negatives=negatives,
     )
 

@@ -22,8 +22,9 @@ from wordtide.embeddings.questions.neighbors import neighbors
 from wordtide.embeddings.questions.similarity import SIDES, similarity
 from wordtide.embeddings.questions.surprise import surprise, surprises
 from wordtide.embeddings.questions.vectors import lengths_of, vectors_of
+from wordtide.evaluation.small_worlds import full_slice
 from wordtide.inference.compute import compute
-from wordtide.inference.problem import Problem, SliceData
+from wordtide.inference.problem import Problem
 from wordtide.inference.schedule import Schedule
 from wordtide.inference.sequential import SequentialSolver
 from wordtide.inference.smoothing import SmoothingSolver
@@ -57,18 +58,7 @@ class Planted:
 def drawn_slice(rng, u, v, frequency, negatives):
     """Counts of words with these vectors (L, d) and frequencies (L,), with so many negative pairs in all."""
     rate = rng.gamma(shape=negatives * np.outer(frequency, frequency), scale=np.exp(u @ v.T))
-    counts = rng.poisson(rate).astype(np.float32)
-    size = len(u)
-    return SliceData(
-        words=np.arange(size, dtype=np.int32),
-        indptr=np.arange(0, size * size + 1, size, dtype=np.int32),
-        indices=np.tile(np.arange(size, dtype=np.int32), size),
-        values=counts.ravel(),
-        word_probability=frequency,
-        context_probability=frequency,
-        positives=float(counts.sum()),
-        negatives=negatives,
-    )
+    return full_slice(rng.poisson(rate), frequency, negatives)
 
 
 def observed(rng, u, v, prior, frequency, negatives):
