@@ -24,6 +24,10 @@ class InputError(WordtideError):
     exit_code = 3
 
 
+class NothingToCountError(InputError):
+    """Texts without a word to count, or without two that the model knows. In a stream that is a quiet day, not a mistake."""
+
+
 class OutputError(WordtideError):
     """The result could not be written. What was there before is untouched."""
 

@@ -20,6 +20,7 @@ from typing import Any
 from isal import isal_zlib
 
 from wordtide.errors import FolderError, OutputError, VersionError
+from wordtide.exchanging import exchange
 from wordtide.locking import leads_to, only_writer, refuse_if_written
 
 HEADER = "header.json"
@@ -41,7 +42,7 @@ def new_folder(target: Path, overwrite: bool = False) -> Iterator[Path]:
             os.chmod(folder, 0o777 & ~_umask())
             _put_in_place(folder, target, overwrite)
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            shutil.rmtree(folder, ignore_errors=True)  # half a folder, or the one that was replaced
 
 
 def real_target(target: str | os.PathLike[str]) -> Path:
@@ -261,6 +262,16 @@ def sweep(target: Path) -> None:
             shutil.rmtree(leftover, ignore_errors=True)
 
 
+def remove_folder(target: Path) -> None:
+    """Remove a folder, if it is there. It loses its name at once: a process that is killed here leaves no half of it."""
+    with explained_write_errors(target), only_writer(target):
+        sweep(target)
+        if _exists(target):
+            removed = target.parent / f".{target.name}.partial-removed"
+            os.rename(target, removed)
+            shutil.rmtree(removed, ignore_errors=True)
+
+
 def clean_up(target: Path) -> None:
     """Remove what killed processes left beside a target that is there."""
     with explained_write_errors(target), only_writer(target):
@@ -268,6 +279,7 @@ def clean_up(target: Path) -> None:
 
 
 def _put_in_place(folder: Path, target: Path, overwrite: bool) -> None:
+    """Give the folder the name of the target. What had that name has that of the folder afterwards, or none."""
     for path in folder.rglob("*"):
         if path.is_file():
             with open(path, "rb") as file:
@@ -276,6 +288,8 @@ def _put_in_place(folder: Path, target: Path, overwrite: bool) -> None:
         os.rename(folder, target)
         return
     _check_place(target, overwrite)
+    if exchange(folder, target):
+        return  # what was there is hidden now
     replaced = target.parent / f".{target.name}.replaced-{os.getpid()}"
     os.rename(target, replaced)
     os.rename(folder, target)

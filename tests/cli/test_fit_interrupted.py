@@ -21,12 +21,12 @@ WAYS = {
     "filtering by adam": ("--method", "filtering", "--solver", "adam", "--adam-steps", "5", "--dim", "4", "--threads", "1"),
 }
 CHECKPOINTS = "wordtide.inference.checkpoints"
-#: Where the process dies. The first checkpoint takes one renaming, each later one two.
+#: Where the process dies. Every checkpoint but the first is put into the place of another.
 MOMENTS = {
     "before the first checkpoint": (CHECKPOINTS, "write_tensors", 1),
     "before the fourth checkpoint": (CHECKPOINTS, "write_tensors", 4),
     "amid the files of the fourth checkpoint": (CHECKPOINTS, "write_header", 4),
-    "between the two renamings of the third checkpoint": ("os", "rename", 5),
+    "before the third checkpoint takes the place of the second": ("wordtide.storage", "exchange", 2),
     "amid the files of the model": ("wordtide.embeddings.folder", "write_header", 1),
 }
 CASES = [

@@ -12,11 +12,11 @@ from cli.command_line import command, dying_command, listing, run
 
 WORDS = [stem + ending for stem in ("river", "mill", "road", "king", "law", "steam") for ending in ("", "er", "ing", "ly")]
 FIT = ("--method", "filtering", "--dim", "4", "--threads", "1", "--prior-variance", "2", "--diffusion", "1")
-#: Where the process dies; an update renames twice: the old folder away, the new one to its place.
+#: Where the process dies.
 MOMENTS = {
     "while it fits": ("wordtide.inference.slice_sinks", "write_slice", 2),
     "amid the files": ("wordtide.embeddings.folder", "write_header", 1),
-    "between the two renamings": ("os", "rename", 2),
+    "before the new folder takes the place of the old one": ("wordtide.storage", "exchange", 1),
 }
 
 

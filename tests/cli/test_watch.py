@@ -14,12 +14,12 @@ from inference.watched_world import content, copy_of, lines, make_model, rows
 
 OPTIONS = ("--threshold", "2", "--min-occurrences", "5", "--threads", "1")
 DAYS = (4, 5, 6, 7)
-#: Where the process dies. Each update renames twice; what is told is noted by `os.replace`.
+#: Where the process dies. What is told is noted by `os.replace`.
 MOMENTS = [
     ("wordtide.inference.slice_sinks", "write_slice", 1),  # while the first slice is fitted
     ("wordtide.inference.watching", "alerts_of", 1),  # the slice is in the model, its alerts are not written
     ("os", "replace", 2),  # they are, but that is not noted
-    ("os", "rename", 2),  # between the two renamings
+    ("wordtide.storage", "exchange", 2),  # before a slice gets into the model
 ]
 #: A process of its own for each moment, which kills itself there; what they import is imported once, before they part.
 DYING = """

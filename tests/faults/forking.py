@@ -1,7 +1,8 @@
 """Commands in processes of their own that begin at once: a process that has imported everything forks one for each command.
 
 Starting Python, importing libraries and loading compiled code takes seconds, in which a kill proves little. A forked process is
-as real: it has its own number, files and locks, and dies of SIGKILL as any other.
+as real: it has its own number, files and locks, and dies of SIGKILL as any other. It can be killed from outside after some
+time, or just before the n-th of its operations that change what is on the disk, of which Python tells by audit events.
 """
 
 import json
@@ -10,10 +11,24 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 _TESTS = Path(__file__).parents[1]
+#: Audit events of what changes names, files and locks. Opening a file counts if it may be written.
+_CHANGES = {f"os.{name}" for name in ("chmod", "link", "mkdir", "remove", "rename", "rmdir", "symlink", "truncate")} | {
+    "fcntl.flock"
+}
+_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
+
+
+@dataclass(frozen=True)
+class Death:
+    """When a command is killed: after so many seconds, or before so manieth of its operations on files (the first is 1)."""
+
+    seconds: float | None = None
+    operation: int | None = None
 
 
 class Forker:
@@ -38,9 +53,10 @@ class Forker:
         self._process.wait(timeout=60)
         self._process.stdout.close()
 
-    def start(self, line: list[str], talk: Path, stdin: Path | None = None, warm: bool = False) -> int:
-        """Begin a command whose output goes to a file; its process number."""
-        request = {"line": line, "talk": str(talk), "stdin": None if stdin is None else str(stdin), "warm": warm}
+    def start(self, line: list[str], talk: Path, stdin: Path | None = None, warm: bool = False, last: int | None = None) -> int:
+        """Begin a command whose output goes to a file; its process number. `last`: the operation before which it dies."""
+        source = None if stdin is None else str(stdin)
+        request = {"line": line, "talk": str(talk), "stdin": source, "warm": warm, "last": last}
         self._process.stdin.write(json.dumps(request) + "\n")
         self._process.stdin.flush()
         return int(self._answer()["pid"])
@@ -56,12 +72,12 @@ class Forker:
         self.start(line, talk, warm=True)
         return self.wait()
 
-    def run(self, line: list[str], talk: Path, stdin: Path | None = None, kill_after: float | None = None) -> tuple[int, float]:
-        """Run a command to its end, or kill its process group after some seconds; exit code and seconds."""
+    def run(self, line: list[str], talk: Path, stdin: Path | None = None, death: Death | None = None) -> tuple[int, float]:
+        """Run a command to its end, or to its death; exit code and seconds."""
         started = time.monotonic()
-        process = self.start(line, talk, stdin)
-        if kill_after is not None:
-            while (left := started + kill_after - time.monotonic()) > 0 and not _has_ended(process):
+        process = self.start(line, talk, stdin, last=None if death is None else death.operation)
+        if death is not None and death.seconds is not None:
+            while (left := started + death.seconds - time.monotonic()) > 0 and not _has_ended(process):
                 time.sleep(min(left, 0.01))
             os.killpg(process, signal.SIGKILL)  # until it is waited for its number is its own, even if it has ended
         return self.wait(), time.monotonic() - started
@@ -79,10 +95,30 @@ def _has_ended(process: int) -> bool:
         return False
 
 
+def operations(talk: Path) -> list[str]:
+    """The operations on files that the last command with this output made when it ended by itself."""
+    return _beside(talk).read_text().splitlines()
+
+
+def _beside(talk: Path) -> Path:
+    return talk.with_name(f"{talk.name}.operations")
+
+
 def _child(request: dict[str, Any], begun: int) -> None:
     os.setpgid(0, 0)
     os.close(begun)
-    os._exit(_run(request))
+    seen: list[str] = []
+
+    def heard(event: str, arguments: tuple[Any, ...]) -> None:
+        if event in _CHANGES or (event == "open" and isinstance(arguments[2], int) and arguments[2] & _WRITING):
+            seen.append(event)
+            if len(seen) == request["last"]:
+                os.killpg(0, signal.SIGKILL)
+
+    sys.addaudithook(heard)
+    code = _run(request)
+    _beside(Path(request["talk"])).write_text("".join(f"{event}\n" for event in seen))
+    os._exit(code)
 
 
 def _run(request: dict[str, Any]) -> int:

@@ -2,10 +2,11 @@
 
 import random
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from faults.forking import Forker
+from faults.forking import Death, Forker, operations
 from faults.reading_along import Reader
 from faults.worlds import Content, Writing, content, make_world
 
@@ -27,6 +28,16 @@ class Tally:
         self.problems += other.problems
 
 
+@dataclass
+class Undisturbed:
+    """A command to which nothing happens: what it leaves, its seconds, its operations on files, what a reader may see."""
+
+    content: Content
+    seconds: float
+    operations: list[str]
+    states: set[object]
+
+
 class Killer:
     """Makes trials in a folder. The world and the undisturbed run of each command are made once."""
 
@@ -35,7 +46,7 @@ class Killer:
         self.world = folder / "world"
         self.world.mkdir()
         make_world(self.world, self.sure)
-        self._undisturbed: dict[str, tuple[Content, float, set[object]]] = {}
+        self._undisturbed: dict[str, Undisturbed] = {}
 
     def sure(self, line: list[str]) -> None:
         """Run a command, in the forking process itself, that must end well."""
@@ -46,8 +57,8 @@ class Killer:
         """What the last command said."""
         return (self.folder / "talk").read_text()
 
-    def undisturbed(self, writing: Writing) -> tuple[Content, float, set[object]]:
-        """What a command leaves when nothing happens, how long it takes, and the states that a reader may see."""
+    def undisturbed(self, writing: Writing) -> Undisturbed:
+        """A run of a command to which nothing happens; made once."""
         if writing.name not in self._undisturbed:
             place = self.prepare(writing, self.folder / "place")
             with Reader(place / writing.target, writing.kind) as reader:
@@ -56,47 +67,52 @@ class Killer:
             states = {state for state in reader.seen if state is not None}
             assert not reader.problems, reader.problems
             states.add(reader.state())
-            self._undisturbed[writing.name] = content(place), seconds, states
+            made = operations(self.folder / "talk")
+            self._undisturbed[writing.name] = Undisturbed(content(place), seconds, made, states)
         return self._undisturbed[writing.name]
 
-    def trial(self, writing: Writing, kills: int, moments: random.Random) -> Tally:
-        """Kill a command some times at random moments, each time typing it again; at the end let it finish."""
-        expected, seconds, states = self.undisturbed(writing)
+    def moments(self, writing: Writing, kills: int, chance: random.Random) -> list[Death]:
+        """Moments drawn over the length of an undisturbed run."""
+        return [Death(seconds=chance.uniform(0, self.undisturbed(writing).seconds)) for _ in range(kills)]
+
+    def trial(self, writing: Writing, deaths: Sequence[Death]) -> Tally:
+        """Let a command die some times, each time typing it again; at the end let it finish."""
+        undisturbed = self.undisturbed(writing)
         place, tally = self.prepare(writing, self.folder / "place"), Tally(trials=1)
         with Reader(place / writing.target, writing.kind) as reader:
-            for _ in range(kills):
-                code, took = self.run(writing, place, moments.uniform(0, seconds))
+            for death in deaths:
+                code, took = self.run(writing, place, death)
                 tally.runs += 1
                 if code == -9:
                     tally.kills += 1
-                    if _visible(content(place)) == expected:
+                    if _visible(content(place)) == undisturbed.content:
                         break  # all was done, but for tidying up
                 elif code == 0:
-                    self._undisturbed[writing.name] = expected, min(seconds, took), states  # the machine is less busy now
+                    undisturbed.seconds = min(undisturbed.seconds, took)  # the machine is less busy now
                     break
                 else:
-                    tally.problems.append(f"{writing.name}: {self.talk()}")
+                    tally.problems.append(f"{writing.name}, {death}: {self.talk()}")
                     return tally
             else:
                 code, _ = self.run(writing, place)
                 tally.runs += 1
                 if code != 0:
-                    tally.problems.append(f"{writing.name} at the end: {self.talk()}")
+                    tally.problems.append(f"{writing.name} after {deaths}: {self.talk()}")
         found = content(place)
         if code == -9:
             found = _visible(found)
-        if found != expected:
-            tally.problems.append(f"{writing.name}: {_difference(found, expected)}")
+        if found != undisturbed.content:
+            tally.problems.append(f"{writing.name} after {deaths}: {_difference(found, undisturbed.content)}")
         tally.readings = sum(reader.seen.values())
-        tally.problems += [f"{writing.name}, read: {problem}" for problem in reader.problems]
-        strange = {state for state in reader.seen if state is not None} - states
-        tally.problems += [f"{writing.name}: a reader saw {state}" for state in strange]
+        tally.problems += [f"{writing.name} at {deaths}, read: {problem}" for problem in reader.problems]
+        strange = {state for state in reader.seen if state is not None} - undisturbed.states
+        tally.problems += [f"{writing.name} at {deaths}: a reader saw {state}" for state in strange]
         return tally
 
-    def run(self, writing: Writing, place: Path, kill_after: float | None = None) -> tuple[int, float]:
-        """Type a command, and kill it after some seconds if they are given; exit code and seconds."""
+    def run(self, writing: Writing, place: Path, death: Death | None = None) -> tuple[int, float]:
+        """Type a command, and kill it if a death is given; exit code and seconds."""
         stdin = None if writing.stdin is None else self.world / writing.stdin
-        return self.forker.run(writing.typed(self.world, place), self.folder / "talk", stdin, kill_after)
+        return self.forker.run(writing.typed(self.world, place), self.folder / "talk", stdin, death)
 
     def prepare(self, writing: Writing, place: Path) -> Path:
         """An empty folder with what the command finds there."""

@@ -1,5 +1,6 @@
 """`make soak`: kills for minutes or hours in all commands that write, beside a watch that is fed all the time; then the server.
 
+Kills come in two ways, by turns: at random moments, and before an operation on files, no operation twice before all had theirs.
 Prints a table for docs/reliability.md, and ends with 1 if anything was not as it should be.
 """
 
@@ -12,14 +13,15 @@ import threading
 import time
 from pathlib import Path
 
-from faults.forking import Forker
+from faults.forking import Death, Forker
 from faults.killing import Killer, Tally
 from faults.loading import WatchLoad, server_under_load, watch_under_load
-from faults.worlds import WRITINGS, warm_up_adam
+from faults.worlds import WRITINGS, Writing, warm_up_adam
 
 _MOST_KILLS = 6  # in one trial
 _CLIENTS, _REQUESTS = 8, 500
 _MEGABYTE = 1 << 20
+_COLUMNS = ("command", "operations", "killed before one", "killed at a moment", "runs", "readings", "problems")
 
 
 def main() -> int:
@@ -30,13 +32,11 @@ def main() -> int:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="soak-") as folder, Forker() as forker:
         problems = _soak(Path(folder), forker, options.minutes, random.Random(options.seed))
-    for problem in problems:
-        print(f"PROBLEM {problem}")
     print(f"{len(problems)} problems")
     return 1 if problems else 0
 
 
-def _soak(folder: Path, forker: Forker, minutes: float, moments: random.Random) -> list[str]:
+def _soak(folder: Path, forker: Forker, minutes: float, chance: random.Random) -> list[str]:
     killer = Killer(folder, forker)
     warm_up_adam(killer.world, killer.sure)
     seconds = 60 * minutes
@@ -46,31 +46,69 @@ def _soak(folder: Path, forker: Forker, minutes: float, moments: random.Random) 
     loads: list[WatchLoad] = []
     watching = threading.Thread(target=lambda: loads.append(watch_under_load(watched / "model", 1000, seconds)), daemon=True)
     watching.start()
-    tallies = {writing.name: Tally() for writing in WRITINGS}
+    tables = [_Row(killer, writing, chance) for writing in WRITINGS]
     until = time.monotonic() + seconds
     while time.monotonic() < until:
-        for writing in moments.sample(WRITINGS, len(WRITINGS)):
+        for row in chance.sample(tables, len(tables)):
             if time.monotonic() > until:
                 break
-            tallies[writing.name].add(killer.trial(writing, moments.randint(1, _MOST_KILLS), moments))
-    print("| command | trials | runs | killed | readings | problems |\n|---|---|---|---|---|---|")
-    total = Tally()
-    for name, tally in tallies.items():
-        total.add(tally)
-        print(_row(f"`{name}`", tally))
-    print(_row("all", total), flush=True)
+            before = len(row.total.problems)
+            row.go_on()
+            for problem in row.total.problems[before:]:
+                print(f"PROBLEM {problem}", file=sys.stderr, flush=True)
+    print(f"| {' | '.join(_COLUMNS)} |\n|{'---|' * len(_COLUMNS)}")
+    for row in tables:
+        print(row)
+    moments, borders = (sum(getattr(row, name).kills for row in tables) for name in ("at_moments", "at_operations"))
+    problems = [problem for row in tables for problem in row.total.problems]
+    whole = [sum(getattr(row.total, name) for row in tables) for name in ("runs", "readings")]
+    made = sum(len(row.operations) for row in tables)
+    print(f"| all | {made:,} | {borders:,} | {moments:,} | {whole[0]:,} | {whole[1]:,} | {len(problems)} |", flush=True)
     watching.join()
-    problems = total.problems + _watch_problems(loads[0])
+    for problem in (trouble := _watch_problems(loads[0])):
+        print(f"PROBLEM {problem}", file=sys.stderr)
+    problems += trouble
     served = server_under_load(killer.world / "smoothing", _CLIENTS, _REQUESTS)
     print(
         f"server: {len(served.seconds)} answers to {_CLIENTS} clients, median {1000 * served.quantile(0.5):.1f} ms, "
         f"99 % within {1000 * served.quantile(0.99):.1f} ms, {len(served.problems)} problems"
     )
+    for problem in served.problems:
+        print(f"PROBLEM {problem}", file=sys.stderr)
     return problems + served.problems
 
 
-def _row(name: str, tally: Tally) -> str:
-    return f"| {name} | {tally.trials} | {tally.runs} | {tally.kills} | {tally.readings:,} | {len(tally.problems)} |"
+class _Row:
+    """The trials of one command."""
+
+    def __init__(self, killer: Killer, writing: Writing, chance: random.Random) -> None:
+        self.killer, self.writing, self.chance = killer, writing, chance
+        self.operations = killer.undisturbed(writing).operations
+        self.at_moments, self.at_operations = Tally(), Tally()
+        self._left: list[int] = []
+
+    def go_on(self) -> None:
+        """A trial at some random moments, and some more that take about as long, each before an operation that is left."""
+        moments = self.killer.moments(self.writing, self.chance.randint(1, _MOST_KILLS), self.chance)
+        self.at_moments.add(self.killer.trial(self.writing, moments))
+        for _ in moments:
+            if not self._left:
+                self._left = self.chance.sample(range(1, len(self.operations) + 1), len(self.operations))
+            self.at_operations.add(self.killer.trial(self.writing, [Death(operation=self._left.pop())]))
+
+    @property
+    def total(self) -> Tally:
+        """All trials of this command."""
+        both = Tally()
+        both.add(self.at_moments)
+        both.add(self.at_operations)
+        return both
+
+    def __str__(self) -> str:
+        """A row of the table."""
+        total = self.total
+        counted = (len(self.operations), self.at_operations.kills, self.at_moments.kills, total.runs, total.readings)
+        return f"| `{self.writing.name}` | {' | '.join(f'{number:,}' for number in counted)} | {len(total.problems)} |"
 
 
 def _watch_problems(load: WatchLoad) -> list[str]:

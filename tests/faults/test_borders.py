@@ -112,4 +112,4 @@ def test_a_clock_that_goes_backwards_changes_nothing(killer, tmp_path):
         line, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, timeout=100, check=False
     )
     assert done.returncode == 0, done.stderr
-    assert content(place) == killer.undisturbed(WATCH)[0]
+    assert content(place) == killer.undisturbed(WATCH).content

@@ -92,7 +92,8 @@ def warm_up_adam(world: Path, run: Callable[[list[str]], None]) -> None:
 
 def _count(world: Path, target: Path, name: str, *options: str) -> list[str]:
     vocabulary = ("--vocabulary", world / "words.txt")
-    line = ("count", world / f"{name}.jsonl", "-o", target, "--every", "day", *vocabulary, "--workers", "1", *options)
+    workers = () if "--scheduler" in options else ("--workers", "1")
+    line = ("count", world / f"{name}.jsonl", "-o", target, "--every", "day", *vocabulary, *workers, *options)
     return [str(part) for part in line]
 
 
@@ -120,6 +121,13 @@ WRITINGS = [
     Writing(
         "count --overwrite",
         lambda world, place: list(_count(world, place / "counts", "all", "--overwrite")),
+        "counts",
+        "counts",
+        _copied("early.counts", "counts"),
+    ),
+    Writing(
+        "count --scheduler",
+        lambda world, place: list(_count(world, place / "counts", "all", "--scheduler", "local:1", "--overwrite")),
         "counts",
         "counts",
         _copied("early.counts", "counts"),

@@ -22,7 +22,7 @@ from wordtide.counts.warming import warm_up
 from wordtide.counts.work_folder import remove_work
 from wordtide.counts.workers import Observer, Resources
 from wordtide.dates import bounds
-from wordtide.errors import InputError, SettingsError
+from wordtide.errors import NothingToCountError, SettingsError
 from wordtide.storage import check_writable, explained_write_errors, new_folder, real_target
 
 DEFAULT_MEMORY = 1 << 30
@@ -140,7 +140,7 @@ def _count(
         counts = count_texts(corpus, settings, dates, vocabulary, tokenizer, resources, folder)
     if len(counts) == 0:
         skipped = sum(counts.summary.skipped.values())
-        raise InputError(
+        raise NothingToCountError(
             f"There is nothing to count: no words in {counts.summary.documents} documents "
             f"({counts.summary.outside_dates} outside the dates, {skipped} skipped).",
             "Check --since and --until, the --text-field, and that the files hold text.",

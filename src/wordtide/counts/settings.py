@@ -1,5 +1,6 @@
 """How a corpus was counted: one frozen record, saved with the counts, so that they can be made again and merged safely."""
 
+import os
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
@@ -38,6 +39,10 @@ class CountSettings:
     skip_bad: bool = False
 
     def __post_init__(self) -> None:
+        for name in ("vocabulary", "since", "until"):  # in Python one gives a path, or a year as a number
+            value = getattr(self, name)
+            if isinstance(value, (os.PathLike, int)):
+                object.__setattr__(self, name, str(value))
         every = Every.parse(self.every)
         if self.merge_within is not None:
             parse_duration(self.merge_within)

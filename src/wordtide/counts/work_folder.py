@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from wordtide.errors import FolderError, OutputError
-from wordtide.storage import HEADER, is_made_by_wordtide, read_header, verify, write_header
+from wordtide.storage import HEADER, is_made_by_wordtide, new_folder, read_header, remove_folder, verify, write_header
 
 KIND = "work"
 VERSION = 1
@@ -80,7 +80,9 @@ class WorkFolder:
                 verify(header.parent, read_header(header.parent, _PIECE, VERSION))
             except FolderError as error:
                 print(f"wordtide: {error.problem} It is made again.", file=sys.stderr, flush=True)
-                shutil.rmtree(header.parent)
+                removed = self.path / f"{_BUILDING}{header.parent.name}"
+                os.rename(header.parent, removed)  # at once: half a piece would stand in the way of the new one
+                shutil.rmtree(removed, ignore_errors=True)
 
 
 @contextmanager
@@ -107,7 +109,7 @@ def open_work(root: Path, job: str, keep_root: bool) -> Iterator[WorkFolder]:
 def remove_work(root: Path, keep_root: bool) -> None:
     """Remove a work folder when the counts are in their place; of a folder of the user's (`keep_root`) what was put into it."""
     if not keep_root:
-        shutil.rmtree(root, ignore_errors=True)
+        remove_folder(root)
         return
     for path in root.iterdir():
         if path.is_dir() and path.name.startswith(_JOB):
@@ -133,14 +135,14 @@ def explained_work_errors(folder: Path) -> Iterator[None]:
 
 
 def _prepare(root: Path) -> None:
-    if not root.parent.is_dir():
-        raise OutputError(f"The folder {root.parent} does not exist.", f"Make it first: mkdir -p {root.parent}")
-    root.mkdir(exist_ok=True)
-    if any(root.iterdir()):
-        if not is_made_by_wordtide(root):
-            raise OutputError(f"{root} holds other things than finished shards.", "Give an empty folder with --work.")
-    else:
-        write_header(root, KIND, VERSION, {})  # by which it is known, and not taken for a folder of texts
+    """Make the folder, or see that it is one of ours. By its header it is known, and not taken for a folder of texts."""
+    if not root.exists():
+        with new_folder(root) as folder:
+            write_header(folder, KIND, VERSION, {})
+    elif not any(root.iterdir()):
+        write_header(root, KIND, VERSION, {})
+    elif not is_made_by_wordtide(root):
+        raise OutputError(f"{root} holds other things than finished shards.", "Give an empty folder with --work.")
 
 
 def _lock(root: Path) -> int:

@@ -24,13 +24,13 @@ from wordtide.evaluation.predicting import LEAVING_OUT, METHODS
 from wordtide.evaluation.reporting import Findings, write_report
 from wordtide.evaluation.scoring import Score, score_models
 from wordtide.evaluation.summarising import Row, summary, verdict
-from wordtide.inference.checkpoints import fingerprint, is_left, place_of, remove_checkpoint
+from wordtide.inference.checkpoints import fingerprint, is_left, place_of
 from wordtide.inference.compute import compute
 from wordtide.inference.fitting import CHECKPOINT_MINUTES, fit
 from wordtide.inference.problem import problem_of
 from wordtide.inference.settings import FitSettings, resolve
 from wordtide.inference.training import FitObserver
-from wordtide.storage import clean_up, real_target
+from wordtide.storage import clean_up, real_target, remove_folder
 
 DEFAULT_METHODS = ("smoothing", "filtering", "warm-start", "independent")
 
@@ -146,7 +146,7 @@ def found_or_fitted(
         if model.settings != settings.as_json():
             raise FolderError(f"{place} is a model of other settings.", f"Remove {place} to fit it again.")
         clean_up(place)  # after a fit that was killed when its model had just got its name
-        remove_checkpoint(place_of(place))
+        remove_folder(place_of(place))
         return model, None
     earlier, started = seconds_of_checkpoint(place), monotonic()
     model = fit(

@@ -6,7 +6,6 @@ each finished fit has a file of its own, so that values and splits can be added 
 
 import json
 import math
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any
 from wordtide.errors import FolderError
 from wordtide.evaluation.folder import Work, write_files
 from wordtide.evaluation.scoring import Score
-from wordtide.storage import explained_write_errors
+from wordtide.storage import explained_write_errors, remove_folder
 
 TUNING = Work("tuning", 1, "a", {"counts": "of other counts"})
 
@@ -63,7 +62,7 @@ def kept_record(folder: Path, name: str, slices: Sequence[int]) -> FitRecord | N
 
 def forget_model(folder: Path, name: str) -> None:
     """Remove the model of a fit whose scores are kept."""
-    shutil.rmtree(model_place(folder, name), ignore_errors=True)
+    remove_folder(model_place(folder, name))
 
 
 def _file(name: str) -> str:

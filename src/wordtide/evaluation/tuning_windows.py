@@ -1,6 +1,5 @@
 """Counts of the same texts with other windows, for `tune`: counted again, or given; the slices and words must be the same."""
 
-import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from wordtide.counts.workers import Observer
 from wordtide.errors import InputError, SettingsError
 from wordtide.evaluation.folder import write_files
 from wordtide.inference.checkpoints import fingerprint
+from wordtide.storage import remove_folder
 
 _VOCABULARY = "words.txt"
 
@@ -85,7 +85,7 @@ def _other_counts(folder: Path, counts: Counts, window: int, others: OtherWindow
     try:
         _check_sameness(counts, found, f"Counted again with window {window}, the texts")
     except InputError:
-        shutil.rmtree(place)  # they are of no use, and would stand in the way of the right ones
+        remove_folder(place)  # they are of no use, and would stand in the way of the right ones
         raise
     return found
 

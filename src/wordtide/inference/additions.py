@@ -9,7 +9,7 @@ from wordtide.counts.counts import Counts
 from wordtide.counts.renumbering import only_slices, renumbered
 from wordtide.embeddings.posterior import Fitted
 from wordtide.embeddings.questions.change import MIN_OCCURRENCES
-from wordtide.errors import InputError, SettingsError
+from wordtide.errors import InputError, NothingToCountError, SettingsError
 from wordtide.timeline import Every, float_year
 
 #: Settings of the model's counts that later texts are counted with; where dates and texts stand is each source's own affair.
@@ -64,7 +64,7 @@ def addition_to(fitted: Fitted, counts: Counts, grow: int = 0, grow_min_count: i
     mapped = renumbered(counts, [*fitted.words, *admitted])
     full = [t for t in range(len(mapped)) if mapped.upper(t).nnz]
     if not full:
-        raise InputError(
+        raise NothingToCountError(
             "There is no pair of the model's words in any of the new slices.",
             "Check that the texts are in the model's language, or let new words in: --grow 500.",
         )

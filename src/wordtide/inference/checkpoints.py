@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import shutil
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,17 +17,7 @@ from wordtide.embeddings.tensors import Storable, Streamed, in_file_order, map_t
 from wordtide.errors import FolderError
 from wordtide.inference.processes import ALONE, Processes
 from wordtide.inference.slice_sinks import SliceFolder
-from wordtide.locking import only_writer
-from wordtide.storage import (
-    check_writable,
-    explained_write_errors,
-    new_folder,
-    read_header,
-    real_target,
-    sweep,
-    verify,
-    write_header,
-)
+from wordtide.storage import check_writable, kind_of, new_folder, read_header, real_target, remove_folder, verify, write_header
 
 KIND, VERSION = "checkpoint", 2
 _LARGEST_CURVE = 1 << 30
@@ -47,13 +36,6 @@ def is_left(output: Path) -> bool:
     place = place_of(output)
     check_writable(place, overwrite=True)
     return place.exists()
-
-
-def remove_checkpoint(place: Path) -> None:
-    """Remove a checkpoint. What a killed process left of others goes first, or it would come back."""
-    with explained_write_errors(place), only_writer(place):
-        sweep(place)
-        shutil.rmtree(place, ignore_errors=True)
 
 
 def fingerprint(counts: Counts) -> str:
@@ -135,6 +117,21 @@ class Checkpoints:
         verify(self.path, read_header(self.path, KIND, VERSION))
         return str(self.path)
 
+    def has_become(self, model: Path) -> bool:
+        """Was this fit killed when its model was there, and the checkpoint not yet removed? Then the model's curve goes on from
+        the checkpoint's, with the same seconds for the same steps.
+        """
+        return bool(self.processes.told_by_first(lambda: "yes" if self._is_begin_of(model) else ""))
+
+    def _is_begin_of(self, model: Path) -> bool:
+        if kind_of(model) != "model" or not self.exists():
+            return False
+        header = read_header(self.path, KIND, VERSION)
+        if (header.get("settings"), header.get("counts")) != (self.settings, self.counts):
+            return False
+        whole, begun = (read_curve(place / "curve.csv", _LARGEST_CURVE) for place in (model, self.path))
+        return bool(begun) and whole[: len(begun)] == begun
+
     def remove(self) -> None:
         """The fit is finished and saved."""
-        remove_checkpoint(self.path)
+        remove_folder(self.path)

@@ -35,7 +35,7 @@ from wordtide.inference.shared_output import (
 )
 from wordtide.inference.sharing import work_of_slices
 from wordtide.inference.training import FitObserver
-from wordtide.storage import real_target
+from wordtide.storage import clean_up, real_target
 from wordtide.timeline import float_year
 
 CHECKPOINT_MINUTES = 5.0
@@ -81,6 +81,16 @@ def fit(
             f"--checkpoint-every {checkpoint_every} is not a time.", "Give minutes, like 5; 0: after every step."
         )
     target = None if output is None else real_target(output)
+    checkpoints = None
+    if target is not None:
+        identity = {**resolved.as_json(), "precision": precision}
+        mark = processes.told_by_first(lambda: fingerprint(counts))
+        checkpoints = Checkpoints(place_of(target), identity, mark, 60.0 * checkpoint_every, processes=processes)
+        if resume and not overwrite and checkpoints.has_become(target):
+            observer.tell("the fit had ended when it was stopped; what it left is tidied up")
+            if processes.first:
+                clean_up(target)
+            return _ended(target, checkpoints)
     check_target(target, overwrite, processes)
     check_sharing(resolved, processes)
     if offload is not None:
@@ -97,11 +107,7 @@ def fit(
         )
     if resolved.method == "static":
         problem = pooled(problem, resolved.negative_ratio, resolved.context_exponent)
-    checkpoints = None
-    if target is not None:
-        identity = {**resolved.as_json(), "precision": precision}
-        mark = processes.told_by_first(lambda: fingerprint(counts))
-        checkpoints = Checkpoints(place_of(target), identity, mark, 60.0 * checkpoint_every, processes=processes)
+    if checkpoints is not None:
         processes.told_by_first(lambda: _check_leftover(checkpoints, resume, overwrite))
     with compute(device, precision, threads, processes) as machine:
         item = 4 if precision == "float32" else 8
@@ -138,9 +144,14 @@ def fit(
             else:
                 fill_with_slices(filled, _fitted(counts, problem, resolved, outcome, precision))
     processes.wait()  # until the folder has its name
-    model = DynamicEmbeddings.load(target)
     assert checkpoints is not None
-    if processes.first:
+    return _ended(target, checkpoints)
+
+
+def _ended(target: Path, checkpoints: Checkpoints) -> DynamicEmbeddings:
+    """The model of a fit that is saved, whose checkpoint is no longer needed."""
+    model = DynamicEmbeddings.load(target)
+    if checkpoints.processes.first:
         checkpoints.remove()
     return model
 

@@ -25,19 +25,17 @@ from wordtide.dates import DAY
 from wordtide.embeddings.embeddings import DynamicEmbeddings
 from wordtide.embeddings.folder import read_model
 from wordtide.embeddings.posterior import Fitted
-from wordtide.errors import InputError, OutputError
+from wordtide.errors import NothingToCountError, OutputError
 from wordtide.inference.alerts import AlertFile, alerts_of, rule_of
 from wordtide.inference.open_slices import OpenSlice, OpenSlices
 from wordtide.inference.training import FitObserver
 from wordtide.inference.update_sources import counts_for
 from wordtide.inference.updating import filtered_model, update_model
 from wordtide.inference.watch_settings import WatchRecord, WatchSettings, record_of
-from wordtide.storage import explained_write_errors
+from wordtide.storage import clean_up, explained_write_errors
 from wordtide.timeline import Every
 
 _POLL_SECONDS = 1.0
-#: What counting and updating say of a slice without words, or without two that the model knows. It must not end the watch.
-_NOTHING_IN_IT = ("There is nothing to count", "There is no pair of the model's words")
 _FIRST_DATE = int(np.datetime64("0001-01-01", "s").astype(np.int64))
 
 
@@ -98,6 +96,7 @@ def watch_folder(model: Path) -> Iterator[Path]:
                 f"Another process is watching for {model} already.", "End it first, or watch with a copy of the model."
             ) from None
         try:
+            clean_up(model)
             with explained_write_errors(folder):
                 shutil.rmtree(folder / "slices", ignore_errors=True)
                 (folder / "slices").mkdir()
@@ -194,9 +193,7 @@ class Watcher:
         admitted: tuple[str, ...] = ()
         try:
             admitted = self._update(one, path, self._record(one, needed, reading))
-        except InputError as error:
-            if not error.problem.startswith(_NOTHING_IN_IT):
-                raise
+        except NothingToCountError as error:  # it must not end the watch
             problem = error.problem
         else:
             alerts = self.tell_last_slice(read_model(self._model))

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from wordtide.errors import OutputError
 from wordtide.locking import only_writer, refuse_if_written
-from wordtide.storage import check_writable, explained_write_errors, is_made_by_wordtide, real_target
+from wordtide.storage import check_writable, explained_write_errors, is_made_by_wordtide, link_or_copy, real_target
 
 
 @contextmanager
@@ -74,34 +74,31 @@ def _partial(target: Path) -> Iterator[Path]:
 
 def _sweep(target: Path) -> None:
     """Remove what killed processes left of earlier attempts."""
-    if target.exists():
-        for replaced in target.parent.glob(f".{glob.escape(target.name)}.replaced-*"):
-            replaced.unlink(missing_ok=True)
-    for partial in target.parent.glob(f".{glob.escape(target.name)}.partial-*"):
-        if partial.is_file():
-            partial.unlink(missing_ok=True)
+    for state in ("partial", "replaced"):
+        for leftover in target.parent.glob(f".{glob.escape(target.name)}.{state}-*"):
+            if leftover.is_file():
+                leftover.unlink(missing_ok=True)
 
 
 def _put_all_in_place(partials: Sequence[Path], targets: Sequence[Path]) -> None:
-    """Rename several files; if one cannot be, all are as they were before."""
-    placed: list[Path] = []
-    replaced: list[tuple[Path, Path]] = []
+    """Rename several files; if one cannot be, all are as they were before. None is missing meanwhile."""
+    new = [target for target in targets if not target.exists()]
+    kept = {target: _hidden(target, "replaced", str(os.getpid())) for target in targets if target not in new}
     try:
+        for target, second_name in kept.items():
+            link_or_copy(target, second_name)
         for partial, target in zip(partials, targets, strict=True):
-            if target.exists():
-                kept = _hidden(target, "replaced", str(os.getpid()))
-                os.rename(target, kept)
-                replaced.append((kept, target))
             os.rename(partial, target)
-            placed.append(target)
     except BaseException:
-        for target in placed:
-            target.unlink()
-        for kept, target in replaced:
-            os.rename(kept, target)
+        for target in new:
+            target.unlink(missing_ok=True)
+        for target, second_name in kept.items():
+            if second_name.exists():
+                os.replace(second_name, target)
         raise
-    for kept, _ in replaced:
-        kept.unlink()
+    finally:
+        for second_name in kept.values():
+            second_name.unlink(missing_ok=True)  # renaming leaves both names where they lead to one file
 
 
 def _hidden(target: Path, state: str, ending: str) -> Path:
