@@ -161,6 +161,7 @@ def test_windows_are_counted_from_the_texts(tmp_path):
         (("--method", "static", "--diffusion", "0.1,1"), "--diffusion changes nothing for the method static."),
         (("--window", "2,4"), "for --window 2 the texts must be counted again."),
         (("--texts", "sotu"), "--texts are for other windows."),
+        (("--window", "2,4", "--texts", "sotu", "--max-expansion", 0), "--max-expansion 0 is out of range."),
     ],
 )
 def test_bad_options_end_with_2_and_one_message_and_leave_nothing(counts, tmp_path, options, problem):

@@ -27,6 +27,9 @@ def tune(
         list[str] | None, Option(help="What the counts were made from, to count it with other windows. May be repeated.")
     ] = None,
     tokenizer: Annotated[str | None, Option(help="With --texts, if the counts were made with one: module:function.")] = None,
+    max_expansion: Annotated[
+        int, Option(help="With --texts: how many times longer a compressed file may become when it is read.")
+    ] = 200,
     method: Annotated[str, Option(help="smoothing, filtering, warm-start, independent or static.")] = "smoothing",
     splits: Annotated[
         int | None, Option(help="How often slices are left out (smoothing, static). Default: 3.", show_default=False)
@@ -70,6 +73,7 @@ def tune(
             seed=seed,
             texts=texts or None,
             tokenizer=tokenizer,
+            max_expansion=max_expansion,
             overwrite=overwrite,
             resume=resume,
             observer=FitProgress(),

@@ -9,6 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from wordtide.corpus.expansion import MAX_EXPANSION
 from wordtide.corpus.splitting import Tokenizer
 from wordtide.counts.counts import Counts
 from wordtide.counts.workers import Observer
@@ -82,6 +83,7 @@ def tune(
     seed: int = 0,
     texts: Any = None,
     tokenizer: str | Tokenizer | None = None,
+    max_expansion: int = MAX_EXPANSION,
     windows: Mapping[int, Counts] | None = None,
     overwrite: bool = False,
     resume: bool = True,
@@ -97,8 +99,8 @@ def tune(
 
     `grid`: lists for some of diffusion, dim, prior_variance, negative_ratio and window. `splits` (3) times the share `holdout`
     (0.1) of the slices is left out; `seed` decides which, and all that is random in the fits. Other windows need `windows`,
-    counts by window, or `texts`, which are counted again as the counts were. `settings` are those of `wordtide.fit`, for all
-    combinations alike. With `resume` finished fits that are in `output` are not made again.
+    counts by window, or `texts`, which are counted again as the counts were (with `max_expansion`, as for `count`). `settings`
+    are those of `wordtide.fit`, for all combinations alike. With `resume` finished fits in `output` are not made again.
     """
     observer = observer or FitObserver()
     counts = counts if isinstance(counts, Counts) else Counts.load(counts, check=True)
@@ -116,7 +118,7 @@ def tune(
     folder = real_target(output)
     identity = {**shared, "precision": precision, "holdout": parts.holdout, "counts": fingerprint(counts)}
     going_on = TUNING.check(folder, identity, overwrite, resume)
-    others = OtherWindows(windows or {}, texts, tokenizer, threads, count_observer)
+    others = OtherWindows(windows or {}, texts, tokenizer, threads, count_observer, max_expansion)
     wanted = [int(window) for window in lists["window"]]
     others = check_windows(counts, wanted, others, folder if going_on else None)
     if not going_on:

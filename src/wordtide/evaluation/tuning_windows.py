@@ -1,12 +1,13 @@
 """Counts of the same texts with other windows, for `tune`: counted again, or given; the slices and words must be the same."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from wordtide.corpus.expansion import MAX_EXPANSION
 from wordtide.corpus.sources import find_corpus
 from wordtide.corpus.splitting import Tokenizer, load_tokenizer
 from wordtide.corpus.streams import STANDARD_INPUT
@@ -30,6 +31,7 @@ class OtherWindows:
     tokenizer: str | Tokenizer | None = None
     workers: int | None = None
     observer: Observer | None = None
+    max_expansion: int = MAX_EXPANSION  # of a compressed file of the texts
 
 
 def place_of_window(folder: Path, window: int) -> Path:
@@ -94,8 +96,15 @@ def _count_again(folder: Path, place: Path, counts: Counts, window: int, others:
     write_files(folder, {_VOCABULARY: "".join(f"{word}\n" for word in counts.words).encode()})
     settings = {**counts.settings.as_json(), "window": window, "vocabulary": str(folder / _VOCABULARY), "examples": 0}
     del settings["tokenizer"]
-    source, observer = others.texts, others.observer
-    count(source, output=place, workers=others.workers, observer=observer, tokenizer=others.tokenizer, **settings)
+    count(
+        others.texts,
+        output=place,
+        workers=others.workers,
+        max_expansion=others.max_expansion,
+        observer=others.observer,
+        tokenizer=others.tokenizer,
+        **settings,
+    )
 
 
 def _checked_source(counts: Counts, others: OtherWindows) -> OtherWindows:
@@ -103,7 +112,7 @@ def _checked_source(counts: Counts, others: OtherWindows) -> OtherWindows:
     texts = list(others.texts) if isinstance(others.texts, Iterator) else others.texts
     if STANDARD_INPUT in ([texts] if isinstance(texts, str) else texts if isinstance(texts, list) else []):
         raise SettingsError("--texts cannot be standard input, which is read only once.", "Save the texts in a file.")
-    find_corpus(texts, counts.settings.format)
+    find_corpus(texts, counts.settings.format, others.max_expansion)
     # The name in the header is not trusted: nobody's folder decides which code runs.
     named = counts.settings.tokenizer
     if named is not None and others.tokenizer is None:
@@ -115,7 +124,7 @@ def _checked_source(counts: Counts, others: OtherWindows) -> OtherWindows:
         raise SettingsError("The counts were made without a --tokenizer.", "Leave it out.")
     if isinstance(others.tokenizer, str):
         load_tokenizer(others.tokenizer)
-    return OtherWindows(others.counts, texts, others.tokenizer, others.workers, others.observer)
+    return replace(others, texts=texts)
 
 
 def _check_sameness(counts: Counts, other: Counts, named: str) -> None:
