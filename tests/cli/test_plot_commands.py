@@ -206,7 +206,7 @@ def test_a_folder_that_is_missing_is_an_output_error_with_the_line_that_makes_it
 def test_a_folder_in_the_place_of_the_figure_is_an_output_error(models, tmp_path):
     (tmp_path / "figure.png").mkdir()
     done = plot(models, COMMANDS["likelihood"], tmp_path / "figure.png")
-    assert (done.code, "is a folder" in done.err) == (EXIT_OUTPUT, True)
+    assert (done.code, "is not a file" in done.err) == (EXIT_OUTPUT, True)
 
 
 def test_the_output_must_be_named(models):

@@ -61,6 +61,20 @@ def test_a_full_disk_is_one_error_and_with_room_the_same_command_succeeds(killer
     assert [path for path in content(place) if "/." in f"/{path}"] == []
 
 
+@pytest.mark.parametrize("writing", [one for one in WRITINGS if one.name in FILLING], ids=lambda writing: writing.name)
+def test_a_disk_that_cannot_be_written_is_one_error_and_when_it_can_be_the_same_command_succeeds(killer, disk, writing):
+    place = killer.prepare(writing, disk / "place")
+    before = content(place)
+    subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
+    done = typed(killer, writing, place)
+    subprocess.run(["mount", "-o", "remount,rw", disk], check=True)
+    assert (done.code, done.err.count("wordtide: ")) == (4, 1), done.err
+    assert str(place) in done.err
+    assert content(place) == before
+    done = typed(killer, writing, place)
+    assert done.code == 0, done.err
+
+
 @pytest.mark.parametrize("writing", WRITINGS, ids=lambda writing: writing.name)
 def test_while_another_process_writes_a_target_the_command_is_refused_and_changes_nothing(killer, tmp_path, writing):
     place = killer.prepare(writing, tmp_path / "place")

@@ -196,6 +196,12 @@ WRITINGS = [
         "file",
     ),
     Writing(
+        "plot",
+        lambda world, place: ["plot", "similarity", world / "smoothing", "river", "mill", "-o", place / "figure.svg"],
+        "figure.svg",
+        "file",
+    ),
+    Writing(
         "evaluate",
         lambda world, place: ["evaluate", world / "all.counts", "-o", place / "report", "--methods", "smoothing,static", *FIT],
         "report",

@@ -25,7 +25,7 @@ def test_a_folder_that_is_missing_is_named(tmp_path):
 
 def test_a_folder_is_not_written_over(tmp_path):
     (tmp_path / "figure.png").mkdir()
-    with pytest.raises(OutputError, match="is a folder"):
+    with pytest.raises(OutputError, match="is not a file"):
         check_figure_path(tmp_path / "figure.png")
 
 

@@ -5,7 +5,6 @@ Words are untrusted text: they are drawn as they are, never as mathematics.
 
 import io
 import os
-import secrets
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,8 +18,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from wordtide.errors import OutputError, SettingsError
-from wordtide.storage import explained_write_errors, real_target
+from wordtide.embeddings.exports.placing import check_file_writable, new_files
+from wordtide.errors import SettingsError
+from wordtide.storage import real_target
 
 WIDTH = 7.0  # inches: the text block of a page
 BLUE, VERMILLION, GREEN, ORANGE = "#0072B2", "#D55E00", "#009E73", "#E69F00"
@@ -128,14 +128,7 @@ def check_figure_path(path: str | os.PathLike[str], dpi: float = DPI) -> Path:
     if not _DPI_RANGE[0] <= dpi <= _DPI_RANGE[1]:
         raise SettingsError(f"{dpi} dots an inch cannot be drawn.", f"Give {_DPI_RANGE[0]} to {_DPI_RANGE[1]} dots.")
     target = real_target(path)
-    with explained_write_errors(target):
-        is_folder, has_parent = target.is_dir(), target.parent.is_dir()
-    if is_folder:
-        raise OutputError(f"{target} is a folder.", "Choose another name for the figure.")
-    if not has_parent:
-        raise OutputError(f"The folder {target.parent} does not exist.", f"Make it first: mkdir -p {target.parent}")
-    if not os.access(target.parent, os.W_OK):
-        raise OutputError(f"The folder {target.parent} cannot be written to.", "Choose another place for the output.")
+    check_file_writable(target, overwrite=True)
     return target
 
 
@@ -149,13 +142,8 @@ def save_figure(figure: Figure, path: str | os.PathLike[str], dpi: float = DPI) 
     picture = io.BytesIO()
     with styled():
         figure.savefig(picture, format=ending, dpi=dpi, metadata=_NO_DATE[ending])
-    partial = target.with_name(f".figure.partial-{os.getpid()}-{secrets.token_hex(4)}")
-    with explained_write_errors(target):
-        try:
-            partial.write_bytes(picture.getbuffer())
-            os.replace(partial, target)
-        finally:
-            partial.unlink(missing_ok=True)
+    with new_files([target], overwrite=True) as (partial,):
+        partial.write_bytes(picture.getbuffer())
     return target
 
 
