@@ -30,11 +30,11 @@ fuzz: .venv/fuzz.done
 	  | tee build/fuzz.log | grep -E "^stat|DONE|exception|Error|ERROR"; ! grep -qE "Uncaught Python exception|ERROR: libFuzzer" build/fuzz.log \
 	  || exit 1; done
 
-# The lowest versions of the main dependencies, in an environment of its own; not the pages in a browser, the site, and the cluster.
+# The lowest versions of the dependencies, in an environment of its own; not the page in a browser, and not the site.
 test-lowest: .venv-lowest/done
 	NUMBA_CACHE_DIR=$(CURDIR)/.venv-lowest/numba .venv-lowest/bin/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile \
 	  --override-ini filterwarnings=default --disable-warnings tests/model tests/corpus tests/counts tests/embeddings tests/figures \
-	  tests/inference tests/evaluation tests/cli --ignore tests/corpus/test_remote_files.py --ignore-glob "tests/counts/test_cluster*"
+	  tests/inference tests/evaluation tests/cli tests/faults
 
 bench: bench-counting bench-fitting bench-questions bench-uncertainty
 
@@ -122,7 +122,7 @@ experiment-un-debates: .venv/package.done
 .venv-lowest/done: constraints-lowest.txt pyproject.toml
 	$(PYTHON) -m venv .venv-lowest
 	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints-lowest.txt \
-	  --editable '.[demo]' pytest pytest-xdist hypothesis gensim polars safetensors
+	  --editable '.[demo,cluster]' pytest pytest-xdist hypothesis gensim polars safetensors
 	@touch $@
 
 # Where it cannot be installed, the audit says that it was not made.

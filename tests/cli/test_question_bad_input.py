@@ -152,7 +152,8 @@ def test_a_question_without_an_answer_prints_no_empty_table_in_any_format(model,
 @pytest.mark.parametrize("question", MISTYPED, ids=" ".join)
 def test_what_the_parser_refuses_is_named_on_standard_error(model, question):
     done = ask(model, question)
-    assert (done.code, done.out, MISTYPED[question] in done.err) == (EXIT_USAGE, "", True)
+    assert (done.code, done.out) == (EXIT_USAGE, "")
+    assert MISTYPED[question].lower() in done.err.lower()  # versions of Typer write names of arguments in their own ways
 
 
 @pytest.mark.parametrize(

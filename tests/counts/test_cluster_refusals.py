@@ -64,7 +64,7 @@ def test_a_missing_extra_is_named(tmp_path, monkeypatch):
         wordtide.count(source, output=tmp_path / "counts", scheduler="local:2")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def lone_scheduler():
     """A real scheduler without a worker."""
     with distributed.LocalCluster(n_workers=0, host="127.0.0.1", dashboard_address="127.0.0.1:0") as local:

@@ -23,8 +23,9 @@ def pins(name):
 
 def bounds():
     """The main dependencies, and the lowest version of each that is allowed."""
-    wanted = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
-    return dict(re.fullmatch(r"([\w.-]+)>=(\S+)", line).groups() for line in wanted)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    wanted = [*project["dependencies"], *project["optional-dependencies"]["cluster"]]
+    return dict(re.fullmatch(r"([\w.-]+)(?:\[\w+\])?>=(\S+)", line).groups() for line in wanted)
 
 
 def padded(version):

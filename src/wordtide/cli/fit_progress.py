@@ -30,6 +30,8 @@ class FitProgress(FitObserver):
 
     def start(self, stage: str, total: int, unit: str) -> None:
         """Begin a bar."""
+        if not self._console.is_terminal:
+            return
         self._before = None
         self._progress = Progress(
             SpinnerColumn(),
@@ -44,7 +46,6 @@ class FitProgress(FitObserver):
             TimeRemainingColumn(),
             console=self._console,
             transient=True,
-            disable=not self._console.is_terminal,
         )
         self._progress.add_task(stage, total=total, elbo="", note="")
         self._progress.start()
@@ -52,6 +53,9 @@ class FitProgress(FitObserver):
     def step(self, done: int, report: Report) -> None:
         """Move the bar; the ELBO is shown where it was measured."""
         if self._progress is None:
+            if report.note and not self._noted:  # where no bar is drawn, once is enough
+                self.tell(report.note)
+                self._noted = True
             return
         task = self._progress.task_ids[0]
         elbo = report.elbo
@@ -63,9 +67,6 @@ class FitProgress(FitObserver):
             self._progress.update(task, completed=done)
         if report.note:
             self._progress.update(task, note=report.note)
-            if not self._noted and not self._console.is_terminal:  # where no bar is drawn, once is enough
-                self.tell(report.note)
-            self._noted = True
 
     def finish(self) -> None:
         """Take the bar away."""

@@ -40,6 +40,8 @@ class ProgressBar(Observer):
 
     def start(self, stage: str, total: int, unit: str) -> None:
         """Begin a bar."""
+        if not self._console.is_terminal:
+            return
         amount: tuple[ProgressColumn, ...] = (
             (DownloadColumn(), TransferSpeedColumn()) if unit == "bytes" else (MofNCompleteColumn(), _Rate())
         )
@@ -54,7 +56,6 @@ class ProgressBar(Observer):
             TimeRemainingColumn(),
             console=self._console,
             transient=True,
-            disable=not self._console.is_terminal,
         )
         self._progress.add_task(stage, total=total or None)
         self._progress.start()

@@ -151,8 +151,9 @@ def couple_problem(model: DynamicEmbeddings, problem: Problem) -> CoupledPosteri
     covariance += covariance.T.copy()
     covariance *= 0.5
     turns = turns_of(mean)
-    moved = covariance @ turns
-    covariance -= moved @ linalg.pinvh(turns.T @ moved) @ moved.T
+    if turns.shape[1]:  # a single dimension cannot be turned
+        moved = covariance @ turns
+        covariance -= moved @ linalg.pinvh(turns.T @ moved) @ moved.T
     return CoupledPosterior(model, mean, covariance)
 
 

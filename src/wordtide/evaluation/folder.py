@@ -18,7 +18,16 @@ from typing import Any
 from wordtide.embeddings.curves import read_curve
 from wordtide.errors import FolderError, OutputError
 from wordtide.inference.checkpoints import is_left, place_of
-from wordtide.storage import HEADER, check_writable, explained_write_errors, kind_of, new_folder, read_header, write_header
+from wordtide.storage import (
+    HEADER,
+    check_writable,
+    clean_up,
+    explained_write_errors,
+    kind_of,
+    new_folder,
+    read_header,
+    write_header,
+)
 
 _SECONDS = "seconds.json"
 _LARGEST_CURVE = 1 << 30
@@ -62,7 +71,7 @@ EVALUATION = Work("evaluation", 1, "an", {"counts": "of other counts", "held_out
 
 @contextmanager
 def working_alone(folder: Path) -> Iterator[None]:
-    """Keep other processes from working in the same folder; an error if one does so already."""
+    """Keep other processes from working in the same folder; an error if one does so already. What was left beside it goes."""
     with explained_write_errors(folder):
         lock = os.open(folder / HEADER, os.O_RDWR)
     try:
@@ -71,6 +80,7 @@ def working_alone(folder: Path) -> Iterator[None]:
         except BlockingIOError:
             problem, remedy = f"Another process makes fits in {folder}.", "Wait for it, or choose another folder (-o)."
             raise OutputError(problem, remedy) from None
+        clean_up(folder)
         yield
     finally:
         os.close(lock)
