@@ -184,3 +184,13 @@ def test_what_is_no_pair_is_refused(item):
 def test_what_is_no_source_is_refused(source):
     with pytest.raises(WordtideError, match="not a source"):
         wordtide.count(source)
+
+
+@pytest.mark.parametrize("column", ["date", "text"])
+@pytest.mark.parametrize("number", [2, -1, 99])
+def test_numbers_of_values_that_are_not_there_are_refused(column, number):
+    good = pa.array(["1850", "1950"])
+    bad = pa.DictionaryArray.from_arrays(pa.array([0, number], pa.int32()), good, safe=False)
+    frame = pa.table({"date": good, "text": good} | {column: bad})
+    with pytest.raises(WordtideError, match=f"the column '{column}' names values that are not there"):
+        wordtide.count(frame)

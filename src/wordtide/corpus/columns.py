@@ -37,6 +37,7 @@ def read_parquet(file: SourceFile, fields: Fields, progress: Progress) -> Iterat
     compressed = max(file.byte_count(), 1)
     first, length = file.first, 0
     for batch in _row_batches(file, groups, columns, [name for name in columns if is_text(schema.field(name).type)]):
+        _check_dictionaries(batch, file.shown)
         for rows, size in _slices_that_fit(batch, settled.names()[1]):
             length += size
             check_expansion(file.shown, compressed, length, file.max_expansion)
@@ -69,6 +70,17 @@ def _row_batches(file: SourceFile, groups: range, columns: list[str], texts: lis
                 rows_read -= known
                 if known < batch.num_rows:
                     yield batch.slice(known)
+
+
+def _check_dictionaries(rows: pa.RecordBatch, place: str) -> None:
+    """Refuse numbers of values that are not there: Arrow reads them from a damaged file, and looks elsewhere in memory then."""
+    for name, column in zip(rows.schema.names, rows.columns, strict=True):
+        if pa.types.is_dictionary(column.type):
+            ends = pc.min_max(column.indices).as_py()
+            if ends["max"] is not None and not 0 <= ends["min"] <= ends["max"] < len(column.dictionary):
+                raise InputError(
+                    f"{place} is damaged: the column {name!r} names values that are not there.", "Fetch or copy the file again."
+                )
 
 
 def _slices_that_fit(rows: pa.RecordBatch, text_field: str) -> Iterator[tuple[pa.RecordBatch, int]]:
@@ -148,6 +160,7 @@ def read_frame(source: Any, label: str, fields: Fields) -> Iterator[Block]:
     origin = Origin(label, f"{label}, row")
     first = 1
     for rows in table.select(list(dict.fromkeys(settled.names()))).to_batches(max_chunksize=_ROWS):
+        _check_dictionaries(rows, label)
         yield partial(_parse, rows, first, origin, settled)
         first += rows.num_rows
 
