@@ -25,7 +25,7 @@ _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 
 @dataclass(frozen=True)
 class Death:
-    """When a command is killed: after so many seconds, or before so manieth of its operations on files (the first is 1)."""
+    """When a command is killed: after some seconds, or before one of its operations on files (the first has the number 1)."""
 
     seconds: float | None = None
     operation: int | None = None

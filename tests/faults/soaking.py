@@ -46,36 +46,29 @@ def _soak(folder: Path, forker: Forker, minutes: float, chance: random.Random) -
     loads: list[WatchLoad] = []
     watching = threading.Thread(target=lambda: loads.append(watch_under_load(watched / "model", 1000, seconds)), daemon=True)
     watching.start()
-    tables = [_Row(killer, writing, chance) for writing in WRITINGS]
+    rows = [_Row(killer, writing, chance) for writing in WRITINGS]
     until = time.monotonic() + seconds
+    problems: list[str] = []
     while time.monotonic() < until:
-        for row in chance.sample(tables, len(tables)):
-            if time.monotonic() > until:
-                break
-            before = len(row.total.problems)
-            row.go_on()
-            for problem in row.total.problems[before:]:
-                print(f"PROBLEM {problem}", file=sys.stderr, flush=True)
-    print(f"| {' | '.join(_COLUMNS)} |\n|{'---|' * len(_COLUMNS)}")
-    for row in tables:
-        print(row)
-    moments, borders = (sum(getattr(row, name).kills for row in tables) for name in ("at_moments", "at_operations"))
-    problems = [problem for row in tables for problem in row.total.problems]
-    whole = [sum(getattr(row.total, name) for row in tables) for name in ("runs", "readings")]
-    made = sum(len(row.operations) for row in tables)
-    print(f"| all | {made:,} | {borders:,} | {moments:,} | {whole[0]:,} | {whole[1]:,} | {len(problems)} |", flush=True)
+        for row in chance.sample(rows, len(rows)):
+            if time.monotonic() < until:
+                problems += _told(row.go_on())
+    _print_table(rows)
     watching.join()
-    for problem in (trouble := _watch_problems(loads[0])):
-        print(f"PROBLEM {problem}", file=sys.stderr)
-    problems += trouble
+    problems += _told(_watch_problems(loads[0]))
     served = server_under_load(killer.world / "smoothing", _CLIENTS, _REQUESTS)
     print(
         f"server: {len(served.seconds)} answers to {_CLIENTS} clients, median {1000 * served.quantile(0.5):.1f} ms, "
         f"99 % within {1000 * served.quantile(0.99):.1f} ms, {len(served.problems)} problems"
     )
-    for problem in served.problems:
-        print(f"PROBLEM {problem}", file=sys.stderr)
-    return problems + served.problems
+    return problems + _told(served.problems)
+
+
+def _told(problems: list[str]) -> list[str]:
+    """The same problems, told as soon as they are known."""
+    for problem in problems:
+        print(f"PROBLEM {problem}", file=sys.stderr, flush=True)
+    return problems
 
 
 class _Row:
@@ -87,28 +80,33 @@ class _Row:
         self.at_moments, self.at_operations = Tally(), Tally()
         self._left: list[int] = []
 
-    def go_on(self) -> None:
-        """A trial at some random moments, and some more that take about as long, each before an operation that is left."""
+    def go_on(self) -> list[str]:
+        """A trial at some random moments, and some more that take about as long, each before an operation that is left.
+
+        Returns what was not as it should be.
+        """
         moments = self.killer.moments(self.writing, self.chance.randint(1, _MOST_KILLS), self.chance)
-        self.at_moments.add(self.killer.trial(self.writing, moments))
+        trials = [self.killer.trial(self.writing, moments)]
+        self.at_moments.add(trials[0])
         for _ in moments:
             if not self._left:
                 self._left = self.chance.sample(range(1, len(self.operations) + 1), len(self.operations))
-            self.at_operations.add(self.killer.trial(self.writing, [Death(operation=self._left.pop())]))
+            trials.append(self.killer.trial(self.writing, [Death(operation=self._left.pop())]))
+            self.at_operations.add(trials[-1])
+        return [problem for trial in trials for problem in trial.problems]
 
-    @property
-    def total(self) -> Tally:
-        """All trials of this command."""
-        both = Tally()
-        both.add(self.at_moments)
-        both.add(self.at_operations)
-        return both
+    def numbers(self) -> list[int]:
+        """The columns of the table after the first."""
+        both = (self.at_operations, self.at_moments)
+        sums = [sum(getattr(tally, name) for tally in both) for name in ("runs", "readings")]
+        return [len(self.operations), *(tally.kills for tally in both), *sums, sum(len(tally.problems) for tally in both)]
 
-    def __str__(self) -> str:
-        """A row of the table."""
-        total = self.total
-        counted = (len(self.operations), self.at_operations.kills, self.at_moments.kills, total.runs, total.readings)
-        return f"| `{self.writing.name}` | {' | '.join(f'{number:,}' for number in counted)} | {len(total.problems)} |"
+
+def _print_table(rows: list[_Row]) -> None:
+    print(f"| {' | '.join(_COLUMNS)} |\n|{'---|' * len(_COLUMNS)}")
+    numbers = {f"`{row.writing.name}`": row.numbers() for row in rows}
+    for name, values in [*numbers.items(), ("all", map(sum, zip(*numbers.values(), strict=True)))]:
+        print(f"| {name} | {' | '.join(f'{value:,}' for value in values)} |", flush=True)
 
 
 def _watch_problems(load: WatchLoad) -> list[str]:
