@@ -86,7 +86,9 @@ def test_a_worker_without_this_wordtide_is_refused(version, problem, lone_schedu
     for path in Path(distributed.__file__).parent.parent.iterdir():
         if "wordtide" not in path.name and path.suffix != ".pth":
             (site / path.name).symlink_to(path)
-    if version:
+    if version:  # Dask asks the package itself, or what was installed
+        (site / "wordtide").mkdir()
+        (site / "wordtide" / "__init__.py").write_text('__version__ = "9.9.9"\n')
         (site / "wordtide-9.9.9.dist-info").mkdir()
         (site / "wordtide-9.9.9.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: wordtide\nVersion: 9.9.9\n")
     source = json_lines(tmp_path / "posts.jsonl")
