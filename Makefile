@@ -1,6 +1,7 @@
 # Everything runs in .venv, which the first target that needs it creates. PYTHON chooses the interpreter.
 PYTHON ?= python3
 BIN := .venv/bin
+BY_VERSION := --editable '.[demo,cluster]' pytest pytest-xdist hypothesis gensim polars safetensors
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .PHONY: demo test check bench bench-counting bench-fitting bench-questions bench-uncertainty bench-calibration bench-exploring bench-scaling bench-streaming bench-cluster bench-peers experiments \
@@ -22,7 +23,7 @@ check: .venv/test.done .venv-audit/done
 	$(BIN)/python tests/hostile/auditing.py .venv-audit/bin/pip-audit
 
 # Hostile input, guided by coverage: fuzz/README.md. A finding stops the target it belongs to, and make.
-.PHONY: fuzz test-lowest
+.PHONY: fuzz test-lowest test-newest
 SECONDS ?= 60
 TARGETS ?= $(patsubst fuzz/targets/%.py,%,$(shell grep -l "^SEEDS =" fuzz/targets/*.py))
 fuzz: .venv/fuzz.done
@@ -30,9 +31,9 @@ fuzz: .venv/fuzz.done
 	  | tee build/fuzz.log | grep -E "^stat|DONE|exception|Error|ERROR"; ! grep -qE "Uncaught Python exception|ERROR: libFuzzer" build/fuzz.log \
 	  || exit 1; done
 
-# The lowest versions of the dependencies, in an environment of its own; not the page in a browser, and not the site.
-test-lowest: .venv-lowest/done
-	NUMBA_CACHE_DIR=$(CURDIR)/.venv-lowest/numba .venv-lowest/bin/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile \
+# The lowest and the newest versions of the dependencies, each in an environment of its own; not the page in a browser, and not the site.
+test-lowest test-newest: test-%: .venv-%/done
+	NUMBA_CACHE_DIR=$(CURDIR)/.venv-$*/numba .venv-$*/bin/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile \
 	  --override-ini filterwarnings=default --disable-warnings tests/model tests/corpus tests/counts tests/embeddings tests/figures \
 	  tests/inference tests/evaluation tests/cli tests/faults
 
@@ -121,8 +122,12 @@ experiment-un-debates: .venv/package.done
 
 .venv-lowest/done: constraints-lowest.txt pyproject.toml
 	$(PYTHON) -m venv .venv-lowest
-	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints-lowest.txt \
-	  --editable '.[demo,cluster]' pytest pytest-xdist hypothesis gensim polars safetensors
+	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints-lowest.txt $(BY_VERSION)
+	@touch $@
+
+.venv-newest/done: pyproject.toml
+	$(PYTHON) -m venv .venv-newest
+	.venv-newest/bin/python -m pip install --quiet --disable-pip-version-check $(BY_VERSION)
 	@touch $@
 
 # Where it cannot be installed, the audit says that it was not made.
@@ -138,5 +143,5 @@ experiment-un-debates: .venv/package.done
 	@touch $@
 
 clean:
-	rm -rf .venv .venv-pwe .venv-lowest .venv-audit build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-pwe .venv-lowest .venv-newest .venv-audit build .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests benchmarks experiments -name __pycache__ -type d -exec rm -rf {} +
