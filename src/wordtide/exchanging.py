@@ -10,7 +10,8 @@ from pathlib import Path
 
 _HERE = -100  # AT_FDCWD: names are relative to the current folder
 _EXCHANGE = 2  # RENAME_EXCHANGE
-_NOT_POSSIBLE = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP)
+#: Not known to the system, not to the file system, or forbidden by a sandbox that does not know it.
+_NOT_POSSIBLE = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EPERM)
 
 
 def exchange(first: Path, second: Path) -> bool:
