@@ -52,6 +52,14 @@ def refuse_if_written(target: Path) -> None:
         os.close(held)
 
 
+def take_lock(held: int, problem: str, remedy: str) -> None:
+    """Lock what was opened for this process alone; the error that is given if another process has it."""
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise OutputError(problem, remedy) from None
+
+
 def leads_to(path: Path, opened: int) -> bool:
     """Does this name still lead to the file or folder that was opened?"""
     try:
@@ -86,12 +94,7 @@ def _place(target: Path) -> Path:
 
 
 def _lock(held: int, target: Path) -> None:
-    try:
-        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise OutputError(
-            f"Another process is writing {target} just now.", "Wait until it has finished, or choose another name."
-        ) from None
+    take_lock(held, f"Another process is writing {target} just now.", "Wait until it has finished, or choose another name.")
 
 
 def _identity(path: str | os.PathLike[str]) -> tuple[Any, ...] | None:

@@ -5,7 +5,6 @@ killed process left behind is swept away by the next one that writes to the same
 """
 
 import errno
-import fcntl
 import glob
 import json
 import os
@@ -21,7 +20,7 @@ from isal import isal_zlib
 
 from wordtide.errors import FolderError, OutputError, VersionError
 from wordtide.exchanging import exchange
-from wordtide.locking import leads_to, only_writer, refuse_if_written
+from wordtide.locking import leads_to, only_writer, refuse_if_written, take_lock
 
 HEADER = "header.json"
 _LARGEST_HEADER = 64 << 20
@@ -65,12 +64,11 @@ def changing(folder: Path) -> Iterator[None]:
         except OSError as error:
             raise FolderError(f"{folder} cannot be opened: {error.strerror}.", "Check the path.") from error
         try:
-            try:
-                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise OutputError(
-                    f"Another process is changing {folder} just now.", "Wait until it has finished, and type the command again."
-                ) from None
+            take_lock(
+                held,
+                f"Another process is changing {folder} just now.",
+                "Wait until it has finished, and type the command again.",
+            )
             if leads_to(folder, held):
                 yield
                 return

@@ -6,7 +6,6 @@ right. All workers must see the folder. Jobs with other settings have other subf
 """
 
 import errno
-import fcntl
 import hashlib
 import json
 import os
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from wordtide.errors import FolderError, OutputError
+from wordtide.locking import take_lock
 from wordtide.storage import HEADER, is_made_by_wordtide, new_folder, read_header, remove_folder, verify, write_header
 
 KIND = "work"
@@ -148,10 +148,10 @@ def _prepare(root: Path) -> None:
 def _lock(root: Path) -> int:
     lock = os.open(root / _LOCK, os.O_CREAT | os.O_RDWR)
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+        take_lock(
+            lock, f"Another run is counting with the work folder {root}.", "Wait for it, or give another folder with --work."
+        )
+    except OutputError:
         os.close(lock)
-        raise OutputError(
-            f"Another run is counting with the work folder {root}.", "Wait for it, or give another folder with --work."
-        ) from None
+        raise
     return lock

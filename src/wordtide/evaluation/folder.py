@@ -4,7 +4,6 @@ The header is written first and tells which counts, settings and slices left out
 that was stopped can go on with the models it has, and never with those of another.
 """
 
-import fcntl
 import json
 import os
 import shutil
@@ -18,6 +17,7 @@ from typing import Any
 from wordtide.embeddings.curves import read_curve
 from wordtide.errors import FolderError, OutputError
 from wordtide.inference.checkpoints import is_left, place_of
+from wordtide.locking import take_lock
 from wordtide.storage import (
     HEADER,
     check_writable,
@@ -75,11 +75,7 @@ def working_alone(folder: Path) -> Iterator[None]:
     with explained_write_errors(folder):
         lock = os.open(folder / HEADER, os.O_RDWR)
     try:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            problem, remedy = f"Another process makes fits in {folder}.", "Wait for it, or choose another folder (-o)."
-            raise OutputError(problem, remedy) from None
+        take_lock(lock, f"Another process makes fits in {folder}.", "Wait for it, or choose another folder (-o).")
         clean_up(folder)
         yield
     finally:

@@ -6,7 +6,6 @@ that are not over wait in a folder beside the model, and nothing is read while a
 writer that is faster has to wait.
 """
 
-import fcntl
 import os
 import shutil
 import time
@@ -25,13 +24,14 @@ from wordtide.dates import DAY
 from wordtide.embeddings.embeddings import DynamicEmbeddings
 from wordtide.embeddings.folder import read_model
 from wordtide.embeddings.posterior import Fitted
-from wordtide.errors import NothingToCountError, OutputError
+from wordtide.errors import NothingToCountError
 from wordtide.inference.alerts import AlertFile, alerts_of, rule_of
 from wordtide.inference.open_slices import OpenSlice, OpenSlices
 from wordtide.inference.training import FitObserver
 from wordtide.inference.update_sources import counts_for
 from wordtide.inference.updating import filtered_model, update_model
 from wordtide.inference.watch_settings import WatchRecord, WatchSettings, record_of
+from wordtide.locking import take_lock
 from wordtide.storage import clean_up, explained_write_errors
 from wordtide.timeline import Every
 
@@ -89,12 +89,7 @@ def watch_folder(model: Path) -> Iterator[Path]:
         folder.mkdir(exist_ok=True)
         held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        try:
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise OutputError(
-                f"Another process is watching for {model} already.", "End it first, or watch with a copy of the model."
-            ) from None
+        take_lock(held, f"Another process is watching for {model} already.", "End it first, or watch with a copy of the model.")
         try:
             clean_up(model)
             with explained_write_errors(folder):
