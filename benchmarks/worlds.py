@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from wordtide.diffusion import Diffusion
+from wordtide.diffusion import Diffusion, ProductPrior
 from wordtide.embeddings.embeddings import DynamicEmbeddings
 from wordtide.embeddings.knots import Occurrences
 from wordtide.embeddings.posterior import Fitted, Posterior
@@ -85,7 +85,7 @@ class Kind:
         """With more dimensions coordinates are smaller, so that scores u.v scatter as much; the memory in time is the same."""
         constant, variance = {"fast": (0.009, 6.75), "slow": (0.0012, 7.0)}[self.drift]
         scale = np.sqrt(15.0 / self.dim)
-        return Diffusion(np.arange(float(self.slices)), constant * scale, variance * scale)
+        return ProductPrior(np.arange(float(self.slices)), constant * scale, variance * scale)
 
 
 def drawn(kind: Kind, seed: int) -> World:
@@ -138,7 +138,7 @@ def fitted(world: World, method: str, effort: Effort = THOROUGH) -> DynamicEmbed
     with compute("cpu", "float32", 1) as machine:
         if method == "smoothing":
             pooled = _pooled(problem)
-            prior = Diffusion(pooled.times, 1.0, float(world.diffusion.marginal.mean()))
+            prior = ProductPrior(pooled.times, 1.0, float(world.diffusion.marginal.mean()))
             start = SequentialSolver(pooled, prior, dim, effort.start, machine, contexts=effort.contexts)
             _run(start)
             smoother = SmoothingSolver(

@@ -10,7 +10,7 @@ import torch
 from oracles import model as dense
 
 import wordtide
-from wordtide.diffusion import Diffusion
+from wordtide.diffusion import ProductPrior
 from wordtide.errors import InputError
 from wordtide.evaluation.holding_out import without
 from wordtide.inference.adam_filtering import AdamFilter
@@ -24,7 +24,7 @@ from wordtide.model.likelihood import expected_log_likelihood
 
 SIZE, DIM = 12, 3
 TIMES = np.array([1800.0, 1801.0, 1804.0, 1805.0])
-PRIOR = Diffusion(TIMES, 0.05, 1.3)
+PRIOR = ProductPrior(TIMES, 0.05, 1.3)
 #: Words come and go, so that the places of a word differ from slice to slice.
 PRESENT = [[0, 1, 2, 4, 5, 7, 9, 10], [0, 2, 3, 4, 6, 7, 9, 11], [1, 2, 3, 4, 6, 8, 9], [0, 1, 2, 3, 5, 8, 9, 11]]
 COUNTS = [4 * dense.random_counts(np.random.default_rng(t), SIZE, present) for t, present in enumerate(PRESENT)]
@@ -127,7 +127,9 @@ def test_a_later_slice_does_not_change_a_bit_of_those_before(counts, method):
 
 
 def test_a_later_slice_does_not_change_a_bit_of_adam_s_filter_before():
-    short = AdamFilter(dense.problem_from(COUNTS[:3], TIMES[:3]), Diffusion(TIMES[:3], 0.05, 1.3), DIM, 0, steps_per_slice=20)
+    short = AdamFilter(
+        dense.problem_from(COUNTS[:3], TIMES[:3]), ProductPrior(TIMES[:3], 0.05, 1.3), DIM, 0, steps_per_slice=20
+    )
     whole = AdamFilter(dense.problem_from(COUNTS, TIMES), PRIOR, DIM, 0, steps_per_slice=20)
     for solver in (short, whole):
         finish(solver)

@@ -6,7 +6,7 @@ import numpy as np
 from slice_vectors import SliceVectors
 
 from wordtide.counts.counts import Counts
-from wordtide.diffusion import Diffusion
+from wordtide.diffusion import ProductPrior
 from wordtide.embeddings.embeddings import DynamicEmbeddings
 from wordtide.embeddings.knots import occurrences_of
 from wordtide.embeddings.posterior import Fitted, Posterior
@@ -31,7 +31,7 @@ def model_of(counts: Counts, slices: Sequence[SliceVectors], name: str) -> Dynam
     fitted = Fitted(
         words=counts.words,
         labels=counts.labels,
-        diffusion=Diffusion(counts.times, 1.0, 1.0),  # point estimates have no use for it
+        diffusion=ProductPrior(counts.times, 1.0, 1.0),  # point estimates have no use for it
         posterior=Posterior("point", problem.knots, u, v),
         occurrences=occurrences_of(counts),
         method=name,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from wordtide.diffusion import Diffusion
+from wordtide.diffusion import ProductPrior
 from wordtide.embeddings.embeddings import DynamicEmbeddings
 from wordtide.embeddings.knots import Knots, Occurrences
 from wordtide.embeddings.posterior import Fitted, Posterior
@@ -21,7 +21,7 @@ def small_model(kind: str) -> DynamicEmbeddings:
     fitted = Fitted(
         words=_WORDS,
         labels=[str(1900 + t) for t in range(_SLICES)],
-        diffusion=Diffusion(1900.5 + np.arange(float(_SLICES)), 0.01, 1.0),
+        diffusion=ProductPrior(1900.5 + np.arange(float(_SLICES)), 0.01, 1.0),
         posterior=Posterior(kind, knots, mean_u, mean_v, **dict(zip(names, spreads, strict=True))),
         occurrences=Occurrences(knots, np.arange(1, total + 1)),
         method="filtering" if kind == "filter" else "smoothing",

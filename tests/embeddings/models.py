@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from wordtide.diffusion import Diffusion
+from wordtide.diffusion import ProductPrior
 from wordtide.embeddings.embeddings import DynamicEmbeddings
 from wordtide.embeddings.knots import Knots, Occurrences
 from wordtide.embeddings.posterior import Fitted, Posterior
@@ -23,8 +23,8 @@ KINDS = ("filter", "smoother", "point")
 MOMENTS = [1840.0, 1850.25, 1850.5, 1851.625, 1855.0, 1857.5, 1860.125, 1865.0, 1870.5, 1890.0]
 
 
-def diffusion_of(times=TIMES, constant=0.05, prior_variance=1.7):
-    return Diffusion(np.asarray(times, dtype=np.float64), constant, prior_variance)
+def diffusion_of(times=TIMES, constant=0.05, prior_variance=1.7, prior=ProductPrior):
+    return prior(np.asarray(times, dtype=np.float64), constant, prior_variance)
 
 
 def knots_of(places):

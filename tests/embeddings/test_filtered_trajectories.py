@@ -7,7 +7,6 @@ from embeddings.unit_noise import law_of_draws
 from numpy.testing import assert_allclose
 from oracles.trajectories import backward_sampled, filtered
 
-from wordtide.embeddings.filtered import PassageTable
 from wordtide.errors import SettingsError
 
 MODEL = model_of("filter")
@@ -37,13 +36,13 @@ def test_context_vectors_are_answered_from_their_own_states():
 @pytest.mark.parametrize("start", range(20))
 def test_a_gap_of_many_slices_equals_as_many_single_steps(start):
     diffusion = diffusion_of(np.cumsum(np.random.default_rng(3).gamma(2.0, size=20)))
-    table = PassageTable(diffusion)
+    times = diffusion.times
     mean, variance = np.array([0.7]), np.array([0.4])
     for stop in range(start, 20):
-        passed = table.between(np.array([start]), np.array([stop])).predict(np.array([0.7]), np.array([0.4]))
+        passed = diffusion.passage(times[[start]], times[[stop]]).predict(np.array([0.7]), np.array([0.4]))
         assert_allclose(passed, (mean, variance), rtol=1e-12)
         if stop < 19:
-            mean, variance = diffusion.step(stop).predict(mean, variance)
+            mean, variance = diffusion.passage(times[[stop]], times[[stop + 1]]).predict(mean, variance)
 
 
 @pytest.mark.parametrize("word", ["gaps", "once", "never"])

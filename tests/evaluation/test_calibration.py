@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from wordtide.diffusion import Diffusion
+from wordtide.diffusion import ProductPrior
 from wordtide.errors import SettingsError
 from wordtide.evaluation.calibration import (
     DRAWS,
@@ -32,7 +32,7 @@ def known_gaussian(seed, spread, shift=0.0, worlds=60, cases=400):
 
 
 def test_trajectories_have_the_covariance_of_the_prior():
-    prior = Diffusion(np.array([0.0, 1.0, 3.0, 4.0]), 0.1, 2.0)
+    prior = ProductPrior(np.array([0.0, 1.0, 3.0, 4.0]), 0.1, 2.0)
     drawn = draw_trajectories(np.random.default_rng(0), prior, (2, 20_000, 2))
     assert drawn.shape == (2, 4, 20_000, 2)
     diagonal, beside = prior.precision()

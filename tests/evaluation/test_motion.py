@@ -5,7 +5,7 @@ import pytest
 from embeddings.models import model_of
 from oracles.model import problem_from, random_counts
 
-from wordtide.diffusion import Diffusion
+from wordtide.diffusion import ProductPrior
 from wordtide.embeddings.posterior import Posterior
 from wordtide.evaluation.motion import distances_in, motion_row, windows_of
 
@@ -24,7 +24,7 @@ def problem():
 def moving(path):
     """A model whose words all go the same way: `path` gives the place (d,) at slice t."""
     places = {f"word{i}": list(range(SLICES)) for i in range(SIZE)}
-    diffusion = Diffusion(TIMES, 1.0, 1.0)
+    diffusion = ProductPrior(TIMES, 1.0, 1.0)
     template = model_of("point", places, diffusion).fitted.posterior
     mean = np.array([path(t) for _ in range(SIZE) for t in range(SLICES)], dtype=np.float32)
     return model_of("point", places, diffusion, posterior=Posterior("point", template.knots, mean, mean))

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 import torch
 
-from wordtide.diffusion import Diffusion
+from wordtide.diffusion import ProductPrior
 from wordtide.inference.adam_chains import ChainPrior, chain_gradients, mirror_ascent
 from wordtide.inference.adam_steps import AdamSteps, noise_generator
 
 CPU = torch.device("cpu")
-DIFFUSION = Diffusion(np.array([1800.0, 1801.0, 1804.0, 1805.0, 1811.0]), 0.05, 1.3)
+DIFFUSION = ProductPrior(np.array([1800.0, 1801.0, 1804.0, 1805.0, 1811.0]), 0.05, 1.3)
 STEPS = torch.tensor([-1e8, -1e4, -3.0, -1e-3, 0.0, 1e-3, 3.0, 1e4], dtype=torch.float64)
 
 

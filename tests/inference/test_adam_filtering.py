@@ -7,7 +7,7 @@ import pytest
 import torch
 from oracles import model as dense
 
-from wordtide.diffusion import Diffusion
+from wordtide.diffusion import ProductPrior
 from wordtide.errors import SettingsError
 from wordtide.inference.adam_filtering import AdamFilter
 from wordtide.inference.adam_steps import noise_generator
@@ -17,7 +17,7 @@ SIZE, DIM = 6, 2
 TIMES = np.array([1800.0, 1801.0, 1804.0, 1805.0])
 #: Word 1 is absent twice in a row, word 4 appears late, word 5 never comes back, word 3 is not there at first.
 PRESENT = [[0, 1, 2, 5], [0, 2, 3], [0, 2, 3, 4], [0, 1, 2, 3]]
-DIFFUSION = Diffusion(TIMES, 0.05, 1.3)
+DIFFUSION = ProductPrior(TIMES, 0.05, 1.3)
 
 
 def counts_of(t):
@@ -29,7 +29,7 @@ def problem(slices=4):
 
 
 def solver(slices=4, seed=0, steps=5, **settings):
-    diffusion = Diffusion(TIMES[:slices], 0.05, 1.3)
+    diffusion = ProductPrior(TIMES[:slices], 0.05, 1.3)
     return AdamFilter(problem(slices), diffusion, DIM, seed, steps_per_slice=steps, **({"dtype": torch.float64} | settings))
 
 
@@ -239,7 +239,7 @@ def test_a_slowed_run_keeps_its_rate_when_resumed():
 
 def test_almost_no_data_gives_the_prior_back():
     tiny = dense.problem_from([1e-6 * counts_of(0)], TIMES[:1])
-    filter = AdamFilter(tiny, Diffusion(TIMES[:1], 0.05, 1.3), DIM, seed=0, steps_per_slice=300)
+    filter = AdamFilter(tiny, ProductPrior(TIMES[:1], 0.05, 1.3), DIM, seed=0, steps_per_slice=300)
     finish(filter)
     assert np.abs(results(filter)[:2]).max() < 1e-3
     assert np.abs(results(filter)[2:] - 1.3).max() < 1e-3

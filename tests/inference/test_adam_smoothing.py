@@ -8,7 +8,7 @@ import torch
 from oracles import model as dense
 
 import wordtide.inference.adam_smoothing as module
-from wordtide.diffusion import Diffusion
+from wordtide.diffusion import ProductPrior
 from wordtide.errors import SettingsError
 from wordtide.inference.adam_filtering import AdamFilter
 from wordtide.inference.adam_smoothing import AdamSmoother
@@ -32,7 +32,7 @@ def problem(slices=3, texts=1):
 
 def solver(slices=3, seed=0, texts=1, **settings):
     chosen = {"minibatch_words": 3, "minibatch_steps": 6, "full_steps": 6, "dtype": torch.float64} | settings
-    return AdamSmoother(problem(slices, texts), Diffusion(TIMES[:slices], 0.05, 1.3), DIM, seed, **chosen)
+    return AdamSmoother(problem(slices, texts), ProductPrior(TIMES[:slices], 0.05, 1.3), DIM, seed, **chosen)
 
 
 def disturbed(slices=3):

@@ -6,7 +6,7 @@ import torch
 from oracles import model as dense
 from oracles import natural
 
-from wordtide.diffusion import Diffusion
+from wordtide.diffusion import ProductPrior
 from wordtide.embeddings.knots import Knots
 from wordtide.inference.chains import Chains, Trajectories
 from wordtide.inference.compute import compute
@@ -15,7 +15,7 @@ TIMES = np.array([1800.0, 1801.0, 1801.5, 1805.0, 1806.0, 1813.0])
 #: The slices of each word: always there, with gaps, once, never, late, at both ends.
 SLICES = [[0, 1, 2, 3, 4, 5], [0, 3, 4], [2], [], [4, 5], [0, 5]]
 KNOTS = Knots(np.cumsum([0, *map(len, SLICES)]), np.concatenate(SLICES).astype(np.int32))
-DIFFUSIONS = [Diffusion(TIMES, 0.05, 1.3), Diffusion(TIMES, 1e-4, 1.0), Diffusion(TIMES, 3.0, 0.4)]
+DIFFUSIONS = [ProductPrior(TIMES, 0.05, 1.3), ProductPrior(TIMES, 1e-4, 1.0), ProductPrior(TIMES, 3.0, 0.4)]
 DIM = 2
 FAR = 1e6  # a cap that nothing reaches
 
@@ -96,7 +96,7 @@ def test_divergence_is_the_dense_one_over_all_slices(make, diffusion):
 
 
 def test_divergence_of_many_precise_knots_does_not_overflow():
-    diffusion = Diffusion(np.arange(40.0), 0.5, 1.0)
+    diffusion = ProductPrior(np.arange(40.0), 0.5, 1.0)
     knots = Knots(np.array([0, 40]), np.arange(40, dtype=np.int32))
     h = np.full((40, 1), 1e30)  # det(Pi + diag h) is about 1e1200, beyond any floating-point number
     mean, variance = torch.zeros(40, 1, dtype=torch.float64), torch.as_tensor(1 / h)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from oracles import natural, worlds
 
-from wordtide.diffusion import Diffusion
+from wordtide.diffusion import ProductPrior
 from wordtide.embeddings.knots import Knots
 from wordtide.inference.compute import compute
 from wordtide.inference.diffusion_estimate import best_diffusion
@@ -31,27 +31,27 @@ def second_moments(covariance):
 @pytest.mark.parametrize("start", [0.003, 0.02, 1.5])
 @pytest.mark.parametrize("truth", [0.02, 0.2])
 def test_the_priors_own_moments_give_its_constant(truth, start):
-    moments = second_moments(natural.prior_covariance(Diffusion(TIMES, truth, 2.0)))
-    assert best_diffusion(KNOTS, [moments, moments], 1, Diffusion(TIMES, start, 2.0)) == pytest.approx(truth, rel=1e-3)
+    moments = second_moments(natural.prior_covariance(ProductPrior(TIMES, truth, 2.0)))
+    assert best_diffusion(KNOTS, [moments, moments], 1, ProductPrior(TIMES, start, 2.0)) == pytest.approx(truth, rel=1e-3)
 
 
 def test_many_trajectories_give_the_constant_they_were_drawn_with():
-    truth, draws = Diffusion(TIMES, 0.05, 2.0), 3000
+    truth, draws = ProductPrior(TIMES, 0.05, 2.0), 3000
     drawn = worlds.trajectories(np.random.default_rng(0), truth, draws, 1)[..., 0]
     moments = draws * second_moments(drawn @ drawn.T / draws)
-    assert best_diffusion(KNOTS, [moments], draws, Diffusion(TIMES, 0.5, 2.0)) == pytest.approx(0.05, rel=0.05)
+    assert best_diffusion(KNOTS, [moments], draws, ProductPrior(TIMES, 0.5, 2.0)) == pytest.approx(0.05, rel=0.05)
 
 
 def test_one_estimate_goes_at_most_a_hundred_times_as_far():
-    moments = second_moments(natural.prior_covariance(Diffusion(TIMES, 1.0, 2.0)))
-    found = best_diffusion(KNOTS, [moments], 1, Diffusion(TIMES, 1e-5, 2.0))
+    moments = second_moments(natural.prior_covariance(ProductPrior(TIMES, 1.0, 2.0)))
+    found = best_diffusion(KNOTS, [moments], 1, ProductPrior(TIMES, 1e-5, 2.0))
     assert found == pytest.approx(1e-3, rel=1e-2)
 
 
 def estimated(negatives, wrong_by, steps=20):
     """The constant found from the counts of a world of constant 0.02, starting `wrong_by` times as high."""
-    world = worlds.world(0, Diffusion(np.arange(25.0), 0.02, 15.0), size=50, dim=3, negatives=negatives)
-    first = Diffusion(world.diffusion.times, wrong_by * 0.02, 15.0)
+    world = worlds.world(0, ProductPrior(np.arange(25.0), 0.02, 15.0), size=50, dim=3, negatives=negatives)
+    first = ProductPrior(world.diffusion.times, wrong_by * 0.02, 15.0)
     schedule = Schedule(steps, 0.9, 0.3, 0.0, measure_every=steps)
     with compute("cpu", "float32", 1) as computing:
         start = worlds.static_fit(world, 3, computing)

@@ -17,8 +17,8 @@ WAYS = {
     "independent": {"method": "independent"},
     "warm-start": {"method": "warm-start"},
     "static": {"method": "static"},
-    "smoothing by adam": {"method": "smoothing", "solver": "adam", **FEW},
-    "filtering by adam": {"method": "filtering", "solver": "adam", **FEW},
+    "smoothing by adam": {"method": "smoothing", "solver": "adam", "prior": "product", **FEW},
+    "filtering by adam": {"method": "filtering", "solver": "adam", "prior": "product", **FEW},
 }
 KINDS = {
     "smoothing": "smoother",

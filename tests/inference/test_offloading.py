@@ -11,7 +11,7 @@ import pytest
 from oracles import model as dense
 
 import wordtide
-from wordtide.diffusion import Diffusion
+from wordtide.diffusion import ProductPrior
 from wordtide.errors import OutputError, SettingsError
 from wordtide.inference.compute import compute
 from wordtide.inference.memory import needed_bytes
@@ -25,7 +25,7 @@ from wordtide.inference.training import FitObserver
 
 SIZE, DIM = 30, 3
 TIMES = 1800.0 + np.array([0, 1, 4, 5, 9])
-PRIOR = Diffusion(TIMES, 0.05, 1.3)
+PRIOR = ProductPrior(TIMES, 0.05, 1.3)
 START = (0.5 * np.random.default_rng(9).standard_normal((2, SIZE, DIM))).astype(np.float32)
 FEW = {"dim": 4, "threads": 1, "negative_contexts": 6, "max_steps": 8, "tolerance": 0.0}
 WORDS = [stem + ending for stem in ("river", "mill", "road", "king", "law") for ending in ("", "er", "ing", "ly")]

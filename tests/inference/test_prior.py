@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 from oracles import natural
 
-from wordtide.diffusion import Diffusion, Passage
+from wordtide.diffusion import PRIORS, Passage, ProductPrior, StationaryPrior
 from wordtide.embeddings.knots import Knots
 from wordtide.errors import SettingsError
 from wordtide.inference.chains import prior_at_knots
 
 TIMES = np.array([1800.0, 1801.0, 1801.5, 1805.0, 1806.0, 1813.0])
-DIFFUSIONS = [Diffusion(TIMES, 0.05, 1.3), Diffusion(TIMES, 1e-4, 1.0), Diffusion(TIMES, 3.0, 0.4)]
+DIFFUSIONS = [prior(TIMES, *numbers) for prior in PRIORS.values() for numbers in ((0.05, 1.3), (1e-4, 1.0), (3.0, 0.4))]
+STATIONARY = StationaryPrior(TIMES, 0.05, 0.3)
 LAST = len(TIMES) - 1
 
 
@@ -41,12 +42,10 @@ def test_a_gap_is_as_many_single_steps(diffusion):
 
 @pytest.mark.parametrize("diffusion", DIFFUSIONS)
 def test_the_filters_passage_over_a_gap_is_as_many_single_passages(diffusion):
-    mean, variance, passage = np.array([0.7]), np.array([0.2]), Passage.none(1)
-    expected = mean, variance
+    expected = np.array([0.7]), np.array([0.2])
     for t in range(LAST):
-        expected = diffusion.step(t).predict(*expected)
-        passage = passage.then(diffusion.step(t))
-    found = passage.predict(mean, variance)
+        expected = diffusion.passage(TIMES[[t]], TIMES[[t + 1]]).predict(*expected)
+    found = diffusion.passage(TIMES[[0]], TIMES[[LAST]]).predict(np.array([0.7]), np.array([0.2]))
     assert found == (pytest.approx(expected[0], rel=1e-12), pytest.approx(expected[1], rel=1e-12))
 
 
@@ -62,7 +61,7 @@ def forward(diffusion, h, targets):
     mean, variance = 0.0, diffusion.prior_variance
     for t in range(len(diffusion)):
         if t > 0:
-            mean, variance = diffusion.step(t - 1).predict(mean, variance)
+            mean, variance = diffusion.passage(TIMES[[t - 1]], TIMES[[t]]).predict(mean, variance)
         precision = 1.0 / variance + h[t]
         mean, variance = (mean / variance + h[t] * targets[t]) / precision, 1.0 / precision
     return mean, variance
@@ -86,11 +85,65 @@ def test_before_its_first_knot_a_word_has_the_priors_variance():
 def test_the_gap_between_two_knots_is_crossed_at_once():
     knots = Knots(np.array([0, 2, 2, 3]), np.array([1, 4, 3], dtype=np.int32))
     gain, noise, _ = prior_at_knots(knots, DIFFUSIONS[0])
-    assert (gain[1], noise[1]) == DIFFUSIONS[0].across(np.array(1), np.array(4))
+    assert (gain[[1]], noise[[1]]) == DIFFUSIONS[0].across(np.array([1]), np.array([4]))
 
 
-def test_one_slice_has_the_prior_variance():
-    assert Diffusion(np.array([1800.0]), 0.1, 1.7).marginal == pytest.approx([1.7])
+@pytest.mark.parametrize("prior", PRIORS.values())
+def test_one_slice_has_the_prior_variance(prior):
+    assert prior(np.array([1800.0]), 0.1, 1.7).marginal == pytest.approx([1.7])
+
+
+@pytest.mark.parametrize("diffusion", DIFFUSIONS)
+def test_the_precision_is_the_inverse_of_the_covariance(diffusion):
+    diagonal, beside = diffusion.precision()
+    dense = np.diag(diagonal) + np.diag(beside, 1) + np.diag(beside, -1)
+    np.testing.assert_allclose(dense @ natural.prior_covariance(diffusion), np.eye(len(TIMES)), atol=1e-8)
+
+
+def correlation(diffusion, one, other):
+    """Of a coordinate at two moments, on the grid or off it."""
+    places = diffusion.at(np.array([one, other]))
+    gain, _ = places[:1].to(places[1:])
+    return float(gain[0] * np.sqrt(places.marginal[0] / places.marginal[1]))
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        pytest.param(TIMES[[0, 1, 3, 5]], id="without two slices"),
+        pytest.param(np.sort(np.concatenate([TIMES, TIMES[:-1] + 0.1])), id="finer slices"),
+        pytest.param(np.append(TIMES, [1820.0, 1900.0]), id="later slices"),
+        pytest.param(np.concatenate([[1700.0], TIMES]), id="an earlier slice"),
+    ],
+)
+@pytest.mark.parametrize("moments", [(1800.0, 1801.0), (1801.0, 1805.0), (1800.3, 1812.0), (1750.0, 1950.0)])
+def test_slicing_leaves_the_stationary_prior_as_it_is(times, moments):
+    other = STATIONARY.on(times)
+    assert (other.marginal == 0.3).all()
+    assert correlation(other, *moments) == pytest.approx(correlation(STATIONARY, *moments), rel=1e-12)
+
+
+def test_an_empty_slice_changes_the_product_prior_which_is_why_it_is_not_the_default():
+    with_it, without = ProductPrior(TIMES, 0.05, 0.3), ProductPrior(TIMES[[0, 5]], 0.05, 0.3)
+    assert with_it.marginal[0] < 0.5 * without.marginal[0]
+
+
+@pytest.mark.parametrize("gap", [1e-6, 1e-3, 1.0])
+def test_short_steps_of_the_stationary_prior_have_the_papers_variance(gap):
+    step = StationaryPrior(np.array([0.0, gap]), 1e-3, 0.3)
+    assert step.noise == pytest.approx([1e-3 * gap], rel=2e-3 * gap + 1e-9)
+
+
+def test_filter_and_smoother_use_the_same_stationary_prior():
+    passage = STATIONARY.passage(TIMES[:-1], TIMES[1:])
+    np.testing.assert_allclose((passage.gain, passage.noise), (STATIONARY.gain, STATIONARY.noise), rtol=1e-12)
+    assert not passage.pull.any()
+
+
+def test_stationary_gaps_compose():
+    steps = STATIONARY.passage(TIMES[:-1], TIMES[1:])
+    whole = STATIONARY.passage(TIMES[[0]], TIMES[[LAST]])
+    assert whole.gain == pytest.approx([np.prod(steps.gain)], rel=1e-14)
 
 
 @pytest.mark.parametrize(
@@ -104,6 +157,7 @@ def test_one_slice_has_the_prior_variance():
         ([], 0.1, 1.0, "do not increase"),
     ],
 )
-def test_a_prior_that_is_none_is_refused(times, constant, variance, problem):
+@pytest.mark.parametrize("prior", PRIORS.values())
+def test_a_prior_that_is_none_is_refused(prior, times, constant, variance, problem):
     with pytest.raises(SettingsError, match=problem):
-        Diffusion(np.array(times), constant, variance)
+        prior(np.array(times), constant, variance)

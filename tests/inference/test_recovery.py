@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from oracles import natural, worlds
 
-from wordtide.diffusion import Diffusion
+from wordtide.diffusion import ProductPrior
 from wordtide.inference.compute import compute
 from wordtide.inference.schedule import Schedule
 from wordtide.inference.sequential import SequentialSolver
 from wordtide.inference.smoothing import SmoothingSolver
 
 DIM = 3
-PRIOR = Diffusion(np.arange(20.0), 0.02, 15.0)
+PRIOR = ProductPrior(np.arange(20.0), 0.02, 15.0)
 MOVED = 7
 
 
@@ -76,7 +76,7 @@ def test_the_filter_follows_the_drift_too(drifting):
 @pytest.mark.parametrize("contexts", [None, 20])
 def test_the_word_that_moves_is_the_one_that_is_seen_to_move(contexts):
     rng = np.random.default_rng(2)
-    prior = Diffusion(np.arange(12.0), 0.002, 15.0)
+    prior = ProductPrior(np.arange(12.0), 0.002, 15.0)
     u, v = (worlds.trajectories(rng, prior, 30, DIM) for _ in range(2))
     u[:, MOVED] += np.linspace(0.0, 1.2, 12)[:, None] * np.array([1.0, -1.0, 0.5])
     (mean, _), _, _ = smoothed(worlds.observed(rng, u, v, prior, negatives=4.0), contexts)

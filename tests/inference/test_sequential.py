@@ -8,7 +8,7 @@ import torch
 from oracles import model as dense
 from scipy.linalg import orthogonal_procrustes
 
-from wordtide.diffusion import Diffusion
+from wordtide.diffusion import ProductPrior
 from wordtide.inference.compute import compute
 from wordtide.inference.reports import Diverged
 from wordtide.inference.schedule import Schedule
@@ -22,7 +22,7 @@ TIMES = np.array([1800.0, 1801.0, 1804.0, 1805.0])
 #: Word 1 is absent twice in a row, word 4 appears late, word 5 never comes back, word 7 is never there.
 PRESENT = [[0, 1, 2, 5], [0, 2, 3, 6], [0, 2, 3, 4, 6], [0, 1, 2, 3]]
 COUNTS = [4 * dense.random_counts(np.random.default_rng(t), SIZE, present) for t, present in enumerate(PRESENT)]
-PRIOR = Diffusion(TIMES, 0.05, 1.3)
+PRIOR = ProductPrior(TIMES, 0.05, 1.3)
 METHODS = ["filtering", "warm-start", "independent"]
 
 
@@ -34,7 +34,7 @@ def computing():
 
 def solver(computing, method="filtering", slices=4, steps=6, rate=0.5, **settings):
     problem = dense.problem_from(COUNTS[:slices], TIMES[:slices])
-    prior = Diffusion(TIMES[:slices], 0.05, 1.3)
+    prior = ProductPrior(TIMES[:slices], 0.05, 1.3)
     chosen = {"contexts": None} | settings
     return SequentialSolver(problem, prior, DIM, Schedule(steps, rate, 0.2, 0.0), computing, method, **chosen)
 

@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pytest
 
-from wordtide.diffusion import Diffusion
 from wordtide.errors import InputError, SettingsError
 from wordtide.inference.settings import FitSettings, resolve
 
@@ -98,29 +97,23 @@ def test_a_preset_overrides_defaults():
 )
 def test_presets_hold_the_paper_s_table(preset, dim, diffusion):
     settings = resolve({}, preset)
-    assert (settings.dim, settings.diffusion, settings.prior_variance) == (dim, diffusion, 1.0)
+    assert (settings.dim, settings.diffusion, settings.prior, settings.prior_variance) == (dim, diffusion, "product", 1.0)
     assert (settings.negative_ratio, settings.context_exponent) == (1.0, 0.75)
 
 
 @pytest.mark.parametrize("method", ["smoothing", "filtering"])
-@pytest.mark.parametrize(("gap", "diffusion"), [(1.0, 1e-3), (0.1, 1e-3), (5.0, 1e-2)])
-def test_by_default_a_coordinate_has_the_same_variance_whatever_the_slices(method, gap, diffusion):
-    times = np.arange(0.0, 4000.0, gap)
-    variance = FitSettings(method=method).variance_of_prior(times, diffusion)
-    assert Diffusion(times, diffusion, variance).marginal[len(times) // 2] == pytest.approx(np.sqrt(0.1) / 2.0, rel=0.05)
+@pytest.mark.parametrize("times", [np.array([1850.0]), np.arange(1790.0, 2017.0), 2020.0 + np.arange(300) / 365.0])
+def test_by_default_a_coordinate_has_the_same_variance_whatever_the_slices(method, times):
+    marginal = FitSettings(method=method).prior_on(times, 1e-3).marginal
+    assert (marginal == FitSettings().variance_of_prior()).all()
 
 
-@pytest.mark.parametrize("method", ["independent", "warm-start", "static"])
-def test_methods_without_diffusion_have_the_prior_of_the_paper(method):
-    assert FitSettings(method=method).variance_of_prior(np.arange(200.0), 1e-3) == 1.0
+def test_the_product_prior_has_the_papers_variance():
+    assert FitSettings(prior="product").variance_of_prior() == 1.0
 
 
 def test_a_given_prior_variance_is_taken_as_it_is():
-    assert FitSettings(prior_variance=7).variance_of_prior(np.arange(200.0), 1e-3) == 7.0
-
-
-def test_one_slice_has_the_prior_of_the_paper():
-    assert FitSettings().variance_of_prior(np.array([1850.0]), 1e-3) == 1.0
+    assert FitSettings(prior_variance=7).variance_of_prior() == 7.0
 
 
 def test_a_prior_variance_that_is_a_word_is_refused():

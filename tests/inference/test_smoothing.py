@@ -8,7 +8,7 @@ import torch
 from oracles import model as dense
 from oracles import natural
 
-from wordtide.diffusion import Diffusion
+from wordtide.diffusion import ProductPrior
 from wordtide.inference.compute import compute
 from wordtide.inference.reports import Diverged
 from wordtide.inference.schedule import Schedule
@@ -19,7 +19,7 @@ TIMES = np.array([1800.0, 1801.0, 1804.0, 1805.0])
 #: Word 1 is absent twice in a row, word 4 appears late, word 5 never comes back, word 7 is never there.
 PRESENT = [[0, 1, 2, 5], [0, 2, 3, 6], [0, 2, 3, 4, 6], [0, 1, 2, 3]]
 COUNTS = [4 * dense.random_counts(np.random.default_rng(t), SIZE, present) for t, present in enumerate(PRESENT)]
-PRIOR = Diffusion(TIMES, 0.05, 1.3)
+PRIOR = ProductPrior(TIMES, 0.05, 1.3)
 START = 0.5 * np.random.default_rng(9).standard_normal((2, SIZE, DIM))
 
 

@@ -5,7 +5,7 @@ import pytest
 import torch
 from oracles import worlds
 
-from wordtide.diffusion import Diffusion
+from wordtide.diffusion import ProductPrior
 from wordtide.inference.adam_filtering import AdamFilter
 from wordtide.inference.adam_smoothing import AdamSmoother
 from wordtide.inference.compute import compute
@@ -18,7 +18,7 @@ from wordtide.model.likelihood import SliceTensors, expected_log_likelihood
 
 SIZE, DIM = 25, 3
 TIMES = np.array([1800.0, 1801.0, 1804.0, 1805.0])
-PRIOR = Diffusion(TIMES, 0.05, 1.3)
+PRIOR = ProductPrior(TIMES, 0.05, 1.3)
 CALM = Schedule(100, 0.5, 0.2, 0.0, measure_every=100)
 
 
@@ -66,7 +66,7 @@ def filter_elbo(problem, means, variances):
 
 def test_on_one_slice_the_natural_filter_ends_no_lower_than_adam(world, computing):
     one = Problem(world.problem.words, TIMES[:1], world.problem.labels[:1], world.problem.slices[:1])
-    prior = Diffusion(TIMES[:1], 0.05, 1.3)
+    prior = ProductPrior(TIMES[:1], 0.05, 1.3)
     adam = finish(AdamFilter(one, prior, DIM, 0, steps_per_slice=2500, dtype=torch.float64))
     natural = finish(SequentialSolver(one, prior, DIM, CALM, computing, contexts=None))
     low, low_error = filter_elbo(one, (adam.mean_u, adam.mean_v), (adam.variance_u, adam.variance_v))

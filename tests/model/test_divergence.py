@@ -5,12 +5,12 @@ import pytest
 import torch
 from oracles import model as dense
 
-from wordtide.diffusion import Diffusion
+from wordtide.diffusion import ProductPrior
 from wordtide.model.bidiagonal import cholesky
 from wordtide.model.divergence import filter_kl, smoothing_kl
 
 TIMES = np.array([1800.0, 1801.0, 1803.5, 1810.0])
-DIFFUSION = Diffusion(TIMES, 0.01, 1.5)
+DIFFUSION = ProductPrior(TIMES, 0.01, 1.5)
 
 
 def test_filter_divergence_equals_the_dense_formula():
@@ -34,7 +34,7 @@ def test_smoothing_divergence_equals_the_dense_formula(length):
         for k in range(2):
             b = dense.bidiagonal(nu[:, i, k], omega[:, i, k]).numpy()
             expected += dense.gaussian_kl(mu[:, i, k].numpy(), np.linalg.inv(b.T @ b), np.zeros(length), prior)
-    assert smoothing_kl(mu, nu, omega, Diffusion(TIMES[:length], 0.01, 1.5)) == pytest.approx(expected, rel=1e-10)
+    assert smoothing_kl(mu, nu, omega, ProductPrior(TIMES[:length], 0.01, 1.5)) == pytest.approx(expected, rel=1e-10)
 
 
 def test_smoothing_divergence_of_the_prior_from_itself_is_zero():
@@ -45,6 +45,6 @@ def test_smoothing_divergence_of_the_prior_from_itself_is_zero():
 def test_on_one_slice_both_divergences_are_the_same():
     rng = np.random.default_rng(2)
     mean, nu = torch.as_tensor(rng.normal(size=(1, 4, 2))), torch.as_tensor(rng.uniform(0.5, 2.0, size=(1, 4, 2)))
-    alone = Diffusion(TIMES[:1], 0.01, 1.5)
+    alone = ProductPrior(TIMES[:1], 0.01, 1.5)
     expected = filter_kl(mean, nu.pow(-2), torch.zeros_like(mean), torch.full_like(mean, 1.5))
     assert smoothing_kl(mean, nu, nu[:0], alone) == pytest.approx(expected, rel=1e-12)

@@ -33,7 +33,7 @@ def pair_gradients(counts, negatives, mean_u, variance_u, mean_v, variance_v):
 
 def chain_posterior(diffusion, slices, h, b):
     """Mean and covariance over all T slices of N((Pi + diag h)^-1 b, (Pi + diag h)^-1), with h and b only at `slices`."""
-    precision = dense.prior_precision(diffusion.times, diffusion.constant, diffusion.prior_variance)
+    precision = np.linalg.inv(prior_covariance(diffusion))
     right = np.zeros(len(diffusion.times))
     for t, added, value in zip(slices, h, b, strict=True):
         precision[t, t] += added
@@ -43,4 +43,9 @@ def chain_posterior(diffusion, slices, h, b):
 
 
 def prior_covariance(diffusion):
+    """Of the product of Gaussians, or of the Ornstein-Uhlenbeck process, whose correlation falls exponentially with time."""
+    if diffusion.name == "stationary":
+        distance = np.abs(np.subtract.outer(diffusion.times, diffusion.times))
+        variance = diffusion.prior_variance
+        return variance * np.exp(-diffusion.constant * distance / (2.0 * variance))
     return np.linalg.inv(dense.prior_precision(diffusion.times, diffusion.constant, diffusion.prior_variance))

@@ -4,9 +4,16 @@ from fractions import Fraction
 
 import numpy as np
 
+from oracles import natural
+
 
 def prior_precision(diffusion, moments):
-    """The prior's precision on sorted moments that include all slices: diffusion between neighbours, a pull at the slices."""
+    """The prior's precision on sorted moments that include all slices.
+
+    Of the product prior: diffusion between neighbours, a pull at the slices. Of the stationary one: from its covariance.
+    """
+    if diffusion.name == "stationary":
+        return np.linalg.inv(natural.prior_covariance(diffusion.on(np.array(moments))))
     matrix = np.zeros((len(moments), len(moments)))
     for a in range(len(moments) - 1):
         link = 1.0 / (diffusion.constant * (moments[a + 1] - moments[a]))
@@ -63,6 +70,16 @@ def smoothed_mean(diffusion, slices, mean, times=()):
     return prior[:, knots] @ np.linalg.solve(prior[np.ix_(knots, knots)], np.asarray(mean, dtype=np.float64))
 
 
+def _step(diffusion, mean, variance, gap):
+    """Mean and variance after a step to the next slice: Eq. 13, or the Ornstein-Uhlenbeck process."""
+    if diffusion.name == "stationary":
+        gain = np.exp(-diffusion.constant * gap / (2.0 * diffusion.prior_variance))
+        return gain * mean, gain**2 * variance + diffusion.prior_variance * (1.0 - gain**2)
+    spread = variance + diffusion.constant * gap
+    after = 1.0 / (1.0 / spread + 1.0 / diffusion.prior_variance)
+    return after / spread * mean, after
+
+
 def filtered(diffusion, slices, mean, variance):
     """Mean and variance at all slices: Eq. 13 from slice to slice, replaced by what was fitted wherever there is a knot."""
     fitted = {int(t): (float(m), float(v)) for t, m, v in zip(slices, mean, variance, strict=True)}
@@ -71,9 +88,7 @@ def filtered(diffusion, slices, mean, variance):
         if t == 0:
             m, v = 0.0, diffusion.prior_variance
         else:
-            spread = variances[-1] + diffusion.constant * (time - diffusion.times[t - 1])
-            v = 1.0 / (1.0 / spread + 1.0 / diffusion.prior_variance)
-            m = v / spread * means[-1]
+            m, v = _step(diffusion, means[-1], variances[-1], time - diffusion.times[t - 1])
         m, v = fitted.get(t, (m, v))
         means.append(m)
         variances.append(v)
@@ -83,16 +98,20 @@ def filtered(diffusion, slices, mean, variance):
 def backward_sampled(diffusion, slices, mean, variance):
     """Mean and covariance over all slices of filter-forward, sample-backward: x_T from the filter, x_t given x_{t+1}.
 
-    x_t given x_{t+1} has the density N(x_t; filter) N(x_{t+1}; x_t, sigma_t^2), up to a constant.
+    x_t given x_{t+1} has the density N(x_t; filter) N(x_{t+1}; gain x_t, step), up to a constant.
     """
     means, variances = filtered(diffusion, slices, mean, variance)
     total = len(means)
     center, covariance = means.copy(), np.zeros((total, total))
     covariance[-1, -1] = variances[-1]
     for t in range(total - 2, -1, -1):
-        step = diffusion.constant * (diffusion.times[t + 1] - diffusion.times[t])
-        left = 1.0 / (1.0 / variances[t] + 1.0 / step)
-        center[t] = left * (means[t] / variances[t] + center[t + 1] / step)
-        covariance[t, t + 1 :] = covariance[t + 1 :, t] = left / step * covariance[t + 1, t + 1 :]
-        covariance[t, t] = left + (left / step) ** 2 * covariance[t + 1, t + 1]
+        gap, gain = diffusion.times[t + 1] - diffusion.times[t], 1.0
+        step = diffusion.constant * gap
+        if diffusion.name == "stationary":
+            gain = np.exp(-step / (2.0 * diffusion.prior_variance))
+            step = diffusion.prior_variance * (1.0 - gain**2)
+        left = 1.0 / (1.0 / variances[t] + gain**2 / step)
+        center[t] = left * (means[t] / variances[t] + gain * center[t + 1] / step)
+        covariance[t, t + 1 :] = covariance[t + 1 :, t] = left * gain / step * covariance[t + 1, t + 1 :]
+        covariance[t, t] = left + (left * gain / step) ** 2 * covariance[t + 1, t + 1]
     return center, covariance

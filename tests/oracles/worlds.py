@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from oracles import natural
-from wordtide.diffusion import Diffusion
+from wordtide.diffusion import Diffusion, ProductPrior
 from wordtide.inference.problem import Problem, SliceData
 from wordtide.inference.schedule import Schedule
 from wordtide.inference.sequential import SequentialSolver
@@ -82,7 +82,7 @@ def pooled(world):
 def static_fit(world, dim, compute, steps=30):
     """Means (2, L, d) of the static model on all slices, with exact negatives: where smoothing starts."""
     problem = pooled(world)
-    prior = Diffusion(problem.times, 1.0, float(world.diffusion.marginal.mean()))
+    prior = ProductPrior(problem.times, 1.0, float(world.diffusion.marginal.mean()))
     solver = SequentialSolver(problem, prior, dim, Schedule(steps, 0.9, 0.3, 0.0), compute, contexts=None)
     while solver.advance() is not None:
         pass

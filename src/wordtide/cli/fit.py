@@ -29,8 +29,9 @@ def fit(
     solver: Annotated[str | None, Option(help="natural (default), or adam: the paper's own algorithms.")] = None,
     dim: Annotated[int | None, Option(help="Dimensions of a vector. Default: 100.")] = None,
     diffusion: Annotated[str | None, Option(help="How far vectors drift: D per year, or auto. Default: 0.001.")] = None,
+    prior: Annotated[str | None, Option(help="stationary (default), or product: the prior of the paper.")] = None,
     prior_variance: Annotated[
-        str | None, Option(help="Variance of the prior at each slice, or auto: larger the more slices. Default: auto.")
+        str | None, Option(help="Variance of a coordinate under the prior, or auto: by --dim. Default: auto.")
     ] = None,
     seed: Annotated[int | None, Option(help="Decides all that is random. Default: 0.")] = None,
     preset: Annotated[str | None, Option(help="The paper's settings: paper-sotu, paper-twitter or paper-gbooks.")] = None,
@@ -79,7 +80,8 @@ def fit(
         "solver": solver,
         "dim": dim,
         "diffusion": number_or_auto("--diffusion", diffusion, "0.001"),
-        "prior_variance": number_or_auto("--prior-variance", prior_variance, "100"),
+        "prior": prior,
+        "prior_variance": number_or_auto("--prior-variance", prior_variance, "0.3"),
         "seed": seed,
         "max_steps": max_steps,
         "tolerance": tolerance,

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from wordtide.diffusion import Floats
+from wordtide.diffusion import Diffusion, Floats, Places, slice_before
 from wordtide.embeddings.knots import Integers, Knots
-from wordtide.embeddings.prior_places import Places, PriorPlaces, slice_before
 from wordtide.embeddings.variances import passages
 
 Singles = npt.NDArray[np.float32]
@@ -37,7 +36,7 @@ class MovementVariance:
 class ChainMoments:
     """Answers for chains with knots `knots` to which the data add `precision` (K, d)."""
 
-    def __init__(self, knots: Knots, prior: PriorPlaces, precision: Singles) -> None:
+    def __init__(self, knots: Knots, prior: Diffusion, precision: Singles) -> None:
         self.knots, self.prior, self.precision = knots, prior, precision
         gain, noise = passages(knots.starts, prior.slices[knots.slices])
         self.gain, self.noise = gain.astype(np.float32), noise.astype(np.float32)
@@ -78,7 +77,7 @@ class ChainMoments:
 
     def rows_until(self, words: Integers, time: Moments) -> Integers:
         """For each word the row after its last knot at or before a time, (n,)."""
-        slices = slice_before(self.prior.diffusion.times, np.atleast_1d(np.asarray(time, np.float64)))
+        slices = slice_before(self.prior.times, np.atleast_1d(np.asarray(time, np.float64)))
         return self.knots.rows_until_each(words, np.broadcast_to(slices, len(words)))
 
     def _variance_before(self, starts: Integers, stops: Integers, moment: Places) -> Singles:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 import wordtide
 from wordtide.cells import is_plain, spelled_out
-from wordtide.diffusion import Diffusion
+from wordtide.diffusion import PRIORS, Diffusion, ProductPrior
 from wordtide.embeddings.curves import read_curve, write_curve
 from wordtide.embeddings.knots import Knots, Occurrences
 from wordtide.embeddings.posterior import SPREADS, Fitted, Posterior
@@ -82,6 +82,7 @@ def _facts(fitted: Fitted) -> dict[str, Any]:
         "words": len(fitted.words),
         "knots": len(fitted.posterior.knots),
         "diffusion": fitted.diffusion.constant,
+        "prior": fitted.diffusion.name,
         "prior_variance": fitted.diffusion.prior_variance,
         "elbo": _number_or_none(fitted.elbo),
         "settings": dict(fitted.settings),
@@ -206,9 +207,7 @@ def _assemble(
     return Fitted(
         words=words,
         labels=labels,
-        diffusion=Diffusion(
-            np.array(_vector(arrays, "times", "f8")), _real(header, "diffusion"), _real(header, "prior_variance")
-        ),
+        diffusion=_prior(header, np.array(_vector(arrays, "times", "f8"))),
         posterior=posterior,
         occurrences=Occurrences(_knots(arrays, "occurrence"), _vector(arrays, "occurrence_values", "i8 f8")),
         method=header["method"],
@@ -222,6 +221,14 @@ def _assemble(
         arrivals=np.array(_vector(arrays, "arrivals", "i4")) if "arrivals" in arrays else None,
         stream=header.get("stream"),
     )
+
+
+def _prior(header: dict[str, Any], times: npt.NDArray[np.float64]) -> Diffusion:
+    """The prior; models older than the stationary one do not name theirs."""
+    name = header.get("prior", ProductPrior.name)
+    if name not in PRIORS:
+        raise ValueError(f"its prior {name!r} is not known")
+    return PRIORS[name](times, _real(header, "diffusion"), _real(header, "prior_variance"))
 
 
 def _knots(arrays: dict[str, npt.NDArray[Any]], name: str) -> Knots:

@@ -1,16 +1,14 @@
 """Which trajectories belong to which kind of posterior."""
 
 from wordtide.diffusion import Diffusion
-from wordtide.embeddings.filtered import FilteredTrajectories, PassageTable
+from wordtide.embeddings.filtered import FilteredTrajectories
 from wordtide.embeddings.posterior import Posterior
-from wordtide.embeddings.prior_places import PriorPlaces
 from wordtide.embeddings.smoothed import SmoothedTrajectories
 from wordtide.embeddings.trajectories import PointTrajectories, Trajectories
 
 
 def trajectories_of(posterior: Posterior, diffusion: Diffusion) -> tuple[Trajectories, Trajectories]:
-    """Answers for the word vectors and for the context vectors; both share the prior's tables."""
-    table, prior = PassageTable(diffusion), PriorPlaces(diffusion)
+    """Answers for the word vectors and for the context vectors."""
 
     def one_side(side: str) -> Trajectories:
         knots, spread = posterior.knots, posterior.spread(side)
@@ -18,7 +16,7 @@ def trajectories_of(posterior: Posterior, diffusion: Diffusion) -> tuple[Traject
         if spread is None:
             return PointTrajectories(knots, diffusion.times, mean)
         if posterior.kind == "filter":
-            return FilteredTrajectories(knots, table, mean, spread)
-        return SmoothedTrajectories(knots, prior, mean, spread)
+            return FilteredTrajectories(knots, diffusion, mean, spread)
+        return SmoothedTrajectories(knots, diffusion, mean, spread)
 
     return one_side("u"), one_side("v")

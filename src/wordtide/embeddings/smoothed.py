@@ -11,10 +11,10 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from wordtide.diffusion import Floats
+from wordtide.diffusion import Diffusion, Floats, Places, slice_before
+from wordtide.embeddings.bridges import Bridge, backward_step, bridge
 from wordtide.embeddings.chain_moments import ChainMoments, Moments, MovementVariance, Reals
 from wordtide.embeddings.knots import Integers, Knots
-from wordtide.embeddings.prior_places import Bridge, Places, PriorPlaces, backward_step, bridge, slice_before
 from wordtide.embeddings.trajectories import rows_or_zeros
 from wordtide.embeddings.variances import marginal_variances, passages
 
@@ -34,10 +34,10 @@ class SliceWeights:
 class SmoothedTrajectories:
     """Answers from mean and data precision (K, d) at the knots."""
 
-    def __init__(self, knots: Knots, prior: PriorPlaces, mean: Singles, precision: Singles) -> None:
+    def __init__(self, knots: Knots, prior: Diffusion, mean: Singles, precision: Singles) -> None:
         self.knots, self.prior = knots, prior
         self.mean, self.precision = np.asarray(mean), np.asarray(precision)  # a memory map is slow to take rows from
-        self.grid = prior.diffusion.times
+        self.grid = prior.times
 
     @cached_property
     def moments(self) -> ChainMoments:

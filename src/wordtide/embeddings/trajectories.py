@@ -8,10 +8,9 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from wordtide.diffusion import Floats
+from wordtide.diffusion import Floats, slice_before
 from wordtide.embeddings.chain_moments import Moments, MovementVariance, Reals
 from wordtide.embeddings.knots import Integers, Knots
-from wordtide.embeddings.prior_places import slice_before
 
 
 class Trajectories(Protocol):

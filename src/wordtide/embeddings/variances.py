@@ -8,9 +8,8 @@ more than k knots at once.
 import numpy as np
 import numpy.typing as npt
 
-from wordtide.diffusion import Floats
+from wordtide.diffusion import Floats, Places
 from wordtide.embeddings.knots import Integers
-from wordtide.embeddings.prior_places import Places
 
 _WORDS_AT_ONCE = 256  # rows of 100 float64 for so many words stay in the processor's cache
 

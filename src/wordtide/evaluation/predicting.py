@@ -65,7 +65,7 @@ def carried_on_from_before(model: Embeddings, times: Floats, t: int, words: Inte
     for side in model.sides:
         if not isinstance(side, FilteredTrajectories):
             raise SettingsError(f"The model is not one of filtering, but of {model.method}.", "Give a filtered model.")
-        beliefs.append(side.predicted(side.knots.around(t - 1, words)[0], np.full(len(words), t)))
+        beliefs.append(side.predicted(side.knots.around(t - 1, words)[0], np.full(len(words), times[t])))
     return Prediction(beliefs[0][0], beliefs[1][0], beliefs[0][1], beliefs[1][1])
 
 

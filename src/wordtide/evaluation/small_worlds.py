@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from wordtide.diffusion import Diffusion, Floats
+from wordtide.diffusion import Diffusion, Floats, ProductPrior
 from wordtide.embeddings.embeddings import DynamicEmbeddings
 from wordtide.embeddings.knots import Occurrences
 from wordtide.embeddings.posterior import Fitted
@@ -58,7 +58,7 @@ def draw_small_world(
             "Give numbers above 0, like 0.3 negative pairs, 30 words, 4 slices and 3 dimensions.",
         )
     rng = np.random.default_rng(seed)
-    prior = Diffusion(np.arange(float(slices)), diffusion, prior_variance)
+    prior = ProductPrior(np.arange(float(slices)), diffusion, prior_variance)
     vectors = draw_trajectories(rng, prior, (2, words, dim))
     frequency = np.asarray(1.0 / (np.arange(words) + _SHIFT), dtype=np.float64)
     frequency /= frequency.sum()
@@ -102,7 +102,12 @@ def full_slice(counts: npt.NDArray[Any], frequency: Floats, negatives: float) ->
 def fit_small_world(world: SmallWorld, settings: FitSettings) -> DynamicEmbeddings:
     """The model of a world by the method and solver of the settings, with the dimensions and the prior that drew it."""
     problem, prior = world.problem, world.diffusion
-    known = {"dim": world.vectors.shape[-1], "diffusion": prior.constant, "prior_variance": prior.prior_variance}
+    known = {
+        "dim": world.vectors.shape[-1],
+        "diffusion": prior.constant,
+        "prior": prior.name,
+        "prior_variance": prior.prior_variance,
+    }
     settings = FitSettings(**{**settings.as_json(), **known})
     with compute("cpu", "float32", 1) as machine:
         outcome = run(Run(problem, settings, machine, FitObserver()))

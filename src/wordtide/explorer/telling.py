@@ -8,7 +8,6 @@ import numpy as np
 
 from wordtide.diffusion import Floats
 from wordtide.embeddings.knots import Integers
-from wordtide.embeddings.prior_places import PriorPlaces
 from wordtide.embeddings.questions.change import MIN_OCCURRENCES, by_change, changed
 from wordtide.embeddings.questions.story import Story, stories
 from wordtide.embeddings.questions.vectors import Vectors, lengths_of
@@ -81,7 +80,7 @@ def turns(model: Embeddings, vectors: Vectors, words: Integers) -> dict[str, Any
 
 def _prior_turns(model: Embeddings) -> Floats:
     """Angles in degrees between a vector's places at the first and at the last slice, drawn from the prior."""
-    log_correlation = PriorPlaces(model.diffusion).slices.log_correlation
+    log_correlation = model.diffusion.slices.log_correlation
     correlation = math.exp(float(log_correlation[-1] - log_correlation[0]))
     first, other = np.random.default_rng(0).standard_normal((2, _PRIOR_DRAWS, model.dim))
     last = correlation * first + math.sqrt(max(1.0 - correlation**2, 0.0)) * other

@@ -108,11 +108,10 @@ class AdamFilter:
         """Mean and variance (2, a, d) before the data of the current slice: Eq. 13, for words and contexts."""
         words, beliefs = self._part().words, self.beliefs
         assert beliefs.variance is not None
-        beliefs.come_to(self._t, self.diffusion)
         unseen = (beliefs.last[words] < 0)[:, None]
         mean, variance = (moment[:, words].astype(np.float64) for moment in (beliefs.mean, beliefs.variance))
         mean, variance = np.where(unseen, 0.0, mean), np.where(unseen, self.diffusion.prior_variance, variance)
-        return beliefs.passage_of(words, np.float64).predict(mean, variance)
+        return beliefs.passage_to(self._t, words, self.diffusion, np.float64).predict(mean, variance)
 
     def _enter(self) -> None:
         """Start the current slice at its prior."""

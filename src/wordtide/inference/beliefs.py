@@ -1,7 +1,4 @@
-"""All that a filter remembers: its last belief on each word, and what passes between that and the slice it comes to.
-
-Neither grows with the number of slices, but for three numbers a slice.
-"""
+"""All that a filter remembers: its last belief on each word. It does not grow with the number of slices."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,15 +18,13 @@ Integers = npt.NDArray[np.integer[Any]]
 class Beliefs:
     """The latest belief on every word: means and (but for point estimates) variances, each (2, L, d), words then contexts.
 
-    `last` (L,): the slice it was formed at, -1 for words never seen. What passes from there to the current slice depends on
-    that slice alone, so it is kept once for each slice; a word never seen has the prior of slice 0, passed on likewise.
+    `last` (L,): the slice it was formed at, -1 for words never seen, which have the prior of slice 0.
     """
 
     def __init__(self, size: int, dim: int, dtype: npt.DTypeLike, uncertain: bool = True) -> None:
         self.mean = np.zeros((2, size, dim), dtype=dtype)
         self.variance = np.zeros((2, size, dim), dtype=dtype) if uncertain else None
         self.last = np.full(size, -1, dtype=np.int64)
-        self._passages = Passage.none(1)
 
     @staticmethod
     def of(posterior: Posterior, dtype: npt.DTypeLike) -> "Beliefs":
@@ -57,15 +52,10 @@ class Beliefs:
             larger.variance[:, :size] = self.variance
         return larger
 
-    def come_to(self, t: int, diffusion: Diffusion) -> None:
-        """Slice t is the current one, and none before it: pass beliefs on through the slices until there (Eq. 13)."""
-        while len(self._passages.pull) <= t:
-            longer = self._passages.then(diffusion.step(len(self._passages.pull) - 1))
-            self._passages = Passage(np.append(longer.pull, 0.0), np.append(longer.gain, 1.0), np.append(longer.noise, 0.0))
-
-    def passage_of(self, words: Integers, dtype: npt.DTypeLike) -> Passage:
-        """What passes between the last slice of each of some words and the current slice."""
-        return self._passages.of(np.maximum(self.last[words], 0), dtype)
+    def passage_to(self, t: int, words: Integers, diffusion: Diffusion, dtype: npt.DTypeLike) -> Passage:
+        """What passes between the last slice of each of some words and slice t (Eq. 13)."""
+        since = diffusion.times[np.maximum(self.last[words], 0)]
+        return diffusion.passage(since, np.full(len(words), diffusion.times[t])).astype(dtype)
 
     def keep(self, t: int, words: Integers, mean: Array, variance: Array | None) -> None:
         """Slice t was seen: what is now believed of its words, (2, a, d) each."""
@@ -80,13 +70,12 @@ class Beliefs:
         return state if self.variance is None else {**state, "last_variance": self.variance}
 
     def restore(self, state: Mapping[str, Array]) -> None:
-        """Go back to a saved state; what passes is worked out anew when the next slice comes."""
+        """Go back to a saved state."""
         if state["last_mean"].shape != self.mean.shape or state["last_mean"].dtype != self.mean.dtype:
             raise SettingsError("The saved state belongs to another fit.", "Start again, without resuming.")
         self.last[:], self.mean[:] = state["last"], state["last_mean"]
         if self.variance is not None:
             self.variance[:] = state["last_variance"]
-        self._passages = Passage.none(1)
 
 
 @dataclass(frozen=True)

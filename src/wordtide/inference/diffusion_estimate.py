@@ -29,7 +29,7 @@ def best_diffusion(knots: Knots, moments: Sequence[npt.NDArray[np.float64]], dim
     weight = dim * len(moments)
 
     def loss(log_constant: float) -> float:
-        prior = Diffusion(now.times, math.exp(log_constant), now.prior_variance)
+        prior = now.with_constant(math.exp(log_constant))
         gain, noise = prior.across(before_slice, here_slice)
         residual = steps[:, 1] - 2 * gain * steps[:, 2] + gain**2 * steps[:, 0]
         variance = prior.marginal[first_slice]

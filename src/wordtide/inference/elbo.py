@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from wordtide.diffusion import Diffusion, Passage
+from wordtide.diffusion import Diffusion
 from wordtide.embeddings.posterior import Posterior
 from wordtide.inference.chains import prior_at_knots
 from wordtide.inference.problem import Problem
@@ -58,23 +58,20 @@ def _filter_distance(problem: Problem, diffusion: Diffusion, posterior: Posterio
     """The sum over slices of KL(q_t || prior_t), each prior from the posterior before it (Eq. 13)."""
     assert posterior.variance_u is not None
     assert posterior.variance_v is not None
-    latest = np.full(len(problem.words), -1)
-    passage = Passage.none(len(problem.words))
+    latest, last = np.full(len(problem.words), -1), np.zeros(len(problem.words), dtype=np.int64)
     total = 0.0
     for t, (part, rows) in enumerate(zip(problem.slices, problem.knots.by_slice, strict=True)):
         known = latest[part.words] >= 0
         before = latest[part.words[known]]
+        passage = diffusion.passage(diffusion.times[last[part.words]], np.full(len(part), diffusion.times[t]))
         for mean, variance in ((posterior.mean_u, posterior.variance_u), (posterior.mean_v, posterior.variance_v)):
             prior_mean = np.zeros((len(part), mean.shape[1]))
             prior_variance = np.full_like(prior_mean, diffusion.prior_variance)
             prior_mean[known], prior_variance[known] = mean[before], variance[before]
-            prior = passage.of(part.words, np.float64).predict(prior_mean, prior_variance)
+            prior = passage.predict(prior_mean, prior_variance)
             here = mean[rows].astype(np.float64), variance[rows].astype(np.float64)
             total += float(filter_kl(*(torch.from_numpy(array) for array in (*here, *prior))))
-        latest[part.words] = rows
-        passage.begin_anew(part.words)
-        if t + 1 < len(problem):
-            passage = passage.then(diffusion.step(t))
+        latest[part.words], last[part.words] = rows, t
     return total
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from wordtide.diffusion import Diffusion
+from wordtide.diffusion import Diffusion, StationaryPrior
 from wordtide.embeddings.posterior import Posterior
 from wordtide.inference.adam_smoothing import AdamSmoother
 from wordtide.inference.checkpoints import Checkpoints
@@ -103,18 +103,13 @@ def _diffusion(fit: Run) -> Diffusion:
         fit.observer.tell("estimating the diffusion constant by smoothing")
         constant = _smoothing(Run(problem, settings, fit.compute, fit.observer, work=fit.work)).diffusion.constant
         fit.observer.tell(f"diffusion constant: {constant:.3g} per year")
-    return _prior(fit, float(constant))
-
-
-def _prior(fit: Run, constant: float) -> Diffusion:
-    times = fit.problem.times
-    return Diffusion(times, constant, fit.settings.variance_of_prior(times, constant))
+    return settings.prior_on(problem.times, float(constant))
 
 
 def _smoothing(fit: Run) -> Outcome:
     settings, problem = fit.settings, fit.problem
     auto = settings.diffusion == "auto"
-    diffusion = _prior(fit, _FIRST_DIFFUSION if auto else float(settings.diffusion))
+    diffusion = settings.prior_on(problem.times, _FIRST_DIFFUSION if auto else float(settings.diffusion))
     in_progress = fit.saved is not None and fit.saved[0] == "smoothing"
     start = (
         np.zeros((2, len(problem.words), settings.dim), dtype=np.float32) if in_progress else _standing_start(fit, diffusion)
@@ -159,10 +154,9 @@ def _standing_start(fit: Run, diffusion: Diffusion) -> Array:
     """
     settings = fit.settings
     all_slices = pooled(fit.problem, settings.negative_ratio, settings.context_exponent)
-    variance = float(np.mean(diffusion.marginal))
     solver = SequentialSolver(
         all_slices,
-        Diffusion(all_slices.times, diffusion.constant, variance),
+        StationaryPrior(all_slices.times, diffusion.constant, float(np.mean(diffusion.marginal))),
         settings.dim,
         Schedule(_START_STEPS, settings.rate, settings.final_rate, settings.tolerance),
         fit.compute,
@@ -178,7 +172,7 @@ def _standing_start(fit: Run, diffusion: Diffusion) -> Array:
 
 def _adam_smoothing(fit: Run) -> Outcome:
     settings, problem = fit.settings, fit.problem
-    diffusion = _prior(fit, float(settings.diffusion))
+    diffusion = settings.prior_on(problem.times, float(settings.diffusion))
     solver = AdamSmoother(
         problem,
         diffusion,

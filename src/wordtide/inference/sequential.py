@@ -159,10 +159,9 @@ class SequentialSolver:
     def _inherited(self, words: npt.NDArray[np.int32]) -> tuple[tuple[Vectors, Vectors], tuple[Tensor, Tensor]]:
         """Prior and start of the active words of the current slice."""
         beliefs = self.beliefs
-        beliefs.come_to(self.number, self.diffusion)
         seen = beliefs.last[words] >= 0
         known, new = np.flatnonzero(seen), np.flatnonzero(~seen)
-        passage = beliefs.passage_of(words, self.dtype)
+        passage = beliefs.passage_to(self.number, words, self.diffusion, self.dtype)
         generator = np.random.default_rng([self.seed, self.number, 1 << 32])
         priors, starts = [], []
         for kind in (0, 1):

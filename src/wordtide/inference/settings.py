@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from wordtide.diffusion import PRIORS, Diffusion
 from wordtide.errors import InputError, SettingsError
 from wordtide.inference.negatives import AUTO
 
 METHODS = ("smoothing", "filtering", "independent", "warm-start", "static")
 SOLVERS = ("natural", "adam")
-#: Of `prior_variance="auto"`: sigma_0^2 times D times the years between slices, by held-out likelihood (docs/fitting.md).
-_PULL = 0.1
 #: Most steps of the natural solver: for smoothing over all slices, otherwise for each slice.
 MOST_STEPS = {"smoothing": 12, "filtering": 5, "independent": 24, "warm-start": 12, "static": 24}
 
@@ -24,13 +23,14 @@ class FitSettings:
     """Settings that decide the result. (Device, threads and checkpoints do not.)
 
     The paper's letters: `dim` d, `diffusion` D per year, `prior_variance` sigma_0^2, `negative_ratio` eta,
-    `context_exponent` gamma.
+    `context_exponent` gamma. `prior` names one of `PRIORS`.
     """
 
     method: str = "smoothing"
     solver: str = "natural"
     dim: int = 100
     diffusion: float | str = 1e-3
+    prior: str = "stationary"
     prior_variance: float | str = "auto"
     seed: int = 0
     negative_ratio: float = 1.0
@@ -49,7 +49,7 @@ class FitSettings:
     adam_full_rate: float = 1e-3
 
     def __post_init__(self) -> None:
-        for name, choices in (("method", METHODS), ("solver", SOLVERS)):
+        for name, choices in (("method", METHODS), ("solver", SOLVERS), ("prior", tuple(PRIORS))):
             if getattr(self, name) not in choices:
                 raise SettingsError(
                     f"{_option(name)} {getattr(self, name)!r} is not known.", f"Use {', '.join(choices[:-1])} or {choices[-1]}."
@@ -85,7 +85,7 @@ class FitSettings:
                 "Give at least one of them a number above 0, or leave both out.",
             )
         if isinstance(self.prior_variance, str) and self.prior_variance != "auto":
-            raise SettingsError(f"--prior-variance {self.prior_variance!r} is not a number.", "Give one like 100, or auto.")
+            raise SettingsError(f"--prior-variance {self.prior_variance!r} is not a number.", "Give one like 0.3, or auto.")
         # Variances so small that float32 loses them beside others, or that a model folder refuses, end here.
         for name, smallest_value, largest_value in (
             ("diffusion", 1e-9, 1e6),
@@ -108,18 +108,20 @@ class FitSettings:
                     f"{_option(name)} {value} is out of range.", f"Give a number from {smallest_value:g} to {largest_value:g}."
                 )
 
-    def variance_of_prior(self, times: npt.NDArray[np.float64], diffusion: float) -> float:
-        """sigma_0^2 for slices at `times` (T,) and this diffusion constant.
+    def prior_on(self, times: npt.NDArray[np.float64], constant: float) -> Diffusion:
+        """The prior on slices at `times` (T,) with this diffusion constant."""
+        return PRIORS[self.prior](times, constant, self.variance_of_prior())
 
-        The prior pulls vectors to the origin once per slice, so `auto` makes the pull weaker the more slices there are:
-        under the prior a coordinate then has a variance of about sqrt(_PULL) / 2 = 0.16, whatever slices and diffusion are.
-        Methods without diffusion have one pull for each of their vectors, and the paper's sigma_0^2 = 1.
+    def variance_of_prior(self) -> float:
+        """The prior variance in use; `auto` depends on nothing but method, prior and dimension.
+
+        So slices that come later do not change it, and an update is the same as one fit.
         """
         if not isinstance(self.prior_variance, str):
             return float(self.prior_variance)
-        if self.method not in ("smoothing", "filtering") or not times[-1] > times[0]:
+        if self.prior == "product" or self.method in ("independent", "warm-start"):
             return 1.0
-        return _PULL * (len(times) - 1) / (diffusion * float(times[-1] - times[0]))
+        return 0.32
 
     @property
     def contexts(self) -> int | None:
@@ -131,7 +133,7 @@ class FitSettings:
         return asdict(self)
 
 
-_PAPER: dict[str, Any] = {"prior_variance": 1.0, "negative_ratio": 1.0, "context_exponent": 0.75}
+_PAPER: dict[str, Any] = {"prior": "product", "prior_variance": 1.0, "negative_ratio": 1.0, "context_exponent": 0.75}
 #: The paper's table of hyper-parameters; those of Adam are the defaults above.
 PRESETS: dict[str, dict[str, Any]] = {
     "paper-sotu": {**_PAPER, "dim": 100, "diffusion": 1e-3},

@@ -145,7 +145,7 @@ class SmoothingSolver:
         """Go on with another diffusion constant."""
         old = self.diffusion
         if constant != old.constant:
-            self.states.set_diffusion(Diffusion(old.times, constant, old.prior_variance))
+            self.states.set_diffusion(old.with_constant(constant))
 
     def _gradients(self, number: int, u: Vectors, v: Vectors) -> tuple[Gradient, Gradient]:
         return self._slices[number].gradients(u, v, np.random.default_rng([self.seed, number, self.done]))

@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 
 from wordtide.counts.counts import Counts
-from wordtide.diffusion import Diffusion
 from wordtide.embeddings.folder import SLICED_VERSION, fill_folder, model_header, read_model, write_model
 from wordtide.embeddings.knots import occurrences_of
 from wordtide.embeddings.posterior import Fitted, Posterior
@@ -178,8 +177,7 @@ def _extended(fitted: Fitted, addition: Addition, sink: SliceFolder | SlicesInMe
     """Filter the new slices into the sink. The record of the longer model knows all places of states; they are in the sink."""
     settings, counts, old = _settings(fitted), addition.counts, len(fitted.diffusion)
     pace, precision = _standing(fitted)
-    times = np.concatenate([fitted.diffusion.times, counts.times])
-    diffusion = Diffusion(times, fitted.diffusion.constant, fitted.diffusion.prior_variance)
+    diffusion = fitted.diffusion.on(np.concatenate([fitted.diffusion.times, counts.times]))
     labels = [*fitted.labels, *counts.labels]
     problem = problem_of(counts, settings.negative_ratio, settings.context_exponent, on_demand=True)
     beliefs = Beliefs.of(fitted.posterior, np.dtype(precision)).grown(len(addition.admitted))

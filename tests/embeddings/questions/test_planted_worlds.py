@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from oracles import worlds
 
-from wordtide.diffusion import Diffusion
+from wordtide.diffusion import ProductPrior
 from wordtide.embeddings.embeddings import DynamicEmbeddings
 from wordtide.embeddings.knots import Occurrences
 from wordtide.embeddings.posterior import Fitted, Posterior
@@ -30,8 +30,8 @@ from wordtide.inference.sequential import SequentialSolver
 from wordtide.inference.smoothing import SmoothingSolver
 
 SIZE, DIM, SLICES = 90, 12, 12
-PRIOR = Diffusion(np.arange(float(SLICES)), 0.02, 5.0)
-SLOW = Diffusion(np.arange(float(SLICES)), 0.001, 8.0)
+PRIOR = ProductPrior(np.arange(float(SLICES)), 0.02, 5.0)
+SLOW = ProductPrior(np.arange(float(SLICES)), 0.001, 8.0)
 JUMP, JUMPED = 5, (3, 40, 71)  # from slice 5 on these words are where others are
 DECOYS = tuple(range(8, 32, 2))  # these stand still, and are ten times as frequent
 FREQUENT = 8  # from this slice on

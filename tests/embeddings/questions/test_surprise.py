@@ -150,7 +150,7 @@ def kalman_filtered(truth, precision, constant, prior_variance, generator):
     for t in range(truth.shape[1]):
         mean, variance = np.zeros_like(truth[:, 0]), prior_variance
         if t > 0:
-            mean, variance = diffusion.step(t - 1).predict(means[:, t - 1], variances[:, t - 1])
+            mean, variance = diffusion.passage(SLICES[[t - 1]], SLICES[[t]]).predict(means[:, t - 1], variances[:, t - 1])
         variances[:, t] = 1.0 / (1.0 / variance + precision)
         means[:, t] = variances[:, t] * (mean / variance + precision * data[:, t])
     return planted("filter", means, variances, times=SLICES, constant=constant, prior_variance=prior_variance)

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from wordtide.diffusion import Floats
+from wordtide.diffusion import Floats, slice_before
 from wordtide.embeddings.knots import Integers
-from wordtide.embeddings.prior_places import slice_before
 from wordtide.embeddings.questions.dating import shown_year
 from wordtide.embeddings.states import Embeddings, Times
 from wordtide.embeddings.when import Time

@@ -36,7 +36,7 @@ def _filtered(trajectories: FilteredTrajectories, words: Integers, number: int) 
     knots = trajectories.knots
     here = knots.rows_after(number, words) - 1
     before = np.where(here > knots.starts[words], here - 1, -1)
-    mean, variance = trajectories.predicted(before, np.full(len(words), number))
+    mean, variance = trajectories.predicted(before, np.full(len(words), trajectories.grid[number]))
     return Beliefs(mean, variance, *(array[here].astype(np.float64) for array in (trajectories.mean, trajectories.variance)))
 
 

@@ -16,7 +16,7 @@ from scipy import sparse
 from wordtide.counts.counts import CountArrays, Counts
 from wordtide.counts.settings import CountSettings, Summary
 from wordtide.dates import DAY, parse_date
-from wordtide.diffusion import Diffusion, Floats
+from wordtide.diffusion import Diffusion, Floats, ProductPrior
 from wordtide.errors import SettingsError
 from wordtide.evaluation.synthetic.casting import Integers, Part, draw_parts, invented_words, seeded, slice_years, uneven_shares
 from wordtide.evaluation.synthetic.planted import (
@@ -68,7 +68,7 @@ def model_world(
         raise SettingsError(f"{pairs} pairs in {dim} dimensions make no world.", "Give at least 2 dimensions, and some pairs.")
     rng = seeded(seed)
     years = slice_years(rng, slices, first_year)
-    prior = Diffusion(years.astype(np.float64) + 0.5, diffusion, prior_variance)
+    prior = ProductPrior(years.astype(np.float64) + 0.5, diffusion, prior_variance)
     words = invented_words(rng, vocabulary, set())
     parts = draw_parts(rng, cast, (float(years[0]), float(years[-1] + 1)), _PLANTED_FREQUENCIES)
     u = _planted_trajectories(_trajectories(rng, prior, vocabulary, dim), parts, prior.times)

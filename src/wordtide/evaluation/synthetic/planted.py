@@ -149,6 +149,7 @@ class PlantedCounts(Plan):
         return {
             "dim": self.u.shape[2],
             "diffusion": self.diffusion.constant,
+            "prior": self.diffusion.name,
             "prior_variance": self.diffusion.prior_variance,
             "negative_ratio": self.negative_ratio,
             "context_exponent": 1.0,
