@@ -158,7 +158,7 @@ class Diffusion(ABC):
         return diagonal, -self.gain / self.noise
 
     def across(self, start: Integers, stop: Integers) -> tuple[Floats, Floats]:
-        """Gain and noise from slices `start` to later slices `stop`: u[stop] = gain u[start] + noise, nothing observed between."""
+        """Gain and noise from slices `start` to later ones: u[stop] = gain u[start] + noise, with nothing observed between."""
         return self.slices[start].to(self.slices[stop])
 
 

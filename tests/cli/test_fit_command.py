@@ -47,7 +47,8 @@ def test_standard_error_tells_size_and_memory_before_anything_else(fitted):
 
 def test_standard_error_tells_steps_time_and_elbo(fitted):
     model = wordtide.load(fitted[0])
-    pattern = rf"{len(model.curve)} steps in \d+\.\d s, ELBO {model.elbo:.4f} per pair"
+    predicted = rf"{model.fitted.prediction:.4f} for unseen slices \(chance -0.6931\)"
+    pattern = rf"{len(model.curve)} steps \(the limit: .*\) in \d+\.\d s, ELBO {model.elbo:.4f} per pair, {predicted}"
     assert re.fullmatch(pattern, fitted[1].err.splitlines()[1])
 
 
@@ -94,6 +95,7 @@ OPTIONS = {
     "solver": "natural",
     "dim": 3,
     "diffusion": 0.25,
+    "prior": "product",
     "prior_variance": 2.5,
     "seed": 7,
     "negative_ratio": 2.0,
@@ -127,10 +129,11 @@ def test_the_help_tells_the_defaults_there_are(help_text):
     flat = " ".join(help_text.split())
     for field in fields(FitSettings):
         told = re.search(rf" --{field.name.replace('_', '-')} .*?Default: ([\d.]*\d)", flat.split(" Options: ")[-1])
-        if field.name not in ("method", "solver", "max_steps", "negative_contexts", "prior_variance"):
+        if field.name not in ("method", "solver", "max_steps", "negative_contexts", "prior", "prior_variance"):
             assert told, field.name
             assert float(told[1]) == field.default, field.name
-    assert "auto: larger the more slices. Default: auto" in flat
+    assert "auto: by --dim. Default: auto" in flat
+    assert "stationary (default)" in flat
     assert FitSettings().prior_variance == "auto"
 
 

@@ -6,7 +6,7 @@ import torch
 from oracles import model as dense
 from oracles import natural
 
-from wordtide.diffusion import ProductPrior
+from wordtide.diffusion import PRIORS, ProductPrior
 from wordtide.embeddings.knots import Knots
 from wordtide.inference.chains import Chains, Trajectories
 from wordtide.inference.compute import compute
@@ -15,7 +15,7 @@ TIMES = np.array([1800.0, 1801.0, 1801.5, 1805.0, 1806.0, 1813.0])
 #: The slices of each word: always there, with gaps, once, never, late, at both ends.
 SLICES = [[0, 1, 2, 3, 4, 5], [0, 3, 4], [2], [], [4, 5], [0, 5]]
 KNOTS = Knots(np.cumsum([0, *map(len, SLICES)]), np.concatenate(SLICES).astype(np.int32))
-DIFFUSIONS = [ProductPrior(TIMES, 0.05, 1.3), ProductPrior(TIMES, 1e-4, 1.0), ProductPrior(TIMES, 3.0, 0.4)]
+DIFFUSIONS = [prior(TIMES, *numbers) for prior in PRIORS.values() for numbers in ((0.05, 1.3), (1e-4, 1.0), (3.0, 0.4))]
 DIM = 2
 FAR = 1e6  # a cap that nothing reaches
 
@@ -107,22 +107,34 @@ def test_divergence_of_many_precise_knots_does_not_overflow():
     assert found == pytest.approx(0.5 * (log_determinants - 40), rel=1e-9)
 
 
+@pytest.mark.parametrize("other", [1.0, 0.2, 5.0])
 @pytest.mark.parametrize("diffusion", DIFFUSIONS)
-def test_second_moments_are_the_dense_ones(make, diffusion):
-    chains = make(diffusion)
+def test_what_the_other_knots_say_is_the_dense_posterior_without_the_knots_own_message(make, diffusion, other):
+    """The messages are those under one prior; a prior with another constant puts them together."""
+    chains, together = make(diffusion), diffusion.with_constant(other * diffusion.constant)
     trajectories = smoothed(chains, drawn())
-    expected = np.zeros((len(KNOTS), 3))
+    mean, h = trajectories.mean.numpy().copy(), trajectories.h.numpy().copy()
+    chains.leave_out(trajectories, together)
     for slices, rows, k in each_trajectory():
-        h = trajectories.h[rows, k].numpy()
-        _, covariance = natural.chain_posterior(diffusion, slices, h, np.zeros(len(slices)))
-        mean = trajectories.mean[rows, k].numpy()
-        second = covariance[np.ix_(slices, slices)] + np.outer(mean, mean)
-        for place, row in enumerate(range(rows.start, rows.stop)):
-            expected[row, 1] += second[place, place]
-            if place > 0:
-                expected[row, 0] += second[place - 1, place - 1]
-                expected[row, 2] += second[place - 1, place]
-    np.testing.assert_allclose(chains.second_moments(trajectories), expected, rtol=1e-9, atol=1e-9)
+        prior = natural.prior_covariance(diffusion)[np.ix_(slices, slices)]
+        messages = (np.linalg.inv(prior) + np.diag(h[rows, k])) @ mean[rows, k]
+        for place in range(len(slices)):
+            rest = np.arange(len(slices)) != place
+            others = [slices[n] for n in np.flatnonzero(rest)]
+            center, covariance = natural.chain_posterior(together, others, h[rows, k][rest], messages[rest])
+            row, t = rows.start + place, slices[place]
+            assert trajectories.b[row, k] == pytest.approx(center[t], rel=1e-6, abs=1e-8)
+            assert trajectories.variance[row, k] == pytest.approx(covariance[t, t], rel=1e-7)
+
+
+def test_variances_come_back_after_leaving_out(make):
+    chains = make(DIFFUSIONS[0])
+    trajectories = smoothed(chains, drawn())
+    before = trajectories.variance.clone()
+    chains.leave_out(trajectories, DIFFUSIONS[0])
+    assert not torch.equal(trajectories.variance, before)
+    chains.restore_variances(trajectories)
+    assert torch.allclose(trajectories.variance, before, rtol=1e-12)
 
 
 def test_a_step_goes_the_rate_of_the_way(make):

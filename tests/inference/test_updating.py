@@ -20,7 +20,7 @@ STEMS = ("river", "mill", "road", "king", "law", "steam", "gold", "war")
 WORDS = [stem + ending for stem in STEMS for ending in ("", "er", "ing", "ly", "s")]
 NEW = ["radio", "cinema"]
 YEARS = (1900, 1903, 1904, 1911, 1912, 1915)
-NATURAL = {"method": "filtering", "dim": 5, "prior_variance": 2.0, "threads": 1, "negative_contexts": 8}
+NATURAL = {"method": "filtering", "dim": 5, "threads": 1, "negative_contexts": 8}
 WAYS = {
     "natural": NATURAL,
     "adam": {**NATURAL, "solver": "adam", "adam_steps": 12},

@@ -10,7 +10,7 @@ from wordtide.inference.problem import problem_of
 from wordtide.inference.training import FitObserver
 
 WORDS = [a + b + c for a in ("ri", "mi", "ro", "ki", "la") for b in ("ver", "ll", "ad", "ng", "w") for c in "abcdef"]
-FILTER = {"method": "filtering", "prior_variance": 2.0, "threads": 1, "max_steps": 1, "negative_contexts": 8}
+FILTER = {"method": "filtering", "threads": 1, "max_steps": 1, "negative_contexts": 8}
 
 
 def text(year, words=WORDS):

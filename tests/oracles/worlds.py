@@ -10,6 +10,8 @@ import numpy as np
 
 from oracles import natural
 from wordtide.diffusion import Diffusion, ProductPrior
+from wordtide.embeddings.smoothed import SmoothedTrajectories
+from wordtide.inference.prediction import Belief, integrated_log_likelihood_per_pair
 from wordtide.inference.problem import Problem, SliceData
 from wordtide.inference.schedule import Schedule
 from wordtide.inference.sequential import SequentialSolver
@@ -93,3 +95,20 @@ def on_grid(tensor, world):
     """States of a word at all slices, from knots word by word (K, d) to (T, L, d): every word is at every slice here."""
     slices, size, dim = world.u.shape
     return tensor.numpy().reshape(size, slices, dim).transpose(1, 0, 2)
+
+
+def without(problem, left_out):
+    """The same slices without one of them."""
+    kept = [t for t in range(len(problem)) if t != left_out]
+    return Problem(problem.words, problem.times[kept], [problem.labels[t] for t in kept], [problem.slices[t] for t in kept])
+
+
+def predicted(solver, world, t):
+    """The log-likelihood per pair of slice t, which the solver lacks, with the posterior at its time integrated out."""
+    beliefs = []
+    for kind in solver.kinds:
+        arrays = (array.numpy().astype(np.float32) for array in (kind.mean, kind.h))
+        side = SmoothedTrajectories(solver.problem.knots, solver.diffusion, *arrays)
+        time = float(world.problem.times[t])
+        beliefs.append(Belief(side.means_at(time), side.variances_at(time)))
+    return integrated_log_likelihood_per_pair(world.problem.slices[t], *beliefs)

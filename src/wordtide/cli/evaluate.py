@@ -23,7 +23,10 @@ def evaluate(
     holdout: Annotated[float, Option(help="The share of slices left out of training.")] = 0.1,
     dim: Annotated[int | None, Option(help="Dimensions of a vector. Default: 100.")] = None,
     diffusion: Annotated[float | None, Option(help="How far vectors drift: D per year. Default: 0.001.")] = None,
-    prior_variance: Annotated[str | None, Option(help="Variance of the prior at each slice, or auto. Default: auto.")] = None,
+    prior: Annotated[str | None, Option(help="stationary (default), or product: the prior of the paper.")] = None,
+    prior_variance: Annotated[
+        str | None, Option(help="Variance of a coordinate under the prior, or auto: by method and --dim. Default: auto.")
+    ] = None,
     preset: Annotated[str | None, Option(help="The paper's settings: paper-sotu, paper-twitter or paper-gbooks.")] = None,
     seed: Annotated[int, Option(help="Decides which slices are left out, and all that is random in the fits.")] = 0,
     threads: Annotated[int | None, Option(help="Threads on the CPU. Default: all processors.")] = None,
@@ -40,8 +43,8 @@ def evaluate(
     from wordtide.evaluation.evaluating import evaluate as evaluate_counts  # brings PyTorch and matplotlib
     from wordtide.evaluation.summarising import COLUMNS, verdict
 
-    variance = number_or_auto("--prior-variance", prior_variance, "100")
-    given: dict[str, Any] = {"dim": dim, "diffusion": diffusion, "prior_variance": variance}
+    variance = number_or_auto("--prior-variance", prior_variance, "0.3")
+    given: dict[str, Any] = {"dim": dim, "diffusion": diffusion, "prior": prior, "prior_variance": variance}
     chosen = [method.strip() for method in methods.split(",")]
     if not all(chosen):
         raise SettingsError(f"--methods {methods!r} has an empty name.", "Write it like smoothing,filtering.")

@@ -8,6 +8,7 @@ import typer
 from rich.console import Console
 
 from wordtide.cli.fit_progress import FitProgress
+from wordtide.embeddings.facts import CHANCE, info_facts, is_cut_off, weaknesses
 from wordtide.errors import SettingsError, WordtideError
 from wordtide.storage import check_writable
 
@@ -128,9 +129,13 @@ def fit(
         return
     stderr = Console(stderr=True, highlight=False, soft_wrap=True)
     elbo = "" if model.elbo != model.elbo else f", ELBO {model.elbo:.4f} per pair"
-    if model.settings.get("diffusion") == "auto":
-        stderr.print(f"diffusion constant: {model.diffusion.constant:.3g} per year", markup=False)
-    stderr.print(f"{len(model.curve):,} steps in {time.monotonic() - started:.1f} s{elbo}", markup=False)
+    predicted = info_facts(model)["prediction"]
+    if predicted is not None:
+        elbo += f", {predicted:.4f} for unseen slices (chance {CHANCE:.4f})"
+    limit = " (the limit: --max-steps allows more)" if is_cut_off(model.curve, model.settings["tolerance"]) else ""
+    stderr.print(f"{len(model.curve):,} steps{limit} in {time.monotonic() - started:.1f} s{elbo}", markup=False)
+    for weakness in weaknesses(model):
+        stderr.print(f"warning: {weakness}", markup=False)
     stderr.print(f"written to {model.path}", markup=False)
 
 

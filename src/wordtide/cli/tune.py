@@ -20,7 +20,7 @@ def tune(
         str | None, Option(help="Values of D with commas between. Default: 0.0001,0.001,0.01 if nothing else is listed.")
     ] = None,
     dim: Annotated[str | None, Option(help="Dimensions of a vector: 50,100. Default: 100.")] = None,
-    prior_variance: Annotated[str | None, Option(help="Variances of the prior: 1,100,auto. Default: auto.")] = None,
+    prior_variance: Annotated[str | None, Option(help="Variances of the prior: 0.2,0.5,auto. Default: auto.")] = None,
     negative_ratio: Annotated[str | None, Option(help="Negative pairs per positive pair: 1,5. Default: 1.")] = None,
     window: Annotated[str | None, Option(help="Windows: 2,4,8; needs --texts. Default: that of the counts.")] = None,
     texts: Annotated[

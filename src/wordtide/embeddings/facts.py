@@ -1,5 +1,7 @@
 """What there is to tell of a model at a glance."""
 
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -7,6 +9,9 @@ import numpy as np
 from wordtide.embeddings.embeddings import DynamicEmbeddings
 from wordtide.embeddings.posterior import Posterior
 
+#: What vectors of length zero predict: either kind of pair is as likely as the other.
+CHANCE = -math.log(2.0)
+_WORSE = 0.002  # than standing still, per pair: less is within what the approximation is off by
 _DEAD = 1e-4
 
 
@@ -25,12 +30,47 @@ def info_facts(model: DynamicEmbeddings) -> dict[str, Any]:
         "dim": model.dim,
         "knots": len(model.fitted.posterior.knots),
         "diffusion": model.diffusion.constant,
+        "prior": model.diffusion.name,
         "prior_variance": model.diffusion.prior_variance,
         "elbo": model.elbo,
+        "prediction": _number(model.fitted.prediction),
+        "static_prediction": _number(model.fitted.static_prediction),
         "steps": len(model.curve),
         "live_axes": live_axes(model.fitted.posterior),
         "settings": model.settings,
     }
+
+
+def _number(value: float | None) -> float | None:
+    return None if value is None or math.isnan(value) else value
+
+
+def weaknesses(model: DynamicEmbeddings) -> list[str]:
+    """What makes a fit a poor one, each with advice, judged by how well it predicts slices that it has not seen."""
+    found = _number(model.fitted.prediction)
+    if found is None:
+        return []
+    if found < CHANCE:
+        return [
+            f"This model predicts unseen slices worse than chance ({found:.3f} per pair; chance is {CHANCE:.3f}). "
+            "Count with longer slices (--every) or fewer words (--vocabulary-size), or fit with a lower --dim."
+        ]
+    static = _number(model.fitted.static_prediction)
+    if static is not None and found < static - _WORSE:
+        return [
+            f"Vectors that stand still would predict unseen slices better ({static:.3f} per pair; this model {found:.3f}). "
+            "Fit with --diffusion auto, or with a smaller --diffusion."
+        ]
+    return []
+
+
+def is_cut_off(curve: Sequence[Mapping[str, Any]], tolerance: float) -> bool:
+    """Did the limit of steps end the fit, or that of any slice, before the ELBO changed by less than the tolerance?"""
+    last: dict[Any, list[float]] = {}
+    for row in curve:
+        if row["elbo"] is not None:
+            last.setdefault(row["slice"], []).append(row["elbo"])
+    return any(len(elbos) < 2 or abs(elbos[-1] - elbos[-2]) > tolerance * abs(elbos[-1]) for elbos in last.values())
 
 
 def live_axes(posterior: Posterior) -> int:

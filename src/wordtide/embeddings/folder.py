@@ -85,6 +85,7 @@ def _facts(fitted: Fitted) -> dict[str, Any]:
         "prior": fitted.diffusion.name,
         "prior_variance": fitted.diffusion.prior_variance,
         "elbo": _number_or_none(fitted.elbo),
+        "static_prediction": _number_or_none(fitted.static_prediction),
         "settings": dict(fitted.settings),
     }
     for name in _RECORDS:
@@ -148,7 +149,7 @@ def _arrays(fitted: Fitted) -> dict[str, Storable]:
     times, posterior, occurrences = fitted.diffusion.times, fitted.posterior, fitted.occurrences
     extents = np.column_stack([times, times]) if fitted.extents is None else fitted.extents
     whole = np.issubdtype(occurrences.values.dtype, np.integer)
-    optional = {"pairs": fitted.pairs, "arrivals": fitted.arrivals}
+    optional = {"pairs": fitted.pairs, "arrivals": fitted.arrivals, "predictions": fitted.predictions}
     return {
         "times": times.astype(np.float64, copy=False),
         "extents": extents.astype(np.float64, copy=False),
@@ -220,6 +221,8 @@ def _assemble(
         filter=header.get("filter"),
         arrivals=np.array(_vector(arrays, "arrivals", "i4")) if "arrivals" in arrays else None,
         stream=header.get("stream"),
+        predictions=np.array(_vector(arrays, "predictions", "f8")) if "predictions" in arrays else None,
+        static_prediction=None if header.get("static_prediction") is None else _real(header, "static_prediction"),
     )
 
 

@@ -94,7 +94,10 @@ class Fitted:
     by which a date finds its slice; without them a slice is taken to be its mean date. `curve`: rows of training progress.
     `elbo`: per pair, over all slices, at the end. `counting`: how the texts were counted, to count later ones alike.
 
-    What a later update needs is kept by a filter: `pairs` (T,), the pairs of each slice; `filter`, its pace and precision;
+    `predictions` (T,): how probable each slice is under beliefs made without it, as log-likelihood per pair; of a filter from
+    the slices before (NaN for the first), of a smoother from all others. `static_prediction`: that of one static model.
+
+    `pairs` (T,): the pairs of each slice. What a later update needs is kept by a filter: `filter`, its pace and precision;
     `arrivals` (L,), the slice at which each word came into the vocabulary (None: all were there from the start); and `stream`,
     whatever the caller of an update wants to be kept with it.
     """
@@ -115,12 +118,15 @@ class Fitted:
     filter: Mapping[str, Any] | None = None
     arrivals: npt.NDArray[np.int32] | None = None
     stream: Mapping[str, Any] | None = None
+    predictions: npt.NDArray[np.float64] | None = None
+    static_prediction: float | None = None
 
     def __post_init__(self) -> None:
         fits = {
             "labels": len(self.labels) == len(self.diffusion),
             "extents": self.extents is None or self.extents.shape == (len(self.diffusion), 2),
             "pairs": self.pairs is None or self.pairs.shape == (len(self.diffusion),),
+            "predictions": self.predictions is None or self.predictions.shape == (len(self.diffusion),),
             "arrivals": self.arrivals is None or self.arrivals.shape == (len(self.words),),
             "knots": len(self.posterior.knots.starts) == len(self.words) + 1,
             "occurrences": len(self.occurrences.places.starts) == len(self.words) + 1,
@@ -132,3 +138,17 @@ class Fitted:
                     f"The {name} do not fit to {len(self.words):,} words and {len(self.diffusion):,} slices.",
                     "Take words, slices and states from one and the same fit.",
                 )
+
+    @property
+    def prediction(self) -> float | None:
+        """The log-likelihood per pair of all slices that were predicted."""
+        if self.predictions is None or self.pairs is None:
+            return None
+        return weighted_mean(self.predictions, self.pairs)
+
+
+def weighted_mean(values: npt.ArrayLike, weights: npt.ArrayLike) -> float:
+    """The mean of values (n,), of those that are not NaN; NaN if none is."""
+    values, weights = np.asarray(values, dtype=np.float64), np.asarray(weights, dtype=np.float64)
+    there = ~np.isnan(values)
+    return float(np.average(values[there], weights=weights[there])) if there.any() else float("nan")

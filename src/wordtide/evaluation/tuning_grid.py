@@ -20,7 +20,7 @@ _WHOLE = ("dim", "window")
 _EXAMPLES = {
     "diffusion": "0.0001,0.001,0.01",
     "dim": "50,100",
-    "prior_variance": "1,100,auto",
+    "prior_variance": "0.2,0.5,auto",
     "negative_ratio": "1,5",
     "window": "2,4,8",
 }

@@ -120,27 +120,70 @@ def divergence_of_words(
 
 
 @arithmetic
-def second_moments(
-    starts: Array, gain: Array, noise: Array, mu: Array, s: Array, moments: Array, start: int, stop: int
+def messages_of_words(
+    starts: Array, gain: Array, noise: Array, first: Array, mu: Array, h: Array, b: Array, start: int, stop: int
 ) -> None:
-    """Per knot, summed over coordinates: E[x_before^2], E[x^2], E[x_before x] under q, (K, 3); at a first knot only E[x^2].
-
-    The covariance c of neighbouring knots follows from their variances, because q keeps the prior's off-diagonal precision
-    gain / noise = c / (s_before s - c^2).
-    """
-    dim = mu.shape[1]
+    """For words `start` to `stop`: what the data of each knot say under N(mu, (Pi + diag h)^-1), as b = (Pi + diag h) mu."""
+    dim = h.shape[1]
+    later = np.empty(dim, dtype=np.float64)
     for word in range(start, stop):
-        for row in range(starts[word], starts[word + 1]):
-            before2 = 0.0
-            here2 = 0.0
-            both = 0.0
+        begin, end = starts[word], starts[word + 1]
+        for k in range(dim):
+            later[k] = 0.0
+        for row in range(end - 1, begin - 1, -1):
             for k in range(dim):
-                here2 += float(mu[row, k]) ** 2 + s[row, k]
-            if row > starts[word]:
-                link = float(gain[row]) / float(noise[row])
+                if row == begin:
+                    pull = float(mu[row, k]) / first[word]
+                else:
+                    pull = (float(mu[row, k]) - gain[row] * float(mu[row - 1, k])) / noise[row]
+                b[row, k] = pull + h[row, k] * mu[row, k] - later[k]
+                later[k] = gain[row] * pull
+
+
+@arithmetic
+def leave_out_words(
+    starts: Array, gain: Array, noise: Array, first: Array, h: Array, b: Array, s: Array, start: int, stop: int
+) -> None:
+    """For words `start` to `stop`: what the messages of all other knots say of each one. b becomes that mean, s its variance.
+
+    A Kalman filter forward gives what the earlier knots and the prior say; precision and place of the later knots come
+    backward. So a knot's own message never has to be subtracted.
+    """
+    dim = h.shape[1]
+    longest = 0
+    for word in range(start, stop):
+        longest = max(longest, starts[word + 1] - starts[word])
+    before = np.empty((longest, dim), dtype=np.float64)
+    precision = np.empty(dim, dtype=np.float64)
+    place = np.empty(dim, dtype=np.float64)
+    for word in range(start, stop):
+        begin, end = starts[word], starts[word + 1]
+        for row in range(begin, end):
+            m, p = before[row - begin], s[row]
+            if row == begin:
                 for k in range(dim):
-                    product = float(s[row - 1, k]) * float(s[row, k])
-                    covariance = 2 * link * product / (1 + math.sqrt(1 + 4 * link * link * product))
-                    before2 += float(mu[row - 1, k]) ** 2 + s[row - 1, k]
-                    both += float(mu[row - 1, k]) * float(mu[row, k]) + covariance
-            moments[row, 0], moments[row, 1], moments[row, 2] = before2, here2, both
+                    m[k] = 0.0
+                    p[k] = first[word]
+            else:
+                a, q = gain[row], noise[row]
+                m_before, p_before = before[row - 1 - begin], s[row - 1]
+                for k in range(dim):
+                    share = 1 / (1 + h[row - 1, k] * p_before[k])
+                    p[k] = a * a * p_before[k] * share + q
+                    m[k] = a * (m_before[k] + p_before[k] * b[row - 1, k]) * share
+        for k in range(dim):
+            precision[k] = 0.0
+            place[k] = 0.0
+        for row in range(end - 1, begin - 1, -1):
+            m, p, x = before[row - begin], s[row], b[row]
+            a, q = gain[row], noise[row]
+            for k in range(dim):
+                own = x[k]
+                share = 1 / (1 + p[k] * precision[k])
+                x[k] = (m[k] + p[k] * place[k]) * share
+                p[k] = p[k] * share
+                if row > begin:
+                    total = precision[k] + h[row, k]
+                    across = a / (1 + q * total)
+                    precision[k] = a * across * total
+                    place[k] = across * (place[k] + own)

@@ -6,6 +6,7 @@ towards what it finds.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +17,13 @@ from torch import Tensor
 
 from wordtide.diffusion import Diffusion
 from wordtide.embeddings.knots import Knots
-from wordtide.inference.chain_kernels import divergence_of_words, move_words, second_moments, smooth_words
+from wordtide.inference.chain_kernels import (
+    divergence_of_words,
+    leave_out_words,
+    messages_of_words,
+    move_words,
+    smooth_words,
+)
 from wordtide.inference.compute import Compute
 from wordtide.model.chain import KnotSteps, divergence, smooth
 
@@ -24,7 +31,8 @@ Floats = npt.NDArray[np.float64]
 _smooth: Any = smooth_words  # compiled functions take what comes, so their types say nothing
 _move: Any = move_words
 _divergence: Any = divergence_of_words
-_moments: Any = second_moments
+_leave_out: Any = leave_out_words
+_messages: Any = messages_of_words
 _BLOCKS = 8  # blocks of words per thread, so that threads end together
 
 
@@ -112,14 +120,39 @@ class Chains:
         """KL(q || p) of all trajectories. The sum does not depend on how they are shared out."""
         return math.fsum(self.divergences(trajectories))
 
-    def second_moments(self, trajectories: Trajectories) -> Floats:
-        """E[x_before^2], E[x^2] and E[x_before x] at each knot, summed over coordinates, (K, 3)."""
-        moments = np.zeros((len(self.knots), 3))
-        gain, noise, _ = (scalars.cpu().numpy() for scalars in self._scalars)
-        mean, variance = trajectories.mean.cpu().numpy(), trajectories.variance.cpu().numpy()
-        blocks = self._blocks if self.fused else [(0, len(self.knots.starts) - 1)]
-        self.compute.map(lambda block: _moments(self.knots.starts, gain, noise, mean, variance, moments, *block), blocks)
-        return moments
+    def leave_out(self, trajectories: Trajectories, prior: Diffusion) -> None:
+        """b becomes the mean that all other knots of a word predict for each knot, and the variance that prediction's.
+
+        The messages of the knots are those of the prior in use; `prior`, the same or another one, puts them together.
+        """
+        own = [array.cpu().numpy() for array in self._scalars]
+        other = [array.astype(own[0].dtype) for array in prior_at_knots(self.knots, prior)]
+        mu, h, b, s = self._numpy(trajectories)
+
+        def one(block: tuple[int, int]) -> None:
+            _messages(self.knots.starts, *own, mu, h, b, *block)
+            _leave_out(self.knots.starts, *other, h, b, s, *block)
+
+        self._on_blocks(one, trajectories, b, s)
+
+    def restore_variances(self, trajectories: Trajectories) -> None:
+        """The variances that belong to h; b is overwritten."""
+        own = [array.cpu().numpy() for array in self._scalars]
+        _, h, b, s = self._numpy(trajectories)
+        self._on_blocks(lambda block: _smooth(self.knots.starts, *own, h, b, s, *block), trajectories, b, s)
+
+    def _numpy(self, trajectories: Trajectories) -> tuple[npt.NDArray[Any], ...]:
+        parts = (trajectories.mean, trajectories.h, trajectories.b, trajectories.variance)
+        return tuple(tensor.cpu().numpy() for tensor in parts)
+
+    def _on_blocks(
+        self, work: Callable[[tuple[int, int]], None], trajectories: Trajectories, b: npt.NDArray[Any], s: npt.NDArray[Any]
+    ) -> None:
+        """Compiled work that fills b and the variances, also of another device."""
+        self.compute.map(work, self._blocks if self.fused else [(0, len(self.knots.starts) - 1)])
+        if not self.compute.on_cpu:
+            trajectories.b.copy_(torch.from_numpy(b))
+            trajectories.variance.copy_(torch.from_numpy(s))
 
     def _arrays(self) -> list[npt.NDArray[Any]]:
         return [scalars.numpy() for scalars in self._scalars]

@@ -9,9 +9,12 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
+import numpy as np
+import numpy.typing as npt
 import torch
+from torch import Tensor
 
 from wordtide.errors import SettingsError
 from wordtide.inference.processes import ALONE, Processes, local_size
@@ -39,6 +42,10 @@ class Compute:
     def on_cpu(self) -> bool:
         """Compiled CPU kernels can be used."""
         return self.device.type == "cpu"
+
+    def tensor(self, array: npt.NDArray[Any]) -> Tensor:
+        """A copy of an array, on the device and in the precision of the states."""
+        return torch.from_numpy(np.array(array)).to(self.device, self.dtype)
 
     def map(self, work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
         """Results of independent pieces of work, in their order."""

@@ -14,6 +14,7 @@ contexts.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,8 +33,12 @@ from wordtide.inference.dense_pairs import (
 )
 from wordtide.inference.negatives import WeightedSampler, contexts_for
 from wordtide.inference.positives import Keep, PositivePairs, in_memory
+from wordtide.inference.prediction import log_expected_sigmoid
 from wordtide.inference.problem import SliceData
 from wordtide.inference.row_sharing import RowShares
+
+#: From mean and variance of x, which it may overwrite, to what a pair costs.
+Cost = Callable[[Tensor, Tensor], Tensor]
 
 _MOST_PARTS = 32
 _MOST_EXACT_PARTS = 8  # each with sums for all contexts
@@ -109,6 +114,14 @@ class PreparedSlice:
 
     def expected_log_likelihood(self, u: Vectors, v: Vectors, generator: np.random.Generator) -> float:
         """E_q[log p(n | U, V)], with x Gaussian and its one-dimensional expectations by Gauss-Hermite quadrature."""
+        return self._log_likelihood(u, v, generator, expected_softplus)
+
+    def predictive_log_likelihood(self, u: Vectors, v: Vectors, generator: np.random.Generator) -> float:
+        """log E_q[p(n | U, V)], with the expectation pair by pair: how probable the slice is under beliefs made without it."""
+        return self._log_likelihood(u, v, generator, _surprise)
+
+    def _log_likelihood(self, u: Vectors, v: Vectors, generator: np.random.Generator, cost: Cost) -> float:
+        """Minus the sum over pairs of a cost, for positive pairs of -x and for negative ones of x."""
         work = self.compute.work
         m, s2 = work.empty("e", len(self.positives.values)), work.empty("r", len(self.positives.values))
         if self.contexts is None:
@@ -119,12 +132,12 @@ class PreparedSlice:
         def part_of(rows: range) -> float:
             self.positives.moments(rows, (u.mean, u.variance), (v.mean, v.variance), m, s2)
             here = self.positives.places(rows)
-            softplus = expected_softplus(m[here].neg_(), s2[here])
+            softplus = cost(m[here].neg_(), s2[here])
             total = -float((softplus * self.positives.values[here]).sum(dtype=torch.float64))
             step = max(1, (1 << 18) // len(columns.weight))
             for start in range(rows.start, rows.stop, step):
                 block = slice(start, min(start + step, rows.stop))
-                softplus = expected_softplus(u.mean[block] @ columns.vectors.mean.T, pair_variance(u[block], columns.vectors))
+                softplus = cost(u.mean[block] @ columns.vectors.mean.T, pair_variance(u[block], columns.vectors))
                 total -= float((self.word_weight[block].T @ (softplus @ columns.weight)).double())
             return total
 
@@ -145,3 +158,8 @@ class PreparedSlice:
         p = m.mul_(kappa).sigmoid_()
         curvature(kappa, p).mul_(values)
         p.neg_().add_(1.0).mul_(values)
+
+
+def _surprise(mean: Tensor, variance: Tensor) -> Tensor:
+    """-log E[sigmoid(-x)] for x ~ N(mean, variance)."""
+    return log_expected_sigmoid(mean.neg_(), variance.clamp_(min=0.0).sqrt_()).neg_()

@@ -175,7 +175,9 @@ def _fitted(counts: Counts, problem: Problem, settings: FitSettings, outcome: Ou
         extents=extents,
         elbo=outcome.elbo(),
         counting=counting_of(counts),
-        pairs=np.array(outcome.pairs) if filtering else None,
+        pairs=None if outcome.predictions is None and not filtering else np.array(outcome.pairs),
+        predictions=None if outcome.predictions is None else np.array(outcome.predictions),
+        static_prediction=outcome.static_prediction,
         filter={"pace": outcome.pace, "precision": precision} if filtering else None,
     )
 

@@ -6,17 +6,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from wordtide.diffusion import Diffusion, StationaryPrior
-from wordtide.embeddings.posterior import Posterior
+from wordtide.diffusion import Diffusion
+from wordtide.embeddings.posterior import Posterior, weighted_mean
 from wordtide.inference.adam_smoothing import AdamSmoother
 from wordtide.inference.checkpoints import Checkpoints
 from wordtide.inference.compute import Compute
+from wordtide.inference.diffusion_choice import CHOICE, choose_diffusion, standing
 from wordtide.inference.filtering import elbo_of_slices, sequential_solver
 from wordtide.inference.moment_matching import matching_precision
-from wordtide.inference.negatives import AUTO
 from wordtide.inference.offload_files import OffloadFolder
 from wordtide.inference.offloading import OffloadedStates
-from wordtide.inference.problem import Problem, pooled
+from wordtide.inference.problem import Problem
 from wordtide.inference.schedule import Schedule
 from wordtide.inference.sequential import SequentialSolver
 from wordtide.inference.settings import MOST_STEPS, FitSettings
@@ -25,13 +25,12 @@ from wordtide.inference.sharing import shared_out
 from wordtide.inference.slice_sinks import KnotArrays, SliceFolder
 from wordtide.inference.smoothing import SmoothingSolver
 from wordtide.inference.smoothing_states import States, as_singles
+from wordtide.inference.standing_start import standing_start
 from wordtide.inference.training import FitObserver, Solver, train
 
 Array = npt.NDArray[Any]
 Curve = list[dict[str, Any]]
-_FIRST_DIFFUSION = 1e-3  # where the estimate of the diffusion constant begins
-_START_STEPS = 12
-_START_CONTEXTS = 256
+_FIRST_DIFFUSION = 1e-3  # until one is chosen
 
 
 @dataclass(frozen=True)
@@ -64,12 +63,14 @@ class Outcome:
     posterior: Posterior
     diffusion: Diffusion
     curve: Curve
-    pairs: list[float] | None = None  # of each slice, where slices are fitted one by one
+    pairs: list[float] | None = None  # of each slice
     pace: float = 1.0
+    predictions: list[float] | None = None  # of each slice: its log-likelihood per pair under beliefs made without it
+    static_prediction: float | None = None  # the same of one static model, over all slices
 
     def elbo(self) -> float | None:
         """The last ELBO per pair: of all slices together, or of each slice, weighted by its pairs."""
-        if self.pairs is not None:
+        if self.pairs is not None and any(row["slice"] is not None for row in self.curve):
             return elbo_of_slices(self.curve, self.pairs)
         measured: list[float] = [row["elbo"] for row in self.curve if row["elbo"] is not None]
         return measured[-1] if measured else None
@@ -92,46 +93,66 @@ def _sequential(fit: Run) -> Outcome:
     else:
         assert isinstance(solver.sink, KnotArrays)
         posterior = solver.sink.posterior()
-    return Outcome(posterior, diffusion, curve, solver.pairs, solver.slow)
+    predictions = solver.predictions if isinstance(solver, SequentialSolver) and fit.settings.method == "filtering" else None
+    return Outcome(posterior, diffusion, curve, solver.pairs, solver.slow, predictions)
 
 
 def _diffusion(fit: Run) -> Diffusion:
-    """The prior of a sequential method. An unknown diffusion constant is estimated by smoothing the same counts first."""
+    """The prior of a sequential method. An unknown diffusion constant is chosen by smoothing the same counts first."""
     settings, problem = fit.settings, fit.problem
-    constant = settings.diffusion
-    if constant == "auto":
-        fit.observer.tell("estimating the diffusion constant by smoothing")
-        constant = _smoothing(Run(problem, settings, fit.compute, fit.observer, work=fit.work)).diffusion.constant
-        fit.observer.tell(f"diffusion constant: {constant:.3g} per year")
-    return settings.prior_on(problem.times, float(constant))
+    if not isinstance(settings.diffusion, str):
+        return settings.prior_on(problem.times, settings.diffusion)
+    first = settings.prior_on(problem.times, _FIRST_DIFFUSION)
+    start = _start(fit, first)
+    return _chosen(fit, _smoothing_solver(fit, first, start, CHOICE))
 
 
 def _smoothing(fit: Run) -> Outcome:
     settings, problem = fit.settings, fit.problem
     auto = settings.diffusion == "auto"
     diffusion = settings.prior_on(problem.times, _FIRST_DIFFUSION if auto else float(settings.diffusion))
-    in_progress = fit.saved is not None and fit.saved[0] == "smoothing"
-    start = (
-        np.zeros((2, len(problem.words), settings.dim), dtype=np.float32) if in_progress else _standing_start(fit, diffusion)
-    )
-    steps = settings.max_steps or MOST_STEPS["smoothing"] * (3 if auto else 1)
-    solver = SmoothingSolver(
-        problem,
+    if fit.saved is not None and fit.saved[0] == "smoothing":  # the checkpoint has it, and the constant that was chosen
+        start = np.zeros((2, len(problem.words), settings.dim), dtype=np.float32)
+    else:
+        start = _start(fit, diffusion)
+        if auto:
+            diffusion = _chosen(fit, _smoothing_solver(fit, diffusion, start, CHOICE))
+    steps = settings.max_steps or MOST_STEPS["smoothing"]
+    schedule = Schedule(steps, settings.rate, settings.final_rate, settings.tolerance, measure_every=3)
+    solver = _smoothing_solver(fit, diffusion, start, schedule)
+    curve = fit.train(solver, "smoothing")
+    predictions, static = solver.predictions(), solver.predictions(standing(solver.diffusion))
+    found = solver.states.arrays()
+    mean_u, mean_v, precision_u, precision_v = (as_singles(found[name]) for name in ("mean_u", "mean_v", "h_u", "h_v"))
+    posterior = Posterior("smoother", problem.knots, mean_u, mean_v, precision_u=precision_u, precision_v=precision_v)
+    return Outcome(posterior, solver.diffusion, curve, solver.pairs, 1.0, predictions, weighted_mean(static, solver.pairs))
+
+
+def _start(fit: Run, diffusion: Diffusion) -> Array:
+    return standing_start(fit.problem, fit.settings, diffusion, fit.compute, fit.observer)
+
+
+def _smoothing_solver(fit: Run, diffusion: Diffusion, start: Array, schedule: Schedule) -> SmoothingSolver:
+    settings = fit.settings
+    return SmoothingSolver(
+        fit.problem,
         diffusion,
         start,
-        Schedule(steps, settings.rate, settings.final_rate, settings.tolerance, measure_every=3),
+        schedule,
         fit.compute,
         contexts=settings.contexts,
         trust=settings.trust,
         seed=settings.seed,
-        estimate_diffusion=auto,
         states=_states(fit, diffusion, start),
     )
-    curve = fit.train(solver, "smoothing")
-    found = solver.states.arrays()
-    mean_u, mean_v, precision_u, precision_v = (as_singles(found[name]) for name in ("mean_u", "mean_v", "h_u", "h_v"))
-    posterior = Posterior("smoother", problem.knots, mean_u, mean_v, precision_u=precision_u, precision_v=precision_v)
-    return Outcome(posterior, solver.diffusion, curve)
+
+
+def _chosen(fit: Run, solver: SmoothingSolver) -> Diffusion:
+    """The prior with the diffusion constant that predicts best."""
+    fit.observer.tell("choosing the diffusion constant that predicts best")
+    constant = float(fit.compute.processes.of_first(np.array([choose_diffusion(solver, fit.observer)]))[0])
+    fit.observer.tell(f"diffusion constant: {constant:.3g} per year")
+    return solver.diffusion.with_constant(constant)
 
 
 def _states(fit: Run, diffusion: Diffusion, start: Array) -> States | None:
@@ -145,29 +166,6 @@ def _states(fit: Run, diffusion: Diffusion, start: Array) -> States | None:
     work = np.ones(len(problem)) if fit.work is None else fit.work
     bounds = shared_out(work, processes.size)
     return SharedStates(problem.knots, words, diffusion, processes.of_first(start), fit.compute, bounds)
-
-
-def _standing_start(fit: Run, diffusion: Diffusion) -> Array:
-    """Where smoothing starts: the static model of all slices together, in its principal axes, (2, L, d).
-
-    From there smoothing needs fewer steps than from random vectors, and ends higher (docs/mathematics.md has figures).
-    """
-    settings = fit.settings
-    all_slices = pooled(fit.problem, settings.negative_ratio, settings.context_exponent)
-    solver = SequentialSolver(
-        all_slices,
-        StationaryPrior(all_slices.times, diffusion.constant, float(np.mean(diffusion.marginal))),
-        settings.dim,
-        Schedule(_START_STEPS, settings.rate, settings.final_rate, settings.tolerance),
-        fit.compute,
-        contexts=settings.contexts if settings.contexts in (None, AUTO) else max(_START_CONTEXTS, settings.contexts),
-        trust=settings.trust,
-        seed=settings.seed,
-    )
-    train(solver, "start", all_slices.labels, fit.observer)
-    start = np.zeros((2, len(fit.problem.words), settings.dim), dtype=solver.mean.dtype)
-    start[:, all_slices.slices[0].words] = solver.mean
-    return start
 
 
 def _adam_smoothing(fit: Run) -> Outcome:

@@ -25,7 +25,6 @@ from wordtide.inference.smoothing_states import GradientsOf, LikelihoodOf, as_ve
 from wordtide.inference.word_blocks import FIELDS, WordBlock
 
 Array = npt.NDArray[Any]
-Floats = npt.NDArray[np.float64]
 _observe: Any = observe_rows
 _IN_BLOCK = 8  # arrays of a block of words: mean, h, variance and b, of words and of contexts
 
@@ -51,7 +50,8 @@ class OffloadedStates:
         blocks = max(1, math.ceil(_IN_BLOCK * len(knots) * self._row / folder.block_bytes))
         self.ranges = WordRanges.of(knots, words_of_slices, min(blocks, len(knots.starts) - 1))
         self._offsets = np.concatenate([[0], np.cumsum(self.ranges.runs[:, -1])])
-        self._files = {f"{field}_{side}": folder.file(len(knots) * self._row) for side in "uv" for field in FIELDS}
+        fields = (*FIELDS, "aside")  # means are put aside while slices are predicted without themselves
+        self._files = {f"{field}_{side}": folder.file(len(knots) * self._row) for side in "uv" for field in fields}
         self._moved, self._since, self._note = folder.moved, time.monotonic(), ""
 
     @property
@@ -119,9 +119,26 @@ class OffloadedStates:
         """KL(q || p) of all trajectories."""
         return math.fsum(value for block in self._filled_blocks() for value in block.divergences())
 
-    def second_moments(self) -> Floats:
-        """At each knot, (K, 3)."""
-        return np.concatenate([block.second_moments() for block in self._filled_blocks()])
+    def leave_out(self, prior: Diffusion) -> None:
+        """Each vector becomes what all slices but its own say of it under a prior, the one in use or another."""
+        for part in range(len(self.ranges)):
+            block = self._block(part)
+            for side, kind in zip("uv", block.kinds, strict=True):
+                self._read_block(part, block, {f"mean_{side}": kind.mean, f"h_{side}": kind.h})
+            block.leave_out(prior)
+            for side, kind in zip("uv", block.kinds, strict=True):
+                written = {f"mean_{side}": kind.mean, f"variance_{side}": kind.variance, f"aside_{side}": kind.b}
+                self._write_block(part, block, written)
+
+    def put_back(self) -> None:
+        """Undo `leave_out`."""
+        for part in range(len(self.ranges)):
+            block = self._block(part)
+            for side, kind in zip("uv", block.kinds, strict=True):
+                self._read_block(part, block, {f"aside_{side}": kind.b, f"h_{side}": kind.h})
+            block.put_back()
+            for side, kind in zip("uv", block.kinds, strict=True):
+                self._write_block(part, block, {f"mean_{side}": kind.mean, f"variance_{side}": kind.variance})
 
     def arrays(self) -> dict[str, Storable]:
         """All there is, by name, as streams from the files."""
@@ -136,6 +153,7 @@ class OffloadedStates:
         states: dict[str, Storable] = {
             name: Streamed(self._dtype, (len(self.knots), self.dim), lambda name=name: rows(name))  # type: ignore[misc]
             for name in self._files
+            if not name.startswith("aside")
         }
         return {"start": self._start, **states}
 

@@ -8,6 +8,7 @@ What differs is what a slice inherits from those before it:
     independent   nothing; point estimates from a random start, turned onto the slice before at the end (SGI)
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -67,6 +68,7 @@ class SequentialSolver:
         self.end = self.number + len(problem)
         self.steps = sum(self._schedule(number).steps for number in range(self.number, self.end))
         self.pairs: list[float] = []
+        self.predictions: list[float] = []  # of each slice, from those before it: log-likelihood per pair
         self._before: float | None = None
         self.sink = sink if sink is not None else KnotArrays(problem.knots, dim, self.dtype, not self.point)
         self._fit: SliceFit | None = None
@@ -126,6 +128,7 @@ class SequentialSolver:
             "place": np.array([self.number, self.done, self.total], dtype=np.int64),
             "numbers": np.array([self.slow, np.nan if self._before is None else self._before]),
             "pairs": np.array(self.pairs, dtype=np.float64),
+            "predictions": np.array(self.predictions, dtype=np.float64),
             **self.beliefs.state(),
             **self.sink.state(),
         }
@@ -141,14 +144,15 @@ class SequentialSolver:
         self.slow = float(state["numbers"][0])
         self._before = None if np.isnan(state["numbers"][1]) else float(state["numbers"][1])
         self.pairs = [float(value) for value in state["pairs"]]
+        self.predictions = [float(value) for value in state["predictions"]]
         self.beliefs.restore(state)
         self.sink.restore(state)
         self._fit = None
         if "slice_mean_0" in state:
             self._fit = self._opened()
             for kind in (0, 1):
-                self._fit.mean[kind] = self._tensor(state[f"slice_mean_{kind}"])
-                self._fit.precision[kind] = self._tensor(state[f"slice_precision_{kind}"])
+                self._fit.mean[kind] = self.compute.tensor(state[f"slice_mean_{kind}"])
+                self._fit.precision[kind] = self.compute.tensor(state[f"slice_precision_{kind}"])
 
     def _opened(self) -> SliceFit:
         part = self._part()
@@ -177,8 +181,8 @@ class SequentialSolver:
                 start[known] = beliefs.mean[kind][words[known]]
             random = new if self.method != "independent" else np.arange(len(words))
             start[random] = _START * generator.standard_normal((len(random), self.dim), dtype=np.float32)
-            priors.append(Vectors(self._tensor(mean), self._tensor(variance)))
-            starts.append(self._tensor(start))
+            priors.append(Vectors(self.compute.tensor(mean), self.compute.tensor(variance)))
+            starts.append(self.compute.tensor(start))
         return (priors[0], priors[1]), (starts[0], starts[1])
 
     def _close(self, fit: SliceFit) -> None:
@@ -192,6 +196,7 @@ class SequentialSolver:
         self.sink.put(self.number, part.words, mean, variance)
         self.beliefs.keep(self.number, part.words, mean, variance)
         self.pairs.append(part.pairs)
+        self.predictions.append(fit.prediction(np.random.default_rng([self.seed, self.number])) if self.number else math.nan)
         self.number += 1
         self.done, self._before, self._fit = 0, None, None
 
@@ -201,6 +206,3 @@ class SequentialSolver:
         shared = np.flatnonzero(self.beliefs.last[words] == self.number - 1)
         rotation, _ = orthogonal_procrustes(means[0][shared], self.beliefs.mean[0][words[shared]])
         return [mean @ rotation.astype(mean.dtype) for mean in means]
-
-    def _tensor(self, array: Array) -> Tensor:
-        return torch.from_numpy(np.array(array)).to(self.compute.device, self.compute.dtype)

@@ -24,7 +24,6 @@ from wordtide.inference.smoothing_states import GradientsOf, LikelihoodOf, as_ve
 from wordtide.inference.word_blocks import WordBlock
 
 Array = npt.NDArray[Any]
-Floats = npt.NDArray[np.float64]
 PORTION_BYTES = 64 << 20  # of vectors under way at a time, each way, in one process
 _FIELDS = 4  # mean and variance, or g and h, of words and of contexts
 
@@ -164,9 +163,13 @@ class SharedStates:
         """KL(q || p) of all trajectories; the sum is exact, so it does not matter who adds what."""
         return math.fsum(value for part in self.processes.gathered(self.block.divergences()) for value in part)
 
-    def second_moments(self) -> Floats:
-        """At each of all knots, (K, 3): three numbers for each, where a state has hundreds."""
-        return np.concatenate(self.processes.gathered(self.block.second_moments()))
+    def leave_out(self, prior: Diffusion) -> None:
+        """Each vector becomes what all slices but its own say of it under a prior, the one in use or another."""
+        self.block.leave_out(prior)
+
+    def put_back(self) -> None:
+        """Undo `leave_out`."""
+        self.block.put_back()
 
     def arrays(self) -> dict[str, Storable]:
         """All there is, by name: at the first process a stream from all, which the others feed."""

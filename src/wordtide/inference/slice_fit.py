@@ -6,6 +6,8 @@ A step with rate rho, for each coordinate, with prior N(m, v), precision lam of 
     mu  <- mu + rho clip[(g - (mu - m) / v) / lam]
 """
 
+import math
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -67,6 +69,12 @@ class SliceFit:
         sound = bool(torch.isfinite(length).all())
         self.mean[kind].addcmul_(step, self.trust / length.clamp_(min=self.trust), value=rate)
         return sound
+
+    def prediction(self, generator: np.random.Generator) -> float:
+        """The slice's log-likelihood per pair under its prior; NaN for point estimates, which have none."""
+        if self.point:
+            return math.nan
+        return self.slice.predictive_log_likelihood(self.prior[0], self.prior[1], generator) / self.slice.part.pairs
 
     def rotate_to_principal_axes(self) -> Tensor:
         """Turn all vectors so that their weighted second moments are diagonal, which makes diagonal steps good ones.

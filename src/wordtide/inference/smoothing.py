@@ -4,7 +4,6 @@ A step with rate rho: h <- (1 - rho) h + rho h_new; mu <- mu + rho clip[(Pi + di
 of the paper's Algorithm 2, with the same variational family.
 """
 
-import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -17,7 +16,6 @@ from wordtide.embeddings.tensors import Storable
 from wordtide.inference.chains import Chains, Trajectories
 from wordtide.inference.compute import Compute
 from wordtide.inference.dense_pairs import Vectors
-from wordtide.inference.diffusion_estimate import best_diffusion
 from wordtide.inference.expectations import Gradient, PreparedSlice
 from wordtide.inference.negatives import AUTO
 from wordtide.inference.problem import Problem
@@ -27,7 +25,6 @@ from wordtide.inference.smoothing_states import States, StatesInMemory
 from wordtide.inference.word_blocks import WordBlock
 
 Array = npt.NDArray[Any]
-_LEAST_CLOSED = 0.2  # an M-step for the diffusion constant is made at most five times as long
 
 
 class SmoothingSolver:
@@ -46,32 +43,29 @@ class SmoothingSolver:
         contexts: int | None = AUTO,
         trust: float = 1.0,
         seed: int = 0,
-        estimate_diffusion: bool = False,
         states: States | None = None,
     ) -> None:
         self.problem, self.schedule, self.compute = problem, schedule, compute
-        self.contexts, self.trust, self.seed, self.estimate_diffusion = contexts, trust, seed, estimate_diffusion
+        self.contexts, self.trust, self.seed = contexts, trust, seed
         self.steps = schedule.steps
         self.slow = 1.0
         self.dim = start.shape[-1]
         self.states = StatesInMemory(problem.knots, diffusion, start, compute) if states is None else states
         self._slices = {t: self._prepared(t) for t in self.states.slices}
-        self._pairs = sum(self.states.of_all_slices([part.part.pairs for part in self._slices.values()]))
-        self._first_constant = diffusion.constant
-        self._begin()
+        self._pairs = self.states.of_all_slices([part.part.pairs for part in self._slices.values()])
+        self.begin()
 
     def _prepared(self, number: int) -> PreparedSlice:
         part = self.problem.slices[number]
         part = replace(part, indices=self.states.kept(part.indices), values=self.states.kept(part.values))
         return PreparedSlice(part, self.compute, self.contexts, alone=self.compute.on_cpu, keep=self.states.kept)
 
-    def _begin(self) -> None:
-        self.use_diffusion(self._first_constant)
+    def begin(self) -> None:
+        """Go back to vectors that stand still."""
         self.states.begin()
         self.done = 0
         self.over = False
         self._before: float | None = None
-        self._last_estimate = math.nan, math.nan  # log D before the last M-step, and what it lacked to the best one
 
     @property
     def diffusion(self) -> Diffusion:
@@ -97,8 +91,6 @@ class SmoothingSolver:
         """One step of all words at all slices."""
         if self.over:
             return None
-        if self.estimate_diffusion and self.done > 0:
-            self._estimate_diffusion()  # before the step, so that after it q and the ELBO are those of the prior in use
         rate = self.slow * self.schedule.rate_at(self.done)
         sound = self.states.observe(self._gradients, rate)
         if not all(sound):
@@ -116,19 +108,35 @@ class SmoothingSolver:
 
     def elbo(self) -> float:
         """The ELBO per pair (Eq. 9): expected log likelihood of all slices minus KL(q || p)."""
-        return (sum(self.states.likelihoods(self._likelihood)) - self.states.divergence()) / self._pairs
+        return (sum(self.states.likelihoods(self._likelihood)) - self.states.divergence()) / sum(self._pairs)
+
+    def predictions(self, constant: float | None = None) -> list[float]:
+        """How probable each slice is under what the other slices say of its words and contexts: log-likelihoods per pair.
+
+        A slice adds a Gaussian message to each of its vectors. Without these messages the posterior is the prediction of a
+        fit that left the slice out, but for what the slice has told others; docs/mathematics.md compares the two. A
+        `constant` other than that in use puts the same messages together as if vectors moved that fast.
+        """
+        self.states.leave_out(self.diffusion if constant is None else self.diffusion.with_constant(constant))
+        found = self.states.likelihoods(self._predictive)
+        self.states.put_back()
+        return [value / pairs for value, pairs in zip(found, self._pairs, strict=True)]
+
+    @property
+    def pairs(self) -> list[float]:
+        """The pairs of each slice."""
+        return self._pairs
 
     def slow_down(self) -> None:
         """Halve the rate and begin again."""
         self.slow *= 0.5
-        self._begin()
+        self.begin()
 
     def state(self) -> dict[str, Storable]:
         """All it takes to go on to the same bits."""
         return {
             "place": np.array([self.done, self.over], dtype=np.int64),
             "numbers": np.array([self.slow, np.nan if self._before is None else self._before, self.diffusion.constant]),
-            "estimate": np.array(self._last_estimate),
             **self.states.arrays(),
         }
 
@@ -138,14 +146,12 @@ class SmoothingSolver:
         self.slow = float(state["numbers"][0])
         self._before = None if np.isnan(state["numbers"][1]) else float(state["numbers"][1])
         self.use_diffusion(float(state["numbers"][2]))
-        self._last_estimate = float(state["estimate"][0]), float(state["estimate"][1])
         self.states.restore(state)
 
     def use_diffusion(self, constant: float) -> None:
         """Go on with another diffusion constant."""
-        old = self.diffusion
-        if constant != old.constant:
-            self.states.set_diffusion(old.with_constant(constant))
+        if constant != self.diffusion.constant:
+            self.states.set_diffusion(self.diffusion.with_constant(constant))
 
     def _gradients(self, number: int, u: Vectors, v: Vectors) -> tuple[Gradient, Gradient]:
         return self._slices[number].gradients(u, v, np.random.default_rng([self.seed, number, self.done]))
@@ -153,18 +159,5 @@ class SmoothingSolver:
     def _likelihood(self, number: int, u: Vectors, v: Vectors) -> float:
         return self._slices[number].expected_log_likelihood(u, v, np.random.default_rng([self.seed, number]))
 
-    def _estimate_diffusion(self) -> None:
-        """The diffusion constant that fits best to what is believed of the trajectories now: an M-step, made longer.
-
-        The less the data say, the more belief follows the constant in use, and the shorter is each M-step. How much of what
-        was lacking the last change closed tells by how much.
-        """
-        here = math.log(self.diffusion.constant)
-        moments = [self.states.second_moments()]  # of words and contexts together: of twice as many coordinates
-        lack = math.log(best_diffusion(self.problem.knots, moments, 2 * self.dim, self.diffusion)) - here
-        before, lack_before = self._last_estimate
-        closed = (lack_before - lack) / (here - before) if here != before else 1.0
-        longer = abs(lack) / min(1.0, max(_LEAST_CLOSED, closed)) if math.isfinite(closed) else abs(lack)
-        self._last_estimate = here, lack
-        found = math.exp(here + math.copysign(min(longer, max(abs(lack), math.log(2.0))), lack))
-        self.use_diffusion(float(self.compute.processes.of_first(np.array([found]))[0]))
+    def _predictive(self, number: int, u: Vectors, v: Vectors) -> float:
+        return self._slices[number].predictive_log_likelihood(u, v, np.random.default_rng([self.seed, number]))

@@ -21,7 +21,6 @@ from wordtide.inference.expectations import Gradient
 from wordtide.inference.word_blocks import WordBlock
 
 Array = npt.NDArray[Any]
-Floats = npt.NDArray[np.float64]
 GradientsOf = Callable[[int, Vectors, Vectors], tuple[Gradient, Gradient]]
 LikelihoodOf = Callable[[int, Vectors, Vectors], float]
 
@@ -61,8 +60,11 @@ class States(Protocol):
     def divergence(self) -> float:
         """KL(q || p) of all trajectories."""
 
-    def second_moments(self) -> Floats:
-        """E[x_before^2], E[x^2] and E[x_before x] at each of all knots, summed over coordinates, words and contexts, (K, 3)."""
+    def leave_out(self, prior: Diffusion) -> None:
+        """Each vector becomes what all slices but its own say of it under a prior, the one in use or another."""
+
+    def put_back(self) -> None:
+        """Undo `leave_out`."""
 
     def arrays(self) -> dict[str, Storable]:
         """start (2, L, d); mean_u, h_u, variance_u, mean_v, h_v, variance_v, (K, d) each, in the order of the knots."""
@@ -119,9 +121,13 @@ class StatesInMemory:
         """KL(q || p) of all trajectories."""
         return math.fsum(self.block.divergences())
 
-    def second_moments(self) -> Floats:
-        """At each knot, (K, 3)."""
-        return self.block.second_moments()
+    def leave_out(self, prior: Diffusion) -> None:
+        """Each vector becomes what all slices but its own say of it under a prior, the one in use or another."""
+        self.block.leave_out(prior)
+
+    def put_back(self) -> None:
+        """Undo `leave_out`."""
+        self.block.put_back()
 
     def arrays(self) -> dict[str, Storable]:
         """All there is, by name."""

@@ -27,6 +27,7 @@ from wordtide.inference.compute import compute
 from wordtide.inference.filtering import elbo_of_slices, sequential_solver
 from wordtide.inference.fitting import extents_of
 from wordtide.inference.problem import problem_of
+from wordtide.inference.sequential import SequentialSolver
 from wordtide.inference.settings import FitSettings
 from wordtide.inference.slice_sinks import SliceFolder, SlicesInMemory
 from wordtide.inference.training import FitObserver, train
@@ -188,6 +189,9 @@ def _extended(fitted: Fitted, addition: Addition, sink: SliceFolder | SlicesInMe
     knots, _ = fitted.posterior.knots.extended(active, old, len(problem.words))
     curve = [*fitted.curve, *_later_steps(fitted, steps)]
     pairs = None if fitted.pairs is None else np.concatenate([fitted.pairs, solver.pairs])
+    predictions = None
+    if fitted.predictions is not None and isinstance(solver, SequentialSolver):
+        predictions = np.concatenate([fitted.predictions, solver.predictions])
     return replace(
         fitted,
         words=problem.words,
@@ -199,6 +203,7 @@ def _extended(fitted: Fitted, addition: Addition, sink: SliceFolder | SlicesInMe
         extents=np.concatenate([_extents(fitted), extents_of(counts)]),
         elbo=None if pairs is None else elbo_of_slices([dict(row) for row in curve], pairs.tolist()),
         pairs=pairs,
+        predictions=predictions,
         filter={**(fitted.filter or {}), "pace": solver.slow, "precision": precision},
         arrivals=_arrivals(fitted, addition),
     )

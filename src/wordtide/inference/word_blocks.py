@@ -88,10 +88,17 @@ class WordBlock:
         """KL(q || p) of words and contexts, one number for each trajectory, (n,)."""
         return np.concatenate([self.chains.divergences(kind) for kind in self.kinds])
 
-    def second_moments(self) -> Floats:
-        """E[x_before^2], E[x^2] and E[x_before x] at each knot, summed over coordinates, words and contexts, (K, 3)."""
-        first, second = (self.chains.second_moments(kind) for kind in self.kinds)
-        return first + second
+    def leave_out(self, prior: Diffusion) -> None:
+        """Each vector becomes what all slices but its own say of it under a prior."""
+        for kind in self.kinds:
+            self.chains.leave_out(kind, prior)
+            kind.mean, kind.b = kind.b, kind.mean
+
+    def put_back(self) -> None:
+        """Undo `leave_out`."""
+        for kind in self.kinds:
+            kind.mean, kind.b = kind.b, kind.mean
+            self.chains.restore_variances(kind)
 
     def arrays(self) -> dict[str, Tensor]:
         """All that lives on from step to step, by name."""
