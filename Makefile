@@ -5,7 +5,8 @@ BY_VERSION := --editable '.[demo,cluster]' pytest pytest-xdist hypothesis gensim
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .PHONY: demo test check bench bench-counting bench-fitting bench-questions bench-uncertainty bench-calibration bench-exploring bench-scaling bench-streaming bench-cluster bench-peers experiments \
-  experiment-state-of-the-union experiment-google-books experiment-short-texts experiment-un-debates clean
+  experiment-state-of-the-union experiment-google-books experiment-short-texts experiment-un-debates experiment-improvement-proposals \
+  experiment-changelogs experiment-recent-debates experiment-decade-of-short-texts clean
 
 demo: .venv/demo.done
 	@$(BIN)/wordtide demo -o build/demo --overwrite
@@ -76,8 +77,9 @@ docs: .venv/docs.done
 docs-commands: .venv/package.done
 	$(BIN)/python docs/make_commands.py
 
-# Hours. Every experiment goes on where it was stopped. GBOOKS and UNGDC are the paths of the texts: experiments/README.md.
-experiments: experiment-state-of-the-union experiment-google-books experiment-short-texts experiment-un-debates
+# Hours. Every experiment resumes where it was stopped. GBOOKS, UNGDC, EIPS and CHANGELOGS are the paths of the texts: experiments/README.md.
+experiments: experiment-state-of-the-union experiment-google-books experiment-short-texts experiment-un-debates experiment-improvement-proposals \
+  experiment-changelogs experiment-recent-debates experiment-decade-of-short-texts
 
 experiment-state-of-the-union: .venv/demo.done
 	$(BIN)/python experiments/state_of_the_union.py
@@ -90,6 +92,18 @@ experiment-short-texts: .venv/package.done
 
 experiment-un-debates: .venv/package.done
 	$(BIN)/python experiments/un_debates.py --source "$(UNGDC)"
+
+experiment-improvement-proposals: .venv/package.done
+	$(BIN)/python experiments/improvement_proposals.py --source "$(EIPS)"
+
+experiment-changelogs: .venv/package.done
+	$(BIN)/python experiments/changelogs.py --source "$(CHANGELOGS)"
+
+experiment-recent-debates: .venv/package.done
+	$(BIN)/python experiments/recent_debates.py --source "$(UNGDC)"
+
+experiment-decade-of-short-texts: .venv/package.done
+	$(BIN)/python experiments/decade_of_short_texts.py --source "$(UNGDC)"
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv

@@ -19,7 +19,8 @@ from wordtide.inference.checkpoints import place_of
 from wordtide.storage import kind_of
 
 METHODS = ("smoothing", "filtering", "warm-start", "independent", "static")
-#: Those that a variant can change. The others have a prior variance of 1 in any case, as the paper has it, and no diffusion.
+#: The methods that a variant fits again. It is compared with the others as the first evaluation fitted them: without diffusion,
+#: and with the prior variance that `prior_variance="auto"` resolves to for each method.
 VARIED_METHODS = ("smoothing", "filtering")
 #: What the small version of an experiment changes: minutes become seconds, and the numbers mean nothing.
 _SMALL_COUNTING = {"vocabulary_size": 300}
@@ -72,8 +73,11 @@ def with_frequent_words(experiment: Experiment, counts: wordtide.Counts) -> Expe
     return replace(experiment, pairs={word: others}, labelled=counts.words[:10])
 
 
-def run(experiment: Experiment, folder: Path, source: str | None) -> Path:
-    """All stages of an experiment; the report."""
+def run(experiment: Experiment, folder: Path, source: str | None, tables_only: bool = False) -> Path:
+    """Run all stages of an experiment and return the path of the report.
+
+    With `tables_only` the evaluations are the last stage: no model of all slices is fitted, and nothing else is drawn.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     counts = _counted(experiment, folder, source)
     if not experiment.pairs:
@@ -81,9 +85,10 @@ def run(experiment: Experiment, folder: Path, source: str | None) -> Path:
     evaluations = {"default": _evaluated(experiment, counts, folder / "evaluation", METHODS, {})}
     for name, settings in experiment.variants.items():
         evaluations[name] = _evaluated(experiment, counts, folder / f"evaluation-{name}", VARIED_METHODS, settings)
-    model = _fitted(experiment, counts, folder / "model")
-    draw(experiment, model, evaluations["default"], folder)
-    return write_report(experiment, model, evaluations, folder)
+    if not tables_only:
+        model = _fitted(experiment, counts, folder / "model")
+        draw(experiment, model, evaluations["default"], folder)
+    return write_report(experiment, counts, evaluations, folder, drawn=not tables_only)
 
 
 def _counted(experiment: Experiment, folder: Path, source: str | None) -> wordtide.Counts:
@@ -127,13 +132,14 @@ def main(experiment: Experiment) -> None:
     parser = argparse.ArgumentParser(description=experiment.title)
     parser.add_argument("-o", "--output", type=Path, help="the folder to put everything into")
     parser.add_argument("--small", action="store_true", help="a version of seconds, to see that it works")
+    parser.add_argument("--tables-only", action="store_true", help="evaluate and report, without a model of all slices or maps")
     if experiment.source is None:
         parser.add_argument("--source", required=True, help="the texts; experiments/README.md tells which")
     given = parser.parse_args()
     chosen = shrunk(experiment) if given.small else experiment
     default = Path("build") / "experiments" / (experiment.name + ("-small" if given.small else ""))
     try:
-        report = run(chosen, given.output or default, getattr(given, "source", None))
+        report = run(chosen, given.output or default, getattr(given, "source", None), given.tables_only)
     except WordtideError as error:
         print(f"{experiment.name}: {error}", file=sys.stderr)
         raise SystemExit(error.exit_code) from None

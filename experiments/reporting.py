@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 from claims import check_claims
 
-from wordtide.embeddings.embeddings import DynamicEmbeddings
+from wordtide.counts.counts import Counts
 from wordtide.evaluation.folder import write_files
 
 if TYPE_CHECKING:
@@ -18,12 +18,13 @@ _MOTION = ("method", "first_distance", "last_distance", "directedness", "relativ
 _CHANGED = ("word", "change", "low", "high", "halfway_from", "halfway_to", "from", "to", "occurrences")
 
 
-def write_report(experiment: "Experiment", model: DynamicEmbeddings, evaluations: Mapping[str, Path], folder: Path) -> Path:
-    """Write report.md, claims.csv and roughness.csv; where the report is."""
-    roughness = roughness_of(pd.read_csv(folder / "similarity.csv"))
+def write_report(
+    experiment: "Experiment", counts: Counts, evaluations: Mapping[str, Path], folder: Path, drawn: bool = True
+) -> Path:
+    """Write report.md and claims.csv, and roughness.csv if the figures are drawn; return the path of the report."""
     first = next(iter(evaluations.values()))
     claims = {name: pd.DataFrame(vars(one) for one in check_claims(path, first)) for name, path in evaluations.items()}
-    parts = [f"# {experiment.title}", _size(model)]
+    parts = [f"# {experiment.title}", _size(counts, experiment.fitting["dim"])]
     for name, evaluation in evaluations.items():
         given = {**experiment.fitting, **experiment.variants.get(name, {})}
         parts += [
@@ -36,8 +37,20 @@ def write_report(experiment: "Experiment", model: DynamicEmbeddings, evaluations
             "What the paper says, and what was found:",
             _table(claims[name], ("claim", "found", "verdict")),
         ]
-    changed = pd.read_csv(folder / "changed.csv")
-    parts += [
+    listed = pd.concat([table.assign(settings=name) for name, table in claims.items()])
+    files = {"claims.csv": listed.to_csv(index=False).encode()}
+    if drawn:
+        roughness = roughness_of(pd.read_csv(folder / "similarity.csv"))
+        files["roughness.csv"] = roughness.to_csv(index=False).encode()
+        parts += _figures(experiment, roughness, pd.read_csv(folder / "changed.csv"))
+    files["report.md"] = ("\n\n".join(parts) + "\n").encode()
+    write_files(folder, files)
+    return folder / "report.md"
+
+
+def _figures(experiment: "Experiment", roughness: pd.DataFrame, changed: pd.DataFrame) -> list[str]:
+    """The sections that show what the model of all slices says."""
+    return [
         "## Similarity of telling pairs, by method",
         "Roughness: how far the similarity moves from slice to slice, as a mean over pairs.",
         _table(roughness, ("method", "roughness")),
@@ -50,14 +63,6 @@ def write_report(experiment: "Experiment", model: DynamicEmbeddings, evaluations
         "![Map, smoothing](map-smoothing.png)",
         "![Map, independent](map-independent.png)",
     ]
-    listed = pd.concat([table.assign(settings=name) for name, table in claims.items()])
-    files = {
-        "claims.csv": listed.to_csv(index=False).encode(),
-        "roughness.csv": roughness.to_csv(index=False).encode(),
-        "report.md": ("\n\n".join(parts) + "\n").encode(),
-    }
-    write_files(folder, files)
-    return folder / "report.md"
 
 
 def roughness_of(similarity: pd.DataFrame) -> pd.DataFrame:
@@ -68,9 +73,9 @@ def roughness_of(similarity: pd.DataFrame) -> pd.DataFrame:
     return means.rename("roughness").reset_index()
 
 
-def _size(model: DynamicEmbeddings) -> str:
-    span = f"{model.labels[0]} to {model.labels[-1]}"
-    return f"{len(model.times)} slices ({span}), {len(model.words):,} words, {model.settings['dim']} dimensions."
+def _size(counts: Counts, dim: int) -> str:
+    span = f"{counts.labels[0]} to {counts.labels[-1]}"
+    return f"{len(counts)} slices ({span}), {len(counts.words):,} words, {dim} dimensions."
 
 
 def _listed(settings: Mapping[str, Any]) -> str:

@@ -4,7 +4,7 @@ import gzip
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -18,11 +18,14 @@ _SEED = 1
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 
 
-def few_sentences(debates: Path, folder: Path, number: int = SENTENCES, seed: int = _SEED) -> Path:
-    """A file with `number` sentences of each year, drawn at random; a year that has fewer gives all it has."""
+def few_sentences(
+    debates: Path, folder: Path, number: int = SENTENCES, seed: int = _SEED, years: Container[int] | None = None
+) -> Path:
+    """A file with `number` sentences of each year (or of those in `years`), drawn at random; of fewer, all are taken."""
     by_year: dict[int, list[str]] = defaultdict(list)
     for year, text in _speeches(debates):
-        by_year[year] += _SENTENCE_END.split(text)
+        if years is None or year in years:
+            by_year[year] += _SENTENCE_END.split(text)
     generator = np.random.default_rng(seed)
     lines = []
     for year, sentences in sorted(by_year.items()):
@@ -52,7 +55,7 @@ SHORT_TEXTS = Experiment(
     prepare=few_sentences,
     counting={},
     fitting={"dim": 100, "diffusion": 1e-3},
-    variants={"paper": {"prior_variance": 1.0}},
+    variants={"paper": {"prior": "product", "prior_variance": 1.0}},
     holdout=0.2,
     pairs={"climate": ("change", "confidence"), "sustainable": ("development",), "nuclear": ("disarmament",)},
     labelled=("climate", "sustainable", "peace", "war", "nuclear", "economic", "women", "security"),

@@ -1,4 +1,4 @@
-"""The State of the Union, a slice per address (T = 230), with the paper's d and D; also with the paper's prior variance."""
+"""The State of the Union, a slice per address (T = 230), with the paper's d and D; also with the paper's prior."""
 
 from experiment import Experiment, main
 
@@ -8,7 +8,7 @@ STATE_OF_THE_UNION = Experiment(
     source="sotu",
     counting={"every": "document", "until": "2016"},
     fitting={"dim": 100, "diffusion": 1e-3},
-    variants={"paper": {"prior_variance": 1.0}},
+    variants={"paper": {"prior": "product", "prior_variance": 1.0}},
     holdout=0.1,
     pairs={"energy": ("vigor", "oil"), "economy": ("simplicity", "growth"), "welfare": ("prosperity", "reform")},
     labelled=("energy", "work", "power", "public", "information", "money", "health", "war", "treaty", "trade"),

@@ -2,16 +2,22 @@
 
 import gzip
 import json
+import sys
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from claims import FAILS, HOLDS, UNCLEAR, check_claims
-from experiment import run, shrunk
+from changelogs import CHANGELOGS
+from claims import FAILS, HOLDS, TOO_FEW, UNCLEAR, check_claims, paired_interval, welch_interval
+from decade_of_short_texts import DECADE_OF_SHORT_TEXTS, sentences_of_a_decade
+from experiment import main, run, shrunk
 from google_books import GOOGLE_BOOKS
+from improvement_proposals import IMPROVEMENT_PROPOSALS
+from recent_debates import RECENT_DEBATES
 from reporting import roughness_of
+from scipy.stats import ttest_ind, ttest_rel
 from short_texts import SHORT_TEXTS, few_sentences
 from state_of_the_union import STATE_OF_THE_UNION
 from un_debates import UN_DEBATES
@@ -30,9 +36,45 @@ def world():
 
 @pytest.fixture(scope="module")
 def debates(world, tmp_path_factory):
-    path = tmp_path_factory.mktemp("debates") / "debates.jsonl.gz"
+    lines = [{"year": int(date[:4]), "text": text} for date, text in world.documents]
+    return written(tmp_path_factory.mktemp("debates") / "debates.jsonl.gz", lines)
+
+
+@pytest.fixture(scope="module")
+def later_debates(world, tmp_path_factory):
+    """Debates of 14 years in a row, of which an experiment on ten years leaves out two at either end, by its first year."""
+
+    def written_from(first_year):
+        lines = [{"year": first_year - 2 + number, "text": text} for number, text in by_slice(world)]
+        return written(tmp_path_factory.mktemp("debates") / "debates.jsonl.gz", lines)
+
+    return written_from
+
+
+@pytest.fixture(scope="module")
+def proposals(world, tmp_path_factory):
+    lines = [
+        {"date": f"{2015 + number // 4}-{1 + 3 * (number % 4):02}-15", "category": "Core", "text": text}
+        for number, text in by_slice(world)
+    ]
+    return written(tmp_path_factory.mktemp("proposals") / "proposals.jsonl.gz", lines)
+
+
+@pytest.fixture(scope="module")
+def entries(world, tmp_path_factory):
+    lines = [{"date": f"{1995 + number}-04-06", "source": "dpkg", "text": text} for number, text in by_slice(world)]
+    return written(tmp_path_factory.mktemp("changelogs") / "changelogs.jsonl.gz", lines)
+
+
+def by_slice(world):
+    """The texts, each with the number of its slice."""
+    numbers = {year: number for number, year in enumerate(sorted({date[:4] for date, _ in world.documents}))}
+    return [(numbers[date[:4]], text) for date, text in world.documents]
+
+
+def written(path, lines):
     with gzip.open(path, "wt", encoding="utf-8") as file:
-        file.writelines(json.dumps({"year": int(date[:4]), "text": text}) + "\n" for date, text in world.documents)
+        file.writelines(json.dumps(line) + "\n" for line in lines)
     return path
 
 
@@ -50,7 +92,7 @@ def five_grams(world, tmp_path_factory):
 
 
 def checked(experiment, folder, source):
-    """Run the small version twice, look at what is there, and that the second time nothing is fitted or drawn again."""
+    """Run the small version twice: the output is complete, and the second run fits and draws nothing. Return the report."""
     small = shrunk(experiment)
     report = run(small, folder, source)
     text = report.read_text(encoding="utf-8")
@@ -58,7 +100,7 @@ def checked(experiment, folder, source):
         assert f"| {method} |" in text
     claims = pd.read_csv(folder / "claims.csv")
     assert len(claims) == CLAIMS * (1 + len(experiment.variants))
-    assert set(claims["verdict"]) <= {HOLDS, FAILS, UNCLEAR}
+    assert set(claims["verdict"]) <= {HOLDS, FAILS, UNCLEAR, TOO_FEW}
     for picture in ("similarity.png", "timeline.png", "map-smoothing.png", "map-independent.png"):
         assert (folder / picture).read_bytes().startswith(b"\x89PNG")
     for link in ("evaluation/likelihood.png", "evaluation/displacement.png", "evaluation/report.html"):
@@ -69,6 +111,7 @@ def checked(experiment, folder, source):
     touched = {path.name for path, time in made.items() if path.stat().st_mtime_ns != time}
     assert touched <= {"report.md", "claims.csv", "roughness.csv"}
     assert report.read_text(encoding="utf-8") == text
+    return text
 
 
 def test_the_state_of_the_union_small(tmp_path):
@@ -88,11 +131,41 @@ def test_un_debates_small(debates, tmp_path):
     checked(UN_DEBATES, tmp_path, str(debates))
 
 
+def test_improvement_proposals_small(proposals, tmp_path):
+    assert "14 slices (2015-Q1 to 2018-Q2)" in checked(IMPROVEMENT_PROPOSALS, tmp_path, str(proposals))
+
+
+def test_changelogs_small(entries, tmp_path):
+    assert "14 slices (1995 to 2008)" in checked(CHANGELOGS, tmp_path, str(entries))
+
+
+def test_recent_debates_small(later_debates, tmp_path):
+    assert "10 slices (2015 to 2024)" in checked(RECENT_DEBATES, tmp_path, str(later_debates(2015)))
+
+
+def test_a_decade_of_short_texts_small(later_debates, tmp_path):
+    assert "10 slices (2000 to 2009)" in checked(DECADE_OF_SHORT_TEXTS, tmp_path, str(later_debates(2000)))
+
+
+def test_tables_only_fits_no_model_of_all_slices_and_draws_nothing(later_debates, tmp_path, monkeypatch, capsys):
+    arguments = ["--small", "--tables-only", "--source", str(later_debates(2000)), "-o", str(tmp_path)]
+    monkeypatch.setattr(sys, "argv", ["decade_of_short_texts.py", *arguments])
+    main(DECADE_OF_SHORT_TEXTS)
+    report = Path(capsys.readouterr().out.strip())
+    text = report.read_text(encoding="utf-8")
+    assert "(evaluation/likelihood.png)" in text
+    assert "| smoothing predicts better than filtering |" in text
+    assert "## Maps" not in text
+    assert {path.name for path in tmp_path.iterdir()} == {"claims.csv", "counts", "evaluation", "report.md", "sentences.jsonl"}
+
+
 def test_the_paper_settings_of_the_state_of_the_union():
     assert STATE_OF_THE_UNION.fitting == {"dim": 100, "diffusion": 1e-3}
     assert STATE_OF_THE_UNION.counting == {"every": "document", "until": "2016"}
     assert STATE_OF_THE_UNION.holdout == 0.1
     assert SHORT_TEXTS.holdout == 0.2
+    for experiment in (STATE_OF_THE_UNION, GOOGLE_BOOKS, SHORT_TEXTS):
+        assert experiment.variants == {"paper": {"prior": "product", "prior_variance": 1.0}}
 
 
 def test_an_experiment_without_its_texts_says_what_to_give(tmp_path):
@@ -115,6 +188,11 @@ def test_few_sentences_draws_so_many_a_year_and_the_same_ones_again(debates, tmp
     assert drawn != other
 
 
+def test_the_sentences_of_a_decade_are_of_its_ten_years(later_debates, tmp_path):
+    path = sentences_of_a_decade(later_debates(2000), tmp_path)
+    assert {json.loads(line)["year"] for line in path.read_text().splitlines()} == set(range(2000, 2010))
+
+
 def test_a_line_that_is_no_speech_is_named(tmp_path):
     path = tmp_path / "speeches.jsonl"
     path.write_text('{"year": 1946, "text": "Peace."}\n{"text": "War."}\n')
@@ -132,9 +210,8 @@ def evaluation_folder(folder: Path, columns, directedness, pairs):
         if value == value
     ]
     pd.DataFrame(rows).to_csv(folder / "scores.csv", index=False)
-    pd.DataFrame({"method": directedness.keys(), "directedness": directedness.values()}).to_csv(
-        folder / "motion.csv", index=False
-    )
+    motion = pd.DataFrame({"method": directedness.keys(), "directedness": directedness.values(), "slices": 10})
+    motion.to_csv(folder / "motion.csv", index=False)
     return {finding.claim: finding for finding in check_claims(folder)}
 
 
@@ -145,7 +222,7 @@ def noisy(generator, base, *tilts):
 def test_verdicts_follow_from_the_tables(tmp_path):
     generator = np.random.default_rng(0)
     pairs = np.geomspace(1e3, 1e5, 40)
-    grows = np.where(np.arange(40) < 3, -0.1, 0.0)
+    grows = np.where(np.arange(40) < 5, -0.1, 0.0)
     held_out = np.where(np.arange(40) % 5 == 2, 0.0, np.nan)
     columns = {
         "smoothing": noisy(generator, -0.60, held_out),
@@ -161,14 +238,67 @@ def test_verdicts_follow_from_the_tables(tmp_path):
     assert verdicts.pop("smoothing predicts better than static (ours to ask)") == FAILS
     assert verdicts.pop("warm-start: distances jump at the first step, then stay") == FAILS
     assert set(verdicts.values()) == {HOLDS}, verdicts
+    predicted = held_out == 0.0
+    same = ttest_rel(columns["smoothing"][predicted], columns["filtering"][predicted])
+    low, high = same.confidence_interval(0.95)
+    mean = np.nanmean(columns["smoothing"] - columns["filtering"])
     shown = found["smoothing predicts better than filtering"].found
-    assert shown.endswith("8 slices)")
-    assert float(shown.split()[0]) == pytest.approx(
-        np.nanmean(columns["smoothing"] - columns["filtering"]), abs=5e-5
-    )  # the printed digits
+    assert shown == f"{mean:+.4f} (95 % interval {low:+.4f} to {high:+.4f}, 8 slices)"
+    assert found["smoothing: distances grow with time"].found == "6.00 times as far after 10 slices as after one"
 
 
-def test_what_is_within_two_standard_errors_cannot_be_told(tmp_path):
+def test_intervals_are_those_of_the_t_tests():
+    generator = np.random.default_rng(2)
+    one, other, more = generator.normal(0.1, 1.0, 7), generator.normal(size=7), generator.normal(0.0, 3.0, 31)
+    paired = paired_interval(one - other)
+    assert (paired.low, paired.high) == pytest.approx(tuple(ttest_rel(one, other).confidence_interval(0.95)))
+    welch = welch_interval(one, more)
+    assert (welch.low, welch.high) == pytest.approx(tuple(ttest_ind(one, more, equal_var=False).confidence_interval(0.95)))
+    assert welch.mean == pytest.approx(one.mean() - more.mean())
+
+
+def test_an_interval_of_equal_values_has_no_width():
+    equal = np.full(5, 0.25)
+    for interval in (paired_interval(equal), welch_interval(equal, np.zeros(6))):
+        assert (interval.low, interval.mean, interval.high) == (0.25, 0.25, 0.25)
+
+
+def clear_lead(slices, common):
+    """Likelihoods of all methods on so many slices; smoothing leads filtering clearly on the first `common` of them."""
+    generator = np.random.default_rng(3)
+    methods = ("smoothing", "static", "filtering", "warm-start", "independent")
+    columns = {method: -0.6 - 0.1 * n + 0.001 * generator.normal(size=slices) for n, method in enumerate(methods)}
+    for method in ("smoothing", "static"):
+        columns[method][common:] = np.nan
+    return columns, dict.fromkeys(methods, 1.0), np.geomspace(1e3, 1e5, slices)
+
+
+@pytest.mark.parametrize(("common", "verdict"), [(1, TOO_FEW), (4, TOO_FEW), (5, HOLDS)])
+def test_fewer_than_five_paired_slices_are_too_few_to_tell(tmp_path, common, verdict):
+    found = evaluation_folder(tmp_path, *clear_lead(12, common))
+    assert found["smoothing predicts better than filtering"].verdict == verdict
+    assert found["filtering predicts better than independent"].verdict == HOLDS
+
+
+def test_a_single_paired_slice_has_an_unknown_interval(tmp_path):
+    found = evaluation_folder(tmp_path, *clear_lead(12, 1))
+    assert found["smoothing predicts better than filtering"].found.endswith(" (95 % interval unknown, 1 slice)")
+
+
+@pytest.mark.parametrize(("slices", "verdict"), [(2, TOO_FEW), (5, TOO_FEW), (9, TOO_FEW), (10, HOLDS)])
+def test_growth_over_the_first_slices_needs_five_slices_before_and_after(tmp_path, slices, verdict):
+    columns, directedness, pairs = clear_lead(slices, 2)
+    columns["filtering"][:5] -= 0.1
+    found = evaluation_folder(tmp_path, columns, directedness, pairs)
+    assert found["filtering's likelihood grows over the first slices"].verdict == verdict
+
+
+def test_a_rank_correlation_of_fewer_than_five_slices_is_too_few_to_tell(tmp_path):
+    found = evaluation_folder(tmp_path, *clear_lead(5, 2))  # the first slice has no slice before it
+    assert found["filtering's lead over independent is largest where slices are small"].verdict == TOO_FEW
+
+
+def test_an_interval_that_contains_zero_cannot_be_told(tmp_path):
     generator = np.random.default_rng(1)
     same = {
         method: -0.6 + 0.01 * generator.normal(size=40)
