@@ -9,10 +9,11 @@ from wordtide.embeddings.embeddings import DynamicEmbeddings
 from wordtide.embeddings.questions.beliefs import beliefs_at
 from wordtide.embeddings.questions.change import changed
 from wordtide.embeddings.questions.halfway import halfway
+from wordtide.embeddings.questions.movement import movement
 from wordtide.embeddings.questions.neighbors import neighbors
 from wordtide.embeddings.questions.similarity import Scaled, interval, scaled, similarity_and_spread
-from wordtide.embeddings.questions.surprise import surprise, surprises
-from wordtide.embeddings.questions.vectors import Vectors, is_settled, lengths_of, vectors_of
+from wordtide.embeddings.questions.surprise import shift_of, surprises
+from wordtide.embeddings.questions.vectors import Vectors, lengths_of, vectors_of
 
 TOP = 10
 Measures = dict[str, np.ndarray]
@@ -36,6 +37,12 @@ class Seen:
         """All words at a slice, in units of the lengths of their means."""
         time = float(self.model.times[t])
         return scaled(self.vectors.means_at(time), self.vectors.variances_at(time))
+
+    def known(self, t: int) -> np.ndarray:
+        """Who of all words is well known at a slice, (L,)."""
+        time, every = float(self.model.times[t]), np.arange(len(self.model.words))
+        moments = self.vectors.means_at(time), self.vectors.variances_at(time)
+        return np.asarray(self.vectors.are_known(every, np.full(len(every), time), *moments))
 
     def lengths(self, t: int) -> np.ndarray:
         return lengths_of(self.vectors.means_at(float(self.model.times[t])))
@@ -74,13 +81,13 @@ def listed_neighbours(seen: Seen, every: int = 10) -> Measures:
     covered, stated, hits, excess = [], [], [], []
     for t in (1, slices // 2, slices - 2):
         lengths, time = seen.lengths(t), float(seen.model.times[t])
-        settled = is_settled(seen.vectors, lengths, time)
+        known = seen.known(t)
         cosine = units(seen.true[t]) @ units(seen.true[t]).T
         for word in range(0, len(lengths), every):
             answer = neighbors(seen.model, seen.model.words[word], time, TOP, vectors=seen.name).columns
             near = seen.numbers(list(answer["word"]))
             true = np.clip(seen.true[t][near] @ seen.true[t][word] / (lengths[near] * lengths[word]), -1.0, 1.0)
-            eligible = np.flatnonzero(settled & (np.arange(len(lengths)) != word))
+            eligible = np.flatnonzero(known & (np.arange(len(lengths)) != word))
             nearest = eligible[np.argsort(-cosine[word, eligible])[:TOP]]
             covered.append((np.asarray(answer["low"]) <= true) & (true <= np.asarray(answer["high"])))
             stated.append(np.asarray(answer["probability"]))
@@ -100,7 +107,7 @@ def change(seen: Seen) -> Measures:
     model, since = seen.model, begin(seen)
     times, path = model.times[since:], seen.true[since:]
     ends = float(times[0]), float(times[-1])
-    answer = changed(model, *ends, top=len(model.words), min_occurrences=1, vectors=seen.name).columns
+    answer = changed(model, *ends, top=len(model.words), by="change", min_occurrences=1, vectors=seen.name).columns
     words = seen.numbers(list(answer["word"]))
     first, last = seen.lengths(since)[words, None], seen.lengths(len(model) - 1)[words, None]
     start, end = (seen.vectors.means_at(time, words) for time in ends)
@@ -150,11 +157,12 @@ def _crossing(times: np.ndarray, lead: np.ndarray) -> np.ndarray:
 
 def jumps_and_decoys(seen: Seen) -> Measures:
     """Who is called changed (low above 0), how well the ranking of `changed` tells them apart, and when the jump was."""
-    since, everyone = float(seen.model.times[begin(seen)]), len(seen.model.words)
-    answer = changed(seen.model, since, top=everyone, min_occurrences=1, vectors=seen.name).columns
+    ends, everyone = (float(seen.model.times[begin(seen)]), float(seen.model.times[-1])), len(seen.model.words)
+    answer = changed(seen.model, *ends, top=everyone, by="change", min_occurrences=1, vectors=seen.name).columns
     words, low = seen.numbers(list(answer["word"])), np.asarray(answer["low"])
     place = np.full(len(seen.model.words), len(words))
-    place[words] = np.arange(len(words))
+    # by the low end, also of words within the noise, which `changed` does not list by it
+    place[words[np.argsort(-movement(seen.vectors, words, *ends).least)]] = np.arange(len(words))
     jumped, decoys = np.isin(words, list(seen.world.jumps)), np.isin(words, seen.world.decoys)
     when = np.array([seen.world.jumps.get(int(word), -1) for word in words]) - 0.5
     dates = np.asarray(answer["halfway_from"]), np.asarray(answer["halfway_to"])
@@ -176,14 +184,17 @@ def earlier(some: np.ndarray, others: np.ndarray) -> np.ndarray:
 
 
 def scores(seen: Seen) -> Measures:
-    """Scores of `surprises` at all slices but the first: of drifting words, of the prior alone, and of jumps at their slice."""
+    """Scores of `surprises` at all slices but the first, of drifting words and of jumps at their slice.
+
+    `raw`: shifts of drifting words, which of an exact posterior are chi-squares, less their mean and by their spread.
+    """
     model, world = seen.model, seen.world
     table, raw = np.full((2, len(model), len(model.words)), np.nan)
     for t, time in enumerate(model.times):
         answer = surprises(model, float(time), top=len(model.words)).columns
         words = seen.numbers(list(answer["word"]))
         table[t, words] = answer["score"]
-        raw[t, words] = surprise(beliefs_at(model, words, t)).score
+        raw[t, words] = (shift_of(beliefs_at(model, words, t)) - model.dim) / np.sqrt(2.0 * model.dim)
     quiet = np.isfinite(table) & np.isin(np.arange(len(model.words)), world.drifting) & (np.arange(len(model)) > 0)[:, None]
     found = [(table[t, word], table[t][quiet[t]]) for word, t in world.jumps.items() if np.isfinite(table[t, word])]
     return {

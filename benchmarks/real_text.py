@@ -24,7 +24,7 @@ from wordtide.embeddings.posterior import Fitted
 from wordtide.embeddings.questions.movement import Movement, movement
 from wordtide.embeddings.questions.neighbors import neighbors
 from wordtide.embeddings.questions.surprise import surprises
-from wordtide.embeddings.questions.vectors import is_settled, lengths_of, vectors_of
+from wordtide.embeddings.questions.vectors import vectors_of
 from wordtide.inference.compute import compute
 from wordtide.inference.methods import Run, run
 from wordtide.inference.problem import Problem, problem_of, slice_data
@@ -121,7 +121,8 @@ def _movement(model: DynamicEmbeddings, words: np.ndarray, name: str) -> Movemen
     chosen, (start, end) = vectors_of(model, name), (float(model.times[0]), float(model.times[-1]))
     known = np.ones(len(words), dtype=bool)
     for year in (start, end):
-        known &= is_settled(chosen, lengths_of(chosen.means_at(year, words)), year)
+        years = np.full(len(words), year)
+        known &= chosen.are_known(words, years, chosen.means_at(year, words), chosen.variances_at(year, words))
     moved = movement(chosen, words, start, end)
     return Movement(*(np.where(known, values, np.nan) for values in vars(moved).values()))
 

@@ -19,7 +19,7 @@ DECADE_OF_SHORT_TEXTS = Experiment(
     prepare=sentences_of_a_decade,
     counting={},
     fitting={"dim": 100, "diffusion": 1e-3},
-    holdout=0.3,
+    holdout=0.5,
     pairs={"climate": ("change",), "sustainable": ("development",), "nuclear": ("weapons",)},
     labelled=("climate", "sustainable", "terrorism", "peace", "war", "nuclear", "economic", "security"),
 )

@@ -7,7 +7,7 @@ RECENT_DEBATES = Experiment(
     title="UN General Debates, 2015 to 2024, by year",
     counting={"every": "year", "since": "2015", "until": "2024"},
     fitting={"dim": 100, "diffusion": 1e-3},
-    holdout=0.3,
+    holdout=0.5,
     pairs={"pandemic": ("virus", "vaccines"), "ukraine": ("war",), "climate": ("change",)},
     labelled=("pandemic", "virus", "ukraine", "war", "climate", "peace", "migration", "terrorism", "nuclear", "sustainable"),
 )

@@ -15,6 +15,8 @@ export interface Near {
   low: number | null;
   high: number | null;
   probability: number | null;
+  /** The word does not occur near that time. */
+  inferred: boolean;
 }
 
 export interface Asking {
@@ -59,6 +61,7 @@ export function askingOf(opened: Promise<Model>): Asking {
         low: known(one.low),
         high: known(one.high),
         probability: shares ? shares[place] : null,
+        inferred: model.inferred(one.word, slice),
       }));
     },
     axis: async (word: string, from: string[], to: string[]) => {

@@ -1,7 +1,9 @@
+import { scaleLinear } from "d3-scale";
 import { describe, expect, it } from "vitest";
 import { halfValue } from "../src/data/blocks";
+import { timeTicks } from "../src/figures/chart";
 import { spreadApart } from "../src/figures/placing";
-import { csvOf } from "../src/figures/tables";
+import { csvOf, shownCell } from "../src/figures/tables";
 import { coarseToFine } from "../src/numbers/passing";
 import { Normals } from "../src/numbers/normals";
 import { shareAmongBest } from "../src/numbers/probability";
@@ -20,6 +22,16 @@ describe("names at the ends of lines", () => {
   });
   it("stay where they are if there is room", () => {
     expect(spreadApart([10, 90, 50], 15, 0, 100)).toEqual([10, 90, 50]);
+  });
+});
+
+describe("times below a figure", () => {
+  const years = [2000.5, 2001.5, 2002.5, 2003.5];
+  it("are those of the slices if there is room for all", () => {
+    expect(timeTicks(scaleLinear([2000.5, 2003.5], [0, 210]), years, 64)).toEqual(years);
+  });
+  it("are round otherwise", () => {
+    expect(timeTicks(scaleLinear([2000.5, 2003.5], [0, 150]), years, 64)).toEqual([2002]);
   });
 });
 
@@ -67,6 +79,10 @@ describe("numbers", () => {
   });
   it("writes CSV that can be read again", () => {
     expect(csvOf({ columns: ["a", "b"], rows: [['x,"y"', 0.1], [null, NaN], ["line\nbreak", -2]] })).toBe('a,b\r\n"x,""y""",0.1\r\n,\r\n"line\nbreak",-2\r\n');
+  });
+  it("spells truth as the library's files do, and shows it as yes or nothing", () => {
+    expect(csvOf({ columns: ["word", "inferred"], rows: [["True", true], ["x", false]] })).toBe("word,inferred\r\nTrue,True\r\nx,False\r\n");
+    expect([true, false].map(shownCell)).toEqual(["yes", ""]);
   });
   it("writes no text that a spreadsheet would run", () => {
     const texts = ["=1+1", "+x", "-x", "@name", "\tx", "'=x", " =x", "-44", "steam", "\u001b[2J"];

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from wordtide.inference.fitting import fit
 
 __all__ = ["Counts", "DynamicEmbeddings", "NoteWarning", "__version__", "count", "fit", "load"]
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _PLACES = {
     "Counts": "counts.counts",

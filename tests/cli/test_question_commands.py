@@ -7,8 +7,11 @@ import math
 import re
 import warnings
 
+import numpy as np
 import pytest
 from cli.command_line import run, run_process
+from embeddings.models import well_known
+from oracles.questions import planted
 from rich.console import Console
 
 import wordtide
@@ -16,8 +19,11 @@ import wordtide
 STEAM = "Steam power drives the mill by the river. The old mill grinds corn by steam and by the river. "
 LAW = "The king made a law for the mill. The law of the river is old and the king drives a hard bargain. "
 SLICES = 30
-NEAR = ["word", "similarity", "low", "high", "probability", "occurrences"]
-CHANGED = ["word", "change", "low", "high", "probability", "halfway_from", "halfway_to", "from", "to", "occurrences"]
+NEAR = ["word", "similarity", "low", "high", "probability", "occurrences", "inferred"]
+CHANGED = [
+    "word", "change", "low", "high", "significant", "probability", "since", "until", "halfway_from", "halfway_to", "from", "to",
+    "occurrences",
+]  # fmt: skip
 CURVE = ["time", "word", "other", "similarity", "low", "high", "occurrences", "other_occurrences"]
 #: Of each command: what is typed after the model, what is called in Python, and the columns of the answer.
 QUESTIONS = {
@@ -266,6 +272,70 @@ def test_a_story_in_csv_has_the_neighbors_of_json(model):
 def test_a_told_story_begins_with_its_sentence(models, method):
     (told,) = rows_of(run("story", models / method, "mill", "--format", "json"))
     assert run("story", models / method, "mill").out.splitlines()[:2] == [told["sentence"], ""]
+
+
+@pytest.fixture(scope="module")
+def sparse(tmp_path_factory):
+    """A model of words that are well known everywhere, most of which do not occur in every slice."""
+    path = tmp_path_factory.mktemp("sparse") / "model"
+    well_known("smoother").save(path)
+    return path
+
+
+def test_a_table_says_yes_or_nothing_of_what_is_true_or_not(sparse):
+    rows = rows_of(run("neighbors", sparse, "always", "--format", "json"))
+    lines = run("neighbors", sparse, "always").out.splitlines()[1:]
+    assert {row["inferred"] for row in rows} == {False, True}
+    assert [line.split()[-1] == "yes" for line in lines] == [row["inferred"] for row in rows]
+
+
+def test_a_table_of_changes_says_yes_or_nothing_of_significance(model, vague):
+    seen = set()
+    for folder in (model, vague):
+        rows = rows_of(run("changed", folder, "--format", "json"))
+        lines = run("changed", folder).out.splitlines()[1:]
+        assert [" yes " in line for line in lines] == [row["significant"] for row in rows]
+        seen |= {row["significant"] for row in rows}
+    assert seen == {False, True}
+
+
+def test_a_told_story_marks_words_that_do_not_occur_near_the_time_and_says_so_at_its_end(sparse):
+    (told,) = rows_of(run("story", sparse, "always", "--format", "json"))
+    out = run("story", sparse, "always").out
+    shown = [(row["word"], f"{row['similarity']:.2f}", row["inferred"]) for row in told["neighbors"]]
+    assert {inferred for *_, inferred in shown} == {False, True}
+    for word, similarity, inferred in shown:
+        assert bool(re.search(rf"\b{word} \* +{similarity} ", out)) is inferred
+        assert bool(re.search(rf"\b{word} +{similarity} ", out)) is not inferred
+    assert out.splitlines()[-1] == "* inferred: the word does not occur near that time"
+
+
+def test_a_told_story_of_words_that_all_occur_has_no_marks(model):
+    (told,) = rows_of(run("story", model, "mill", "--format", "json"))
+    assert not any(row["inferred"] for row in told["neighbors"])
+    assert "*" not in run("story", model, "mill").out
+
+
+@pytest.fixture(scope="module")
+def vague(tmp_path_factory):
+    """A model of words that stand still; w0 and w1 occur often, and hardly anything is known of the others."""
+    path = tmp_path_factory.mktemp("vague") / "model"
+    means = np.random.default_rng(0).standard_normal((4, 1, 6)) * np.ones((1, 12, 1))
+    planted("filter", means, 9.0, values=np.repeat([20, 10, 1, 1], 12)).save(path)
+    return path
+
+
+def test_a_list_without_words_that_are_well_known_is_an_error_that_says_why(vague):
+    done = run("neighbors", vague, "w0")
+    assert (done.code, done.out) == (2, "")
+    assert "No other word is well known in 1911" in done.err
+
+
+@pytest.mark.parametrize("format", ["table", "json"])
+def test_where_nothing_changed_by_more_than_the_noise_frequent_words_are_listed_with_a_note(vague, format):
+    done = run("changed", vague, "--format", format)
+    assert (done.code, "w0" in done.out, "w2" in done.out) == (0, True, False)
+    assert done.err.startswith("note: No word changed by more than the noise between 1900 and 1911.")
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])

@@ -12,7 +12,7 @@ import pytest
 from cli.command_line import command, run
 from inference.watched_world import content, copy_of, lines, make_model, rows
 
-OPTIONS = ("--threshold", "2", "--min-occurrences", "5", "--threads", "1")
+OPTIONS = ("--threads", "1")
 DAYS = (4, 5, 6, 7)
 #: Where the process dies. What is told is noted by `os.replace`.
 MOMENTS = [

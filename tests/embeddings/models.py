@@ -67,6 +67,31 @@ def model_of(kind, places=PLACES, diffusion=None, seed=0, **facts):
     return DynamicEmbeddings(fitted)
 
 
+def well_known(kind, places=PLACES, **facts):
+    """A small random model whose vectors are so long that all words are well known."""
+    posterior = posterior_of(kind, places)
+    posterior.mean_u[:] *= 40.0
+    posterior.mean_v[:] *= 40.0
+    return model_of(kind, places, posterior=posterior, **facts)
+
+
+def crowd(kind, words=60, dim=6, seed=3, longest=4.0):
+    """Words word0, word1, ... at random slices, with one to 99 occurrences each: some are well known, others are not.
+
+    word7 occurs in every slice and is well known.
+    """
+    generator = np.random.default_rng(seed)
+    places = {f"word{n}": sorted(generator.choice(8, generator.integers(0, 9), replace=False)) for n in range(words)}
+    places["word7"] = list(range(8))
+    posterior = posterior_of(kind, places, dim, seed)
+    reach = generator.uniform(0.1, longest, words)
+    reach[7] = longest
+    reach = reach[posterior.knots.words].astype(np.float32)[:, None]
+    posterior.mean_u[:] *= reach
+    posterior.mean_v[:] *= reach
+    return model_of(kind, places, posterior=posterior, values=generator.integers(1, 100, len(posterior.knots)))
+
+
 def knots_in(model, word, side="u"):
     """Slices, means and variances or precisions of a word's knots, float64."""
     posterior = model.fitted.posterior

@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pandas as pd
 import pytest
-from embeddings.models import KINDS, PLACES, model_of
+from embeddings.models import KINDS, PLACES, model_of, well_known
 
 import wordtide
 from wordtide.embeddings.questions.frames import AnswerFrame
@@ -72,7 +72,7 @@ def every_display(model, word, other):
 @pytest.mark.parametrize("kind", KINDS)
 def test_words_and_labels_with_markup_are_shown_as_text(kind):
     places = {{"always": EVIL, "middle": SLY}.get(word, word): slices for word, slices in PLACES.items()}
-    model = model_of(kind, places, labels=[f"<b onclick=x>{t}</b>" for t in range(8)])
+    model = well_known(kind, places, labels=[f"<b onclick=x>{t}</b>" for t in range(8)])
     for shown in every_display(model, EVIL, SLY):
         html = shown._repr_html_()
         reader = Reader(html)
@@ -96,7 +96,7 @@ def test_a_model_without_posterior_says_that_it_has_no_intervals():
 
 
 def test_a_story_begins_with_its_sentence_and_has_the_three_periods():
-    story = model_of("smoother").story("always")
+    story = well_known("smoother").story("always")
     text = Reader(story._repr_html_()).text
     assert story.attrs["sentence"] in text
     for period in ("start", "half-way", "end"):
@@ -105,13 +105,27 @@ def test_a_story_begins_with_its_sentence_and_has_the_three_periods():
 
 
 def test_a_table_has_the_names_and_numbers_of_the_data_frame():
-    table = model_of("smoother").neighbors("always")
+    table = well_known("smoother").neighbors("always")
     text = Reader(table._repr_html_()).text
+    assert len(table) == 5
     for name in table.columns:
         assert name in text
     for word, low in zip(table["word"], table["low"], strict=True):
         assert word in text
         assert f"{low:.3f}" in text
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        *("since", "until", "halfway_from", "halfway_to"),
+    ],
+)
+def test_the_dates_of_words_that_changed_are_shown_as_years(column):
+    table = well_known("smoother").changed(min_occurrences=1)
+    shown = Reader(table_html({column: table[column].tolist()})).texts
+    assert len(table) == 5
+    assert [text for text in shown if text.strip()] == [column, *(str(int(date)) for date in table[column])]
 
 
 def test_a_similarity_over_time_is_a_curve_with_a_band_and_its_rows():
@@ -128,7 +142,7 @@ def test_notes_are_shown():
 
 
 def test_an_answer_is_a_data_frame_and_what_is_made_of_it_is_a_plain_one():
-    answer = model_of("smoother").neighbors("always")
+    answer = well_known("smoother").neighbors("always")
     assert isinstance(answer, pd.DataFrame)
     for derived in (
         answer.head(2),

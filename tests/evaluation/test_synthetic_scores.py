@@ -172,7 +172,7 @@ def test_a_baseline_has_ranks_and_dates_but_no_intervals(world, counts):
 
 
 def test_scores_of_a_model_are_the_columns_of_its_own_table(world, smoothed):
-    table = smoothed.changed(top=len(smoothed.words), by="change", min_occurrences=0)
+    table = smoothed.changed("first", "last", top=len(smoothed.words), by="change", min_occurrences=0)
     by_change, by_low = (findings_of(smoothed, world, by) for by in ("change", "low"))
     assert len(table) > 400
     assert [by_change.scores[word] for word in table["word"]] == pytest.approx(table["change"].tolist())

@@ -35,6 +35,11 @@ ORDINARY = (
 WORDS = (*ORDINARY[:12], *HOSTILE, *ORDINARY[12:])
 DIM = 8
 SHOWN = ("1800", "1825", "1850", "1875", "1875", "1900", "1950", "1975", "2000")  # two slices are shown alike
+LEFT_OUT = (
+    "Left out: 1 slice and the 12 least frequent words (to stay within 40 MB). The answers that are here rest on all of them."
+)
+NEARBY = 1
+UNSURE = "No word changed by more than the noise between 1825 and 2000. All of them are <b>uncertain</b>."
 TIMES = (1800.5, 1825.5, 1850.5, 1875.1, 1875.6, 1900.5, 1950.5, 1975.5, 2000.5)
 
 
@@ -43,6 +48,8 @@ class World:
     """Words at slices: q (W, S, d) as stored, rho (W, S), settled (W, S), occurrences (W, S)."""
 
     uncertain: bool = True
+    #: Whether the words moved by more than the noise.
+    sure: bool = True
     #: Whether noise differs from axis to axis.
     profiled: bool = True
     examples: bool = True
@@ -68,6 +75,8 @@ class World:
         self.settled = (generator.random(size) > 0.1).astype(np.uint8)
         self.settled[self.number("coal"), 2] = 0
         self.occurrences = generator.poisson(2.0, size).astype("<u4")
+        for place in range(len(self.words)):  # most words do not occur for a while
+            self.occurrences[place, place % 7 : place % 7 + 4 * (place % 3)] = 0
 
     def number(self, word: str) -> int:
         return self.words.index(word)
@@ -97,12 +106,13 @@ class World:
             "totals": [1000 - 3 * place for place in range(len(self.words))],
             "slices": slices,
             "all_slices": [{"time": one["time"], "tokens": one["tokens"]} for one in slices] + [{"time": 2010.5, "tokens": 17}],
-            "left_out": {"words": 12, "slices": 1, "why": "to stay within 40 MB"},
+            "left_out": {"words": 12, "slices": 1, "why": LEFT_OUT},
             "embedded": embedded,
             "words_per_chunk": 7,
             "map": True,
             "examples": self.examples,
-            "settled_least": 0.2,
+            "known": {"noise": 0.2, "often": 50},
+            "slices_nearby": NEARBY,
             "noise_profile": self.profile.tolist() if self.profiled and self.uncertain else None,
             "quantisation": {
                 "similarity": 0.004,
@@ -129,15 +139,23 @@ class World:
     def stories(self) -> list[dict[str, Any]]:
         return [self.story(number) for number in range(len(self.words))]
 
+    def span(self, number: int) -> tuple[int, int]:
+        """The first and the last slice of a word's own time."""
+        return 1 + number % 3, 8 - number % 2
+
     def story(self, number: int) -> dict[str, Any]:
         word, others = self.words[number], [self.words[(number + step) % len(self.words)] for step in range(1, 13)]
         start, end = others[:5], others[5:10]
-        interval = (0.3, 0.9) if self.uncertain else (None, None)
+        first, last = self.span(number)
+        interval = (0.3 if self.sure else 0.0, 0.9) if self.uncertain else (None, None)
+        moved = f"{word} moved from {', '.join(start[:3])} ({SHOWN[first]}) to {', '.join(end[:3])} ({SHOWN[last]}); "
+        moved += f"half-way between 1875 and 1900; turned by 60°{' (46° to 84°)' if self.uncertain else ''}."
+        stood = f"{word} may not have moved at all between {SHOWN[first]} and {SHOWN[last]}: it turned by 60° (0° to 84°), "
+        stood += f"no more than the noise explains. Near it: {', '.join(start[:3])} ({SHOWN[first]}); {end[0]} ({SHOWN[last]})."
         return {
-            "sentence": f"{word} moved from {', '.join(start[:3])} (1825) to {', '.join(end[:3])} (2000); "
-            f"half-way between 1875 and 1900; turned by 60°{' (46° to 84°)' if self.uncertain else ''}.",
-            "since": TIMES[1],
-            "until": TIMES[8],
+            "sentence": moved if self.sure else stood,
+            "since": TIMES[first],
+            "until": TIMES[last],
             "change": 0.5,
             "low": interval[0],
             "high": interval[1],
@@ -151,23 +169,34 @@ class World:
 
     def changed(self) -> dict[str, Any]:
         numbers = list(range(len(self.words)))
-        low = [max(0.0, 0.6 - 0.02 * place) for place in numbers]
+        low = [0.6 - 0.01 * place if self.sure else 0.0 for place in numbers]
         none = [None] * len(numbers)
+        significant = self.uncertain and self.sure
+        dated = [place % 3 > 0 and significant for place in numbers]
         columns = {
             "word": numbers,
             "change": [0.9 - 0.01 * ((7 * place) % len(numbers)) for place in numbers],
             "low": low if self.uncertain else none,
             "high": [1.2] * len(numbers) if self.uncertain else none,
             "probability": [0.5] * len(numbers) if self.uncertain else none,
-            "halfway_from": [1875.6 if place % 3 else None for place in numbers] if self.uncertain else none,
-            "halfway_to": [1900.5 if place % 3 else None for place in numbers] if self.uncertain else none,
+            "significant": [significant] * len(numbers),
+            "since": [TIMES[self.span(place)[0]] for place in numbers],
+            "until": [TIMES[self.span(place)[1]] for place in numbers],
+            "halfway_from": [1875.6 if known else None for known in dated],
+            "halfway_to": [1900.5 if known else None for known in dated],
             "from": [", ".join(self.story(place)["from"][:3]) for place in numbers],
             "to": [", ".join(self.story(place)["to"][:3]) for place in numbers],
             "occurrences": [int(row.sum()) for row in self.occurrences],
         }
         edges = [float(edge) for edge in range(0, 95, 5)]
         histogram = {"edges": edges, "observed": list(range(18, 0, -1)), "expected": [float(n) for n in range(1, 19)]}
-        return {"since": TIMES[0], "until": TIMES[-1], "min_occurrences": 20, "columns": columns, "histogram": histogram}
+        notes = [UNSURE] if self.uncertain and not self.sure else []
+        return {"min_occurrences": 20, "notes": notes, "columns": columns, "histogram": histogram}
+
+    def inferred(self, slice_number: int) -> np.ndarray[Any, Any]:
+        """Which words do not occur near a slice, (W,)."""
+        near = self.occurrences[:, max(slice_number - NEARBY, 0) : slice_number + NEARBY + 1]
+        return np.asarray(near.sum(axis=1) == 0)
 
     def map(self) -> dict[str, Any]:
         angle = np.linspace(0.0, 6.0, len(self.words))

@@ -7,6 +7,7 @@ import re
 
 import numpy as np
 from embeddings.models import diffusion_of, model_of, posterior_of
+from oracles.questions import planted
 
 from wordtide.explorer.heading import Labels
 from wordtide.explorer.keeping import everything
@@ -37,6 +38,20 @@ def small_model(kind="smoother", words=30, slices=9, dim=6, seed=0, names=None, 
         mean += drift.astype(np.float32)
     facts = {"values": generator.integers(1, 400, len(posterior.knots)), **facts}
     return model_of(kind, places, diffusion_of(times), posterior=posterior, **facts)
+
+
+def moving_model(kind="smoother", words=24, slices=6):
+    """A model in which every second word surely moves; words occur once in each of their first slices, so times differ."""
+    generator = np.random.default_rng(4)
+    starts, ends = generator.standard_normal((2, words, 1, 8))
+    ends[1::2] = starts[1::2]
+    share = np.linspace(0.0, 1.0, slices)[:, None]
+    occurrences = np.full((words, slices), 40)
+    for number in range(words):
+        occurrences[number, : number % 3] = 1
+    spread = {"smoother": 500.0, "filter": 0.002, "point": None}[kind]
+    times = 1900.5 + 10.0 * np.arange(slices)
+    return planted(kind, (1.0 - share) * starts + share * ends, spread, times=times, values=occurrences.ravel())
 
 
 def page_data(model, **facts):

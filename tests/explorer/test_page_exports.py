@@ -97,6 +97,28 @@ def test_the_table_of_neighbours_has_their_probabilities(page):
     assert [row["word"] for row in rows] == [near["word"] for near in told]
     for name in ("similarity", "low", "high", "probability"):
         assert np.allclose([float(row[name]) for row in rows], [near[name] for near in told], atol=1e-12)
+    assert [row["inferred"] for row in rows] == [str(near["inferred"]) for near in told]
+    assert {row["inferred"] for row in rows} == {"True", "False"}
+
+
+def test_a_picture_of_neighbours_says_what_the_asterisk_means(page):
+    page.go("#/word/peace?t=1950").page.wait_for_selector(".panel a.row")
+    page.wait("[...document.querySelectorAll('.panel')].every(panel => panel.textContent.includes('%'))")
+    _, svg = saved(page, "Words nearest to peace", "SVG")
+    texts = ["".join(text.itertext()) for text in ElementTree.fromstring(svg).iter(f"{SVG}text")]
+    assert texts[-1] == "* inferred: the word does not occur near that time"
+    assert any(text.endswith("*") for text in texts)
+
+
+def test_the_table_of_neighbours_over_time_says_where_they_are_inferred(page):
+    page.go("#/word/peace").page.wait_for_selector(".passer")
+    page.wait("!document.querySelector('main').textContent.includes('so far')")
+    _, content = saved(page, "Among the ten nearest to peace, over time", "CSV")
+    rows = rows_of(content)
+    numbers = {text_cell(spelled_out(word)): number for number, word in enumerate(WORLD.words)}
+    inferred = {time: WORLD.inferred(place) for place, time in enumerate(TIMES)}
+    assert {row["inferred"] for row in rows} == {"True", "False"}
+    assert all(row["inferred"] == str(inferred[float(row["time"])][numbers[row["word"]]]) for row in rows)
 
 
 def test_the_table_of_changed_words_keeps_hostile_words_and_spells_out_what_cannot_be_seen(page):
@@ -107,6 +129,10 @@ def test_the_table_of_changed_words_keeps_hostile_words_and_spells_out_what_cann
     assert {text_cell(spelled_out(word)) for word in HOSTILE} <= {row["word"] for row in rows}
     columns = WORLD.changed()["columns"]
     assert [float(row["change"]) for row in rows] == columns["change"]
+    assert [[float(row["since"]), float(row["until"])] for row in rows] == [
+        [WORLD.story(number)["since"], WORLD.story(number)["until"]] for number in range(len(WORLD.words))
+    ]
+    assert {row["significant"] for row in rows} == {"True"}
     assert [row["halfway_from"] for row in rows] == ["" if year is None else str(year) for year in columns["halfway_from"]]
 
 

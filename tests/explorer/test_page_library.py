@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import math
 import re
 import warnings
 from base64 import b64decode
@@ -9,8 +10,13 @@ from base64 import b64decode
 import numpy as np
 import pytest
 from explorer.page_driving import opened
+from explorer.small_pages import moving_model, small_model
 
 import wordtide
+from wordtide.embeddings.questions.change import changed
+from wordtide.embeddings.questions.neighbors import neighbors
+from wordtide.embeddings.questions.story import story
+from wordtide.explorer.opening import PageOptions, save_html
 
 SUBJECTS = "wheel engine river lamp market school soldier letter garden winter".split()
 OLD = "mill horse candle ferry coin chapel musket parchment plough coal".split()
@@ -88,6 +94,73 @@ def test_neighbours_are_the_models(model, page):
             assert np.abs([near["similarity"] for near in told] - table.similarity).max() < 0.02
             listed = dict(zip(table.word, table.similarity, strict=True))
             assert all(near["word"] in listed or abs(near["similarity"] - table.similarity.min()) < 0.02 for near in told)
+
+
+def test_neighbours_are_inferred_where_the_library_says_so(tmp_path):
+    model = small_model()  # many words do not occur at many slices
+    marks = []
+    with opened(save_html(model, tmp_path / "page.html", PageOptions(map_words=0)).as_uri()) as found:
+        for word in model.words[:6]:
+            for time in model.times.tolist():
+                told = found.ask("([word, time]) => wordtide.neighbours(word, time, 30)", [word, time])
+                table = neighbors(model, word, time, top=30).columns
+                listed = dict(zip(table["word"], map(bool, table["inferred"]), strict=True))
+                assert {near["word"]: near["inferred"] for near in told} == listed
+                marks += listed.values()
+    assert 20 < sum(marks) < len(marks) - 20
+
+
+def test_a_page_of_some_slices_looks_for_occurrences_in_these(tmp_path):
+    model = small_model(slices=24)
+    path = save_html(model, tmp_path / "page.html", PageOptions(map_words=0, slices=8, words=20))
+    header = json.loads(resource(path.read_text(encoding="utf-8"), "header.bin"))
+    times = [one["time"] for one in header["slices"]]
+    kept = np.searchsorted(model.times, np.array(times) - 1e-6)
+    with opened(path.as_uri()) as found:
+        for place, time in enumerate(times):
+            near = kept[max(place - header["slices_nearby"], 0) : place + header["slices_nearby"] + 1]
+            for one in found.ask("([word, time]) => wordtide.neighbours(word, time, 20)", [header["words"][0], time]):
+                assert one["inferred"] == (model.occurrences(one["word"])[near].sum() == 0)
+        text = found.go("#/about").text("main")
+        assert f"{header['left_out']['why']} Here are 20 words at 8 slices." in text
+
+
+def test_changed_words_are_the_librarys_each_over_the_time_of_its_story(tmp_path):
+    model = moving_model()
+    table = changed(model, top=24).columns
+    assert all(table["significant"])
+    assert len(set(zip(table["since"], table["until"], strict=True))) > 2
+    with opened(save_html(model, tmp_path / "page.html", PageOptions(map_words=0)).as_uri(), "#/changed") as found:
+        found.page.wait_for_selector(".changedWord")
+        labels = found.page.locator(".changedList .row").evaluate_all("rows => rows.map(row => row.ariaLabel)")
+        for label, word in zip(labels, table["word"], strict=True):
+            assert label.startswith(told(model, word))
+        for word in table["word"][:4]:
+            found.go(f"#/word/{word}")
+            found.wait(
+                "word => document.querySelector('h1 b')?.textContent === word && document.querySelector('.panel .when')", word
+            )
+            facts = story(model, word).facts
+            shown = found.page.locator(".panel .when").all_inner_texts()
+            assert [shown[0], shown[2]] == [str(int(facts["since"])), str(int(facts["until"]))]
+
+
+def told(model, word):
+    """How the list begins to tell of a word, by the facts of its story."""
+    facts = story(model, word).facts
+    low, turned, high = (round(math.degrees(math.acos(1.0 - facts[name]))) for name in ("low", "change", "high"))
+    return f"{word}: turned by {turned}° ({low}° to {high}°) between {int(facts['since'])} and {int(facts['until'])}, half-way "
+
+
+def test_where_no_word_surely_changed_the_page_has_the_librarys_note(model, page):
+    found, _, _ = page
+    found.go("#/changed").page.wait_for_selector(".changedWord")
+    answer = changed(model, top=1000)
+    assert not any(answer.columns["significant"])
+    assert [found.text(".notice")] == answer.notes
+    assert found.page.locator(".changedList .row.uncertain .changedWord").all_text_contents() == answer.columns["word"][:40]
+    found.go("#/").page.wait_for_selector(".card.uncertain")
+    assert found.text("[aria-label='Turned most (uncertain)'] .note") == answer.notes[0]
 
 
 def test_the_sentence_is_the_models_story(model, page):

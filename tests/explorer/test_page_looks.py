@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 from explorer.page_driving import opened, single_file_of
-from explorer.page_world import HOSTILE
+from explorer.page_world import HOSTILE, World
 
 #: Addresses and what to wait for.
 PLACES = {
@@ -46,6 +46,18 @@ def test_no_view_breaks_a_rule_of_axe(address, scheme):
             found = page.ask("async () => (await axe.run()).violations")
             told = [(rule["id"], [node["html"][:200] for node in rule["nodes"][:3]]) for rule in found]
             assert told == [], f"{route}: {told}"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_words_that_are_uncertain_break_no_rule_of_axe_and_fit_on_a_phone(tmp_path_factory, scheme):
+    axe = pytest.importorskip("axe_playwright_python", reason="axe-playwright-python is not installed: rules are not checked")
+    script = resources.files(axe).joinpath("axe.min.js").read_text(encoding="utf-8")
+    with opened(single_file_of(tmp_path_factory.mktemp("unsure"), _unsure), color_scheme=scheme, width=320) as page:
+        page.ask(script)
+        for route, selector in {"#/": ".card.uncertain", "#/changed": ".row.uncertain"}.items():
+            page.go(route).page.wait_for_selector(selector)
+            assert page.ask("async () => (await axe.run()).violations.map(rule => rule.id)") == []
+            assert page.ask("document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_the_help_and_the_open_list_break_no_rule_of_axe(address):
@@ -125,3 +137,7 @@ def test_the_whole_page_can_be_used_with_keys_alone(address):
                 )
             )
         assert {"slider", "row", "BUTTON", "combobox"} <= reached
+
+
+def _unsure():
+    return World(sure=False)

@@ -57,6 +57,15 @@ def test_neighbours_are_the_settled_words_of_highest_similarity(asked, slice_num
         assert np.allclose([one["similarity"] for one in told], np.sort(cosines)[::-1][:10], atol=1e-5)
 
 
+@pytest.mark.parametrize("slice_number", [0, 4, 8])
+def test_neighbours_that_do_not_occur_near_the_slice_are_inferred(asked, slice_number):
+    page, world = asked
+    told = page.ask("time => wordtide.neighbours('energy', time, 60)", TIMES[slice_number])
+    expected = world.inferred(slice_number)
+    assert {near["inferred"] for near in told} == {True, False}
+    assert [near["inferred"] for near in told] == [bool(expected[world.number(near["word"])]) for near in told]
+
+
 def test_probabilities_are_the_librarys_up_to_the_noise_of_draws(asked):
     page, world = asked
     for word in ("energy", "peace", "__proto__"):

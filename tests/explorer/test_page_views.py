@@ -4,7 +4,7 @@ import re
 
 import pytest
 from explorer.page_driving import chromium, folder_served, opened, single_file_of
-from explorer.page_world import HOSTILE, SHOWN, World
+from explorer.page_world import HOSTILE, LEFT_OUT, SHOWN, UNSURE, World
 
 WORLD = World()
 #: All columns of neighbours over time are worked out.
@@ -25,6 +25,8 @@ def page(address):
 def test_the_start_has_the_field_in_focus_the_cards_and_the_strip(page):
     assert page.ask("document.activeElement.id") == "first-field"
     assert page.page.locator(".card").count() == 12
+    assert page.text(".start section > h2").startswith("Most surely changed")
+    assert page.page.locator(".card.uncertain").count() == 0
     assert page.text(".card .moved") == "→".join(
         f"{side[0]} " if number == 0 else f" {side[0]}" for number, side in enumerate((_story(12)["from"], _story(12)["to"]))
     )
@@ -149,6 +151,61 @@ def test_the_most_changed_words_can_be_found_and_put_into_order(page):
     assert page.page.get_by_role("img", name=re.compile("Histogram of the turn of 171 words")).count() == 1
 
 
+def test_each_changed_word_has_the_time_of_its_own_story(page):
+    page.go("#/changed")
+    page.page.wait_for_selector(".changedWord")
+    labels = page.page.locator(".changedList .row").evaluate_all("rows => rows.map(row => row.ariaLabel)")
+    times = page.page.locator(".changedList .row").evaluate_all(
+        "rows => rows.map(row => row.querySelector('.when').textContent)"
+    )
+    spans = [WORLD.span(number) for number in range(len(labels))]
+    assert len(set(spans)) > 3
+    assert times == [f"{SHOWN[first]}–{SHOWN[last]}" for first, last in spans]
+    for label, (first, last) in zip(labels, spans, strict=True):
+        assert f" between {SHOWN[first]} and {SHOWN[last]}, half-way " in label
+    assert page.page.locator(".notice, .uncertain").count() == 0
+    assert page.page.get_by_label("Order").locator("option").first.inner_text() == "surely changed"
+
+
+def test_where_no_word_surely_changed_the_page_says_so(tmp_path):
+    with opened(single_file_of(tmp_path, _unsure)) as page:
+        page.page.wait_for_selector(".card.uncertain")
+        section = page.page.get_by_role("region", name="Turned most (uncertain)")
+        assert section.locator(".note").inner_text() == UNSURE
+        assert section.locator(".card .sure").all_inner_texts() == ["60° (0–84) · uncertain"] * 12
+        assert "surely" not in page.text("main")
+        page.go("#/changed").page.wait_for_selector(".changedWord")
+        assert page.text(".notice") == UNSURE
+        rows = page.page.locator(".changedList .row")
+        assert rows.count() == page.page.locator(".changedList .row.uncertain").count() == 40
+        assert all("uncertain" in text for text in rows.evaluate_all("rows => rows.map(row => row.textContent)"))
+        assert all(
+            "no more than the noise explains" in text for text in rows.evaluate_all("rows => rows.map(row => row.ariaLabel)")
+        )
+        assert "surely" not in page.text("main")
+        options = page.page.get_by_label("Order").locator("option").all_inner_texts()
+        assert options == ["change", "frequency", "alphabet"]
+        page.go("#/word/energy").page.wait_for_selector(".wordView .end")
+        assert page.page.locator(".halfway").count() == 0
+
+
+def test_neighbours_that_do_not_occur_near_the_time_are_marked_as_inferred(page):
+    page.go("#/word/energy?t=1900").page.wait_for_selector(".panel a.row")
+    page.wait("document.querySelectorAll('.panel')[2].querySelectorAll('a.row').length === 10")
+    told = page.ask("wordtide.neighbours('energy', '1900', 10)")
+    rows = page.page.locator(".panel").nth(1).locator("a.row")
+    assert {near["inferred"] for near in told} == {True, False}
+    for place, near in enumerate(told):
+        row = rows.nth(place)
+        assert row.get_attribute("aria-label").startswith(f"{near['word']}, similarity")
+        assert row.get_attribute("aria-label").endswith(", inferred") == near["inferred"]
+        assert row.locator(".name").text_content().endswith("*") == near["inferred"]
+        assert row.locator("title").count() == near["inferred"]
+        style = row.locator(".name").evaluate("name => getComputedStyle(name).fontStyle")
+        assert style == ("italic" if near["inferred"] else "normal")
+    assert "* inferred: the word does not occur near that time" in page.text(".side")
+
+
 def test_words_are_compared_in_three_ways(page):
     page.go("#/compare?words=energy,oil,skill")
     page.page.wait_for_selector(".pairName")
@@ -177,7 +234,9 @@ def test_the_map_moves_through_time_and_draws_trails(page):
 def test_the_page_about_the_model_says_what_was_left_out_and_how_to_cite(page):
     page.go("#/about")
     text = page.text("main")
-    assert "12 words and 1 slice of the model, to stay within 40 MB" in text
+    assert f"{LEFT_OUT} Here are {len(WORLD.words)} words at 9 slices." in text
+    assert "at most 20 % of the mean’s length, or if it occurs at least 50 times in the slice" in text
+    assert "neither in the slice nor in the slices just before and after it, of those on this page" in text
     assert "Cite <b>this</b>." in text
     assert "changes a similarity by 0.004 at most" in text
     assert "left out: 12 words, 1 slice" in page.text("footer")
@@ -229,6 +288,10 @@ def test_a_damaged_header_is_told_on_the_page(tmp_path):
 
 def _without_posterior():
     return World(uncertain=False)
+
+
+def _unsure():
+    return World(sure=False)
 
 
 def _story(number):

@@ -4,7 +4,18 @@ import math
 
 import numpy as np
 import pytest
-from explorer.small_pages import HOSTILE, KINDS, block_of, opened, page_data, parsed, small_model, sum_of, undone
+from explorer.small_pages import (
+    HOSTILE,
+    KINDS,
+    block_of,
+    moving_model,
+    opened,
+    page_data,
+    parsed,
+    small_model,
+    sum_of,
+    undone,
+)
 from numpy.testing import assert_allclose, assert_array_equal
 from oracles.questions import planted
 
@@ -215,11 +226,59 @@ def test_words_that_are_left_out_are_not_in_the_table():
 
 
 @each_kind
-def test_the_histogram_counts_the_words_known_at_both_ends_and_the_prior_as_many(kind):
-    bars = parsed(EMBEDDED[kind]["changed.bin"])["histogram"]
-    header = header_of(kind)
+def test_changed_words_are_compared_as_their_stories_tell(kind):
+    resources = embedded(moving_model(kind))
+    table, stories = parsed(resources["changed.bin"])["columns"], parsed(resources["stories.bin"])
+    assert len(table["word"]) >= 8
+    assert len(set(table["since"])) > 1
+    assert set(table["significant"]) == {kind != "point"}
+    for row, place in enumerate(table["word"]):
+        for name in ("since", "until", "change", "low", "high"):
+            assert table[name][row] == stories[place][name]
+        assert table["significant"][row] == ((stories[place]["low"] or 0.0) > 0.0)
+        for name in ("halfway_from", "halfway_to"):
+            assert table[name][row] == (stories[place][name] if table["significant"][row] else None)
+
+
+def test_where_no_word_surely_changed_a_note_says_so_and_frequent_words_are_listed():
+    still = np.random.default_rng(0).standard_normal((20, 1, 4))
+    means = still + 0.01 * np.random.default_rng(1).standard_normal((20, 5, 4))
+    model = planted("smoother", means, 5.0, times=1900.0 + np.arange(5.0), values=np.full(100, 30))
+    resources = embedded(model)
+    table = parsed(resources["changed.bin"])
+    assert table["notes"] == changed(model, top=20).notes
+    assert table["notes"][0].startswith("No word changed by more than the noise")
+    assert set(table["columns"]["significant"]) == {False}
+    assert table["columns"]["change"] == sorted(table["columns"]["change"], reverse=True)
+    assert min(table["columns"]["occurrences"]) >= parsed(resources["header.bin"])["known"]["often"]
+    assert set(parsed(resources["cards.bin"])) <= set(table["columns"]["word"])
+    assert all(told["low"] == 0.0 for told in parsed(resources["stories.bin"]))
+
+
+@each_kind
+def test_the_header_says_who_is_well_known_and_what_is_near(kind):
+    header, model = header_of(kind), MODELS[kind]
+    assert header["known"] == {"noise": 0.2, "often": 50}
+    assert header["slices_nearby"] == 1
     settled = whole_block(kind).settled.reshape(len(header["words"]), -1)
-    assert sum(bars["observed"]) == np.count_nonzero(settled[:, 0] & settled[:, -1])
+    for place, word in enumerate(header["words"]):
+        for s, time in enumerate(model.times):
+            mean, variance = sum_of(model, word, time)
+            squared = float(mean @ mean)
+            along = 0.0 if kind == "point" else math.sqrt(float(mean**2 @ variance))
+            known = squared > 0 and (along <= 0.2 * squared or model.occurrences(word)[s] >= 50)
+            assert settled[place, s] == known
+
+
+@each_kind
+def test_the_histogram_counts_the_turns_of_stories_and_as_many_under_the_prior(kind):
+    bars = parsed(EMBEDDED[kind]["changed.bin"])["histogram"]
+    model, turned = MODELS[kind], []
+    for word, told in zip(header_of(kind)["words"], parsed(EMBEDDED[kind]["stories.bin"]), strict=True):
+        inside = (model.times >= told["since"] - 1e-5) & (model.times <= told["until"] + 1e-5)
+        if model.occurrences(word)[inside].sum() >= 20 and told["change"] is not None:
+            turned.append(math.degrees(math.acos(1.0 - told["change"])))
+    assert bars["observed"] == np.histogram(turned, bars["edges"])[0].tolist()
     assert len(bars["edges"]) == len(bars["observed"]) + 1
     if kind == "point":
         assert bars["expected"] is None

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from embeddings.models import TIMES, model_of
+from embeddings.models import TIMES, model_of, well_known
 from figures.lines import YEARS, assert_all_text_is_inside, curve_of, curves_in, drawn, names_in, panel_of, shown_panels
 from matplotlib.colors import to_rgba
 
@@ -110,8 +110,9 @@ def test_a_curve_that_is_nowhere_known_gets_no_name():
 
 
 def test_the_panels_of_a_model_are_the_words_that_changed_most():
-    model = model_of("smoother", seed=3)
+    model = well_known("smoother")
     words = list(model.changed(TIMES[0], TIMES[-1], top=3, min_occurrences=20)["word"])
+    assert len(words) == 3
     panels = timeline_of(model, top=3)
     assert [panel.word for panel in panels] == words
     assert timeline_figure(panels).axes[0].get_title() == words[0]
@@ -152,8 +153,9 @@ def test_words_of_one_figure_have_the_neighbours_they_have_alone():
 
 
 def test_neighbours_of_a_panel_are_those_of_the_model():
-    model = model_of("smoother", seed=3)
+    model = well_known("smoother")
     (panel,) = timeline_of(model, ["always"])
+    assert len(panel.ends) == 5
     assert [curve.other for curve in panel.ends] == model.neighbors("always", "last", top=5)["word"].tolist()
 
 

@@ -1,13 +1,71 @@
-"""Alerts are written once, whenever the process that writes them dies."""
+"""Alerts tell of a word that jumped and of no other, and are written once, whenever the process that writes them dies."""
 
+import json
+
+import numpy as np
 import pytest
+from embeddings.models import model_of
+from inference.watched_world import JUMP, JUMPER, copy_of, make_model, rows
 
+import wordtide
+from wordtide.embeddings.questions.surprise import LEAST_COMPARED
 from wordtide.errors import SettingsError
-from wordtide.inference.alerts import AlertFile, AlertRule
+from wordtide.inference.alerts import AlertFile, AlertRule, alerts_of
 
 LINES = [f'{{"slice": "1900", "word": "{word}"}}' for word in ("mill", "café", "milling")]
 WHOLE = "".join(f"{line}\n" for line in LINES).encode()
 BEFORE = ["", '{"slice": "1850", "word": "mill"}\n']
+
+
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory):
+    return make_model(tmp_path_factory.mktemp("fitted"))
+
+
+def alerts_by_day(folder, days, **world):
+    """The alerts of the default rule, day by day."""
+    found = {}
+    for day in days:
+        wordtide.load(folder).update(rows(day, **world), threads=1)
+        found[day] = [json.loads(line) for line in alerts_of(wordtide.load(folder), AlertRule(), "start", "end")]
+    return found
+
+
+@pytest.fixture(scope="module")
+def jumping(fitted, tmp_path_factory):
+    """The alerts of the days around a jump."""
+    return alerts_by_day(copy_of(fitted, tmp_path_factory.mktemp("jumping")), range(4, JUMP + 6))
+
+
+def test_the_day_on_which_a_word_jumps_alerts_of_it_alone(jumping):
+    assert [alert["word"] for alert in jumping[JUMP]] == [JUMPER]
+
+
+def test_the_day_before_a_word_jumps_does_not_alert(jumping):
+    assert jumping[JUMP - 1] == []
+
+
+def test_a_word_that_jumped_does_not_alert_for_ever(jumping):
+    assert not any(jumping[day] for day in range(JUMP + 3, JUMP + 6))
+
+
+def test_an_alert_says_what_was_expected_and_what_was_found(jumping):
+    (alert,) = jumping[JUMP]
+    assert alert["score"] >= AlertRule().threshold == 4.0
+    assert alert["occurrences"] >= AlertRule().min_occurrences == 20
+    assert alert["compared"] >= LEAST_COMPARED
+    assert all(near["word"].startswith("mill") for near in alert["before"])
+    assert any(near["word"].startswith("king") for near in alert["after"])
+
+
+def test_days_on_which_nothing_happens_do_not_alert(fitted, tmp_path):
+    found = alerts_by_day(copy_of(fitted, tmp_path), range(4, 14), jump=99)
+    assert [alert["word"] for alerts in found.values() for alert in alerts] == []
+
+
+def test_a_slice_with_too_few_words_for_scores_does_not_alert():
+    few = model_of("filter", {f"word{n}": [6, 7] for n in range(LEAST_COMPARED - 1)}, values=np.full(38, 50))
+    assert alerts_of(few, AlertRule(), "start", "end") == []
 
 
 @pytest.mark.parametrize("before", BEFORE)

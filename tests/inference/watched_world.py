@@ -1,4 +1,8 @@
-"""A model of three days, and posts of the days after: topics that words belong to, and one word that jumps to another."""
+"""A model of three days, and posts of the days after: topics that words belong to, and one word that jumps to another.
+
+Words are as unequally frequent as in text, and a post has some words of other topics. There are enough words of all frequencies
+to say what is usual in a day.
+"""
 
 import json
 import shutil
@@ -7,23 +11,37 @@ import numpy as np
 
 import wordtide
 
-TOPICS = [[f"{stem}{ending}" for ending in ("", "er", "ing", "ly", "s", "est")] for stem in ("river", "mill", "road", "king")]
+STEMS = ("river", "mill", "road", "king", "corn", "ship", "law", "bell")
+ENDINGS = ("", "s", "er", "ing", "ly", "est", "ed", "less", "ful", "ward", "man", "ish")
+TOPICS = [[f"{stem}{ending}" for ending in ENDINGS] for stem in STEMS]
 WORDS = [word for topic in TOPICS for word in topic]
+#: Words of all topics, for those who ask for them.
+COMMON = ["the", "of", "and", "to", "in", "that", "is", "was", "for", "with", "as", "by"]
 JUMPER, JUMP = "mills", 5
-FIT = {"method": "filtering", "dim": 4, "threads": 1, "prior_variance": 2.0, "diffusion": 300.0}
+LENGTH = 20  # of a post, in words
+STRAY = 0.15  # share of its words that are of any topic
+FIT = {"method": "filtering", "dim": 8, "threads": 1, "diffusion": 300.0}
 
 
-def rows(day, number=60):
-    """Posts of a day of January 2020 as (date, text), in order of time."""
+def rows(day, number=60, jump=JUMP, common=0.0):
+    """Posts of a day of January 2020 as (date, text), in order of time; on the day `jump` a word goes from mills to kings.
+
+    A share of `common` is of the words that all topics have.
+    """
     generator = np.random.default_rng(day)
+    zipf = 1.0 / np.arange(1.0, len(ENDINGS) + 1.0)
+    zipf /= zipf.sum()
     found = []
-    for n in range(number):
-        topic = TOPICS[generator.integers(len(TOPICS))]
-        words = generator.choice(topic, 8).tolist()
-        if day >= JUMP and topic is TOPICS[3]:
-            words[2:4] = [JUMPER, words[3]]
-        elif day >= JUMP:
+    for n, topic in enumerate(generator.permutation(np.arange(number) % len(TOPICS))):
+        own = generator.choice(TOPICS[topic], LENGTH, p=zipf)
+        stray = generator.choice(WORDS, LENGTH, p=np.tile(zipf, len(TOPICS)) / len(TOPICS))
+        words = np.where(generator.random(LENGTH) < STRAY, stray, own).tolist()
+        if day >= jump and STEMS[topic] == "mill":
             words = [word for word in words if word != JUMPER]
+        if day >= jump and STEMS[topic] == "king":
+            words = [JUMPER if generator.random() < 0.15 else word for word in words]
+        if common > 0.0:
+            words = [generator.choice(COMMON, p=zipf) if generator.random() < common else word for word in words]
         minute = n * 24 * 60 // number
         found.append((f"2020-01-{day:02}T{minute // 60:02}:{minute % 60:02}:00", " ".join(words)))
     return found
@@ -34,10 +52,10 @@ def lines(posts):
     return "".join(json.dumps({"date": date, "text": text}) + "\n" for date, text in posts)
 
 
-def make_model(place):
+def make_model(place, **world):
     """The model of the first three days."""
-    (place / "words.txt").write_text("\n".join(WORDS) + "\n")
-    texts = [post for day in (1, 2, 3) for post in rows(day)]
+    (place / "words.txt").write_text("\n".join([*WORDS, *COMMON] if world.get("common") else WORDS) + "\n")
+    texts = [post for day in (1, 2, 3) for post in rows(day, **world)]
     counts = wordtide.count(texts, every="day", vocabulary=str(place / "words.txt"), workers=1)
     wordtide.fit(counts, output=place / "model", **FIT)
     return place / "model"

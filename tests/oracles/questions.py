@@ -3,11 +3,12 @@
 import math
 
 import numpy as np
-from embeddings.models import diffusion_of, model_of
+from embeddings.models import diffusion_of, knots_of, model_of
 
-from oracles.trajectories import moments_of, prior_precision, smoothed_covariance
+from oracles.trajectories import prior_precision
 from wordtide.embeddings.knots import Knots
 from wordtide.embeddings.posterior import Posterior
+from wordtide.embeddings.questions.vectors import NOISE, OFTEN
 
 Z = 1.6448536269514722  # the 95 % point of the normal distribution
 YEARS = np.arange(1900.0, 1912.0)
@@ -31,6 +32,18 @@ def planted(kind, means, spread=None, context=None, times=YEARS, constant=0.01, 
     places = {word: list(range(slices)) for word in names}
     diffusion = diffusion_of(times, constant, prior_variance)
     return model_of(kind, places, diffusion, posterior=Posterior(kind, knots, **rows), **facts)
+
+
+def behind_vague_words(kind, vague=100):
+    """A model in which the words nearest to w0 are hardly known; the last three words are behind them, and well known."""
+    generator = np.random.default_rng(1)
+    center = 5.0 * np.eye(1, 8)
+    near, far = (center + reach * generator.standard_normal((size, 8)) for reach, size in ((0.1, vague), (2.0, 3)))
+    means = np.concatenate([center, near, far])[:, None] * np.ones((1, 12, 1))
+    spread = np.full(means.shape, {"smoother": 1e4, "filter": 1e-4}[kind])
+    spread[1 : vague + 1] = {"smoother": 0.01, "filter": 9.0}[kind]
+    seldom = np.ones(len(means) * 12, dtype=np.int64)
+    return planted(kind, means, spread, constant=10.0, prior_variance=200.0, values=seldom)
 
 
 def state_of(model, word, time, vectors="sum"):
@@ -70,15 +83,22 @@ def similarity_moments(one, other, covariance=0.0):
     return cosine(mean_i, mean_j), variance / (length(mean_i) * length(mean_j)) ** 2
 
 
-def is_known(model, mean, time, vectors="sum"):
-    """Is a word's mean at least a fifth as long as a vector is under the prior at that time?"""
+def is_known(model, word, time, vectors="sum"):
+    """Is a word well known: is the noise along its mean small, or does it occur often in the nearest slice?"""
+    mean, variance = state_of(model, word, time, vectors)
     if not mean.any():
         return False
-    if model.kind == "point":
-        return True
-    here = moments_of(model.diffusion, [time]).index(time)
-    variance = smoothed_covariance(model.diffusion, [], [], [time])[here, here]
-    return length(mean) >= 0.2 * math.sqrt(len(mean) * (2.0 if vectors == "sum" else 1.0) * variance)
+    nearest = min(range(len(model)), key=lambda t: abs(float(model.times[t]) - time))
+    direction = mean / length(mean)
+    noise = math.sqrt(sum(direction[k] ** 2 * variance[k] for k in range(model.dim)))
+    return noise / length(mean) <= NOISE or model.occurrences(word)[nearest] >= OFTEN
+
+
+def is_inferred(model, word, time):
+    """Does a word not occur in the slice nearest to a time, nor in the few before and after it that count as near?"""
+    nearest = min(range(len(model)), key=lambda t: abs(float(model.times[t]) - time))
+    reach = max(1, round(0.02 * len(model)))
+    return not any(model.occurrences(word)[max(nearest - reach, 0) : nearest + reach + 1])
 
 
 def nearest_words(model, word, at, then, vectors="sum"):
@@ -87,7 +107,7 @@ def nearest_words(model, word, at, then, vectors="sum"):
     found = {}
     for other in model.words:
         state = state_of(model, other, then, vectors)
-        if (at == then and other == word) or not origin[0].any() or not is_known(model, state[0], then, vectors):
+        if (at == then and other == word) or not origin[0].any() or not is_known(model, other, then, vectors):
             continue
         own_past = other == word and model.kind == "smoother"
         covariance = covariance_of(model, word, at, then, vectors) if own_past else 0.0
@@ -155,6 +175,42 @@ def diverse_words(nearness, noise, elsewhere, units, pool, shown):
                 worth[word] = nearness[word] - 0.5 * noise[word] - 0.25 * max(elsewhere[word], 0.0) - 0.3 * likeness
         chosen.append(max(worth, key=worth.get))
     return chosen
+
+
+def uses_by_zipf(generator, words, slices, most=2000.0):
+    """How often words occur in slices by Zipf's law, (L, T): the first `most` times, most of them once or not at all."""
+    return generator.poisson(most / np.arange(1.0, words + 1.0)[:, None] ** 1.1 * np.ones(slices))
+
+
+def drawn_from(diffusion, words, dim, generator):
+    """Trajectories drawn from a prior, (L, T, d)."""
+    covariance = np.linalg.inv(prior_precision(diffusion, diffusion.times.tolist()))
+    return np.einsum("ts,wsk->wtk", np.linalg.cholesky(covariance), generator.standard_normal((words, len(diffusion), dim)))
+
+
+def exact_model(kind, truth, uses, diffusion, generator, precision=0.05):
+    """The exact posterior of words that are at `truth` (L, T, d) and seen there, with this precision for each use.
+
+    Words w0, w1, ... by dense algebra; a filter knows at each slice of a word that slice and those before it.
+    """
+    seen = truth + generator.standard_normal(truth.shape) / np.sqrt(precision * np.maximum(uses, 1))[..., None]
+    prior = np.linalg.inv(prior_precision(diffusion, diffusion.times.tolist()))
+    places = {f"w{n}": np.flatnonzero(times).tolist() for n, times in enumerate(uses)}
+    means, spreads = [np.zeros((0, truth.shape[2]))], [np.zeros((0, truth.shape[2]))]
+    for n, slices in enumerate(places.values()):
+        for last in [len(slices)] if kind == "smoother" else range(1, len(slices) + 1):
+            known = slices[:last]
+            h = precision * uses[n, known]
+            covariance = np.linalg.inv(np.linalg.inv(prior[np.ix_(known, known)]) + np.diag(h))
+            mean, spread = covariance @ (h[:, None] * seen[n, known]), h if kind == "smoother" else covariance.diagonal()
+            means.append(mean if kind == "smoother" else mean[-1:])
+            spreads.append(np.outer(spread if kind == "smoother" else spread[-1:], np.ones(truth.shape[2])))
+    mean, spread = (np.concatenate(parts).astype(np.float32) for parts in (means, spreads))
+    name = {"smoother": "precision", "filter": "variance"}[kind]
+    both = {f"{name}_{side}": spread for side in "uv"}
+    return model_of(
+        kind, places, diffusion, posterior=Posterior(kind, knots_of(places), mean, mean, **both), values=uses[uses > 0]
+    )
 
 
 def chain_of_data(truth, precision, constant, prior_variance, generator, times=YEARS):

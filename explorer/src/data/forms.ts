@@ -21,12 +21,16 @@ export interface Header {
   totals: number[];
   slices: Slice[];
   all_slices: { time: number; tokens: number }[];
+  /** `why` is one or two whole sentences. */
   left_out: { words: number; slices: number; why: string | null };
   embedded: boolean;
   words_per_chunk: number;
   map: boolean;
   examples: boolean;
-  settled_least: number;
+  /** A word is well known at a time if the noise along its mean is at most this share of the mean, or if it occurs this often. */
+  known: { noise: number; often: number };
+  /** A place is inferred if the word does not occur in so many slices before and after it. */
+  slices_nearby: number;
   /** How noise is shared out among the axes, 1 on average; absent: alike. */
   noise_profile?: number[] | null;
   /** Errors that storing makes: the spread's with noise alike along all axes, or with the profile. */
@@ -65,16 +69,27 @@ export interface Story {
   beside: string[];
 }
 
+/** When a word was half-way, from and to; null if that is not known, or if the word may not have moved at all. */
+export function halfwayOf(story: Pick<Story, "low" | "halfway_from" | "halfway_to">): [number, number] | null {
+  const { low, halfway_from: from, halfway_to: to } = story;
+  return from === null || to === null || low === 0 ? null : [from, to];
+}
+
 export interface Changed {
-  since: number;
-  until: number;
   min_occurrences: number;
+  /** What must be said of the list: above all if no word is significant. */
+  notes: string[];
   columns: {
     word: number[];
     change: (number | null)[];
     low: (number | null)[];
     high: (number | null)[];
+    /** Whether the word moved by more than the noise; false without a posterior. */
+    significant: boolean[];
     probability: (number | null)[];
+    /** Each word is compared over its own time, as in its story. */
+    since: number[];
+    until: number[];
     halfway_from: (number | null)[];
     halfway_to: (number | null)[];
     from: string[];

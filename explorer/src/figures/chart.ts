@@ -108,8 +108,9 @@ const tenth = (value: number): string => String(Math.round(value * 10) / 10);
 /** How wide figures were when last seen: a new one begins with that, and is not drawn twice. */
 export const lastWidths = { curves: 640, passers: 640, nearest: 360 };
 
-/** Round times for the axis, none nearer than `gap` pixels to another. */
-export function timeTicks(x: Scale, gap: number): number[] {
+/** Times for the axis, `gap` pixels apart or more: those of all slices if there is room for them, otherwise round ones. */
+export function timeTicks(x: Scale, years: readonly number[], gap: number): number[] {
+  if (years.every((year, slice) => slice === 0 || x(year) - x(years[slice - 1]) >= gap)) return [...years];
   const [from, to] = x.range();
   return x.ticks(Math.max(2, Math.floor((to - from) / gap)));
 }

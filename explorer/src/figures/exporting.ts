@@ -23,8 +23,8 @@ const MARGIN = 16;
 const HEAD = 40;
 const CAPTION = 20;
 
-/** The pictures of a figure put together as one SVG document, with its title and source. */
-export function svgOf(body: Element, title: string, source: string): SVGSVGElement {
+/** The pictures of a figure put together as one SVG document, with its title and source, and a legend below if there is one. */
+export function svgOf(body: Element, title: string, source: string, legend = ""): SVGSVGElement {
   const frame = body.getBoundingClientRect();
   const page = getComputedStyle(document.body);
   const whole = element("svg", { xmlns: SPACE, width: frame.width + 2 * MARGIN, "font-family": page.fontFamily }) as SVGSVGElement;
@@ -39,7 +39,7 @@ export function svgOf(body: Element, title: string, source: string): SVGSVGEleme
     for (const child of part.children) copyWithLooks(child, group);
     return { group, bottom: box.bottom - top };
   });
-  const height = Math.ceil(Math.max(0, ...parts.map((part) => part.bottom))) + HEAD + 2 * MARGIN;
+  const height = Math.ceil(Math.max(0, ...parts.map((part) => part.bottom))) + HEAD + 2 * MARGIN + (legend ? CAPTION : 0);
   whole.setAttribute("height", String(height));
   whole.setAttribute("viewBox", `0 0 ${frame.width + 2 * MARGIN} ${height}`);
   whole.append(
@@ -48,6 +48,7 @@ export function svgOf(body: Element, title: string, source: string): SVGSVGEleme
     text(source, MARGIN, MARGIN + 31, { "font-size": 11, fill: page.color, "fill-opacity": 0.7 }),
     ...parts.map((part) => part.group),
   );
+  if (legend) whole.append(text(legend, MARGIN, height - MARGIN, { "font-size": 11, fill: page.color, "fill-opacity": 0.7 }));
   return whole;
 }
 

@@ -1,6 +1,6 @@
 /** What a figure shows, as a table: on the page, and as CSV. */
 
-export type Cell = string | number | null;
+export type Cell = string | number | boolean | null;
 
 export interface Table {
   columns: string[];
@@ -13,7 +13,7 @@ const NUMBER = /^[+-]?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/;
 /** Control characters, what turns the direction of writing round, and halves of characters. */
 const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069\p{Cs}]/gu;
 
-/** CSV as RFC 4180 has it; what is not known is empty. Numbers keep all their digits; no text is a formula. */
+/** CSV as RFC 4180 has it; what is not known is empty. Numbers keep all their digits, no text is a formula, and truth is spelled as in the library's files. */
 export function csvOf(table: Table): string {
   const lines = [table.columns, ...table.rows].map((row) => row.map(field).join(","));
   return `${lines.join("\r\n")}\r\n`;
@@ -21,6 +21,7 @@ export function csvOf(table: Table): string {
 
 function field(value: Cell): string {
   if (value === null || (typeof value === "number" && !Number.isFinite(value))) return "";
+  if (typeof value === "boolean") return value ? "True" : "False";
   const text = typeof value === "string" ? textCell(value) : String(value);
   return /[",\r\n]/.test(text) || text !== text.trim() ? `"${text.replaceAll('"', '""')}"` : text;
 }
@@ -40,6 +41,7 @@ function spelledOut(code: number): string {
 export function shownCell(value: Cell): string {
   if (value === null) return "";
   if (typeof value === "string") return value;
+  if (typeof value === "boolean") return value ? "yes" : "";
   if (!Number.isFinite(value)) return "";
   return Number.isInteger(value) ? String(value) : value.toFixed(3).replace("-", "−");
 }

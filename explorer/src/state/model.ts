@@ -3,6 +3,7 @@
 import { getContext, setContext } from "svelte";
 import type { Store } from "../data/store";
 import { axisCurve } from "../numbers/axis";
+import { isInferred } from "../numbers/inferred";
 import { nearest, type Neighbour } from "../numbers/neighbours";
 import { amongNearest, CANDIDATES, DRAWS } from "../numbers/probability";
 import { similarityCurve, type Curve } from "../numbers/similarity";
@@ -32,6 +33,11 @@ export class Model {
 
   async neighbours(word: number, slice: number, most: number): Promise<Neighbour[]> {
     return nearest(await this.store.slice(slice), word, this.header.words.length, this.store.noise, most, this.header.uncertain);
+  }
+
+  /** Whether a word does not occur near a slice, so that its place there is inferred from other times. */
+  inferred(word: number, slice: number): boolean {
+    return isInferred(this.store.occurrencesOf(word), slice, this.header.slices_nearby);
   }
 
   /** Probabilities of the `top` nearest words to be among the `top`; null without a posterior, or once it is given up. */

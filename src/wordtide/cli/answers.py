@@ -12,7 +12,7 @@ from wordtide.embeddings.states import Embeddings
 from wordtide.errors import SettingsError
 
 #: Columns with float years, which a table shows as people write dates.
-_DATES = ("time", "halfway_from", "halfway_to")
+_DATES = ("time", "since", "until", "halfway_from", "halfway_to")
 _SHOWN = 24  # times of a table before it is thinned
 
 

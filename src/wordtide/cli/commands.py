@@ -18,11 +18,11 @@ COMMANDS = {
     "examples": ("examples", "Show a word in its context: sentences that were kept while counting."),
     "neighbors": ("questions", "Show the words nearest to a word at one time, or at every slice, and how sure that is."),
     "similarity": ("questions", "Show how similar a word is to others over time."),
-    "changed": ("questions", "Show the words that changed most between two times: how much, when, from what to what."),
+    "changed": ("questions", "Show the words that changed most: how much, when, from what to what."),
     "story": ("questions", "Tell the story of a word: a sentence, and its neighbours at the start, half-way and at the end."),
     "surprises": (
         "questions",
-        "Show the words that moved more at one slice than the diffusion, and words as frequent, let expect.",
+        "Show the words that are new at a slice, or used in another way, more than words of similar frequency.",
     ),
     "axis": ("questions", "Show where words stand between two poles over time."),
     "analogy": ("questions", "Show whose place a word of one time has at another time."),

@@ -65,7 +65,12 @@ def _print_table(cells: dict[str, list[str]], numbers: set[str]) -> None:
     if widths is None:
         beneath = [name for name in list(cells)[1:] if any(" " in cell for cell in cells[name])]
         beside = {name: column for name, column in cells.items() if name not in beneath}
-        widths = _widths(beside, out.width) or _widths(beside, out.width, whole_headers=False) or _least(beside)
+        widths = _widths(beside, out.width) or _widths(beside, out.width, whole_headers=False)
+        while widths is None and len(beside) > 1:  # still too much: one column after the other goes under its row
+            beneath.insert(0, list(beside)[-1])
+            del beside[beneath[0]]
+            widths = _widths(beside, out.width, whole_headers=False)
+        widths = widths or _least(beside)
     if not beneath:
         out.print(_table(cells, widths, numbers, slice(None)))
         return
@@ -120,6 +125,8 @@ def _title(column: str) -> str:
 def _shown(value: object) -> str:
     if value is None:
         return ""
+    if isinstance(value, bool):
+        return "yes" if value else ""
     if isinstance(value, float):
         return f"{value:,.2f}" if abs(value) >= 10_000 or value != value else f"{value:.3f}"
     if isinstance(value, int):

@@ -23,6 +23,7 @@ from wordtide.embeddings.states import Embeddings
 
 Option = typer.Option
 _BETWEEN = 4  # columns between the periods of a story
+_INFERRED = " *"  # after a word that does not occur near the time
 
 Model = Annotated[Path, typer.Argument(help="A model folder.")]
 Word = Annotated[str, typer.Argument(help="A word of the vocabulary.")]
@@ -50,7 +51,7 @@ def neighbors(
     """Show the words nearest to a word at one time, or at every slice, and how sure that is.
 
     Similarity is a cosine, low and high its 90 % interval, probability that to be among the nearest --top, occurrences are
-    those at that time.
+    those at that time. A word marked as inferred does not occur near that time: its place follows from other times.
 
     Example: wordtide neighbors model/ energy --at 1850 --top 10
     """
@@ -85,8 +86,8 @@ def similarity(
 
 def changed(
     model: Model,
-    since: At = "first",
-    until: At = "last",
+    since: Annotated[str | None, Option(help="Compare from this time. Default: each word's first.")] = None,
+    until: Annotated[str | None, Option(help="Compare until this time. Default: each word's last.")] = None,
     top: Top = 20,
     by: Annotated[str, Option(help="Rank by low (end of the interval), probability (to be in the list) or change.")] = "low",
     min_occurrences: Annotated[
@@ -95,10 +96,12 @@ def changed(
     vectors: Vectors = "sum",
     format: Output = Format.table,
 ) -> None:
-    """Show the words that changed most between two times: how much, when, from what to what.
+    """Show the words that changed most: how much, when, from what to what.
 
-    Change is the cosine distance (0: none, 1: a right angle, 2: turned round), low and high its 90 % interval, probability
-    that to be among the --top. The half-way dates are an interval too. From and to are the neighbours lost and gained.
+    Each word is compared between the first and the last slice in which it occurs, or between --since and --until. Change is
+    the cosine distance (0: none, 1: a right angle, 2: turned round), low and high its 90 % credible interval. Only words that
+    moved by more than the noise are listed; if there is none, a note says so. Probability: to be among the --top. The
+    half-way dates are an interval too. From and to are the neighbors lost and gained.
 
     Example: wordtide changed model/ --since 1850 --until 2000 --top 20
     """
@@ -111,9 +114,9 @@ def story(
     model: Model,
     word: Word,
     since: Annotated[
-        str | None, Option(help="Where the story begins. Default: an early slice where the word is well known.")
+        str | None, Option(help="Where the story begins. Default: the first slice in which the word occurs.")
     ] = None,
-    until: Annotated[str | None, Option(help="Where it ends. Default: a late slice where the word is well known.")] = None,
+    until: Annotated[str | None, Option(help="Where it ends. Default: the last slice in which the word occurs.")] = None,
     top: Top = 5,
     vectors: Vectors = "sum",
     format: Output = Format.table,
@@ -141,10 +144,10 @@ def surprises(
     min_occurrences: Seen = 1,
     format: Output = Format.table,
 ) -> None:
-    """Show the words that moved more at one slice than the diffusion, and words as frequent, let expect.
+    """Show the words that are new at a slice, or used in another way, more than words of similar frequency.
 
-    The score is a standard normal number where nothing unusual happened, the p value the chance of one so high; information
-    gained is in nats.
+    The score is standard normal for ordinary words, the p value the chance of one so high; information gained is in nats.
+    Words with one or two uses follow all others.
 
     Example: wordtide surprises model/ --at 2020 --top 20
     """
@@ -213,15 +216,18 @@ def print_story(model: Embeddings, answer: Answer) -> None:
         out.print(Text(), table, sep="\n")
     else:
         out.print(*(part for block in blocks for part in (Text(), block)), sep="\n")
+    if any(row["inferred"] for row in rows):
+        out.print(Text(f"{_INFERRED.strip()} inferred: the word does not occur near that time", style="dim"))
 
 
 def _period(model: Embeddings, period: str, rows: list[dict[str, Any]]) -> Text:
     """The neighbours of one period under its name, each with its similarity and interval."""
-    width = max(cell_len(row["word"]) for row in rows)
+    names = [f"{row['word']}{_INFERRED if row['inferred'] else ''}" for row in rows]
+    width = max(map(cell_len, names))
     lines = [Text(f"{period} ({shown_year(model, rows[0]['time'])})", style="bold")]
-    for row in rows:
+    for name, row in zip(names, rows, strict=True):
         bounds = "" if row["low"] is None else f"  [{row['low']:5.2f}, {row['high']:.2f}]"
-        lines.append(Text.assemble(set_cell_size(row["word"], width + 2), (f"{row['similarity']:.2f}{bounds}", "dim")))
+        lines.append(Text.assemble(set_cell_size(name, width + 2), (f"{row['similarity']:.2f}{bounds}", "dim")))
     return Text("\n").join(lines)
 
 

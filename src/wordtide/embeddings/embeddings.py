@@ -53,9 +53,10 @@ class DynamicEmbeddings(Embeddings):
         min_occurrences: int = 0,
         vectors: str | None = None,
     ) -> "pd.DataFrame":
-        """The words nearest to a word at one time: word, similarity, low, high, probability (to be among the top), occurrences.
+        """The words nearest to a word at one time.
 
-        Ranked `by` "similarity" or by the "low" end of its interval. `min_occurrences` counts in the slice.
+        Columns: word, similarity, low, high, probability (to be among the top), occurrences, inferred (the word does not occur
+        near that time). Ranked `by` "similarity" or by the "low" end of its interval. `min_occurrences` counts in the slice.
         """
         return _frame(neighbors(self, word, at, top, by, min_occurrences, vectors))
 
@@ -69,17 +70,19 @@ class DynamicEmbeddings(Embeddings):
 
     def changed(
         self,
-        since: Time = "first",
-        until: Time = "last",
+        since: Time | None = None,
+        until: Time | None = None,
         top: int = 20,
         by: str = "low",
         min_occurrences: int = MIN_OCCURRENCES,
         vectors: str | None = None,
     ) -> "pd.DataFrame":
-        """The words that changed most between two times.
+        """The words that changed most, each between two times: those given, or the first and the last in which it occurs.
 
-        Columns: word, change (cosine distance), low, high, probability (to be among the top), halfway_from, halfway_to,
-        from, to, occurrences (between the two times). Ranked `by` "low", "probability" or "change".
+        Columns: word, change (cosine distance), low, high, significant, probability (to be among the top), since, until,
+        halfway_from, halfway_to, from, to, occurrences (between the two times). Ranked `by` "low", "probability" or
+        "change". By "low", only words that moved by more than the noise are listed; if there is none, a note says so, and
+        frequent words are listed by their change.
         """
         return _frame(changed(self, since, until, top, by, min_occurrences, vectors))
 
@@ -90,7 +93,7 @@ class DynamicEmbeddings(Embeddings):
         return _frame(story(self, word, since, until, top, vectors))
 
     def surprises(self, at: Time = "last", top: int = 20, min_occurrences: int = 1) -> "pd.DataFrame":
-        """The words that moved more at a slice than the diffusion, and words that occur as often, let expect.
+        """The words that are new at a slice, or used in another way, more than words of similar frequency.
 
         Columns: word, time, score (standard normal if nothing unusual happened), p_value, information (nats), occurrences.
         """

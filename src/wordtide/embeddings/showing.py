@@ -21,7 +21,7 @@ _MOST_ROWS = 40
 _MOST_CURVES = 12
 #: What an interval is about, in answers that have one.
 _MEASURED = ("similarity", "change", "position")
-_TIMES = ("time", "halfway_from", "halfway_to")
+_TIMES = ("time", "since", "until", "halfway_from", "halfway_to")
 _SMALL = "opacity:.75;font-size:90%"
 _LINE = "1px solid rgba(128,128,128,.35)"
 _CELL = f"padding:2px 8px 2px 0;border:0;border-bottom:{_LINE};background:none;vertical-align:middle"

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from wordtide.diffusion import Floats
 from wordtide.embeddings.knots import Integers
-from wordtide.embeddings.questions.vectors import Vectors, is_settled, lengths_of
+from wordtide.embeddings.questions.vectors import Vectors, lengths_of
 
 #: The largest step of a direction's coordinate.
 LEVELS = 127
@@ -54,14 +54,14 @@ def word_blocks(
         pairs = np.repeat(words[places], len(slices)), np.tile(slices, len(places))
         means = vectors.means_at_places(*pairs)
         variances = vectors.variances_at_places(*pairs) if vectors.uncertain else None
-        yield places, _block(vectors, means, variances, times[pairs[1]], len(slices) if one_scale else 1)
+        yield places, _block(vectors, pairs[0], times[pairs[1]], means, variances, len(slices) if one_scale else 1)
 
 
 def slice_block(vectors: Vectors, times: Floats, words: Integers, number: int) -> Block:
     """The block of all words at one slice, each row at its own scale."""
     time = float(times[number])
     variances = vectors.variances_at(time, words) if vectors.uncertain else None
-    return _block(vectors, vectors.means_at(time, words), variances, np.full(len(words), time), 1)
+    return _block(vectors, words, np.full(len(words), time), vectors.means_at(time, words), variances, 1)
 
 
 def along_time(directions: npt.NDArray[np.int8], slices: int) -> npt.NDArray[np.int8]:
@@ -72,8 +72,10 @@ def along_time(directions: npt.NDArray[np.int8], slices: int) -> npt.NDArray[np.
     return differences.reshape(directions.shape).view(np.int8)
 
 
-def _block(vectors: Vectors, means: Floats, variances: Floats | None, times: Floats, rows_per_scale: int) -> Block:
-    lengths = lengths_of(means)
+def _block(
+    vectors: Vectors, words: Integers, times: Floats, means: Floats, variances: Floats | None, rows_per_scale: int
+) -> Block:
+    lengths, spread = lengths_of(means), np.zeros_like(means) if variances is None else variances
     noise = np.full(len(means), np.nan)
     if variances is not None:
         with np.errstate(invalid="ignore"):
@@ -81,7 +83,7 @@ def _block(vectors: Vectors, means: Floats, variances: Floats | None, times: Flo
     return Block(
         directions=quantised(means, rows_per_scale),
         noise=noise.astype(np.float16),
-        settled=is_settled(vectors, lengths, times).astype(np.uint8),
+        settled=vectors.are_known(words, times, means, spread).astype(np.uint8),
     )
 
 

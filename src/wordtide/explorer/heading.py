@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 
 import wordtide
+from wordtide.embeddings.questions.asking import slices_nearby
 from wordtide.embeddings.questions.dating import shown_year
-from wordtide.embeddings.questions.vectors import DEFAULT, MIN_CERTAINTY, Vectors
+from wordtide.embeddings.questions.vectors import DEFAULT, NOISE, OFTEN, Vectors
 from wordtide.embeddings.states import Embeddings
 from wordtide.explorer.evidence import Evidence
 from wordtide.explorer.keeping import Kept, tokens_of_slices
@@ -67,7 +68,8 @@ def header(
         "all_slices": [
             {"time": float(time), "tokens": whole_or_float(number)} for time, number in zip(model.times, tokens, strict=True)
         ],
-        "settled_least": MIN_CERTAINTY,
+        "known": {"noise": NOISE, "often": OFTEN},
+        "slices_nearby": slices_nearby(model),
         **facts,
         "about": _about(model, labels, evidence),
     }
@@ -84,7 +86,12 @@ def _about(model: Embeddings, labels: Labels, evidence: Evidence | None) -> dict
             "slices": len(model),
             "words": len(model.words),
         },
-        "settings": {**model.settings, "diffusion": model.diffusion.constant, "prior_variance": model.diffusion.prior_variance},
+        "settings": {
+            **model.settings,
+            "diffusion": model.diffusion.constant,
+            "prior": model.diffusion.name,
+            "prior_variance": model.diffusion.prior_variance,
+        },
         "wordtide": wordtide.__version__,
         "licence": labels.licence,
         "cite": list(_CITE),
@@ -101,5 +108,6 @@ def occurrences(model: Embeddings, kept: Kept) -> bytes:
     rows, columns = place[places.words], column[places.slices]
     there = (rows >= 0) & (columns >= 0)
     table = np.zeros((len(kept.words), len(kept.slices)), dtype="<u4")
-    table[rows[there], columns[there]] = np.clip(np.rint(np.asarray(values)[there]), 0, 2**32 - 1).astype("<u4")
+    counted = np.asarray(values)[there]
+    table[rows[there], columns[there]] = np.clip(np.rint(counted), counted > 0, 2**32 - 1).astype("<u4")
     return table.tobytes()

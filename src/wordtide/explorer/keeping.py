@@ -92,5 +92,8 @@ def left_out(model: Embeddings, kept: Kept, why: str) -> dict[str, int | str | N
 
 
 def _told(words: int, slices: int, why: str) -> str:
-    parts = [f"{slices:,} slices" if slices else "", f"the {words:,} least frequent words" if words else ""]
+    parts = [
+        f"{slices:,} slice{'s' * (slices != 1)}" if slices else "",
+        f"the {words:,} least frequent words" if words > 1 else "the least frequent word" if words else "",
+    ]
     return f"Left out: {' and '.join(part for part in parts if part)} ({why}). The answers that are here rest on all of them."

@@ -8,7 +8,7 @@ import numpy as np
 
 from wordtide.diffusion import Floats
 from wordtide.embeddings.knots import Integers
-from wordtide.embeddings.questions.change import MIN_OCCURRENCES, by_change, changed
+from wordtide.embeddings.questions.change import MIN_OCCURRENCES, Moving, by_change, changed, moving_words
 from wordtide.embeddings.questions.story import Story, stories
 from wordtide.embeddings.questions.vectors import Vectors, lengths_of
 from wordtide.embeddings.states import Embeddings
@@ -21,6 +21,7 @@ _CANDIDATES = 60  # for cards
 _LIKENESS = 0.5  # what likeness to a card already chosen costs
 _BAR_WIDTHS, _MOST_BARS = (1.0, 2.0, 3.0, 5.0), 40  # degrees
 _PRIOR_DRAWS = 4000
+_NONE_KEPT = "None of the words that changed is on this page: make it with more words (--words)."
 _FACTS = ("since", "until", "change", "low", "high", "halfway", "halfway_from", "halfway_to")
 
 
@@ -49,16 +50,15 @@ def _beside(one: Story, names: set[str]) -> list[str]:
 
 
 def changed_table(model: Embeddings, vectors: Vectors, kept: Kept) -> dict[str, Any]:
-    """The words that changed most between the first and the last slice, and a histogram of how far all words turned."""
+    """The words that changed most, each over its own time, as stories tell it; and a histogram of how far words turned."""
     answer = changed(model, top=min(MOST_CHANGED, len(model.words)))
     places = {model.words[number]: place for place, number in enumerate(kept.words)}
     rows = [row for row, word in enumerate(answer.columns["word"]) if word in places]
     columns = {name: [values[row] for row in rows] for name, values in answer.columns.items()}
     columns["word"] = [places[word] for word in columns["word"]]
     return {
-        "since": float(model.times[0]),
-        "until": float(model.times[-1]),
         "min_occurrences": MIN_OCCURRENCES,
+        "notes": list(answer.notes) if rows or not len(answer) else [*answer.notes, _NONE_KEPT],
         "columns": columns,
         "histogram": turns(model, vectors, kept.words),
     }
@@ -66,9 +66,10 @@ def changed_table(model: Embeddings, vectors: Vectors, kept: Kept) -> dict[str, 
 
 def turns(model: Embeddings, vectors: Vectors, words: Integers) -> dict[str, Any]:
     """How far words turned in all, in degrees: so many words in each bar, and so many under the prior alone."""
-    _, change = by_change(vectors, words, float(model.times[0]), float(model.times[-1]))
-    observed = _degrees(change)
-    expected = _prior_turns(model) if vectors.uncertain else None
+    moving, _ = moving_words(model, MIN_OCCURRENCES)
+    moving = moving[np.isin(moving.words, words)]
+    observed = _degrees(by_change(vectors, moving)[1])
+    expected = _prior_turns(model, moving) if vectors.uncertain and len(moving) else None
     furthest = max(float(observed.max(initial=1.0)), 1.0 if expected is None else float(np.quantile(expected, 0.999)))
     width = next(width for width in _BAR_WIDTHS if furthest / width <= _MOST_BARS)
     edges = width * np.arange(math.ceil(furthest / width) + 1)
@@ -78,12 +79,14 @@ def turns(model: Embeddings, vectors: Vectors, words: Integers) -> dict[str, Any
     return bars
 
 
-def _prior_turns(model: Embeddings) -> Floats:
-    """Angles in degrees between a vector's places at the first and at the last slice, drawn from the prior."""
-    log_correlation = model.diffusion.slices.log_correlation
-    correlation = math.exp(float(log_correlation[-1] - log_correlation[0]))
-    first, other = np.random.default_rng(0).standard_normal((2, _PRIOR_DRAWS, model.dim))
-    last = correlation * first + math.sqrt(max(1.0 - correlation**2, 0.0)) * other
+def _prior_turns(model: Embeddings, moving: Moving) -> Floats:
+    """Angles in degrees between the places of vectors at the two times of words, drawn from the prior."""
+    generator = np.random.default_rng(0)
+    drawn = moving[generator.integers(len(moving), size=_PRIOR_DRAWS)]
+    starts, ends = (model.diffusion.at(times).log_correlation for times in (drawn.starts, drawn.ends))
+    correlation = np.exp(np.minimum(ends - starts, 0.0))[:, None]
+    first, other = generator.standard_normal((2, _PRIOR_DRAWS, model.dim))
+    last = correlation * first + np.sqrt(1.0 - correlation**2) * other
     return _degrees(1.0 - np.einsum("nk,nk->n", first, last) / (lengths_of(first) * lengths_of(last)))
 
 

@@ -167,7 +167,7 @@ def timeline_of(
     if not named:
         raise SettingsError("There is no word to draw.", "Name the words, or choose a longer time.")
     chosen = vectors_of(model)
-    vectors = _MeansKept(chosen.sides, chosen.uncertain, chosen.dim)
+    vectors = _MeansKept(**vars(chosen))
     panels = []
     for number in named:
         panels.append(_panel_of(model, vectors, number, start, end))

@@ -61,7 +61,7 @@ def alerts_of(model: Embeddings, rule: AlertRule, start: str, end: str) -> list[
             ensure_ascii=False,
         )
         for row in found.rows()
-        if row["score"] >= rule.threshold
+        if row["score"] is not None and row["score"] >= rule.threshold  # a slice of few words has no scores
     ]
 
 

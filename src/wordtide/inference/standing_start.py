@@ -15,7 +15,7 @@ from wordtide.inference.settings import FitSettings
 from wordtide.inference.training import FitObserver, train
 
 Array = npt.NDArray[Any]
-_STEPS = 12
+_STEPS = 24
 _CONTEXTS = 256
 
 

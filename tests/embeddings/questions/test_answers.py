@@ -6,39 +6,33 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from embeddings.models import KINDS, TIMES, model_of, posterior_of
+from embeddings.models import KINDS, PLACES, TIMES, well_known
 
 from wordtide.embeddings.embeddings import NoteWarning
 from wordtide.embeddings.questions.answers import Answer, empty_intervals
 from wordtide.errors import SettingsError, UnknownWordError
 
-
-def known(kind):
-    """A small random model whose vectors are long, so that words are known well enough to be listed."""
-    posterior = posterior_of(kind)
-    posterior.mean_u[:] *= 4.0
-    posterior.mean_v[:] *= 4.0
-    return model_of(kind, posterior=posterior)
-
-
-MODELS = {kind: known(kind) for kind in KINDS}
+#: Enough words in the last slice to say what is usual there.
+MANY = {**PLACES, **{f"word{n}": [n % 7, 7] for n in range(20)}}
+MODELS = {kind: well_known(kind, MANY) for kind in KINDS}
 each_kind = pytest.mark.parametrize("kind", KINDS)
-NEIGHBORS = ["word", "similarity", "low", "high", "probability", "occurrences"]
+NEIGHBORS = ["word", "similarity", "low", "high", "probability", "occurrences", "inferred"]
+CHANGED = [
+    "word", "change", "low", "high", "significant", "probability", "since", "until", "halfway_from", "halfway_to", "from", "to",
+    "occurrences",
+]  # fmt: skip
 #: How each question is asked, and the columns of its answer.
 QUESTIONS = {
     "neighbors": (lambda model: model.neighbors("always"), NEIGHBORS),
     "neighbors_over_time": (
         lambda model: model.neighbors_over_time("always"),
-        ["time", "word", "similarity", "low", "high", "occurrences"],
+        ["time", "word", "similarity", "low", "high", "occurrences", "inferred"],
     ),
     "similarity": (
         lambda model: model.similarity("always", "gaps"),
         ["time", "word", "other", "similarity", "low", "high", "occurrences", "other_occurrences"],
     ),
-    "changed": (
-        lambda model: model.changed(min_occurrences=1),
-        ["word", "change", "low", "high", "probability", "halfway_from", "halfway_to", "from", "to", "occurrences"],
-    ),
+    "changed": (lambda model: model.changed(min_occurrences=1), CHANGED),
     "story": (lambda model: model.story("always"), ["period", "time", *NEIGHBORS]),
     "surprises": (
         lambda model: model.surprises(),

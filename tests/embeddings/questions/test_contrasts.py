@@ -2,24 +2,16 @@
 
 import numpy as np
 import pytest
-from embeddings.models import KINDS, TIMES, WORDS, model_of, posterior_of
-from oracles.questions import cosine, diverse_words, is_known, planted, state_of
+from embeddings.models import KINDS, TIMES, WORDS, crowd, model_of
+from oracles.questions import behind_vague_words, cosine, diverse_words, is_known, planted, state_of
 
-from wordtide.embeddings.questions.contrasts import SHOWN, contrasts
+from wordtide.embeddings.questions.contrasts import CHOSEN, SHOWN, contrasts
 from wordtide.embeddings.questions.vectors import vectors_of
 
 each_kind = pytest.mark.parametrize("kind", KINDS)
 
 
-def crowd(kind, words=60, dim=5, seed=2):
-    generator = np.random.default_rng(seed)
-    places = {f"word{n}": sorted(generator.choice(8, generator.integers(0, 9), replace=False)) for n in range(words)}
-    posterior = posterior_of(kind, places, dim, seed)
-    posterior.mean_u[:] *= 1.5
-    return model_of(kind, places, posterior=posterior)
-
-
-CROWDS = {kind: crowd(kind) for kind in KINDS}
+CROWDS = {kind: crowd(kind, dim=5, seed=2) for kind in KINDS}
 ALL = np.arange(60)
 
 
@@ -42,21 +34,48 @@ def test_words_are_chosen_one_by_one_for_nearness_contrast_and_difference(kind, 
     model, start, end = CROWDS[kind], TIMES[3], TIMES[6]
     states = {time: [state_of(model, word, time) for word in model.words] for time in (start, end)}
     means = {time: [mean for mean, _ in states[time]] for time in (start, end)}
-    known = {time: [is_known(model, mean, time) for mean in means[time]] for time in (start, end)}
+    known = {time: [is_known(model, word, time) for word in model.words] for time in (start, end)}
     units = {time: np.array([mean / (np.linalg.norm(mean) or 1.0) for mean in means[time]]) for time in (start, end)}
     for word in (4, 9, 31):
-        near = {time: [settled(means[time], known[time], word, other) for other in range(60)] for time in (start, end)}
+        near = {time: [likeness(means[time], word, other) for other in range(60)] for time in (start, end)}
         noise = {time: [unsure(units[time][word], *state) for state in states[time]] for time in (start, end)}
-        pools = {time: nearest_twenty(near[time]) for time in (start, end)}
-        lost = diverse_words(near[start], noise[start], near[end], units[start], pools[start], shown)
-        left = [other for other in pools[end] if other not in lost]
+        pools = {time: nearest_twenty(near[time], known[time]) for time in (start, end)}
+        assert all(pools.values())
+        lost = diverse_words(near[start], noise[start], near[end], units[start], pools[start], max(shown, CHOSEN))
+        left = [other for other in pools[end] if other not in lost[:CHOSEN]]
         gained = diverse_words(near[end], noise[end], near[start], units[end], left, shown)
+        lost = [other for place, other in enumerate(lost[:shown]) if place < CHOSEN or other not in gained]
         pair = contrasts(vectors_of(model), np.array([word]), start, end, shown)[0]
         assert (pair.lost, pair.gained) == (lost, gained)
 
 
-def nearest_twenty(nearness):
-    return [other for other in sorted(range(60), key=lambda other: -nearness[other])[:20] if nearness[other] > 0]
+@each_kind
+@pytest.mark.parametrize("shown", [1, 2, SHOWN, CHOSEN, 8])
+def test_the_first_words_are_the_same_however_many_are_shown(kind, shown):
+    few, many = (contrasts(vectors_of(CROWDS[kind]), ALL, TIMES[3], TIMES[6], number) for number in (shown, 12))
+    first = min(shown, CHOSEN)
+    assert [pair.lost[:first] for pair in few] == [pair.lost[:first] for pair in many]
+    assert [pair.gained for pair in few] == [pair.gained[:shown] for pair in many]
+    assert max(len(pair.gained) for pair in few) == shown
+
+
+@each_kind
+def test_of_many_words_none_is_both_lost_and_gained(kind):
+    for pair in contrasts(vectors_of(CROWDS[kind]), ALL, TIMES[3], TIMES[6], shown=12):
+        assert not set(pair.lost) & set(pair.gained)
+
+
+def nearest_twenty(nearness, known):
+    """The nearest words that are well known."""
+    order = sorted(range(60), key=lambda other: -nearness[other])
+    return [other for other in order if known[other] and nearness[other] > 0][:20]
+
+
+def likeness(means, word, other):
+    """The similarity of a word to another; nothing to itself, or without a direction."""
+    if other == word or not means[word].any() or not means[other].any():
+        return 0.0
+    return cosine(means[word], means[other])
 
 
 def unsure(unit, mean, variance):
@@ -65,21 +84,21 @@ def unsure(unit, mean, variance):
     return np.sqrt(sum(unit**2 * variance)) / length if length > 0 else np.inf
 
 
-def test_a_word_that_is_hardly_known_is_passed_over_for_one_that_is_known():
+def test_of_two_words_that_are_known_the_nearer_is_passed_over_if_it_is_much_less_certain():
     means = np.zeros((4, 12, 3))
-    means[:] = np.array([[3.0, 0, 0], [3.0, 0.1, 0], [3.0, 1.5, 0], [0, 0, 3.0]])[:, None]
+    means[:] = np.array([[3.0, 0, 0], [3.0, 0.1, 0], [3.0, 1.0, 0], [0, 0, 3.0]])[:, None]
     variances = np.full(means.shape, 0.1)
-    variances[1] = 9.0
-    known, unknown = (planted("filter", means, spread) for spread in (0.1, variances))
-    assert contrasts(vectors_of(known), np.array([0]), 1900.0, 1911.0, shown=1)[0].lost == [1]
-    assert contrasts(vectors_of(unknown), np.array([0]), 1900.0, 1911.0, shown=1)[0].lost == [2]
+    variances[1] = 0.7
+    certain, uncertain = (planted("filter", means, spread) for spread in (0.1, variances))
+    assert is_known(uncertain, "w1", 1900.0)
+    assert contrasts(vectors_of(certain), np.array([0]), 1900.0, 1911.0, shown=1)[0].lost == [1]
+    assert contrasts(vectors_of(uncertain), np.array([0]), 1900.0, 1911.0, shown=1)[0].lost == [2]
 
 
-def settled(means, known, word, other):
-    """The similarity of a word to another that is known well enough, or nothing."""
-    if other == word or not known[other] or not means[word].any():
-        return -np.inf
-    return cosine(means[word], means[other])
+@pytest.mark.parametrize("kind", ["filter", "smoother"])
+def test_only_words_that_are_well_known_are_listed(kind):
+    (pair,) = contrasts(vectors_of(behind_vague_words(kind, vague=40)), np.array([0]), 1900.0, 1911.0, shown=8)
+    assert sorted([*pair.lost, *pair.gained]) == [41, 42, 43]
 
 
 def test_a_word_goes_from_one_topic_to_another():

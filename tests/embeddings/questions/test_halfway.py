@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from embeddings.models import KINDS, TIMES, WORDS, model_of
+from embeddings.models import KINDS, PLACES, TIMES, WORDS, diffusion_of, model_of, posterior_of
 from numpy.testing import assert_allclose
 from oracles.questions import YEARS, Z, draws_of, planted, state_of
 
@@ -22,6 +22,11 @@ def crossing(model, word, start=None, end=None, vectors=None):
     return halfway(model, vectors_of(model, vectors), np.array([model.index[word]]), start, end)[0]
 
 
+def slices_of(word, start, end):
+    """Two times, and between them the slices in which a word of the small models occurs."""
+    return [start, *(TIMES[t] for t in PLACES[word] if start < TIMES[t] < end), end]
+
+
 def jump(kind, at=6, size=3.0, spread=None):
     """One word that stands still, jumps between the slices `at` - 1 and `at`, and stands still again; and one that stays."""
     start, end = size * np.eye(2, 5)
@@ -35,6 +40,48 @@ def test_a_sharp_jump_is_dated_between_the_slices_around_it(kind, at):
     found = crossing(jump(kind, at), "w0")
     assert (found.earliest, found.latest) == (YEARS[at - 1], YEARS[at])
     assert found.date == pytest.approx(YEARS[at] - 0.5)
+
+
+def with_a_gap(kind, gap, at=6):
+    """A word that jumps between the slices `at` - 1 and `at`, and does not occur in the slices of the gap."""
+    places = {"mover": [t for t in range(12) if t not in gap]}
+    posterior = posterior_of(kind, places, 5)
+    start, end = 3.0 * np.eye(2, 5)
+    for mean in (posterior.mean_u, posterior.mean_v):
+        mean[:] = np.where(posterior.knots.slices[:, None] < at, start, end)
+    if kind != "point":
+        for side in "uv":
+            posterior.spread(side)[:] = {"smoother": 1000.0, "filter": 0.001}[kind]
+    return model_of(kind, places, diffusion_of(YEARS, constant=0.001, prior_variance=10.0), posterior=posterior)
+
+
+@uncertain
+@pytest.mark.parametrize(("gap", "earliest", "latest"), [
+    ((), 1905.0, 1906.0),
+    ((5,), 1904.0, 1906.0),
+    ((6, 7), 1905.0, 1908.0),
+    ((3, 4, 5, 6, 7), 1902.0, 1908.0),
+    ((1, 2, 3, 4, 5, 6, 7, 8, 9, 10), 1900.0, 1911.0),
+])  # fmt: skip
+def test_a_jump_in_a_gap_is_dated_between_the_slices_around_the_gap(kind, gap, earliest, latest):
+    found = crossing(with_a_gap(kind, gap), "mover")
+    assert (found.earliest, found.latest) == (earliest, latest)
+
+
+@uncertain
+def test_a_gap_away_from_the_jump_does_not_widen_the_interval(kind):
+    found = crossing(with_a_gap(kind, gap=(2, 3, 8, 9)), "mover")
+    assert (found.earliest, found.latest) == (1905.0, 1906.0)
+
+
+@each_kind
+def test_the_date_of_a_jump_in_a_gap_is_inside_it(kind):
+    assert 1902.0 < crossing(with_a_gap(kind, gap=(3, 4, 5, 6, 7)), "mover").date < 1908.0
+
+
+def test_slices_in_which_the_word_does_not_occur_are_no_dates():
+    found = crossing(with_a_gap("smoother", gap=(3, 4, 5, 6, 7)), "mover", 1904.0, 1907.0)
+    assert (found.earliest, found.latest) == (1904.0, 1907.0)
 
 
 def test_point_estimates_have_a_date_and_no_interval():
@@ -70,7 +117,7 @@ def test_the_interval_holds_the_date_is_as_wide_as_a_slice_and_inside_the_span(k
         assert math.isnan(found.latest)
         return
     assert start <= found.earliest <= found.date <= found.latest <= end
-    ends = [start, *(time for time in TIMES if start < time < end), end]
+    ends = slices_of(word, start, end)
     assert found.earliest in ends
     assert found.latest in ends
     assert found.earliest < found.latest
@@ -84,7 +131,7 @@ def test_the_mean_is_as_near_to_the_start_as_to_the_end_at_the_date_and_nearer_t
     found = crossing(model, word, start, end)
     first, last = (state_of(model, word, time)[0] for time in (start, end))
     direction = last / np.linalg.norm(last) - first / np.linalg.norm(first)
-    times = TIMES[2:]
+    times = slices_of(word, start, end)
     lead = [state_of(model, word, time)[0] @ direction for time in times]
     assert np.interp(found.date, times, lead) == pytest.approx(0.0, abs=1e-9)
     assert all(value > 0 for time, value in zip(times, lead, strict=True) if time > found.date)
@@ -93,9 +140,9 @@ def test_the_mean_is_as_near_to_the_start_as_to_the_end_at_the_date_and_nearer_t
 @uncertain
 @pytest.mark.parametrize("word", ["always", "gaps", "middle"])
 def test_outside_the_interval_the_side_is_ninety_five_percent_sure(kind, word):
-    model, times = MODELS[kind], TIMES[2:]
+    model, times = MODELS[kind], slices_of(word, TIMES[2], TIMES[-1])
     found = crossing(model, word, times[0], times[-1])
-    first, last = (state_of(model, word, time)[0] for time in times[[0, -1]])
+    first, last = (state_of(model, word, time)[0] for time in (times[0], times[-1]))
     direction = last / np.linalg.norm(last) - first / np.linalg.norm(first)
     for time in times:
         mean, variance = state_of(model, word, time)

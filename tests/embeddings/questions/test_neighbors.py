@@ -4,32 +4,19 @@ import math
 
 import numpy as np
 import pytest
-from embeddings.models import KINDS, TIMES, model_of, posterior_of
+from embeddings.models import KINDS, TIMES, crowd, model_of
 from numpy.testing import assert_allclose
-from oracles.questions import Z, draws_of, nearest_words, planted, share_among, state_of
+from oracles.questions import Z, behind_vague_words, draws_of, is_inferred, nearest_words, planted, share_among, state_of
 
 from wordtide.embeddings.questions import neighbors as question
+from wordtide.embeddings.questions.asking import nothing_near
 from wordtide.embeddings.questions.movement import movement
 from wordtide.embeddings.questions.neighbors import analogy, neighbors
 from wordtide.embeddings.questions.ranking import DRAWS, probability_of_best, share_among_best
 from wordtide.errors import SettingsError
 
-COLUMNS = ["word", "similarity", "low", "high", "probability", "occurrences"]
+COLUMNS = ["word", "similarity", "low", "high", "probability", "occurrences", "inferred"]
 each_kind = pytest.mark.parametrize("kind", KINDS)
-
-
-def crowd(kind, dim=6, seed=3):
-    """Sixty words that occur at random places, most of them known well enough to be neighbours, some of them not."""
-    generator = np.random.default_rng(seed)
-    places = {f"word{n}": sorted(generator.choice(8, generator.integers(0, 9), replace=False)) for n in range(60)}
-    places["word7"] = list(range(8))
-    posterior = posterior_of(kind, places, dim, seed)
-    reach = generator.uniform(0.1, 1.5, 60)
-    reach[7] = 1.5
-    reach = reach[posterior.knots.words].astype(np.float32)[:, None]
-    posterior.mean_u[:] *= reach
-    posterior.mean_v[:] *= reach
-    return model_of(kind, places, posterior=posterior)
 
 
 CROWDS = {kind: crowd(kind) for kind in KINDS}
@@ -59,6 +46,58 @@ def test_words_that_are_hardly_known_are_left_out(kind):
     model, expected = CROWDS[kind], nearest_words(CROWDS[kind], "word7", TIMES[4], TIMES[4])
     directed = [word for word in model.words if state_of(model, word, TIMES[4])[0].any() and word != "word7"]
     assert set(neighbors(model, "word7", TIMES[4], top=100).columns["word"]) == set(expected) < set(directed)
+
+
+@pytest.mark.parametrize("kind", ["filter", "smoother"])
+def test_words_that_are_hardly_known_do_not_crowd_out_those_that_are_known(kind, monkeypatch):
+    monkeypatch.setattr(question, "CANDIDATES", 5)
+    assert set(neighbors(behind_vague_words(kind), "w0", top=2).columns["word"]) < {"w101", "w102", "w103"}
+    assert set(neighbors(behind_vague_words(kind), "w0", top=50).columns["word"]) == {"w101", "w102", "w103"}
+
+
+@each_kind
+@pytest.mark.parametrize("at", [*WHEN, TIMES[0], TIMES[-1]])
+def test_neighbours_that_do_not_occur_near_the_time_are_marked(kind, at):
+    answer = neighbors(CROWDS[kind], "word7", at, top=100)
+    expected = [is_inferred(CROWDS[kind], word, at) for word in answer.columns["word"]]
+    assert answer.columns["inferred"].tolist() == expected
+
+
+@pytest.mark.parametrize("kind", ["smoother", "point"])
+def test_some_neighbours_are_inferred_and_others_are_not(kind):
+    assert set(neighbors(CROWDS[kind], "word7", TIMES[4], top=100).columns["inferred"]) == {False, True}
+
+
+def test_an_analogy_marks_words_that_do_not_occur_near_the_other_time():
+    model = CROWDS["smoother"]
+    answer = analogy(model, "word7", TIMES[1], TIMES[6], top=100)
+    expected = [is_inferred(model, word, TIMES[6]) for word in answer.columns["word"]]
+    assert expected != [is_inferred(model, word, TIMES[1]) for word in answer.columns["word"]]
+    assert answer.columns["inferred"].tolist() == expected
+
+
+@pytest.mark.parametrize("ask", [neighbors, analogy])
+def test_a_list_that_is_empty_because_no_word_is_well_known_says_so(ask):
+    means = np.random.default_rng(0).standard_normal((4, 12, 6))
+    vague = planted("filter", means, 9.0, values=np.ones(48, dtype=np.int64))
+    answer = ask(vague, "w0")
+    assert len(answer) == 0
+    assert answer.notes == [nothing_near(vague, 1911.0)]
+
+
+@each_kind
+def test_a_list_that_is_not_empty_needs_no_explanation(kind):
+    assert neighbors(CROWDS[kind], "word7", TIMES[4]).notes == []
+
+
+def test_a_list_that_is_empty_because_the_word_is_unknown_does_not_say_that_the_others_are():
+    assert neighbors(model_of("point"), "never").notes == ["'never' has no occurrences in any slice."]
+
+
+def test_a_list_that_is_empty_for_lack_of_occurrences_does_not_say_that_nothing_is_known():
+    answer = neighbors(CROWDS["smoother"], "word7", TIMES[4], min_occurrences=10_000)
+    assert len(answer) == 0
+    assert answer.notes == ["No other word occurs 10000 times in 1860 and is well known: lower --min-occurrences."]
 
 
 @pytest.mark.parametrize("kind", ["filter", "smoother"])
@@ -108,7 +147,7 @@ def test_an_unknown_ranking_is_refused(kind, ask):
 
 
 @each_kind
-@pytest.mark.parametrize("least", [1, 120, 200])
+@pytest.mark.parametrize("least", [1, 60, 90])
 def test_words_that_occur_too_seldom_in_the_slice_are_left_out(kind, least):
     model = CROWDS[kind]
     answer = neighbors(model, "word7", TIMES[4], top=100, min_occurrences=least)
@@ -142,7 +181,7 @@ def test_a_word_without_direction_has_no_neighbours(kind):
     answer = neighbors(model_of(kind), "never")
     assert list(answer.columns) == COLUMNS
     assert len(answer) == 0
-    assert answer.notes == ["'never' has no occurrences in any slice."]
+    assert answer.notes[0] == "'never' has no occurrences in any slice."
 
 
 def test_point_estimates_have_neither_interval_nor_probability():

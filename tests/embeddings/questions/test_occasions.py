@@ -5,11 +5,20 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from embeddings.models import KINDS, TIMES, diffusion_of, model_of
-from oracles.questions import planted
+from embeddings.models import KINDS, MOMENTS, TIMES, diffusion_of, model_of
+from oracles.questions import is_inferred, planted
 
 from wordtide.embeddings.embeddings import NoteWarning
-from wordtide.embeddings.questions.asking import Occasions, absence_note, checked_number, one_occasion, two_occasions
+from wordtide.embeddings.questions.asking import (
+    Occasions,
+    absence_note,
+    are_inferred,
+    checked_number,
+    nothing_near,
+    one_occasion,
+    slices_nearby,
+    two_occasions,
+)
 from wordtide.embeddings.questions.dating import shown_year
 from wordtide.errors import SettingsError
 from wordtide.timeline import float_year
@@ -117,6 +126,30 @@ def test_a_filter_says_that_it_knows_nothing_of_a_word_before_its_first_occurren
 
 def test_a_word_that_is_nowhere_is_noted():
     assert absence_note(MODEL, MODEL.index["never"], TIMES[0], 0) == ["'never' has no occurrences in any slice."]
+
+
+@pytest.mark.parametrize(("slices", "nearby"), [(1, 1), (8, 1), (74, 1), (76, 2), (100, 2), (126, 3), (1000, 20)])
+def test_near_a_time_are_the_slices_next_to_it_or_two_percent_of_all(slices, nearby):
+    assert slices_nearby(model_of("point", {"a": [0]}, diffusion_of(np.arange(float(slices))))) == nearby
+
+
+@pytest.mark.parametrize("time", MOMENTS)
+def test_a_word_is_inferred_where_it_does_not_occur_near_the_time(time):
+    found = are_inferred(MODEL, np.arange(len(MODEL.words)), np.full(len(MODEL.words), time))
+    assert found.tolist() == [is_inferred(MODEL, word, time) for word in MODEL.words]
+
+
+def test_words_are_inferred_pair_by_pair_beyond_all_slices_that_are_near():
+    model = model_of("smoother", {"rare": [50], "never": []}, diffusion_of(np.arange(1900.0, 2000.0)))
+    times = 1950.0 + np.array([-3.0, -2.0, 0.0, 2.0, 2.4, 2.6])
+    assert are_inferred(model, np.zeros(6, dtype=np.int64), times).tolist() == [True, False, False, False, False, True]
+    assert are_inferred(model, np.ones(6, dtype=np.int64), times).all()
+
+
+def test_an_empty_list_of_neighbors_is_explained_with_what_to_do_about_it():
+    note = nothing_near(MODEL, TIMES[4])
+    assert note.startswith("No other word is well known in 1860: there is too little text near that time.")
+    assert [advice for advice in ("wordtide info", "--every") if advice not in note] == []
 
 
 def test_a_number_that_is_too_small_is_refused_by_name():

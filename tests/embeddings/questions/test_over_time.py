@@ -2,27 +2,17 @@
 
 import numpy as np
 import pytest
-from embeddings.models import KINDS, TIMES, model_of, posterior_of
+from embeddings.models import KINDS, TIMES, crowd, model_of
 from numpy.testing import assert_allclose
+from oracles.questions import behind_vague_words, is_inferred
 
 from wordtide.embeddings.questions import over_time
 from wordtide.embeddings.questions.neighbors import neighbors
 from wordtide.embeddings.questions.over_time import neighbors_over_time
 from wordtide.errors import SettingsError
 
-COLUMNS = ["time", "word", "similarity", "low", "high", "occurrences"]
+COLUMNS = ["time", "word", "similarity", "low", "high", "occurrences", "inferred"]
 each_kind = pytest.mark.parametrize("kind", KINDS)
-
-
-def crowd(kind, seed=3):
-    """Sixty words that occur at random places, some nowhere, some known well enough to be neighbours and some not."""
-    generator = np.random.default_rng(seed)
-    places = {f"word{n}": sorted(generator.choice(8, generator.integers(0, 9), replace=False)) for n in range(60)}
-    posterior = posterior_of(kind, places, 6, seed)
-    reach = generator.uniform(0.1, 1.5, 60)[posterior.knots.words].astype(np.float32)[:, None]
-    posterior.mean_u[:] *= reach
-    posterior.mean_v[:] *= reach
-    return model_of(kind, places, posterior=posterior)
 
 
 CROWDS = {kind: crowd(kind) for kind in KINDS}
@@ -59,6 +49,24 @@ def test_the_columns_are_those_promised_in_order_of_time_and_similarity(kind):
 def test_a_long_list_has_all_words_that_are_known(kind):
     lengths = [len(neighbors(CROWDS[kind], "word7", time, 500)) for time in TIMES]
     assert len(neighbors_over_time(CROWDS[kind], "word7", 500)) == sum(lengths)
+
+
+@pytest.mark.parametrize("kind", ["filter", "smoother"])
+@pytest.mark.parametrize("top", [1, 2, 50])
+def test_words_that_are_hardly_known_do_not_crowd_out_those_that_are_known(kind, top):
+    model = behind_vague_words(kind)
+    answer = neighbors_over_time(model, "w0", top)
+    assert set(answer.columns["word"]) <= {"w101", "w102", "w103"}
+    assert len(answer) == 12 * min(top, 3)
+
+
+@each_kind
+def test_neighbours_that_do_not_occur_near_the_slice_are_marked(kind):
+    answer = neighbors_over_time(CROWDS[kind], "word7", 100)
+    asked = zip(answer.columns["word"], answer.columns["time"], strict=True)
+    expected = [is_inferred(CROWDS[kind], word, time) for word, time in asked]
+    assert answer.columns["inferred"].tolist() == expected
+    assert set(expected) == {False, True}
 
 
 @each_kind

@@ -5,8 +5,8 @@ import math
 
 import numpy as np
 import pytest
-from embeddings.models import KINDS, TIMES, WORDS, model_of
-from oracles.questions import planted
+from embeddings.models import KINDS, TIMES, WORDS, crowd, diffusion_of, model_of
+from oracles.questions import YEARS, is_inferred, planted
 
 from wordtide.embeddings.questions.halfway import halfway
 from wordtide.embeddings.questions.movement import movement
@@ -15,7 +15,7 @@ from wordtide.embeddings.questions.story import story
 from wordtide.embeddings.questions.vectors import vectors_of
 from wordtide.errors import SettingsError
 
-COLUMNS = ["period", "time", "word", "similarity", "low", "high", "probability", "occurrences"]
+COLUMNS = ["period", "time", "word", "similarity", "low", "high", "probability", "occurrences", "inferred"]
 FACTS = [
     "sentence", "word", "since", "until", "change", "low", "high", "halfway", "halfway_from", "halfway_to", "from", "to",
     "occurrences",
@@ -56,7 +56,7 @@ def test_the_sentence_tells_from_what_to_what_between_which_dates_and_how_sure(k
 
 
 def test_the_sentence_of_a_baseline_has_no_intervals():
-    facts = story(topics("point"), "mover").facts
+    facts = story(topics("point"), "mover", "first", "last").facts
     lost, gained = (", ".join(facts[name].split(", ")[:3]) for name in ("from", "to"))
     expected = f"mover moved from {lost} (1900) to {gained} (1911); half-way in 1905; turned by 90°."
     assert facts["sentence"] == expected
@@ -96,7 +96,8 @@ def test_the_facts_are_complete(kind, word):
     number, chosen = np.array([WORDS.index(word)]), vectors_of(model)
     moved = movement(chosen, number, TIMES[0], TIMES[-1])
     expected = [moved.change[0], moved.interval()[0][0], moved.interval()[1][0]]
-    expected += vars(halfway(model, chosen, number, TIMES[0], TIMES[-1])[0]).values()
+    dates = vars(halfway(model, chosen, number, TIMES[0], TIMES[-1])[0]).values()
+    expected += [math.nan] * 3 if moved.interval()[0][0] == 0 else dates  # a word within the noise has no date
     found = [facts[name] for name in ("change", "low", "high", "halfway", "halfway_from", "halfway_to")]
     np.testing.assert_allclose(found, expected)
 
@@ -137,11 +138,36 @@ def test_by_itself_a_story_begins_and_ends_where_the_word_occurs(kind):
 
 
 @each_kind
-def test_by_itself_a_story_begins_and_ends_where_the_word_is_best_known(kind):
-    means = np.ones((1, 12, 3)) * np.array([1, 1, 3, 1, 1, 1, 1, 1, 1, 1, 3, 1])[:, None]
-    means = np.concatenate([means, np.random.default_rng(0).standard_normal((4, 12, 3))])
-    facts = story(planted(kind, means, 1.0), "w0").facts
-    assert (facts["since"], facts["until"]) == ((1900.0, 1911.0) if kind == "point" else (1902.0, 1910.0))
+def test_by_itself_a_story_leaves_out_a_few_stray_uses_at_either_end(kind):
+    uses = np.ones((10, 12), dtype=np.int64)
+    uses[0] = [3, 0, 1, 9, 9, 9, 9, 9, 9, 9, 2, 2]  # the fifth use is in slice 3, the fifth to last in slice 9
+    places = {name: np.flatnonzero(times).tolist() for name, times in zip(NAMES, uses, strict=True)}
+    facts = story(model_of(kind, places, diffusion_of(YEARS), values=uses[uses > 0]), "mover").facts
+    assert (facts["since"], facts["until"]) == (1903.0, 1909.0)
+
+
+@each_kind
+def test_neighbours_that_do_not_occur_near_the_time_are_marked(kind):
+    model = crowd(kind)
+    answer = story(model, "word7", top=30)
+    asked = zip(answer.columns["word"], answer.columns["time"], strict=True)
+    expected = [is_inferred(model, word, time) for word, time in asked]
+    assert answer.columns["inferred"] == expected
+    assert set(expected) == {False, True}
+
+
+def test_each_period_without_neighbours_is_explained():
+    model = model_of("smoother", {"alone": list(range(8))}, values=np.full(8, 20))
+    answer = story(model, "alone")
+    assert len(answer) == 0
+    assert len(answer.notes) == 3
+    for note, year in zip(answer.notes[::2], (1850, 1870), strict=True):
+        assert note.startswith(f"No other word is well known in {year}:")
+
+
+@each_kind
+def test_a_story_with_neighbours_in_every_period_has_no_notes(kind):
+    assert story(topics(kind), "mover").notes == []
 
 
 @each_kind

@@ -7,7 +7,12 @@ export interface Entry {
   change: number;
   low: number;
   high: number;
+  significant: boolean;
+  /** There is a posterior, and by it the word may not have moved at all. */
+  uncertain: boolean;
   probability: number;
+  since: number;
+  until: number;
   from: string;
   to: string;
   halfwayFrom: number | null;
@@ -15,6 +20,7 @@ export interface Entry {
   occurrences: number;
 }
 
+/** The first is that of the list. */
 export const ORDERS = [
   { key: "sure", name: "surely changed" },
   { key: "change", name: "change" },
@@ -23,6 +29,11 @@ export const ORDERS = [
   { key: "word", name: "alphabet" },
 ] as const;
 export type Order = (typeof ORDERS)[number]["key"];
+
+/** The orders that tell words apart: without significant words those by certainty and by date do not. */
+export function ordersOf(entries: readonly Entry[]): readonly (typeof ORDERS)[number][] {
+  return entries.some((one) => one.significant) ? ORDERS : ORDERS.filter((one) => one.key !== "sure" && one.key !== "halfway");
+}
 
 /** The entries in an order; equals keep their rank, what is not known comes last. */
 export function ordered(entries: readonly Entry[], order: Order): Entry[] {

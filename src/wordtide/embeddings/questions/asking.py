@@ -14,6 +14,8 @@ from wordtide.embeddings.states import Embeddings, Times
 from wordtide.embeddings.when import Time
 from wordtide.errors import SettingsError
 
+_NEARBY = 0.02  # share of all slices
+
 
 @dataclass(frozen=True)
 class Occasions:
@@ -86,6 +88,27 @@ def absence_note(model: Embeddings, word: int, year: float, slice_number: int) -
         f"{model.words[word]!r} does not occur {when} (nearest: {shown_year(model, nearest)}); "
         "its place there is inferred from other times."
     ]
+
+
+def are_inferred(model: Embeddings, words: Integers, years: Floats) -> npt.NDArray[np.bool_]:
+    """Whether words do not occur near the times, pair by pair, (n,): their places there are inferred from other times."""
+    places, reach = model.fitted.occurrences.places, slices_nearby(model)
+    slices = np.searchsorted((model.times[1:] + model.times[:-1]) / 2.0, years)  # the nearest ones
+    seen = places.rows_until_each(words, slices + reach) - places.rows_until_each(words, slices - reach - 1)
+    return np.asarray(seen == 0)
+
+
+def slices_nearby(model: Embeddings) -> int:
+    """How many slices before and after a time are near it: one, or 2 % of all."""
+    return max(1, round(_NEARBY * len(model)))
+
+
+def nothing_near(model: Embeddings, year: float) -> str:
+    """Why there are no neighbours to list."""
+    return (
+        f"No other word is well known in {shown_year(model, year)}: there is too little text near that time. "
+        "Ask for a time with more text (wordtide info lists the slices), or count with longer slices (--every)."
+    )
 
 
 def checked_number(name: str, value: int, least: int = 1) -> int:

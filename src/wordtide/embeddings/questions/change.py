@@ -1,96 +1,151 @@
-"""The words that changed most between two times: how much, when, from what to what."""
+"""The words that changed most: how much, when, from what to what."""
+
+from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from wordtide.diffusion import Floats
 from wordtide.embeddings.knots import Integers
 from wordtide.embeddings.questions.answers import Answer, empty_intervals
-from wordtide.embeddings.questions.asking import checked_number, two_occasions
+from wordtide.embeddings.questions.asking import checked_number
 from wordtide.embeddings.questions.contrasts import contrasts
+from wordtide.embeddings.questions.dating import shown_year
 from wordtide.embeddings.questions.halfway import halfway
 from wordtide.embeddings.questions.movement import Movement, movement
 from wordtide.embeddings.questions.ranking import probability_of_best
-from wordtide.embeddings.questions.vectors import Vectors, is_settled, lengths_of, vectors_of
+from wordtide.embeddings.questions.spans import spans
+from wordtide.embeddings.questions.vectors import OFTEN, Vectors, lengths_of, vectors_of
 from wordtide.embeddings.states import Embeddings
 from wordtide.embeddings.when import Time
 from wordtide.errors import SettingsError
 
 RANKINGS = ("low", "probability", "change")
-#: A word must occur so often between the two times to be listed.
+#: A word must occur so often between its two times to be listed.
 MIN_OCCURRENCES = 20
 #: Words whose intervals are worked out together.
 CANDIDATES = 256
 
 
+@dataclass(frozen=True)
+class Moving:
+    """Words that may be listed, each between two times of its own: numbers, years and occurrences between these, (n,) each."""
+
+    words: Integers
+    starts: Floats
+    ends: Floats
+    occurrences: npt.NDArray[np.float64]
+
+    def __getitem__(self, rows: Integers | npt.NDArray[np.bool_] | slice) -> "Moving":
+        return Moving(self.words[rows], self.starts[rows], self.ends[rows], self.occurrences[rows])
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+
 def changed(
     model: Embeddings,
-    since: Time = "first",
-    until: Time = "last",
+    since: Time | None = None,
+    until: Time | None = None,
     top: int = 20,
     by: str = "low",
     min_occurrences: int = MIN_OCCURRENCES,
     vectors: str | None = None,
 ) -> Answer:
-    """The words that changed most between two times.
+    """The words that changed most, each between two times: those given, or the first and the last in which it occurs.
 
-    Columns: word, change, low, high, probability, halfway_from, halfway_to, from, to, occurrences.
+    Columns: word, change, low, high, significant, probability, since, until, halfway_from, halfway_to, from, to, occurrences.
+    Ranked by "low" only words are listed that moved by more than the noise; if there is none, frequent words by their change.
     """
     if by not in RANKINGS:
         raise SettingsError(f"Changed words cannot be ranked by {by!r}.", f"Choose {', '.join(RANKINGS)}.")
-    start, end, notes = two_occasions(model, since, until)
+    least = checked_number("min_occurrences", min_occurrences, least=0)
     chosen = vectors_of(model, vectors)
-    words, occurrences = _frequent(model, start, end, checked_number("min_occurrences", min_occurrences, least=0))
-    movers, moved = _movers(chosen, words, start, end, checked_number("top", top), by)
-    words, occurrences = words[movers], occurrences[movers]
+    moving, notes = moving_words(model, least, since, until)
+    movers, moved = _movers(chosen, moving, checked_number("top", top), by)
     probability, rank = _ranking(chosen, moved, top, by)
+    significant = moved.least > 0
     listed = np.argsort(-rank, kind="stable")[:top]
-    if not len(listed):
+    if not len(movers):
         notes.append(f"No word occurs {min_occurrences} times between these times and is well known at both.")
-    elif chosen.uncertain and not (moved.least[listed] > 0).any():
-        notes.append("None of these words moved by more than the noise.")
-    return _answer(model, chosen, words, occurrences, moved, probability, listed, start, end, notes)
+    elif by == "low" and chosen.uncertain:
+        listed = listed[significant[listed]]
+        if not len(listed):
+            often = np.flatnonzero(movers.occurrences >= max(OFTEN, least))
+            listed = often[np.argsort(-moved.change[often], kind="stable")[:top]]
+            notes.append(_nothing_significant(model, moving, len(listed)))
+    return _answer(model, chosen, movers[listed], moved, probability, listed, notes)
 
 
-def _frequent(model: Embeddings, start: float, end: float, least: int) -> tuple[Integers, Floats]:
-    """Words that occur at least so often between two times; and how often."""
+def moving_words(
+    model: Embeddings, least: int, since: Time | None = None, until: Time | None = None
+) -> tuple[Moving, list[str]]:
+    """All words with at least so many occurrences between their two times, and notes on the times."""
+    every = np.arange(len(model.words))
+    starts, ends, notes = spans(model, every, since, until)
     places, values = model.fitted.occurrences.places, model.fitted.occurrences.values
-    inside = (model.times >= start) & (model.times <= end)
-    counted = np.concatenate([np.zeros(1, values.dtype), np.cumsum(np.where(inside[places.slices], values, 0))])
-    total = np.diff(counted[places.starts])
-    words = np.flatnonzero(total >= max(least, 1))
-    return words, total[words]
+    times = model.times[places.slices] if len(values) else np.zeros(0)
+    inside = (times >= starts[places.words]) & (times <= ends[places.words])
+    counted = np.concatenate([np.zeros(1), np.cumsum(np.where(inside, values, 0), dtype=np.float64)])
+    all_words = Moving(every, starts, ends, np.diff(counted[places.starts]))
+    return all_words[all_words.occurrences >= max(least, 1)], notes
 
 
-def _movers(vectors: Vectors, words: Integers, start: float, end: float, top: int, by: str) -> tuple[Integers, Movement]:
-    """The words that may be listed, by their places in `words`, and their movement. They are known well enough at both times.
+def _nothing_significant(model: Embeddings, moving: Moving, listed: int) -> str:
+    start, end = (shown_year(model, float(year)) for year in (moving.starts.min(), moving.ends.max()))
+    told = f"No word changed by more than the noise between {start} and {end}."
+    if not listed:
+        return f"{told} No word occurs {OFTEN} times, which is the least to judge by: more text, or longer slices, would help."
+    return f"{told} Listed are the words with {OFTEN} or more occurrences whose vectors turned most; all of them are uncertain."
+
+
+def _movers(vectors: Vectors, moving: Moving, top: int, by: str) -> tuple[Moving, Movement]:
+    """The words that may be listed, and their movement, in falling order of change. They are well known at both times.
 
     Intervals cost most of the time. No low end is above the change itself: so words are taken in falling order of change, until
     those that follow cannot reach the list. Ranked otherwise, the first of that order are enough.
     """
-    order, change = by_change(vectors, words, start, end)
-    taken = max(CANDIDATES, top)
-    moved = movement(vectors, words[order[:taken]], start, end)
-    while by == "low" and vectors.uncertain and taken < len(order):
-        if np.partition(moved.least, -top)[-top] >= 2.0 * change[taken]:
+    order, change = by_change(vectors, moving)
+    taken, movers, moved = 0, moving[:0], movement(vectors, *_asked(moving[:0]))
+    while taken < len(order):
+        enough = len(movers) >= max(CANDIDATES, top)
+        if enough and (by != "low" or not vectors.uncertain or np.partition(moved.least, -top)[-top] >= 2.0 * change[taken]):
             break
-        following = order[taken : taken + CANDIDATES]
-        moved, taken = moved.joined(movement(vectors, words[following], start, end)), taken + len(following)
-    return order[:taken], moved
+        following = moving[order[taken : taken + CANDIDATES]]
+        following = following[_are_known(vectors, following)]
+        movers = Moving(*(np.concatenate([getattr(one, name) for one in (movers, following)]) for name in vars(movers)))
+        moved, taken = moved.joined(movement(vectors, *_asked(following))), taken + CANDIDATES
+    return movers, moved
 
 
-def by_change(vectors: Vectors, words: Integers, start: float, end: float) -> tuple[Integers, Floats]:
-    """Places of the words known well enough at both times, in falling order of the cosine distance of their means; and that."""
-    first, last = vectors.means_at(start, words), vectors.means_at(end, words)
-    first_length, last_length = lengths_of(first), lengths_of(last)
-    change = 1.0 - np.einsum("nk,nk->n", first, last) / (first_length * last_length)
-    known = np.flatnonzero(is_settled(vectors, first_length, start) & is_settled(vectors, last_length, end))
-    order = known[np.argsort(-change[known], kind="stable")]
+def _asked(moving: Moving) -> tuple[Integers, Floats, Floats]:
+    return moving.words, moving.starts, moving.ends
+
+
+def _are_known(vectors: Vectors, moving: Moving) -> npt.NDArray[np.bool_]:
+    """Whether words are well known at both of their times; those that occur often between them always are."""
+    known = moving.occurrences >= OFTEN
+    rare = np.flatnonzero(~known)
+    words = moving.words[rare]
+    known[rare] = True
+    for times in (moving.starts[rare], moving.ends[rare]):
+        means, variances = vectors.means_of_each(words, times), vectors.variances_of_each(words, times)
+        known[rare] &= vectors.are_known(words, times, means, variances)
+    return known
+
+
+def by_change(vectors: Vectors, moving: Moving) -> tuple[Integers, Floats]:
+    """Rows of the words in falling order of the cosine distance of their means; and that. Without a direction there is none."""
+    first, last = (vectors.means_of_each(moving.words, times) for times in (moving.starts, moving.ends))
+    change = 1.0 - np.einsum("nk,nk->n", first, last) / (lengths_of(first) * lengths_of(last))
+    there = np.flatnonzero(np.isfinite(change))
+    order = there[np.argsort(-change[there], kind="stable")]
     return order, change[order]
 
 
 def _ranking(vectors: Vectors, moved: Movement, top: int, by: str) -> tuple[Floats, Floats]:
     """The probability of each word to be among the top, and what to rank by: first that, then the change itself."""
-    if not vectors.uncertain:
+    if not vectors.uncertain or not len(moved.squared):
         return empty_intervals(len(moved.squared)), moved.change
     drawn_length = np.sqrt(1.0 + moved.noise / 2.0)
     probability = probability_of_best(np.sqrt(moved.squared) / drawn_length, moved.spread / drawn_length, top)
@@ -101,30 +156,31 @@ def _ranking(vectors: Vectors, moved: Movement, top: int, by: str) -> tuple[Floa
 def _answer(
     model: Embeddings,
     vectors: Vectors,
-    words: Integers,
-    occurrences: Floats,
+    shown: Moving,
     moved: Movement,
     probability: Floats,
     listed: Integers,
-    start: float,
-    end: float,
     notes: list[str],
 ) -> Answer:
     low, high = moved.interval()
-    dates = halfway(model, vectors, words[listed], start, end)
-    kept = contrasts(vectors, words[listed], start, end)
+    significant = moved.least[listed] > 0
+    dates = halfway(model, vectors, *_asked(shown))
+    kept = contrasts(vectors, *_asked(shown))
     return Answer(
         {
-            "word": [model.words[word] for word in words[listed]],
+            "word": [model.words[word] for word in shown.words],
             "change": moved.change[listed],
             "low": low[listed],
             "high": high[listed],
+            "significant": significant,
             "probability": probability[listed],
-            "halfway_from": np.where(low[listed] > 0, [date.earliest for date in dates], np.nan),
-            "halfway_to": np.where(low[listed] > 0, [date.latest for date in dates], np.nan),
+            "since": shown.starts,
+            "until": shown.ends,
+            "halfway_from": np.where(significant, [date.earliest for date in dates], np.nan),
+            "halfway_to": np.where(significant, [date.latest for date in dates], np.nan),
             "from": [", ".join(model.words[near] for near in pair.lost) for pair in kept],
             "to": [", ".join(model.words[near] for near in pair.gained) for pair in kept],
-            "occurrences": occurrences[listed],
+            "occurrences": shown.occurrences.astype(model.fitted.occurrences.values.dtype),
         },
         notes,
     )

@@ -9,11 +9,12 @@ import numpy.typing as npt
 from wordtide.diffusion import Floats
 from wordtide.embeddings.chain_moments import Moments
 from wordtide.embeddings.knots import Integers
-from wordtide.embeddings.questions.vectors import Vectors, is_settled, lengths_of
+from wordtide.embeddings.questions.vectors import Vectors, lengths_of
 
-#: So many words on either side.
-SHOWN = 3
+#: So many words on either side are shown, and chosen: words that a word left are not among those that it came to.
+SHOWN, CHOSEN = 3, 5
 _NEAREST = 20  # at either time: the words to choose from
+_ASKED = 60  # of these those that are well known
 _LIKENESS = 0.3  # what likeness to a word already chosen costs (maximal marginal relevance)
 _UNSURE = 0.5  # what each standard deviation of what is not known of a word costs: rare words are near by chance
 _ELSEWHERE = 0.25  # what nearness at the other time costs
@@ -49,26 +50,27 @@ def contrasts(vectors: Vectors, words: Integers, start: Moments, end: Moments, s
     for year in np.unique(np.concatenate([starts, ends])):  # a word's start comes before its end, so `lost` is known there
         moment = _Moment.at(vectors, float(year))
         for row, pool in _pools(vectors, moment, words, np.flatnonzero(starts == year), ends):
-            found[row].lost.extend(_diverse(pool, shown))
+            found[row].lost.extend(_diverse(pool, max(shown, CHOSEN)))
         for row, pool in _pools(vectors, moment, words, np.flatnonzero(ends == year), starts):
-            found[row].gained.extend(_diverse(pool, shown, found[row].lost))
+            found[row].gained.extend(_diverse(pool, shown, found[row].lost[:CHOSEN]))
+    for one in found:  # the first ones are the same, however many are shown
+        one.lost[:] = [word for place, word in enumerate(one.lost[:shown]) if place < CHOSEN or word not in one.gained]
     return found
 
 
 @dataclass(frozen=True)
 class _Moment:
-    """All words at one time: means in units of their lengths (L, d), the lengths, and who is known well enough (L,)."""
+    """All words at one time: means in units of their lengths (L, d), and the lengths (L,)."""
 
     year: float
     units: Floats
     lengths: Floats
-    settled: npt.NDArray[np.bool_]
 
     @staticmethod
     def at(vectors: Vectors, year: float) -> "_Moment":
         means = vectors.means_at(year)
         lengths = lengths_of(means)
-        return _Moment(year, np.nan_to_num(means / lengths[:, None]), lengths, is_settled(vectors, lengths, year))
+        return _Moment(year, np.nan_to_num(means / lengths[:, None]), lengths)
 
 
 def _pools(
@@ -79,14 +81,25 @@ def _pools(
         some = rows[first : first + _WORDS_AT_ONCE]
         nearness = moment.units[words[some]] @ moment.units.T
         nearness[np.arange(len(some)), words[some]] = -np.inf
-        nearness[:, ~moment.settled] = -np.inf
-        pools = [np.argpartition(-row, min(_NEAREST, len(row) - 1))[:_NEAREST] for row in nearness]
+        pools = [np.argpartition(-row, min(_ASKED, len(row) - 1))[:_ASKED] for row in nearness]
         pools = [pool[row[pool] > 0] for pool, row in zip(pools, nearness, strict=True)]
+        pools = [
+            pool[np.argsort(-row[pool], kind="stable")[:_NEAREST]]
+            for pool, row in zip(_well_known(vectors, moment, pools), nearness, strict=True)
+        ]
         elsewhere = _nearness_elsewhere(vectors, words[some], pools, other_times[some])
         noises = _noises(vectors, moment, words[some], pools)
         for row, near, pool, noise, there in zip(some.tolist(), nearness, pools, noises, elsewhere, strict=True):
             units = moment.units[pool]
             yield row, _Pool(pool, near[pool], noise, there, units @ units.T)
+
+
+def _well_known(vectors: Vectors, moment: _Moment, pools: list[Integers]) -> list[Integers]:
+    """The words of each pool that are well known at the moment."""
+    near = np.unique(np.concatenate([np.zeros(0, np.int64), *pools]))
+    means = moment.units[near] * np.nan_to_num(moment.lengths[near])[:, None]
+    known = vectors.are_known(near, np.full(len(near), moment.year), means, vectors.variances_at(moment.year, near))
+    return [pool[known[np.searchsorted(near, pool)]] for pool in pools]
 
 
 def _noises(vectors: Vectors, moment: _Moment, words: Integers, pools: list[Integers]) -> list[Floats]:
@@ -100,15 +113,12 @@ def _noises(vectors: Vectors, moment: _Moment, words: Integers, pools: list[Inte
 
 
 def _nearness_elsewhere(vectors: Vectors, words: Integers, pools: list[Integers], times: Floats) -> list[Floats]:
-    """For each word its similarities to the words of its pool at its other time; 0 for those that are hardly known then."""
+    """For each word its similarities to the words of its pool at its other time; 0 for those without a direction then."""
     sizes = [len(pool) for pool in pools]
     own = np.repeat(np.nan_to_num(_units(vectors.means_of_each(words, times))), sizes, axis=0)
     when = np.repeat(times, sizes)
     means = vectors.means_of_each(np.concatenate([np.zeros(0, np.int64), *pools]), when)
-    lengths = lengths_of(means)
-    cosine = np.einsum("nk,nk->n", np.nan_to_num(means / lengths[:, None]), own)
-    known = np.where(is_settled(vectors, lengths, when), cosine, 0.0)
-    return np.split(known, np.cumsum(sizes)[:-1])
+    return np.split(np.einsum("nk,nk->n", np.nan_to_num(_units(means)), own), np.cumsum(sizes)[:-1])
 
 
 def _units(means: Floats) -> Floats:

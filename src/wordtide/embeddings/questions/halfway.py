@@ -3,7 +3,8 @@
 By the cosine a vector u is nearer to the end b than to the start a if u . (b/|b| - a/|a|) > 0. That is linear in u, so at each
 time its posterior is normal and the probability to be past half-way has a closed form. The interval begins with the last slice
 before that probability first reaches 5 % and ends with the slice at which it has passed 95 % for good: it inverts the 90 % band
-of the curve, and the word may have crossed over anywhere between two slices. So it is never narrower than a slice.
+of the curve, and the word may have crossed over anywhere between two slices. Only slices in which the word occurs count, so the
+interval spans gaps in which it does not occur, and is never narrower than the step between two of its slices.
 """
 
 import math
@@ -36,7 +37,7 @@ def halfway(model: Embeddings, vectors: Vectors, words: Integers, start: Moments
     found = []
     for first in range(0, len(words), _WORDS_AT_ONCE):
         some = slice(first, first + _WORDS_AT_ONCE)
-        times = [_slices_between(model, since, until) for since, until in zip(starts[some], ends[some], strict=True)]
+        times = [_slices_between(model, *asked) for asked in zip(words[some], starts[some], ends[some], strict=True)]
         sizes = [len(one) for one in times]
         pairs = np.repeat(words[some], sizes), np.concatenate(times)
         cuts = np.cumsum(sizes)[:-1]
@@ -46,10 +47,11 @@ def halfway(model: Embeddings, vectors: Vectors, words: Integers, start: Moments
     return found
 
 
-def _slices_between(model: Embeddings, start: float, end: float) -> Floats:
-    """The times of the slices between two times, and these."""
-    inner = model.times[(model.times > start) & (model.times < end)]
-    return np.concatenate([[start], inner, [end]])
+def _slices_between(model: Embeddings, word: int, start: float, end: float) -> Floats:
+    """The times of the slices between two times in which a word occurs, and these two."""
+    places = model.fitted.occurrences.places
+    seen = model.times[places.slices[places.rows_of(int(word))]]
+    return np.concatenate([[start], seen[(seen > start) & (seen < end)], [end]])
 
 
 def _halfway(times: Floats, means: Floats, variances: Floats | None) -> Halfway:

@@ -8,11 +8,12 @@ import numpy.typing as npt
 from wordtide.diffusion import Floats
 from wordtide.embeddings.knots import Integers
 from wordtide.embeddings.questions.answers import Answer, empty_intervals
-from wordtide.embeddings.questions.asking import absence_note, checked_number, one_occasion
+from wordtide.embeddings.questions.asking import absence_note, are_inferred, checked_number, nothing_near, one_occasion
+from wordtide.embeddings.questions.dating import shown_year
 from wordtide.embeddings.questions.movement import movement
 from wordtide.embeddings.questions.ranking import DRAWS, share_among_best
 from wordtide.embeddings.questions.similarity import SIDES, Scaled, interval, scaled
-from wordtide.embeddings.questions.vectors import Vectors, is_settled, lengths_of, vectors_of
+from wordtide.embeddings.questions.vectors import Vectors, lengths_of, vectors_of
 from wordtide.embeddings.states import Embeddings
 from wordtide.embeddings.when import Time
 from wordtide.errors import SettingsError
@@ -20,6 +21,7 @@ from wordtide.errors import SettingsError
 #: So many of the most similar words compete for a place among the nearest; intervals are worked out for these alone.
 CANDIDATES = 500
 RANKINGS = ("similarity", "low")
+_AT_LEAST = 16  # words whose variances are worked out together
 _NOTHING_ACROSS = 1e-6  # of unit length, squared: below it is rounding
 
 
@@ -56,14 +58,19 @@ def neighbors(
     min_occurrences: int = 0,
     vectors: str | None = None,
 ) -> Answer:
-    """The words nearest to a word at one time. Columns: word, similarity, low, high, probability, occurrences."""
+    """The words nearest to a word at one time.
+
+    Columns: word, similarity, low, high, probability, occurrences, inferred (it does not occur near that time).
+    """
     number = model.word_number(word)
     year, slice_number, notes = one_occasion(model, at)
     chosen = vectors_of(model, vectors)
     least = checked_number("min_occurrences", min_occurrences, least=0)
     found = candidates(model, chosen, number, year, year, checked_number("top", top), least)
     notes += absence_note(model, number, year, slice_number)
-    return _answer(model, chosen, found.ranked(by, top), slice_number, notes)
+    if not len(found):
+        notes += _why_empty(model, chosen, number, year, year, least)
+    return _answer(model, chosen, found.ranked(by, top), year, slice_number, notes)
 
 
 def analogy(
@@ -87,17 +94,32 @@ def analogy(
     least = checked_number("min_occurrences", min_occurrences, least=0)
     found = candidates(model, chosen, number, year, other_year, checked_number("top", top), least)
     notes += [*other_notes, *absence_note(model, number, year, slice_number)]
-    return _answer(model, chosen, found.ranked(by, top), other_slice, notes)
+    if not len(found):
+        notes += _why_empty(model, chosen, number, year, other_year, least)
+    return _answer(model, chosen, found.ranked(by, top), other_year, other_slice, notes)
+
+
+def _why_empty(model: Embeddings, vectors: Vectors, word: int, year: float, then: float, least: int) -> list[str]:
+    """Why a list has no words, where no other note says it."""
+    if np.isnan(lengths_of(vectors.means_of(word, np.array([year]))[0])):
+        return []  # the word itself is unknown
+    if least > 0:
+        return [f"No other word occurs {least} times in {shown_year(model, then)} and is well known: lower --min-occurrences."]
+    return [nothing_near(model, then)]
 
 
 @dataclass(frozen=True)
 class _Nearest:
-    """Where a word is (d,), and the words most similar to it: numbers (n,) in falling order of similarity, and means (n, d)."""
+    """Where a word is (d,), and the words most similar to it: numbers (n,) in falling order of similarity.
+
+    Their means and variances, (n, d) each.
+    """
 
     mean: Floats
     words: Integers
     similarity: Floats
     means: Floats
+    variances: Floats
 
 
 def nearest(model: Embeddings, vectors: Vectors, word: int, year: float, top: int) -> Integers:
@@ -108,7 +130,7 @@ def nearest(model: Embeddings, vectors: Vectors, word: int, year: float, top: in
 def _nearest(
     model: Embeddings, vectors: Vectors, word: int, year: float, then: float, most: int, min_occurrences: int
 ) -> _Nearest:
-    """The words whose place at `then` is most similar to the word's place in `year`, of those that are known well enough."""
+    """The words whose place at `then` is most similar to the word's place in `year`, of those that are well known."""
     mean, means = vectors.means_of(word, np.array([year]))[0], vectors.means_at(then)
     lengths = lengths_of(means)
     cosine = means @ mean / (lengths * lengths_of(mean))
@@ -118,10 +140,26 @@ def _nearest(
         slice_then = model.slice_of_year(then)
         counted = model.fitted.occurrences.of_slice(-1 if slice_then is None else slice_then)
         cosine[counted < min_occurrences] = np.nan
-    cosine[~is_settled(vectors, lengths, then)] = np.nan
-    order = np.argsort(np.where(np.isnan(cosine), np.inf, -cosine), kind="stable")[:most]
-    order = order[~np.isnan(cosine[order])]
-    return _Nearest(mean, order, np.clip(cosine[order], -1.0, 1.0), means[order])
+    order = np.argsort(np.where(np.isnan(cosine), np.inf, -cosine), kind="stable")
+    order = order[: np.count_nonzero(~np.isnan(cosine))]
+    found, spread = _well_known(vectors, order, then, means, most)
+    return _Nearest(mean, found, np.clip(cosine[found], -1.0, 1.0), means[found], spread)
+
+
+def _well_known(vectors: Vectors, order: Integers, year: float, means: Floats, most: int) -> tuple[Integers, Floats]:
+    """The first of some words in their order that are well known, at most so many, and their variances (n, d).
+
+    Variances cost most of the time, so they are worked out for some words after the other, until there are enough.
+    """
+    words, variances, taken, step = [order[:0]], [np.zeros((0, vectors.dim))], 0, most + most // 4 + _AT_LEAST
+    while sum(map(len, words)) < most and taken < len(order):
+        some = order[taken : taken + step]
+        spread = vectors.variances_at(year, some)
+        known = vectors.are_known(some, np.full(len(some), year), means[some], spread)
+        words.append(some[known])
+        variances.append(spread[known])
+        taken += step
+    return np.concatenate(words)[:most], np.concatenate(variances)[:most]
 
 
 def candidates(
@@ -133,7 +171,7 @@ def candidates(
     if not vectors.uncertain:
         return Candidates(order, near.similarity, np.zeros(len(order)), empty_intervals(len(order)))
     one = scaled(near.mean, vectors.variances_at(year, np.array([word]))[0])
-    some = scaled(near.means, vectors.variances_at(then, order))
+    some = scaled(near.means, near.variances)
     spread = np.sqrt(some.variance @ (one.mean**2 + one.variance) + some.mean**2 @ one.variance)
     past = _own_past(vectors, word, year, then, order, one, some) if year != then and word in order else None
     if past is not None:
@@ -197,7 +235,7 @@ def _draws(one: Scaled, some: Scaled, seed: int, past: _OwnPast | None = None) -
     return along
 
 
-def _answer(model: Embeddings, vectors: Vectors, found: Candidates, slice_number: int, notes: list[str]) -> Answer:
+def _answer(model: Embeddings, vectors: Vectors, found: Candidates, year: float, slice_number: int, notes: list[str]) -> Answer:
     low, high = interval(found.similarity, found.spread)
     if not vectors.uncertain:
         low = high = empty_intervals(len(found))
@@ -209,6 +247,7 @@ def _answer(model: Embeddings, vectors: Vectors, found: Candidates, slice_number
             "high": high,
             "probability": found.probability,
             "occurrences": model.fitted.occurrences.of_slice(slice_number)[found.words],
+            "inferred": are_inferred(model, found.words, np.full(len(found), year)),
         },
         notes,
     )

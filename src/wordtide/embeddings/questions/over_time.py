@@ -14,17 +14,18 @@ from wordtide.diffusion import Floats
 from wordtide.embeddings.filtered import FilteredTrajectories
 from wordtide.embeddings.knots import Integers
 from wordtide.embeddings.questions.answers import Answer, empty_intervals
-from wordtide.embeddings.questions.asking import checked_number
+from wordtide.embeddings.questions.asking import are_inferred, checked_number
 from wordtide.embeddings.questions.similarity import Scaled, interval, scaled, scaled_words, similarity_and_spread
-from wordtide.embeddings.questions.vectors import Vectors, is_settled, lengths_of, vectors_of
+from wordtide.embeddings.questions.vectors import Vectors, lengths_of, vectors_of
 from wordtide.embeddings.smoothed import SmoothedTrajectories
 from wordtide.embeddings.states import Embeddings
 
 _WORDS_AT_ONCE = 500
+_SPARE = 20
 
 
 def neighbors_over_time(model: Embeddings, word: str, top: int = 10, vectors: str | None = None) -> Answer:
-    """The words nearest to a word at every slice. Columns: time, word, similarity, low, high, occurrences."""
+    """The words nearest to a word at every slice. Columns: time, word, similarity, low, high, occurrences, inferred."""
     number, chosen = model.word_number(word), vectors_of(model, vectors)
     words, slices, similarity = _nearest_at_slices(model, chosen, number, checked_number("top", top))
     low = high = empty_intervals(len(words))
@@ -40,12 +41,33 @@ def neighbors_over_time(model: Embeddings, word: str, top: int = 10, vectors: st
             "low": low,
             "high": high,
             "occurrences": model.fitted.occurrences.at(words, slices),
+            "inferred": are_inferred(model, words, model.times[slices]),
         }
     )
 
 
 def _nearest_at_slices(model: Embeddings, vectors: Vectors, word: int, top: int) -> tuple[Integers, Integers, Floats]:
-    """The nearest words of each slice, slice by slice: their numbers, the slices, and their similarities, each (n,)."""
+    """The nearest well known words of each slice, slice by slice: their numbers, the slices, and similarities, each (n,).
+
+    Who is well known is asked of the nearest only: of four times as many, and of more if these are too few.
+    """
+    pool = 4 * top + _SPARE
+    while True:
+        numbers, cosines = _most_similar(model, vectors, word, pool)
+        slices, places = np.nonzero(np.isfinite(cosines))
+        words = numbers[slices, places]
+        means, variances = (of(words, slices) for of in (vectors.means_at_places, vectors.variances_at_places))
+        known = np.zeros(cosines.shape, dtype=bool)
+        known[slices, places] = vectors.are_known(words, model.times[slices], means, variances)
+        known &= np.cumsum(known, axis=1) <= top
+        if pool >= len(model.words) or (known.sum(axis=1) >= np.minimum(top, np.isfinite(cosines).sum(axis=1))).all():
+            slices, places = np.nonzero(known)
+            return numbers[slices, places], slices, np.clip(cosines[slices, places], -1.0, 1.0)
+        pool *= 8
+
+
+def _most_similar(model: Embeddings, vectors: Vectors, word: int, most: int) -> tuple[Integers, Floats]:
+    """Numbers and similarities of the words most similar to a word at each slice, (T, most); -inf where there are fewer."""
     own = vectors.means_of(word, model.times)
     own /= lengths_of(own)[:, None]
     numbers, cosines = np.zeros((len(model), 0), dtype=np.int64), np.zeros((len(model), 0))
@@ -54,13 +76,12 @@ def _nearest_at_slices(model: Embeddings, vectors: Vectors, word: int, top: int)
         product, length = _products(vectors, words, own)
         with np.errstate(divide="ignore", invalid="ignore"):  # words without a direction
             cosine = product / length
-        cosine[~is_settled(vectors, length, model.times) | (words == word)[:, None] | ~np.isfinite(cosine)] = -np.inf
+        cosine[(words == word)[:, None] | ~np.isfinite(cosine)] = -np.inf
         numbers = np.concatenate([numbers, np.broadcast_to(words, (len(model), len(words)))], axis=1)
         cosines = np.concatenate([cosines, cosine.T], axis=1)
-        best = np.argsort(-cosines, axis=1, kind="stable")[:, :top]
+        best = np.argsort(-cosines, axis=1, kind="stable")[:, :most]
         numbers, cosines = np.take_along_axis(numbers, best, axis=1), np.take_along_axis(cosines, best, axis=1)
-    slices, places = np.nonzero(np.isfinite(cosines))
-    return numbers[slices, places], slices, np.clip(cosines[slices, places], -1.0, 1.0)
+    return numbers, cosines
 
 
 def _products(vectors: Vectors, words: Integers, own: Floats) -> tuple[Floats, Floats]:

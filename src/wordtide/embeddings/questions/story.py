@@ -7,24 +7,23 @@ from functools import cache, partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from wordtide.diffusion import Floats
 from wordtide.embeddings.knots import Integers
 from wordtide.embeddings.questions.answers import Answer
-from wordtide.embeddings.questions.asking import checked_number, two_occasions
+from wordtide.embeddings.questions.asking import checked_number, nothing_near
 from wordtide.embeddings.questions.contrasts import contrasts
 from wordtide.embeddings.questions.dating import shown_year
 from wordtide.embeddings.questions.halfway import Halfway, halfway
 from wordtide.embeddings.questions.movement import movement
 from wordtide.embeddings.questions.neighbors import neighbors
-from wordtide.embeddings.questions.vectors import Vectors, lengths_of, vectors_of
+from wordtide.embeddings.questions.spans import spans
+from wordtide.embeddings.questions.vectors import Vectors, vectors_of
 from wordtide.embeddings.states import Embeddings
 from wordtide.embeddings.when import Time
 
 _NOTHING_NEAR = "no word that is well known"
 _STORIES_AT_ONCE = 20_000
-_PLACES_AT_ONCE = 20_000
 
 
 @dataclass(frozen=True)
@@ -50,22 +49,17 @@ def story(
     top: int = 5,
     vectors: str | None = None,
 ) -> Answer:
-    """The story of a word between two times; if not given, an early and a late slice where its place is well known.
+    """The story of a word between two times: those given, or the first and the last in which it occurs.
 
-    Columns: period (start, half-way, end), time, word, similarity, low, high, probability, occurrences. The sentence, the
-    change and the half-way dates are among the facts.
+    Columns: period (start, half-way, end), time, word, similarity, low, high, probability, occurrences, inferred. The sentence,
+    the change and the half-way dates are among the facts.
     """
     number = np.array([model.word_number(word)])
     chosen = vectors_of(model, vectors)
-    first, last = (float(years[0]) for years in _known_spans(model, chosen, number))
-    if until is None and since is not None and model.year(since) >= last:
-        last = float(model.times[-1])
-    if since is None and until is not None and model.year(until) <= first:
-        first = float(model.times[0])
-    start, end, notes = two_occasions(model, first if since is None else since, last if until is None else until)
-    (told,) = _told(model, chosen, number, np.array([start]), np.array([end]), checked_number("top", top))
-    near = _neighbours(model, word, start, float(told.facts["halfway"]), end, top, vectors)
-    return Answer(near, notes, {"sentence": told.sentence, **told.facts})
+    starts, ends, notes = spans(model, number, since, until)
+    (told,) = _told(model, chosen, number, starts, ends, checked_number("top", top))
+    near, more = _neighbours(model, word, float(starts[0]), float(told.facts["halfway"]), float(ends[0]), top, vectors)
+    return Answer(near, [*notes, *more], {"sentence": told.sentence, **told.facts})
 
 
 @dataclass(frozen=True)
@@ -83,7 +77,7 @@ def stories(
 ) -> list[Story]:
     """The stories of many words, by their numbers, each as `story` tells it; the observer hears how many more are told."""
     chosen = vectors_of(model, vectors)
-    starts, ends = _known_spans(model, chosen, words)
+    starts, ends, _ = spans(model, words, None, None)
     order = np.argsort(starts, kind="stable")  # all words at one time are looked at once for those that begin there
     found: list[Story | None] = [None] * len(words)
     for first in range(0, len(words), _STORIES_AT_ONCE):
@@ -101,7 +95,7 @@ def _told(model: Embeddings, vectors: Vectors, words: Integers, starts: Floats, 
     dates = halfway(model, vectors, words, starts, ends)
     found, shown = [], cache(partial(shown_year, model))
     for n, pair in enumerate(contrasts(vectors, words, starts, ends, top)):
-        date = dates[n]
+        date = Halfway(math.nan, math.nan, math.nan) if moved.least[n] <= 0 else dates[n]
         lost, gained = ([model.words[near] for near in side] for side in (pair.lost, pair.gained))
         facts = {
             "word": model.words[words[n]],
@@ -119,32 +113,6 @@ def _told(model: Embeddings, vectors: Vectors, words: Integers, starts: Floats, 
         }
         found.append(Story(sentence(_plot(facts, lost, gained, date, shown)), facts, lost, gained))
     return found
-
-
-def _known_spans(model: Embeddings, vectors: Vectors, words: Integers) -> tuple[Floats, Floats]:
-    """Two slices for each word to compare, as years: of the first and of the last fifth of those where it occurs, each time
-    the one where it is best known; the first and the last slice for a word that occurs at less than two."""
-    starts, ends = np.full(len(words), model.times[0]), np.full(len(words), model.times[-1])
-    places, values = model.fitted.occurrences.places, model.fitted.occurrences.values
-    seen = [places.slices[places.rows_of(int(word))][values[places.rows_of(int(word))] > 0] for word in words]
-    for years, order in ((starts, 1), (ends, -1)):
-        fifths = [slices[::order][: -(-len(slices) // 5)] if len(slices) > 1 else slices[:0] for slices in seen]
-        sizes = [len(fifth) for fifth in fifths]
-        certainty = _certainty(model, vectors, np.repeat(words, sizes), np.concatenate([np.zeros(0, np.int32), *fifths]))
-        for n, (fifth, certain) in enumerate(zip(fifths, np.split(certainty, np.cumsum(sizes)[:-1]), strict=True)):
-            if len(fifth):
-                years[n] = model.times[fifth[np.argmax(certain)]]
-    return starts, ends
-
-
-def _certainty(model: Embeddings, vectors: Vectors, words: Integers, slices: npt.NDArray[np.int32]) -> Floats:
-    """How well words are known at slices, pair by pair, (n,): lengths of means by what is usual under the prior."""
-    certainty = np.ones(len(words))
-    for first in range(0, len(words) if vectors.uncertain else 0, _PLACES_AT_ONCE):
-        some = slice(first, first + _PLACES_AT_ONCE)
-        usual = np.sqrt(vectors.prior_variances(model.times[slices[some]]))
-        certainty[some] = np.nan_to_num(lengths_of(vectors.means_at_places(words[some], slices[some].astype(np.int64))) / usual)
-    return certainty
 
 
 def _plot(
@@ -195,14 +163,18 @@ def _degrees(change: float) -> float:
 
 def _neighbours(
     model: Embeddings, word: str, start: float, date: float, end: float, top: int, vectors: str | None
-) -> dict[str, list[object]]:
+) -> tuple[dict[str, list[object]], list[str]]:
+    """The neighbours of the three periods as columns, and a note for each period that has none."""
     middle = date if math.isfinite(date) else (start + end) / 2.0
     middle = float(model.times[np.argmin(np.abs(model.times - middle))])
     columns: dict[str, list[object]] = {}
+    notes: list[str] = []
     for period, year in (("start", start), ("half-way", middle), ("end", end)):
         near = neighbors(model, word, year, top, vectors=vectors).columns
+        if not len(near["word"]):
+            notes.append(nothing_near(model, year))
         columns.setdefault("period", []).extend([period] * len(near["word"]))
         columns.setdefault("time", []).extend([year] * len(near["word"]))
         for name, values in near.items():
             columns.setdefault(name, []).extend(values)
-    return columns
+    return columns, notes

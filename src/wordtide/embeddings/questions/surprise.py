@@ -1,23 +1,23 @@
-"""Surprises: words that moved more from one slice to the next than their prior, and words that occur as often, let expect.
+"""Surprises: words of which a slice says what was not known, or not expected, more than words of similar frequency.
 
 For a word that occurs in a slice compare what was known just before it (the prediction N(m, p), from all earlier slices and the
-prior) with what is known after it (N(m', q)). The information gained is KL(N(m', q) || N(m, p)), in nats; much of it is the
-mere shrinking of the variance, which any occurrence brings. The score looks at the shift alone. If the posterior were exact,
-m' - m would have the variance p - q, and Q = sum_k (m' - m)^2 / p would be a weighted sum of chi-squares with weights 1 - q/p.
-Its expectation and variance are matched by one chi-square, and that is turned into a normal score (Wilson and Hilferty).
+prior) with what is known after it (N(m', q)). Two numbers say how surprising the step is:
 
-The posterior is a mean field, which takes the noise of context vectors for knowledge: shifts are shorter than p - q says, most
-where contexts are least known. So the words of the slice tell what is usual: along each axis which share of p - q shifts have
-(median over words), and which score words have that occur about as often (median); the spread of all words (median absolute
-deviation) is the unit. Most words then are standard normal. docs/similarity.md has the figures.
+    information    KL(N(m', q) || N(m, p)) in nats: large for words of which little was known, like the name of an event
+    shift          sum of (m' - m)^2 / (p - q), a chi-square of d degrees of freedom if the posterior is exact: large for words
+                   whose data contradict the prediction, like a word that is used in another way
+
+Both depend on how often a word occurs, so the words of the slice tell what is usual: the expected logarithm is a parabola in
+the logarithm of the occurrences, through the medians of groups of words with similar frequency, and the spread about it (median
+absolute deviation) a power of the occurrences. The score is the larger of the two numbers in these units, centered and scaled
+over all words once more. Most words then are standard normal. docs/similarity.md has the figures.
 
 A filtered model holds both beliefs. A smoothed one holds a Gaussian message (precision h, and a place) for each slice of a
 word; passing these forward gives the beliefs before and after each slice, with messages that know the future.
 Only word vectors are looked at: context vectors rest on the same counts, so they would say the same thing twice.
 """
 
-from dataclasses import dataclass
-from math import erfc, sqrt
+import math
 from typing import Any
 
 import numpy as np
@@ -33,60 +33,53 @@ from wordtide.embeddings.states import Embeddings
 from wordtide.embeddings.when import Time
 from wordtide.errors import SettingsError
 
-#: Words are compared with so many others at least. At a slice with fewer words the score is that of an exact posterior.
+#: Words are compared with so many others at least. At a slice with fewer words there are no scores.
 LEAST_COMPARED = 20
-_CHI_SQUARE_MEDIAN = 0.454936423119572  # of one degree of freedom
+#: Words that occur less often follow the others in the list, whatever their score: one or two uses are no event.
+FEW_USES = 3
 _DEVIATION_MEDIAN = 0.674489750196082  # of the absolute value of a standard normal number
 _NOTHING = 1e-12
+_ROUNDING = 1e-5
 
 
-@dataclass(frozen=True)
-class Surprise:
-    """Information gained in nats, and the score of the shift: standard normal if the posterior is exact, (n,)."""
-
-    information: Floats
-    score: Floats
-
-
-def surprise(beliefs: Beliefs, share: Floats | float = 1.0) -> Surprise:
-    """How surprising the step from one belief to the next is for each word.
-
-    `share` (d,): which part of the variance that an exact posterior would have is expected of shifts along each axis.
-    """
+def information_gained(beliefs: Beliefs) -> Floats:
+    """KL(after || before) of each word in nats, (n,)."""
     ratio = beliefs.after_variance / beliefs.before_variance
     shift = (beliefs.after_mean - beliefs.before_mean) ** 2 / beliefs.before_variance
-    information = 0.5 * (ratio - 1.0 - np.log(ratio) + shift).sum(axis=1)
-    weights = share * _learned(ratio)
-    expected, squared = weights.sum(axis=1), (weights**2).sum(axis=1)
-    freedom = expected**2 / squared
-    spread = np.sqrt(2.0 / (9.0 * freedom))
-    return Surprise(information, (np.cbrt(shift.sum(axis=1) / expected) - (1.0 - spread**2)) / spread)
+    return np.asarray(0.5 * (ratio - 1.0 - np.log(ratio) + shift).sum(axis=1))
 
 
-def usual_share(beliefs: Beliefs) -> Floats:
-    """Along each axis the share of the exact posterior's variance that the shifts of most words have, (d,)."""
-    learned = _learned(beliefs.after_variance / beliefs.before_variance)
-    shift = (beliefs.after_mean - beliefs.before_mean) ** 2 / beliefs.before_variance
-    return np.maximum(np.median(shift / learned, axis=0) / _CHI_SQUARE_MEDIAN, _NOTHING)
+def shift_of(beliefs: Beliefs) -> Floats:
+    """The squared shift of each word in units of the variance that its data took away, summed over coordinates, (n,)."""
+    learned = beliefs.before_variance - beliefs.after_variance
+    least = _ROUNDING * beliefs.before_variance  # below, rounding hides what was learned
+    return np.asarray(((beliefs.after_mean - beliefs.before_mean) ** 2 / np.maximum(learned, least)).sum(axis=1))
 
 
-def among_alike(score: Floats, occurrences: npt.NDArray[Any]) -> Floats:
-    """Scores (n,) measured from the median of words that occur about as often, in units of the spread of all words."""
-    centred = score.copy()
-    for group in _alike(occurrences):
-        centred[group] -= np.median(score[group])
-    spread = float(np.median(np.abs(centred))) / _DEVIATION_MEDIAN
-    return centred / max(spread, _NOTHING)
+def scores_of(beliefs: Beliefs, occurrences: npt.NDArray[Any]) -> Floats:
+    """How surprising each word is among those that occur about as often: standard normal for most words, (n,)."""
+    measured = (information_gained(beliefs), shift_of(beliefs))
+    best = np.maximum(*(among_alike(np.log(np.maximum(one, _NOTHING)), occurrences) for one in measured))
+    return np.asarray((best - np.median(best)) / _spread(best - np.median(best)))
 
 
-def _learned(ratio: Floats) -> Floats:
-    """Which part of the variance the data took away; not quite nothing where rounding hides it."""
-    return np.maximum(1.0 - ratio, _NOTHING)
+def among_alike(values: Floats, occurrences: npt.NDArray[Any]) -> Floats:
+    """Values (n,) measured from what is usual for words that occur about as often, in units of the usual spread."""
+    often, groups = np.log(occurrences), _alike(np.floor(np.log2(occurrences)))
+    places = np.array([often[group].mean() for group in groups])
+    medians = [np.median(values[group]) for group in groups]
+    beyond = values - np.polyval(np.polyfit(places, medians, min(2, len(groups) - 1)), often)
+    spreads = [_spread(beyond[group]) for group in groups]
+    return np.asarray(beyond / np.exp(np.polyval(np.polyfit(places, np.log(spreads), min(1, len(groups) - 1)), often)))
 
 
-def _alike(occurrences: npt.NDArray[Any]) -> list[Integers]:
-    """Groups of words that differ in their occurrences by a factor of two at most, or more where a group were too small."""
-    level = np.floor(np.log2(occurrences))
+def _spread(centered: Floats) -> float:
+    """The standard deviation that normal values about 0 have, by the median of their sizes."""
+    return max(float(np.median(np.abs(centered))) / _DEVIATION_MEDIAN, _NOTHING)
+
+
+def _alike(level: Floats) -> list[Integers]:
+    """Groups of words of the same level, the logarithm to base 2 of their occurrences, or of more where one is too small."""
     groups: list[Integers] = []
     waiting: list[Integers] = []
     for one in np.unique(level)[::-1]:
@@ -100,10 +93,11 @@ def _alike(occurrences: npt.NDArray[Any]) -> list[Integers]:
 
 
 def surprises(model: Embeddings, at: Time = "last", top: int = 20, min_occurrences: int = 1) -> Answer:
-    """The words that moved more at a slice than their prior, and words that occur as often there, let expect.
+    """The words of which a slice says what was not known, or not expected, more than words of similar frequency would explain.
 
     Columns: word, time, score, p_value (of a score so high, if nothing unusual happened), information, occurrences. Among the
-    facts: with how many words of the slice they were `compared`, 0 if there were too few.
+    facts: with how many words of the slice they were `compared`. With too few there are no scores, and words are ranked by
+    information.
     """
     if model.kind == "point":
         raise SettingsError(
@@ -113,20 +107,24 @@ def surprises(model: Embeddings, at: Time = "last", top: int = 20, min_occurrenc
     number, notes = _slice_near(model, at)
     occurrences = model.fitted.occurrences.of_slice(number)
     words = np.flatnonzero(model.fitted.posterior.knots.has_at(number) & (occurrences > 0))
+    often = occurrences[words]
     beliefs = beliefs_at(model, words, number)
+    information = information_gained(beliefs)
     enough = len(words) >= LEAST_COMPARED
-    found = surprise(beliefs, usual_share(beliefs) if enough else 1.0)
-    score = among_alike(found.score, occurrences[words]) if enough else found.score
-    listed = np.flatnonzero(occurrences[words] >= checked_number("min_occurrences", min_occurrences, least=0))
-    order = listed[np.argsort(-score[listed], kind="stable")[: checked_number("top", top)]]
+    score = scores_of(beliefs, often) if enough else np.full(len(words), np.nan)
+    listed = np.flatnonzero(often >= checked_number("min_occurrences", min_occurrences, least=0))
+    ranked = np.lexsort((-(score if enough else information)[listed], often[listed] < FEW_USES))
+    order = listed[ranked[: checked_number("top", top)]]
+    if not enough:
+        notes.append(f"The slice has {len(words)} words, too few to say what is usual: ranked by information, without scores.")
     return Answer(
         {
             "word": [model.words[word] for word in words[order]],
             "time": np.full(len(order), model.times[number]),
             "score": score[order],
-            "p_value": [0.5 * erfc(one / sqrt(2.0)) for one in score[order]],
-            "information": found.information[order],
-            "occurrences": occurrences[words[order]],
+            "p_value": [0.5 * math.erfc(one / math.sqrt(2.0)) for one in score[order]],
+            "information": information[order],
+            "occurrences": often[order],
         },
         notes,
         {"compared": len(words) if enough else 0},

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from wordtide.diffusion import Floats
 from wordtide.embeddings.chain_moments import Moments, MovementVariance, Reals
-from wordtide.embeddings.knots import Integers
+from wordtide.embeddings.knots import Integers, Occurrences
 from wordtide.embeddings.states import Embeddings
 from wordtide.embeddings.trajectories import Trajectories
 from wordtide.errors import SettingsError
@@ -21,8 +21,10 @@ from wordtide.errors import SettingsError
 #: What questions are about if nothing else is said. docs/similarity.md tells how it was chosen.
 DEFAULT = "sum"
 CHOICES = ("word", "context", "sum")
-#: A word is known well enough if its mean is at least this part of the length that a vector has under the prior.
-MIN_CERTAINTY = 0.2
+#: A word is well known at a time if the standard deviation of its vector along its mean is at most this share of the mean,
+NOISE = 0.2
+#: and in any case if it occurs this often in the slice.
+OFTEN = 50
 #: Unit vectors that differ by less differ by rounding: the word stands still.
 STILL = 1e-9
 _NO_LENGTH = 1e-100  # far below any vector, and its inverse squared is still a number
@@ -36,6 +38,8 @@ class Vectors:
     #: Whether there is a posterior: point estimates have no uncertainty to tell of.
     uncertain: bool
     dim: int
+    times: Floats
+    occurrences: Occurrences
 
     def means_of(self, word: int, times: Floats) -> Floats:
         """Means of one word at several times, (n, d)."""
@@ -52,10 +56,6 @@ class Vectors:
     def variances_at(self, time: float, words: Integers | None = None) -> Floats:
         """Variances of some words, or of all, at one time, (n, d)."""
         return reduce(add, (side.variances_at(time, words) for side in self.sides))
-
-    def prior_variances(self, times: Floats) -> Floats:
-        """The variance of a coordinate under the prior, (n,)."""
-        return reduce(add, (side.prior_variances(times) for side in self.sides))
 
     def means_of_each(self, words: Integers, times: Floats) -> Floats:
         """Means of words at times, pair by pair, (n, d)."""
@@ -80,6 +80,20 @@ class Vectors:
         moved = [side.movement(words, earlier, later, first_weight, last_weight) for side in self.sides]
         return MovementVariance(reduce(add, (one.posterior for one in moved)), reduce(add, (one.sampling for one in moved)))
 
+    def are_known(self, words: Integers, times: Floats, means: Reals, variances: Reals) -> npt.NDArray[np.bool_]:
+        """Whether words with these means and variances (n, d) at these times are well known: signal against noise, (n,).
+
+        Of others hardly anything is known: their mean may point anywhere. A word that occurs often there is always known.
+        """
+        slices = np.searchsorted((self.times[1:] + self.times[:-1]) / 2.0, times)  # the nearest ones
+        often = (self.occurrences.at(words, slices) >= OFTEN) & np.isfinite(lengths_of(means))
+        return np.asarray((relative_noise(means, variances) <= NOISE) | often)
+
+
+def relative_noise(means: Reals, variances: Reals) -> Floats:
+    """The standard deviation of vectors along their means, in units of the lengths of these, (n,); NaN without a direction."""
+    return np.asarray(np.sqrt(np.einsum("nk,nk->n", means**2, variances)) / lengths_of(means) ** 2)
+
 
 def vectors_of(model: Embeddings, choice: str | None = None) -> Vectors:
     """The vectors by name: word, context or sum."""
@@ -87,16 +101,7 @@ def vectors_of(model: Embeddings, choice: str | None = None) -> Vectors:
     sides = {"word": model.sides[:1], "context": model.sides[1:], "sum": model.sides}
     if choice not in sides:
         raise SettingsError(f"There are no vectors {choice!r}.", f"Choose {', '.join(CHOICES[:-1])} or {CHOICES[-1]}.")
-    return Vectors(sides[choice], model.kind != "point", model.dim)
-
-
-def is_settled(vectors: Vectors, lengths: Floats, times: Floats | float) -> npt.NDArray[np.bool_]:
-    """Whether words whose means have these lengths are known well enough at these times (one, or one for each length).
-
-    Of others hardly anything is known: their mean is short, and its direction may be anything.
-    """
-    usual = np.sqrt(vectors.dim * vectors.prior_variances(np.atleast_1d(np.asarray(times, dtype=np.float64))))
-    return np.asarray(lengths >= MIN_CERTAINTY * usual)  # False for NaN
+    return Vectors(sides[choice], model.kind != "point", model.dim, model.times, model.fitted.occurrences)
 
 
 def lengths_of(vectors: npt.NDArray[Any]) -> Floats:
