@@ -160,7 +160,7 @@ def test_a_word_without_any_pair_is_at_the_origin_whatever_the_seed(counts, meth
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_smoothing_gives_a_word_without_any_pair_the_variance_of_the_prior(counts, seed):
-    model = wordtide.fit(counts, seed=seed, **SETTINGS)
+    model = wordtide.fit(counts, seed=seed, prior="product", **SETTINGS)
     precision = dense.prior_precision(counts.times, 1e-3, 1.0)
     for side in model.sides:
         variances = side.word_variances(counts.words.index("alone"), model.times)
@@ -170,13 +170,20 @@ def test_smoothing_gives_a_word_without_any_pair_the_variance_of_the_prior(count
 @pytest.mark.parametrize("seed", [0, 1])
 def test_filtering_gives_a_word_without_any_pair_the_prior_carried_on(counts, seed):
     """By Eq. 13 as printed, slice after slice."""
-    model = wordtide.fit(counts, method="filtering", seed=seed, **SETTINGS)
+    model = wordtide.fit(counts, method="filtering", seed=seed, prior="product", **SETTINGS)
     expected = [1.0]
     for gap in np.diff(counts.times):
         expected.append(1.0 / (1.0 / (expected[-1] + 1e-3 * gap) + 1.0))
     for side in model.sides:
         variances = side.word_variances(counts.words.index("alone"), model.times)
         np.testing.assert_allclose(variances, np.array(expected)[:, None] * np.ones(3), rtol=1e-6)
+
+
+@pytest.mark.parametrize("method", ["smoothing", "filtering"])
+def test_under_the_stationary_prior_a_word_without_any_pair_has_its_variance_at_all_times(counts, method):
+    model = wordtide.fit(counts, method=method, **SETTINGS)
+    for side in model.sides:
+        np.testing.assert_allclose(side.word_variances(counts.words.index("alone"), model.times), 1.0, rtol=1e-6)
 
 
 @pytest.mark.parametrize("method", METHODS)

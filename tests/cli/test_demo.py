@@ -76,7 +76,7 @@ def test_standard_output_has_the_words_that_changed(first):
     title, table = first.out.split("\n\n")[:2]
     header, *rows = table.splitlines()
     assert (title, len(rows)) == ("The words that changed most between 1850 and 2000", 12)
-    assert header.split()[:5] == ["word", "change", "low", "high", "probability"]
+    assert header.split()[:6] == ["word", "change", "low", "high", "significant", "probability"]
 
 
 def test_standard_output_tells_the_story_of_energy(first):

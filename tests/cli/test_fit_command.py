@@ -7,6 +7,7 @@ import pytest
 from cli.command_line import listing, run, run_process
 
 import wordtide
+from wordtide.embeddings.facts import is_cut_off
 from wordtide.inference.settings import METHODS, FitSettings
 
 STEAM = "Steam power drives the mill by the river. The old mill grinds corn by steam and by the river. "
@@ -48,8 +49,16 @@ def test_standard_error_tells_size_and_memory_before_anything_else(fitted):
 def test_standard_error_tells_steps_time_and_elbo(fitted):
     model = wordtide.load(fitted[0])
     predicted = rf"{model.fitted.prediction:.4f} for unseen slices \(chance -0.6931\)"
-    pattern = rf"{len(model.curve)} steps \(the limit: .*\) in \d+\.\d s, ELBO {model.elbo:.4f} per pair, {predicted}"
+    limit = r" \(the limit: --max-steps allows more\)" if is_cut_off(model.curve, model.settings["tolerance"]) else ""
+    pattern = rf"{len(model.curve)} steps{limit} in \d+\.\d s, ELBO {model.elbo:.4f} per pair, {predicted}"
     assert re.fullmatch(pattern, fitted[1].err.splitlines()[1])
+
+
+@pytest.mark.parametrize(("steps", "told"), [(3, True), (300, False)])
+def test_standard_error_tells_whether_the_limit_of_steps_ended_the_fit(counts, tmp_path, steps, told):
+    options = ("--dim", 4, "--threads", 1, "--max-steps", steps, "--tolerance", 0.001)
+    done = run("fit", counts, "-o", tmp_path / "model", *options)
+    assert ("the limit: --max-steps allows more" in done.err) is told
 
 
 def test_standard_error_ends_with_the_path(fitted):

@@ -1,7 +1,7 @@
 """A model of three days, and posts of the days after: topics that words belong to, and one word that jumps to another.
 
-Words are as unequally frequent as in text, and a post has some words of other topics. There are enough words of all frequencies
-to say what is usual in a day.
+Words are unequally frequent, and a post has some words of other topics. There are enough words to say what is usual in a day.
+None is as frequent as *the* is in text, of which docs/similarity.md says that it may surprise without a reason.
 """
 
 import json
@@ -15,19 +15,14 @@ STEMS = ("river", "mill", "road", "king", "corn", "ship", "law", "bell")
 ENDINGS = ("", "s", "er", "ing", "ly", "est", "ed", "less", "ful", "ward", "man", "ish")
 TOPICS = [[f"{stem}{ending}" for ending in ENDINGS] for stem in STEMS]
 WORDS = [word for topic in TOPICS for word in topic]
-#: Words of all topics, for those who ask for them.
-COMMON = ["the", "of", "and", "to", "in", "that", "is", "was", "for", "with", "as", "by"]
 JUMPER, JUMP = "mills", 5
 LENGTH = 20  # of a post, in words
 STRAY = 0.15  # share of its words that are of any topic
 FIT = {"method": "filtering", "dim": 8, "threads": 1, "diffusion": 300.0}
 
 
-def rows(day, number=60, jump=JUMP, common=0.0):
-    """Posts of a day of January 2020 as (date, text), in order of time; on the day `jump` a word goes from mills to kings.
-
-    A share of `common` is of the words that all topics have.
-    """
+def rows(day, number=60, jump=JUMP):
+    """Posts of a day of January 2020 as (date, text), in order of time; on the day `jump` a word goes from mills to kings."""
     generator = np.random.default_rng(day)
     zipf = 1.0 / np.arange(1.0, len(ENDINGS) + 1.0)
     zipf /= zipf.sum()
@@ -40,8 +35,6 @@ def rows(day, number=60, jump=JUMP, common=0.0):
             words = [word for word in words if word != JUMPER]
         if day >= jump and STEMS[topic] == "king":
             words = [JUMPER if generator.random() < 0.15 else word for word in words]
-        if common > 0.0:
-            words = [generator.choice(COMMON, p=zipf) if generator.random() < common else word for word in words]
         minute = n * 24 * 60 // number
         found.append((f"2020-01-{day:02}T{minute // 60:02}:{minute % 60:02}:00", " ".join(words)))
     return found
@@ -52,10 +45,10 @@ def lines(posts):
     return "".join(json.dumps({"date": date, "text": text}) + "\n" for date, text in posts)
 
 
-def make_model(place, **world):
+def make_model(place):
     """The model of the first three days."""
-    (place / "words.txt").write_text("\n".join([*WORDS, *COMMON] if world.get("common") else WORDS) + "\n")
-    texts = [post for day in (1, 2, 3) for post in rows(day, **world)]
+    (place / "words.txt").write_text("\n".join(WORDS) + "\n")
+    texts = [post for day in (1, 2, 3) for post in rows(day)]
     counts = wordtide.count(texts, every="day", vocabulary=str(place / "words.txt"), workers=1)
     wordtide.fit(counts, output=place / "model", **FIT)
     return place / "model"

@@ -73,7 +73,7 @@ def changed(
         if not len(listed):
             often = np.flatnonzero(movers.occurrences >= max(OFTEN, least))
             listed = often[np.argsort(-moved.change[often], kind="stable")[:top]]
-            notes.append(_nothing_significant(model, moving, len(listed)))
+            notes.append(_nothing_significant(model, moving, len(listed), max(OFTEN, least)))
     return _answer(model, chosen, movers[listed], moved, probability, listed, notes)
 
 
@@ -91,12 +91,12 @@ def moving_words(
     return all_words[all_words.occurrences >= max(least, 1)], notes
 
 
-def _nothing_significant(model: Embeddings, moving: Moving, listed: int) -> str:
+def _nothing_significant(model: Embeddings, moving: Moving, listed: int, often: int) -> str:
     start, end = (shown_year(model, float(year)) for year in (moving.starts.min(), moving.ends.max()))
     told = f"No word changed by more than the noise between {start} and {end}."
     if not listed:
-        return f"{told} No word occurs {OFTEN} times, which is the least to judge by: more text, or longer slices, would help."
-    return f"{told} Listed are the words with {OFTEN} or more occurrences whose vectors turned most; all of them are uncertain."
+        return f"{told} No word occurs {often} times, which is the least to judge by: more text, or longer slices, would help."
+    return f"{told} Listed are the words with {often} or more occurrences whose vectors turned most; all of them are uncertain."
 
 
 def _movers(vectors: Vectors, moving: Moving, top: int, by: str) -> tuple[Moving, Movement]:

@@ -42,7 +42,10 @@ def neighbors_over_time(model: Embeddings, word: str, top: int = 10, vectors: st
             "high": high,
             "occurrences": model.fitted.occurrences.at(words, slices),
             "inferred": are_inferred(model, words, model.times[slices]),
-        }
+        },
+        []
+        if len(words)
+        else ["No other word is well known at any slice: there is too little text. Count with longer slices (--every)."],
     )
 
 
