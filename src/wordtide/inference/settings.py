@@ -15,7 +15,7 @@ from wordtide.inference.negatives import AUTO
 METHODS = ("smoothing", "filtering", "independent", "warm-start", "static")
 SOLVERS = ("natural", "adam")
 #: Of `prior_variance="auto"`: the variance at d = 100, of methods whose vectors drift and of the others; it falls with the cube
-#: root of d. By held-out likelihood on six corpora (docs/fitting.md).
+#: root of d. By held-out likelihood on five corpora, checked on a sixth (docs/fitting.md).
 _VARIANCE, _STANDING_VARIANCE = 0.35, 0.2
 #: Most steps of the natural solver: for smoothing over all slices, otherwise for each slice.
 MOST_STEPS = {"smoothing": 12, "filtering": 5, "independent": 24, "warm-start": 12, "static": 24}
