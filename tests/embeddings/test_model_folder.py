@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors.numpy import load_file
 
+from wordtide.diffusion import ProductPrior
 from wordtide.embeddings.embeddings import DynamicEmbeddings, load
 from wordtide.embeddings.folder import FILES
 from wordtide.embeddings.tensors import write_tensors
@@ -206,6 +207,18 @@ def test_a_pipe_in_place_of_a_file_is_not_waited_for(folder, name):
         load(folder, check=True)
 
 
+def test_a_model_that_does_not_name_its_prior_has_that_of_the_paper_and_answers_as_ever(folder):
+    before = load(folder)
+    header = json.loads((folder / "header.json").read_text())
+    assert header.pop("prior") == "product"
+    (folder / "header.json").write_text(json.dumps(header))
+    after = load(folder)
+    assert type(after.diffusion) is ProductPrior
+    for word in before.words:
+        assert np.array_equal(after.mean(word, [1845.0, 1857.5, 1880.0]), before.mean(word, [1845.0, 1857.5, 1880.0]))
+        assert np.array_equal(after.variance(word, [1845.0, 1857.5, 1880.0]), before.variance(word, [1845.0, 1857.5, 1880.0]))
+
+
 @pytest.mark.parametrize(
     "changes",
     [
@@ -218,6 +231,8 @@ def test_a_pipe_in_place_of_a_file_is_not_waited_for(folder, name):
         {"diffusion": True},
         {"diffusion": "0.1"},
         {"diffusion": 1e300},
+        {"prior": "guess"},
+        {"prior": ["product"]},
         {"prior_variance": float("nan")},
         {"prior_variance": 10**400},
         {"prior_variance": 0},

@@ -229,7 +229,7 @@ def _assemble(
 def _prior(header: dict[str, Any], times: npt.NDArray[np.float64]) -> Diffusion:
     """The prior; models older than the stationary one do not name theirs."""
     name = header.get("prior", ProductPrior.name)
-    if name not in PRIORS:
+    if not isinstance(name, str) or name not in PRIORS:
         raise ValueError(f"its prior {name!r} is not known")
     return PRIORS[name](times, _real(header, "diffusion"), _real(header, "prior_variance"))
 

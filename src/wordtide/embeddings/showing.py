@@ -123,6 +123,8 @@ def _periods(columns: Columns) -> str:
     blocks: dict[str, list[str]] = {}
     for row, picture in enumerate(pictures):
         word, seen = _text(columns["word"][row]), _cell(columns["occurrences"][row])
+        if "inferred" in columns and columns["inferred"][row]:
+            word = f"{word} *"
         numbers = f'<td style="{_CELL}">{_number(columns["similarity"][row]):.2f}</td><td style="{_CELL}">{picture}</td>'
         title = f"<b>{_text(columns['period'][row])}</b> {_text(years[row])}"
         blocks.setdefault(title, []).append(
@@ -132,7 +134,10 @@ def _periods(columns: Columns) -> str:
         f'<div style="margin:4px 12px 4px 0">{title}<table style="{_TABLE}"><tbody>{"".join(rows)}</tbody></table></div>'
         for title, rows in blocks.items()
     )
-    told = f'<div style="{_SMALL}">The nearest words: similarity, its 90 % interval, how often the word occurs there.</div>'
+    told = "The nearest words: similarity, its 90 % interval, how often the word occurs there."
+    if any(columns.get("inferred", ())):
+        told += " * inferred: the word does not occur near that time."
+    told = f'<div style="{_SMALL}">{told}</div>'
     return f'<div style="display:flex;flex-wrap:wrap;align-items:flex-start">{tables}</div>{_left_out(len(years))}{told}'
 
 
