@@ -59,7 +59,7 @@ def story(
     starts, ends, notes = spans(model, number, since, until)
     (told,) = _told(model, chosen, number, starts, ends, checked_number("top", top))
     near, more = _neighbours(model, word, float(starts[0]), float(told.facts["halfway"]), float(ends[0]), top, vectors)
-    return Answer(near, [*notes, *more], {"sentence": told.sentence, **told.facts})
+    return Answer(near, list(dict.fromkeys([*notes, *more])), {"sentence": told.sentence, **told.facts})
 
 
 @dataclass(frozen=True)
