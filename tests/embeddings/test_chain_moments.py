@@ -106,16 +106,6 @@ def test_variances_of_some_words_over_time_are_those_of_each(kind, words):
         assert_allclose(curves, model.variance(WORDS[number], MOMENTS), rtol=1e-12)
 
 
-@pytest.mark.parametrize("kind", ["smoother", "filter"])
-def test_the_variance_of_the_prior_is_that_of_a_smoothed_word_that_never_occurs(kind):
-    expected = model_of("smoother").variance("never", MOMENTS)[:, 0]
-    assert_allclose(model_of(kind).sides[0].prior_variances(np.array(MOMENTS)), expected, rtol=1e-12)
-
-
-def test_point_estimates_have_no_prior_variance():
-    assert not model_of("point").sides[0].prior_variances(np.array(MOMENTS)).any()
-
-
 def test_words_of_all_lengths_more_than_are_worked_on_at_once_agree_with_each_alone():
     generator = np.random.default_rng(4)
     lengths = generator.integers(0, 9, size=600)

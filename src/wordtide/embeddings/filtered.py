@@ -98,10 +98,6 @@ class FilteredTrajectories:
         total = first_weight[:, None] ** 2 * first + last_weight[:, None] ** 2 * last
         return MovementVariance(total, total)
 
-    def prior_variances(self, times: Floats) -> Floats:
-        """The variance of a coordinate under the prior of all slices, (n,)."""
-        return self.diffusion.at(times).marginal
-
     def covariance(self, word: int, one: float, other: float) -> Floats:
         """An error: the filter's posterior is one for each time."""
         raise SettingsError(

@@ -141,10 +141,6 @@ class SmoothedTrajectories:
         """Variances of last_weight x(later) - first_weight x(earlier) for some words, with weights (n,)."""
         return self.moments.movement(words, earlier, later, first_weight, last_weight)
 
-    def prior_variances(self, times: Floats) -> Floats:
-        """The variance of a coordinate under the prior, (n,)."""
-        return self.prior.at(times).marginal
-
     def covariance(self, word: int, one: float, other: float) -> Floats:
         """Covariance of each coordinate between two different times, (d,): gain by gain along the chain."""
         earlier, later = sorted((one, other))

@@ -48,9 +48,6 @@ class Trajectories(Protocol):
     ) -> MovementVariance:
         """Variances of last_weight x(later) - first_weight x(earlier) for some words, with weights (n,)."""
 
-    def prior_variances(self, times: Floats) -> Floats:
-        """The variance of a coordinate under the prior, (n,)."""
-
     def covariance(self, word: int, one: float, other: float) -> Floats:
         """Covariance of each coordinate between two different times, (d,)."""
 
@@ -123,10 +120,6 @@ class PointTrajectories:
     ) -> MovementVariance:
         """Zeros, (n, d)."""
         return MovementVariance(*np.zeros((2, len(words), self.mean.shape[1])))
-
-    def prior_variances(self, times: Floats) -> Floats:
-        """Zeros, (n,)."""
-        return np.zeros(len(times))
 
     def covariance(self, word: int, one: float, other: float) -> Floats:
         """Zeros, (d,)."""
