@@ -296,3 +296,8 @@ PRIORS: dict[str, type[Diffusion]] = {kind.name: kind for kind in (StationaryPri
 def slice_before(grid: Floats, times: Floats) -> npt.NDArray[np.int64]:
     """The last slice at or before each time, (n,); -1 before the first slice."""
     return np.searchsorted(grid, times, side="right") - 1
+
+
+def nearest_slice(grid: Floats, times: Floats) -> npt.NDArray[np.int64]:
+    """The slice nearest to each time, (n,)."""
+    return np.searchsorted((grid[1:] + grid[:-1]) / 2.0, times)

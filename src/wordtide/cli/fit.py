@@ -1,5 +1,6 @@
 """`wordtide fit`: from counts to a model."""
 
+import math
 import time
 from pathlib import Path
 from typing import Annotated, Any
@@ -8,7 +9,6 @@ import typer
 from rich.console import Console
 
 from wordtide.cli.fit_progress import FitProgress
-from wordtide.embeddings.facts import CHANCE, info_facts, is_cut_off, weaknesses
 from wordtide.errors import SettingsError, WordtideError
 from wordtide.storage import check_writable
 
@@ -72,6 +72,7 @@ def fit(
 
     Example: wordtide fit counts/ -o model/
     """
+    from wordtide.embeddings.facts import CHANCE, is_cut_off, weaknesses
     from wordtide.inference.checkpoints import place_of
     from wordtide.inference.fitting import fit as fit_counts  # brings PyTorch, which --help must not wait for
     from wordtide.inference.processes import is_first, speaks_for_all
@@ -129,8 +130,8 @@ def fit(
         return
     stderr = Console(stderr=True, highlight=False, soft_wrap=True)
     elbo = "" if model.elbo != model.elbo else f", ELBO {model.elbo:.4f} per pair"
-    predicted = info_facts(model)["prediction"]
-    if predicted is not None:
+    predicted = model.fitted.prediction
+    if predicted is not None and not math.isnan(predicted):
         elbo += f", {predicted:.4f} for unseen slices (chance {CHANCE:.4f})"
     limit = " (the limit: --max-steps allows more)" if is_cut_off(model.curve, model.settings["tolerance"]) else ""
     stderr.print(f"{len(model.curve):,} steps{limit} in {time.monotonic() - started:.1f} s{elbo}", markup=False)

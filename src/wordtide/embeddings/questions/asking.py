@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from wordtide.diffusion import Floats, slice_before
+from wordtide.diffusion import Floats, nearest_slice, slice_before
 from wordtide.embeddings.knots import Integers
 from wordtide.embeddings.questions.dating import shown_year
 from wordtide.embeddings.states import Embeddings, Times
@@ -93,7 +93,7 @@ def absence_note(model: Embeddings, word: int, year: float, slice_number: int) -
 def are_inferred(model: Embeddings, words: Integers, years: Floats) -> npt.NDArray[np.bool_]:
     """Whether words do not occur near the times, pair by pair, (n,): their places there are inferred from other times."""
     places, reach = model.fitted.occurrences.places, slices_nearby(model)
-    slices = np.searchsorted((model.times[1:] + model.times[:-1]) / 2.0, years)  # the nearest ones
+    slices = nearest_slice(model.times, years)
     seen = places.rows_until_each(words, slices + reach) - places.rows_until_each(words, slices - reach - 1)
     return np.asarray(seen == 0)
 

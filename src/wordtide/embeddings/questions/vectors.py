@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from wordtide.diffusion import Floats
+from wordtide.diffusion import Floats, nearest_slice
 from wordtide.embeddings.chain_moments import Moments, MovementVariance, Reals
 from wordtide.embeddings.knots import Integers, Occurrences
 from wordtide.embeddings.states import Embeddings
@@ -85,8 +85,7 @@ class Vectors:
 
         Of others hardly anything is known: their mean may point anywhere. A word that occurs often there is always known.
         """
-        slices = np.searchsorted((self.times[1:] + self.times[:-1]) / 2.0, times)  # the nearest ones
-        often = (self.occurrences.at(words, slices) >= OFTEN) & np.isfinite(lengths_of(means))
+        often = (self.occurrences.at(words, nearest_slice(self.times, times)) >= OFTEN) & np.isfinite(lengths_of(means))
         return np.asarray((relative_noise(means, variances) <= NOISE) | often)
 
 
