@@ -24,8 +24,6 @@ from typing import Any
 import numpy as np
 
 from wordtide.embeddings.embeddings import DynamicEmbeddings
-from wordtide.embeddings.questions.similarity import Scaled, scaled, similarity_and_spread
-from wordtide.embeddings.questions.vectors import lengths_of, vectors_of
 from wordtide.evaluation.calibration import (
     DRAWS,
     Ranks,
@@ -41,6 +39,8 @@ from wordtide.evaluation.coupling import CoupledPosterior, couple_problem
 from wordtide.evaluation.small_worlds import SmallWorld, draw_small_world, fit_small_world
 from wordtide.inference.elbo import monte_carlo_elbo
 from wordtide.inference.settings import FitSettings
+from wordtide.questions.similarity import Scaled, scaled, similarity_and_spread
+from wordtide.questions.vectors import lengths_of, vectors_of
 
 LEVELS = (0.5, 0.9)
 BINS = 10

@@ -22,8 +22,8 @@ import generated
 import psutil
 
 import wordtide
-from wordtide.counts.cluster import Cluster
-from wordtide.counts.work_folder import WorkFolder
+from wordtide.counts.cluster.dask_client import Cluster
+from wordtide.counts.cluster.work_folder import WorkFolder
 from wordtide.counts.workers import Observer
 
 ROUNDS = 3

@@ -22,20 +22,20 @@ import torch
 from prediction import previous_slice_score, smoothed_score
 
 import wordtide
-from wordtide.diffusion import Diffusion, ProductPrior
 from wordtide.embeddings.posterior import Posterior
-from wordtide.inference.adam_filtering import AdamFilter
-from wordtide.inference.adam_smoothing import AdamSmoother
 from wordtide.inference.compute import compute
-from wordtide.inference.dense_pairs import Vectors
 from wordtide.inference.elbo import monte_carlo_elbo
-from wordtide.inference.expectations import PreparedSlice
-from wordtide.inference.moment_matching import matching_precision
+from wordtide.inference.natural.dense_pairs import Vectors
+from wordtide.inference.natural.expectations import PreparedSlice
+from wordtide.inference.natural.filtering import SequentialSolver
+from wordtide.inference.natural.schedule import Schedule
+from wordtide.inference.natural.step import SliceFit
+from wordtide.inference.paper.filtering import AdamFilter
+from wordtide.inference.paper.matching import matching_precision
+from wordtide.inference.paper.smoothing import AdamSmoother
 from wordtide.inference.problem import Problem, problem_of
-from wordtide.inference.schedule import Schedule
-from wordtide.inference.sequential import SequentialSolver
 from wordtide.inference.settings import FitSettings
-from wordtide.inference.slice_fit import SliceFit
+from wordtide.model.prior import Diffusion, ProductPrior
 
 D, PRIOR, DIM = 1e-3, 1.0, 100
 SAMPLES = 20

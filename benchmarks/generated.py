@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from wordtide.corpus.tokens import ABBREVIATIONS
+from wordtide.corpus.tokens.rule import ABBREVIATIONS
 
 VOCABULARY = 50_000
 FIRST_YEAR, SLICES = 1970, 50

@@ -6,14 +6,14 @@ import numpy as np
 from worlds import World, truth
 
 from wordtide.embeddings.embeddings import DynamicEmbeddings
-from wordtide.embeddings.questions.beliefs import beliefs_at
-from wordtide.embeddings.questions.change import changed
-from wordtide.embeddings.questions.halfway import halfway
-from wordtide.embeddings.questions.movement import movement
-from wordtide.embeddings.questions.neighbors import neighbors
-from wordtide.embeddings.questions.similarity import Scaled, interval, scaled, similarity_and_spread
-from wordtide.embeddings.questions.surprise import shift_of, surprises
-from wordtide.embeddings.questions.vectors import Vectors, lengths_of, vectors_of
+from wordtide.questions.change import changed
+from wordtide.questions.halfway import halfway
+from wordtide.questions.movement import movement
+from wordtide.questions.neighbors import neighbors
+from wordtide.questions.predictions import beliefs_at
+from wordtide.questions.similarity import Scaled, interval, scaled, similarity_and_spread
+from wordtide.questions.surprise import shift_of, surprises
+from wordtide.questions.vectors import Vectors, lengths_of, vectors_of
 
 TOP = 10
 Measures = dict[str, np.ndarray]

@@ -6,7 +6,7 @@ import numpy as np
 
 import wordtide
 from wordtide.counts.counts import Counts
-from wordtide.evaluation.holding_out import without
+from wordtide.evaluation.holdout import without
 from wordtide.inference.prediction import log_likelihood_per_pair
 from wordtide.inference.problem import Problem
 

@@ -15,13 +15,13 @@ from pathlib import Path
 import numpy as np
 
 import wordtide
-from wordtide.embeddings.questions.axis import axis
-from wordtide.embeddings.questions.change import changed
-from wordtide.embeddings.questions.neighbors import analogy, neighbors
-from wordtide.embeddings.questions.over_time import neighbors_over_time
-from wordtide.embeddings.questions.similarity import similarity
-from wordtide.embeddings.questions.story import story
-from wordtide.embeddings.questions.surprise import surprises
+from wordtide.questions.axis import axis
+from wordtide.questions.change import changed
+from wordtide.questions.neighbors import analogy, neighbors
+from wordtide.questions.over_time import neighbors_over_time
+from wordtide.questions.similarity import similarity
+from wordtide.questions.story import story
+from wordtide.questions.surprise import surprises
 
 PYTHON_LIMIT, SHELL_LIMIT, ALL_SLICES_LIMIT = 0.3, 1.0, 2.0
 RUNS = 5

@@ -19,17 +19,17 @@ from scipy.stats import spearmanr
 
 import wordtide
 from wordtide.embeddings.embeddings import DynamicEmbeddings
-from wordtide.embeddings.knots import Knots, Occurrences
 from wordtide.embeddings.posterior import Fitted
-from wordtide.embeddings.questions.movement import Movement, movement
-from wordtide.embeddings.questions.neighbors import neighbors
-from wordtide.embeddings.questions.surprise import surprises
-from wordtide.embeddings.questions.vectors import vectors_of
 from wordtide.inference.compute import compute
 from wordtide.inference.methods import Run, run
 from wordtide.inference.problem import Problem, problem_of, slice_data
 from wordtide.inference.settings import resolve
 from wordtide.inference.training import FitObserver
+from wordtide.model.knots import Knots, Occurrences
+from wordtide.questions.movement import Movement, movement
+from wordtide.questions.neighbors import neighbors
+from wordtide.questions.surprise import surprises
+from wordtide.questions.vectors import vectors_of
 
 BANDS = ((100, 1000), (1000, 3000), (3000, 8000))  # ranks by frequency
 STEP, TOP = 10, 10

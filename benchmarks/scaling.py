@@ -23,14 +23,14 @@ import numpy as np
 import torch
 
 import wordtide
-from wordtide.diffusion import ProductPrior
-from wordtide.inference import fitting
+from wordtide.inference import fit as fitting
 from wordtide.inference.compute import compute
+from wordtide.inference.natural.schedule import Schedule
+from wordtide.inference.natural.smoothing import SmoothingSolver
 from wordtide.inference.problem import problem_of
-from wordtide.inference.processes import join
-from wordtide.inference.schedule import Schedule
-from wordtide.inference.smoothing import SmoothingSolver
+from wordtide.inference.scale.processes import join
 from wordtide.inference.training import FitObserver
+from wordtide.model.prior import ProductPrior
 
 
 class Watch(FitObserver):

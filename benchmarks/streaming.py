@@ -16,9 +16,9 @@ from pathlib import Path
 import numpy as np
 
 import wordtide
-from wordtide.inference.watch_settings import WatchSettings
-from wordtide.inference.watch_starting import watch
-from wordtide.inference.watching import SliceReport, WatchObserver
+from wordtide.streaming.settings import WatchSettings
+from wordtide.streaming.watch import watch
+from wordtide.streaming.watcher import SliceReport, WatchObserver
 
 WORDS, DIM, TOPICS, WORDS_PER_TEXT = 20_000, 100, 200, 15
 OLD_DAYS, SEED = 2, 7

@@ -9,18 +9,18 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from wordtide.diffusion import Diffusion, ProductPrior
 from wordtide.embeddings.embeddings import DynamicEmbeddings
-from wordtide.embeddings.knots import Occurrences
 from wordtide.embeddings.posterior import Fitted, Posterior
-from wordtide.embeddings.questions.vectors import Vectors, vectors_of
 from wordtide.evaluation.small_worlds import full_slice
 from wordtide.inference.compute import compute
-from wordtide.inference.negatives import AUTO
+from wordtide.inference.natural.filtering import SequentialSolver
+from wordtide.inference.natural.negatives import AUTO
+from wordtide.inference.natural.schedule import Schedule
+from wordtide.inference.natural.smoothing import SmoothingSolver
 from wordtide.inference.problem import Problem, SliceData
-from wordtide.inference.schedule import Schedule
-from wordtide.inference.sequential import SequentialSolver
-from wordtide.inference.smoothing import SmoothingSolver
+from wordtide.model.knots import Occurrences
+from wordtide.model.prior import Diffusion, ProductPrior
+from wordtide.questions.vectors import Vectors, vectors_of
 
 
 @dataclass(frozen=True)

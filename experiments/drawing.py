@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from wordtide.cli.plot import StepBar
+from wordtide.cli.commands.plot import StepBar
 from wordtide.embeddings.embeddings import DynamicEmbeddings, load
-from wordtide.embeddings.questions.change import changed
 from wordtide.figures.map_figure import map_of
-from wordtide.figures.similarity import similarity_figure, similarity_of
+from wordtide.figures.similarity_figure import similarity_figure, similarity_of
 from wordtide.figures.style import save_figure
-from wordtide.figures.timeline import timeline_figure, timeline_of
+from wordtide.figures.timeline_figure import timeline_figure, timeline_of
+from wordtide.questions.change import changed
 
 if TYPE_CHECKING:
     from experiment import Experiment

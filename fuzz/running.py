@@ -50,7 +50,7 @@ def main() -> None:
 def modules_with_kernels() -> Iterator[str]:
     """The modules of the package that numba compiles, and which therefore cannot be instrumented."""
     for path in sorted(_SOURCES.rglob("*.py")):
-        if path.name == "kernels.py" or "wordtide.kernels" in path.read_text(encoding="utf-8"):
+        if path.name == "compiled.py" or "wordtide.compiled" in path.read_text(encoding="utf-8"):
             yield ".".join(path.relative_to(_SOURCES.parent).with_suffix("").parts)
 
 

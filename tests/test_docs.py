@@ -12,8 +12,8 @@ from docs.small_world import dated_texts
 
 import wordtide
 from wordtide.cli.app import whole_app
-from wordtide.cli.commands import COMMANDS
-from wordtide.cli.plot import FIGURES
+from wordtide.cli.commands.plot import FIGURES
+from wordtide.cli.registry import COMMANDS
 from wordtide.counts.settings import CountSettings
 from wordtide.inference.settings import MOST_STEPS, FitSettings
 

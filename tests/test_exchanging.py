@@ -8,10 +8,10 @@ from types import SimpleNamespace
 
 import pytest
 
-import wordtide.exchanging
-import wordtide.storage
-from wordtide.exchanging import exchange
-from wordtide.storage import new_folder, write_header
+import wordtide.storage.exchange
+import wordtide.storage.folders
+from wordtide.storage.exchange import exchange
+from wordtide.storage.folders import new_folder, write_header
 
 
 def fill(target, text, overwrite=True):
@@ -36,7 +36,7 @@ def no_such_step(monkeypatch):
         ctypes.set_errno(errno.EINVAL)
         return -1
 
-    monkeypatch.setattr(wordtide.exchanging.ctypes, "CDLL", lambda *_, **__: SimpleNamespace(renameat2=refused))
+    monkeypatch.setattr(wordtide.storage.exchange.ctypes, "CDLL", lambda *_, **__: SimpleNamespace(renameat2=refused))
 
 
 def test_each_name_leads_to_what_the_other_led_to(pair):
@@ -57,7 +57,7 @@ def test_where_there_is_no_such_step_nothing_is_changed(pair):
 
 
 def test_a_system_without_the_function_has_no_such_step(pair, monkeypatch):
-    monkeypatch.setattr(wordtide.exchanging.ctypes, "CDLL", lambda *_, **__: SimpleNamespace())
+    monkeypatch.setattr(wordtide.storage.exchange.ctypes, "CDLL", lambda *_, **__: SimpleNamespace())
     assert exchange(*pair) is False
 
 

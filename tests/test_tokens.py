@@ -7,8 +7,8 @@ from oracles.tokens import tokenize
 
 from wordtide.corpus.documents import BadRows, make_batch
 from wordtide.corpus.encoding import prepare
-from wordtide.corpus.scanning import BREAK
-from wordtide.corpus.tokens import Scanner, TokenRule
+from wordtide.corpus.tokens.rule import Scanner, TokenRule
+from wordtide.corpus.tokens.scanner import BREAK
 
 SCANNERS = {}
 

@@ -10,17 +10,17 @@ import torch
 from oracles import model as dense
 
 import wordtide
-from wordtide.diffusion import ProductPrior
 from wordtide.errors import InputError
-from wordtide.evaluation.holding_out import without
-from wordtide.inference.adam_filtering import AdamFilter
-from wordtide.inference.adam_smoothing import AdamSmoother
+from wordtide.evaluation.holdout import without
 from wordtide.inference.compute import compute
-from wordtide.inference.schedule import Schedule
-from wordtide.inference.sequential import SequentialSolver
-from wordtide.inference.smoothing import SmoothingSolver
+from wordtide.inference.natural.filtering import SequentialSolver
+from wordtide.inference.natural.schedule import Schedule
+from wordtide.inference.natural.smoothing import SmoothingSolver
+from wordtide.inference.paper.filtering import AdamFilter
+from wordtide.inference.paper.smoothing import AdamSmoother
 from wordtide.model.divergence import filter_kl
 from wordtide.model.likelihood import expected_log_likelihood
+from wordtide.model.prior import ProductPrior
 
 SIZE, DIM = 12, 3
 TIMES = np.array([1800.0, 1801.0, 1804.0, 1805.0])

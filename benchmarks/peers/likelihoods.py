@@ -12,8 +12,8 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from wordtide.embeddings.states import Embeddings
-from wordtide.evaluation.predicting import PREDICTORS, Predictor, from_the_slice_before
-from wordtide.evaluation.scoring import prediction_score
+from wordtide.evaluation.predictors import PREDICTORS, Predictor, from_the_slice_before
+from wordtide.evaluation.scores import prediction_score
 from wordtide.inference.problem import Problem
 
 ETA = 1.0

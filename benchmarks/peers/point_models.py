@@ -6,11 +6,11 @@ import numpy as np
 from slice_vectors import SliceVectors
 
 from wordtide.counts.counts import Counts
-from wordtide.diffusion import ProductPrior
 from wordtide.embeddings.embeddings import DynamicEmbeddings
-from wordtide.embeddings.knots import occurrences_of
 from wordtide.embeddings.posterior import Fitted, Posterior
 from wordtide.inference.problem import problem_of
+from wordtide.model.knots import occurrences_of
+from wordtide.model.prior import ProductPrior
 
 
 def model_of(counts: Counts, slices: Sequence[SliceVectors], name: str) -> DynamicEmbeddings:

@@ -19,7 +19,7 @@ from slice_vectors import load_slices
 
 import wordtide
 from wordtide.embeddings.states import Embeddings
-from wordtide.evaluation.holding_out import held_out_slices
+from wordtide.evaluation.holdout import held_out_slices
 from wordtide.evaluation.synthetic import score_model
 from wordtide.inference.problem import Problem, problem_of
 

@@ -12,9 +12,9 @@ from sentence_files import Sentences
 from wordtide.corpus.documents import BadRows
 from wordtide.corpus.encoding import prepare
 from wordtide.corpus.fields import Fields
-from wordtide.corpus.scanning import BREAK
 from wordtide.corpus.sources import find_corpus
-from wordtide.corpus.tokens import Scanner, TokenRule
+from wordtide.corpus.tokens.rule import Scanner, TokenRule
+from wordtide.corpus.tokens.scanner import BREAK
 from wordtide.counts.counts import Counts
 from wordtide.counts.vocabulary import numbering_of
 from wordtide.timeline import Every

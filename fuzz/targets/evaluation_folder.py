@@ -9,8 +9,8 @@ from pathlib import Path
 
 from wordtide.errors import WordtideError
 from wordtide.evaluation.folder import EVALUATION, seconds_of_fits
-from wordtide.evaluation.scoring import Score
-from wordtide.evaluation.tuning_folder import TUNING, kept_record
+from wordtide.evaluation.scores import Score
+from wordtide.evaluation.tuning.folder import TUNING, kept_record
 
 _HEADER = {"kind": "evaluation", "version": 1, "counts": "these", "files": {}}
 _RECORD = {"scores": [asdict(Score("smoothing", 0, 1900.5, -0.5, 100.0))], "seconds": 1.5}

@@ -6,11 +6,11 @@ import sys
 import threading
 
 from targets.modelling import small_model
-from wordtide.explorer.heading import Labels
-from wordtide.explorer.keeping import everything
+from wordtide.explorer.browser_access import RemoteResources
+from wordtide.explorer.page_cache import everything
 from wordtide.explorer.page_data import PageData
-from wordtide.explorer.remote import RemoteResources
-from wordtide.explorer.serving import ExplorerServer
+from wordtide.explorer.page_header import Labels
+from wordtide.explorer.server import ExplorerServer
 
 _PAGE = (
     "<!doctype html><html><head><!--wordtide:policy--><style>p { margin: 0 }</style></head>"

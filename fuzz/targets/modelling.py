@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from wordtide.diffusion import ProductPrior
 from wordtide.embeddings.embeddings import DynamicEmbeddings
-from wordtide.embeddings.knots import Knots, Occurrences
 from wordtide.embeddings.posterior import Fitted, Posterior
+from wordtide.model.knots import Knots, Occurrences
+from wordtide.model.prior import ProductPrior
 
 _WORDS, _SLICES, _DIM = ["steam", "power", "mill", "ship"], 3, 2
 

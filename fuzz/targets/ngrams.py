@@ -3,8 +3,8 @@
 import contextlib
 
 from wordtide.corpus.documents import BadRows
-from wordtide.corpus.ngrams import NgramScanner
-from wordtide.corpus.tokens import TokenRule
+from wordtide.corpus.ngram_tables import NgramScanner
+from wordtide.corpus.tokens.rule import TokenRule
 from wordtide.errors import WordtideError
 
 SEEDS = [

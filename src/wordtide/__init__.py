@@ -4,10 +4,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from wordtide.counts.counting import count
+    from wordtide.counts.count import count
     from wordtide.counts.counts import Counts
     from wordtide.embeddings.embeddings import DynamicEmbeddings, NoteWarning, load
-    from wordtide.inference.fitting import fit
+    from wordtide.inference.fit import fit
 
 __all__ = ["Counts", "DynamicEmbeddings", "NoteWarning", "__version__", "count", "fit", "load"]
 __version__ = "0.2.0"
@@ -16,8 +16,8 @@ _PLACES = {
     "Counts": "counts.counts",
     "DynamicEmbeddings": "embeddings.embeddings",
     "NoteWarning": "embeddings.embeddings",
-    "count": "counts.counting",
-    "fit": "inference.fitting",
+    "count": "counts.count",
+    "fit": "inference.fit",
     "load": "embeddings.embeddings",
 }
 

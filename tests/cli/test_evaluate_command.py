@@ -8,7 +8,7 @@ import pytest
 from cli.command_line import run
 from evaluation.corpora import tiny_counts
 
-from wordtide.evaluation import evaluating
+from wordtide.evaluation import evaluate as evaluating
 
 SMALL = ("--dim", 3, "--threads", 1)
 

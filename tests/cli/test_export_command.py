@@ -258,6 +258,6 @@ def test_ctrl_c_leaves_nothing_behind(large_model, place, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("wordtide.embeddings.exports.selecting.Selection.deviations_at", interrupted)
+    monkeypatch.setattr("wordtide.exports.selection.Selection.deviations_at", interrupted)
     done = run("export", large_model, "--to", "dwe", "-o", place / "out")
     assert (done.code, listing(place)) == (130, [])

@@ -26,7 +26,7 @@ MOMENTS = {
     "before the first checkpoint": (CHECKPOINTS, "write_tensors", 1),
     "before the fourth checkpoint": (CHECKPOINTS, "write_tensors", 4),
     "amid the files of the fourth checkpoint": (CHECKPOINTS, "write_header", 4),
-    "before the third checkpoint takes the place of the second": ("wordtide.storage", "exchange", 2),
+    "before the third checkpoint takes the place of the second": ("wordtide.storage.folders", "exchange", 2),
     "amid the files of the model": ("wordtide.embeddings.folder", "write_header", 1),
 }
 CASES = [
@@ -149,7 +149,7 @@ def test_a_fit_that_is_interrupted_before_the_first_checkpoint_says_that_nothing
     def pressed(*arguments, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("wordtide.inference.fitting.run", pressed)
+    monkeypatch.setattr("wordtide.inference.fit.run", pressed)
     done = run("fit", counts, "-o", tmp_path / "model", "--dim", 4, "--threads", 1)
     assert (done.code, "before the first checkpoint; nothing was left" in done.err) == (130, True)
 

@@ -10,7 +10,7 @@ from embeddings.models import model_of
 from matplotlib.figure import Figure
 
 import wordtide
-from wordtide.cli.plot import StepBar
+from wordtide.cli.commands.plot import StepBar
 from wordtide.figures import plots
 from wordtide.figures.map_figure import map_of
 
@@ -277,7 +277,7 @@ class Recorded:
 @pytest.fixture
 def recorded(monkeypatch):
     bar = Recorded()
-    monkeypatch.setattr("wordtide.cli.plot.ProgressBar", lambda: bar)
+    monkeypatch.setattr("wordtide.cli.commands.plot.ProgressBar", lambda: bar)
     return bar
 
 

@@ -352,7 +352,7 @@ def test_a_narrow_table_breaks_neither_lines_nor_numbers_nor_words(model, width,
 
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_a_narrow_story_keeps_every_neighbor_and_interval(model, width, monkeypatch):
-    monkeypatch.setattr("wordtide.cli.questions.console", lambda: Console(width=width, highlight=False))
+    monkeypatch.setattr("wordtide.cli.commands.questions.console", lambda: Console(width=width, highlight=False))
     out = run("story", model, "mill").out
     (told,) = rows_of(run("story", model, "mill", "--format", "json"))
     shown = [f"{row['similarity']:.2f}  [{row['low']:5.2f}, {row['high']:.2f}]" for row in told["neighbors"]]

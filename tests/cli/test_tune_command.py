@@ -12,13 +12,13 @@ from cli.command_line import dying_command, listing, run
 from evaluation.corpora import LAW, STEAM, tiny_counts
 
 import wordtide
-from wordtide.evaluation import tuning
+from wordtide.evaluation.tuning import tune as tuning
 
 SMALL = ("--threads", 1, "--splits", 2, "--holdout", 0.2)
 LISTS = ("--diffusion", "0.001,1", "--dim", "2,3")
 HALF = ("--diffusion", "0.001", "--dim", "2,3")
 #: After the third fit, before its scores are kept.
-MOMENT = ("wordtide.evaluation.tuning", "keep_record", 3)
+MOMENT = ("wordtide.evaluation.tuning.tune", "keep_record", 3)
 
 
 @pytest.fixture(scope="module")

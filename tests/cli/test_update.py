@@ -16,7 +16,7 @@ FIT = ("--method", "filtering", "--dim", "4", "--threads", "1", "--prior-varianc
 MOMENTS = {
     "while it fits": ("wordtide.inference.slice_sinks", "write_slice", 2),
     "amid the files": ("wordtide.embeddings.folder", "write_header", 1),
-    "before the new folder takes the place of the old one": ("wordtide.storage", "exchange", 1),
+    "before the new folder takes the place of the old one": ("wordtide.storage.folders", "exchange", 1),
 }
 
 
@@ -149,7 +149,7 @@ def test_an_update_without_room_on_the_disk_is_one_error_and_leaves_the_model_al
 def test_two_updates_at_once_are_one_and_a_refusal(world, model):
     """The second starts while the first waits for its input, and holds the lock."""
     code = (
-        "import sys; from pathlib import Path; from wordtide.storage import changing\n"
+        "import sys; from pathlib import Path; from wordtide.storage.folders import changing\n"
         f"with changing(Path({str(model)!r})):\n print('held', flush=True); sys.stdin.read()"
     )
     with subprocess.Popen([command()[0], "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:

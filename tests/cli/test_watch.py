@@ -17,15 +17,15 @@ DAYS = (4, 5, 6, 7)
 #: Where the process dies. What is told is noted by `os.replace`.
 MOMENTS = [
     ("wordtide.inference.slice_sinks", "write_slice", 1),  # while the first slice is fitted
-    ("wordtide.inference.watching", "alerts_of", 1),  # the slice is in the model, its alerts are not written
+    ("wordtide.streaming.watcher", "alerts_of", 1),  # the slice is in the model, its alerts are not written
     ("os", "replace", 2),  # they are, but that is not noted
-    ("wordtide.storage", "exchange", 2),  # before a slice gets into the model
+    ("wordtide.storage.folders", "exchange", 2),  # before a slice gets into the model
 ]
 #: A process of its own for each moment, which kills itself there; what they import is imported once, before they part.
 DYING = """
 import json, os, signal, sys
 from importlib import import_module
-import wordtide.inference.watch_starting
+import wordtide.streaming.watch
 from wordtide.cli.app import main
 moments, arguments = json.loads(sys.argv[1]), sys.argv[2:]
 for name, function, calls in moments:

@@ -246,7 +246,7 @@ def test_the_counting_code_loads_where_no_folder_for_its_cache_can_be_written(tm
         folder.chmod(0o555)
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("XDG_", "NUMBA_"))}
     environment = {**kept, "HOME": str(home), "PYTHONPATH": str(tmp_path / "site"), "PYTHONDONTWRITEBYTECODE": "1"}
-    code = "import wordtide.counts.counting; print(wordtide.__file__)"
+    code = "import wordtide.counts.count; print(wordtide.__file__)"
     done = subprocess.run(
         [*bound_by_permissions, sys.executable, "-c", code], env=environment, capture_output=True, timeout=60, check=False
     )

@@ -8,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wordtide.corpus import delimited
-from wordtide.corpus.cutting import (
+from wordtide.corpus.documents import BadRows
+from wordtide.corpus.fields import Fields
+from wordtide.corpus.portions import (
     can_be_cut,
     columns_of_lines,
     cut_lines,
@@ -17,8 +19,6 @@ from wordtide.corpus.cutting import (
     find_line_breaks,
     ranges_of,
 )
-from wordtide.corpus.documents import BadRows
-from wordtide.corpus.fields import Fields
 from wordtide.corpus.source_files import SourceFile
 from wordtide.corpus.sources import Corpus
 from wordtide.errors import InputError

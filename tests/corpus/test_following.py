@@ -7,12 +7,12 @@ import threading
 import numpy as np
 import pytest
 
-from wordtide.corpus import journaling
 from wordtide.corpus.documents import BadRows
 from wordtide.corpus.fields import Fields
-from wordtide.corpus.following import FollowedFile
-from wordtide.corpus.journaling import JournaledInput
 from wordtide.errors import InputError
+from wordtide.streaming import journal as journaling
+from wordtide.streaming.followed_file import FollowedFile
+from wordtide.streaming.journal import JournaledInput
 
 TEXTS = ["steam power", "a café", 'said "no"', "two\nlines", "x" * 300, "", "the end"]
 JSON_LINES = "".join(
@@ -116,8 +116,8 @@ def test_a_compressed_file_is_refused(write):
 
 
 def test_a_row_that_never_ends_is_refused(write, monkeypatch):
-    monkeypatch.setattr("wordtide.corpus.stream_rows.CHUNK_BYTES", 1 << 10)
-    monkeypatch.setattr("wordtide.corpus.stream_rows.LONGEST_ROW", 1 << 13)
+    monkeypatch.setattr("wordtide.streaming.rows.CHUNK_BYTES", 1 << 10)
+    monkeypatch.setattr("wordtide.streaming.rows.LONGEST_ROW", 1 << 13)
     with (
         followed(write("x" * 20_000), "jsonl", follow=True) as source,
         pytest.raises(InputError, match="line 1: the row is longer"),

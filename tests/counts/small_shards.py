@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 _WORDS = [f"w{n}" for n in range(60)]
 _SMALL = """
 import sys
-from wordtide.counts import sharding
+from wordtide.counts.cluster import shards as sharding
 sharding._SMALLEST = int(sys.argv.pop(1))
 from wordtide.cli.app import main
 main()

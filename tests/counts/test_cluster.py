@@ -12,8 +12,10 @@ from counts.small_shards import csv_rows, documents, files_of, json_lines, ngram
 from counts.waiting_texts import TEXTS, TOKENIZER, finished_scans, prepare, readers_of, wait_for
 
 import wordtide
-from wordtide.counts import partial_counts, sharding, tree_reduction
-from wordtide.counts.cluster import Cluster
+from wordtide.counts.cluster import partial_counts
+from wordtide.counts.cluster import reduce as tree_reduction
+from wordtide.counts.cluster import shards as sharding
+from wordtide.counts.cluster.dask_client import Cluster
 from wordtide.errors import InputError, SettingsError
 
 TESTS = Path(__file__).parent.parent

@@ -11,8 +11,8 @@ import pytest
 from counts.small_shards import json_lines
 
 import wordtide
-from wordtide.counts import cluster
-from wordtide.counts.work_folder import open_work
+from wordtide.counts.cluster import dask_client as cluster
+from wordtide.counts.cluster.work_folder import open_work
 from wordtide.errors import OutputError, SettingsError
 
 

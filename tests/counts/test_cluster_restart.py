@@ -12,7 +12,8 @@ from counts.small_shards import command_with_shards_of, files_of
 from counts.waiting_texts import TEXTS, TOKENIZER, finished_scans, prepare, readers_of, wait_for
 
 import wordtide
-from wordtide.counts import cluster, sharding
+from wordtide.counts.cluster import dask_client as cluster
+from wordtide.counts.cluster import shards as sharding
 from wordtide.errors import WordtideError
 
 TESTS = Path(__file__).parent.parent

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 import wordtide
-from wordtide.counts import partials, segments, slice_counting
-from wordtide.counts.merging import merge_counts
+from wordtide.counts import partials, segments
+from wordtide.counts import slices as slice_counting
+from wordtide.counts.merge import merge_counts
 
 
 @pytest.fixture
@@ -96,8 +97,8 @@ def test_ngrams_give_the_same_bytes_for_every_number_of_workers(tmp_path, monkey
     options = {"format": "ngrams", "vocabulary_by": "share", "vocabulary_size": 8}
     wordtide.count(folder, output=tmp_path / "one", workers=1, **options)
     expected = files_of(tmp_path / "one")
-    monkeypatch.setattr("wordtide.counts.ngram_counting.SEGMENT_ENTRIES", 300)
-    monkeypatch.setattr("wordtide.counts.ngram_pairs._OUT_ENTRIES", 64)
+    monkeypatch.setattr("wordtide.counts.ngrams.tables.SEGMENT_ENTRIES", 300)
+    monkeypatch.setattr("wordtide.counts.ngrams.pair_lists._OUT_ENTRIES", 64)
     monkeypatch.setattr(partials, "_BLOCK", 64)
     wordtide.count(folder, output=tmp_path / "two", workers=2, memory=1, **options)
     assert files_of(tmp_path / "two") == expected

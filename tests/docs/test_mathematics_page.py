@@ -26,7 +26,7 @@ def test_every_symbol_has_a_name_that_the_code_uses():
 
 
 def test_every_module_and_name_that_the_page_points_to_exists():
-    for path in re.findall(r"`((?:model|inference|embeddings)/\w+\.py)`", PAGE):
+    for path in re.findall(r"`((?:model|inference|embeddings)/(?:\w+/)*\w+\.py)`", PAGE):
         assert (ROOT / "src" / "wordtide" / path).exists(), path
     for owner, name in re.findall(r"`([A-Z]\w+)\.(\w+)`", PAGE):
         assert re.search(rf"class {owner}\b", SOURCES), owner

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from wordtide.diffusion import ProductPrior
 from wordtide.embeddings.embeddings import DynamicEmbeddings
-from wordtide.embeddings.knots import Knots, Occurrences
 from wordtide.embeddings.posterior import Fitted, Posterior
+from wordtide.model.knots import Knots, Occurrences
+from wordtide.model.prior import ProductPrior
 
 TIMES = np.array([1850.25, 1851.5, 1851.75, 1854.0, 1860.125, 1861.0, 1862.9, 1870.5])
 PLACES = {

@@ -9,8 +9,8 @@ from numpy.testing import assert_allclose
 
 from wordtide.embeddings.facts import info_facts
 from wordtide.embeddings.posterior import Posterior
-from wordtide.embeddings.variances import marginal_variances, passages
 from wordtide.errors import SettingsError, UnknownWordError
+from wordtide.model.variances import marginal_variances, passages
 
 MODELS = {kind: model_of(kind) for kind in KINDS}
 each_kind = pytest.mark.parametrize("model", MODELS.values(), ids=KINDS)

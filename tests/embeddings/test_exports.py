@@ -12,11 +12,11 @@ import pytest
 from embeddings.models import KINDS, PLACES, TIMES, WORDS, diffusion_of, model_of, posterior_of
 from gensim.models import KeyedVectors
 
-from wordtide.embeddings.exports import tables
-from wordtide.embeddings.exports.exporting import ExportObserver, export
-from wordtide.embeddings.exports.selecting import read_words
-from wordtide.embeddings.exports.word2vec_format import save_word2vec
 from wordtide.errors import InputError, SettingsError, UnknownWordError
+from wordtide.exports import parquet as tables
+from wordtide.exports.export import ExportObserver, export
+from wordtide.exports.selection import read_words
+from wordtide.exports.word2vec import save_word2vec
 
 YEAR = 1854.0
 VECTORS = ("word", "context", "sum")

@@ -6,7 +6,7 @@ from embeddings.models import PLACES, knots_of
 
 from wordtide.counts.counts import CountArrays, Counts
 from wordtide.counts.settings import CountSettings
-from wordtide.embeddings.knots import occurrences_of
+from wordtide.model.knots import occurrences_of
 from wordtide.timeline import NUMBERS, Slices
 
 KNOTS = knots_of(PLACES)

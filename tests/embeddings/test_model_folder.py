@@ -15,11 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors.numpy import load_file
 
-from wordtide.diffusion import ProductPrior
 from wordtide.embeddings.embeddings import DynamicEmbeddings, load
 from wordtide.embeddings.folder import FILES
-from wordtide.embeddings.tensors import write_tensors
 from wordtide.errors import FolderError, OutputError, SettingsError, WordtideError
+from wordtide.model.prior import ProductPrior
+from wordtide.storage.tensors import write_tensors
 
 
 def refused():

@@ -15,12 +15,12 @@ from safetensors.numpy import load_file
 from wordtide.embeddings import folder as model_folder
 from wordtide.embeddings.embeddings import DynamicEmbeddings, load
 from wordtide.embeddings.folder import FILES, write_model
-from wordtide.embeddings.knots import Knots, Occurrences
 from wordtide.embeddings.posterior import Posterior
 from wordtide.embeddings.slice_files import slice_name, slices_of
-from wordtide.embeddings.tensors import write_tensors
 from wordtide.errors import FolderError, WordtideError
-from wordtide.storage import file_facts
+from wordtide.model.knots import Knots, Occurrences
+from wordtide.storage.folders import file_facts
+from wordtide.storage.tensors import write_tensors
 
 SLICES = 8
 POSTERIOR = posterior_of("filter")

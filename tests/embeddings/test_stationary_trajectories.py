@@ -6,7 +6,7 @@ from embeddings.models import KINDS, MOMENTS, PLACES, TIMES, WORDS, diffusion_of
 from numpy.testing import assert_allclose
 from oracles import trajectories as dense
 
-from wordtide.diffusion import StationaryPrior
+from wordtide.model.prior import StationaryPrior
 
 PRIOR = diffusion_of(constant=0.05, prior_variance=0.4, prior=StationaryPrior)
 MODELS = {kind: model_of(kind, diffusion=PRIOR) for kind in KINDS}

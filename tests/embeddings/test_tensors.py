@@ -10,8 +10,8 @@ from hypothesis.extra import numpy as shapes
 from numpy.testing import assert_array_equal
 from safetensors.numpy import load_file, save_file
 
-from wordtide.embeddings.tensors import map_tensors, write_tensors
 from wordtide.errors import FolderError
+from wordtide.storage.tensors import map_tensors, write_tensors
 
 DTYPES = st.sampled_from([np.float32, np.float64, np.int32, np.int64])
 ARRAYS = st.dictionaries(

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from wordtide.diffusion import ProductPrior
 from wordtide.errors import SettingsError
 from wordtide.evaluation.calibration import (
     DRAWS,
@@ -16,6 +15,7 @@ from wordtide.evaluation.calibration import (
     uniformity,
 )
 from wordtide.evaluation.small_worlds import draw_small_world, draw_trajectories
+from wordtide.model.prior import ProductPrior
 
 
 def known_gaussian(seed, spread, shift=0.0, worlds=60, cases=400):

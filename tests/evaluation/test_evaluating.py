@@ -10,10 +10,10 @@ from evaluation.corpora import SETTINGS, tiny_counts
 
 import wordtide
 from wordtide.errors import OutputError, SettingsError
-from wordtide.evaluation import evaluating
-from wordtide.evaluation.evaluating import evaluate
-from wordtide.evaluation.predicting import METHODS
-from wordtide.figures.likelihood import read_scores
+from wordtide.evaluation import evaluate as evaluating
+from wordtide.evaluation.evaluate import evaluate
+from wordtide.evaluation.predictors import METHODS
+from wordtide.figures.likelihood_figure import read_scores
 from wordtide.inference.training import FitObserver
 
 FILES = {

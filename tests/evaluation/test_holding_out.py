@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import wordtide
 from wordtide.errors import SettingsError
-from wordtide.evaluation.holding_out import held_out_slices, without
+from wordtide.evaluation.holdout import held_out_slices, without
 
 TEXTS = ["the old mill stands by the river", "the new mill stands by the road", "a road by the old river", "a mill by a road"]
 

@@ -5,9 +5,9 @@ import pytest
 from embeddings.models import model_of
 from oracles.model import problem_from, random_counts
 
-from wordtide.diffusion import ProductPrior
 from wordtide.embeddings.posterior import Posterior
 from wordtide.evaluation.motion import distances_in, motion_row, windows_of
+from wordtide.model.prior import ProductPrior
 
 SLICES, SIZE, DIM = 13, 5, 2
 TIMES = np.arange(1900.0, 1900.0 + SLICES)

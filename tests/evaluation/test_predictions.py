@@ -7,8 +7,8 @@ from oracles.trajectories import filtered, moments_of, smoothed_covariance, smoo
 
 import wordtide
 from wordtide.errors import SettingsError
-from wordtide.evaluation.holding_out import without
-from wordtide.evaluation.predicting import (
+from wordtide.evaluation.holdout import without
+from wordtide.evaluation.predictors import (
     between_neighbours,
     bridged_by_the_prior,
     carried_on_from_before,

@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from wordtide.evaluation.scoring import Score
-from wordtide.evaluation.summarising import COLUMNS, summary, verdict
+from wordtide.evaluation.scores import Score
+from wordtide.evaluation.summary import COLUMNS, summary, verdict
 
 #: Scores by method and slice; slices 2 and 4 and 5 are those left out.
 SCORES = {

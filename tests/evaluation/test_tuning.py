@@ -12,11 +12,11 @@ from scipy.special import expit
 
 import wordtide
 from wordtide.errors import FolderError, OutputError, SettingsError
-from wordtide.evaluation import evaluating
+from wordtide.evaluation import evaluate as evaluating
 from wordtide.evaluation.folder import working_alone
-from wordtide.evaluation.holding_out import held_out_slices, without
-from wordtide.evaluation.predicting import between_neighbours
-from wordtide.evaluation.tuning import tune
+from wordtide.evaluation.holdout import held_out_slices, without
+from wordtide.evaluation.predictors import between_neighbours
+from wordtide.evaluation.tuning.tune import tune
 from wordtide.inference.problem import problem_of
 from wordtide.inference.training import FitObserver
 

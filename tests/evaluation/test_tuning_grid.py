@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from wordtide.errors import SettingsError
-from wordtide.evaluation.tuning_grid import LISTED, checked_grid, combinations_of, varied
-from wordtide.evaluation.tuning_plan import splits_for
+from wordtide.evaluation.tuning.grid import LISTED, checked_grid, combinations_of, varied
+from wordtide.evaluation.tuning.plan import splits_for
 
 
 def grid_of(method="smoothing", **lists):

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from evaluation.corpora import tiny_counts
 
-from wordtide.evaluation.scoring import Score
-from wordtide.evaluation.tuning import Tuning
-from wordtide.evaluation.tuning_grid import checked_grid, combinations_of
-from wordtide.evaluation.tuning_plan import Splits
-from wordtide.evaluation.tuning_summary import COLUMNS, tuning_summary
-from wordtide.evaluation.tuning_verdict import shown_rows, tuning_verdict
+from wordtide.evaluation.scores import Score
+from wordtide.evaluation.tuning.grid import checked_grid, combinations_of
+from wordtide.evaluation.tuning.plan import Splits
+from wordtide.evaluation.tuning.ranking_table import COLUMNS, tuning_summary
+from wordtide.evaluation.tuning.tune import Tuning
+from wordtide.evaluation.tuning.verdict import shown_rows, tuning_verdict
 from wordtide.inference.settings import resolve
 
 #: (slice, score) of each diffusion constant; slice 4 was left out twice.

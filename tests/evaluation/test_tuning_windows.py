@@ -9,8 +9,8 @@ from evaluation.corpora import LAW, STEAM
 import wordtide
 from wordtide.counts.counts import ARRAYS
 from wordtide.errors import InputError, SettingsError
-from wordtide.evaluation.tuning import tune
-from wordtide.evaluation.tuning_windows import OtherWindows, check_windows, counts_by_window
+from wordtide.evaluation.tuning.tune import tune
+from wordtide.evaluation.tuning.windows import OtherWindows, check_windows, counts_by_window
 
 OPTIONS = {"dim": 2, "diffusion": 1e-3, "splits": 1, "threads": 1, "max_steps": 2}
 

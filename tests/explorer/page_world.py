@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from wordtide.embeddings.questions.similarity import Scaled
+from wordtide.questions.similarity import Scaled
 
 HOSTILE = (
     "</script><script>document.title='broken'</script>",

@@ -9,9 +9,9 @@ import numpy as np
 from embeddings.models import diffusion_of, model_of, posterior_of
 from oracles.questions import planted
 
-from wordtide.explorer.heading import Labels
-from wordtide.explorer.keeping import everything
+from wordtide.explorer.page_cache import everything
 from wordtide.explorer.page_data import PageData
+from wordtide.explorer.page_header import Labels
 
 KINDS = ("smoother", "filter", "point")
 #: Words that mean something to a browser or to a reader of JSON.

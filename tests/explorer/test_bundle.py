@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 from explorer.small_pages import HOSTILE, KINDS, PAGE, block_of, blocks_in, parsed, small_model
 
-from wordtide.counts.counting import count
+from wordtide.counts.count import count
 from wordtide.embeddings.embeddings import DynamicEmbeddings
-from wordtide.embeddings.exports.exporting import ExportObserver
 from wordtide.errors import FolderError, OutputError, SettingsError
-from wordtide.explorer import opening
-from wordtide.explorer.opening import PageOptions, save_html, save_site
+from wordtide.explorer import explore as opening
+from wordtide.explorer.explore import PageOptions, save_html, save_site
 from wordtide.explorer.page import policy, single_file
-from wordtide.explorer.serving import ExplorerServer
-from wordtide.inference.fitting import fit
+from wordtide.explorer.server import ExplorerServer
+from wordtide.exports.export import ExportObserver
+from wordtide.inference.fit import fit
 
 NO_MAP = PageOptions(map_words=0)
 LARGE = small_model(words=150, slices=40, dim=40)  # its whole page takes 0.26 MB
@@ -111,7 +111,7 @@ def test_words_go_only_when_a_dozen_slices_of_all_are_too_many(tmp_path):
 
 @pytest.mark.parametrize("slices", [None, 30])
 def test_an_estimate_that_is_too_low_is_mended(slices, tmp_path, monkeypatch):
-    monkeypatch.setattr("wordtide.explorer.embedding._SAFETY", 0.3)
+    monkeypatch.setattr("wordtide.explorer.single_file._SAFETY", 0.3)
     options = PageOptions(slices=slices, map_words=0, max_mb=0.12)
     written = save_html(LARGE, tmp_path / "story.html", options)
     header = parsed(blocks_in(written.read_bytes())["header.bin"])
@@ -203,7 +203,7 @@ def test_a_folder_that_cannot_be_finished_leaves_what_was_there(tmp_path, monkey
     def failing(self, name):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("wordtide.explorer.remote.RemoteResources.resource", failing)
+    monkeypatch.setattr("wordtide.explorer.browser_access.RemoteResources.resource", failing)
     with pytest.raises(OutputError, match="disk is full"):
         save_site(model, tmp_path / "site", NO_MAP, overwrite=True)
     assert (site / "index.html").read_bytes() == before

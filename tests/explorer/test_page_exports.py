@@ -11,7 +11,7 @@ from explorer.page_driving import opened, single_file_of
 from explorer.page_world import HOSTILE, TIMES, World
 from PIL import Image
 
-from wordtide.cells import spelled_out, text_cell
+from wordtide.storage.cells import spelled_out, text_cell
 
 WORLD = World()
 SVG = "{http://www.w3.org/2000/svg}"

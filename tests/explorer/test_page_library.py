@@ -13,10 +13,10 @@ from explorer.page_driving import opened
 from explorer.small_pages import moving_model, small_model
 
 import wordtide
-from wordtide.embeddings.questions.change import changed
-from wordtide.embeddings.questions.neighbors import neighbors
-from wordtide.embeddings.questions.story import story
-from wordtide.explorer.opening import PageOptions, save_html
+from wordtide.explorer.explore import PageOptions, save_html
+from wordtide.questions.change import changed
+from wordtide.questions.neighbors import neighbors
+from wordtide.questions.story import story
 
 SUBJECTS = "wheel engine river lamp market school soldier letter garden winter".split()
 OLD = "mill horse candle ferry coin chapel musket parchment plough coal".split()

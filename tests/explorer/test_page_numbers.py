@@ -5,9 +5,9 @@ import pytest
 from explorer.page_driving import folder_served, opened, single_file_of
 from explorer.page_world import TIMES, World
 
-from wordtide.embeddings.questions.neighbors import _draws
-from wordtide.embeddings.questions.ranking import share_among_best
-from wordtide.embeddings.questions.similarity import SIDES, interval, similarity_and_spread
+from wordtide.questions.neighbors import _draws
+from wordtide.questions.ranking import share_among_best
+from wordtide.questions.similarity import SIDES, interval, similarity_and_spread
 
 
 @pytest.fixture(scope="module", params=["single file, noise by axis", "folder, noise alike"])

@@ -20,20 +20,20 @@ from numpy.testing import assert_allclose, assert_array_equal
 from oracles.questions import planted
 
 from wordtide.counts.workers import Observer
-from wordtide.embeddings.questions.change import changed
-from wordtide.embeddings.questions.contrasts import contrasts
-from wordtide.embeddings.questions.halfway import halfway
-from wordtide.embeddings.questions.movement import movement
-from wordtide.embeddings.questions.neighbors import neighbors
-from wordtide.embeddings.questions.similarity import similarity
-from wordtide.embeddings.questions.story import story
-from wordtide.embeddings.questions.vectors import vectors_of
 from wordtide.explorer.blocks import Block, along_time
-from wordtide.explorer.embedding import Limits, embedded_resources
-from wordtide.explorer.keeping import Kept, everything, thinned_slices
-from wordtide.explorer.measuring import page_similarity
+from wordtide.explorer.browser_access import RemoteResources
 from wordtide.explorer.packing import gzipped, packed_json
-from wordtide.explorer.remote import RemoteResources
+from wordtide.explorer.page_cache import Kept, everything, thinned_slices
+from wordtide.explorer.page_size import page_similarity
+from wordtide.explorer.single_file import Limits, embedded_resources
+from wordtide.questions.change import changed
+from wordtide.questions.contrasts import contrasts
+from wordtide.questions.halfway import halfway
+from wordtide.questions.movement import movement
+from wordtide.questions.neighbors import neighbors
+from wordtide.questions.similarity import similarity
+from wordtide.questions.story import story
+from wordtide.questions.vectors import vectors_of
 
 each_kind = pytest.mark.parametrize("kind", KINDS)
 MODELS = {kind: small_model(kind) for kind in KINDS}

@@ -11,11 +11,11 @@ import pytest
 from explorer.small_pages import PAGE, page_data, parsed, small_model
 
 from wordtide.errors import SettingsError
-from wordtide.explorer import serving
+from wordtide.explorer import server as serving
+from wordtide.explorer.browser_access import RemoteResources
 from wordtide.explorer.making_once import MakingOnce
 from wordtide.explorer.page import policy, remote_page
-from wordtide.explorer.remote import RemoteResources
-from wordtide.explorer.serving import ExplorerServer
+from wordtide.explorer.server import ExplorerServer
 
 RESOURCES = RemoteResources(page_data(small_model(words=12, slices=4)), words_per_chunk=4)
 

@@ -15,7 +15,7 @@ from cli.command_line import command
 from faults.worlds import TOPICS
 
 from wordtide.embeddings.embeddings import DynamicEmbeddings
-from wordtide.explorer.opening import PageOptions, page_server
+from wordtide.explorer.explore import PageOptions, page_server
 
 _FIRST_DAY = np.datetime64("2020-01-05")
 

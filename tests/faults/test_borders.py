@@ -7,9 +7,9 @@ import pytest
 from cli.command_line import Run, command, run
 from faults.worlds import WRITINGS, content
 
-import wordtide.counts.counting
+import wordtide.counts.count
 from wordtide.evaluation.folder import working_alone
-from wordtide.locking import only_writer
+from wordtide.storage.locks import only_writer
 
 _BACKWARDS = """
 import time
@@ -104,14 +104,14 @@ def test_a_file_that_vanishes_after_it_was_listed_is_named_and_nothing_is_left(k
     texts.mkdir()
     for year in (1900, 1901):
         (texts / f"{year}.txt").write_text("Steam power drives the mill.")
-    find = wordtide.counts.counting.find_corpus
+    find = wordtide.counts.count.find_corpus
 
     def vanishing(*arguments):
         found = find(*arguments)
         (texts / "1901.txt").unlink()
         return found
 
-    monkeypatch.setattr(wordtide.counts.counting, "find_corpus", vanishing)
+    monkeypatch.setattr(wordtide.counts.count, "find_corpus", vanishing)
     done = run("count", texts, "-o", tmp_path / "counts")
     assert (done.code, "1901.txt" in done.err, done.err.count("wordtide: ")) == (3, True, 1), done.err
     assert os.listdir(tmp_path) == ["texts"]

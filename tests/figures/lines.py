@@ -5,9 +5,9 @@ import pandas as pd
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import LineCollection
 
-from wordtide.figures.placing_names import _EndLabels
+from wordtide.figures.labels import _EndLabels
 from wordtide.figures.style import styled
-from wordtide.figures.timeline import Panel
+from wordtide.figures.timeline_figure import Panel
 
 YEARS = np.linspace(1800.0, 2000.0, 41)
 

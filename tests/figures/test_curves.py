@@ -7,7 +7,7 @@ import pytest
 from figures.lines import YEARS, curve_of, curves_in, table_of
 
 from wordtide.figures.curves import curves_of, day_of, support
-from wordtide.figures.timeline import Panel, timeline_figure
+from wordtide.figures.timeline_figure import Panel, timeline_figure
 
 
 def test_support_is_exact_where_slices_are_far_apart():

@@ -6,7 +6,7 @@ from figures.boxes import boxes_of, no_two_overlap
 from matplotlib.figure import Figure
 from scipy.optimize import isotonic_regression
 
-from wordtide.figures.placing_names import end_labels, spread_apart
+from wordtide.figures.labels import end_labels, spread_apart
 from wordtide.figures.style import BLUE, styled
 
 

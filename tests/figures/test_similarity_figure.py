@@ -11,7 +11,7 @@ from matplotlib.colors import to_rgba
 
 from wordtide.errors import SettingsError
 from wordtide.figures.curves import curves_of
-from wordtide.figures.similarity import similarity_figure, similarity_of
+from wordtide.figures.similarity_figure import similarity_figure, similarity_of
 from wordtide.figures.style import METHOD_COLOURS, styled
 
 

@@ -8,7 +8,7 @@ from matplotlib.colors import to_rgba
 
 from wordtide.errors import SettingsError, UnknownWordError
 from wordtide.figures.style import BLACK, END_COLOUR, START_COLOUR, save_figure
-from wordtide.figures.timeline import Panel, timeline_figure, timeline_of
+from wordtide.figures.timeline_figure import Panel, timeline_figure, timeline_of
 
 HOSTILE = ["$x^", "$\\frac{$", "\u0645\u0631\u062d\u0628\u0627", "\U0001f600", "</text>", "_" * 200, "a\x00b"]
 

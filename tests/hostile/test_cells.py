@@ -12,11 +12,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import wordtide
-from wordtide.cells import csv_text, is_plain, spelled_out, text_cell, text_of_cell
-from wordtide.embeddings.exports.exporting import export
 from wordtide.errors import FolderError, SettingsError
-from wordtide.evaluation.reporting import csv_bytes
-from wordtide.figures.likelihood import read_scores
+from wordtide.evaluation.report import csv_bytes
+from wordtide.exports.export import export
+from wordtide.figures.likelihood_figure import read_scores
+from wordtide.storage.cells import csv_text, is_plain, spelled_out, text_cell, text_of_cell
 
 #: Words that a tokeniser of one's own may give.
 FORMULAS = ["=cmd|'/c calc'!A1", "+1+1", "-x", "@sum(a1)", "＝1"]

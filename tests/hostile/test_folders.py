@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import wordtide
 from wordtide.errors import FolderError, WordtideError
 from wordtide.evaluation.folder import EVALUATION, models_folder, seconds_of_fits
-from wordtide.evaluation.tuning_folder import TUNING, kept_record
+from wordtide.evaluation.tuning.folder import TUNING, kept_record
 from wordtide.inference.checkpoints import Checkpoints
 
 TRICKS = [

@@ -19,8 +19,9 @@ from torch.distributed import TCPStore
 
 import wordtide
 from wordtide.errors import WordtideError
-from wordtide.inference import methods, processes
+from wordtide.inference import methods
 from wordtide.inference.checkpoints import Checkpoints
+from wordtide.inference.scale import processes
 
 PATIENCE = 100.0  # seconds after which a job that hangs is stopped
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from wordtide.diffusion import ProductPrior
-from wordtide.inference.adam_chains import ChainPrior, chain_gradients, mirror_ascent
-from wordtide.inference.adam_steps import AdamSteps, noise_generator
+from wordtide.inference.paper.adam import AdamSteps, noise_generator
+from wordtide.inference.paper.chains import ChainPrior, chain_gradients, mirror_ascent
+from wordtide.model.prior import ProductPrior
 
 CPU = torch.device("cpu")
 DIFFUSION = ProductPrior(np.array([1800.0, 1801.0, 1804.0, 1805.0, 1811.0]), 0.05, 1.3)

@@ -7,11 +7,11 @@ import pytest
 import torch
 from oracles import model as dense
 
-from wordtide.diffusion import ProductPrior
 from wordtide.errors import SettingsError
-from wordtide.inference.adam_filtering import AdamFilter
-from wordtide.inference.adam_steps import noise_generator
+from wordtide.inference.paper.adam import noise_generator
+from wordtide.inference.paper.filtering import AdamFilter
 from wordtide.inference.reports import Diverged
+from wordtide.model.prior import ProductPrior
 
 SIZE, DIM = 6, 2
 TIMES = np.array([1800.0, 1801.0, 1804.0, 1805.0])

@@ -7,14 +7,14 @@ import pytest
 import torch
 from oracles import model as dense
 
-import wordtide.inference.adam_smoothing as module
-from wordtide.diffusion import ProductPrior
+import wordtide.inference.paper.smoothing as module
 from wordtide.errors import SettingsError
-from wordtide.inference.adam_filtering import AdamFilter
-from wordtide.inference.adam_smoothing import AdamSmoother
+from wordtide.inference.paper.filtering import AdamFilter
+from wordtide.inference.paper.smoothing import AdamSmoother
 from wordtide.inference.reports import Diverged
 from wordtide.model.divergence import filter_kl, smoothing_kl
 from wordtide.model.likelihood import SliceTensors, expected_log_likelihood
+from wordtide.model.prior import ProductPrior
 
 SIZE, DIM = 6, 2
 TIMES = np.array([1800.0, 1801.0, 1804.0])

@@ -8,9 +8,9 @@ from embeddings.models import model_of
 from inference.watched_world import JUMP, JUMPER, copy_of, make_model, rows
 
 import wordtide
-from wordtide.embeddings.questions.surprise import LEAST_COMPARED
 from wordtide.errors import SettingsError
-from wordtide.inference.alerts import AlertFile, AlertRule, alerts_of
+from wordtide.questions.surprise import LEAST_COMPARED
+from wordtide.streaming.alerts import AlertFile, AlertRule, alerts_of
 
 LINES = [f'{{"slice": "1900", "word": "{word}"}}' for word in ("mill", "café", "milling")]
 WHOLE = "".join(f"{line}\n" for line in LINES).encode()

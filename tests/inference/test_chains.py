@@ -6,10 +6,10 @@ import torch
 from oracles import model as dense
 from oracles import natural
 
-from wordtide.diffusion import PRIORS, ProductPrior
-from wordtide.embeddings.knots import Knots
-from wordtide.inference.chains import Chains, Trajectories
 from wordtide.inference.compute import compute
+from wordtide.inference.natural.chains import Chains, Trajectories
+from wordtide.model.knots import Knots
+from wordtide.model.prior import PRIORS, ProductPrior
 
 TIMES = np.array([1800.0, 1801.0, 1801.5, 1805.0, 1806.0, 1813.0])
 #: The slices of each word: always there, with gaps, once, never, late, at both ends.

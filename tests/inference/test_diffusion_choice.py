@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from oracles import worlds
 
-from wordtide.diffusion import StationaryPrior
 from wordtide.inference.compute import compute
-from wordtide.inference.diffusion_choice import CHOICE, choose_diffusion, standing
-from wordtide.inference.schedule import Schedule
-from wordtide.inference.smoothing import SmoothingSolver
+from wordtide.inference.natural.diffusion_choice import CHOICE, choose_diffusion, standing
+from wordtide.inference.natural.schedule import Schedule
+from wordtide.inference.natural.smoothing import SmoothingSolver
 from wordtide.inference.training import FitObserver
+from wordtide.model.prior import StationaryPrior
 
 DAY, YEAR, DECADE = 1.0 / 365.25, 1.0, 10.0
 DIM = 5

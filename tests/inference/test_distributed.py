@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import wordtide
-from wordtide.embeddings.knots import Knots
 from wordtide.inference.memory import needed_bytes
 from wordtide.inference.problem import problem_of
+from wordtide.inference.scale.shares import WordRanges, shared_out
 from wordtide.inference.settings import FitSettings
-from wordtide.inference.sharing import WordRanges, shared_out
+from wordtide.model.knots import Knots
 
 PROGRAM = Path(__file__).with_name("fitting_together.py")
 WORDS = [f"word{number}" for number in range(300)]

@@ -7,12 +7,12 @@ from oracles import model as dense
 from oracles import natural
 from scipy import sparse
 
-import wordtide.inference.dense_pairs as dense_pairs
-import wordtide.inference.positives as positives
+import wordtide.inference.natural.dense_pairs as dense_pairs
+import wordtide.inference.natural.positives as positives
 from wordtide.inference.compute import compute
-from wordtide.inference.dense_pairs import Vectors, expected_softplus
-from wordtide.inference.expectations import PreparedSlice
-from wordtide.inference.positives import PositivePairs
+from wordtide.inference.natural.dense_pairs import Vectors, expected_softplus
+from wordtide.inference.natural.expectations import PreparedSlice
+from wordtide.inference.natural.positives import PositivePairs
 from wordtide.inference.problem import slice_data
 from wordtide.model.likelihood import SliceTensors, expected_log_likelihood, gradients
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from oracles import natural
 
-from wordtide.diffusion import ProductPrior
-from wordtide.embeddings.knots import Knots
-from wordtide.inference.moment_matching import matching_precision
+from wordtide.inference.paper.matching import matching_precision
+from wordtide.model.knots import Knots
+from wordtide.model.prior import ProductPrior
 
 TIMES = np.array([1800.0, 1801.0, 1801.5, 1805.0, 1806.0, 1813.0, 1814.0, 1815.0])
 SLICES = [[0, 1, 2, 3, 4, 5, 6, 7], [0, 3, 4], [2], [], [4, 5], [0, 7]]

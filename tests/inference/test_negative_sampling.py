@@ -9,9 +9,9 @@ from oracles import model as dense
 from scipy import sparse
 
 from wordtide.inference.compute import compute
-from wordtide.inference.dense_pairs import Vectors
-from wordtide.inference.expectations import PreparedSlice
-from wordtide.inference.negatives import WeightedSampler
+from wordtide.inference.natural.dense_pairs import Vectors
+from wordtide.inference.natural.expectations import PreparedSlice
+from wordtide.inference.natural.negatives import WeightedSampler
 from wordtide.inference.problem import slice_data
 
 SIZE, DIM = 12, 2

@@ -11,17 +11,17 @@ import pytest
 from oracles import model as dense
 
 import wordtide
-from wordtide.diffusion import ProductPrior
 from wordtide.errors import OutputError, SettingsError
 from wordtide.inference.compute import compute
 from wordtide.inference.memory import needed_bytes
-from wordtide.inference.offload_files import OffloadFolder
-from wordtide.inference.offloading import OffloadedStates
+from wordtide.inference.natural.schedule import Schedule
+from wordtide.inference.natural.smoothing import SmoothingSolver
 from wordtide.inference.problem import problem_of
-from wordtide.inference.schedule import Schedule
+from wordtide.inference.scale.offload_files import OffloadFolder
+from wordtide.inference.scale.on_disk import OffloadedStates
 from wordtide.inference.settings import FitSettings
-from wordtide.inference.smoothing import SmoothingSolver
 from wordtide.inference.training import FitObserver
+from wordtide.model.prior import ProductPrior
 
 SIZE, DIM = 30, 3
 TIMES = 1800.0 + np.array([0, 1, 4, 5, 9])

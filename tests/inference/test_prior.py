@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from oracles import natural
 
-from wordtide.diffusion import PRIORS, Passage, ProductPrior, StationaryPrior
-from wordtide.embeddings.knots import Knots
 from wordtide.errors import SettingsError
-from wordtide.inference.chains import prior_at_knots
+from wordtide.inference.natural.chains import prior_at_knots
+from wordtide.model.knots import Knots
+from wordtide.model.prior import PRIORS, Passage, ProductPrior, StationaryPrior
 
 TIMES = np.array([1800.0, 1801.0, 1801.5, 1805.0, 1806.0, 1813.0])
 DIFFUSIONS = [prior(TIMES, *numbers) for prior in PRIORS.values() for numbers in ((0.05, 1.3), (1e-4, 1.0), (3.0, 0.4))]

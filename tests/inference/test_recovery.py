@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from oracles import natural, worlds
 
-from wordtide.diffusion import ProductPrior
 from wordtide.inference.compute import compute
-from wordtide.inference.schedule import Schedule
-from wordtide.inference.sequential import SequentialSolver
-from wordtide.inference.smoothing import SmoothingSolver
+from wordtide.inference.natural.filtering import SequentialSolver
+from wordtide.inference.natural.schedule import Schedule
+from wordtide.inference.natural.smoothing import SmoothingSolver
+from wordtide.model.prior import ProductPrior
 
 DIM = 3
 PRIOR = ProductPrior(np.arange(20.0), 0.02, 15.0)

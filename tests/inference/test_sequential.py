@@ -8,14 +8,14 @@ import torch
 from oracles import model as dense
 from scipy.linalg import orthogonal_procrustes
 
-from wordtide.diffusion import ProductPrior
 from wordtide.inference.compute import compute
+from wordtide.inference.natural.filtering import SequentialSolver
+from wordtide.inference.natural.schedule import Schedule
+from wordtide.inference.natural.smoothing import SmoothingSolver
+from wordtide.inference.natural.step import SliceFit, principal_axes
 from wordtide.inference.reports import Diverged
-from wordtide.inference.schedule import Schedule
-from wordtide.inference.sequential import SequentialSolver
-from wordtide.inference.slice_fit import SliceFit, principal_axes
-from wordtide.inference.smoothing import SmoothingSolver
 from wordtide.inference.training import FitObserver, train
+from wordtide.model.prior import ProductPrior
 
 SIZE, DIM = 8, 2
 TIMES = np.array([1800.0, 1801.0, 1804.0, 1805.0])

@@ -8,11 +8,11 @@ import torch
 from oracles import model as dense
 from oracles import natural
 
-from wordtide.diffusion import ProductPrior
 from wordtide.inference.compute import compute
+from wordtide.inference.natural.schedule import Schedule
+from wordtide.inference.natural.smoothing import SmoothingSolver
 from wordtide.inference.reports import Diverged
-from wordtide.inference.schedule import Schedule
-from wordtide.inference.smoothing import SmoothingSolver
+from wordtide.model.prior import ProductPrior
 
 SIZE, DIM = 8, 2
 TIMES = np.array([1800.0, 1801.0, 1804.0, 1805.0])

@@ -5,16 +5,16 @@ import pytest
 import torch
 from oracles import worlds
 
-from wordtide.diffusion import ProductPrior
-from wordtide.inference.adam_filtering import AdamFilter
-from wordtide.inference.adam_smoothing import AdamSmoother
 from wordtide.inference.compute import compute
+from wordtide.inference.natural.filtering import SequentialSolver
+from wordtide.inference.natural.schedule import Schedule
+from wordtide.inference.natural.smoothing import SmoothingSolver
+from wordtide.inference.paper.filtering import AdamFilter
+from wordtide.inference.paper.smoothing import AdamSmoother
 from wordtide.inference.problem import Problem
-from wordtide.inference.schedule import Schedule
-from wordtide.inference.sequential import SequentialSolver
-from wordtide.inference.smoothing import SmoothingSolver
 from wordtide.model.divergence import filter_kl, smoothing_kl
 from wordtide.model.likelihood import SliceTensors, expected_log_likelihood
+from wordtide.model.prior import ProductPrior
 
 SIZE, DIM = 25, 3
 TIMES = np.array([1800.0, 1801.0, 1804.0, 1805.0])

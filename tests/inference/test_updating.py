@@ -12,9 +12,9 @@ import wordtide
 from wordtide.embeddings import folder as model_folder
 from wordtide.embeddings.folder import read_model
 from wordtide.errors import FolderError, InputError, OutputError, SettingsError
-from wordtide.inference.update_sources import counts_for
-from wordtide.inference.updating import update_model, updated_in_memory
-from wordtide.storage import changing
+from wordtide.storage.folders import changing
+from wordtide.streaming.update import update_model, updated_in_memory
+from wordtide.streaming.update_sources import counts_for
 
 STEMS = ("river", "mill", "road", "king", "law", "steam", "gold", "war")
 WORDS = [stem + ending for stem in STEMS for ending in ("", "er", "ing", "ly", "s")]
@@ -117,7 +117,7 @@ def test_a_model_in_one_file_becomes_one_of_slices_with_the_same_bits(fitted, co
 
 def test_a_model_of_too_many_slices_for_files_is_updated_in_its_one_file(fitted, counted, tmp_path, monkeypatch):
     whole = wordtide.load(fitted(tmp_path / "whole", 6))
-    for module in ("wordtide.embeddings.folder", "wordtide.inference.updating"):
+    for module in ("wordtide.embeddings.folder", "wordtide.streaming.update"):
         monkeypatch.setattr(f"{module}.MOST_SLICES", 5)
     part = fitted(tmp_path / "part", 4)
     update_model(part, counted(YEARS[4:]), threads=1)

@@ -13,14 +13,14 @@ from inference.watched_world import JUMPER, WORDS, content, copy_of, lines, make
 import wordtide
 from wordtide.corpus.documents import BadRows
 from wordtide.corpus.fields import Fields
-from wordtide.corpus.following import FollowedFile
-from wordtide.corpus.stream_rows import CHUNK_BYTES
 from wordtide.errors import InputError, OutputError, SettingsError
-from wordtide.inference.alerts import AlertRule
-from wordtide.inference.open_slices import OpenSlices, Standing, first_stamp
-from wordtide.inference.watch_settings import WatchSettings, seconds_of
-from wordtide.inference.watch_starting import Reading, watch
-from wordtide.inference.watching import WatchObserver, watch_folder
+from wordtide.streaming.alerts import AlertRule
+from wordtide.streaming.followed_file import FollowedFile
+from wordtide.streaming.open_slices import OpenSlices, Standing, first_stamp
+from wordtide.streaming.rows import CHUNK_BYTES
+from wordtide.streaming.settings import WatchSettings, seconds_of
+from wordtide.streaming.watch import Reading, watch
+from wordtide.streaming.watcher import WatchObserver, watch_folder
 from wordtide.timeline import Every
 
 RULE = AlertRule(threshold=2.0, min_occurrences=5, neighbors=3)

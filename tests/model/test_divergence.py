@@ -5,9 +5,9 @@ import pytest
 import torch
 from oracles import model as dense
 
-from wordtide.diffusion import ProductPrior
 from wordtide.model.bidiagonal import cholesky
 from wordtide.model.divergence import filter_kl, smoothing_kl
+from wordtide.model.prior import ProductPrior
 
 TIMES = np.array([1800.0, 1801.0, 1803.5, 1810.0])
 DIFFUSION = ProductPrior(TIMES, 0.01, 1.5)

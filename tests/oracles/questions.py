@@ -6,9 +6,9 @@ import numpy as np
 from embeddings.models import diffusion_of, knots_of, model_of
 
 from oracles.trajectories import prior_precision
-from wordtide.embeddings.knots import Knots
 from wordtide.embeddings.posterior import Posterior
-from wordtide.embeddings.questions.vectors import NOISE, OFTEN
+from wordtide.model.knots import Knots
+from wordtide.questions.vectors import NOISE, OFTEN
 
 Z = 1.6448536269514722  # the 95 % point of the normal distribution
 YEARS = np.arange(1900.0, 1912.0)

@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from oracles import natural
-from wordtide.diffusion import Diffusion, ProductPrior
 from wordtide.embeddings.smoothed import SmoothedTrajectories
+from wordtide.inference.natural.filtering import SequentialSolver
+from wordtide.inference.natural.schedule import Schedule
 from wordtide.inference.prediction import Belief, integrated_log_likelihood_per_pair
 from wordtide.inference.problem import Problem, SliceData
-from wordtide.inference.schedule import Schedule
-from wordtide.inference.sequential import SequentialSolver
+from wordtide.model.prior import Diffusion, ProductPrior
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ from typing import Any
 import typer
 
 from wordtide import __version__
-from wordtide.cells import spelled_out
-from wordtide.cli.commands import COMMANDS, PLOT, PLOT_HELP, command, figures, named_only
+from wordtide.cli.registry import COMMANDS, PLOT, PLOT_HELP, command, figures, named_only
 from wordtide.errors import OutputError, WordtideError
+from wordtide.storage.cells import spelled_out
 
 
 def _print_version(wanted: bool) -> None:

@@ -13,7 +13,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from wordtide.cells import csv_text, spelled_out
+from wordtide.storage.cells import csv_text, spelled_out
 
 _UNLIMITED = 100_000  # columns: wider than any answer
 _GAP = 2  # columns between those of a table

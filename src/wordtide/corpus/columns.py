@@ -11,13 +11,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from wordtide.corpus.byte_streams import Progress, explained_read_errors
 from wordtide.corpus.date_columns import holds_dates, is_text
 from wordtide.corpus.documents import BadRows, Batch, Block, Origin, batch_from_columns, make_batch, report_bad_date
 from wordtide.corpus.expansion import check_expansion
 from wordtide.corpus.fields import Fields
 from wordtide.corpus.remote import is_url, open_seekable
 from wordtide.corpus.source_files import Portion, SourceFile
-from wordtide.corpus.streams import Progress, explained_read_errors
 from wordtide.dates import parse_date
 from wordtide.errors import InputError, WordtideError
 

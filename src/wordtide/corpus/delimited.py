@@ -12,12 +12,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.csv as pv
 
+from wordtide.compiled import kernel
+from wordtide.corpus.byte_streams import BLOCK_BYTES, Progress, no_progress, open_bytes
 from wordtide.corpus.documents import BadRows, Batch, Block, Origin, batch_from_columns, make_batch
 from wordtide.corpus.fields import Fields
 from wordtide.corpus.source_files import SourceFile
-from wordtide.corpus.streams import BLOCK_BYTES, Progress, no_progress, open_bytes
 from wordtide.errors import InputError
-from wordtide.kernels import kernel
 
 _DELIMITERS: Final = {"csv": ",", "tsv": "\t"}
 _QUOTE: Final = 0x22

@@ -5,10 +5,10 @@ import unicodedata
 import numpy as np
 import numpy.typing as npt
 
-from wordtide.corpus.characters import TABLE_SIZE, character_tables
+from wordtide.compiled import kernel
 from wordtide.corpus.documents import BadRows, Batch, make_batch
-from wordtide.corpus.utf8 import decode
-from wordtide.kernels import kernel
+from wordtide.corpus.tokens.characters import TABLE_SIZE, character_tables
+from wordtide.corpus.tokens.utf8 import decode
 
 
 @kernel

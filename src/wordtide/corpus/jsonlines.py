@@ -12,10 +12,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.json as pj
 
+from wordtide.corpus.byte_streams import Progress, line_blocks, no_progress, open_bytes
 from wordtide.corpus.documents import BadRows, Batch, Block, Origin, batch_from_columns, make_batch, report_bad_date
 from wordtide.corpus.fields import Fields
 from wordtide.corpus.source_files import SourceFile
-from wordtide.corpus.streams import Progress, line_blocks, no_progress, open_bytes
 from wordtide.dates import parse_date
 from wordtide.errors import InputError
 

@@ -7,19 +7,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from wordtide.corpus.byte_streams import Progress, explained_read_errors
 from wordtide.corpus.columns import is_frame, read_frame, read_pairs, read_parquet
 from wordtide.corpus.delimited import read_delimited
 from wordtide.corpus.documents import BadRows, Block
 from wordtide.corpus.expansion import MAX_EXPANSION, check_max_expansion
 from wordtide.corpus.fields import Fields
-from wordtide.corpus.folders import read_text_files
 from wordtide.corpus.jsonlines import read_json_lines
 from wordtide.corpus.remote import RemoteFile, find_files, is_url, without_query
 from wordtide.corpus.samples import SAMPLES, read_sample
 from wordtide.corpus.source_files import STANDARD_INPUT, SourceFile
-from wordtide.corpus.streams import Progress, explained_read_errors
+from wordtide.corpus.text_files import read_text_files
 from wordtide.errors import InputError, SettingsError
-from wordtide.storage import is_made_by_wordtide
+from wordtide.storage.folders import is_made_by_wordtide
 
 FORMATS = ("auto", "text", "csv", "tsv", "jsonl", "parquet", "ngrams")
 _ENDINGS = {

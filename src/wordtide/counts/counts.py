@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from wordtide.arrays import load_array, save_array
-from wordtide.cells import is_plain, spelled_out
 from wordtide.counts.settings import CountSettings, Summary
 from wordtide.dates import shown_date
 from wordtide.errors import FolderError, SettingsError
-from wordtide.locking import read_as_one
 from wordtide.spelling import number_of
-from wordtide.storage import new_folder, read_header, verify, write_header
+from wordtide.storage.arrays import load_array, save_array
+from wordtide.storage.cells import is_plain, spelled_out
+from wordtide.storage.folders import new_folder, read_header, verify, write_header
+from wordtide.storage.locks import read_as_one
 from wordtide.timeline import NUMBERS, Slices
 
 if TYPE_CHECKING:
@@ -205,7 +205,7 @@ class Counts:
         return np.diff(ends[self.arrays.slice_rows])
 
     def __add__(self, other: "Counts") -> "Counts":
-        from wordtide.counts.merging import merge_counts  # merging builds Counts, so it cannot be imported above
+        from wordtide.counts.merge import merge_counts  # merging builds Counts, so it cannot be imported above
 
         return merge_counts([self, other])
 

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from wordtide.arrays import GrowingArray, load_array, save_array
 from wordtide.counts.counts import Counts
 from wordtide.dates import shown_date
 from wordtide.errors import FolderError, InputError
+from wordtide.storage.arrays import GrowingArray, load_array, save_array
 
 #: A longer sentence (in bytes) is no sentence but a text without full stops, and is not kept.
 LONGEST_SENTENCE = 4000

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from wordtide.corpus.scanning import BREAK
-from wordtide.kernels import kernel
+from wordtide.compiled import kernel
+from wordtide.corpus.tokens.scanner import BREAK
 
 _OUTSIDE = -2  # a place whose word is not in the vocabulary
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from wordtide.kernels import kernel
+from wordtide.compiled import kernel
 
 _BLOCK = 1 << 22  # entries merged at a time
 

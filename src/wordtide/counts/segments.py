@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from wordtide.compiled import kernel
 from wordtide.corpus.documents import Batch
-from wordtide.corpus.tokens import Scanned, Scanner
+from wordtide.corpus.tokens.rule import Scanned, Scanner
 from wordtide.dates import DAY
-from wordtide.kernels import kernel
 from wordtide.timeline import Every, Integers, Slices
 
 SEGMENT_IDS = 1 << 21

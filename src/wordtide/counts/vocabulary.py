@@ -7,9 +7,9 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from wordtide.cells import is_plain
-from wordtide.corpus.lexicon import LONGEST_WORD, Lexicon
+from wordtide.corpus.tokens.lexicon import LONGEST_WORD, Lexicon
 from wordtide.errors import InputError
+from wordtide.storage.cells import is_plain
 
 _LARGEST_FILE: Final = 1 << 32
 

@@ -7,17 +7,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wordtide.embeddings.folder import read_model
-from wordtide.embeddings.questions.answers import Answer
-from wordtide.embeddings.questions.axis import axis
-from wordtide.embeddings.questions.change import MIN_OCCURRENCES, changed
-from wordtide.embeddings.questions.neighbors import analogy, neighbors
-from wordtide.embeddings.questions.over_time import neighbors_over_time
-from wordtide.embeddings.questions.similarity import similarity
-from wordtide.embeddings.questions.story import story
-from wordtide.embeddings.questions.surprise import surprises
-from wordtide.embeddings.showing import model_card
+from wordtide.embeddings.notebook import model_card
 from wordtide.embeddings.states import Embeddings, Times
 from wordtide.embeddings.when import Time
+from wordtide.questions.answers import Answer
+from wordtide.questions.axis import axis
+from wordtide.questions.change import MIN_OCCURRENCES, changed
+from wordtide.questions.neighbors import analogy, neighbors
+from wordtide.questions.over_time import neighbors_over_time
+from wordtide.questions.similarity import similarity
+from wordtide.questions.story import story
+from wordtide.questions.surprise import surprises
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -139,7 +139,7 @@ class DynamicEmbeddings(Embeddings):
         in, those that occur at least `grow_min_count` times (20) in the new texts, the most frequent first. A model from a
         folder is updated in its folder. `partial_fit` is another name for it.
         """
-        from wordtide.inference import updating  # a door upwards: a model goes on by the filter that made it
+        from wordtide.streaming import update as updating  # a door upwards: a model goes on by the filter that made it
 
         growing = {"grow": grow, "grow_min_count": grow_min_count}
         self._become(updating.update(self.fitted, self.path, source, threads=threads, **growing, **counting)[0])
@@ -153,13 +153,13 @@ class DynamicEmbeddings(Embeddings):
         Options: `words` and `slices` to keep (what fits into `max_mb`, 40), `title`, `licence`, `map_words` (0: no map),
         `examples` (a counts folder whose sentences are shown), `threads`.
         """
-        from wordtide.explorer import opening  # a door upwards: the page is made of a model, and asked for from it
+        from wordtide.explorer import explore as opening  # a door upwards: the page is made of a model, and asked for from it
 
         return opening.save_html(self, path, opening.PageOptions(**options), overwrite)
 
     def explore(self, port: int = 0, browser: bool = True, **options: Any) -> None:
         """Show the explorer's page from a server on this machine, until Ctrl-C. Options as for `save_html`."""
-        from wordtide.explorer import opening
+        from wordtide.explorer import explore as opening
 
         opening.serve(self, opening.PageOptions(**options), port=port, browser=browser)
 

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from wordtide.diffusion import Diffusion, Floats, slice_before
-from wordtide.embeddings.chain_moments import Moments, MovementVariance, Reals
-from wordtide.embeddings.knots import Integers, Knots, narrowed
 from wordtide.embeddings.trajectories import rows_or_zeros
 from wordtide.errors import SettingsError
+from wordtide.model.chain_moments import Moments, MovementVariance, Reals
+from wordtide.model.knots import Integers, Knots, narrowed
+from wordtide.model.prior import Diffusion, Floats, slice_before
 
 Singles = npt.NDArray[np.float32]
 

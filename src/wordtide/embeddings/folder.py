@@ -16,17 +16,17 @@ import numpy as np
 import numpy.typing as npt
 
 import wordtide
-from wordtide.cells import is_plain, spelled_out
-from wordtide.diffusion import PRIORS, Diffusion, ProductPrior
-from wordtide.embeddings.curves import read_curve, write_curve
-from wordtide.embeddings.knots import Knots, Occurrences
+from wordtide.embeddings.checks import MOST_DIMENSIONS, check_knots, check_record, check_states
 from wordtide.embeddings.posterior import SPREADS, Fitted, Posterior
 from wordtide.embeddings.slice_files import MOST_SLICES, read_slices, slice_name, slices_of, write_slice
-from wordtide.embeddings.soundness import MOST_DIMENSIONS, check_knots, check_record, check_states
-from wordtide.embeddings.tensors import REMEDY, Storable, Streamed, map_tensors, write_tensors
+from wordtide.embeddings.training_curve import read_curve, write_curve
 from wordtide.errors import FolderError, SettingsError
-from wordtide.locking import read_as_one
-from wordtide.storage import new_folder, read_header, verify, write_header
+from wordtide.model.knots import Knots, Occurrences
+from wordtide.model.prior import PRIORS, Diffusion, ProductPrior
+from wordtide.storage.cells import is_plain, spelled_out
+from wordtide.storage.folders import new_folder, read_header, verify, write_header
+from wordtide.storage.locks import read_as_one
+from wordtide.storage.tensors import REMEDY, Storable, Streamed, map_tensors, write_tensors
 
 KIND = "model"
 VERSION = 1

@@ -1,10 +1,10 @@
 """Which trajectories belong to which kind of posterior."""
 
-from wordtide.diffusion import Diffusion
 from wordtide.embeddings.filtered import FilteredTrajectories
 from wordtide.embeddings.posterior import Posterior
 from wordtide.embeddings.smoothed import SmoothedTrajectories
 from wordtide.embeddings.trajectories import PointTrajectories, Trajectories
+from wordtide.model.prior import Diffusion
 
 
 def trajectories_of(posterior: Posterior, diffusion: Diffusion) -> tuple[Trajectories, Trajectories]:

@@ -7,11 +7,11 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from wordtide.diffusion import Diffusion
-from wordtide.embeddings.knots import Knots, Occurrences
 from wordtide.embeddings.slice_states import QUANTITIES, SliceRows, SliceStates
-from wordtide.embeddings.tensors import pieces
 from wordtide.errors import SettingsError
+from wordtide.model.knots import Knots, Occurrences
+from wordtide.model.prior import Diffusion
+from wordtide.storage.tensors import pieces
 
 Singles = npt.NDArray[np.float32]
 

@@ -13,11 +13,11 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from wordtide.embeddings.knots import Knots
 from wordtide.embeddings.posterior import Posterior
 from wordtide.embeddings.slice_states import QUANTITIES, SliceStates
-from wordtide.embeddings.tensors import REMEDY, Streamed, beginning_of, in_file_order, map_tensors, write_tensors
 from wordtide.errors import FolderError
+from wordtide.model.knots import Knots
+from wordtide.storage.tensors import REMEDY, Streamed, beginning_of, in_file_order, map_tensors, write_tensors
 
 #: Models with more slices are written as one file: each map and each file costs something, and systems limit their number.
 MOST_SLICES = 10_000

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from wordtide.embeddings.knots import Knots, narrowed
+from wordtide.model.knots import Knots, narrowed
 
 Singles = npt.NDArray[np.float32]
 #: What is stored of each word of a slice: means and variances of its word vector (u) and its context vector (v).

@@ -11,12 +11,12 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from wordtide.diffusion import Diffusion, Floats, Places, slice_before
-from wordtide.embeddings.bridges import Bridge, backward_step, bridge
-from wordtide.embeddings.chain_moments import ChainMoments, Moments, MovementVariance, Reals
-from wordtide.embeddings.knots import Integers, Knots
 from wordtide.embeddings.trajectories import rows_or_zeros
-from wordtide.embeddings.variances import marginal_variances, passages
+from wordtide.model.bridges import Bridge, backward_step, bridge
+from wordtide.model.chain_moments import ChainMoments, Moments, MovementVariance, Reals
+from wordtide.model.knots import Integers, Knots
+from wordtide.model.prior import Diffusion, Floats, Places, slice_before
+from wordtide.model.variances import marginal_variances, passages
 
 Singles = npt.NDArray[np.float32]
 

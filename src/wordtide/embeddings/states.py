@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from wordtide.diffusion import Diffusion, Floats, slice_before
-from wordtide.embeddings.exports.word2vec_format import save_word2vec
 from wordtide.embeddings.folder import write_model
 from wordtide.embeddings.kinds import trajectories_of
-from wordtide.embeddings.knots import Knots
 from wordtide.embeddings.posterior import Fitted, Singles
 from wordtide.embeddings.trajectories import Trajectories
 from wordtide.embeddings.when import Time, is_one_time, year_of, years_of
 from wordtide.errors import SettingsError
+from wordtide.exports.word2vec import save_word2vec
+from wordtide.model.knots import Knots
+from wordtide.model.prior import Diffusion, Floats, slice_before
 from wordtide.spelling import number_of
 
 Times = Time | Sequence[Time] | Floats | None

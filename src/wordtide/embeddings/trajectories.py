@@ -8,9 +8,9 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from wordtide.diffusion import Floats, slice_before
-from wordtide.embeddings.chain_moments import Moments, MovementVariance, Reals
-from wordtide.embeddings.knots import Integers, Knots
+from wordtide.model.chain_moments import Moments, MovementVariance, Reals
+from wordtide.model.knots import Integers, Knots
+from wordtide.model.prior import Floats, slice_before
 
 
 class Trajectories(Protocol):

@@ -20,14 +20,14 @@ import numpy as np
 from scipy import linalg
 
 from wordtide.counts.counts import Counts
-from wordtide.diffusion import Diffusion, Floats
 from wordtide.embeddings.embeddings import DynamicEmbeddings
-from wordtide.embeddings.questions.answers import Answer
-from wordtide.embeddings.questions.similarity import interval
-from wordtide.embeddings.questions.vectors import lengths_of
 from wordtide.embeddings.states import Times
 from wordtide.errors import SettingsError
 from wordtide.inference.problem import Problem, problem_of
+from wordtide.model.prior import Diffusion, Floats
+from wordtide.questions.answers import Answer
+from wordtide.questions.similarity import interval
+from wordtide.questions.vectors import lengths_of
 
 if TYPE_CHECKING:
     import pandas as pd

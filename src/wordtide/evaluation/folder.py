@@ -14,11 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from wordtide.embeddings.curves import read_curve
+from wordtide.embeddings.training_curve import read_curve
 from wordtide.errors import FolderError, OutputError
 from wordtide.inference.checkpoints import is_left, place_of
-from wordtide.locking import take_lock
-from wordtide.storage import (
+from wordtide.storage.folders import (
     HEADER,
     check_writable,
     clean_up,
@@ -28,6 +27,7 @@ from wordtide.storage import (
     read_header,
     write_header,
 )
+from wordtide.storage.locks import take_lock
 
 _SECONDS = "seconds.json"
 _LARGEST_CURVE = 1 << 30

@@ -13,9 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from wordtide.diffusion import Diffusion, Floats, ProductPrior
 from wordtide.embeddings.embeddings import DynamicEmbeddings
-from wordtide.embeddings.knots import Occurrences
 from wordtide.embeddings.posterior import Fitted
 from wordtide.errors import SettingsError
 from wordtide.inference.compute import compute
@@ -23,6 +21,8 @@ from wordtide.inference.methods import Run, run
 from wordtide.inference.problem import Problem, SliceData
 from wordtide.inference.settings import FitSettings
 from wordtide.inference.training import FitObserver
+from wordtide.model.knots import Occurrences
+from wordtide.model.prior import Diffusion, Floats, ProductPrior
 
 _SHIFT = 5.0  # of Zipf's law: frequencies 1 / (rank + shift)
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from wordtide.diffusion import Floats
-from wordtide.embeddings.knots import Integers
-from wordtide.embeddings.questions.vectors import Vectors, lengths_of
+from wordtide.model.knots import Integers
+from wordtide.model.prior import Floats
+from wordtide.questions.vectors import Vectors, lengths_of
 
 #: The largest step of a direction's coordinate.
 LEVELS = 127

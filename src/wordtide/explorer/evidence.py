@@ -6,11 +6,11 @@ import numpy as np
 
 from wordtide.counts.counts import Counts
 from wordtide.counts.examples import ExampleStore, in_context
-from wordtide.embeddings.knots import Integers
-from wordtide.embeddings.questions.dating import shown_year
 from wordtide.embeddings.states import Embeddings
 from wordtide.errors import SettingsError
-from wordtide.explorer.keeping import Kept
+from wordtide.explorer.page_cache import Kept
+from wordtide.model.knots import Integers
+from wordtide.questions.shown_dates import shown_year
 
 #: Sentences a word at most: in the single file, and elsewhere.
 FEW, MANY = 6, 60

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from wordtide.counts.workers import Observer
-from wordtide.embeddings.knots import Integers
-from wordtide.embeddings.questions.vectors import Vectors, vectors_of
 from wordtide.embeddings.states import Embeddings
 from wordtide.explorer.evidence import Evidence
-from wordtide.explorer.heading import Labels, header, occurrences
-from wordtide.explorer.keeping import Kept, left_out
-from wordtide.explorer.mapping import map_steps, mapped_words, word_map
 from wordtide.explorer.packing import gzipped, packed_json
-from wordtide.explorer.telling import changed_table, told_stories, word_cards
+from wordtide.explorer.page_cache import Kept, left_out
+from wordtide.explorer.page_header import Labels, header, occurrences
+from wordtide.explorer.page_stories import changed_table, told_stories, word_cards
+from wordtide.explorer.word_map import map_steps, mapped_words, word_map
+from wordtide.model.knots import Integers
+from wordtide.questions.vectors import Vectors, vectors_of
 
 
 @dataclass(frozen=True)

@@ -16,15 +16,15 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import LinearSegmentedColormap, Normalize
 from matplotlib.figure import Figure
 
-from wordtide.embeddings.questions.dating import shown_year
-from wordtide.embeddings.questions.vectors import vectors_of
 from wordtide.embeddings.states import Embeddings
 from wordtide.embeddings.when import Time
 from wordtide.errors import SettingsError
 from wordtide.figures.dynamic_tsne import FEWEST_WORDS, dynamic_tsne
+from wordtide.figures.labels import place_names
 from wordtide.figures.observing import Observer
-from wordtide.figures.placing_names import place_names
 from wordtide.figures.style import BLUE, ORANGE, VERMILLION, WIDTH, printable, styled
+from wordtide.questions.shown_dates import shown_year
+from wordtide.questions.vectors import vectors_of
 
 Floats = npt.NDArray[np.float64]
 Row = dict[str, str | float]

@@ -10,11 +10,11 @@ from matplotlib.figure import Figure
 from wordtide.embeddings.states import Embeddings
 from wordtide.embeddings.when import Time
 from wordtide.errors import SettingsError
-from wordtide.figures.displacement import displacement_figure, displacements
-from wordtide.figures.likelihood import likelihood_figure, read_scores
+from wordtide.figures.displacement_figure import displacement_figure, displacements
+from wordtide.figures.likelihood_figure import likelihood_figure, read_scores
 from wordtide.figures.observing import Observer
-from wordtide.figures.similarity import similarity_figure, similarity_of
-from wordtide.figures.timeline import timeline_figure, timeline_of
+from wordtide.figures.similarity_figure import similarity_figure, similarity_of
+from wordtide.figures.timeline_figure import timeline_figure, timeline_of
 
 #: A model, or several models by the names they have in a figure.
 Models = Embeddings | Mapping[str, Embeddings]

@@ -18,9 +18,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from wordtide.embeddings.exports.placing import check_file_writable, new_files
 from wordtide.errors import SettingsError
-from wordtide.storage import real_target
+from wordtide.storage.files import check_file_writable, new_files
+from wordtide.storage.folders import real_target
 
 WIDTH = 7.0  # inches: the text block of a page
 BLUE, VERMILLION, GREEN, ORANGE = "#0072B2", "#D55E00", "#009E73", "#E69F00"

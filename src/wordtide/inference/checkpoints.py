@@ -12,12 +12,21 @@ import numpy as np
 import numpy.typing as npt
 
 from wordtide.counts.counts import ARRAYS, Counts
-from wordtide.embeddings.curves import read_curve, write_curve
-from wordtide.embeddings.tensors import Storable, Streamed, in_file_order, map_tensors, pieces, write_tensors
+from wordtide.embeddings.training_curve import read_curve, write_curve
 from wordtide.errors import FolderError
-from wordtide.inference.processes import ALONE, Processes
+from wordtide.inference.scale.processes import ALONE, Processes
 from wordtide.inference.slice_sinks import SliceFolder
-from wordtide.storage import check_writable, kind_of, new_folder, read_header, real_target, remove_folder, verify, write_header
+from wordtide.storage.folders import (
+    check_writable,
+    kind_of,
+    new_folder,
+    read_header,
+    real_target,
+    remove_folder,
+    verify,
+    write_header,
+)
+from wordtide.storage.tensors import Storable, Streamed, in_file_order, map_tensors, pieces, write_tensors
 
 KIND, VERSION = "checkpoint", 2
 _LARGEST_CURVE = 1 << 30

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from wordtide.errors import SettingsError
-from wordtide.inference.processes import ALONE, Processes, local_size
+from wordtide.inference.scale.processes import ALONE, Processes, local_size
 from wordtide.inference.workspace import Workspace
 
 Item = TypeVar("Item")

@@ -6,13 +6,13 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from wordtide.diffusion import Diffusion
 from wordtide.embeddings.posterior import Posterior
-from wordtide.inference.chains import prior_at_knots
+from wordtide.inference.natural.chains import prior_at_knots
 from wordtide.inference.problem import Problem
 from wordtide.model.chain import KnotSteps, divergence, smooth
 from wordtide.model.divergence import filter_kl
 from wordtide.model.likelihood import SliceTensors, expected_log_likelihood
+from wordtide.model.prior import Diffusion
 
 Array = npt.NDArray[np.float32]
 Estimate = tuple[float, float]

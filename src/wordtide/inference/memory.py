@@ -5,10 +5,10 @@ import resource
 from collections.abc import Sequence
 
 from wordtide.errors import SettingsError
-from wordtide.inference.negatives import contexts_for
+from wordtide.inference.natural.negatives import contexts_for
 from wordtide.inference.problem import Problem
+from wordtide.inference.scale.on_processes import PORTION_BYTES
 from wordtide.inference.settings import FitSettings
-from wordtide.inference.shared_states import PORTION_BYTES
 
 _LIBRARIES = 450 << 20  # Python, PyTorch, the compiler
 _PAIR_BYTES = 24  # of a stored pair: value, column, place of its transpose, and work

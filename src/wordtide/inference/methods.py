@@ -6,27 +6,27 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from wordtide.diffusion import Diffusion
 from wordtide.embeddings.posterior import Posterior, weighted_mean
-from wordtide.inference.adam_smoothing import AdamSmoother
 from wordtide.inference.checkpoints import Checkpoints
 from wordtide.inference.compute import Compute
-from wordtide.inference.diffusion_choice import CHOICE, choose_diffusion, standing
-from wordtide.inference.filtering import elbo_of_slices, sequential_solver
-from wordtide.inference.moment_matching import matching_precision
-from wordtide.inference.offload_files import OffloadFolder
-from wordtide.inference.offloading import OffloadedStates
+from wordtide.inference.natural.diffusion_choice import CHOICE, choose_diffusion, standing
+from wordtide.inference.natural.filtering import SequentialSolver
+from wordtide.inference.natural.schedule import Schedule
+from wordtide.inference.natural.smoothing import SmoothingSolver
+from wordtide.inference.natural.start import standing_start
+from wordtide.inference.paper.matching import matching_precision
+from wordtide.inference.paper.smoothing import AdamSmoother
 from wordtide.inference.problem import Problem
-from wordtide.inference.schedule import Schedule
-from wordtide.inference.sequential import SequentialSolver
+from wordtide.inference.scale.in_memory import States, as_singles
+from wordtide.inference.scale.offload_files import OffloadFolder
+from wordtide.inference.scale.on_disk import OffloadedStates
+from wordtide.inference.scale.on_processes import SharedStates
+from wordtide.inference.scale.shares import shared_out
+from wordtide.inference.sequential_solvers import elbo_of_slices, sequential_solver
 from wordtide.inference.settings import MOST_STEPS, FitSettings
-from wordtide.inference.shared_states import SharedStates
-from wordtide.inference.sharing import shared_out
 from wordtide.inference.slice_sinks import KnotArrays, SliceFolder
-from wordtide.inference.smoothing import SmoothingSolver
-from wordtide.inference.smoothing_states import States, as_singles
-from wordtide.inference.standing_start import standing_start
 from wordtide.inference.training import FitObserver, Solver, train
+from wordtide.model.prior import Diffusion
 
 Array = npt.NDArray[Any]
 Curve = list[dict[str, Any]]

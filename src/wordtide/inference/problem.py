@@ -14,8 +14,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from wordtide.counts.counts import Counts
-from wordtide.embeddings.knots import Knots
 from wordtide.errors import InputError
+from wordtide.model.knots import Knots
 
 
 @dataclass(frozen=True)

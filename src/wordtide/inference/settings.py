@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from wordtide.diffusion import PRIORS, Diffusion
 from wordtide.errors import InputError, SettingsError
-from wordtide.inference.negatives import AUTO
+from wordtide.inference.natural.negatives import AUTO
+from wordtide.model.prior import PRIORS, Diffusion
 
 METHODS = ("smoothing", "filtering", "independent", "warm-start", "static")
 SOLVERS = ("natural", "adam")

@@ -7,12 +7,12 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from wordtide.embeddings.knots import Knots
 from wordtide.embeddings.posterior import Posterior
 from wordtide.embeddings.slice_files import read_slice, slice_name, write_slice
 from wordtide.embeddings.slice_states import SliceStates
 from wordtide.errors import SettingsError
-from wordtide.storage import file_facts, link_or_copy
+from wordtide.model.knots import Knots
+from wordtide.storage.folders import file_facts, link_or_copy
 
 Array = npt.NDArray[Any]
 

@@ -7,9 +7,9 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from wordtide.embeddings.tensors import Storable
 from wordtide.errors import WordtideError
 from wordtide.inference.reports import Diverged, Report
+from wordtide.storage.tensors import Storable
 
 Array = npt.NDArray[Any]
 _ATTEMPTS = 6  # how often the rate is halved before a fit is given up

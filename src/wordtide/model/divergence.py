@@ -7,8 +7,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from wordtide.diffusion import Diffusion
 from wordtide.model.bidiagonal import covariances
+from wordtide.model.prior import Diffusion
 
 
 def filter_kl(mean: Tensor, variance: Tensor, prior_mean: Tensor, prior_variance: Tensor) -> float:

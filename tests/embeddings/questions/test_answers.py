@@ -9,8 +9,8 @@ import pytest
 from embeddings.models import KINDS, PLACES, TIMES, well_known
 
 from wordtide.embeddings.embeddings import NoteWarning
-from wordtide.embeddings.questions.answers import Answer, empty_intervals
 from wordtide.errors import SettingsError, UnknownWordError
+from wordtide.questions.answers import Answer, empty_intervals
 
 #: Enough words in the last slice to say what is usual there.
 MANY = {**PLACES, **{f"word{n}": [n % 7, 7] for n in range(20)}}

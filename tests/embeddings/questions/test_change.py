@@ -8,13 +8,13 @@ from embeddings.models import KINDS, TIMES, diffusion_of, model_of, posterior_of
 from numpy.testing import assert_allclose
 from oracles.questions import is_known, planted, share_among
 
-from wordtide.embeddings.questions import change
-from wordtide.embeddings.questions.change import changed
-from wordtide.embeddings.questions.movement import movement
-from wordtide.embeddings.questions.ranking import DRAWS
-from wordtide.embeddings.questions.spans import spans
-from wordtide.embeddings.questions.vectors import vectors_of
 from wordtide.errors import SettingsError
+from wordtide.questions import change
+from wordtide.questions.change import changed
+from wordtide.questions.movement import movement
+from wordtide.questions.ranking import DRAWS
+from wordtide.questions.spans import spans
+from wordtide.questions.vectors import vectors_of
 
 COLUMNS = [
     "word", "change", "low", "high", "significant", "probability", "since", "until", "halfway_from", "halfway_to", "from", "to",

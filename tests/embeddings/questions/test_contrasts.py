@@ -5,8 +5,8 @@ import pytest
 from embeddings.models import KINDS, TIMES, WORDS, crowd, model_of
 from oracles.questions import behind_vague_words, cosine, diverse_words, is_known, planted, state_of
 
-from wordtide.embeddings.questions.contrasts import CHOSEN, SHOWN, contrasts
-from wordtide.embeddings.questions.vectors import vectors_of
+from wordtide.questions.contrasts import CHOSEN, SHOWN, contrasts
+from wordtide.questions.vectors import vectors_of
 
 each_kind = pytest.mark.parametrize("kind", KINDS)
 

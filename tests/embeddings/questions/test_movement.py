@@ -19,8 +19,8 @@ from oracles.questions import (
 )
 from oracles.trajectories import prior_precision
 
-from wordtide.embeddings.questions.movement import movement
-from wordtide.embeddings.questions.vectors import vectors_of
+from wordtide.questions.movement import movement
+from wordtide.questions.vectors import vectors_of
 
 MODELS = {kind: model_of(kind) for kind in KINDS}
 each_kind = pytest.mark.parametrize("kind", KINDS)

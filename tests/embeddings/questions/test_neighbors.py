@@ -8,12 +8,12 @@ from embeddings.models import KINDS, TIMES, crowd, model_of
 from numpy.testing import assert_allclose
 from oracles.questions import Z, behind_vague_words, draws_of, is_inferred, nearest_words, planted, share_among, state_of
 
-from wordtide.embeddings.questions import neighbors as question
-from wordtide.embeddings.questions.asking import nothing_near
-from wordtide.embeddings.questions.movement import movement
-from wordtide.embeddings.questions.neighbors import analogy, neighbors
-from wordtide.embeddings.questions.ranking import DRAWS, probability_of_best, share_among_best
 from wordtide.errors import SettingsError
+from wordtide.questions import neighbors as question
+from wordtide.questions.asking import nothing_near
+from wordtide.questions.movement import movement
+from wordtide.questions.neighbors import analogy, neighbors
+from wordtide.questions.ranking import DRAWS, probability_of_best, share_among_best
 
 COLUMNS = ["word", "similarity", "low", "high", "probability", "occurrences", "inferred"]
 each_kind = pytest.mark.parametrize("kind", KINDS)

@@ -9,7 +9,8 @@ from embeddings.models import KINDS, MOMENTS, TIMES, diffusion_of, model_of
 from oracles.questions import is_inferred, planted
 
 from wordtide.embeddings.embeddings import NoteWarning
-from wordtide.embeddings.questions.asking import (
+from wordtide.errors import SettingsError
+from wordtide.questions.asking import (
     Occasions,
     absence_note,
     are_inferred,
@@ -19,8 +20,7 @@ from wordtide.embeddings.questions.asking import (
     slices_nearby,
     two_occasions,
 )
-from wordtide.embeddings.questions.dating import shown_year
-from wordtide.errors import SettingsError
+from wordtide.questions.shown_dates import shown_year
 from wordtide.timeline import float_year
 
 MODEL = model_of("smoother")

@@ -6,10 +6,10 @@ from embeddings.models import KINDS, TIMES, crowd, model_of
 from numpy.testing import assert_allclose
 from oracles.questions import behind_vague_words, is_inferred
 
-from wordtide.embeddings.questions import over_time
-from wordtide.embeddings.questions.neighbors import neighbors
-from wordtide.embeddings.questions.over_time import neighbors_over_time
 from wordtide.errors import SettingsError
+from wordtide.questions import over_time
+from wordtide.questions.neighbors import neighbors
+from wordtide.questions.over_time import neighbors_over_time
 
 COLUMNS = ["time", "word", "similarity", "low", "high", "occurrences", "inferred"]
 each_kind = pytest.mark.parametrize("kind", KINDS)

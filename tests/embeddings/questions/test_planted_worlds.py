@@ -10,24 +10,24 @@ import numpy as np
 import pytest
 from oracles import worlds
 
-from wordtide.diffusion import ProductPrior
 from wordtide.embeddings.embeddings import DynamicEmbeddings
-from wordtide.embeddings.knots import Occurrences
 from wordtide.embeddings.posterior import Fitted, Posterior
-from wordtide.embeddings.questions.beliefs import beliefs_at
-from wordtide.embeddings.questions.change import changed
-from wordtide.embeddings.questions.halfway import halfway
-from wordtide.embeddings.questions.movement import movement
-from wordtide.embeddings.questions.neighbors import neighbors
-from wordtide.embeddings.questions.similarity import SIDES, similarity
-from wordtide.embeddings.questions.surprise import shift_of, surprises
-from wordtide.embeddings.questions.vectors import lengths_of, vectors_of
 from wordtide.evaluation.small_worlds import full_slice
 from wordtide.inference.compute import compute
+from wordtide.inference.natural.filtering import SequentialSolver
+from wordtide.inference.natural.schedule import Schedule
+from wordtide.inference.natural.smoothing import SmoothingSolver
 from wordtide.inference.problem import Problem
-from wordtide.inference.schedule import Schedule
-from wordtide.inference.sequential import SequentialSolver
-from wordtide.inference.smoothing import SmoothingSolver
+from wordtide.model.knots import Occurrences
+from wordtide.model.prior import ProductPrior
+from wordtide.questions.change import changed
+from wordtide.questions.halfway import halfway
+from wordtide.questions.movement import movement
+from wordtide.questions.neighbors import neighbors
+from wordtide.questions.predictions import beliefs_at
+from wordtide.questions.similarity import SIDES, similarity
+from wordtide.questions.surprise import shift_of, surprises
+from wordtide.questions.vectors import lengths_of, vectors_of
 
 SIZE, DIM, SLICES = 90, 12, 12
 PRIOR = ProductPrior(np.arange(float(SLICES)), 0.02, 5.0)

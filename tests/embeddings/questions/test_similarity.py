@@ -9,8 +9,8 @@ from numpy.testing import assert_allclose
 from oracles.questions import Z, draws_of, planted, similarity_moments, standard_error_of_variance, state_of
 
 from wordtide.embeddings.posterior import Posterior
-from wordtide.embeddings.questions.similarity import SIDES, interval, scaled, similarity, similarity_and_spread
 from wordtide.errors import SettingsError, UnknownWordError
+from wordtide.questions.similarity import SIDES, interval, scaled, similarity, similarity_and_spread
 
 MODELS = {kind: model_of(kind) for kind in KINDS}
 each_kind = pytest.mark.parametrize("kind", KINDS)

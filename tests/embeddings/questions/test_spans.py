@@ -6,10 +6,10 @@ from embeddings.models import KINDS, PLACES, TIMES, WORDS, diffusion_of, model_o
 from numpy.testing import assert_array_equal
 from oracles.questions import planted
 
-from wordtide.embeddings.questions.change import changed
-from wordtide.embeddings.questions.spans import spans
-from wordtide.embeddings.questions.story import stories, story
 from wordtide.errors import SettingsError
+from wordtide.questions.change import changed
+from wordtide.questions.spans import spans
+from wordtide.questions.story import stories, story
 
 each_kind = pytest.mark.parametrize("kind", KINDS)
 #: Times as a question may give them, and none.

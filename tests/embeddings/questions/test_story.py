@@ -8,12 +8,12 @@ import pytest
 from embeddings.models import KINDS, TIMES, WORDS, crowd, diffusion_of, model_of
 from oracles.questions import YEARS, is_inferred, planted
 
-from wordtide.embeddings.questions.halfway import halfway
-from wordtide.embeddings.questions.movement import movement
-from wordtide.embeddings.questions.neighbors import neighbors
-from wordtide.embeddings.questions.story import story
-from wordtide.embeddings.questions.vectors import vectors_of
 from wordtide.errors import SettingsError
+from wordtide.questions.halfway import halfway
+from wordtide.questions.movement import movement
+from wordtide.questions.neighbors import neighbors
+from wordtide.questions.story import story
+from wordtide.questions.vectors import vectors_of
 
 COLUMNS = ["period", "time", "word", "similarity", "low", "high", "probability", "occurrences", "inferred"]
 FACTS = [

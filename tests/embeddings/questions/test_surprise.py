@@ -9,9 +9,10 @@ from numpy.testing import assert_allclose
 from oracles.questions import beliefs_of_chain, divergence, drawn_from, exact_model, uses_by_zipf
 from oracles.trajectories import filtered
 
-from wordtide.diffusion import StationaryPrior
-from wordtide.embeddings.questions.beliefs import Beliefs, beliefs_at
-from wordtide.embeddings.questions.surprise import (
+from wordtide.errors import SettingsError
+from wordtide.model.prior import StationaryPrior
+from wordtide.questions.predictions import Beliefs, beliefs_at
+from wordtide.questions.surprise import (
     FEW_USES,
     LEAST_COMPARED,
     among_alike,
@@ -20,7 +21,6 @@ from wordtide.embeddings.questions.surprise import (
     shift_of,
     surprises,
 )
-from wordtide.errors import SettingsError
 
 COLUMNS = ["word", "time", "score", "p_value", "information", "occurrences"]
 uncertain = pytest.mark.parametrize("kind", ["filter", "smoother"])

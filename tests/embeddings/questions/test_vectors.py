@@ -6,7 +6,7 @@ from embeddings.models import KINDS, MOMENTS, TIMES, crowd, model_of, posterior_
 from numpy.testing import assert_allclose
 from oracles.questions import is_known
 
-from wordtide.embeddings.questions.vectors import NOISE, OFTEN, relative_noise, vectors_of
+from wordtide.questions.vectors import NOISE, OFTEN, relative_noise, vectors_of
 
 PLACES = {"one": list(range(8)), "other": list(range(8))}
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from wordtide.corpus.tokens import ABBREVIATIONS
-from wordtide.diffusion import Floats
+from wordtide.corpus.tokens.rule import ABBREVIATIONS
 from wordtide.errors import SettingsError
 from wordtide.evaluation.synthetic.planted import MOVING, PASSING, Cast
+from wordtide.model.prior import Floats
 
 Integers = npt.NDArray[np.int64]
 #: Years from one slice to the next, drawn with equal probability.

@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from wordtide.embeddings.questions.halfway import halfway
-from wordtide.embeddings.questions.movement import movement
-from wordtide.embeddings.questions.vectors import vectors_of
 from wordtide.embeddings.states import Embeddings
 from wordtide.errors import SettingsError
 from wordtide.evaluation.synthetic.planted import Plan
 from wordtide.evaluation.synthetic.scoring import Findings, Score, score_findings
+from wordtide.questions.halfway import halfway
+from wordtide.questions.movement import movement
+from wordtide.questions.vectors import vectors_of
 
 RANKINGS = ("low", "change")
 

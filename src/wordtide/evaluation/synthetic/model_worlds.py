@@ -16,7 +16,6 @@ from scipy import sparse
 from wordtide.counts.counts import CountArrays, Counts
 from wordtide.counts.settings import CountSettings, Summary
 from wordtide.dates import DAY, parse_date
-from wordtide.diffusion import Diffusion, Floats, ProductPrior
 from wordtide.errors import SettingsError
 from wordtide.evaluation.synthetic.casting import Integers, Part, draw_parts, invented_words, seeded, slice_years, uneven_shares
 from wordtide.evaluation.synthetic.planted import (
@@ -28,6 +27,7 @@ from wordtide.evaluation.synthetic.planted import (
     in_groups,
     share_moved,
 )
+from wordtide.model.prior import Diffusion, Floats, ProductPrior
 from wordtide.timeline import Slices
 
 #: So many of the nearest words are told as the words of a place.

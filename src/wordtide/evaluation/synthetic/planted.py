@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wordtide.diffusion import Diffusion, Floats
 from wordtide.errors import SettingsError
+from wordtide.model.prior import Diffusion, Floats
 
 if TYPE_CHECKING:
     from wordtide.counts.counts import Counts

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from wordtide.diffusion import Floats
 from wordtide.errors import InputError
 from wordtide.evaluation.synthetic.planted import DECOYS, MOVING, PASSING, Plan, PlantedWord
+from wordtide.model.prior import Floats
 
 Interval = tuple[float, float]
 

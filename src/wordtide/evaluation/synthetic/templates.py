@@ -11,10 +11,10 @@ from functools import cached_property
 
 import numpy as np
 
-from wordtide.diffusion import Floats
 from wordtide.errors import SettingsError
 from wordtide.evaluation.synthetic.casting import Integers, Part, draw_parts, invented_words, seeded, slice_years, uneven_shares
 from wordtide.evaluation.synthetic.planted import Cast, PlantedCorpus, PlantedWord, frequency_factor, in_groups, share_moved
+from wordtide.model.prior import Floats
 
 #: N, V, F: places for a noun or a verb of the topic, and for filler.
 TEMPLATES = (

@@ -1,0 +1,76 @@
+"""`wordtide evaluate`: which method predicts best."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from wordtide.cli.commands.fit import InterruptedFitError, number_or_auto
+from wordtide.cli.fit_progress import FitProgress
+from wordtide.cli.output import Format, print_rows
+from wordtide.errors import SettingsError
+
+Option = typer.Option
+_TABLE = ("method", "mean", "standard_error", "difference", "difference_error", "wins", "slices", "seconds")
+
+
+def evaluate(
+    counts: Annotated[Path, typer.Argument(help="A counts folder.")],
+    output: Annotated[Path, Option("--output", "-o", help="The report folder to make.")],
+    methods: Annotated[
+        str, Option(help="Methods, with commas between: smoothing, filtering, warm-start, independent, static.")
+    ] = "smoothing,filtering,warm-start,independent",
+    holdout: Annotated[float, Option(help="The share of slices left out of training.")] = 0.1,
+    dim: Annotated[int | None, Option(help="Dimensions of a vector. Default: 100.")] = None,
+    diffusion: Annotated[float | None, Option(help="How far vectors drift: D per year. Default: 0.001.")] = None,
+    prior: Annotated[str | None, Option(help="stationary (default), or product: the prior of the paper.")] = None,
+    prior_variance: Annotated[
+        str | None, Option(help="Variance of a coordinate under the prior, or auto: by method and --dim. Default: auto.")
+    ] = None,
+    preset: Annotated[str | None, Option(help="The paper's settings: paper-sotu, paper-twitter or paper-gbooks.")] = None,
+    seed: Annotated[int, Option(help="Decides which slices are left out, and all that is random in the fits.")] = 0,
+    threads: Annotated[int | None, Option(help="Threads on the CPU. Default: all processors.")] = None,
+    resume: Annotated[
+        bool, Option("--resume/--no-resume", help="Go on with the models of an evaluation that was stopped.")
+    ] = True,
+    overwrite: Annotated[bool, Option("--overwrite", help="Replace the report folder, and its models, if it exists.")] = False,
+    format: Annotated[Format, Option(help="How the summary is printed.")] = Format.table,
+) -> None:
+    """Compare methods by how well they predict slices they have not seen, and write a report.
+
+    Example: wordtide evaluate counts/ -o report/ --holdout 0.1
+    """
+    from wordtide.evaluation.evaluate import evaluate as evaluate_counts  # brings PyTorch and matplotlib
+    from wordtide.evaluation.summary import COLUMNS, verdict
+
+    variance = number_or_auto("--prior-variance", prior_variance, "0.3")
+    given: dict[str, Any] = {"dim": dim, "diffusion": diffusion, "prior": prior, "prior_variance": variance}
+    chosen = [method.strip() for method in methods.split(",")]
+    if not all(chosen):
+        raise SettingsError(f"--methods {methods!r} has an empty name.", "Write it like smoothing,filtering.")
+    try:
+        found = evaluate_counts(
+            counts,
+            output,
+            methods=chosen,
+            holdout=holdout,
+            seed=seed,
+            overwrite=overwrite,
+            resume=resume,
+            observer=FitProgress(),
+            preset=preset,
+            threads=threads,
+            **{name: value for name, value in given.items() if value is not None},
+        )
+    except KeyboardInterrupt:
+        raise InterruptedFitError("interrupted.", "Finished models are kept: run it again to go on with them.") from None
+    if format is Format.table:
+        print_rows([{**row, "seconds": _rounded(row["seconds"])} for row in found.summary], format, _TABLE)
+        typer.echo(verdict(found.summary), err=True)
+    else:
+        print_rows(found.summary, format, COLUMNS)
+    typer.echo(f"written to {found.path / 'report.html'}", err=True)
+
+
+def _rounded(seconds: float | None) -> int | None:
+    return None if seconds is None else round(seconds)

@@ -1,0 +1,44 @@
+"""`wordtide export`: a model in the formats of other programs."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from wordtide.cli.progress import ProgressBar
+from wordtide.embeddings.embeddings import DynamicEmbeddings
+from wordtide.exports.export import ExportObserver
+from wordtide.exports.export import export as export_model
+from wordtide.exports.selection import DEFAULT_VECTORS, read_words
+
+Option = typer.Option
+
+
+class ExportProgress(ProgressBar, ExportObserver):
+    """Draws a bar where standard error is a terminal; messages go there in any case."""
+
+    def tell(self, message: str) -> None:
+        """A line for the user."""
+        typer.echo(message, err=True)
+
+
+def export(
+    model: Annotated[Path, typer.Argument(help="A model folder.")],
+    output: Annotated[Path, Option("--output", "-o", help="The file to make; for projector the name of the pair.")],
+    to: Annotated[str, Option(help="word2vec, word2vec-binary, npz, parquet, projector or dwe (all slices in one npz).")],
+    at: Annotated[
+        str | None, Option(help="A year, a date, first or last. Without it parquet holds all slices, as dwe does.")
+    ] = None,
+    vectors: Annotated[str, Option(help="word, context, or sum of both.")] = DEFAULT_VECTORS,
+    words: Annotated[Path | None, Option(help="Keep the words of this file, one per line. Default: all.")] = None,
+    top: Annotated[int | None, Option(help="Keep this many of the most frequent words.")] = None,
+    overwrite: Annotated[bool, Option("--overwrite", help="Replace the file if it exists.")] = False,
+) -> None:
+    """Write a model, at one time or at all, to a file that other programs read.
+
+    Example: wordtide export model/ --at 1950 --to word2vec -o 1950.txt
+    """
+    kept = None if words is None else read_words(words)
+    loaded = DynamicEmbeddings.load(model)
+    written = export_model(loaded, output, to, at, vectors, kept, top, overwrite, ExportProgress())
+    typer.echo(f"written to {' and '.join(map(str, written))}", err=True)

@@ -1,0 +1,166 @@
+"""`wordtide info`: what a counts or model folder holds."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.text import Text
+
+from wordtide.cli.output import Format, console, print_json, print_rows
+from wordtide.counts.counts import KIND as COUNTS
+from wordtide.counts.counts import Counts
+from wordtide.embeddings.embeddings import DynamicEmbeddings
+from wordtide.embeddings.facts import info_facts
+from wordtide.embeddings.folder import KIND as MODEL
+from wordtide.errors import FolderError, SettingsError
+from wordtide.inference.settings import FitSettings
+from wordtide.storage.cells import spelled_out
+from wordtide.storage.folders import kind_of
+
+_COLUMNS = ("slice", "time", "date", "documents", "tokens", "in_vocabulary", "active_words", "pairs")
+_SHOWN = 24  # rows of the table before the middle is left out
+
+
+def info(
+    folder: Annotated[Path, typer.Argument(help="A counts or model folder.")],
+    format: Annotated[Format, typer.Option(help="table, csv or json.")] = Format.table,
+    all_slices: Annotated[bool, typer.Option("--all", help="Show every slice in the table.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Compare all checksums first.")] = False,
+    arrivals: Annotated[
+        bool, typer.Option("--arrivals", help="Of a model: list the words that updates let in, and when each came.")
+    ] = False,
+) -> None:
+    """Show what a counts folder holds (slices, dates, tokens, pairs, settings) or a model folder (method, slices, fit).
+
+    Example: wordtide info counts/
+    """
+    kind = kind_of(folder)
+    if arrivals and kind != MODEL:
+        raise SettingsError("--arrivals tells of the words of a model.", "Give a model folder.")
+    if arrivals:
+        _print_arrivals(DynamicEmbeddings.load(folder, check=check), format)
+    elif kind == MODEL:
+        _print_model(DynamicEmbeddings.load(folder, check=check), format, all_slices)
+    elif kind not in (None, COUNTS):
+        raise FolderError(f"{folder} holds a {kind}, of which there is nothing to show.", "Give a counts or model folder.")
+    else:
+        _print_counts(Counts.load(folder, check=check), format, all_slices)
+
+
+def _print_counts(counts: Counts, format: Format, all_slices: bool) -> None:
+    default = type(counts.settings)().as_json()
+    changed = {name: value for name, value in counts.settings.as_json().items() if value != default[name]}
+    _print(_facts(counts), counts.settings.as_json(), changed, _slices(counts), _COLUMNS, format, all_slices)
+
+
+def _print_model(model: DynamicEmbeddings, format: Format, all_slices: bool) -> None:
+    facts = info_facts(model)
+    settings = facts.pop("settings")
+    facts = {"slice_count" if name == "slices" else name: value for name, value in facts.items()}
+    default = FitSettings().as_json()
+    changed = {name: value for name, value in settings.items() if name not in default or value != default[name]}
+    facts["elbo"] = None if facts["elbo"] != facts["elbo"] else facts["elbo"]
+    last = {row["slice"]: row["elbo"] for row in model.curve if row["elbo"] is not None}
+    rows = [
+        {
+            "slice": label,
+            "time": float(time),
+            "words": int(np.count_nonzero(model.fitted.occurrences.of_slice(t))),
+            "knots": int(np.count_nonzero(model.fitted.posterior.knots.slices == t)),
+            "elbo": last.get(t),
+        }
+        for t, (label, time) in enumerate(zip(model.labels, model.times, strict=True))
+    ]
+    columns = ["slice", "time", "words", "knots", "elbo"]
+    if model.fitted.arrivals is not None:
+        came = np.bincount(model.fitted.arrivals, minlength=len(model)).tolist()
+        rows = [{**row, "new_words": came[t] if t else 0} for t, row in enumerate(rows)]  # the first slice's were there
+        columns.append("new_words")
+    if format is Format.table and not last.keys() - {None}:  # measured over all slices together
+        columns.remove("elbo")
+    _print(facts, settings, changed, rows, columns, format, all_slices)
+
+
+def _print_arrivals(model: DynamicEmbeddings, format: Format) -> None:
+    columns = ("word", "slice", "time", "occurrences")
+    rows = [
+        {
+            "word": word,
+            "slice": label,
+            "time": float(model.times[model.fitted.arrivals[model.index[word]]]),
+            "occurrences": model.total_occurrences[model.index[word]].item(),
+        }
+        for word, label in model.arrivals.items()
+        if model.fitted.arrivals is not None
+    ]
+    if not rows and format is Format.table:
+        console().print("All words were there from the start.")
+    else:
+        print_rows(rows, format, columns)
+
+
+def _print(
+    facts: dict[str, Any],
+    settings: dict[str, Any],
+    changed: dict[str, Any],
+    rows: list[dict[str, Any]],
+    columns: Sequence[str],
+    format: Format,
+    all_slices: bool,
+) -> None:
+    if format is not Format.json:
+        rows = [{name: "" if value is None else value for name, value in row.items()} for row in rows]
+    if format is Format.csv:
+        print_rows(rows, format, columns)
+    elif format is Format.json:
+        print_json({**facts, "settings": settings, "slices": rows})
+    else:
+        for name, value in facts.items():
+            if value is None:
+                continue
+            if isinstance(value, dict):
+                value = ", ".join(f"{number:,} ({reason})" for reason, number in value.items()) or 0
+            shown = f"{value:,}" if isinstance(value, int) else f"{value:.4g}" if isinstance(value, float) else str(value)
+            console().print(Text.assemble((f"{name.replace('_', ' '):22}", "bold"), spelled_out(shown)))
+        shown = "  ".join(f"{name}={value}" for name, value in changed.items()) or "all as by default"
+        console().print(Text.assemble((f"{'settings':22}", "bold"), spelled_out(shown)))
+        console().print()
+        cut = len(rows) - _SHOWN if len(rows) > _SHOWN and not all_slices else 0
+        half = _SHOWN // 2
+        print_rows([*rows[:half], *rows[half + cut :]] if cut else rows, format, columns)
+        if cut:
+            console().print(f"({cut} slices between the {half}th and the last {half} are not shown: --all shows them)")
+
+
+def _facts(counts: Counts) -> dict[str, Any]:
+    summary = counts.summary
+    return {
+        "path": str(counts.path),
+        "slice_count": len(counts),
+        "first": counts.shown_dates()[0],
+        "last": counts.shown_dates()[-1],
+        "words": len(counts.words),
+        "distinct_words": summary.distinct_words,
+        "documents": summary.documents,
+        "tokens": summary.tokens,
+        "coverage": summary.tokens_in_vocabulary / max(1, summary.tokens),
+        "window": counts.window,
+        "pairs": int(counts.stored_pairs().sum()),
+        "skipped": summary.skipped,
+    }
+
+
+def _slices(counts: Counts) -> list[dict[str, Any]]:
+    columns = (
+        counts.labels,
+        counts.times.tolist(),
+        counts.shown_dates(),
+        counts.slices.documents.tolist(),
+        counts.tokens.tolist(),
+        [int(number) if number.is_integer() else float(number) for number in counts.tokens_in_vocabulary()],
+        counts.active_words().tolist(),
+        counts.stored_pairs().tolist(),
+    )
+    return [dict(zip(_COLUMNS, values, strict=True)) for values in zip(*columns, strict=True)]

@@ -1,0 +1,173 @@
+"""`wordtide plot`: the figures."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Self
+
+import typer
+
+from wordtide.cli.answers import print_notes
+from wordtide.cli.progress import ProgressBar
+from wordtide.embeddings.embeddings import load
+from wordtide.questions.asking import Occasions
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Option = typer.Option
+
+Model = Annotated[Path, typer.Argument(help="A model folder.")]
+Output = Annotated[Path, Option("--output", "-o", help="The picture to make: .png, .svg or .pdf.")]
+Dots = Annotated[int, Option("--dpi", help="Dots an inch of a .png; the figure is 7 inches wide.")]
+Time = Annotated[str, Option(help="A time: 1850, 1850.5, 1862-12, first or last.")]
+
+
+class StepBar:
+    """A progress bar for a `with` block, which takes it away however the block ends.
+
+    It runs without a goal until work tells it how many of its steps are done; one more is left for drawing and writing.
+    """
+
+    def __init__(self, stage: str = "drawing") -> None:
+        self._stage, self._bar, self._done = stage, ProgressBar(), 0
+
+    def __enter__(self) -> Self:
+        self._bar.start(self._stage, 0, "steps")
+        return self
+
+    def __call__(self, done: int, total: int) -> None:
+        """So many steps of so many are done."""
+        if self._done == 0:
+            self._bar.finish()
+            self._bar.start(self._stage, total + 1, "steps")
+        self._bar.advance(done - self._done)
+        self._done = done
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.finish()
+
+
+def timeline(
+    model: Model,
+    words: Annotated[list[str] | None, typer.Argument(help="Words to draw. Default: those that changed most.")] = None,
+    *,
+    output: Output,
+    since: Time = "first",
+    until: Time = "last",
+    top: Annotated[int, Option(help="How many words, if none are given.")] = 10,
+    dpi: Dots = 300,
+) -> None:
+    """Draw words that changed: similarity over time to their nearest words at the start and at the end.
+
+    Example: wordtide plot timeline model/ --since 1850 -o timeline.png
+    """
+
+    def draw(bar: StepBar) -> "Figure":
+        from wordtide.figures import plots  # matplotlib, which --help must not wait for
+
+        return plots.timeline(load(model), words or None, since, until, top, bar)
+
+    _drawn(output, dpi, draw)
+    print_notes(Occasions.of(load(model), [since, until]).notes)
+
+
+def similarity(
+    model: Model,
+    word: Annotated[str, typer.Argument(help="A word.")],
+    others: Annotated[list[str], typer.Argument(help="One or more words to compare it with.")],
+    output: Output,
+    models: Annotated[list[Path] | None, Option("--with", help="A further model; may be given several times.")] = None,
+    dpi: Dots = 300,
+) -> None:
+    """Draw how similar a word is to others over time, by one model or by several.
+
+    Example: wordtide plot similarity model/ energy oil conservation -o energy.png
+    """
+
+    def draw(_: StepBar) -> "Figure":
+        from wordtide.figures import plots
+
+        return plots.similarity(plots.named_by_method([load(path) for path in [model, *(models or [])]]), word, others)
+
+    _drawn(output, dpi, draw)
+
+
+def displacement(
+    models: Annotated[list[Path], typer.Argument(help="One or more model folders.")],
+    output: Output,
+    start: Annotated[str | None, Option(help="The slice to start from. Default: the last that ten slices follow.")] = None,
+    dpi: Dots = 300,
+) -> None:
+    """Draw how far words are from where they were 1 to 10 slices before, for each model.
+
+    Example: wordtide plot displacement smoothing/ filtering/ -o displacement.png
+    """
+
+    def draw(bar: StepBar) -> "Figure":
+        from wordtide.figures import plots
+
+        return plots.displacement(plots.named_by_method([load(path) for path in models]), start, bar)
+
+    _drawn(output, dpi, draw)
+
+
+def likelihood(
+    scores: Annotated[Path, typer.Argument(help="A CSV file with columns method, time, log_likelihood, pairs.")],
+    output: Output,
+    dpi: Dots = 300,
+) -> None:
+    """Draw the predictive likelihood over time by method.
+
+    Example: wordtide plot likelihood scores.csv -o likelihood.png
+    """
+
+    def draw(_: StepBar) -> "Figure":
+        from wordtide.figures import plots
+
+        return plots.likelihood(scores)
+
+    _drawn(output, dpi, draw)
+
+
+def map_words(
+    model: Model,
+    labels: Annotated[list[str] | None, typer.Argument(help="Words to name. Default: some that moved.")] = None,
+    *,
+    output: Output,
+    at: Annotated[list[str] | None, Option(help="A time; give several. Default: four, spread over the model.")] = None,
+    top: Annotated[int, Option(help="How many words are on the map: the most frequent.")] = 10_000,
+    seed: Annotated[int, Option(help="Decides all that is random.")] = 0,
+    dpi: Dots = 300,
+) -> None:
+    """Draw the words as a map at four times, with trails (dynamic t-SNE; takes a few minutes).
+
+    Example: wordtide plot map model/ energy women war -o map.png
+    """
+
+    def draw(bar: StepBar) -> "Figure":
+        from wordtide.figures.map_figure import map_of
+
+        return map_of(load(model), at, labelled=labels or None, top=top, seed=seed, observer=bar)[0]
+
+    _drawn(output, dpi, draw)
+    print_notes(Occasions.of(load(model), at).notes)
+
+
+#: The figures by the names of their commands.
+FIGURES: dict[str, Callable[..., None]] = {
+    "timeline": timeline,
+    "similarity": similarity,
+    "displacement": displacement,
+    "likelihood": likelihood,
+    "map": map_words,
+}
+
+
+def _drawn(output: Path, dpi: int, draw: Callable[[StepBar], "Figure"]) -> None:
+    """Make a figure and write it; whether it can be written is found out first."""
+    with StepBar() as bar:
+        from wordtide.figures.style import check_figure_path, save_figure
+
+        check_figure_path(output, dpi)
+        written = save_figure(draw(bar), output, dpi)
+    typer.echo(f"written to {written}", err=True)

@@ -1,0 +1,243 @@
+"""The questions to a model as commands: each calls one function and prints its answer."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.cells import cell_len, set_cell_size
+from rich.table import Table
+from rich.text import Text
+
+from wordtide.cli.answers import print_answer, print_curves, print_notes
+from wordtide.cli.output import Format, console, print_json, print_rows
+from wordtide.embeddings.embeddings import load
+from wordtide.embeddings.states import Embeddings
+from wordtide.questions import axis as axis_question
+from wordtide.questions import change, surprise
+from wordtide.questions import neighbors as neighbors_question
+from wordtide.questions import similarity as similarity_question
+from wordtide.questions import story as story_question
+from wordtide.questions.answers import Answer
+from wordtide.questions.over_time import neighbors_over_time
+from wordtide.questions.shown_dates import shown_year
+
+Option = typer.Option
+_BETWEEN = 4  # columns between the periods of a story
+_INFERRED = " *"  # after a word that does not occur near the time
+
+Model = Annotated[Path, typer.Argument(help="A model folder.")]
+Word = Annotated[str, typer.Argument(help="A word of the vocabulary.")]
+At = Annotated[str, Option(help="A time: 1850, 1850.5, 1862-12, 1862-12-01, first or last.")]
+Times = Annotated[list[str] | None, Option("--at", help="A time; may be given several times. Default: all slices.")]
+Top = Annotated[int, Option(help="How many words.")]
+Seen = Annotated[int, Option(help="Leave out words that occur less often in the slice.")]
+Vectors = Annotated[str, Option(help="word, context, or sum of both.")]
+Output = Annotated[Format, Option(help="table, csv or json.")]
+All = Annotated[bool, Option("--all", help="Show every time in the table.")]
+
+
+def neighbors(
+    model: Model,
+    word: Word,
+    at: At = "last",
+    top: Top = 10,
+    by: Annotated[str, Option(help="Rank by similarity, or by the low end of its interval.")] = "similarity",
+    min_occurrences: Seen = 0,
+    over_time: Annotated[bool, Option("--over-time", help="The nearest at every slice, instead of --at, --by.")] = False,
+    vectors: Vectors = "sum",
+    all_times: All = False,
+    format: Output = Format.table,
+) -> None:
+    """Show the words nearest to a word at one time, or at every slice, and how sure that is.
+
+    Similarity is a cosine, low and high its 90 % interval, probability that to be among the nearest --top, occurrences are
+    those at that time. A word marked as inferred does not occur near that time: its place follows from other times.
+
+    Example: wordtide neighbors model/ energy --at 1850 --top 10
+    """
+    loaded = load(model)
+    if over_time:
+        print_curves(loaded, neighbors_over_time(loaded, word, top, vectors), format, all_times)
+        return
+    answer = neighbors_question.neighbors(loaded, word, at, top, by, min_occurrences, vectors)
+    print_answer(loaded, answer, format, _another_time(min_occurrences))
+
+
+def similarity(
+    model: Model,
+    word: Word,
+    others: Annotated[list[str], typer.Argument(help="One or more words to compare it with.")],
+    at: Times = None,
+    vectors: Vectors = "sum",
+    all_times: All = False,
+    format: Output = Format.table,
+) -> None:
+    """Show how similar a word is to others over time.
+
+    Similarity is a cosine, low and high its 90 % interval. Where a word does not occur (0 occurrences) its place is inferred
+    from other times.
+
+    Example: wordtide similarity model/ energy oil conservation
+    """
+    loaded = load(model)
+    answer = similarity_question.similarity(loaded, word, *others, times=at, vectors=vectors)
+    print_curves(loaded, answer, format, all_times)
+
+
+def changed(
+    model: Model,
+    since: Annotated[str | None, Option(help="Compare from this time. Default: each word's first.")] = None,
+    until: Annotated[str | None, Option(help="Compare until this time. Default: each word's last.")] = None,
+    top: Top = 20,
+    by: Annotated[str, Option(help="Rank by low (end of the interval), probability (to be in the list) or change.")] = "low",
+    min_occurrences: Annotated[
+        int, Option(help="Leave out words that occur less often between the two times.")
+    ] = change.MIN_OCCURRENCES,
+    vectors: Vectors = "sum",
+    format: Output = Format.table,
+) -> None:
+    """Show the words that changed most: how much, when, from what to what.
+
+    Each word is compared between the first and the last slice in which it occurs, or between --since and --until. Change is
+    the cosine distance (0: none, 1: a right angle, 2: turned round), low and high its 90 % credible interval. Only words that
+    moved by more than the noise are listed; if there is none, a note says so. Probability: to be among the --top. The
+    half-way dates are an interval too. From and to are the neighbors lost and gained.
+
+    Example: wordtide changed model/ --since 1850 --until 2000 --top 20
+    """
+    loaded = load(model)
+    answer = change.changed(loaded, since, until, top, by, min_occurrences, vectors)
+    print_answer(loaded, answer, format, "Lower --min-occurrences, or ask for other times.")
+
+
+def story(
+    model: Model,
+    word: Word,
+    since: Annotated[
+        str | None, Option(help="Where the story begins. Default: the first slice in which the word occurs.")
+    ] = None,
+    until: Annotated[str | None, Option(help="Where it ends. Default: the last slice in which the word occurs.")] = None,
+    top: Top = 5,
+    vectors: Vectors = "sum",
+    format: Output = Format.table,
+) -> None:
+    """Tell the story of a word: a sentence, and its neighbours at the start, half-way and at the end.
+
+    Example: wordtide story model/ energy
+    """
+    loaded = load(model)
+    answer = story_question.story(loaded, word, since, until, top, vectors)
+    print_notes(answer.notes)
+    if format is Format.json:
+        print_json([{**{name: _or_none(fact) for name, fact in answer.facts.items()}, "neighbors": list(answer.rows())}])
+    elif format is Format.csv:
+        typer.echo(answer.facts["sentence"], err=True)  # a table of neighbours has no place for it
+        print_rows(list(answer.rows()), format, tuple(answer.columns))
+    else:
+        print_story(loaded, answer)
+
+
+def surprises(
+    model: Model,
+    at: At = "last",
+    top: Top = 20,
+    min_occurrences: Seen = 1,
+    format: Output = Format.table,
+) -> None:
+    """Show the words that are new at a slice, or used in another way, more than words of similar frequency.
+
+    The score is standard normal for ordinary words, the p value the chance of one so high; information gained is in nats.
+    Words with one or two uses follow all others.
+
+    Example: wordtide surprises model/ --at 2020 --top 20
+    """
+    loaded = load(model)
+    answer = surprise.surprises(loaded, at, top, min_occurrences)
+    print_answer(loaded, answer, format, "Ask for another slice, or lower --min-occurrences.")
+
+
+def axis(
+    model: Model,
+    words: Annotated[list[str], typer.Argument(help="Words to place between the poles.")],
+    from_words: Annotated[str, Option("--from", help="Words of one pole, with commas: he,man. Negative is near it.")],
+    to_words: Annotated[str, Option("--to", help="Words of the other pole: she,woman. Positive is near it.")],
+    at: Times = None,
+    vectors: Vectors = "sum",
+    all_times: All = False,
+    format: Output = Format.table,
+) -> None:
+    """Show where words stand between two poles over time.
+
+    The position is the mean similarity to the words of --to minus that to the words of --from, low and high its 90 % interval.
+
+    Example: wordtide axis model/ --from he,man --to she,woman nurse engineer
+    """
+    loaded = load(model)
+    answer = axis_question.axis(loaded, words, _listed(from_words), _listed(to_words), at, vectors)
+    print_curves(loaded, answer, format, all_times)
+
+
+def analogy(
+    model: Model,
+    word: Word,
+    at: At = "first",
+    then: Annotated[str, Option(help="The other time.")] = "last",
+    top: Top = 10,
+    by: Annotated[str, Option(help="Rank by similarity, or by the low end of its interval.")] = "similarity",
+    min_occurrences: Seen = 0,
+    vectors: Vectors = "sum",
+    format: Output = Format.table,
+) -> None:
+    """Show whose place a word of one time has at another time.
+
+    Columns are those of neighbors. If the word itself is listed, it kept its place.
+
+    Example: wordtide analogy model/ reagan --at 1985 --then 2015
+    """
+    loaded = load(model)
+    answer = neighbors_question.analogy(loaded, word, at, then, top, by, min_occurrences, vectors)
+    print_answer(loaded, answer, format, _another_time(min_occurrences))
+
+
+def print_story(model: Embeddings, answer: Answer) -> None:
+    """The sentence, and under it the neighbours of the three periods: side by side, or below each other if that is too wide."""
+    out = console()
+    out.print(Text(str(answer.facts["sentence"])))
+    rows = list(answer.rows())
+    if not rows:
+        return
+    blocks = [
+        _period(model, period, [row for row in rows if row["period"] == period])
+        for period in dict.fromkeys(row["period"] for row in rows)
+    ]
+    if sum(max(map(cell_len, block.plain.splitlines())) for block in blocks) + _BETWEEN * (len(blocks) - 1) <= out.width:
+        table = Table.grid(padding=(0, _BETWEEN, 0, 0))
+        table.add_row(*blocks)
+        out.print(Text(), table, sep="\n")
+    else:
+        out.print(*(part for block in blocks for part in (Text(), block)), sep="\n")
+    if any(row["inferred"] for row in rows):
+        out.print(Text(f"{_INFERRED.strip()} inferred: the word does not occur near that time", style="dim"))
+
+
+def _period(model: Embeddings, period: str, rows: list[dict[str, Any]]) -> Text:
+    """The neighbours of one period under its name, each with its similarity and interval."""
+    names = [f"{row['word']}{_INFERRED if row['inferred'] else ''}" for row in rows]
+    width = max(map(cell_len, names))
+    lines = [Text(f"{period} ({shown_year(model, rows[0]['time'])})", style="bold")]
+    for name, row in zip(names, rows, strict=True):
+        bounds = "" if row["low"] is None else f"  [{row['low']:5.2f}, {row['high']:.2f}]"
+        lines.append(Text.assemble(set_cell_size(name, width + 2), (f"{row['similarity']:.2f}{bounds}", "dim")))
+    return Text("\n").join(lines)
+
+
+def _another_time(min_occurrences: int) -> str:
+    return f"Ask for another time{', or lower --min-occurrences' if min_occurrences > 0 else ''}."
+
+
+def _listed(words: str) -> list[str]:
+    return [word.strip() for word in words.split(",") if word.strip()]
+
+
+def _or_none(value: object) -> object:
+    return None if isinstance(value, float) and value != value else value

@@ -1,0 +1,48 @@
+"""The one door to numba: compiled functions that release the GIL and are cached on disk.
+
+Only modules that count or fit import this one, so reading a folder never pays for the compiler.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numba
+import numpy as np
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+_REORDER = {"reassoc", "contract", "nsz", "arcp"}
+
+
+def kernel(function: Function) -> Function:
+    """Compile on first call, keep the machine code for the next run, run without the GIL."""
+    try:
+        return cast(Function, numba.njit(cache=True, nogil=True)(function))
+    except RuntimeError:  # no folder can be written in which the code could be kept (see `is_cached`)
+        return cast(Function, numba.njit(nogil=True)(function))
+
+
+def arithmetic(function: Function) -> Function:
+    """Like `kernel`, for sums over many floating-point numbers: the compiler may reorder them, so they run on vector units.
+
+    The order is fixed when the code is compiled, so the same machine gives the same bits. NaN and infinity keep their meaning.
+    """
+    try:
+        return cast(Function, numba.njit(cache=True, nogil=True, fastmath=_REORDER)(function))
+    except RuntimeError:
+        return cast(Function, numba.njit(nogil=True, fastmath=_REORDER)(function))
+
+
+def is_cached(function: Callable[..., Any]) -> bool:
+    """Is the machine code of this kernel kept for the next run?"""
+    return type(cast(Any, function)._cache).__name__ != "NullCache"
+
+
+def inlined(function: Function) -> Function:
+    """Like `kernel`, but copied into each kernel that calls it: passing arrays costs more than a short search in them."""
+    return cast(Function, numba.njit(inline="always", nogil=True)(function))
+
+
+@kernel
+def integer(value: Any) -> int:
+    """A 64-bit signed integer inside compiled code, where a byte would stay a byte."""
+    return np.int64(value)  # type: ignore[return-value]

@@ -1,0 +1,119 @@
+"""Google Books n-gram tables, version 2 (one line per n-gram and year) and 3 (one line per n-gram), told apart line by line.
+
+An n-gram with a part-of-speech tag or a placeholder is a second record of text that its untagged twin records already, so it
+is dropped. Words are lower-cased; a token without a letter keeps its place but cannot be in the vocabulary.
+"""
+
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from wordtide.corpus.documents import BadRows
+from wordtide.corpus.encoding import inspect_texts
+from wordtide.corpus.tokens.characters import character_tables
+from wordtide.corpus.tokens.lexicon import Lexicon
+from wordtide.corpus.tokens.ngram_scanner import (
+    BAD_NUMBER,
+    DONE,
+    LEXICON_FULL,
+    LONGEST_NGRAM,
+    TOO_MANY_WORDS,
+    WRONG_FIELDS,
+    add_totals,
+    scan_ngrams,
+)
+from wordtide.corpus.tokens.ngram_tags import PLACEHOLDERS, TAGS
+from wordtide.corpus.tokens.rule import MASKS, WAYS, TokenRule
+
+_PROBLEMS: Final = {
+    WRONG_FIELDS: ("wrong number of fields", "the line does not have the fields of an n-gram table."),
+    BAD_NUMBER: ("number not understood", "a year or a count is not a whole number."),
+    TOO_MANY_WORDS: ("more than 5 words", "the n-gram has more than 5 words."),
+}
+_REMEDY: Final = (
+    "A line is: n-gram, tab, year, tab, matches, tab, volumes (version 2), or n-gram, then tab and year,matches,volumes "
+    "for each year (version 3)."
+)
+
+
+@dataclass(frozen=True)
+class NgramBatch:
+    """N-grams of a block: gram g has the words `ids[g, :sizes[g]]`, the years `years[ends[g - 1]:ends[g]]` and `matches`."""
+
+    ids: npt.NDArray[np.int32]
+    sizes: npt.NDArray[np.uint8]
+    ends: npt.NDArray[np.int64]
+    years: npt.NDArray[np.int16]
+    matches: npt.NDArray[np.int64]
+    dropped: int  # lines whose n-gram holds a tag or a placeholder
+
+
+class NgramScanner:
+    """Reads one block of lines after another with one lexicon. Not shared between threads."""
+
+    def __init__(self, rule: TokenRule, years: tuple[int, int], vocabulary: Iterable[str] | None = None) -> None:
+        self.lexicon = Lexicon([*MASKS, *(vocabulary or ())], frozen=vocabulary is not None)
+        self._years = years
+        self._numbers = WAYS[rule.numbers]
+        self._tables = character_tables(rule.hyphens == "keep")
+        self._tags = Lexicon(TAGS)
+        self._placeholders = Lexicon([*TAGS, *PLACEHOLDERS])
+
+    def scan(self, block: bytes, first_line: int, path: str, bad: BadRows) -> NgramBatch:
+        """The n-grams of a block of whole lines."""
+        block = _valid_text(block, first_line, path, bad)
+        data = np.frombuffer(block, dtype=np.uint8)
+        # A gram needs at least "a\t1,1,1" and a newline, and a year of a known gram "\t1,1,1" in version 3.
+        grams, entries = len(data) // 6 + 2, len(data) // 6 + 2
+        ids = np.empty((grams, LONGEST_NGRAM), dtype=np.int32)
+        sizes = np.empty(grams, dtype=np.uint8)
+        ends = np.empty(grams, dtype=np.int64)
+        years = np.empty(entries, dtype=np.int16)
+        matches = np.empty(entries, dtype=np.int64)
+        cursor = np.zeros(6, dtype=np.int64)
+        while True:
+            status = scan_ngrams(
+                data, self._tables.kind, self._tables.lower, self.lexicon.state, self._tags.state,
+                self._placeholders.state, not self.lexicon.frozen, self._numbers, self._years[0], self._years[1],
+                ids, sizes, ends, years, matches, cursor,
+            )  # fmt: skip
+            if status == DONE:
+                break
+            if status == LEXICON_FULL:
+                self.lexicon.make_room()
+                continue
+            reason, detail = _PROBLEMS[status]
+            start = int(cursor[0])
+            line = first_line + block.count(b"\n", 0, start)
+            bad.report(f"{path}, line {line}", reason, detail, _REMEDY)
+            after = block.find(b"\n", start)
+            cursor[0] = len(block) if after < 0 else after + 1
+        grams, entries = int(cursor[1]), int(cursor[2])
+        add_totals(ids[:grams], sizes[:grams], ends, matches, self.lexicon.state.entries)
+        return NgramBatch(
+            ids[:grams].copy(), sizes[:grams].copy(), ends[:grams].copy(), years[:entries].copy(),
+            matches[:entries].copy(), int(cursor[3]),
+        )  # fmt: skip
+
+
+def _valid_text(block: bytes, first_line: int, path: str, bad: BadRows) -> bytes:
+    """The block in composed form (NFC) and without the lines that are not UTF-8, which are reported."""
+    if block.isascii():
+        return block
+    unstable = character_tables(True).unstable
+    verdict = inspect_texts(np.frombuffer(block, dtype=np.uint8), np.array([0, len(block)]), unstable)[0]
+    if verdict == 2:
+        good = []
+        for number, line in enumerate(block.split(b"\n"), first_line):
+            try:
+                line.decode("utf-8")
+                good.append(line)
+            except UnicodeDecodeError as error:
+                detail = f"byte {error.start + 1} is not valid UTF-8."
+                bad.report(f"{path}, line {number}", "not UTF-8", detail, "Fetch the file again.")
+        return _valid_text(b"\n".join(good), first_line, path, bad)
+    return unicodedata.normalize("NFC", block.decode("utf-8")).encode("utf-8") if verdict == 1 else block

@@ -1,0 +1,151 @@
+"""The general way round the token rule: texts that are tokens already, and a tokeniser of one's own.
+
+A custom tokeniser is any Python function from a text to its words, or to its sentences as lists of words; what it returns is
+joined with separators no text holds and numbered by compiled code.
+"""
+
+import importlib
+import sys
+from collections.abc import Callable, Iterable
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from wordtide.compiled import integer, kernel
+from wordtide.corpus.documents import Batch, make_batch
+from wordtide.corpus.tokens.lexicon import LONGEST_WORD, TOTAL, LexiconState, find_or_add, hash_bytes, prefix_of, words_that_fit
+from wordtide.corpus.tokens.scanner import BREAK, UNNAMED
+from wordtide.errors import InputError, SettingsError
+
+Tokenizer = Callable[[str], Iterable[object]]
+
+_WORD_END: Final = 0x1F
+_SENTENCE_END: Final = 0x1E
+
+
+@kernel
+def split_texts(
+    data: npt.NDArray[np.uint8],
+    offsets: npt.NDArray[np.int64],
+    lexicon: LexiconState,
+    may_add: bool,
+    custom: bool,
+    ids: npt.NDArray[np.int32],
+    sentences: npt.NDArray[np.int64],
+    document_ids: npt.NDArray[np.int64],
+    document_sentences: npt.NDArray[np.int64],
+    cursor: npt.NDArray[np.int64],
+) -> bool:
+    """Like `scan_texts` for text that is tokens already: split at white space, sentences at line breaks; from a custom
+    tokeniser, split at the separators that `apply_tokenizer` put in.
+    """
+    slots, entries, arena, size = lexicon
+    most_words = words_that_fit(lexicon)
+    document, at, filled, sentence, last_break, sentence_start = cursor[:6]
+    while document < offsets.size - 1:
+        end = offsets[document + 1]
+        while at < end:
+            if size[0] >= most_words:
+                cursor[0], cursor[1], cursor[2], cursor[3] = document, at, filled, sentence
+                cursor[4], cursor[5] = last_break, sentence_start
+                return False
+            byte = data[at]
+            if byte == _SENTENCE_END if custom else (byte == 0x0A or byte == 0x0D):
+                if filled > last_break:
+                    sentences[sentence, 0], sentences[sentence, 1] = sentence_start, at
+                    sentence += 1
+                    ids[filled] = BREAK
+                    filled += 1
+                    last_break = filled
+                at += 1
+                continue
+            if byte == _WORD_END if custom else (byte == 0x20 or (byte >= 0x09 and byte <= 0x0D)):
+                at += 1
+                continue
+            stop = at
+            while stop < end:
+                byte = data[stop]
+                if custom:
+                    if byte == _WORD_END or byte == _SENTENCE_END:
+                        break
+                elif byte == 0x20 or (byte >= 0x09 and byte <= 0x0D):
+                    break
+                stop += 1
+            number = integer(UNNAMED)
+            if stop - at <= LONGEST_WORD:
+                word = data[at:stop]
+                code = hash_bytes(word, stop - at)
+                prefix = prefix_of(word, stop - at)
+                number = find_or_add(slots, entries, arena, size, word, stop - at, prefix, code, may_add)
+                if number >= 0:
+                    entries[number, TOTAL] += 1
+                else:
+                    number = integer(UNNAMED)
+            if filled == last_break:
+                sentence_start = at
+            ids[filled] = number
+            filled += 1
+            at = stop
+        if filled > last_break:
+            sentences[sentence, 0], sentences[sentence, 1] = sentence_start, end
+            sentence += 1
+            ids[filled] = BREAK
+            filled += 1
+            last_break = filled
+        document_ids[document] = filled
+        document_sentences[document] = sentence
+        document += 1
+        at = end
+    return True
+
+
+def load_tokenizer(name: str) -> Tokenizer:
+    """The function that "module:function" names."""
+    module_name, _, function_name = name.partition(":")
+    if "" not in sys.path:
+        sys.path.insert(0, "")  # a module in the current folder, as for `python -m`
+    try:
+        function = getattr(importlib.import_module(module_name), function_name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise SettingsError(
+            f"The tokenizer {name!r} cannot be loaded: {error}.", "Name it as module:function, importable from here."
+        ) from error
+    if not callable(function):
+        raise SettingsError(f"The tokenizer {name!r} is not a function.", "Name it as module:function.")
+    return function  # type: ignore[no-any-return]
+
+
+def apply_tokenizer(batch: Batch, tokenizer: Tokenizer, name: str) -> Batch:
+    """The batch with each text replaced by its tokens, words and sentences separated by control characters."""
+    texts = []
+    for document in range(len(batch)):
+        try:
+            texts.append(_joined(tokenizer(batch.text(document).decode("utf-8"))))
+        except Exception as error:
+            raise InputError(
+                f"{batch.place(document)}: the tokenizer {name} failed: {type(error).__name__}: {error}",
+                "It must take a str and return words, or sentences as lists of words.",
+            ) from error
+    return make_batch(texts, batch.stamps, batch.spans, batch.sources, batch.rows, batch.places)
+
+
+def _joined(tokens: Iterable[object]) -> bytes:
+    pieces: list[str] = []
+    for token in tokens:
+        if isinstance(token, str):
+            pieces += (_cleaned(token), chr(_WORD_END))
+        elif isinstance(token, Iterable):
+            for word in token:
+                if not isinstance(word, str):
+                    raise TypeError(f"a word is a {type(word).__name__}, not a str")
+                pieces += (_cleaned(word), chr(_WORD_END))
+            pieces.append(chr(_SENTENCE_END))
+        else:
+            raise TypeError(f"a token is a {type(token).__name__}, not a str")
+    return "".join(pieces).encode("utf-8")
+
+
+def _cleaned(word: str) -> str:
+    """A word must fit on a line of the vocabulary file, so line breaks and control characters in it become spaces."""
+    return " ".join(word.replace("\x1e", " ").replace("\x1f", " ").split())

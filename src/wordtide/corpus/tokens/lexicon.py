@@ -1,0 +1,261 @@
+"""A lexicon: every distinct word of a stream gets a number, in order of first sight, and its total is kept.
+
+The words' UTF-8 bytes lie one after the other in an arena; an open-addressing table finds them by hash. The same arrays are
+used by the compiled scanners (`LexiconState`) and by Python (`Lexicon`). Most words have at most eight bytes, which fit into
+one 64-bit number: such words are hashed, compared and found without a look at the arena.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from wordtide.compiled import inlined, integer, kernel
+
+#: A longer word (in UTF-8 bytes) is not a word but debris: it keeps its place in the sentence and gets no number.
+LONGEST_WORD: Final = 128
+#: Room that `with_room` makes for certain: words of any length that can be added before the next look.
+SPARE_WORDS: Final = 8
+HASH_START: Final = np.uint64(14695981039346656037)
+HASH_FACTOR: Final = np.uint64(0xD6E8FEB86659FD93)
+_FIRST_SLOTS: Final = 1 << 15
+_FIRST_ARENA: Final = 1 << 18
+_TAG: Final = np.uint64(0xFFFFFFFF00000000)
+
+# Columns of `LexiconState.entries`.
+START: Final = 0
+LENGTH: Final = 1
+PREFIX: Final = 2
+TOTAL: Final = 3
+
+
+class LexiconState(NamedTuple):
+    """Arrays of a lexicon.
+
+    `slots` (2^k): 0 for empty, else upper half of the hash << 32 | number + 1. `entries` (capacity, 4): of each word the place
+    of its bytes in `arena`, their number, the first eight of them as a number, and how often it occurred, side by side because
+    they are used together. `size` (1): the number of words.
+    """
+
+    slots: npt.NDArray[np.uint64]
+    entries: npt.NDArray[np.int64]
+    arena: npt.NDArray[np.uint8]
+    size: npt.NDArray[np.int64]
+
+
+@kernel
+def prefix_of(word: npt.NDArray[np.uint8], length: int) -> np.uint64:
+    """The first eight bytes as a number, the first byte lowest."""
+    prefix = np.uint64(0)
+    for position in range(min(length, 8)):
+        prefix |= np.uint64(word[position]) << np.uint64(8 * position)
+    return prefix
+
+
+@kernel
+def hash_bytes(word: npt.NDArray[np.uint8], length: int) -> np.uint64:
+    """A hash of a word, eight bytes at a time. For words of up to eight bytes it is one to one."""
+    code = HASH_START
+    chunk = np.uint64(0)
+    shift = np.uint64(0)
+    for position in range(length):
+        if shift == 64:
+            code = hash_step(code, chunk)
+            chunk, shift = np.uint64(0), np.uint64(0)
+        chunk |= np.uint64(word[position]) << shift
+        shift += np.uint64(8)
+    return mixed(hash_step(code, chunk))
+
+
+@inlined
+def hash_step(code: np.uint64, chunk: np.uint64) -> np.uint64:
+    """Take eight more bytes into a hash."""
+    return (code ^ chunk) * HASH_FACTOR
+
+
+@inlined
+def mixed(code: np.uint64) -> np.uint64:
+    """The last step of a hash: the table takes its low bits and the tag its high ones, so all must depend on every byte."""
+    code = (code ^ (code >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)
+    return code ^ (code >> np.uint64(29))
+
+
+@kernel
+def with_room(state: LexiconState) -> LexiconState:
+    """The same lexicon, in larger arrays where `SPARE_WORDS` more words might not fit."""
+    slots, entries, arena, size = state
+    words = size[0]
+    used = entries[words - 1, START] + entries[words - 1, LENGTH] if words else 0
+    if used + SPARE_WORDS * LONGEST_WORD > arena.size:
+        larger = np.empty(2 * arena.size, dtype=np.uint8)
+        larger[:used] = arena[:used]
+        arena = larger
+    if words + SPARE_WORDS >= entries.shape[0]:
+        more_entries = np.zeros((2 * entries.shape[0], 4), dtype=np.int64)
+        more_entries[:words] = entries[:words]
+        entries = more_entries
+    if 2 * (words + SPARE_WORDS) >= slots.size:
+        mask = np.uint64(2 * slots.size - 1)
+        more_slots = np.zeros(2 * slots.size, dtype=np.uint64)
+        for word in range(words):
+            start, length = entries[word, START], entries[word, LENGTH]
+            code = hash_bytes(arena[start : start + length], length)
+            slot = code & mask
+            while more_slots[slot] != 0:
+                slot = (slot + np.uint64(1)) & mask
+            more_slots[slot] = (code & _TAG) | np.uint64(word + 1)
+        slots = more_slots
+    return LexiconState(slots, entries, arena, size)
+
+
+@kernel
+def words_that_fit(state: LexiconState) -> int:
+    """The size up to which words of any length can be added without `with_room`."""
+    words = integer(state.size[0])
+    used = state.entries[words - 1, START] + state.entries[words - 1, LENGTH] if words else 0
+    by_letters = words + (state.arena.size - used) // LONGEST_WORD
+    return integer(min(state.entries.shape[0] - 1, state.slots.size // 2 - 1, by_letters))
+
+
+@inlined
+def find_or_add(
+    slots: npt.NDArray[np.uint64],
+    entries: npt.NDArray[np.int64],
+    arena: npt.NDArray[np.uint8],
+    size: npt.NDArray[np.int64],
+    word: npt.NDArray[np.uint8],
+    length: int,
+    prefix: np.uint64,
+    code: np.uint64,
+    may_add: bool,
+) -> int:
+    """The number of a word; a new one if `may_add`, else -1. The caller has made room (`with_room`).
+
+    The first eight bytes of the word are taken from `prefix`; `word` is looked at from the ninth on.
+    """
+    mask = np.uint64(slots.size - 1)
+    tag = code & _TAG
+    first_bytes = np.int64(prefix)
+    slot = code & mask
+    number = -1
+    while True:
+        entry = slots[slot]
+        if entry == 0:
+            break
+        if (entry & _TAG) == tag:
+            candidate = integer(entry & np.uint64(0xFFFFFFFF)) - 1
+            if entries[candidate, LENGTH] == length and entries[candidate, PREFIX] == first_bytes:
+                position = 8
+                start = entries[candidate, START]
+                while position < length and arena[start + position] == word[position]:
+                    position += 1
+                if position >= length:
+                    number = candidate
+                    break
+        slot = (slot + np.uint64(1)) & mask
+    if number < 0 and may_add:
+        number = integer(size[0])
+        start = entries[number - 1, START] + entries[number - 1, LENGTH] if number else 0
+        for position in range(min(length, 8)):
+            arena[start + position] = prefix >> np.uint64(8 * position) & np.uint64(0xFF)
+        for position in range(8, length):
+            arena[start + position] = word[position]
+        entries[number, START] = start
+        entries[number, LENGTH] = length
+        entries[number, PREFIX] = first_bytes
+        slots[slot] = tag | np.uint64(number + 1)
+        size[0] = number + 1
+    return number
+
+
+@kernel
+def _find_all(
+    state: LexiconState, letters: npt.NDArray[np.uint8], ends: npt.NDArray[np.int64], may_add: bool
+) -> tuple[LexiconState, npt.NDArray[np.int64]]:
+    numbers = np.empty(ends.size - 1, dtype=np.int64)
+    for place in range(ends.size - 1):
+        state = with_room(state)
+        word = letters[ends[place] : ends[place + 1]]
+        prefix, code = prefix_of(word, word.size), hash_bytes(word, word.size)
+        numbers[place] = find_or_add(
+            state.slots, state.entries, state.arena, state.size, word, word.size, prefix, code, may_add
+        )
+    return state, numbers
+
+
+class Lexicon:
+    """Words, their numbers and their totals. A frozen lexicon (a fixed vocabulary) admits no new word."""
+
+    def __init__(self, words: Iterable[str] = (), frozen: bool = False) -> None:
+        self.frozen = frozen
+        self.state = LexiconState(
+            slots=np.zeros(_FIRST_SLOTS, dtype=np.uint64),
+            entries=np.zeros((_FIRST_SLOTS // 2, 4), dtype=np.int64),
+            arena=np.zeros(_FIRST_ARENA, dtype=np.uint8),
+            size=np.zeros(1, dtype=np.int64),
+        )
+        self.add(list(words))
+
+    @staticmethod
+    def restored(letters: npt.NDArray[np.uint8], lengths: npt.NDArray[np.int64], totals: npt.NDArray[np.int64]) -> "Lexicon":
+        """A lexicon with the same words, numbers and totals as the one that was `spelled_out`."""
+        lexicon = Lexicon()
+        lexicon._numbers(letters, np.concatenate([[0], np.cumsum(lengths)]), may_add=True)
+        lexicon.totals[:] = totals
+        return lexicon
+
+    def spelled_out(self) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """The bytes of all words one after the other, the length of each, and the totals."""
+        lengths = self.state.entries[: len(self), LENGTH]
+        return self.state.arena[: int(lengths.sum())], lengths, self.totals
+
+    def __len__(self) -> int:
+        return int(self.state.size[0])
+
+    @property
+    def totals(self) -> npt.NDArray[np.int64]:
+        """Occurrences of each word, in the order of the numbers."""
+        return self.state.entries[: len(self), TOTAL]
+
+    def add(self, words: Sequence[str]) -> npt.NDArray[np.int64]:
+        """The numbers of the given words, new ones for those not met before."""
+        return self._numbers(*_laid_out(words), may_add=True)
+
+    def find(self, words: Sequence[str]) -> npt.NDArray[np.int64]:
+        """The numbers of the given words, -1 for those never met."""
+        return self._numbers(*_laid_out(words), may_add=False)
+
+    def absorb(self, other: "Lexicon") -> npt.NDArray[np.int64]:
+        """Add the words and totals of another lexicon; its number w becomes the returned array's element w."""
+        ends = np.concatenate([[0], np.cumsum(other.state.entries[: len(other), LENGTH])])
+        numbers = self._numbers(other.state.arena, ends, may_add=True)
+        np.add.at(self.state.entries[:, TOTAL], numbers, other.totals)
+        return numbers
+
+    def word(self, number: int) -> str:
+        """The word with this number."""
+        start, length = self.state.entries[number, START], self.state.entries[number, LENGTH]
+        return self.state.arena[start : start + length].tobytes().decode("utf-8")
+
+    def words(self, numbers: npt.NDArray[np.int64]) -> list[str]:
+        """The words with these numbers."""
+        letters = self.state.arena.tobytes()
+        starts = self.state.entries[numbers, START]
+        stops = starts + self.state.entries[numbers, LENGTH]
+        return [letters[start:stop].decode("utf-8") for start, stop in zip(starts.tolist(), stops.tolist(), strict=True)]
+
+    def make_room(self) -> None:
+        """Enlarge the arrays that are nearly full."""
+        self.state = with_room(self.state)
+
+    def _numbers(self, letters: npt.NDArray[np.uint8], ends: npt.NDArray[np.int64], may_add: bool) -> npt.NDArray[np.int64]:
+        self.state, numbers = _find_all(self.state, letters, ends, may_add)
+        return numbers
+
+
+def _laid_out(words: Sequence[str]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
+    encoded = [word.encode("utf-8") for word in words]
+    ends = np.zeros(len(words) + 1, dtype=np.int64)
+    np.cumsum([len(letters) for letters in encoded], out=ends[1:])
+    return np.frombuffer(b"".join(encoded), dtype=np.uint8).copy(), ends

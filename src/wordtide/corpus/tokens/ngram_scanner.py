@@ -1,0 +1,290 @@
+"""Lines of n-gram tables read by compiled code: words numbered, tags recognised, years and counts parsed."""
+
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from wordtide.compiled import integer, kernel
+from wordtide.corpus.tokens.characters import APOSTROPHE, CASED, DIGIT, HYPHEN, IGNORED, LOWER, TABLE_SIZE
+from wordtide.corpus.tokens.lexicon import (
+    HASH_START,
+    LONGEST_WORD,
+    TOTAL,
+    LexiconState,
+    find_or_add,
+    hash_bytes,
+    hash_step,
+    mixed,
+    prefix_of,
+    words_that_fit,
+)
+from wordtide.corpus.tokens.ngram_tags import is_tagged
+from wordtide.corpus.tokens.scanner import KEEP, MASK, UNNAMED
+from wordtide.corpus.tokens.utf8 import decode, encode, kind_of
+
+LONGEST_NGRAM: Final = 5
+
+# How reading ended.
+DONE: Final = 0
+LEXICON_FULL: Final = 1
+WRONG_FIELDS: Final = 2
+BAD_NUMBER: Final = 3
+TOO_MANY_WORDS: Final = 4
+
+_MOST_DIGITS: Final = 15  # of a number: more is absurd
+
+# What a token holds.
+_LETTER: Final = 1
+_DIGIT: Final = 2
+_UNDERSCORE: Final = 4
+_BEYOND_ASCII: Final = 8
+
+
+@kernel
+def _number(data: npt.NDArray[np.uint8], at: int, end: int) -> tuple[int, int]:
+    """A whole number and the byte after it; -1 if there is none or it is absurd."""
+    value = 0
+    start = at
+    while at < end and data[at] >= 0x30 and data[at] <= 0x39:
+        value = value * 10 + integer(data[at]) - 0x30
+        at += 1
+    return (value if at > start and at - start <= _MOST_DIGITS else -1), at
+
+
+@kernel
+def _is_digit(byte: Any) -> bool:
+    return bool(byte >= 0x30 and byte <= 0x39)
+
+
+@kernel
+def _plain_line(data: npt.NDArray[np.uint8], at: int, last_start: int, last_length: int) -> tuple[int, int, int]:
+    """Year, matches and the byte after a line of version 2 with the n-gram of the line before and a year of four digits;
+    -1 for the last if it is any other line, good or bad, which the general way will read.
+    """
+    field = at + last_length + 1
+    if field + 8 > data.size or data[field - 1] != 0x09 or data[field + 4] != 0x09:
+        return 0, 0, -1
+    difference = np.uint8(0)
+    for position in range(last_length):  # without an early end, so that it runs on many bytes at a time
+        difference |= data[at + position] ^ data[last_start + position]
+    year = 0
+    proper = difference == 0
+    for position in range(field, field + 4):
+        proper = proper and _is_digit(data[position])
+        year = year * 10 + integer(data[position]) - 0x30
+    field += 5
+    if not proper or not _is_digit(data[field]):
+        return 0, 0, -1
+    count, field = _number(data, field, data.size)
+    if count < 0 or field + 1 >= data.size or data[field] != 0x09 or not _is_digit(data[field + 1]):
+        return 0, 0, -1
+    field += 1
+    volumes = field
+    while field < data.size and _is_digit(data[field]):
+        field += 1
+    if field - volumes > _MOST_DIGITS or (field < data.size and data[field] != 0x0A):
+        return 0, 0, -1
+    return year, count, field + 1
+
+
+@kernel
+def _ascii_tables(
+    kind: npt.NDArray[np.uint8], lower: npt.NDArray[np.int32]
+) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
+    """For each byte its lower-case form, and what it tells of a token that holds it."""
+    fold = np.zeros(256, dtype=np.uint8)
+    traits = np.full(256, _BEYOND_ASCII)
+    for byte in range(0x80):
+        fold[byte] = lower[byte]
+        letter = kind[byte] == LOWER or kind[byte] == CASED
+        traits[byte] = _LETTER if letter else _DIGIT if kind[byte] == DIGIT else _UNDERSCORE if byte == 0x5F else 0
+    return fold, traits
+
+
+@kernel
+def _fold_token(
+    data: npt.NDArray[np.uint8],
+    start: int,
+    stop: int,
+    kind: npt.NDArray[np.uint8],
+    lower: npt.NDArray[np.int32],
+    word: npt.NDArray[np.uint8],
+) -> tuple[int, int]:
+    """The lower-case form of a token in any script: its length in `word`, and its traits."""
+    length = 0
+    seen = 0
+    while start < stop:
+        code_point, width = decode(data, start)
+        character_kind = kind_of(code_point, kind)
+        if character_kind == LOWER or character_kind == CASED:
+            seen |= _LETTER
+        elif character_kind == DIGIT:
+            seen |= _DIGIT
+        if character_kind == APOSTROPHE:
+            code_point = 0x27
+        elif character_kind == HYPHEN:
+            code_point = 0x2D
+        elif code_point < TABLE_SIZE:
+            code_point = integer(lower[code_point])
+        if character_kind != IGNORED and length <= LONGEST_WORD:
+            length = encode(code_point, word, length)
+        start += width
+    return length, seen
+
+
+@kernel
+def scan_ngrams(
+    data: npt.NDArray[np.uint8],
+    kind: npt.NDArray[np.uint8],
+    lower: npt.NDArray[np.int32],
+    lexicon: LexiconState,
+    tags: LexiconState,
+    placeholders: LexiconState,
+    may_add: bool,
+    numbers: int,
+    first_year: int,
+    last_year: int,
+    ids: npt.NDArray[np.int32],
+    sizes: npt.NDArray[np.uint8],
+    ends: npt.NDArray[np.int64],
+    years: npt.NDArray[np.int16],
+    matches: npt.NDArray[np.int64],
+    cursor: npt.NDArray[np.int64],
+) -> int:
+    """Read lines from `cursor[0]` on; the cursor also holds the numbers of grams, years and dropped lines so far, and the
+    place of the last n-gram, so that the many lines of one n-gram in version 2 are one gram.
+    """
+    slots, entries, arena, size = lexicon
+    most_words = words_that_fit(lexicon) - LONGEST_NGRAM
+    word = np.empty(LONGEST_WORD + 8, dtype=np.uint8)
+    fold, traits = _ascii_tables(kind, lower)
+    at, grams, listed, dropped, last_start, last_length = cursor
+    while at < data.size:
+        cursor[0], cursor[1], cursor[2], cursor[3], cursor[4], cursor[5] = at, grams, listed, dropped, last_start, last_length
+        if size[0] >= most_words:
+            return LEXICON_FULL
+        if data[at] == 0x0A:  # a blank line
+            at += 1
+            continue
+
+        # Is it the n-gram of the line before? In version 2 it mostly is.
+        same = last_length > 0 and at + last_length < data.size and data[at + last_length] == 0x09
+        if same:
+            difference = np.uint8(0)
+            for position in range(last_length):  # without an early end, so that it runs on many bytes at a time
+                difference |= data[at + position] ^ data[last_start + position]
+            same = difference == 0
+        tagged = False
+        new_size = 0
+        tab = at + last_length
+        if same:
+            tagged = sizes[grams - 1] == 0  # how a dropped n-gram is marked
+        else:
+            tab = at
+            while True:
+                if new_size == LONGEST_NGRAM:
+                    return TOO_MANY_WORDS
+                start = tab
+                length = 0
+                seen = 0
+                prefix = np.uint64(0)
+                while tab < data.size and data[tab] != 0x20 and data[tab] != 0x09 and data[tab] != 0x0A:
+                    seen |= traits[data[tab]]
+                    if length < LONGEST_WORD:
+                        word[length] = fold[data[tab]]
+                        if length < 8:
+                            prefix |= np.uint64(word[length]) << np.uint64(8 * length)
+                    length += 1
+                    tab += 1
+                if seen & _UNDERSCORE and is_tagged(data, start, tab, tags, placeholders):
+                    tagged = True
+                if seen & _BEYOND_ASCII:
+                    length, seen = _fold_token(data, start, tab, kind, lower, word)
+                    prefix = prefix_of(word, length)
+                number = integer(UNNAMED)
+                if not seen & _LETTER:
+                    if seen & _DIGIT and numbers == MASK:
+                        number = 0
+                    if not seen & _DIGIT or numbers != KEEP:
+                        length = 0
+                if length > 0 and length <= LONGEST_WORD and not tagged:
+                    code = hash_bytes(word, length) if length > 8 else mixed(hash_step(HASH_START, prefix))
+                    number = find_or_add(slots, entries, arena, size, word, length, prefix, code, may_add)
+                    if number < 0:
+                        number = integer(UNNAMED)
+                ids[grams, new_size] = number
+                new_size += 1
+                if tab >= data.size or data[tab] != 0x20:
+                    break
+                tab += 1
+            if tab >= data.size or data[tab] == 0x0A or tab == at:
+                return WRONG_FIELDS
+
+        # The years: "year TAB matches TAB volumes", or "year,matches,volumes" once or more.
+        added = listed
+        field = tab
+        while field < data.size and data[field] == 0x09:
+            year, field = _number(data, field + 1, data.size)
+            separator = data[field] if field < data.size else np.uint8(0)
+            if separator != 0x2C and separator != 0x09:
+                return BAD_NUMBER if year < 0 else WRONG_FIELDS
+            count, field = _number(data, field + 1, data.size)
+            if year < 0 or count < 0:
+                return BAD_NUMBER
+            if field >= data.size or data[field] != separator:
+                return WRONG_FIELDS
+            volumes, field = _number(data, field + 1, data.size)
+            if volumes < 0:
+                return BAD_NUMBER
+            if year >= first_year and year <= last_year and count > 0 and not tagged:
+                years[added] = year
+                matches[added] = count
+                added += 1
+            if separator == 0x09:
+                break
+        if field < data.size and data[field] == 0x0D:
+            field += 1
+        if field < data.size and data[field] != 0x0A:
+            return WRONG_FIELDS
+        if tagged:
+            dropped += 1
+        if not same:
+            last_start, last_length = at, tab - at
+            sizes[grams] = 0 if tagged else new_size
+            grams += 1
+        at = field + 1
+        # Version 2 has a line for each year: the plain ones of the same n-gram are read on the spot.
+        while True:
+            year, count, after = _plain_line(data, at, last_start, last_length)
+            if after < 0:
+                break
+            if tagged:
+                dropped += 1
+            elif year >= first_year and year <= last_year and count > 0:
+                years[added] = year
+                matches[added] = count
+                added += 1
+            at = after
+        listed = added
+        ends[grams - 1] = listed
+    cursor[0], cursor[1], cursor[2], cursor[3], cursor[4], cursor[5] = at, grams, listed, dropped, last_start, last_length
+    return DONE
+
+
+@kernel
+def add_totals(
+    ids: npt.NDArray[np.int32],
+    sizes: npt.NDArray[np.uint8],
+    ends: npt.NDArray[np.int64],
+    matches: npt.NDArray[np.int64],
+    entries: npt.NDArray[np.int64],
+) -> None:
+    """Add the matches of each n-gram to the totals of its words in the lexicon's `entries`."""
+    for gram in range(sizes.size):
+        total = 0
+        for entry in range(ends[gram - 1] if gram > 0 else 0, ends[gram]):
+            total += matches[entry]
+        for place in range(sizes[gram]):
+            if ids[gram, place] >= 0:
+                entries[ids[gram, place], TOTAL] += total

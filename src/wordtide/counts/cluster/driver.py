@@ -1,0 +1,194 @@
+"""Counting on a cluster: the same counts, byte for byte, as on one machine.
+
+First every shard is read into word numbers. Their lexicons are united as a tree, the slices and the vocabulary follow from it,
+and then every shard counts its pairs. The partial counts are added up as a tree, shared out by slices. Only names of pieces
+travel between client, scheduler and workers; the pieces lie in the work folder (`work_folder`).
+"""
+
+import hashlib
+import inspect
+import sys
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from wordtide import __version__
+from wordtide.corpus.sources import Corpus
+from wordtide.corpus.tokens.custom import Tokenizer, load_tokenizer
+from wordtide.corpus.tokens.lexicon import Lexicon
+from wordtide.counts.cluster.dask_client import Cluster, connected
+from wordtide.counts.cluster.job import Job, read_lexicon, write_plan, write_words
+from wordtide.counts.cluster.ngram_shards import survey_ngrams
+from wordtide.counts.cluster.partial_counts import PartialCounts, merge_partial_counts
+from wordtide.counts.cluster.reduce import add_up, unite_lexicons
+from wordtide.counts.cluster.shards import Run, find_shards, refuse_what_cannot_be_shared
+from wordtide.counts.cluster.tasks import Task, count_pairs, count_words, scan_shard
+from wordtide.counts.cluster.text_shards import Survey, survey_texts
+from wordtide.counts.cluster.work_folder import VERSION, WorkFolder, fingerprint, open_work
+from wordtide.counts.counts import Counts
+from wordtide.counts.ngrams.tables import check_ngram_settings, least_total
+from wordtide.counts.settings import CountSettings
+from wordtide.counts.texts import add_shares
+from wordtide.counts.vocabulary import choose_vocabulary
+from wordtide.counts.workers import Observer, Resources
+from wordtide.counts.writer import CountsWriter
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a job is done: the scheduler, and the root of the work folder (`keep_root`: a folder of the user's)."""
+
+    scheduler: str
+    root: Path
+    keep_root: bool
+
+
+def count_on_cluster(
+    corpus: Corpus,
+    settings: CountSettings,
+    dates: tuple[int, int],
+    vocabulary: list[str] | None,
+    tokenizer: Tokenizer | None,
+    resources: Resources,
+    folder: Path,
+    place: Place,
+) -> Counts:
+    """Count a corpus; the large arrays are written to `folder`. What is finished outlives an error, for the next run."""
+    refuse_what_cannot_be_shared(corpus)
+    if corpus.is_ngrams:
+        check_ngram_settings(settings)
+    if settings.tokenizer and tokenizer is None:
+        load_tokenizer(settings.tokenizer)  # a wrong name is told at once
+    name = _job_name(settings, vocabulary, tokenizer, corpus.is_ngrams)
+    with (
+        open_work(place.root, name, place.keep_root) as work,
+        connected(place.scheduler, work.path / "scratch") as cluster,
+    ):
+        job = Job(str(work.path), settings, dates, resources.memory, corpus.is_ngrams, tokenizer)
+        if vocabulary is not None:
+            job = replace(job, vocabulary=_keep_vocabulary(work, vocabulary))
+        return _Driver(job, cluster, resources.observer).count(corpus, vocabulary, folder)
+
+
+class _Driver:
+    """The client's side of one job."""
+
+    def __init__(self, job: Job, cluster: Cluster, observer: Observer) -> None:
+        self._job = job
+        self._work = job.work
+        self._run: Run = partial(_run, cluster, job, observer)
+        self._observer = observer
+
+    def count(self, corpus: Corpus, vocabulary: list[str] | None, folder: Path) -> Counts:
+        """The counts, from the first shard to the last sum."""
+        settings = self._job.settings
+        scans = self._scan(corpus)
+        whole_piece = unite_lexicons(scans, self._run)
+        whole = read_lexicon(self._work.folder(whole_piece))
+        survey = (survey_ngrams if self._job.ngrams else survey_texts)(self._work, scans, settings)
+        if vocabulary is None:
+            shared = settings.vocabulary_by == "share" and len(survey.slices) > 0
+            scores = self._shares(scans, survey, whole_piece, len(whole)) if shared else whole.totals
+            least = least_total(settings, survey.places) if self._job.ngrams else settings.min_count
+            vocabulary = choose_vocabulary(whole, scores, settings.vocabulary_size, least)
+        return self._write(corpus, scans, survey, vocabulary, whole, folder)
+
+    def _scan(self, corpus: Corpus) -> list[str]:
+        shards = find_shards(corpus, self._job.settings, self._work, self._run)
+        tasks = [Task(shard.scan, scan_shard, (shard,)) for shard in shards]
+        kept = sum(self._work.has(task.piece) for task in tasks)
+        if kept:
+            print(f"wordtide: {kept} of {len(tasks)} shards are there from an earlier run.", file=sys.stderr, flush=True)
+        self._run("reading", tasks)
+        return [task.piece for task in tasks]
+
+    def _shares(self, scans: Sequence[str], survey: Survey, whole: str, words: int) -> npt.NDArray[np.float64]:
+        """For each word the sum over slices, in order of time, of its share."""
+        plan = self._plan(survey, [])
+        tasks = [
+            Task(f"words-{fingerprint(plan, whole, scan)}", count_words, (plan, number, scan, whole))
+            for number, scan in enumerate(scans)
+        ]
+        self._run("weighing", tasks)
+        scores = np.zeros(words, dtype=np.float64)
+        for part in add_up([task.piece for task in tasks], survey.slices.tokens, words, False, self._run):
+            counts = PartialCounts.open(self._work.folder(part.piece))
+            for place in range(len(counts.numbers)):
+                add_shares(scores, counts.unigrams(place))
+        return scores
+
+    def _write(
+        self, corpus: Corpus, scans: Sequence[str], survey: Survey, vocabulary: list[str], whole: Lexicon, folder: Path
+    ) -> Counts:
+        settings, slices = self._job.settings, survey.slices
+        if len(slices) == 0:
+            with CountsWriter(folder, len(vocabulary)) as writer:
+                arrays = writer.close()
+        else:
+            plan = self._plan(survey, vocabulary)
+            tasks = [
+                Task(f"pairs-{fingerprint(plan, scan)}", count_pairs, (plan, number, scan)) for number, scan in enumerate(scans)
+            ]
+            self._run("counting", tasks)
+            pieces = [task.piece for task in tasks]
+            ranges = add_up(pieces, slices.tokens, len(vocabulary), settings.examples > 0, self._run)
+            self._observer.start("writing", len(slices), "slices")
+            parts = [PartialCounts.open(self._work.folder(part.piece)) for part in ranges]
+            arrays, numbers = merge_partial_counts(
+                parts, 0, len(slices), len(vocabulary), settings.examples, folder, self._observer.advance
+            )
+            self._observer.finish()
+            if len(numbers) != len(slices):
+                raise AssertionError("a slice was lost on the way")
+        occurrences = int(arrays.unigram_values.sum())
+        summary = replace(
+            survey.summary,
+            tokens_in_vocabulary=occurrences / survey.places if self._job.ngrams else occurrences,
+            distinct_words=int(np.count_nonzero(whole.totals)),
+            ignored_files=corpus.ignored,
+        )
+        return Counts(vocabulary, slices, arrays, settings, survey.window, survey.places, summary)
+
+    def _plan(self, survey: Survey, words: Sequence[str]) -> str:
+        digest = hashlib.blake2b(digest_size=12)
+        for part in survey.shares:
+            for array in part.values():
+                digest.update(np.ascontiguousarray(array).tobytes())
+        piece = f"plan-{fingerprint(digest.hexdigest(), list(words), survey.window, len(survey.slices))}"
+        write_plan(self._work, piece, words, survey.window, len(survey.slices), survey.shares)
+        return piece
+
+
+def _run(cluster: Cluster, job: Job, observer: Observer, stage: str, tasks: Sequence[Task]) -> None:
+    if tasks:
+        cluster.run(job, stage, tasks, observer)
+
+
+def _job_name(settings: CountSettings, vocabulary: list[str] | None, tokenizer: Tokenizer | None, ngrams: bool) -> str:
+    """Changes with whatever changes the pieces of a shard, beside the shard itself."""
+    code = ""
+    if settings.tokenizer:
+        code = _code_of(tokenizer or load_tokenizer(settings.tokenizer))
+    return fingerprint(VERSION, __version__, sys.version_info[:2], settings.as_json(), vocabulary, code, ngrams)
+
+
+def _code_of(tokenizer: Tokenizer) -> str:
+    """A fingerprint of the file that a tokeniser is written in; one without a file is never the same twice."""
+    try:
+        source = inspect.getsourcefile(tokenizer)
+        return hashlib.blake2b(Path(source or "").read_bytes()).hexdigest()
+    except (TypeError, OSError):
+        return uuid.uuid4().hex
+
+
+def _keep_vocabulary(work: WorkFolder, vocabulary: Sequence[str]) -> str:
+    piece = "vocabulary"
+    if not work.has(piece):
+        with work.new_piece(piece) as (folder, _):
+            write_words(folder, vocabulary)
+    return piece

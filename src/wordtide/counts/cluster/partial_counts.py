@@ -1,0 +1,138 @@
+"""Partial counts: the sums of one shard, or of several, for the slices they have. They merge as a tree.
+
+On disk the arrays of a counts folder, and `slice_numbers`, which says which slices of the corpus they are. A slice is merged in
+blocks of rows, so whoever merges holds a few million sums at a time, however large the slice is.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from wordtide.counts.counts import ARRAYS, CountArrays, Counts
+from wordtide.counts.examples import merge_examples
+from wordtide.counts.pairs import bits_for
+from wordtide.counts.partials import Partial, merge
+from wordtide.counts.settings import CountSettings
+from wordtide.counts.writer import CountsWriter
+from wordtide.storage.arrays import load_array, save_array
+from wordtide.timeline import NUMBERS, Integers, Slices
+
+_BLOCK = 1 << 22  # sums merged at a time
+_NUMBERS = "slice_numbers"
+
+
+@dataclass(frozen=True)
+class PartialCounts:
+    """Sums for the slices `numbers` (ascending), as in `CountArrays`."""
+
+    folder: Path
+    numbers: Integers
+    arrays: CountArrays
+
+    @staticmethod
+    def open(folder: Path) -> "PartialCounts":
+        """Map the files of a folder."""
+        arrays = CountArrays(**{name: load_array(folder, name, dtypes) for name, dtypes in ARRAYS.items()})
+        return PartialCounts(folder, load_array(folder, _NUMBERS, "i8", in_memory=True), arrays)
+
+    def unigrams(self, place: int) -> Partial:
+        """Words and their occurrences in the slice at this place."""
+        a = self.arrays
+        chosen = slice(int(a.slice_unigrams[place]), int(a.slice_unigrams[place + 1]))
+        return Partial(a.unigram_words[chosen].astype(np.uint64), a.unigram_values[chosen].astype(np.int64))
+
+    def rows(self, place: int) -> "_Rows":
+        """The rows of pairs of the slice at this place."""
+        a = self.arrays
+        first, last = int(a.slice_rows[place]), int(a.slice_rows[place + 1])
+        start = a.row_ends[first - 1 : first] if first else np.zeros(1, dtype=np.int64)
+        return _Rows(a, np.asarray(a.rows[first:last]), np.concatenate([start, a.row_ends[first:last]]))
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Rows of one slice: row `words[n]` has the entries `ends[n]` to `ends[n + 1]`."""
+
+    arrays: CountArrays
+    words: npt.NDArray[np.uint32]
+    ends: Integers
+
+    def between(self, low: int, high: int, bits: int) -> Partial:
+        """The pairs of the words from `low` to `high`, as keys and sums."""
+        first, last = np.searchsorted(self.words, [low, high])
+        ends = self.ends[first : last + 1]
+        entries = slice(int(ends[0]), int(ends[-1]))
+        rows = np.repeat(self.words[first:last].astype(np.uint64), np.diff(ends))
+        keys = rows << np.uint64(bits) | self.arrays.columns[entries].astype(np.uint64)
+        return Partial(keys, self.arrays.values[entries].astype(np.int64))
+
+
+def save_slice_numbers(folder: Path, numbers: Integers) -> None:
+    """Make the arrays of counts in a folder partial counts, of these slices."""
+    save_array(folder, _NUMBERS, np.asarray(numbers, dtype=np.int64))
+
+
+def merge_partial_counts(
+    parts: Sequence[PartialCounts],
+    first: int,
+    stop: int,
+    words: int,
+    examples: int,
+    folder: Path,
+    progress: Callable[[int], None] = lambda _: None,
+) -> tuple[CountArrays, Integers]:
+    """Write the sum of partial counts, and of their examples where some are kept, for the slices from `first` to `stop`; the
+    arrays, and the slices they are of.
+    """
+    numbers = np.unique(np.concatenate([part.numbers for part in parts]))
+    numbers = numbers[(numbers >= first) & (numbers < stop)]
+    members = [_members(part.numbers, numbers) for part in parts]
+    sources: list[list[tuple[PartialCounts, int]]] = [[] for _ in numbers]
+    for part, places in zip(parts, members, strict=True):
+        for place in np.flatnonzero(places >= 0).tolist():
+            sources[places[place]].append((part, place))
+    with CountsWriter(folder, words) as writer:
+        for source in sources:
+            for block in _summed_pairs([part.rows(place) for part, place in source], words):
+                writer.add_pairs(block.keys, block.sums)
+            unigrams = merge([part.unigrams(place) for part, place in source])
+            writer.end_slice(unigrams.keys.astype(np.int64), unigrams.sums)
+            progress(1)
+        arrays = writer.close()
+    if examples:
+        merge_examples([_as_counts(part, examples) for part in parts], members, len(numbers), folder)
+    return arrays, numbers
+
+
+def _members(own: Integers, numbers: Integers) -> Integers:
+    """For each slice of a part its place among `numbers`, or -1."""
+    places = np.searchsorted(numbers, own)
+    there = places < len(numbers)
+    there[there] = numbers[places[there]] == own[there]
+    return np.where(there, places, -1)
+
+
+def _summed_pairs(parts: Sequence[_Rows], words: int) -> Iterator[Partial]:
+    """The pairs of one slice in blocks of ascending keys: all parts together, some rows at a time."""
+    total = sum(int(rows.ends[-1] - rows.ends[0]) for rows in parts)
+    bits = bits_for(words)
+    bounds = [0, words]
+    if total > _BLOCK:
+        lengths = np.zeros(words, dtype=np.int64)
+        for rows in parts:
+            lengths[rows.words] += np.diff(rows.ends)
+        cuts = np.searchsorted(np.cumsum(lengths), np.arange(_BLOCK, total, _BLOCK))
+        bounds = [0, *np.unique(cuts[(cuts > 0) & (cuts < words)]).tolist(), words]
+    for low, high in pairwise(bounds):
+        yield merge([rows.between(low, high, bits) for rows in parts])
+
+
+def _as_counts(part: PartialCounts, examples: int) -> Counts:
+    """What the merging of examples wants to see of a folder."""
+    total = len(part.numbers)
+    slices = Slices(**{name: np.zeros(total, dtype=np.int64) for name in NUMBERS}, labels=[""] * total)
+    return Counts([], slices, part.arrays, CountSettings(examples=examples), 1, path=part.folder)

@@ -1,0 +1,71 @@
+"""Adding up the pieces of many shards as a tree, on the workers: sixteen at a time, and above the leaves shared out by slices.
+
+Which pieces are added together depends on the shards only, so a job that goes on finds the sums it has made.
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+
+from wordtide.counts.cluster.shards import Run
+from wordtide.counts.cluster.tasks import Task, merge_counts, merge_lexicons
+from wordtide.counts.cluster.work_folder import fingerprint
+from wordtide.timeline import Integers
+
+_Node = TypeVar("_Node")
+_FAN_IN = 16
+_TASKS = 64  # about so many on each level, so that many workers have something to do
+_LEAST_TOKENS = 1 << 20  # of the text behind a task that is not the only one
+
+
+class SliceRange(NamedTuple):
+    """A piece, and the slices it has sums for."""
+
+    piece: str
+    first: int
+    stop: int
+
+
+def unite_lexicons(pieces: Sequence[str], run: Run) -> str:
+    """The piece with the words and totals of all."""
+    level = list(pieces)
+    while len(level) > 1:
+        tasks = [Task(f"lexicon-{fingerprint(group)}", merge_lexicons, (group,)) for group in _groups(level)]
+        run("uniting", tasks)
+        level = [task.piece for task in tasks]
+    return level[0]
+
+
+def add_up(pieces: Sequence[str], tokens: Integers, words: int, examples: bool, run: Run) -> list[SliceRange]:
+    """The pieces that together hold the sum of partial counts, in order of their slices; `tokens` says how large each is."""
+    level = [[SliceRange(piece, 0, len(tokens))] for piece in pieces]
+    while len(level) > 1:
+        groups = _groups(level)
+        ranges = _ranges(tokens, min(-(-_TASKS // len(groups)), 1 + int(tokens.sum()) // _LEAST_TOKENS))
+        tasks: list[Task] = []
+        level = []
+        for group in groups:
+            made = [_addition(group, first, stop, words, examples) for first, stop in ranges]
+            tasks += made
+            level.append([SliceRange(task.piece, *bounds) for task, bounds in zip(made, ranges, strict=True)])
+        run("adding", tasks)
+    return level[0]
+
+
+def _groups(nodes: Sequence[_Node]) -> list[list[_Node]]:
+    return [list(nodes[start : start + _FAN_IN]) for start in range(0, len(nodes), _FAN_IN)]
+
+
+def _ranges(tokens: Integers, parts: int) -> list[tuple[int, int]]:
+    """Ranges of slices with about as many tokens each."""
+    ends = np.cumsum(tokens)
+    cuts = np.searchsorted(ends, np.arange(1, parts) * (int(ends[-1]) / parts)) + 1
+    return list(pairwise([0, *np.unique(cuts[cuts < len(tokens)]).tolist(), len(tokens)]))
+
+
+def _addition(group: Sequence[Sequence[SliceRange]], first: int, stop: int, words: int, examples: bool) -> Task:
+    pieces = [part.piece for node in group for part in node if part.first < stop and first < part.stop]
+    name = f"sums-{fingerprint(pieces, first, stop, words, examples)}"
+    return Task(name, merge_counts, (pieces, (first, stop), words, examples))

@@ -1,0 +1,129 @@
+"""Which shards a corpus has: long files cut, short ones put together, each named after what it is made of.
+
+The borders depend on the corpus only, not on the number of workers, so a job that goes on with more of them finds its shards.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, replace
+from importlib import metadata
+
+from wordtide.corpus.byte_streams import explained_read_errors
+from wordtide.corpus.fields import Fields
+from wordtide.corpus.portions import LineBreaks, can_be_cut, columns_of_lines, cut_lines, cut_parquet, ranges_of
+from wordtide.corpus.remote import is_url
+from wordtide.corpus.source_files import STANDARD_INPUT, Portion, SourceFile
+from wordtide.corpus.sources import Corpus
+from wordtide.counts.cluster.job import Shard
+from wordtide.counts.cluster.tasks import Task, find_breaks, find_portions
+from wordtide.counts.cluster.work_folder import WorkFolder, fingerprint
+from wordtide.counts.settings import CountSettings
+from wordtide.errors import SettingsError
+
+_SHARDS = 64
+_SMALLEST, _LARGEST = 16 << 20, 256 << 20  # bytes of a shard: some seconds of work
+_COMPRESSION = 4  # how much longer a compressed file is than it looks, more or less
+
+#: Has tasks done on the cluster.
+Run = Callable[[str, Sequence[Task]], None]
+
+
+def refuse_what_cannot_be_shared(corpus: Corpus) -> None:
+    """A data frame or a pipe is in this process alone."""
+    if corpus.in_memory is not None and not isinstance(corpus.in_memory, str):
+        raise SettingsError(
+            "What is in memory here cannot be counted on a cluster.",
+            "Write it to a file (Parquet or JSON Lines) that all workers see, or count it without a scheduler.",
+        )
+    if any(file.path == STANDARD_INPUT for file in corpus.files):
+        raise SettingsError(
+            "Standard input cannot be shared out among workers.", "Save it in a file, or count it without --scheduler."
+        )
+
+
+def find_shards(corpus: Corpus, settings: CountSettings, work: WorkFolder, run: Run) -> list[Shard]:
+    """The shards of a corpus, in the order in which one machine would read it."""
+    if isinstance(corpus.in_memory, str):
+        return [_shard((), corpus.in_memory)]
+    files = [_identified(file) for file in corpus.files]
+    files = [file for file in files if file.format == "text"] + [file for file in files if file.format != "text"]
+    step = min(max(sum(map(_weight, files)) // _SHARDS, _SMALLEST), _LARGEST)
+    portions = _cut([file for file in files if can_be_cut(file, step)], settings, step, work, run)
+    return list(_grouped(files, portions, step))
+
+
+def _identified(file: SourceFile) -> SourceFile:
+    """The file with its place for all workers, its size and the time of its last change."""
+    if is_url(file.path):
+        return file
+    with explained_read_errors(file.shown):
+        facts = os.stat(file.path)
+    return replace(file, location=os.path.abspath(file.path), size=facts.st_size, version=str(facts.st_mtime_ns))
+
+
+def _weight(file: SourceFile) -> int:
+    return file.byte_count() * (_COMPRESSION if file.opened_at.endswith((".gz", ".zst", ".zstd")) else 1)
+
+
+def _cut(
+    files: Sequence[SourceFile], settings: CountSettings, step: int, work: WorkFolder, run: Run
+) -> dict[SourceFile, list[SourceFile]]:
+    """The portions of long files. Lines and records are found by the workers, because it means reading all of them."""
+    fields = Fields(settings.date_field, settings.text_field, settings.date_format)
+    portions: dict[SourceFile, list[SourceFile]] = {}
+    columns: dict[SourceFile, tuple[str, ...]] = {}
+    tasks: list[Task] = []
+    pieces: dict[SourceFile, list[str]] = {}
+    for file in files:
+        if file.format == "parquet":
+            portions[file] = cut_parquet(file, step)
+            continue
+        key = fingerprint(asdict(file), step)
+        if file.format in ("csv", "tsv"):
+            tasks.append(Task(f"portions-{key}", find_portions, (file, step)))
+            pieces[file] = [f"portions-{key}"]
+            continue
+        found = columns_of_lines(file, fields, settings.skip_bad)
+        if found is None:
+            continue
+        columns[file] = found
+        pieces[file] = [f"breaks-{key}-{number}" for number in range(len(ranges_of(file, step)))]
+        tasks += [
+            Task(piece, find_breaks, (file, start, stop))
+            for piece, (start, stop) in zip(pieces[file], ranges_of(file, step), strict=True)
+        ]
+    run("cutting", tasks)
+    for file, made in pieces.items():
+        facts = [work.facts(piece) for piece in made]
+        if file in columns:
+            portions[file] = cut_lines(file, ranges_of(file, step), [LineBreaks(**fact) for fact in facts], columns[file])
+        else:
+            found_portions = [Portion(**{**portion, "columns": tuple(portion["columns"])}) for portion in facts[0]["portions"]]
+            portions[file] = [replace(file, portion=portion) for portion in found_portions]
+    return {file: parts for file, parts in portions.items() if len(parts) > 1}
+
+
+def _grouped(files: Iterable[SourceFile], portions: dict[SourceFile, list[SourceFile]], step: int) -> Iterable[Shard]:
+    group: list[SourceFile] = []
+    weight = 0
+    for file in files:
+        parts = portions.get(file)
+        apart = parts is not None or (group and (group[0].format == "text") != (file.format == "text"))
+        if group and (apart or weight + _weight(file) > step):
+            yield _shard(tuple(group), None)
+            group, weight = [], 0
+        if parts is not None:
+            yield from (_shard((part,), None) for part in parts)
+        else:
+            group.append(file)
+            weight += _weight(file)
+    if group:
+        yield _shard(tuple(group), None)
+
+
+def _shard(files: tuple[SourceFile, ...], sample: str | None) -> Shard:
+    try:
+        version = metadata.version(sample) if sample else ""
+    except metadata.PackageNotFoundError:
+        version = ""  # reading it will tell
+    return Shard(files, sample, f"scan-{fingerprint([asdict(file) for file in files], sample, version)}")

@@ -1,0 +1,123 @@
+"""Drawing the example sentences of one slice while it is counted: the compiled part of `examples`."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from wordtide.compiled import kernel
+from wordtide.corpus.tokens.scanner import BREAK
+from wordtide.counts.examples import LONGEST_SENTENCE, Sentence, priorities
+from wordtide.counts.segments import Segment
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Sentences drawn for the words of one slice from one part of the corpus."""
+
+    words: npt.NDArray[np.int64]
+    priorities: npt.NDArray[np.uint64]
+    references: npt.NDArray[np.int64]
+    sentences: list[Sentence]
+
+
+@kernel
+def _draw(
+    ids: npt.NDArray[np.int32],
+    numbering: npt.NDArray[np.int32],
+    drawn: npt.NDArray[np.uint64],
+    eligible: npt.NDArray[np.bool_],
+    best: npt.NDArray[np.uint64],
+    which: npt.NDArray[np.int64],
+    filled: npt.NDArray[np.int64],
+) -> None:
+    """For each vocabulary word the lowest priorities among the sentences it stands in (ascending), and which they are."""
+    most = best.shape[1]
+    sentence = 0
+    for place in range(ids.size):
+        if ids[place] == BREAK:
+            sentence += 1
+            continue
+        if ids[place] < 0 or not eligible[sentence]:
+            continue
+        word = numbering[ids[place]]
+        if word < 0:
+            continue
+        priority = drawn[sentence]
+        rank = filled[word]
+        if rank == most and priority >= best[word, most - 1]:
+            continue
+        twice = False
+        for earlier in range(rank):
+            twice = twice or which[word, earlier] == sentence
+        if twice:
+            continue
+        if rank < most:
+            filled[word] += 1
+        else:
+            rank = most - 1
+        while rank > 0 and best[word, rank - 1] > priority:
+            best[word, rank], which[word, rank] = best[word, rank - 1], which[word, rank - 1]
+            rank -= 1
+        best[word, rank], which[word, rank] = priority, sentence
+
+
+def draw_from(
+    ids: npt.NDArray[np.int32],
+    numbering: npt.NDArray[np.int32],
+    drawn: npt.NDArray[np.uint64],
+    eligible: npt.NDArray[np.bool_],
+    words: int,
+    examples: int,
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64], npt.NDArray[np.int64]]:
+    """Words, priorities and sentences of the draw from a stream of sentences with the given priorities."""
+    best = np.empty((words, examples), dtype=np.uint64)
+    which = np.empty((words, examples), dtype=np.int64)
+    filled = np.zeros(words, dtype=np.int64)
+    _draw(ids, numbering, drawn, eligible, best, which, filled)
+    there = np.arange(examples) < filled[:, None]
+    return np.nonzero(there)[0], best[there], which[there]
+
+
+def draw_sentences(
+    segment: Segment, entry: int, numbering: npt.NDArray[np.int32], words: int, examples: int, seed: int
+) -> Candidates:
+    """Draw from one entry (a slice's share) of a segment."""
+    texts, starts = segment.texts, segment.sentence_starts
+    if texts is None or starts is None:
+        raise AssertionError("the texts were not kept while reading")
+    chosen = slice(int(starts[entry]), int(starts[entry + 1]))
+    spans, documents, places = texts.spans[chosen], texts.documents[chosen], texts.places[chosen]
+    drawn = priorities(texts.names, documents, places, seed)
+    eligible = spans[:, 1] - spans[:, 0] <= LONGEST_SENTENCE
+    ids = np.asarray(segment.ids[int(segment.starts[entry]) : int(segment.starts[entry + 1])])
+    drawn_for, best, which = draw_from(ids, numbering, drawn, eligible, words, examples)
+    numbers, references = np.unique(which, return_inverse=True)
+    sentences = [
+        Sentence(
+            int(texts.stamps[documents[number]]),
+            int(texts.date_spans[documents[number]]),
+            _as_stored(texts.names[documents[number]]),
+            int(places[number]),
+            texts.text[spans[number, 0] : spans[number, 1]].tobytes().decode("utf-8").replace("\x1f", " ").replace("\x1e", " "),
+        )
+        for number in numbers
+    ]
+    return Candidates(drawn_for, best, references.astype(np.int64), sentences)
+
+
+def _as_stored(name: str) -> str:
+    """A name as it stands in the folder, on one line: sentences are sorted by it, before and after they were stored."""
+    return " ".join(name.encode("utf-8", "replace").decode("utf-8").split())
+
+
+def join_candidates(parts: Sequence[Candidates]) -> Candidates:
+    """The candidates of all parts of a slice together."""
+    shifts = np.cumsum([0] + [len(part.sentences) for part in parts[:-1]])
+    return Candidates(
+        np.concatenate([part.words for part in parts]),
+        np.concatenate([part.priorities for part in parts]),
+        np.concatenate([part.references + shift for part, shift in zip(parts, shifts, strict=True)]),
+        [sentence for part in parts for sentence in part.sentences],
+    )

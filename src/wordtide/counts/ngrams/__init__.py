@@ -1,0 +1,1 @@
+"""Counting Google Books n-gram tables."""

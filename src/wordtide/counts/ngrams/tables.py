@@ -1,0 +1,272 @@
+"""Counting n-gram tables: read everything once, choose the vocabulary, then gather the year lists of each pair."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from wordtide.corpus.byte_streams import line_blocks, open_bytes
+from wordtide.corpus.documents import BadRows
+from wordtide.corpus.ngram_tables import NgramBatch, NgramScanner
+from wordtide.corpus.sources import Corpus
+from wordtide.corpus.tokens.lexicon import Lexicon
+from wordtide.corpus.tokens.rule import TokenRule
+from wordtide.counts.counts import CountArrays, Counts
+from wordtide.counts.ngrams.pair_lists import SEGMENT_ENTRIES, NgramSegment, YearSlices, count_words, sum_pairs, sum_words
+from wordtide.counts.partials import Partial, PartialSums
+from wordtide.counts.segments import SpillSpace
+from wordtide.counts.settings import CountSettings, Summary
+from wordtide.counts.texts import TEXT_WINDOW
+from wordtide.counts.vocabulary import choose_vocabulary, numbering_of
+from wordtide.counts.workers import Lending, Resources, in_order
+from wordtide.counts.writer import CountsWriter
+from wordtide.dates import DAY
+from wordtide.errors import SettingsError
+from wordtide.timeline import Every, Integers, Slices, unite
+
+_YEARS = (1, 9999)
+
+
+class NgramReader:
+    """One worker's scanner, with the batches of the segment it is filling."""
+
+    def __init__(self, number: int, scanner: NgramScanner, space: SpillSpace) -> None:
+        self.number = number
+        self.scanner = scanner
+        self.segments: list[NgramSegment] = []
+        self.dropped = 0
+        self.longest = 1
+        self._space = space
+        self._batches: list[NgramBatch] = []
+        self._entries = 0
+
+    def add(self, block: bytes, first_line: int, path: str, bad: BadRows) -> None:
+        """Read a block of lines."""
+        batch = self.scanner.scan(block, first_line, path, bad)
+        self.dropped += batch.dropped
+        self.longest = max(self.longest, int(batch.sizes.max(initial=1)))
+        self._batches.append(batch)
+        self._entries += len(batch.years)
+        if self._entries >= SEGMENT_ENTRIES:
+            self.seal()
+
+    def seal(self) -> None:
+        """Close the segment."""
+        if self._batches:
+            self.segments.append(NgramSegment.join(self._batches, self.number, self._space))
+        self._batches, self._entries = [], 0
+
+
+def count_ngrams(
+    corpus: Corpus,
+    settings: CountSettings,
+    dates: tuple[int, int],
+    vocabulary: list[str] | None,
+    resources: Resources,
+    folder: Path,
+) -> Counts:
+    """Count tables of n-grams; the large arrays are written to `folder`."""
+    check_ngram_settings(settings)
+    bad = BadRows(settings.skip_bad)
+    readers = read_ngrams(corpus, settings, dates, vocabulary, bad, resources)
+    segments = [segment for reader in readers for segment in reader.segments]
+    slices, calendar = make_calendar(year_totals(segments), Every.parse(settings.every))
+    whole = Lexicon()
+    numbers = [whole.absorb(reader.scanner.lexicon) for reader in readers]
+    longest = max(reader.longest for reader in readers)
+    if vocabulary is None:
+        if settings.vocabulary_by == "total":
+            scores: npt.NDArray[Any] = whole.totals
+        else:
+            sums = sum_segments(
+                segments, [n.astype(np.int32) for n in numbers], len(whole), None, calendar, settings, resources
+            )
+            scores = np.zeros(len(whole), dtype=np.float64)
+            for t in range(calendar.total):
+                blocks = list(sums.take(t))
+                total = max(1, sum(int(block.sums.sum()) for block in blocks))
+                for block in blocks:
+                    scores[block.keys.astype(np.int64)] += block.sums / total
+            sums.close()
+        vocabulary = choose_vocabulary(whole, scores, settings.vocabulary_size, least_total(settings, longest))
+    numberings = [numbering_of(reader.scanner.lexicon, vocabulary) for reader in readers]
+    window = ngram_window(settings, longest)
+    arrays, occurrences = write_ngram_counts(
+        segments, numberings, len(vocabulary), window, calendar, settings, resources, folder
+    )
+    summary = Summary(
+        documents=int(slices.documents.sum()),
+        tokens=int(slices.tokens.sum()),
+        tokens_in_vocabulary=occurrences / longest,
+        distinct_words=int(np.count_nonzero(whole.totals)),
+        tagged_ngrams=sum(reader.dropped for reader in readers),
+        ignored_files=corpus.ignored,
+        skipped=dict(sorted(bad.reasons.items())),
+    )
+    return Counts(vocabulary, slices, arrays, settings, window, longest, summary)
+
+
+def check_ngram_settings(settings: CountSettings) -> None:
+    """Refuse what makes no sense for tables of n-grams."""
+    if Every.parse(settings.every).unit != "year":
+        raise SettingsError(f"N-gram tables know years only, not --every {settings.every}.", "Use year or N-years.")
+    if settings.examples or settings.tokenizer or settings.pretokenized or settings.close_gaps:
+        raise SettingsError(
+            "N-gram tables have no sentences: --examples, --tokenizer, --pretokenized and --close-gaps do not apply.",
+            "Leave them out.",
+        )
+
+
+def ngram_window(settings: CountSettings, longest: int) -> int:
+    """The window: as given, or what the overlaps of n-grams of up to `longest` words add up to."""
+    return settings.window or (longest - 1 if longest > 1 else TEXT_WINDOW)
+
+
+def least_total(settings: CountSettings, longest: int) -> int:
+    """The smallest total of a word that is seen --min-count times: each token stands at `longest` places."""
+    return (settings.min_count - 1) * longest + 1
+
+
+def read_ngrams(
+    corpus: Corpus,
+    settings: CountSettings,
+    dates: tuple[int, int],
+    vocabulary: list[str] | None,
+    bad: BadRows,
+    resources: Resources,
+) -> "list[NgramReader]":
+    """Read tables, or a shard of them, and number their words; what each worker's reader holds."""
+    years = _year_bounds(dates)
+    rule = TokenRule(numbers=settings.numbers, hyphens=settings.hyphens)
+    space = SpillSpace(resources.spill, resources.memory // 2)
+    readers = [NgramReader(n, NgramScanner(rule, years, vocabulary), space) for n in range(resources.workers)]
+    idle = Lending(readers)
+
+    def read(block: bytes, first_line: int, path: str) -> None:
+        with idle.borrowed() as reader:
+            reader.add(block, first_line, path, bad)
+
+    def blocks() -> Iterator[partial[None]]:
+        for file in corpus.files:
+            with open_bytes(file, resources.observer.advance) as stream:
+                for line, block in line_blocks(stream, file):
+                    yield partial(read, block, line, file.shown)
+
+    resources.observer.start("reading", corpus.total_bytes, "bytes")
+    for _ in in_order(blocks(), resources.workers):
+        pass
+    for reader in readers:
+        reader.seal()
+    resources.observer.finish()
+    return readers
+
+
+def _year_bounds(dates: tuple[int, int]) -> tuple[int, int]:
+    """The years whose middle lies between two stamps."""
+    first, after = (np.array([stamp]).astype("datetime64[s]").astype("datetime64[Y]") for stamp in (dates[0], dates[1] - 1))
+    return max(_YEARS[0], int(first.astype(np.int64)[0]) + 1970), min(_YEARS[1], int(after.astype(np.int64)[0]) + 1970)
+
+
+def year_totals(segments: Sequence[NgramSegment]) -> npt.NDArray[np.int64]:
+    """Matches and entries of each year, (2, years)."""
+    totals = np.zeros((2, _YEARS[1] + 1), dtype=np.int64)
+    for segment in segments:
+        np.add.at(totals[0], segment.years, segment.matches)
+        np.add.at(totals[1], segment.years, 1)
+    return totals
+
+
+def make_calendar(totals: npt.NDArray[np.int64], every: Every) -> tuple[Slices, YearSlices]:
+    """Slices from the years that occur, and which slice each year belongs to."""
+    tokens, entries = totals
+    years = np.flatnonzero(tokens)
+    starts, ends = (
+        (years + shift).astype("datetime64[Y]").astype("datetime64[s]").astype(np.int64) for shift in (-1970, -1969)
+    )
+    stamps: Integers = (starts + ends) // 2
+    days, seconds = np.divmod(stamps, DAY)
+    ordinals = every.ordinals(stamps)
+    per_year = Slices(
+        ordinals=ordinals,
+        tokens=tokens[years],
+        documents=entries[years],
+        moment_days=tokens[years] * days,
+        moment_seconds=tokens[years] * seconds,
+        first=stamps,
+        last=stamps,
+        spans=ends - starts,
+        labels=[every.label(int(ordinal)) for ordinal in ordinals],
+    )
+    slices, (members,) = unite([per_year], every)
+    slice_of_year = np.zeros(_YEARS[1] + 1, dtype=np.int64)
+    slice_of_year[years] = members
+    return slices, YearSlices(slice_of_year, len(slices))
+
+
+def write_ngram_counts(
+    segments: Sequence[NgramSegment],
+    numberings: Sequence[npt.NDArray[np.int32]],
+    words: int,
+    window: int,
+    calendar: YearSlices,
+    settings: CountSettings,
+    resources: Resources,
+    folder: Path,
+) -> tuple[CountArrays, int]:
+    """Count the pairs and words of segments and write them; the arrays, and the sum of the words' occurrences."""
+    resources.observer.start("counting", 2 * len(segments), "segments")
+    pairs = sum_segments(segments, numberings, words, window, calendar, settings, resources)
+    unigrams = _unigrams(segments, numberings, words, calendar, resources)
+    resources.observer.finish()
+    with CountsWriter(folder, words) as writer, closing(pairs):
+        for t in range(calendar.total):
+            for block in pairs.take(t):
+                writer.add_pairs(block.keys, block.sums)
+            there = np.flatnonzero(unigrams[:, t])
+            writer.end_slice(there, unigrams[there, t])
+        return writer.close(), int(unigrams.sum())
+
+
+def _unigrams(
+    segments: Sequence[NgramSegment],
+    numberings: Sequence[npt.NDArray[np.int32]],
+    words: int,
+    calendar: YearSlices,
+    resources: Resources,
+) -> npt.NDArray[np.int64]:
+    """How often each vocabulary word stands at any place of an n-gram, (words, T)."""
+    totals = np.zeros((words, calendar.total), dtype=np.int64)
+    tasks = (partial(count_words, segment, numberings[segment.scanner], words, calendar) for segment in segments)
+    for counted in in_order(tasks, resources.workers):
+        totals += counted
+        resources.observer.advance(1)
+    return totals
+
+
+def sum_segments(
+    segments: Sequence[NgramSegment],
+    numberings: Sequence[npt.NDArray[Any]],
+    words: int,
+    window: int | None,
+    calendar: YearSlices,
+    settings: CountSettings,
+    resources: Resources,
+) -> PartialSums:
+    """Sums per slice over all segments: of pairs, given a window, or of single words."""
+    sums = PartialSums(calendar.total, resources.spill, resources.memory // 4)
+
+    def work(segment: NgramSegment) -> list[tuple[int, Partial]]:
+        numbering = numberings[segment.scanner]
+        if window is None:
+            return list(sum_words(segment, numbering, words, calendar))
+        return list(sum_pairs(segment, numbering, words, window, settings.ngram_weights == "literal", calendar))
+
+    for partials in in_order((partial(work, segment) for segment in segments), resources.workers):
+        for t, summed in partials:
+            sums.add(t, summed)
+        resources.observer.advance(1)
+    return sums

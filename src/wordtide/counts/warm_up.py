@@ -1,0 +1,71 @@
+"""Compiling the kernels before the work, with a word to the user if that takes time: it does on first use only."""
+
+import sys
+import threading
+
+import numpy as np
+
+from wordtide.compiled import is_cached
+from wordtide.corpus.delimited import find_records
+from wordtide.corpus.documents import BadRows, make_batch
+from wordtide.corpus.encoding import inspect_texts
+from wordtide.corpus.ngram_tables import NgramScanner
+from wordtide.corpus.tokens.lexicon import Lexicon
+from wordtide.corpus.tokens.rule import Scanner, TokenRule
+from wordtide.counts.example_draws import draw_from
+from wordtide.counts.ngrams.pair_lists import NgramSegment, YearSlices, count_words, sum_pairs, sum_words
+from wordtide.counts.pairs import find_pairs, sum_runs
+from wordtide.counts.partials import Partial, merge
+from wordtide.counts.segments import gather
+from wordtide.counts.writer import split_pairs
+
+_PATIENCE = 1.5  # seconds before a word is said
+
+
+def warm_up(ngrams: bool, say: bool = True) -> None:
+    """Have every kernel of a path compiled, or loaded from the cache, in this thread, before others need it."""
+    notice = threading.Timer(_PATIENCE, _say if say else str)
+    notice.start()
+    try:
+        Lexicon().make_room()
+        if ngrams:
+            _warm_ngrams()
+        else:
+            _warm_texts()
+        for dtype in (np.uint32, np.uint64):
+            one = Partial(np.array([1, 2], dtype=dtype), np.array([1, 1]))
+            merge([one, one])
+            numbers = np.empty(2, dtype=np.uint32)
+            split_pairs(one.keys, one.sums, 1, numbers.astype(np.uint16), numbers, numbers, numbers.astype(np.int64))
+    finally:
+        notice.cancel()
+
+
+def _say() -> None:
+    often = "on first use only" if is_cached(find_pairs) else "every time, because no folder to keep it in can be written"
+    print(f"wordtide: compiling the counting code; this happens {often} ...", file=sys.stderr, flush=True)
+
+
+def _warm_texts() -> None:
+    find_records(np.frombuffer(b"a,b\n", dtype=np.uint8), ord(","))
+    batch = make_batch([b"One two. Three"], [0], [1], [""], [0])
+    inspect_texts(batch.data, batch.offsets, np.zeros(1 << 17, dtype=np.bool_))
+    Scanner(TokenRule(pretokenized=True)).scan(batch)
+    ids = Scanner(TokenRule()).scan(batch).ids.copy()
+    numbering = np.zeros(64, dtype=np.int32)
+    gather(ids, np.array([len(ids)]), np.array([0]), np.empty_like(ids))
+    for dtype in (np.uint32, np.uint64):
+        codes = np.empty(64, dtype=dtype)
+        found = find_pairs(ids, numbering, 4, 2, 2, False, np.empty(64, dtype=np.int32), codes, np.zeros(64, dtype=np.int64))
+        sum_runs(codes[:found], 2, codes, np.empty(64, dtype=np.uint32))
+    draw_from(ids, numbering, np.zeros(8, dtype=np.uint64), np.ones(8, dtype=np.bool_), 1, 1)
+
+
+def _warm_ngrams() -> None:
+    batch = NgramScanner(TokenRule(), (1, 9999)).scan(b"one two\t1900,1,1\nx y" + b"\t1900,1,1" * 9 + b"\n", 1, "", BadRows())
+    segment = NgramSegment(batch.ids, batch.sizes, batch.ends, batch.years, batch.matches, 0)
+    calendar = YearSlices(np.zeros(10_000, dtype=np.int64), 1)
+    numbering = np.zeros(64, dtype=np.int32)
+    list(sum_pairs(segment, numbering, 2, 4, False, calendar))
+    list(sum_words(segment, numbering, 2, calendar))
+    count_words(segment, numbering, 2, calendar)

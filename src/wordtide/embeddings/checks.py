@@ -1,0 +1,63 @@
+"""Whether what a model folder holds can be: whatever later code indexes or divides with is looked at before it is believed."""
+
+import numpy as np
+
+from wordtide.embeddings.posterior import Fitted, Posterior
+from wordtide.model.knots import Knots
+from wordtide.storage.tensors import pieces
+
+MOST_DIMENSIONS = 1 << 16
+#: Years and variances far outside what anyone has; arithmetic with them still gives numbers.
+_YEARS, _SMALLEST, _LARGEST = 1e6, 1e-30, 1e30
+
+
+def check_record(fitted: Fitted) -> None:
+    """ValueError for numbers that contradict each other, or with which later code would fail."""
+    diffusion, total = fitted.diffusion, len(fitted.diffusion)
+    scales = np.concatenate([diffusion.step_variance, [diffusion.constant, diffusion.prior_variance]])
+    if np.abs(diffusion.times).max() > _YEARS or scales.min() < _SMALLEST or scales.max() > _LARGEST:
+        raise ValueError("its times or its prior are absurd")
+    extents = fitted.extents
+    if (
+        extents is None
+        or extents.dtype != np.float64
+        or not np.isfinite(extents).all()
+        or (extents[:, 0] > extents[:, 1]).any()
+    ):
+        raise ValueError("the dates of its slices are none")
+    if not 1 <= fitted.posterior.dim <= MOST_DIMENSIONS:
+        raise ValueError(f"it has {fitted.posterior.dim} dimensions")
+    if len(set(fitted.words)) != len(fitted.words):
+        raise ValueError("a word stands in words.txt twice")
+    if fitted.pairs is not None and not (np.isfinite(fitted.pairs).all() and (fitted.pairs > 0).all()):
+        raise ValueError("the pairs of its slices are none")
+    if fitted.predictions is not None and not (np.isnan(fitted.predictions) | (np.abs(fitted.predictions) < _LARGEST)).all():
+        raise ValueError("the predictions of its slices are none")
+    if fitted.arrivals is not None and not ((fitted.arrivals >= 0) & (fitted.arrivals < total)).all():
+        raise ValueError("its words came in outside its slices")
+    check_knots(fitted.posterior.knots, total, "knots")
+    check_knots(fitted.occurrences.places, total, "occurrences")
+
+
+def check_knots(knots: Knots, slices: int, name: str) -> None:
+    """ValueError for knots that are not in order, or outside the slices."""
+    starts = knots.starts
+    if starts[0] != 0 or starts[-1] != len(knots) or not (starts[1:] >= starts[:-1]).all():
+        raise ValueError(f"the {name} of the words do not follow each other")
+    offset, previous = 0, -1
+    for piece in pieces(knots.slices):
+        new_word = np.zeros(len(piece), dtype=bool)
+        first, last = np.searchsorted(starts, [offset, offset + len(piece)])
+        new_word[starts[first:last] - offset] = True
+        ascending = np.diff(piece, prepend=np.int32(previous)) > 0
+        if piece.min() < 0 or piece.max() >= slices or not (ascending | new_word).all():
+            raise ValueError(f"the {name} of a word are not in order, or outside the slices")
+        offset, previous = offset + len(piece), int(piece[-1])
+
+
+def check_states(posterior: Posterior) -> None:
+    """ValueError for states that are no numbers, or for a negative spread. Reads all of them."""
+    for name in posterior.arrays():
+        for piece in posterior.pieces(name):
+            if not np.isfinite(piece).all() or (not name.startswith("mean") and piece.min() < 0):
+                raise ValueError(f"{name} holds numbers that cannot be")

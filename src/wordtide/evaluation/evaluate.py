@@ -1,0 +1,174 @@
+"""`evaluate`: fit each method, predict what it has not seen, and write a report."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from wordtide.counts.counts import Counts
+from wordtide.embeddings.embeddings import DynamicEmbeddings
+from wordtide.embeddings.notebook import result_html
+from wordtide.errors import FolderError, SettingsError
+from wordtide.evaluation.folder import (
+    EVALUATION,
+    models_folder,
+    record_seconds,
+    seconds_of_checkpoint,
+    seconds_of_fits,
+    working_alone,
+)
+from wordtide.evaluation.holdout import held_out_slices, without
+from wordtide.evaluation.predictors import LEAVING_OUT, METHODS
+from wordtide.evaluation.report import Findings, write_report
+from wordtide.evaluation.scores import Score, score_models
+from wordtide.evaluation.summary import Row, summary, verdict
+from wordtide.inference.checkpoints import fingerprint, is_left, place_of
+from wordtide.inference.compute import compute
+from wordtide.inference.fit import CHECKPOINT_MINUTES, fit
+from wordtide.inference.problem import problem_of
+from wordtide.inference.settings import FitSettings, resolve
+from wordtide.inference.training import FitObserver
+from wordtide.storage.folders import clean_up, real_target, remove_folder
+
+DEFAULT_METHODS = ("smoothing", "filtering", "warm-start", "independent")
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What was found: all scores, the summary (a row per method), the slices left out, and the folder of the report."""
+
+    scores: list[Score]
+    summary: list[Row]
+    held_out: list[int]
+    path: Path
+
+    def _repr_html_(self) -> str:
+        return result_html([verdict(self.summary)], self.summary)
+
+
+@dataclass(frozen=True)
+class Machine:
+    """How fits are computed, which does not decide their result."""
+
+    device: str
+    precision: str
+    threads: int | None
+    checkpoint_every: float
+
+
+def evaluate(
+    counts: Counts | str | PathLike[str],
+    output: str | PathLike[str],
+    *,
+    methods: Sequence[str] = DEFAULT_METHODS,
+    holdout: float = 0.1,
+    seed: int = 0,
+    overwrite: bool = False,
+    resume: bool = True,
+    observer: FitObserver | None = None,
+    preset: str | None = None,
+    device: str = "cpu",
+    precision: str = "float32",
+    threads: int | None = None,
+    checkpoint_every: float = CHECKPOINT_MINUTES,
+    **settings: Any,
+) -> Evaluation:
+    """Compare methods by how well they predict slices that they have not seen, and write the report folder `output`.
+
+    `holdout` is the share of slices left out of smoothing's training; `seed` decides them, and all that is random in the fits.
+    `settings` are those of `wordtide.fit` and hold for all methods. Models are kept in `output`/models; with `resume` an
+    evaluation that was stopped, or to which a method is added, goes on with those that are there.
+    """
+    fits = _fit_settings(methods, seed, preset, settings)
+    observer = observer or FitObserver()
+    with compute(device, precision, threads):
+        pass  # a device that is not there is refused before anything is written
+    counts = counts if isinstance(counts, Counts) else Counts.load(counts, check=True)
+    held_out = held_out_slices(len(counts), holdout, seed)
+    shared = next(iter(fits.values()))
+    check_dimensions(shared.dim, counts)
+    folder = real_target(output)
+    common = {name: value for name, value in shared.as_json().items() if name != "method"}
+    identity = {**common, "precision": precision, "held_out": held_out, "counts": fingerprint(counts)}
+    if not EVALUATION.check(folder, identity, overwrite, resume):
+        EVALUATION.begin(folder, identity, overwrite)
+    with working_alone(folder):
+        machine = Machine(device, precision, threads, checkpoint_every)
+        remaining = without(counts, held_out)
+        models = {
+            method: _model(remaining if method in LEAVING_OUT else counts, one, folder, machine, observer)
+            for method, one in fits.items()
+        }
+        problem = problem_of(counts, shared.negative_ratio, shared.context_exponent)
+        scores = score_models(models, problem, held_out, observer, threads)
+        rows = summary(scores, held_out, seconds_of_fits(folder))
+        write_report(folder, Findings(problem, models, scores, rows, held_out, {**common, "precision": precision}))
+    return Evaluation(scores, rows, held_out, folder)
+
+
+def _fit_settings(methods: Sequence[str], seed: int, preset: str | None, settings: dict[str, Any]) -> dict[str, FitSettings]:
+    """The settings of the fit of each method."""
+    chosen = [methods] if isinstance(methods, str) else list(methods)
+    if not chosen:
+        raise SettingsError("There is no method to evaluate.", f"Give some of {', '.join(METHODS)}.")
+    for method in chosen:
+        if method not in METHODS:
+            raise SettingsError(f"There is no method {method!r} to evaluate.", f"Give some of {', '.join(METHODS)}.")
+        if chosen.count(method) > 1:
+            raise SettingsError(f"The method {method!r} is given twice.", "Give each method once.")
+    if "method" in settings:
+        raise SettingsError("An evaluation has no setting 'method'.", "Give the methods as --methods.")
+    if settings.get("diffusion") == "auto":
+        raise SettingsError("--diffusion auto would look at the slices that are to be predicted.", "Give a number like 0.001.")
+    return {method: resolve({**settings, "seed": seed, "method": method}, preset) for method in chosen}
+
+
+def check_dimensions(dim: int, counts: Counts) -> None:
+    """Refuse more dimensions than words, before anything is written."""
+    if dim > len(counts.words):
+        raise SettingsError(
+            f"--dim {dim} is larger than the vocabulary of {len(counts.words)} words.",
+            f"Give a --dim up to {len(counts.words)}, or count with a larger --vocabulary-size.",
+        )
+
+
+def found_or_fitted(
+    counts: Counts, settings: FitSettings, place: Path, machine: Machine, observer: FitObserver
+) -> tuple[DynamicEmbeddings, float | None]:
+    """The model at a place, and None; or else a new one that is saved there, and how many seconds its fit took.
+
+    A fit that was stopped goes on from its checkpoint.
+    """
+    if place.exists():
+        model = DynamicEmbeddings.load(place)
+        if model.settings != settings.as_json():
+            raise FolderError(f"{place} is a model of other settings.", f"Remove {place} to fit it again.")
+        clean_up(place)  # after a fit that was killed when its model had just got its name
+        remove_folder(place_of(place))
+        return model, None
+    earlier, started = seconds_of_checkpoint(place), monotonic()
+    model = fit(
+        counts,
+        output=place,
+        resume=is_left(place),
+        device=machine.device,
+        precision=machine.precision,
+        threads=machine.threads,
+        checkpoint_every=machine.checkpoint_every,
+        observer=observer,
+        **settings.as_json(),
+    )
+    return model, earlier + monotonic() - started
+
+
+def _model(counts: Counts, settings: FitSettings, folder: Path, machine: Machine, observer: FitObserver) -> DynamicEmbeddings:
+    """The model of one method: the one that is there, or a new one."""
+    place = models_folder(folder) / settings.method
+    model, seconds = found_or_fitted(counts, settings, place, machine, observer)
+    if seconds is None:
+        observer.tell(f"{settings.method}: found in {place}")
+    else:
+        record_seconds(folder, settings.method, seconds)
+    return model

@@ -1,0 +1,99 @@
+"""Predictive log-likelihood per pair of every slice that a method predicts."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from wordtide.embeddings.states import Embeddings
+from wordtide.evaluation.predictors import LEAVING_OUT, PREDICTORS, Prediction, Predictor
+from wordtide.inference.compute import compute
+from wordtide.inference.prediction import Belief, integrated_log_likelihood_per_pair, log_likelihood_per_pair
+from wordtide.inference.problem import Problem, SliceData
+from wordtide.inference.reports import Report
+from wordtide.inference.training import FitObserver
+
+_Task = tuple[str, Predictor, Embeddings, int]
+
+
+@dataclass(frozen=True)
+class Score:
+    """How well one slice was predicted: the log-likelihood per pair, and the number of pairs, positive and negative."""
+
+    method: str
+    slice: int
+    time: float
+    log_likelihood: float
+    pairs: float
+
+
+def score_models(
+    models: Mapping[str, Embeddings],
+    problem: Problem,
+    held_out: Sequence[int],
+    observer: FitObserver,
+    threads: int | None = None,
+) -> list[Score]:
+    """All scores of all predictors of the models, which are given by method.
+
+    Models fitted without the slices left out predict these; the others all slices but the first.
+    """
+    tasks = [
+        (name, predictor, model, t)
+        for method, model in models.items()
+        for name, predictor in PREDICTORS[method].items()
+        for t in (held_out if method in LEAVING_OUT else range(1, len(problem)))
+    ]
+    return _observed(tasks, problem, 0.0, observer, threads)
+
+
+def score_slices(
+    method: str,
+    model: Embeddings,
+    problem: Problem,
+    slices: Sequence[int],
+    observer: FitObserver,
+    threads: int | None = None,
+    shift: float = 0.0,
+) -> list[Score]:
+    """The scores of some slices by the paper's measure; `shift` is added to the scores u . v of all pairs."""
+    predictor = next(iter(PREDICTORS[method].values()))
+    return _observed([(method, predictor, model, t) for t in slices], problem, shift, observer, threads)
+
+
+def _observed(
+    tasks: Sequence[_Task], problem: Problem, shift: float, observer: FitObserver, threads: int | None
+) -> list[Score]:
+    observer.start("scoring", len(tasks), "slices")
+    try:
+        return list(_scored(tasks, problem, shift, observer, threads))
+    finally:
+        observer.finish()
+
+
+def _scored(
+    tasks: Sequence[_Task], problem: Problem, shift: float, observer: FitObserver, threads: int | None
+) -> Iterator[Score]:
+    with compute("cpu", "float32", threads) as machine:
+        found = machine.pool.map(partial(_log_likelihood, problem, shift), *zip(*(task[1:] for task in tasks), strict=True))
+        try:
+            for done, ((name, _, _, t), value) in enumerate(zip(tasks, found, strict=True), start=1):
+                observer.step(done, Report(done, t, float("nan"), 0.0))
+                yield Score(name, t, float(problem.times[t]), value, problem.slices[t].pairs)
+        except BaseException:
+            machine.pool.shutdown(cancel_futures=True)  # who presses Ctrl-C will not wait for the rest
+            raise
+
+
+def _log_likelihood(problem: Problem, shift: float, predictor: Predictor, model: Embeddings, t: int) -> float:
+    part = problem.slices[t]
+    return prediction_score(part, predictor(model, problem.times, t, part.words.astype(np.int64)), shift)
+
+
+def prediction_score(part: SliceData, prediction: Prediction, shift: float = 0.0) -> float:
+    """The log-likelihood per pair of a slice under what was expected of its active words; `shift` as in `prediction`."""
+    if prediction.u_variance is None or prediction.v_variance is None:
+        return log_likelihood_per_pair(part, prediction.u, prediction.v, shift)
+    u, v = Belief(prediction.u, prediction.u_variance), Belief(prediction.v, prediction.v_variance)
+    return integrated_log_likelihood_per_pair(part, u, v, shift)

@@ -1,0 +1,80 @@
+"""The table of an evaluation: a row per method, with differences that are paired slice by slice."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from wordtide.evaluation.predictors import METHODS
+from wordtide.evaluation.scores import Score
+
+Floats = npt.NDArray[np.float64]
+Row = dict[str, Any]
+
+#: The columns of the table.
+COLUMNS = (
+    "method",
+    "mean",
+    "standard_error",
+    "difference",
+    "difference_error",
+    "wins",
+    "slices",
+    "mean_of_all",
+    "standard_error_of_all",
+    "all_slices",
+    "seconds",
+)
+
+
+def summary(scores: Sequence[Score], held_out: Sequence[int], seconds: Mapping[str, float]) -> list[Row]:
+    """A row per method, in the order of the scores.
+
+    mean, standard_error: over the slices left out, which all methods predict. difference: to the best of the methods, as the
+    paper measures them; difference_error: its standard error, from the differences slice by slice. wins: on how many of these
+    slices the method is the best one (None for what is not the paper's measure). mean_of_all, standard_error_of_all: over all
+    slices that the method predicts. seconds: of its fit. What cannot be told is None.
+    """
+    by_method: dict[str, dict[int, float]] = {}
+    for score in scores:
+        by_method.setdefault(score.method, {})[score.slice] = score.log_likelihood
+    common = {name: np.array([found[t] for t in held_out]) for name, found in by_method.items()}
+    rivals = {name: values for name, values in common.items() if name in METHODS}
+    best = max(rivals, key=lambda name: float(rivals[name].mean()))
+    winners = np.argmax(list(rivals.values()), axis=0)
+    wins = dict(zip(rivals, np.bincount(winners, minlength=len(rivals)).tolist(), strict=True))
+    rows = []
+    for name, values in common.items():
+        difference, every = values - rivals[best], np.array(list(by_method[name].values()))
+        row = (
+            *(name, float(values.mean()), standard_error(values)),
+            *(float(difference.mean()), None if name == best else standard_error(difference), wins.get(name)),
+            *(len(values), float(every.mean()), standard_error(every), len(every), seconds.get(name)),
+        )
+        rows.append(dict(zip(COLUMNS, row, strict=True)))
+    return rows
+
+
+def standard_error(values: Floats) -> float | None:
+    """Of the mean of independent values; None of a single one."""
+    return float(values.std(ddof=1) / math.sqrt(len(values))) if len(values) > 1 else None
+
+
+def verdict(rows: Sequence[Row]) -> str:
+    """The table in a sentence or two: which method is best, and which of the others might be as good for all one can tell."""
+    rivals = sorted((row for row in rows if row["method"] in METHODS), key=lambda row: -row["mean"])
+    best, *others = rivals
+    if not others:
+        return f"{best['method']} has {best['mean']:.4f} per pair. There is no other method to compare it with."
+    told = f"{best['method']} predicts best: {best['mean']:.4f} per pair, and on {best['wins']} of {best['slices']} slices."
+    unclear = [row["method"] for row in others if not _is_clear(row)]
+    if unclear:
+        return f"{told} The difference to {' and '.join(unclear)} is within two standard errors: it may be noise."
+    return f"{told} All others are worse by more than two standard errors."
+
+
+def _is_clear(row: Row) -> bool:
+    error: float | None = row["difference_error"]
+    return error is not None and abs(row["difference"]) > 2.0 * error

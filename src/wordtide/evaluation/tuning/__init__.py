@@ -1,0 +1,1 @@
+"""`wordtide tune`: compare settings by how well they predict held-out slices."""

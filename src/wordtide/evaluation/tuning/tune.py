@@ -1,0 +1,224 @@
+"""`tune`: fit all combinations of some settings, and compare how well they predict slices that they have not seen."""
+
+import json
+import math
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from wordtide.corpus.expansion import MAX_EXPANSION
+from wordtide.corpus.tokens.custom import Tokenizer
+from wordtide.counts.counts import Counts
+from wordtide.counts.workers import Observer
+from wordtide.embeddings.notebook import result_html
+from wordtide.errors import SettingsError, WordtideError
+from wordtide.evaluation.evaluate import Machine, check_dimensions, found_or_fitted
+from wordtide.evaluation.folder import working_alone, write_files
+from wordtide.evaluation.holdout import without
+from wordtide.evaluation.report import corpus_facts, csv_bytes
+from wordtide.evaluation.scores import score_slices
+from wordtide.evaluation.summary import Row
+from wordtide.evaluation.tuning.folder import (
+    TUNING,
+    FitRecord,
+    forget_model,
+    keep_record,
+    kept_record,
+    model_place,
+)
+from wordtide.evaluation.tuning.grid import LISTED, Combination, Grid, checked_grid, combinations_of, varied
+from wordtide.evaluation.tuning.plan import PlannedFit, Splits, check_method, splits_for
+from wordtide.evaluation.tuning.ranking_table import COLUMNS, SCORE_COLUMNS, tuning_summary
+from wordtide.evaluation.tuning.windows import OtherWindows, check_windows, counts_by_window
+from wordtide.inference.checkpoints import fingerprint
+from wordtide.inference.compute import compute
+from wordtide.inference.fit import CHECKPOINT_MINUTES
+from wordtide.inference.problem import Problem, problem_of
+from wordtide.inference.settings import FitSettings, resolve
+from wordtide.inference.training import FitObserver
+from wordtide.storage.folders import real_target
+
+#: All combinations are scored on pairs of this eta, whatever theirs is: likelihoods of different pairs do not compare.
+REFERENCE_RATIO = FitSettings().negative_ratio
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """What was found: a row per combination, a row per score, what was searched, and the counts of each window."""
+
+    summary: list[Row]
+    scores: list[Row]
+    grid: Grid
+    splits: Splits
+    settings: dict[Combination, FitSettings]
+    counts: dict[int, Counts]
+    path: Path
+
+    def _repr_html_(self) -> str:
+        return result_html([], self.summary)
+
+
+@dataclass(frozen=True)
+class _Workplace:
+    """Where and how the fits are made."""
+
+    folder: Path
+    counts: Mapping[int, Counts]
+    problem: Problem  # that all fits are scored on
+    machine: Machine
+    observer: FitObserver
+
+
+def tune(
+    counts: Counts | str | PathLike[str],
+    output: str | PathLike[str],
+    *,
+    grid: Mapping[str, Any] | None = None,
+    method: str = "smoothing",
+    splits: int | None = None,
+    holdout: float | None = None,
+    seed: int = 0,
+    texts: Any = None,
+    tokenizer: str | Tokenizer | None = None,
+    max_expansion: int = MAX_EXPANSION,
+    windows: Mapping[int, Counts] | None = None,
+    overwrite: bool = False,
+    resume: bool = True,
+    observer: FitObserver | None = None,
+    count_observer: Observer | None = None,
+    device: str = "cpu",
+    precision: str = "float32",
+    threads: int | None = None,
+    checkpoint_every: float = CHECKPOINT_MINUTES,
+    **settings: Any,
+) -> Tuning:
+    """Compare all combinations of the lists in `grid` by the likelihood of slices left out, and write the folder `output`.
+
+    `grid`: lists for some of diffusion, dim, prior_variance, negative_ratio and window. `splits` (3) times the share `holdout`
+    (0.1) of the slices is left out; `seed` decides which, and all that is random in the fits. Other windows need `windows`,
+    counts by window, or `texts`, which are counted again as the counts were (with `max_expansion`, as for `count`). `settings`
+    are those of `wordtide.fit`, for all combinations alike. With `resume` finished fits in `output` are not made again.
+    """
+    observer = observer or FitObserver()
+    counts = counts if isinstance(counts, Counts) else Counts.load(counts, check=True)
+    check_method(method)
+    lists = checked_grid(_with_single_values(grid or {}, settings), method, counts.window)
+    fixed = {name: value for name, value in settings.items() if name not in LISTED}
+    fits = {one: resolve({**fixed, "method": method, "seed": seed, **one.fit_values()}) for one in combinations_of(lists)}
+    for one in fits:
+        check_dimensions(one.dim, counts)
+    parts = splits_for(method, len(counts), splits, holdout, seed)
+    with compute(device, precision, threads):
+        pass  # a device that is not there is refused before anything is written
+    shared = {name: value for name, value in next(iter(fits.values())).as_json().items() if name not in LISTED}
+    problem = problem_of(counts, REFERENCE_RATIO, shared["context_exponent"])
+    folder = real_target(output)
+    identity = {**shared, "precision": precision, "holdout": parts.holdout, "counts": fingerprint(counts)}
+    going_on = TUNING.check(folder, identity, overwrite, resume)
+    others = OtherWindows(windows or {}, texts, tokenizer, threads, count_observer, max_expansion)
+    wanted = [int(window) for window in lists["window"]]
+    others = check_windows(counts, wanted, others, folder if going_on else None)
+    if not going_on:
+        TUNING.begin(folder, identity, overwrite)
+    with working_alone(folder):
+        try:
+            by_window = counts_by_window(folder, counts, wanted, others, observer.tell)
+        except WordtideError:
+            if not going_on:
+                shutil.rmtree(folder)
+            raise
+        if len(parts.left_out) < parts.wanted:
+            observer.tell(f"--splits {parts.wanted}: only {len(parts.left_out)} different ones were found")
+        machine = Machine(device, precision, threads, checkpoint_every)
+        planned = parts.planned(list(fits))
+        records = _records(
+            planned, fits, varied(lists) or LISTED[:2], _Workplace(folder, by_window, problem, machine, observer)
+        )
+        scores = [
+            {**fit.combination.values(), "split": fit.split, **vars(score)}
+            for fit, record in zip(planned, records, strict=True)
+            for score in record.scores
+        ]
+        rows = _summary(planned, records)
+        facts = _facts(problem, parts, lists, {**shared, "precision": precision})
+        write_files(
+            folder,
+            {
+                "scores.csv": csv_bytes(scores, SCORE_COLUMNS),
+                "summary.csv": csv_bytes(rows, COLUMNS),
+                "settings.json": (json.dumps(facts, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode(),
+            },
+        )
+    return Tuning(rows, scores, lists, parts, fits, by_window, folder)
+
+
+def _with_single_values(grid: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The lists, with settings that could have a list but were given one value."""
+    single = {name: [value] for name, value in settings.items() if name in LISTED}
+    twice = sorted(set(single) & set(grid))
+    if twice:
+        raise SettingsError(f"{twice[0]} is given twice.", "Give it in the grid alone.")
+    return {**grid, **single}
+
+
+def _records(
+    planned: list[PlannedFit],
+    settings: Mapping[Combination, FitSettings],
+    names: list[str] | tuple[str, ...],
+    place: _Workplace,
+) -> list[FitRecord]:
+    """What each fit gave: found in the folder, or made now, one after the other."""
+    found = [kept_record(place.folder, fit.file_name, fit.slices) for fit in planned]
+    there = [record for record in found if record is not None]
+    if there:
+        place.observer.tell(f"{len(there)} of {len(planned)} fits are there already")
+    records = []
+    for number, (fit, record) in enumerate(zip(planned, found, strict=True), start=1):
+        if record is None:
+            place.observer.tell(f"fit {number} of {len(planned)}: {fit.shown(names)}")
+            record = _made(fit, settings[fit.combination], place)
+            mean = sum(score.log_likelihood for score in record.scores) / len(record.scores)
+            took = "" if record.seconds is None else f", fitted in {record.seconds:.0f} s"
+            place.observer.tell(f"{mean:.4f} per pair{took}")
+        forget_model(place.folder, fit.file_name)  # also what a killed process left
+        records.append(record)
+    return records
+
+
+def _made(fit: PlannedFit, settings: FitSettings, place: _Workplace) -> FitRecord:
+    counts, machine, observer = place.counts[fit.combination.window], place.machine, place.observer
+    model, seconds = found_or_fitted(
+        without(counts, fit.left_out) if fit.left_out else counts,
+        settings,
+        model_place(place.folder, fit.file_name),
+        machine,
+        observer,
+    )
+    shift = math.log(fit.combination.negative_ratio / REFERENCE_RATIO)
+    scores = score_slices(settings.method, model, place.problem, fit.slices, observer, machine.threads, shift)
+    record = FitRecord(scores, None if seconds is None else round(seconds, 1))
+    keep_record(place.folder, fit.file_name, {**fit.combination.values(), "split": fit.split}, record)
+    return record
+
+
+def _summary(planned: Sequence[PlannedFit], records: Sequence[FitRecord]) -> list[Row]:
+    scores: dict[Combination, list[Any]] = {}
+    seconds: dict[Combination, list[float | None]] = {}
+    for fit, record in zip(planned, records, strict=True):
+        scores.setdefault(fit.combination, []).extend(record.scores)
+        seconds.setdefault(fit.combination, []).append(record.seconds)
+    return tuning_summary(scores, seconds)
+
+
+def _facts(problem: Problem, splits: Splits, lists: Grid, settings: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        **corpus_facts(problem),
+        "negative_ratio_of_scores": REFERENCE_RATIO,
+        "lists": lists,
+        "holdout": splits.holdout,
+        "splits": [[{"slice": t, "label": problem.labels[t]} for t in left_out] for left_out in splits.left_out],
+        "settings": dict(settings),
+    }

@@ -1,0 +1,142 @@
+"""Counts of the same texts with other windows, for `tune`: counted again, or given; the slices and words must be the same."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from wordtide.corpus.byte_streams import STANDARD_INPUT
+from wordtide.corpus.expansion import MAX_EXPANSION
+from wordtide.corpus.sources import find_corpus
+from wordtide.corpus.tokens.custom import Tokenizer, load_tokenizer
+from wordtide.counts.count import count
+from wordtide.counts.counts import Counts
+from wordtide.counts.workers import Observer
+from wordtide.errors import InputError, SettingsError
+from wordtide.evaluation.folder import write_files
+from wordtide.inference.checkpoints import fingerprint
+from wordtide.storage.folders import remove_folder
+
+_VOCABULARY = "words.txt"
+
+
+@dataclass(frozen=True)
+class OtherWindows:
+    """Where counts with other windows come from: given by window, or counted from texts (with the tokeniser of the counts)."""
+
+    counts: Mapping[int, Counts]
+    texts: Any = None
+    tokenizer: str | Tokenizer | None = None
+    workers: int | None = None
+    observer: Observer | None = None
+    max_expansion: int = MAX_EXPANSION  # of a compressed file of the texts
+
+
+def place_of_window(folder: Path, window: int) -> Path:
+    """Where the counts of another window are kept."""
+    return folder / f"counts-{window}"
+
+
+def check_windows(counts: Counts, windows: Sequence[int], others: OtherWindows, folder: Path | None) -> OtherWindows:
+    """Refuse, before anything is written, windows whose counts cannot be had. `folder`: that of a tuning to go on with."""
+    asked = [window for window in windows if window != counts.window]
+    if others.texts is not None and not asked:
+        raise SettingsError("--texts are for other windows.", f"Leave them out, or give --window {counts.window},8.")
+    for window, given in others.counts.items():
+        if given.window != window:
+            raise SettingsError(f"The counts given for window {window} have window {given.window}.", "Count with that window.")
+        _check_sameness(counts, given, f"The counts given for window {window}")
+    missing = [
+        window
+        for window in asked
+        if window not in others.counts and (folder is None or not place_of_window(folder, window).exists())
+    ]
+    if not missing:
+        return others
+    if others.texts is None:
+        raise SettingsError(
+            f"The counts have window {counts.window}; for --window {missing[0]} the texts must be counted again.",
+            "Add --texts SOURCE with what the counts were made from.",
+        )
+    return _checked_source(counts, others)
+
+
+def counts_by_window(
+    folder: Path, counts: Counts, windows: Sequence[int], others: OtherWindows, tell: Callable[[str], None]
+) -> dict[int, Counts]:
+    """The counts of each window; those of other windows are kept in the folder of the tuning."""
+    return {
+        window: counts if window == counts.window else _other_counts(folder, counts, window, others, tell) for window in windows
+    }
+
+
+def _other_counts(folder: Path, counts: Counts, window: int, others: OtherWindows, tell: Callable[[str], None]) -> Counts:
+    place = place_of_window(folder, window)
+    if not place.exists() and window in others.counts:
+        others.counts[window].save(place)
+    elif not place.exists():
+        tell(f"counting again with window {window}")
+        _count_again(folder, place, counts, window, others)
+    found = Counts.load(place, check=True)
+    if window in others.counts and fingerprint(found) != fingerprint(others.counts[window]):
+        raise SettingsError(
+            f"{place} holds other counts than those given for window {window}.", "Give those, or tune into another folder."
+        )
+    try:
+        _check_sameness(counts, found, f"Counted again with window {window}, the texts")
+    except InputError:
+        remove_folder(place)  # they are of no use, and would stand in the way of the right ones
+        raise
+    return found
+
+
+def _count_again(folder: Path, place: Path, counts: Counts, window: int, others: OtherWindows) -> None:
+    write_files(folder, {_VOCABULARY: "".join(f"{word}\n" for word in counts.words).encode()})
+    settings = {**counts.settings.as_json(), "window": window, "vocabulary": str(folder / _VOCABULARY), "examples": 0}
+    del settings["tokenizer"]
+    count(
+        others.texts,
+        output=place,
+        workers=others.workers,
+        max_expansion=others.max_expansion,
+        observer=others.observer,
+        tokenizer=others.tokenizer,
+        **settings,
+    )
+
+
+def _checked_source(counts: Counts, others: OtherWindows) -> OtherWindows:
+    """The same with texts that can be read more than once, and a tokeniser where the counts need one."""
+    texts = list(others.texts) if isinstance(others.texts, Iterator) else others.texts
+    if STANDARD_INPUT in ([texts] if isinstance(texts, str) else texts if isinstance(texts, list) else []):
+        raise SettingsError("--texts cannot be standard input, which is read only once.", "Save the texts in a file.")
+    find_corpus(texts, counts.settings.format, others.max_expansion)
+    # The name in the header is not trusted: nobody's folder decides which code runs.
+    named = counts.settings.tokenizer
+    if named is not None and others.tokenizer is None:
+        raise SettingsError(
+            f"The counts were made with the tokenizer {named!r}, so the texts need it again.",
+            f"Add --tokenizer {named}; from Python give the function, or the counts of each window.",
+        )
+    if named is None and others.tokenizer is not None:
+        raise SettingsError("The counts were made without a --tokenizer.", "Leave it out.")
+    if isinstance(others.tokenizer, str):
+        load_tokenizer(others.tokenizer)
+    return replace(others, texts=texts)
+
+
+def _check_sameness(counts: Counts, other: Counts, named: str) -> None:
+    """The same words and slices, and in each slice the same words as often."""
+    remedy = "Give the texts that the counts were made from, all of them and no others."
+    if other.words != counts.words:
+        raise InputError(f"{named} have another vocabulary.", remedy)
+    if other.labels != counts.labels:
+        first = next((label for label in other.labels if label not in counts.labels), None)
+        new = "" if first is None else f", among them {first!r}"
+        raise InputError(f"{named} have {len(other)} slices{new}; the counts have {len(counts)}.", remedy)
+    for t, label in enumerate(counts.labels):
+        one, two = counts.unigrams(t), other.unigrams(t)
+        if counts.times[t] != other.times[t] or counts.tokens[t] != other.tokens[t] or not np.array_equal(one, two):
+            raise InputError(f"{named} differ from those of the counts in slice {label}.", remedy)

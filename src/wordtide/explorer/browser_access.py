@@ -1,0 +1,138 @@
+"""The resources of a folder or a server: one by one, by name, with all words and slices.
+
+A name is one of a few forms, each checked by a regular expression and against the numbers of slices and words there are.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from wordtide.explorer.blocks import Block, joined, slice_block, word_blocks
+from wordtide.explorer.evidence import MANY
+from wordtide.explorer.packing import gzipped, packed_json
+from wordtide.explorer.page_data import PageData
+from wordtide.explorer.page_size import Sample, Sampled, measured
+from wordtide.model.knots import Integers
+
+#: Numbers in a chunk of words at most, so that a word's curve is fetched in an instant; and words.
+_CHUNK_NUMBERS, _CHUNK_WORDS = 400_000, 64
+_MOST_NUMBERS = 1 << 30  # that are held in memory
+_NAME = re.compile(r"(?:(header|occurrences|changed|cards|map)|(slices|words|stories|examples)/([0-9]{4,7}))\.bin", re.ASCII)
+
+
+class RemoteResources:
+    """What can be fetched, by name. `words_per_chunk`: so many words' vectors, stories or sentences come together.
+
+    `at_once`: whether all stories are told with the first, and all vectors worked out with the first, as far as memory allows:
+    for one who will fetch everything.
+    """
+
+    def __init__(self, data: PageData, words_per_chunk: int | None = None, at_once: bool = False) -> None:
+        numbers = len(data.kept.slices) * data.model.dim
+        self.data, self.at_once = data, at_once
+        self.words_per_chunk = words_per_chunk or max(1, min(_CHUNK_WORDS, _CHUNK_NUMBERS // numbers))
+
+    @cached_property
+    def chunks(self) -> int:
+        """The number of chunks of words."""
+        return -(-len(self.data.kept.words) // self.words_per_chunk)
+
+    def names(self) -> Iterator[str]:
+        """All names there are, those without a number first."""
+        yield from ("header.bin", "occurrences.bin", "changed.bin", "cards.bin")
+        if self.data.words_on_map:
+            yield "map.bin"
+        yield from (f"slices/{number:04d}.bin" for number in range(len(self.data.kept.slices)))
+        kinds = ("words", "stories", "examples") if self.data.evidence else ("words", "stories")
+        for kind in kinds:
+            yield from (f"{kind}/{number:04d}.bin" for number in range(self.chunks))
+
+    def has(self, name: str) -> bool:
+        """Is there a resource of this name?"""
+        match = _NAME.fullmatch(name)
+        if match is None:
+            return False
+        single, kind, digits = match.groups()
+        if single:
+            return single != "map" or self.data.words_on_map > 0
+        if kind == "examples" and self.data.evidence is None:
+            return False
+        number = int(digits)
+        return digits == f"{number:04d}" and number < (len(self.data.kept.slices) if kind == "slices" else self.chunks)
+
+    def resource(self, name: str) -> bytes:
+        """The bytes of a resource; KeyError if there is none of this name."""
+        match = _NAME.fullmatch(name)
+        if match is None or not self.has(name):
+            raise KeyError(name)
+        single, kind, digits = match.groups()
+        if single:
+            singles = {
+                "header": self._header,
+                "occurrences": self.data.packed_occurrences,
+                "changed": self.data.packed_changed,
+                "cards": self.data.packed_cards,
+                "map": self.data.packed_map,
+            }
+            return singles[single]()
+        number = int(digits)
+        if kind == "slices":
+            return self._slice(number)
+        places = self._places(number)
+        if kind == "words":
+            return self._words(places)
+        return self._stories(places) if kind == "stories" else self.data.packed_examples(MANY, places)
+
+    def _places(self, chunk: int) -> Integers:
+        """Places of a chunk's words among those kept."""
+        first = chunk * self.words_per_chunk
+        return np.arange(first, min(first + self.words_per_chunk, len(self.data.kept.words)))
+
+    def _stories(self, places: Integers) -> bytes:
+        if self.at_once:
+            return packed_json([self.data.stories[place] for place in places])
+        return self.data.packed_stories(places)
+
+    @cached_property
+    def _whole(self) -> Block | None:
+        """All rows, word by word; None if they are to be worked out when they are asked for."""
+        kept, model = self.data.kept, self.data.model
+        if not self.at_once or kept.rows * model.dim > _MOST_NUMBERS:
+            return None
+        blocks = []
+        self.data.observer.start("vectors", len(kept.words), "words")
+        try:
+            for places, block in word_blocks(self.data.vectors, model.times, kept.words, kept.slices):
+                blocks.append(block)
+                self.data.observer.advance(len(places))
+        finally:
+            self.data.observer.finish()
+        return joined(blocks)
+
+    def _words(self, places: Integers) -> bytes:
+        kept = self.data.kept
+        if self._whole is not None:
+            first, size = int(places[0]) * len(kept.slices), len(places) * len(kept.slices)
+            return gzipped(self._whole.taken(np.arange(first, first + size)).parts())
+        blocks = [block for _, block in word_blocks(self.data.vectors, self.data.model.times, kept.words[places], kept.slices)]
+        return gzipped(joined(blocks).parts())
+
+    def _slice(self, number: int) -> bytes:
+        kept = self.data.kept
+        if self._whole is not None:
+            return gzipped(self._whole.taken(np.arange(number, kept.rows, len(kept.slices))).parts())
+        block = slice_block(self.data.vectors, self.data.model.times, kept.words, int(kept.slices[number]))
+        return gzipped(block.parts())
+
+    def _header(self) -> bytes:
+        return self.data.header(embedded=False, words_per_chunk=self.words_per_chunk, **self._measured())
+
+    def _measured(self) -> dict[str, Any]:
+        kept = self.data.kept
+        sample = Sample.of(len(kept.words), len(kept.slices))
+        words, slices = kept.words[sample.words], kept.slices[sample.slices]
+        blocks = [block for _, block in word_blocks(self.data.vectors, self.data.model.times, words, slices)]
+        return measured(self.data.vectors, Sampled(words, slices, joined(blocks)))

@@ -1,0 +1,118 @@
+"""What the page tells that needs the joint law over time: stories of words, the list of changed words, and word cards."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from wordtide.embeddings.states import Embeddings
+from wordtide.explorer.page_cache import Kept
+from wordtide.model.knots import Integers
+from wordtide.model.prior import Floats
+from wordtide.questions.change import MIN_OCCURRENCES, Moving, by_change, changed, moving_words
+from wordtide.questions.story import Story, stories
+from wordtide.questions.vectors import Vectors, lengths_of
+
+#: Words of the list of changed words, at most; and word cards on the first view.
+MOST_CHANGED, CARDS = 1000, 12
+_BESIDE = 6  # words suggested for curves
+_CANDIDATES = 60  # for cards
+_LIKENESS = 0.5  # what likeness to a card already chosen costs
+_BAR_WIDTHS, _MOST_BARS = (1.0, 2.0, 3.0, 5.0), 40  # degrees
+_PRIOR_DRAWS = 4000
+_NONE_KEPT = "None of the words that changed is on this page: make it with more words (--words)."
+_FACTS = ("since", "until", "change", "low", "high", "halfway", "halfway_from", "halfway_to")
+
+
+def told_stories(
+    model: Embeddings, kept: Kept, words: Integers, observer: Callable[[int], None] | None = None
+) -> list[dict[str, Any]]:
+    """The stories of some words, by their numbers, as the page shows them."""
+    names = {model.words[number] for number in kept.words}
+    return [_told(one, names) for one in stories(model, words, observer=observer)]
+
+
+def _told(one: Story, names: set[str]) -> dict[str, Any]:
+    facts = {name: one.facts[name] for name in _FACTS}
+    return {"sentence": one.sentence, **facts, "from": one.lost, "to": one.gained, "beside": _beside(one, names)}
+
+
+def _beside(one: Story, names: set[str]) -> list[str]:
+    """Words for curves: as many that it left as that it came to, as far as there are; all of them are on the page.
+
+    Either list is in order of worth, with words that differ from each other, and they have no word in common.
+    """
+    lost, gained = ([word for word in side if word in names] for side in (one.lost, one.gained))
+    half = _BESIDE // 2
+    more_lost, more_gained = max(half, _BESIDE - len(gained)), max(half, _BESIDE - len(lost))
+    return [*lost[:more_lost], *gained[:more_gained]][:_BESIDE]
+
+
+def changed_table(model: Embeddings, vectors: Vectors, kept: Kept) -> dict[str, Any]:
+    """The words that changed most, each over its own time, as stories tell it; and a histogram of how far words turned."""
+    answer = changed(model, top=min(MOST_CHANGED, len(model.words)))
+    places = {model.words[number]: place for place, number in enumerate(kept.words)}
+    rows = [row for row, word in enumerate(answer.columns["word"]) if word in places]
+    columns = {name: [values[row] for row in rows] for name, values in answer.columns.items()}
+    columns["word"] = [places[word] for word in columns["word"]]
+    return {
+        "min_occurrences": MIN_OCCURRENCES,
+        "notes": list(answer.notes) if rows or not len(answer) else [*answer.notes, _NONE_KEPT],
+        "columns": columns,
+        "histogram": turns(model, vectors, kept.words),
+    }
+
+
+def turns(model: Embeddings, vectors: Vectors, words: Integers) -> dict[str, Any]:
+    """How far words turned in all, in degrees: so many words in each bar, and so many under the prior alone."""
+    moving, _ = moving_words(model, MIN_OCCURRENCES)
+    moving = moving[np.isin(moving.words, words)]
+    observed = _degrees(by_change(vectors, moving)[1])
+    expected = _prior_turns(model, moving) if vectors.uncertain and len(moving) else None
+    furthest = max(float(observed.max(initial=1.0)), 1.0 if expected is None else float(np.quantile(expected, 0.999)))
+    width = next(width for width in _BAR_WIDTHS if furthest / width <= _MOST_BARS)
+    edges = width * np.arange(math.ceil(furthest / width) + 1)
+    bars: dict[str, Any] = {"edges": edges, "observed": np.histogram(observed, edges)[0], "expected": None}
+    if expected is not None:
+        bars["expected"] = np.histogram(expected, edges)[0] * (len(observed) / len(expected))
+    return bars
+
+
+def _prior_turns(model: Embeddings, moving: Moving) -> Floats:
+    """Angles in degrees between the places of vectors at the two times of words, drawn from the prior."""
+    generator = np.random.default_rng(0)
+    drawn = moving[generator.integers(len(moving), size=_PRIOR_DRAWS)]
+    starts, ends = (model.diffusion.at(times).log_correlation for times in (drawn.starts, drawn.ends))
+    correlation = np.exp(np.minimum(ends - starts, 0.0))[:, None]
+    first, other = generator.standard_normal((2, _PRIOR_DRAWS, model.dim))
+    last = correlation * first + np.sqrt(1.0 - correlation**2) * other
+    return _degrees(1.0 - np.einsum("nk,nk->n", first, last) / (lengths_of(first) * lengths_of(last)))
+
+
+def _degrees(change: Floats) -> Floats:
+    return np.degrees(np.arccos(np.clip(1.0 - change, -1.0, 1.0)))
+
+
+def word_cards(model: Embeddings, vectors: Vectors, kept: Kept, table: dict[str, Any]) -> list[int]:
+    """Places of words for the first view: of those that changed most surely some that differ from each other."""
+    columns: dict[str, Sequence[float]] = table["columns"]
+    surely = np.nan_to_num(np.asarray(columns["low"], dtype=np.float64)[:_CANDIDATES])
+    worth = surely if (surely > 0).any() else np.asarray(columns["change"], dtype=np.float64)[:_CANDIDATES]
+    places = np.asarray(columns["word"], dtype=np.int64)[:_CANDIDATES]
+    if not len(places):
+        return []
+    worth = worth / max(float(worth.max()), 1e-12)
+    alike = np.max([_alike(vectors, kept.words[places], float(time)) for time in model.times[[0, -1]]], axis=0)
+    chosen: list[int] = []
+    while len(chosen) < min(CARDS, len(places)):
+        cost = alike[:, chosen].max(axis=1, initial=0.0)
+        left = np.where(np.isin(np.arange(len(places)), chosen), -np.inf, worth - _LIKENESS * cost)
+        chosen.append(int(np.argmax(left)))
+    return [int(places[one]) for one in chosen]
+
+
+def _alike(vectors: Vectors, words: Integers, time: float) -> Floats:
+    means = vectors.means_at(time, words)
+    units = np.nan_to_num(means / lengths_of(means)[:, None])
+    return np.asarray(units @ units.T)

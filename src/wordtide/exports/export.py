@@ -1,0 +1,147 @@
+"""`export`: a model, at one time or at all, in a format that other programs read."""
+
+import math
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from wordtide.counts.workers import Observer
+from wordtide.embeddings.states import Embeddings
+from wordtide.embeddings.when import Time
+from wordtide.errors import SettingsError
+from wordtide.exports.archives import write_state, write_trajectories
+from wordtide.exports.projector import projector_paths, save_projector
+from wordtide.exports.selection import DEFAULT_VECTORS, Selection, select
+from wordtide.exports.word2vec import save_word2vec
+from wordtide.storage.files import check_file_writable, new_files
+from wordtide.storage.folders import real_target
+
+#: The formats there are.
+FORMATS = ("word2vec", "word2vec-binary", "npz", "parquet", "projector", "dwe")
+_COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
+
+
+class ExportObserver(Observer):
+    """Hears how an export goes on. This one is deaf; the command line has one that writes to standard error."""
+
+    def tell(self, message: str) -> None:
+        """Something the user should know."""
+
+
+def export(
+    model: Embeddings,
+    output: str | PathLike[str],
+    to: str,
+    at: Time | None = None,
+    vectors: str = DEFAULT_VECTORS,
+    words: Sequence[str] | None = None,
+    top: int | None = None,
+    overwrite: bool = False,
+    observer: ExportObserver | None = None,
+) -> list[Path]:
+    """Write a model to `output` in the format `to`, and return the files written.
+
+    `at` is a time as everywhere; "dwe" writes all slices, "parquet" too if no time is given. `vectors` are "word", "context" or
+    their "sum"; "npz" holds both kinds. `words` are those to keep, or `top` is the number of the most frequent ones.
+    """
+    observer = observer or ExportObserver()
+    _check_options(model, to, at, vectors, Path(output))
+    year = None if at is None else model.year(at)
+    selection = select(model, vectors, words, top)
+    targets = projector_paths(output) if to == "projector" else [Path(output)]
+    for target in targets:
+        check_file_writable(real_target(target), overwrite)
+    if year is None:
+        observer.tell(_shown_size(model, selection, to))
+    elif not model.times[0] <= year <= model.times[-1]:
+        span = f"the slices, which go from {model.times[0]:.2f} to {model.times[-1]:.2f}"
+        observer.tell(f"{year:.2f} is outside {span}: these vectors are predictions.")
+    if year is None or to in ("npz", "parquet"):
+        with new_files(targets, overwrite) as (partial,):
+            _write_arrays(model, partial, to, selection, year, vectors, observer)
+    else:
+        _write_text(model, targets[0], to, selection, year, overwrite, observer)
+    return targets
+
+
+def _check_options(model: Embeddings, to: str, at: Time | None, vectors: str, output: Path) -> None:
+    if to not in FORMATS:
+        raise SettingsError(f"There is no export to {to!r}.", f"Use one of {', '.join(FORMATS)}.")
+    if to == "dwe" and at is not None:
+        raise SettingsError("--to dwe writes all slices, not one time.", "Leave out --at, or use --to npz for one time.")
+    if to not in ("dwe", "parquet") and at is None:
+        raise SettingsError(
+            f"--to {to} writes one time, and none is given.",
+            f"Add --at, like --at {model.times[-1]:.0f}, or use --to dwe or parquet for all slices.",
+        )
+    if to == "npz" and vectors != DEFAULT_VECTORS:
+        raise SettingsError("--to npz writes both word and context vectors.", "Leave out --vectors.")
+    if output.suffix in _COMPRESSED:
+        raise SettingsError(
+            f"{output} has the name of a compressed file, and readers would take it for one.",
+            f"Leave out {output.suffix}, and compress the file afterwards.",
+        )
+
+
+def _write_arrays(
+    model: Embeddings,
+    path: Path,
+    to: str,
+    selection: Selection,
+    year: float | None,
+    vectors: str,
+    observer: ExportObserver,
+) -> None:
+    """Write a file of arrays: of one time, or of all slices."""
+    if to == "parquet":
+        from wordtide.exports.parquet import write_table  # brings Arrow
+
+        write_table(path, selection, model.times.tolist() if year is None else [year], observer)
+    elif year is None:
+        write_trajectories(path, model, selection, vectors, observer)
+    else:
+        write_state(path, model, selection, year)
+
+
+def _write_text(
+    model: Embeddings,
+    target: Path,
+    to: str,
+    selection: Selection,
+    year: float,
+    overwrite: bool,
+    observer: ExportObserver,
+) -> None:
+    """Write words and numbers of one time."""
+    means = selection.means_at(year)
+    unknown = int(np.count_nonzero(~means.any(axis=1)))
+    if unknown:
+        observer.tell(f"{unknown:,} of {len(means):,} words are not known at this time: their vectors are zeros.")
+    if to == "projector":
+        deviations = selection.deviations_at(year) if selection.has_deviations else None
+        changed = save_projector(
+            target, selection.words, means, _occurrences_at(model, year)[selection.rows], deviations, overwrite
+        )
+    else:
+        changed = save_word2vec(target, selection.words, means, to == "word2vec-binary", overwrite)
+    if changed:
+        observer.tell(f"{changed:,} words hold white space, which is written as _.")
+
+
+def _occurrences_at(model: Embeddings, year: float) -> npt.NDArray[Any]:
+    """Occurrences of all words in the slice of this time, (L,); zeros off the grid."""
+    t = model.slice_at(year)
+    return model.fitted.occurrences.of_slice(-1 if t is None else t)  # no slice has the number -1
+
+
+def _shown_size(model: Embeddings, selection: Selection, to: str) -> str:
+    """What all slices will take on disk."""
+    shape = (len(model), len(selection.words), model.dim)
+    megabytes = math.prod(shape) * 4 * (2 if selection.has_deviations else 1) / 1e6
+    amount = f"{megabytes / 1000:.1f} GB" if megabytes >= 1000 else f"{math.ceil(megabytes)} MB"
+    numbers = "{:,} slices x {:,} words x {:,} dimensions".format(*shape)
+    return f"{numbers}: {'at most ' if to == 'parquet' else ''}about {amount}"

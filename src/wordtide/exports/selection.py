@@ -1,0 +1,72 @@
+"""Which vectors are exported, and of which words."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+
+from wordtide.embeddings.posterior import Singles
+from wordtide.embeddings.states import Embeddings
+from wordtide.errors import InputError, SettingsError
+from wordtide.model.knots import Integers
+from wordtide.questions.vectors import DEFAULT, Vectors, vectors_of
+
+#: What is exported if nothing else is said: what questions are about, so that other programs find the same neighbours.
+DEFAULT_VECTORS = DEFAULT
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Some words of a model, n of them, and the vectors that are wanted of each."""
+
+    words: list[str]
+    rows: Integers  # (n,) their numbers in the model, ascending
+    vectors: Vectors
+
+    @property
+    def has_deviations(self) -> bool:
+        """Point estimates have none."""
+        return self.vectors.uncertain
+
+    def means_at(self, time: float) -> Singles:
+        """Means of the selected words at one time, (n, d)."""
+        return self.vectors.means_at(time, self.rows).astype(np.float32)
+
+    def deviations_at(self, time: float) -> Singles:
+        """Standard deviations of the selected words at one time, (n, d)."""
+        return np.sqrt(self.vectors.variances_at(time, self.rows)).astype(np.float32)
+
+
+def select(
+    model: Embeddings, vectors: str = DEFAULT_VECTORS, words: Sequence[str] | None = None, top: int | None = None
+) -> Selection:
+    """The given words, or the `top` most frequent ones over all slices, or all words, in the order of the vocabulary."""
+    if words is not None and top is not None:
+        raise SettingsError("--words and --top both say which words to keep.", "Give one of them.")
+    if top is not None and top < 1:
+        raise SettingsError(f"--top {top} keeps no words.", "Give a number of 1 or more.")
+    if words is not None:
+        if not len(words):
+            raise SettingsError("The list of words to keep is empty.", "Give at least one word.")
+        rows = np.unique([model.word_number(word) for word in words])
+    elif top is not None:
+        rows = np.sort(np.argsort(-model.total_occurrences, kind="stable")[:top])
+    else:
+        rows = np.arange(len(model.words))
+    return Selection([model.words[row] for row in rows], rows, vectors_of(model, vectors))
+
+
+def read_words(path: str | PathLike[str]) -> list[str]:
+    """The words of a file with one word per line."""
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise InputError(f"{path} does not exist.", "Give a file with one word per line.") from None
+    except (UnicodeDecodeError, OSError) as error:
+        raise InputError(f"{path} cannot be read: {error}.", "Give a UTF-8 file with one word per line.") from error
+    words = [word for line in text.split("\n") if (word := line.strip())]
+    if not words:
+        raise InputError(f"{path} holds no words.", "Give a file with one word per line.")
+    return words

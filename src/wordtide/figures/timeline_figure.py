@@ -1,0 +1,203 @@
+"""Words on the move: for each of a few words its similarity over time to its nearest words at the start and at the end.
+
+The paper's first figure: the ten words that changed most, nearest words at the start in red, at the end in blue.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator
+
+from wordtide.embeddings.states import Embeddings
+from wordtide.embeddings.when import Time
+from wordtide.errors import SettingsError
+from wordtide.figures.curves import (
+    MOST_PANELS,
+    Curve,
+    arrays_of,
+    calmed,
+    curves_of,
+    draw_curve,
+    draw_time_axis,
+    end_of,
+    fit_heights,
+    jumps,
+    panel_grid,
+)
+from wordtide.figures.labels import end_labels
+from wordtide.figures.observing import Observer
+from wordtide.figures.style import BLACK, END_COLOUR, GREY, START_COLOUR, shown, styled, text_widths
+from wordtide.model.knots import Integers
+from wordtide.model.prior import Floats
+from wordtide.questions.asking import two_occasions
+from wordtide.questions.change import changed
+from wordtide.questions.halfway import halfway
+from wordtide.questions.neighbors import nearest
+from wordtide.questions.similarity import similarity
+from wordtide.questions.vectors import Vectors, vectors_of
+
+NEAREST = 5
+_SIZE = 7.0  # points
+_WIDEST = 85.0  # points
+_SHADE = 0.08
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One word: curves to its nearest words at the start and at the end, and the years between which it was half-way."""
+
+    word: str
+    starts: Sequence[Curve]
+    ends: Sequence[Curve]
+    halfway: tuple[float, float] | None = None
+
+
+def timeline_figure(panels: Sequence[Panel]) -> Figure:
+    """A panel per word. Names of start words stand left of their lines, names of end words right of theirs.
+
+    A word that is near at both ends has a black line and its name on both sides. The half-way interval is shaded. Bands are
+    left out: ten of them in a small panel hide all lines. If curves jump from slice to slice, running means are drawn.
+    """
+    panels = [_checked(panel) for panel in panels]
+    wild = any(jumps(curve) for panel in panels for curve in (*panel.starts, *panel.ends))
+    if wild:
+        panels = [
+            replace(panel, starts=[calmed(curve) for curve in panel.starts], ends=[calmed(curve) for curve in panel.ends])
+            for panel in panels
+        ]
+    with styled():
+        figure, grid = panel_grid(len(panels), height=1.45)
+        width = text_widths(figure, _SIZE)
+        fit_heights(grid, [curve for panel in panels for curve in (*panel.starts, *panel.ends)], bands=False)
+        for axes, panel in zip(grid, panels, strict=True):
+            _draw_panel(axes, panel, width)
+        _set_scale_aside(grid, panels, width)
+        figure.supylabel("similarity (running means)" if wild else "similarity", fontsize="medium")
+        _draw_key(figure, panels)
+    return figure
+
+
+def _set_scale_aside(grid: Sequence[Axes], panels: Sequence[Panel], width: Callable[[str], float]) -> None:
+    """Move the scale of the first column left of the names there. All panels have one scale, so the others need none."""
+    first = [place is not None and place.is_first_col() for place in (axes.get_subplotspec() for axes in grid)]
+    names = [_name(curve, width) for panel, leftmost in zip(panels, first, strict=True) if leftmost for curve in panel.starts]
+    widest = max((width(name) for name in names), default=0.0)
+    for axes, leftmost in zip(grid, first, strict=True):
+        axes.yaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]))
+        if leftmost:
+            axes.spines.left.set_position(("outward", widest + 12.0))
+        else:
+            axes.spines.left.set_visible(False)
+            axes.tick_params(axis="y", left=False, labelleft=False)
+
+
+def _draw_key(figure: Figure, panels: Sequence[Panel]) -> None:
+    handles: list[Artist] = [
+        Line2D([], [], color=START_COLOUR, label="nearest at the start"),
+        Line2D([], [], color=END_COLOUR, label="nearest at the end"),
+        Line2D([], [], color=GREY, alpha=0.5, linewidth=0.7, label="faint: words seldom occur"),
+    ]
+    if any(_others(panel.starts) & _others(panel.ends) for panel in panels):
+        handles.insert(2, Line2D([], [], color=BLACK, label="at both"))
+    if any(panel.halfway for panel in panels):
+        handles.append(Patch(color=BLACK, alpha=_SHADE, linewidth=0.0, label="half-way, 90 % interval"))
+    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
+
+
+def _checked(panel: Panel) -> Panel:
+    """The panel with arrays for lists."""
+    if not panel.starts and not panel.ends:
+        raise SettingsError(f"There is no word near {panel.word!r} to draw.", "Choose another word, or other times.")
+    starts, ends = ([arrays_of(curve) for curve in curves] for curves in (panel.starts, panel.ends))
+    return Panel(panel.word, starts, ends, panel.halfway)
+
+
+def _draw_panel(axes: Axes, panel: Panel, width: Callable[[str], float]) -> None:
+    curves = [*panel.starts, *panel.ends]
+    starts, ends = _others(panel.starts), _others(panel.ends)
+    colours = dict.fromkeys(ends, END_COLOUR) | dict.fromkeys(starts, START_COLOUR) | dict.fromkeys(starts & ends, BLACK)
+    if panel.halfway:
+        axes.axvspan(*panel.halfway, color=BLACK, alpha=_SHADE, linewidth=0.0, zorder=0.5)
+    for curve in curves:
+        draw_curve(axes, curve, colours[curve.other], width=1.1)
+    axes.set_title(shown(panel.word), parse_math=False, fontweight="bold")
+    draw_time_axis(axes, np.concatenate([curve.times for curve in curves]), ticks=4)
+    lefts = [(*end_of(curve, 0), _name(curve, width), colours[curve.other]) for curve in panel.starts]
+    rights = [(*end_of(curve, -1), _name(curve, width), colours[curve.other]) for curve in panel.ends]
+    end_labels(axes, lefts, "left", _SIZE)
+    end_labels(axes, rights, "right", _SIZE)
+
+
+def _name(curve: Curve, width: Callable[[str], float]) -> str:
+    """The name beside a curve, cut where it would leave no room for curves: there are four columns of names."""
+    name = cut = shown(curve.other)
+    while width(cut) > _WIDEST and len(name) > 1:
+        name = name[:-1]
+        cut = f"{name}\u2026"
+    return cut
+
+
+def _others(curves: Sequence[Curve]) -> set[str]:
+    return {curve.other for curve in curves}
+
+
+def timeline_of(
+    model: Embeddings,
+    words: Iterable[str] | None = None,
+    since: Time = "first",
+    until: Time = "last",
+    top: int = 10,
+    observer: Observer | None = None,
+) -> list[Panel]:
+    """The panels of some words, or of the `top` that changed most between two times. A panel is a step for the observer."""
+    start, end, _ = two_occasions(model, since, until)
+    named = None if words is None else [model.word_number(word) for word in words]
+    asked = top if named is None else len(named)
+    if asked > MOST_PANELS:
+        raise SettingsError(f"{asked} words are too many for one figure.", f"Choose {MOST_PANELS} or fewer.")
+    if named is None:
+        named = [model.index[word] for word in changed(model, start, end, top).columns["word"]]
+    if not named:
+        raise SettingsError("There is no word to draw.", "Name the words, or choose a longer time.")
+    chosen = vectors_of(model)
+    vectors = _MeansKept(**vars(chosen))
+    panels = []
+    for number in named:
+        panels.append(_panel_of(model, vectors, number, start, end))
+        if observer is not None:
+            observer(len(panels), len(named))
+    return panels
+
+
+@dataclass(frozen=True)
+class _MeansKept(Vectors):
+    """Vectors that work out the means of all words at a time once: every panel asks for the same two times."""
+
+    kept: dict[float, Floats] = field(default_factory=dict)
+
+    def means_at(self, time: float, words: Integers | None = None) -> Floats:
+        """Means of some words, or of all, at one time, (n, d)."""
+        if words is not None:
+            return super().means_at(time, words)
+        if time not in self.kept:
+            self.kept[time] = super().means_at(time)
+        return self.kept[time]
+
+
+def _panel_of(model: Embeddings, vectors: Vectors, number: int, start: float, end: float) -> Panel:
+    word = model.words[number]
+    starts, ends = ([model.words[near] for near in nearest(model, vectors, number, year, NEAREST)] for year in (start, end))
+    near = dict.fromkeys([*starts, *ends])
+    inner = model.times[(model.times > start) & (model.times < end)].tolist()
+    curves = curves_of(similarity(model, word, *near, times=[start, *inner, end]).columns) if near else {}
+    by_name = {other: curve for (_, _, other), curve in curves.items()}
+    (found,) = halfway(model, vectors, np.array([number]), start, end)
+    interval = (found.earliest, found.latest) if math.isfinite(found.earliest) else None
+    return Panel(word, [by_name[name] for name in starts], [by_name[name] for name in ends], interval)

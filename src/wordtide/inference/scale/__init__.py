@@ -1,0 +1,1 @@
+"""Where the states of a smoothing fit live: in memory, on disk, or on several processes."""

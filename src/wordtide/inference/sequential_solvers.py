@@ -1,0 +1,89 @@
+"""The solver that settings ask for, for methods that go from slice to slice: of a new fit, or where an earlier one ended."""
+
+import numpy as np
+
+from wordtide.counts.counts import Counts
+from wordtide.inference.compute import Compute
+from wordtide.inference.natural.beliefs import Past
+from wordtide.inference.natural.filtering import SequentialSolver
+from wordtide.inference.natural.negatives import contexts_for
+from wordtide.inference.natural.schedule import Schedule
+from wordtide.inference.paper.filtering import AdamFilter
+from wordtide.inference.problem import Problem
+from wordtide.inference.settings import MOST_STEPS, FitSettings
+from wordtide.inference.slice_sinks import SliceSink
+from wordtide.model.prior import Diffusion
+
+_LIBRARIES = 450 << 20  # Python, PyTorch, the compiler
+_INDEX_BYTES = 40  # of a knot, while its place and its word's occurrences are written
+_FIRST_SLICE = 3  # times as many steps for the first slice, which starts from nothing
+
+
+def sequential_solver(
+    problem: Problem,
+    diffusion: Diffusion,
+    settings: FitSettings,
+    compute: Compute,
+    sink: SliceSink | None = None,
+    past: Past | None = None,
+) -> SequentialSolver | AdamFilter:
+    """Filtering by either solver, the static model, or a baseline."""
+    if settings.solver == "adam":
+        return AdamFilter(
+            problem,
+            diffusion,
+            settings.dim,
+            settings.seed,
+            steps_per_slice=settings.adam_steps,
+            rate=settings.adam_rate,
+            device=compute.device,
+            dtype=compute.dtype,
+            sink=sink,
+            past=past,
+        )
+    steps = settings.max_steps or MOST_STEPS[settings.method]
+    # The first slice of a filter has more steps even if it is the only one yet: an update may bring others.
+    longer = settings.method == "filtering" or len(problem) > 1
+    return SequentialSolver(
+        problem,
+        diffusion,
+        settings.dim,
+        Schedule(steps, settings.rate, settings.final_rate, settings.tolerance, measure_every=5),
+        compute,
+        method="filtering" if settings.method == "static" else settings.method,
+        contexts=settings.contexts,
+        trust=settings.trust,
+        seed=settings.seed,
+        first_steps=_FIRST_SLICE * steps if longer else steps,
+        sink=sink,
+        past=past,
+    )
+
+
+def elbo_of_slices(curve: list[dict[str, object]], pairs: list[float]) -> float | None:
+    """The last ELBO per pair of each slice, weighted by its pairs."""
+    measured: dict[int, float] = {}
+    for row in curve:
+        t, elbo = row["slice"], row["elbo"]
+        if isinstance(t, int) and isinstance(elbo, float):
+            measured[t] = elbo
+    if not measured:
+        return None
+    return float(np.average(list(measured.values()), weights=[pairs[t] for t in measured]))
+
+
+def streaming_bytes(counts: Counts, problem: Problem, settings: FitSettings, item: int = 4) -> int:
+    """An estimate of the peak memory of a filter that writes each finished slice to disk.
+
+    One slice and the latest beliefs are in memory; of the knots only where they are.
+    """
+    words = [len(problem.active_words(t)) for t in range(len(problem))]
+    pairs = [2 * int(stored) for stored in counts.stored_pairs()]
+    widest, stored = max(words), max(pairs)
+    if settings.solver == "adam":
+        work = 3 * widest * widest * item
+    else:
+        wanted = (contexts_for(a, nnz, settings.contexts) or a for a, nnz in zip(words, pairs, strict=True))
+        work = 2 * min(max(wanted), widest) * widest * item
+    one_slice = widest * settings.dim * item * 24 + work + stored * 80
+    return _LIBRARIES + 4 * len(problem.words) * settings.dim * item + one_slice + sum(words) * _INDEX_BYTES

@@ -1,0 +1,49 @@
+"""An answer as columns of equal length: a data frame for Python, rows for the command line, which then needs no pandas."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Columns by name, and what a reader of them should know (a time outside the data, a word that does not occur)."""
+
+    columns: Mapping[str, Sequence[Any] | npt.NDArray[Any]]
+    notes: Sequence[str] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values()), ()))
+
+    def frame(self) -> "pd.DataFrame":
+        """The answer as a data frame that notebooks display well; notes and further facts are in its `attrs`."""
+        from wordtide.questions.frames import AnswerFrame  # pandas: half a second that the shell need not wait for
+
+        frame = AnswerFrame(dict(self.columns))
+        frame.attrs.update(self.facts)
+        frame.attrs["notes"] = list(self.notes)
+        return frame
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """The rows with plain Python values; what is not known is None."""
+        for values in zip(*self.columns.values(), strict=True):
+            yield {name: _plain(value) for name, value in zip(self.columns, values, strict=True)}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def empty_intervals(size: int) -> npt.NDArray[np.float64]:
+    """A column of what is not known, because the model has no posterior."""
+    return np.full(size, np.nan)

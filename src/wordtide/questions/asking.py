@@ -1,0 +1,118 @@
+"""What a question names: words, and times with what must be said about them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from wordtide.embeddings.states import Embeddings, Times
+from wordtide.embeddings.when import Time
+from wordtide.errors import SettingsError
+from wordtide.model.knots import Integers
+from wordtide.model.prior import Floats, nearest_slice, slice_before
+from wordtide.questions.shown_dates import shown_year
+
+_NEARBY = 0.02  # share of all slices
+
+
+@dataclass(frozen=True)
+class Occasions:
+    """Times of a question: float years (n,), the slice of each (n,), -1 off the grid, and notes on those outside the data."""
+
+    years: Floats
+    slices: Integers
+    notes: tuple[str, ...]
+
+    @staticmethod
+    def of(model: Embeddings, times: Times) -> "Occasions":
+        """The times asked for; None means all slices."""
+        years = model.years(times)
+        before = slice_before(model.times, years)
+        slices = np.where((before >= 0) & (model.times[np.maximum(before, 0)] == years), before, -1)
+        outside = np.unique(years[(years < model.times[0]) | (years > model.times[-1])])
+        return Occasions(years, slices, tuple(_outside(model, float(year)) for year in outside[[0, -1][: len(outside)]]))
+
+
+def _outside(model: Embeddings, year: float) -> str:
+    first, last = model.times[0], model.times[-1]
+    side, end = ("before the first", first) if year < first else ("after the last", last)
+    years = abs(year - end)
+    distance = f"{years:,.0f} years" if years >= 10 else f"{years:.1f} years" if years >= 1 else "less than a year"
+    return (
+        f"{shown_year(model, year)} is {distance} {side} slice ({shown_year(model, float(end))}): "
+        "a prediction, less sure the further away."
+    )
+
+
+def one_occasion(model: Embeddings, time: Time) -> tuple[float, int, list[str]]:
+    """The float year of one time, its slice (-1: none), and notes."""
+    occasions = Occasions.of(model, [time])
+    return float(occasions.years[0]), int(occasions.slices[0]), list(occasions.notes)
+
+
+def two_occasions(model: Embeddings, since: Time, until: Time) -> tuple[float, float, list[str]]:
+    """Two times in order, and notes; an error if they are not in order."""
+    occasions = Occasions.of(model, [since, until])
+    start, end = occasions.years.tolist()
+    if start >= end:
+        raise SettingsError(f"{since} is not before {until}.", "Give a later time to end with than to begin with.")
+    return start, end, list(occasions.notes)
+
+
+def words_numbers(model: Embeddings, words: Sequence[str]) -> list[int]:
+    """The numbers of words; an error names the nearest spellings of one that is not there."""
+    return [model.word_number(word) for word in words]
+
+
+def occurrences_at(model: Embeddings, word: int, occasions: Occasions) -> npt.NDArray[Any]:
+    """How often a word occurs at each time, (n,): 0 off the grid."""
+    occurrences = model.fitted.occurrences.of_word(word, len(model))
+    return np.where(occasions.slices >= 0, occurrences[occasions.slices], 0)
+
+
+def absence_note(model: Embeddings, word: int, year: float, slice_number: int) -> list[str]:
+    """What to say of a word that does not occur at a time that was asked for."""
+    occurrences = model.fitted.occurrences.of_word(word, len(model))
+    if slice_number >= 0 and occurrences[slice_number] > 0:
+        return []
+    seen = np.flatnonzero(occurrences)
+    when = f"in {shown_year(model, year)}"
+    if not len(seen):
+        return [f"{model.words[word]!r} has no occurrences in any slice."]
+    nearest = float(model.times[seen[np.argmin(np.abs(model.times[seen] - year))]])
+    if model.kind == "filter" and year < model.times[seen[0]]:
+        return [f"Nothing is known of {model.words[word]!r} before {shown_year(model, float(model.times[seen[0]]))}."]
+    return [
+        f"{model.words[word]!r} does not occur {when} (nearest: {shown_year(model, nearest)}); "
+        "its place there is inferred from other times."
+    ]
+
+
+def are_inferred(model: Embeddings, words: Integers, years: Floats) -> npt.NDArray[np.bool_]:
+    """Whether words do not occur near the times, pair by pair, (n,): their places there are inferred from other times."""
+    places, reach = model.fitted.occurrences.places, slices_nearby(model)
+    slices = nearest_slice(model.times, years)
+    seen = places.rows_until_each(words, slices + reach) - places.rows_until_each(words, slices - reach - 1)
+    return np.asarray(seen == 0)
+
+
+def slices_nearby(model: Embeddings) -> int:
+    """How many slices before and after a time are near it: one, or 2 % of all."""
+    return max(1, round(_NEARBY * len(model)))
+
+
+def nothing_near(model: Embeddings, year: float) -> str:
+    """Why there are no neighbours to list."""
+    return (
+        f"No other word is well known in {shown_year(model, year)}: there is too little text near that time. "
+        "Ask for a time with more text (wordtide info lists the slices), or count with longer slices (--every)."
+    )
+
+
+def checked_number(name: str, value: int, least: int = 1) -> int:
+    """A whole number that is large enough, or an error."""
+    if value < least:
+        raise SettingsError(f"{name} cannot be {value}.", f"Give {least} or more.")
+    return value

@@ -1,0 +1,186 @@
+"""The words that changed most: how much, when, from what to what."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from wordtide.embeddings.states import Embeddings
+from wordtide.embeddings.when import Time
+from wordtide.errors import SettingsError
+from wordtide.model.knots import Integers
+from wordtide.model.prior import Floats
+from wordtide.questions.answers import Answer, empty_intervals
+from wordtide.questions.asking import checked_number
+from wordtide.questions.contrasts import contrasts
+from wordtide.questions.halfway import halfway
+from wordtide.questions.movement import Movement, movement
+from wordtide.questions.ranking import probability_of_best
+from wordtide.questions.shown_dates import shown_year
+from wordtide.questions.spans import spans
+from wordtide.questions.vectors import OFTEN, Vectors, lengths_of, vectors_of
+
+RANKINGS = ("low", "probability", "change")
+#: A word must occur so often between its two times to be listed.
+MIN_OCCURRENCES = 20
+#: Words whose intervals are worked out together.
+CANDIDATES = 256
+
+
+@dataclass(frozen=True)
+class Moving:
+    """Words that may be listed, each between two times of its own: numbers, years and occurrences between these, (n,) each."""
+
+    words: Integers
+    starts: Floats
+    ends: Floats
+    occurrences: npt.NDArray[np.float64]
+
+    def __getitem__(self, rows: Integers | npt.NDArray[np.bool_] | slice) -> "Moving":
+        return Moving(self.words[rows], self.starts[rows], self.ends[rows], self.occurrences[rows])
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+
+def changed(
+    model: Embeddings,
+    since: Time | None = None,
+    until: Time | None = None,
+    top: int = 20,
+    by: str = "low",
+    min_occurrences: int = MIN_OCCURRENCES,
+    vectors: str | None = None,
+) -> Answer:
+    """The words that changed most, each between two times: those given, or the first and the last in which it occurs.
+
+    Columns: word, change, low, high, significant, probability, since, until, halfway_from, halfway_to, from, to, occurrences.
+    Ranked by "low" only words are listed that moved by more than the noise; if there is none, frequent words by their change.
+    """
+    if by not in RANKINGS:
+        raise SettingsError(f"Changed words cannot be ranked by {by!r}.", f"Choose {', '.join(RANKINGS)}.")
+    least = checked_number("min_occurrences", min_occurrences, least=0)
+    chosen = vectors_of(model, vectors)
+    moving, notes = moving_words(model, least, since, until)
+    movers, moved = _movers(chosen, moving, checked_number("top", top), by)
+    probability, rank = _ranking(chosen, moved, top, by)
+    significant = moved.least > 0
+    listed = np.argsort(-rank, kind="stable")[:top]
+    if not len(movers):
+        notes.append(f"No word occurs {min_occurrences} times between these times and is well known at both.")
+    elif by == "low" and chosen.uncertain:
+        listed = listed[significant[listed]]
+        if not len(listed):
+            often = np.flatnonzero(movers.occurrences >= max(OFTEN, least))
+            listed = often[np.argsort(-moved.change[often], kind="stable")[:top]]
+            notes.append(_nothing_significant(model, moving, len(listed), max(OFTEN, least)))
+    return _answer(model, chosen, movers[listed], moved, probability, listed, notes)
+
+
+def moving_words(
+    model: Embeddings, least: int, since: Time | None = None, until: Time | None = None
+) -> tuple[Moving, list[str]]:
+    """All words with at least so many occurrences between their two times, and notes on the times."""
+    every = np.arange(len(model.words))
+    starts, ends, notes = spans(model, every, since, until)
+    places, values = model.fitted.occurrences.places, model.fitted.occurrences.values
+    times = model.times[places.slices] if len(values) else np.zeros(0)
+    inside = (times >= starts[places.words]) & (times <= ends[places.words])
+    counted = np.concatenate([np.zeros(1), np.cumsum(np.where(inside, values, 0), dtype=np.float64)])
+    all_words = Moving(every, starts, ends, np.diff(counted[places.starts]))
+    return all_words[all_words.occurrences >= max(least, 1)], notes
+
+
+def _nothing_significant(model: Embeddings, moving: Moving, listed: int, often: int) -> str:
+    start, end = (shown_year(model, float(year)) for year in (moving.starts.min(), moving.ends.max()))
+    told = f"No word changed by more than the noise between {start} and {end}."
+    if not listed:
+        return f"{told} No word occurs {often} times, which is the least to judge by: more text, or longer slices, would help."
+    return f"{told} Listed are the words with {often} or more occurrences whose vectors turned most; all of them are uncertain."
+
+
+def _movers(vectors: Vectors, moving: Moving, top: int, by: str) -> tuple[Moving, Movement]:
+    """The words that may be listed, and their movement, in falling order of change. They are well known at both times.
+
+    Intervals cost most of the time. No low end is above the change itself: so words are taken in falling order of change, until
+    those that follow cannot reach the list. Ranked otherwise, the first of that order are enough.
+    """
+    order, change = by_change(vectors, moving)
+    taken, movers, moved = 0, moving[:0], movement(vectors, *_asked(moving[:0]))
+    while taken < len(order):
+        enough = len(movers) >= max(CANDIDATES, top)
+        if enough and (by != "low" or not vectors.uncertain or np.partition(moved.least, -top)[-top] >= 2.0 * change[taken]):
+            break
+        following = moving[order[taken : taken + CANDIDATES]]
+        following = following[_are_known(vectors, following)]
+        movers = Moving(*(np.concatenate([getattr(one, name) for one in (movers, following)]) for name in vars(movers)))
+        moved, taken = moved.joined(movement(vectors, *_asked(following))), taken + CANDIDATES
+    return movers, moved
+
+
+def _asked(moving: Moving) -> tuple[Integers, Floats, Floats]:
+    return moving.words, moving.starts, moving.ends
+
+
+def _are_known(vectors: Vectors, moving: Moving) -> npt.NDArray[np.bool_]:
+    """Whether words are well known at both of their times; those that occur often between them always are."""
+    known = moving.occurrences >= OFTEN
+    rare = np.flatnonzero(~known)
+    words = moving.words[rare]
+    known[rare] = True
+    for times in (moving.starts[rare], moving.ends[rare]):
+        means, variances = vectors.means_of_each(words, times), vectors.variances_of_each(words, times)
+        known[rare] &= vectors.are_known(words, times, means, variances)
+    return known
+
+
+def by_change(vectors: Vectors, moving: Moving) -> tuple[Integers, Floats]:
+    """Rows of the words in falling order of the cosine distance of their means; and that. Without a direction there is none."""
+    first, last = (vectors.means_of_each(moving.words, times) for times in (moving.starts, moving.ends))
+    change = 1.0 - np.einsum("nk,nk->n", first, last) / (lengths_of(first) * lengths_of(last))
+    there = np.flatnonzero(np.isfinite(change))
+    order = there[np.argsort(-change[there], kind="stable")]
+    return order, change[order]
+
+
+def _ranking(vectors: Vectors, moved: Movement, top: int, by: str) -> tuple[Floats, Floats]:
+    """The probability of each word to be among the top, and what to rank by: first that, then the change itself."""
+    if not vectors.uncertain or not len(moved.squared):
+        return empty_intervals(len(moved.squared)), moved.change
+    drawn_length = np.sqrt(1.0 + moved.noise / 2.0)
+    probability = probability_of_best(np.sqrt(moved.squared) / drawn_length, moved.spread / drawn_length, top)
+    rank = {"low": moved.least, "probability": probability, "change": moved.change}[by]
+    return probability, rank + 1e-9 * moved.change
+
+
+def _answer(
+    model: Embeddings,
+    vectors: Vectors,
+    shown: Moving,
+    moved: Movement,
+    probability: Floats,
+    listed: Integers,
+    notes: list[str],
+) -> Answer:
+    low, high = moved.interval()
+    significant = moved.least[listed] > 0
+    dates = halfway(model, vectors, *_asked(shown))
+    kept = contrasts(vectors, *_asked(shown))
+    return Answer(
+        {
+            "word": [model.words[word] for word in shown.words],
+            "change": moved.change[listed],
+            "low": low[listed],
+            "high": high[listed],
+            "significant": significant,
+            "probability": probability[listed],
+            "since": shown.starts,
+            "until": shown.ends,
+            "halfway_from": np.where(significant, [date.earliest for date in dates], np.nan),
+            "halfway_to": np.where(significant, [date.latest for date in dates], np.nan),
+            "from": [", ".join(model.words[near] for near in pair.lost) for pair in kept],
+            "to": [", ".join(model.words[near] for near in pair.gained) for pair in kept],
+            "occurrences": shown.occurrences.astype(model.fitted.occurrences.values.dtype),
+        },
+        notes,
+    )

@@ -1,0 +1,140 @@
+"""From what to what: words that a word was near and left, and words that it was not near and came to."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from wordtide.model.chain_moments import Moments
+from wordtide.model.knots import Integers
+from wordtide.model.prior import Floats
+from wordtide.questions.vectors import Vectors, lengths_of
+
+#: So many words on either side are shown, and chosen: words that a word left are not among those that it came to.
+SHOWN, CHOSEN = 3, 5
+_NEAREST = 20  # at either time: the words to choose from
+_ASKED = 60  # of these those that are well known
+_LIKENESS = 0.3  # what likeness to a word already chosen costs (maximal marginal relevance)
+_UNSURE = 0.5  # what each standard deviation of what is not known of a word costs: rare words are near by chance
+_ELSEWHERE = 0.25  # what nearness at the other time costs
+_WORDS_AT_ONCE = 500  # their similarities to all words are in memory together
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """Numbers of words near at the start that are less near at the end, and the other way round."""
+
+    lost: list[int]
+    gained: list[int]
+
+
+@dataclass(frozen=True)
+class _Pool:
+    """The words nearest to a word at one time: numbers, similarities then and at another time (m,), to each other (m, m).
+
+    `noise` (m,): what is not known of each of them, as the standard deviation of its similarity; 0 without a posterior.
+    """
+
+    numbers: Integers
+    here: Floats
+    noise: Floats
+    there: Floats
+    likeness: Floats
+
+
+def contrasts(vectors: Vectors, words: Integers, start: Moments, end: Moments, shown: int = SHOWN) -> list[Contrast]:
+    """For each of some words from what to what it moved between two times in order: the same for all, or two for each word."""
+    starts, ends = (np.broadcast_to(np.asarray(time, np.float64), len(words)) for time in (start, end))
+    found = [Contrast([], []) for _ in words]
+    for year in np.unique(np.concatenate([starts, ends])):  # a word's start comes before its end, so `lost` is known there
+        moment = _Moment.at(vectors, float(year))
+        for row, pool in _pools(vectors, moment, words, np.flatnonzero(starts == year), ends):
+            found[row].lost.extend(_diverse(pool, max(shown, CHOSEN)))
+        for row, pool in _pools(vectors, moment, words, np.flatnonzero(ends == year), starts):
+            found[row].gained.extend(_diverse(pool, shown, found[row].lost[:CHOSEN]))
+    for one in found:  # the first ones are the same, however many are shown
+        one.lost[:] = [word for place, word in enumerate(one.lost[:shown]) if place < CHOSEN or word not in one.gained]
+    return found
+
+
+@dataclass(frozen=True)
+class _Moment:
+    """All words at one time: means in units of their lengths (L, d), and the lengths (L,)."""
+
+    year: float
+    units: Floats
+    lengths: Floats
+
+    @staticmethod
+    def at(vectors: Vectors, year: float) -> "_Moment":
+        means = vectors.means_at(year)
+        lengths = lengths_of(means)
+        return _Moment(year, np.nan_to_num(means / lengths[:, None]), lengths)
+
+
+def _pools(
+    vectors: Vectors, moment: _Moment, words: Integers, rows: Integers, other_times: Floats
+) -> Iterator[tuple[int, _Pool]]:
+    """The pools of the words in some rows, with nearness at each word's other time; each with its row."""
+    for first in range(0, len(rows), _WORDS_AT_ONCE):
+        some = rows[first : first + _WORDS_AT_ONCE]
+        nearness = moment.units[words[some]] @ moment.units.T
+        nearness[np.arange(len(some)), words[some]] = -np.inf
+        pools = [np.argpartition(-row, min(_ASKED, len(row) - 1))[:_ASKED] for row in nearness]
+        pools = [pool[row[pool] > 0] for pool, row in zip(pools, nearness, strict=True)]
+        pools = [
+            pool[np.argsort(-row[pool], kind="stable")[:_NEAREST]]
+            for pool, row in zip(_well_known(vectors, moment, pools), nearness, strict=True)
+        ]
+        elsewhere = _nearness_elsewhere(vectors, words[some], pools, other_times[some])
+        noises = _noises(vectors, moment, words[some], pools)
+        for row, near, pool, noise, there in zip(some.tolist(), nearness, pools, noises, elsewhere, strict=True):
+            units = moment.units[pool]
+            yield row, _Pool(pool, near[pool], noise, there, units @ units.T)
+
+
+def _well_known(vectors: Vectors, moment: _Moment, pools: list[Integers]) -> list[Integers]:
+    """The words of each pool that are well known at the moment."""
+    near = np.unique(np.concatenate([np.zeros(0, np.int64), *pools]))
+    means = moment.units[near] * np.nan_to_num(moment.lengths[near])[:, None]
+    known = vectors.are_known(near, np.full(len(near), moment.year), means, vectors.variances_at(moment.year, near))
+    return [pool[known[np.searchsorted(near, pool)]] for pool in pools]
+
+
+def _noises(vectors: Vectors, moment: _Moment, words: Integers, pools: list[Integers]) -> list[Floats]:
+    """For each word the standard deviations of its similarities that come from what is not known of the words of its pool."""
+    if not vectors.uncertain:
+        return [np.zeros(len(pool)) for pool in pools]
+    all_near, places = np.unique(np.concatenate([np.zeros(0, np.int64), *pools]), return_inverse=True)
+    variances = vectors.variances_at(moment.year, all_near) / moment.lengths[all_near, None] ** 2
+    parts = np.split(places, np.cumsum([len(pool) for pool in pools])[:-1])
+    return [np.sqrt(variances[part] @ moment.units[word] ** 2) for word, part in zip(words, parts, strict=True)]
+
+
+def _nearness_elsewhere(vectors: Vectors, words: Integers, pools: list[Integers], times: Floats) -> list[Floats]:
+    """For each word its similarities to the words of its pool at its other time; 0 for those without a direction then."""
+    sizes = [len(pool) for pool in pools]
+    own = np.repeat(np.nan_to_num(_units(vectors.means_of_each(words, times))), sizes, axis=0)
+    when = np.repeat(times, sizes)
+    means = vectors.means_of_each(np.concatenate([np.zeros(0, np.int64), *pools]), when)
+    return np.split(np.einsum("nk,nk->n", np.nan_to_num(_units(means)), own), np.cumsum(sizes)[:-1])
+
+
+def _units(means: Floats) -> Floats:
+    return np.asarray(means / lengths_of(means)[:, None])
+
+
+def _diverse(pool: _Pool, shown: int, without: list[int] | None = None) -> list[int]:
+    """Words of the pool surely near here and less near there, that differ from each other."""
+    worth = pool.here - _UNSURE * pool.noise - _ELSEWHERE * np.maximum(pool.there, 0.0)
+    if without:
+        worth[np.isin(pool.numbers, without)] = -np.inf
+    likeness: npt.NDArray[np.float64] = np.zeros(len(worth))
+    chosen: list[int] = []
+    for _ in range(min(shown, int(np.count_nonzero(np.isfinite(worth))))):
+        best = int(np.argmax(worth - _LIKENESS * likeness))
+        likeness = pool.likeness[best] if not chosen else np.maximum(likeness, pool.likeness[best])
+        worth[best] = -np.inf
+        chosen.append(int(pool.numbers[best]))
+    return chosen

@@ -1,0 +1,19 @@
+"""Answers as data frames that a notebook displays well: the module to import late, because pandas takes half a second."""
+
+import pandas as pd
+
+from wordtide.embeddings.notebook import answer_html
+
+
+class AnswerFrame(pd.DataFrame):  # type: ignore[misc]  # pandas has no types here
+    """A data frame like any other, which a notebook shows with its sentence, its intervals drawn, and its notes.
+
+    What is made of it (sorted, selected, grouped) is a plain data frame, and shown as such.
+    """
+
+    @property
+    def _constructor(self) -> type[pd.DataFrame]:
+        return pd.DataFrame  # type: ignore[no-any-return]
+
+    def _repr_html_(self) -> str:
+        return answer_html({str(name): self.iloc[:, place].tolist() for place, name in enumerate(self.columns)}, self.attrs)

@@ -1,0 +1,253 @@
+"""The words nearest to a word at one time; and whose place a word of one time has at another."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from wordtide.embeddings.states import Embeddings
+from wordtide.embeddings.when import Time
+from wordtide.errors import SettingsError
+from wordtide.model.knots import Integers
+from wordtide.model.prior import Floats
+from wordtide.questions.answers import Answer, empty_intervals
+from wordtide.questions.asking import absence_note, are_inferred, checked_number, nothing_near, one_occasion
+from wordtide.questions.movement import movement
+from wordtide.questions.ranking import DRAWS, share_among_best
+from wordtide.questions.shown_dates import shown_year
+from wordtide.questions.similarity import SIDES, Scaled, interval, scaled
+from wordtide.questions.vectors import Vectors, lengths_of, vectors_of
+
+#: So many of the most similar words compete for a place among the nearest; intervals are worked out for these alone.
+CANDIDATES = 500
+RANKINGS = ("similarity", "low")
+_AT_LEAST = 16  # words whose variances are worked out together
+_NOTHING_ACROSS = 1e-6  # of unit length, squared: below it is rounding
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Words that may be near, in falling order of similarity: their numbers, similarity, its spread, and chance to be near."""
+
+    words: Integers
+    similarity: Floats
+    spread: Floats
+    probability: Floats
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def ranked(self, by: str, top: int) -> "Candidates":
+        """The best `top` of them."""
+        if by not in RANKINGS:
+            raise SettingsError(f"Neighbours cannot be ranked by {by!r}.", f"Choose {' or '.join(RANKINGS)}.")
+        score = self.similarity if by == "similarity" else self.similarity - SIDES * self.spread
+        return self.taken(np.argsort(-score, kind="stable")[:top])
+
+    def taken(self, rows: Integers) -> "Candidates":
+        """Some of them."""
+        return Candidates(self.words[rows], self.similarity[rows], self.spread[rows], self.probability[rows])
+
+
+def neighbors(
+    model: Embeddings,
+    word: str,
+    at: Time = "last",
+    top: int = 10,
+    by: str = "similarity",
+    min_occurrences: int = 0,
+    vectors: str | None = None,
+) -> Answer:
+    """The words nearest to a word at one time.
+
+    Columns: word, similarity, low, high, probability, occurrences, inferred (it does not occur near that time).
+    """
+    number = model.word_number(word)
+    year, slice_number, notes = one_occasion(model, at)
+    chosen = vectors_of(model, vectors)
+    least = checked_number("min_occurrences", min_occurrences, least=0)
+    found = candidates(model, chosen, number, year, year, checked_number("top", top), least)
+    notes += absence_note(model, number, year, slice_number)
+    if not len(found):
+        notes += _why_empty(model, chosen, number, year, year, least)
+    return _answer(model, chosen, found.ranked(by, top), year, slice_number, notes)
+
+
+def analogy(
+    model: Embeddings,
+    word: str,
+    at: Time = "first",
+    then: Time = "last",
+    top: int = 10,
+    by: str = "similarity",
+    min_occurrences: int = 0,
+    vectors: str | None = None,
+) -> Answer:
+    """The words whose place at the time `then` is nearest to the word's place at the time `at`. Columns as of neighbours.
+
+    The word itself may be among them: then it kept its place.
+    """
+    number = model.word_number(word)
+    year, slice_number, notes = one_occasion(model, at)
+    other_year, other_slice, other_notes = one_occasion(model, then)
+    chosen = vectors_of(model, vectors)
+    least = checked_number("min_occurrences", min_occurrences, least=0)
+    found = candidates(model, chosen, number, year, other_year, checked_number("top", top), least)
+    notes += [*other_notes, *absence_note(model, number, year, slice_number)]
+    if not len(found):
+        notes += _why_empty(model, chosen, number, year, other_year, least)
+    return _answer(model, chosen, found.ranked(by, top), other_year, other_slice, notes)
+
+
+def _why_empty(model: Embeddings, vectors: Vectors, word: int, year: float, then: float, least: int) -> list[str]:
+    """Why a list has no words, where no other note says it."""
+    if np.isnan(lengths_of(vectors.means_of(word, np.array([year]))[0])):
+        return []  # the word itself is unknown
+    if least > 0:
+        return [f"No other word occurs {least} times in {shown_year(model, then)} and is well known: lower --min-occurrences."]
+    return [nothing_near(model, then)]
+
+
+@dataclass(frozen=True)
+class _Nearest:
+    """Where a word is (d,), and the words most similar to it: numbers (n,) in falling order of similarity.
+
+    Their means and variances, (n, d) each.
+    """
+
+    mean: Floats
+    words: Integers
+    similarity: Floats
+    means: Floats
+    variances: Floats
+
+
+def nearest(model: Embeddings, vectors: Vectors, word: int, year: float, top: int) -> Integers:
+    """The numbers of the words nearest to a word, without intervals."""
+    return _nearest(model, vectors, word, year, year, top, 0).words
+
+
+def _nearest(
+    model: Embeddings, vectors: Vectors, word: int, year: float, then: float, most: int, min_occurrences: int
+) -> _Nearest:
+    """The words whose place at `then` is most similar to the word's place in `year`, of those that are well known."""
+    mean, means = vectors.means_of(word, np.array([year]))[0], vectors.means_at(then)
+    lengths = lengths_of(means)
+    cosine = means @ mean / (lengths * lengths_of(mean))
+    if year == then:
+        cosine[word] = np.nan
+    if min_occurrences > 0:
+        slice_then = model.slice_of_year(then)
+        counted = model.fitted.occurrences.of_slice(-1 if slice_then is None else slice_then)
+        cosine[counted < min_occurrences] = np.nan
+    order = np.argsort(np.where(np.isnan(cosine), np.inf, -cosine), kind="stable")
+    order = order[: np.count_nonzero(~np.isnan(cosine))]
+    found, spread = _well_known(vectors, order, then, means, most)
+    return _Nearest(mean, found, np.clip(cosine[found], -1.0, 1.0), means[found], spread)
+
+
+def _well_known(vectors: Vectors, order: Integers, year: float, means: Floats, most: int) -> tuple[Integers, Floats]:
+    """The first of some words in their order that are well known, at most so many, and their variances (n, d).
+
+    Variances cost most of the time, so they are worked out for some words after the other, until there are enough.
+    """
+    words, variances, taken, step = [order[:0]], [np.zeros((0, vectors.dim))], 0, most + most // 4 + _AT_LEAST
+    while sum(map(len, words)) < most and taken < len(order):
+        some = order[taken : taken + step]
+        spread = vectors.variances_at(year, some)
+        known = vectors.are_known(some, np.full(len(some), year), means[some], spread)
+        words.append(some[known])
+        variances.append(spread[known])
+        taken += step
+    return np.concatenate(words)[:most], np.concatenate(variances)[:most]
+
+
+def candidates(
+    model: Embeddings, vectors: Vectors, word: int, year: float, then: float, top: int, min_occurrences: int = 0
+) -> Candidates:
+    """Words near to where the word is in `year`, by where they are at `then`; the probability is to be among `top`."""
+    near = _nearest(model, vectors, word, year, then, max(CANDIDATES, top), min_occurrences)
+    order = near.words
+    if not vectors.uncertain:
+        return Candidates(order, near.similarity, np.zeros(len(order)), empty_intervals(len(order)))
+    one = scaled(near.mean, vectors.variances_at(year, np.array([word]))[0])
+    some = scaled(near.means, near.variances)
+    spread = np.sqrt(some.variance @ (one.mean**2 + one.variance) + some.mean**2 @ one.variance)
+    past = _own_past(vectors, word, year, then, order, one, some) if year != then and word in order else None
+    if past is not None:
+        spread[past.place] = _own_spread(vectors, word, year, then)
+    probability = share_among_best(_draws(one, some, word, past), top) if len(order) else np.zeros(0)
+    return Candidates(order, near.similarity, spread, probability)
+
+
+def _own_spread(vectors: Vectors, word: int, year: float, then: float) -> float:
+    """The standard deviation of a word's similarity to itself at another time: that of its change, which knows how the two go
+    together."""
+    moved = movement(vectors, np.array([word]), *sorted((year, then)))
+    return float((moved.interval()[1] - moved.change)[0]) / SIDES
+
+
+@dataclass(frozen=True)
+class _OwnPast:
+    """Where in an order the word itself stands, and its covariance (d,) between the two times in units of both lengths."""
+
+    place: int
+    covariance: Floats
+
+
+def _own_past(vectors: Vectors, word: int, year: float, then: float, order: Integers, one: Scaled, some: Scaled) -> _OwnPast:
+    """The word itself at another time is not independent of itself: Var[a - b] = Var[a] + Var[b] - 2 Cov[a, b]."""
+    place = int(np.flatnonzero(order == word)[0])
+    earlier, later = sorted((year, then))
+    weights = 1.0 / lengths_of(vectors.means_of(word, np.array([earlier, later])))
+    moved = vectors.movement(np.array([word]), earlier, later, weights[:1], weights[1:])
+    return _OwnPast(place, (one.variance + some.variance[place] - moved.posterior[0]) / 2.0)
+
+
+def _draws(one: Scaled, some: Scaled, seed: int, past: _OwnPast | None = None) -> npt.NDArray[np.float32]:
+    """Joint draws (r, n) of the cotangents, which are in the order of the cosines, of vectors drawn from the posterior.
+
+    Given the word's vector, the part of another along it is normal. What is across has a length that adds up many coordinates,
+    so its mean and variance say enough. Words that are hardly known are drawn as long vectors, and seldom near.
+    """
+    generator = np.random.default_rng([seed, len(some.mean)])
+    shift = np.sqrt(one.variance) * generator.standard_normal((DRAWS, len(one.mean)))
+    own = one.mean + shift
+    own /= lengths_of(own)[:, None]
+    drawn, means, variances = (array.astype(np.float32) for array in (own, some.mean, some.variance))
+    along, spread = drawn @ means.T, drawn**2 @ variances.T
+    across = (means**2 + variances).sum(axis=1) - along**2
+    scatter = ((2.0 * variances + 4.0 * means**2) * variances).sum(axis=1)
+    if past is not None:  # given where the word is at one time, it is surer where it is at the other
+        slope = past.covariance / one.variance
+        mean = some.mean[past.place] + slope * shift
+        variance = np.maximum(some.variance[past.place] - slope * past.covariance, 0.0)
+        along[:, past.place], spread[:, past.place] = np.einsum("rk,rk->r", own, mean), own**2 @ variance
+        across[:, past.place] = (mean**2 + variance).sum(axis=1) - along[:, past.place] ** 2
+        scatter[past.place] = ((2.0 * variance + 4.0 * mean**2) @ variance).mean()
+    across -= spread
+    np.maximum(across, _NOTHING_ACROSS, out=across)
+    scatter -= ((2.0 * spread + 4.0 * along**2) * spread).mean(axis=0)
+    relative = np.sqrt(np.maximum(scatter, 0.0)) / across.mean(axis=0)
+    along += np.sqrt(spread, out=spread) * generator.standard_normal(along.shape, dtype=np.float32)
+    across *= np.exp(relative * generator.standard_normal(along.shape, dtype=np.float32))
+    along /= np.sqrt(across, out=across)
+    return along
+
+
+def _answer(model: Embeddings, vectors: Vectors, found: Candidates, year: float, slice_number: int, notes: list[str]) -> Answer:
+    low, high = interval(found.similarity, found.spread)
+    if not vectors.uncertain:
+        low = high = empty_intervals(len(found))
+    return Answer(
+        {
+            "word": [model.words[number] for number in found.words],
+            "similarity": found.similarity,
+            "low": low,
+            "high": high,
+            "probability": found.probability,
+            "occurrences": model.fitted.occurrences.of_slice(slice_number)[found.words],
+            "inferred": are_inferred(model, found.words, np.full(len(found), year)),
+        },
+        notes,
+    )

@@ -1,0 +1,83 @@
+"""Similarity: the inner product of two vectors, in units of the lengths of their posterior means.
+
+With x = u / |mean| its posterior mean is the cosine of the means, the paper's measure, and its variance has a closed form:
+
+    s = x_i . x_j,    E[s] = cos(mean_i, mean_j),    Var[s] = sum_k m_ik^2 s_jk + m_jk^2 s_ik + s_ik s_jk
+
+with m, s the mean and variance of x. The last term is the product of both noises; docs/similarity.md says why it stays in.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from wordtide.embeddings.states import Embeddings, Times
+from wordtide.errors import SettingsError
+from wordtide.model.prior import Floats
+from wordtide.questions.answers import Answer, empty_intervals
+from wordtide.questions.asking import Occasions, occurrences_at, words_numbers
+from wordtide.questions.vectors import Vectors, lengths_of, vectors_of
+
+#: Of 90 % intervals: so many standard deviations to either side.
+SIDES = 1.6448536269514722
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """Vectors in units of the lengths of their means: means of length 1, and variances, both (..., d)."""
+
+    mean: Floats
+    variance: Floats
+
+
+def scaled(mean: npt.NDArray[np.floating], variance: npt.NDArray[np.floating]) -> Scaled:
+    """Divide by the lengths of the means; a mean of length zero gives NaN."""
+    lengths = lengths_of(mean)[..., None]
+    return Scaled(mean / lengths, variance / lengths**2)
+
+
+def similarity_and_spread(one: Scaled, other: Scaled) -> tuple[Floats, Floats]:
+    """Posterior mean and standard deviation of the similarity of two words (their vectors are independent)."""
+    mean = np.einsum("...k,...k->...", one.mean, other.mean)
+    variance = np.einsum("...k,...k->...", one.mean**2 + one.variance, other.variance)
+    variance += np.einsum("...k,...k->...", other.mean**2, one.variance)
+    return np.clip(mean, -1.0, 1.0), np.sqrt(variance)
+
+
+def interval(mean: Floats, spread: Floats) -> tuple[Floats, Floats]:
+    """The 90 % interval, cut off at -1 and 1."""
+    return np.maximum(mean - SIDES * spread, -1.0), np.minimum(mean + SIDES * spread, 1.0)
+
+
+def scaled_words(vectors: Vectors, words: Sequence[int], times: Floats) -> list[Scaled]:
+    """Words at several times, (n, d) each."""
+    curves = vectors.variance_curves(np.array(words, dtype=np.int64), times)
+    return [scaled(vectors.means_of(word, times), variance) for word, variance in zip(words, curves, strict=True)]
+
+
+def similarity(model: Embeddings, word: str, *others: str, times: Times = None, vectors: str | None = None) -> Answer:
+    """Similarity of a word to others over time: columns time, word, other, similarity, low, high, and both occurrences."""
+    if not others:
+        raise SettingsError(f"There is no word to compare {word!r} with.", "Give at least one more word.")
+    occasions = Occasions.of(model, times)
+    number, *numbers = words_numbers(model, [word, *others])
+    chosen = vectors_of(model, vectors)
+    one, *rest = scaled_words(chosen, [number, *numbers], occasions.years)
+    columns: dict[str, list[object]] = {name: [] for name in ("time", "word", "other", "similarity", "low", "high")}
+    columns |= {"occurrences": [], "other_occurrences": []}
+    for other, vector in zip(numbers, rest, strict=True):
+        mean, spread = similarity_and_spread(one, vector)
+        if other == number:
+            mean, spread = np.where(np.isnan(mean), mean, 1.0), np.zeros_like(spread)
+        low, high = interval(mean, spread) if chosen.uncertain else (empty_intervals(len(mean)),) * 2
+        columns["time"] += occasions.years.tolist()
+        columns["word"] += [model.words[number]] * len(mean)
+        columns["other"] += [model.words[other]] * len(mean)
+        columns["similarity"] += mean.tolist()
+        columns["low"] += low.tolist()
+        columns["high"] += high.tolist()
+        columns["occurrences"] += occurrences_at(model, number, occasions).tolist()
+        columns["other_occurrences"] += occurrences_at(model, other, occasions).tolist()
+    return Answer(columns, occasions.notes)

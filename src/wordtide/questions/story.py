@@ -1,0 +1,180 @@
+"""The story of one word: a sentence, and its neighbours at the start, half-way and at the end."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+
+from wordtide.embeddings.states import Embeddings
+from wordtide.embeddings.when import Time
+from wordtide.model.knots import Integers
+from wordtide.model.prior import Floats
+from wordtide.questions.answers import Answer
+from wordtide.questions.asking import checked_number, nothing_near
+from wordtide.questions.contrasts import contrasts
+from wordtide.questions.halfway import Halfway, halfway
+from wordtide.questions.movement import movement
+from wordtide.questions.neighbors import neighbors
+from wordtide.questions.shown_dates import shown_year
+from wordtide.questions.spans import spans
+from wordtide.questions.vectors import Vectors, vectors_of
+
+_NOTHING_NEAR = "no word that is well known"
+_STORIES_AT_ONCE = 20_000
+
+
+@dataclass(frozen=True)
+class _Plot:
+    """What the sentence tells: names of words and dates as people write them, and the change with its interval."""
+
+    word: str
+    start: str
+    end: str
+    lost: str
+    gained: str
+    halfway: tuple[str, str] | None
+    change: float
+    low: float
+    high: float
+
+
+def story(
+    model: Embeddings,
+    word: str,
+    since: Time | None = None,
+    until: Time | None = None,
+    top: int = 5,
+    vectors: str | None = None,
+) -> Answer:
+    """The story of a word between two times: those given, or the first and the last in which it occurs.
+
+    Columns: period (start, half-way, end), time, word, similarity, low, high, probability, occurrences, inferred. The sentence,
+    the change and the half-way dates are among the facts.
+    """
+    number = np.array([model.word_number(word)])
+    chosen = vectors_of(model, vectors)
+    starts, ends, notes = spans(model, number, since, until)
+    (told,) = _told(model, chosen, number, starts, ends, checked_number("top", top))
+    near, more = _neighbours(model, word, float(starts[0]), float(told.facts["halfway"]), float(ends[0]), top, vectors)
+    return Answer(near, list(dict.fromkeys([*notes, *more])), {"sentence": told.sentence, **told.facts})
+
+
+@dataclass(frozen=True)
+class Story:
+    """A story without the neighbours: its sentence, its facts by name, and the words that a word left and that it came to."""
+
+    sentence: str
+    facts: dict[str, Any]
+    lost: list[str]
+    gained: list[str]
+
+
+def stories(
+    model: Embeddings, words: Integers, top: int = 5, vectors: str | None = None, observer: Callable[[int], None] | None = None
+) -> list[Story]:
+    """The stories of many words, by their numbers, each as `story` tells it; the observer hears how many more are told."""
+    chosen = vectors_of(model, vectors)
+    starts, ends, _ = spans(model, words, None, None)
+    order = np.argsort(starts, kind="stable")  # all words at one time are looked at once for those that begin there
+    found: list[Story | None] = [None] * len(words)
+    for first in range(0, len(words), _STORIES_AT_ONCE):
+        some = order[first : first + _STORIES_AT_ONCE]
+        for place, one in zip(some, _told(model, chosen, words[some], starts[some], ends[some], top), strict=True):
+            found[place] = one
+        if observer is not None:
+            observer(len(some))
+    return [one for one in found if one is not None]
+
+
+def _told(model: Embeddings, vectors: Vectors, words: Integers, starts: Floats, ends: Floats, top: int) -> list[Story]:
+    moved = movement(vectors, words, starts, ends)
+    low, high = moved.interval()
+    dates = halfway(model, vectors, words, starts, ends)
+    found, shown = [], cache(partial(shown_year, model))
+    for n, pair in enumerate(contrasts(vectors, words, starts, ends, top)):
+        date = Halfway(math.nan, math.nan, math.nan) if moved.least[n] <= 0 else dates[n]
+        lost, gained = ([model.words[near] for near in side] for side in (pair.lost, pair.gained))
+        facts = {
+            "word": model.words[words[n]],
+            "since": float(starts[n]),
+            "until": float(ends[n]),
+            "change": float(moved.change[n]),
+            "low": float(low[n]),
+            "high": float(high[n]),
+            "halfway": date.date,
+            "halfway_from": date.earliest,
+            "halfway_to": date.latest,
+            "from": ", ".join(lost),
+            "to": ", ".join(gained),
+            "occurrences": model.total_occurrences[words[n]].item(),
+        }
+        found.append(Story(sentence(_plot(facts, lost, gained, date, shown)), facts, lost, gained))
+    return found
+
+
+def _plot(
+    facts: dict[str, Any], lost: Sequence[str], gained: Sequence[str], date: Halfway, shown: Callable[[float], str]
+) -> _Plot:
+    between = None
+    if math.isfinite(date.earliest):
+        between = shown(date.earliest), shown(date.latest)
+    elif math.isfinite(date.date):
+        between = (shown(date.date),) * 2
+    return _Plot(
+        word=facts["word"],
+        start=shown(facts["since"]),
+        end=shown(facts["until"]),
+        lost=", ".join(lost[:3]) or _NOTHING_NEAR,
+        gained=", ".join(gained[:3]) or _NOTHING_NEAR,
+        halfway=between,
+        change=facts["change"],
+        low=facts["low"],
+        high=facts["high"],
+    )
+
+
+def sentence(plot: _Plot) -> str:
+    """The story in a sentence, with its intervals."""
+    if not math.isfinite(plot.change):
+        return f"{plot.word}: nothing is known of its place in {plot.start} or in {plot.end}."
+    turned = f"turned by {_degrees(plot.change):.0f}°"
+    if math.isfinite(plot.low):
+        turned += f" ({_degrees(plot.low):.0f}° to {_degrees(plot.high):.0f}°)"
+    if math.isnan(plot.low) and round(_degrees(plot.change)) == 0:
+        return f"{plot.word} did not move between {plot.start} and {plot.end}. Near it: {plot.lost}."
+    if plot.low == 0.0:
+        return (
+            f"{plot.word} may not have moved at all between {plot.start} and {plot.end}: it {turned}, "
+            f"no more than the noise explains. Near it: {plot.lost} ({plot.start}); {plot.gained} ({plot.end})."
+        )
+    when = ""
+    if plot.halfway:
+        earliest, latest = plot.halfway
+        when = f"; half-way between {earliest} and {latest}" if earliest != latest else f"; half-way in {earliest}"
+    return f"{plot.word} moved from {plot.lost} ({plot.start}) to {plot.gained} ({plot.end}){when}; {turned}."
+
+
+def _degrees(change: float) -> float:
+    return math.degrees(math.acos(max(-1.0, 1.0 - change)))
+
+
+def _neighbours(
+    model: Embeddings, word: str, start: float, date: float, end: float, top: int, vectors: str | None
+) -> tuple[dict[str, list[object]], list[str]]:
+    """The neighbours of the three periods as columns, and a note for each period that has none."""
+    middle = date if math.isfinite(date) else (start + end) / 2.0
+    middle = float(model.times[np.argmin(np.abs(model.times - middle))])
+    columns: dict[str, list[object]] = {}
+    notes: list[str] = []
+    for period, year in (("start", start), ("half-way", middle), ("end", end)):
+        near = neighbors(model, word, year, top, vectors=vectors).columns
+        if not len(near["word"]):
+            notes.append(nothing_near(model, year))
+        columns.setdefault("period", []).extend([period] * len(near["word"]))
+        columns.setdefault("time", []).extend([year] * len(near["word"]))
+        for name, values in near.items():
+            columns.setdefault(name, []).extend(values)
+    return columns, notes

@@ -1,0 +1,143 @@
+"""Surprises: words of which a slice says what was not known, or not expected, more than words of similar frequency.
+
+For a word that occurs in a slice compare what was known just before it (the prediction N(m, p), from all earlier slices and the
+prior) with what is known after it (N(m', q)). Two numbers say how surprising the step is:
+
+    information    KL(N(m', q) || N(m, p)) in nats: large for words of which little was known, like the name of an event
+    shift          sum of (m' - m)^2 / (p - q), a chi-square of d degrees of freedom if the posterior is exact: large for words
+                   whose data contradict the prediction, like a word that is used in another way
+
+Both depend on how often a word occurs, so the words of the slice tell what is usual: the expected logarithm is a parabola in
+the logarithm of the occurrences, through the medians of groups of words with similar frequency, and the spread about it (median
+absolute deviation) a power of the occurrences. The score is the larger of the two numbers in these units, centered and scaled
+over all words once more. Most words then are standard normal. docs/similarity.md has the figures.
+
+A filtered model holds both beliefs. A smoothed one holds a Gaussian message (precision h, and a place) for each slice of a
+word; passing these forward gives the beliefs before and after each slice, with messages that know the future.
+Only word vectors are looked at: context vectors rest on the same counts, so they would say the same thing twice.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from wordtide.embeddings.states import Embeddings
+from wordtide.embeddings.when import Time
+from wordtide.errors import SettingsError
+from wordtide.model.knots import Integers
+from wordtide.model.prior import Floats
+from wordtide.questions.answers import Answer
+from wordtide.questions.asking import checked_number
+from wordtide.questions.predictions import Beliefs, beliefs_at
+from wordtide.questions.shown_dates import shown_year
+
+#: Words are compared with so many others at least. At a slice with fewer words there are no scores.
+LEAST_COMPARED = 20
+#: Words that occur less often follow the others in the list, whatever their score: one or two uses are no event.
+FEW_USES = 3
+_DEVIATION_MEDIAN = 0.674489750196082  # of the absolute value of a standard normal number
+_NOTHING = 1e-12
+_ROUNDING = 1e-5
+
+
+def information_gained(beliefs: Beliefs) -> Floats:
+    """KL(after || before) of each word in nats, (n,)."""
+    ratio = beliefs.after_variance / beliefs.before_variance
+    shift = (beliefs.after_mean - beliefs.before_mean) ** 2 / beliefs.before_variance
+    return np.asarray(0.5 * (ratio - 1.0 - np.log(ratio) + shift).sum(axis=1))
+
+
+def shift_of(beliefs: Beliefs) -> Floats:
+    """The squared shift of each word in units of the variance that its data took away, summed over coordinates, (n,)."""
+    learned = beliefs.before_variance - beliefs.after_variance
+    least = _ROUNDING * beliefs.before_variance  # below, rounding hides what was learned
+    return np.asarray(((beliefs.after_mean - beliefs.before_mean) ** 2 / np.maximum(learned, least)).sum(axis=1))
+
+
+def scores_of(beliefs: Beliefs, occurrences: npt.NDArray[Any]) -> Floats:
+    """How surprising each word is among those that occur about as often: standard normal for most words, (n,)."""
+    measured = (information_gained(beliefs), shift_of(beliefs))
+    best = np.maximum(*(among_alike(np.log(np.maximum(one, _NOTHING)), occurrences) for one in measured))
+    return np.asarray((best - np.median(best)) / _spread(best - np.median(best)))
+
+
+def among_alike(values: Floats, occurrences: npt.NDArray[Any]) -> Floats:
+    """Values (n,) measured from what is usual for words that occur about as often, in units of the usual spread."""
+    often, groups = np.log(occurrences), _alike(np.floor(np.log2(occurrences)))
+    places = np.array([often[group].mean() for group in groups])
+    medians = [np.median(values[group]) for group in groups]
+    beyond = values - np.polyval(np.polyfit(places, medians, min(2, len(groups) - 1)), often)
+    spreads = [_spread(beyond[group]) for group in groups]
+    return np.asarray(beyond / np.exp(np.polyval(np.polyfit(places, np.log(spreads), min(1, len(groups) - 1)), often)))
+
+
+def _spread(centered: Floats) -> float:
+    """The standard deviation that normal values about 0 have, by the median of their sizes."""
+    return max(float(np.median(np.abs(centered))) / _DEVIATION_MEDIAN, _NOTHING)
+
+
+def _alike(level: Floats) -> list[Integers]:
+    """Groups of words of the same level, the logarithm to base 2 of their occurrences, or of more where one is too small."""
+    groups: list[Integers] = []
+    waiting: list[Integers] = []
+    for one in np.unique(level)[::-1]:
+        waiting.append(np.flatnonzero(level == one))
+        if sum(map(len, waiting)) >= LEAST_COMPARED:
+            groups.append(np.concatenate(waiting))
+            waiting = []
+    if waiting:
+        groups[-1:] = [np.concatenate([*groups[-1:], *waiting])]
+    return groups
+
+
+def surprises(model: Embeddings, at: Time = "last", top: int = 20, min_occurrences: int = 1) -> Answer:
+    """The words of which a slice says what was not known, or not expected, more than words of similar frequency would explain.
+
+    Columns: word, time, score, p_value (of a score so high, if nothing unusual happened), information, occurrences. Among the
+    facts: with how many words of the slice they were `compared`. With too few there are no scores, and words are ranked by
+    information.
+    """
+    if model.kind == "point":
+        raise SettingsError(
+            f"A model fitted by {model.method} has no uncertainty, so nothing can be a surprise to it.",
+            "Fit the model by filtering or smoothing.",
+        )
+    number, notes = _slice_near(model, at)
+    occurrences = model.fitted.occurrences.of_slice(number)
+    words = np.flatnonzero(model.fitted.posterior.knots.has_at(number) & (occurrences > 0))
+    often = occurrences[words]
+    beliefs = beliefs_at(model, words, number)
+    information = information_gained(beliefs)
+    enough = len(words) >= LEAST_COMPARED
+    score = scores_of(beliefs, often) if enough else np.full(len(words), np.nan)
+    listed = np.flatnonzero(often >= checked_number("min_occurrences", min_occurrences, least=0))
+    ranked = np.lexsort((-(score if enough else information)[listed], often[listed] < FEW_USES))
+    order = listed[ranked[: checked_number("top", top)]]
+    if not enough:
+        notes.append(f"The slice has {len(words)} words, too few to say what is usual: ranked by information, without scores.")
+    if not len(order):
+        notes.append(f"No word occurs {min_occurrences} times in this slice: ask for another, or lower --min-occurrences.")
+    return Answer(
+        {
+            "word": [model.words[word] for word in words[order]],
+            "time": np.full(len(order), model.times[number]),
+            "score": score[order],
+            "p_value": [0.5 * math.erfc(one / math.sqrt(2.0)) for one in score[order]],
+            "information": information[order],
+            "occurrences": often[order],
+        },
+        notes,
+        {"compared": len(words) if enough else 0},
+    )
+
+
+def _slice_near(model: Embeddings, at: Time) -> tuple[int, list[str]]:
+    """The slice at a time, or the one nearest to it with a note: between slices nothing is observed."""
+    year = model.year(at)
+    number = int(np.argmin(np.abs(model.times - year)))
+    if model.times[number] == year:
+        return number, []
+    nearest = shown_year(model, float(model.times[number]))
+    return number, [f"No slice is at {at}, and only slices can surprise: this is the nearest, {nearest}."]

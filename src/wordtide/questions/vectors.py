@@ -1,0 +1,109 @@
+"""Which vectors a question is about: word vectors, context vectors, or the sum of both.
+
+Under the posterior word and context vectors are independent, so means, variances and covariances of the sum are sums.
+"""
+
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from wordtide.embeddings.states import Embeddings
+from wordtide.embeddings.trajectories import Trajectories
+from wordtide.errors import SettingsError
+from wordtide.model.chain_moments import Moments, MovementVariance, Reals
+from wordtide.model.knots import Integers, Occurrences
+from wordtide.model.prior import Floats, nearest_slice
+
+#: What questions are about if nothing else is said. docs/similarity.md tells how it was chosen.
+DEFAULT = "sum"
+CHOICES = ("word", "context", "sum")
+#: A word is well known at a time if the standard deviation of its vector along its mean is at most this share of the mean,
+NOISE = 0.2
+#: and in any case if it occurs this often in the slice.
+OFTEN = 50
+#: Unit vectors that differ by less differ by rounding: the word stands still.
+STILL = 1e-9
+_NO_LENGTH = 1e-100  # far below any vector, and its inverse squared is still a number
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """One kind of vectors of a model. Times are float years, words are numbers."""
+
+    sides: tuple[Trajectories, ...]
+    #: Whether there is a posterior: point estimates have no uncertainty to tell of.
+    uncertain: bool
+    dim: int
+    times: Floats
+    occurrences: Occurrences
+
+    def means_of(self, word: int, times: Floats) -> Floats:
+        """Means of one word at several times, (n, d)."""
+        return reduce(add, (side.word_means(word, times) for side in self.sides))
+
+    def variance_curves(self, words: Integers, times: Floats) -> Floats:
+        """Variances of some words at several times, (number of words, n, d)."""
+        return reduce(add, (side.variance_curves(words, times) for side in self.sides))
+
+    def means_at(self, time: float, words: Integers | None = None) -> Floats:
+        """Means of some words, or of all, at one time, (n, d)."""
+        return reduce(add, (side.means_at(time, words) for side in self.sides))
+
+    def variances_at(self, time: float, words: Integers | None = None) -> Floats:
+        """Variances of some words, or of all, at one time, (n, d)."""
+        return reduce(add, (side.variances_at(time, words) for side in self.sides))
+
+    def means_of_each(self, words: Integers, times: Floats) -> Floats:
+        """Means of words at times, pair by pair, (n, d)."""
+        return reduce(add, (side.means_of_each(words, times) for side in self.sides))
+
+    def variances_of_each(self, words: Integers, times: Floats) -> Floats:
+        """Variances of words at times, pair by pair, (n, d)."""
+        return reduce(add, (side.variances_of_each(words, times) for side in self.sides))
+
+    def means_at_places(self, words: Integers, slices: Integers) -> Floats:
+        """Means of words at slices, pair by pair, (n, d)."""
+        return reduce(add, (side.means_at_places(words, slices) for side in self.sides))
+
+    def variances_at_places(self, words: Integers, slices: Integers) -> Floats:
+        """Variances of words at slices, pair by pair, (n, d)."""
+        return reduce(add, (side.variances_at_places(words, slices) for side in self.sides))
+
+    def movement(
+        self, words: Integers, earlier: Moments, later: Moments, first_weight: Reals, last_weight: Reals
+    ) -> MovementVariance:
+        """Variances of last_weight x(later) - first_weight x(earlier) for some words, with weights (n,)."""
+        moved = [side.movement(words, earlier, later, first_weight, last_weight) for side in self.sides]
+        return MovementVariance(reduce(add, (one.posterior for one in moved)), reduce(add, (one.sampling for one in moved)))
+
+    def are_known(self, words: Integers, times: Floats, means: Reals, variances: Reals) -> npt.NDArray[np.bool_]:
+        """Whether words with these means and variances (n, d) at these times are well known: signal against noise, (n,).
+
+        Of others hardly anything is known: their mean may point anywhere. A word that occurs often there is always known.
+        """
+        often = (self.occurrences.at(words, nearest_slice(self.times, times)) >= OFTEN) & np.isfinite(lengths_of(means))
+        return np.asarray((relative_noise(means, variances) <= NOISE) | often)
+
+
+def relative_noise(means: Reals, variances: Reals) -> Floats:
+    """The standard deviation of vectors along their means, in units of the lengths of these, (n,); NaN without a direction."""
+    return np.asarray(np.sqrt(np.einsum("nk,nk->n", means**2, variances)) / lengths_of(means) ** 2)
+
+
+def vectors_of(model: Embeddings, choice: str | None = None) -> Vectors:
+    """The vectors by name: word, context or sum."""
+    choice = DEFAULT if choice is None else choice
+    sides = {"word": model.sides[:1], "context": model.sides[1:], "sum": model.sides}
+    if choice not in sides:
+        raise SettingsError(f"There are no vectors {choice!r}.", f"Choose {', '.join(CHOICES[:-1])} or {CHOICES[-1]}.")
+    return Vectors(sides[choice], model.kind != "point", model.dim, model.times, model.fitted.occurrences)
+
+
+def lengths_of(vectors: npt.NDArray[Any]) -> Floats:
+    """Lengths along the last axis; NaN for a vector of (nearly) length zero, which has no direction."""
+    lengths = np.sqrt(np.einsum("...k,...k->...", vectors, vectors))
+    return np.where(lengths > _NO_LENGTH, lengths, np.nan)

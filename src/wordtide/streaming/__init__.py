@@ -1,0 +1,1 @@
+"""Models that follow a stream: update, watch, alerts."""

@@ -1,0 +1,29 @@
+"""Fits come to the same numbers as those of version 0.1, which are kept in `recorded/small_models.npz`."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from oracles.recorded_world import FITS, results, texts
+
+import wordtide
+
+RECORDED = np.load(Path(__file__).parents[1] / "recorded" / "small_models.npz")
+#: Of a number's size, or of 1 where it is smaller: seven digits of single precision, less what the steps of a fit lose.
+CLOSE = 1e-5
+
+
+@pytest.fixture(scope="module")
+def counts():
+    return wordtide.count(texts())
+
+
+@pytest.mark.parametrize("name", FITS)
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+def test_a_fit_gives_the_recorded_numbers(counts, name, precision):
+    found = results(wordtide.fit(counts, dim=4, precision=precision, threads=1, **FITS[name]))
+    recorded = {key.split("/")[1]: RECORDED[key] for key in RECORDED.files if key.split("/")[0] == name}
+    assert found.keys() == recorded.keys()
+    for key, expected in recorded.items():
+        difference = np.abs(found[key] - expected) / np.maximum(1.0, np.abs(expected))
+        assert np.nanmax(difference, initial=0.0) <= CLOSE, key
