@@ -97,11 +97,15 @@ def drawn_from(model: DynamicEmbeddings, rng: np.random.Generator) -> np.ndarray
     """Draws of all vectors, (n, 2, T, L, d). A filter knows each slice by itself, so there slices are drawn one by one."""
     if model.kind == "filter":
         means, variances = (
-            np.stack([[getattr(side, f"{moment}_at")(float(time)) for time in model.times] for side in model.sides])
+            np.stack(
+                [[getattr(side, f"{moment}_at")(float(time)) for time in model.times] for side in model.sides]
+            )
             for moment in ("means", "variances")
         )
         return means + np.sqrt(variances) * rng.standard_normal((DRAWS, *means.shape))
-    sides = [[side.draw(word, DRAWS, model.times, rng) for word in range(len(model.words))] for side in model.sides]
+    sides = [
+        [side.draw(word, DRAWS, model.times, rng) for word in range(len(model.words))] for side in model.sides
+    ]
     return np.asarray(sides).transpose(2, 0, 3, 1, 4)
 
 
@@ -118,7 +122,9 @@ def invariants(vectors: np.ndarray) -> dict[str, np.ndarray]:
     }
 
 
-def measure(world: SmallWorld, model: DynamicEmbeddings, into: Measured, coupled: CoupledPosterior | None, seed: int) -> None:
+def measure(
+    world: SmallWorld, model: DynamicEmbeddings, into: Measured, coupled: CoupledPosterior | None, seed: int
+) -> None:
     """Compare a posterior with the truth: the model's own, or the coupled one at its means."""
     draws = drawn_from(model, np.random.default_rng(seed)) if coupled is None else coupled.sample(DRAWS, seed)
     stated = invariants(draws)
@@ -128,12 +134,16 @@ def measure(world: SmallWorld, model: DynamicEmbeddings, into: Measured, coupled
     one, other = np.triu_indices(len(model.words), 1)
     vectors, total = vectors_of(model, "sum"), world.vectors.sum(axis=0)
     for name, t in (("similarity, first", 0), ("similarity, last", len(model) - 1)):
-        means, variances = (getattr(vectors, f"{moment}_at")(float(model.times[t])) for moment in ("means", "variances"))
+        means, variances = (
+            getattr(vectors, f"{moment}_at")(float(model.times[t])) for moment in ("means", "variances")
+        )
         lengths = lengths_of(means)
         truth = np.einsum("nk,nk->n", total[t][one], total[t][other]) / (lengths[one] * lengths[other])
         if coupled is None:
             x = scaled(means, variances)
-            mean, spread = similarity_and_spread(*(Scaled(x.mean[some], x.variance[some]) for some in (one, other)))
+            mean, spread = similarity_and_spread(
+                *(Scaled(x.mean[some], x.variance[some]) for some in (one, other))
+            )
         else:
             mean, spread = coupled.similarity_and_spread(t, one.tolist(), other.tolist())
         into.add_normal(name, truth, mean, spread)
@@ -151,7 +161,9 @@ def about_coverage(found: dict[Key, Measured]) -> None:
         for (kind, posterior), measured in found.items():
             worlds = len(measured.ranks["score, last"])
             shares = [coverage(measured.ranks[q], level) if q in measured.ranks else None for q in QUANTITIES]
-            rows.append([kind, posterior, str(worlds), *("" if share is None else str(share) for share in shares)])
+            rows.append(
+                [kind, posterior, str(worlds), *("" if share is None else str(share) for share in shares)]
+            )
         title = f"{100 * level:.0f} % intervals: how many hold the truth, in per cent, ± standard error between worlds"
         table(title, ["negative pairs", "posterior", "worlds", *QUANTITIES], rows)
 
@@ -166,7 +178,11 @@ def about_ranks(found: dict[Key, Measured]) -> None:
             verdict = [f"{test.statistic:.0f}", f"{test.p_value:.2g}"] if test else ["", ""]
             rows.append([kind, posterior, quantity, *(f"{share:.0f}" for share in shares), *verdict])
     columns = ["negative pairs", "posterior", "quantity", *(f"{10 * n}" for n in range(BINS))]
-    table("Ranks of the truth by tenths, in per cent (10 each if calibrated)", [*columns, f"χ² ({BINS - 1})", "p"], rows)
+    table(
+        "Ranks of the truth by tenths, in per cent (10 each if calibrated)",
+        [*columns, f"χ² ({BINS - 1})", "p"],
+        rows,
+    )
 
 
 def about_factors(found: dict[Key, Measured]) -> None:
@@ -179,11 +195,23 @@ def about_factors(found: dict[Key, Measured]) -> None:
             for kind in kinds:
                 held = []
                 for quantity in QUANTITIES:
-                    within = [np.mean(np.abs(one) <= 1.645 * factor) for one in smoothed[kind][quantity][1::2]]
-                    held.append(str(Share(float(np.mean(within)), float(np.std(within, ddof=1) / np.sqrt(len(within))))))
+                    within = [
+                        np.mean(np.abs(one) <= 1.645 * factor) for one in smoothed[kind][quantity][1::2]
+                    ]
+                    held.append(
+                        str(
+                            Share(
+                                float(np.mean(within)), float(np.std(within, ddof=1) / np.sqrt(len(within)))
+                            )
+                        )
+                    )
                 rows.append([learnt, taught_by, f"{factor:.2f}", kind, *held])
     columns = ["learnt with", "from", "factor", "tried with", *QUANTITIES]
-    table("90 % intervals of smoothing by natural, made wider by one factor: how many hold the truth", columns, rows)
+    table(
+        "90 % intervals of smoothing by natural, made wider by one factor: how many hold the truth",
+        columns,
+        rows,
+    )
 
 
 def main() -> None:
@@ -191,7 +219,9 @@ def main() -> None:
     parser.add_argument("--negatives", default="0.3,3", help="negative pairs per pair of words and slice")
     parser.add_argument("--worlds", type=int, default=50, help="worlds of each kind")
     parser.add_argument("--adam-worlds", type=int, default=6, help="how many of them adam fits too")
-    parser.add_argument("--steps", type=int, default=60, help="steps of natural (filtering: half as many for each slice)")
+    parser.add_argument(
+        "--steps", type=int, default=60, help="steps of natural (filtering: half as many for each slice)"
+    )
     parser.add_argument("--words", type=int, default=30)
     parser.add_argument("--slices", type=int, default=4)
     parser.add_argument("--dim", type=int, default=3)
@@ -208,7 +238,9 @@ def main() -> None:
                     world = draw_small_world(seed, float(kind), **sizes)
                     model = fit_small_world(world, settings)
                     if seed < options.adam_worlds:
-                        elbo = monte_carlo_elbo(world.problem, world.diffusion, model.fitted.posterior, 100)[0]
+                        elbo = monte_carlo_elbo(world.problem, world.diffusion, model.fitted.posterior, 100)[
+                            0
+                        ]
                         lacks[kind, f"{method}, {solver}"].append(elbo)
                     measure(world, model, found[kind, f"{method}, {solver}"], None, seed)
                     if model.kind == "smoother":
@@ -221,7 +253,11 @@ def main() -> None:
     about_factors(found)
     if options.adam_worlds:
         rows = [[*key, f"{np.mean(elbos):.4f}"] for key, elbos in lacks.items()]
-        table(f"ELBO per pair, mean of the first {options.adam_worlds} worlds", ["negative pairs", "posterior", "ELBO"], rows)
+        table(
+            f"ELBO per pair, mean of the first {options.adam_worlds} worlds",
+            ["negative pairs", "posterior", "ELBO"],
+            rows,
+        )
     print(f"\n{time.perf_counter() - start:.0f} s")
 
 

@@ -144,7 +144,9 @@ def measure(place: Path, scheduler: str) -> None:
         ("restarted", "the same, started again when all shards were read"),
     ):
         cost, one = best[name], best["one"]
-        print(f"| {what} | {cost.wall:.2f} | {cost.wall / one.wall:.2f} | {cost.cpu:.2f} | {cost.cpu / one.cpu:.2f} |")
+        print(
+            f"| {what} | {cost.wall:.2f} | {cost.wall / one.wall:.2f} | {cost.cpu:.2f} | {cost.cpu / one.cpu:.2f} |"
+        )
     print("\n| what is moved | MB | share of the input |\n|---|---:|---:|")
     print(f"| through the scheduler | {traffic.carried / 1e6:.2f} | {traffic.carried / size:.4f} |")
     for stage, held in traffic.pieces.items():

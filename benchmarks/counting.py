@@ -58,7 +58,9 @@ class Row:
 
     @property
     def missed(self) -> bool:
-        return self.required is not None and self.theirs is not None and self.theirs / self.ours < self.required
+        return (
+            self.required is not None and self.theirs is not None and self.theirs / self.ours < self.required
+        )
 
     def __str__(self) -> str:
         theirs, ratio, required, verdict = "", "", "", ""
@@ -159,7 +161,9 @@ def entries_of(counts: wordtide.Counts) -> tuple[np.ndarray, ...]:
     columns: list[list[np.ndarray]] = [[], [], [], []]
     for t, label in enumerate(counts.labels):
         half = counts.upper(t).tocoo()
-        for column, part in zip(columns, (np.full(half.nnz, int(label)), *half.coords, half.data), strict=True):
+        for column, part in zip(
+            columns, (np.full(half.nnz, int(label)), *half.coords, half.data), strict=True
+        ):
             column.append(part.astype(np.int64))
     return tuple(np.concatenate(column) for column in columns)
 
@@ -175,13 +179,17 @@ def twin_entries(twin: rivals.TextCounts) -> tuple[np.ndarray, ...]:
     return tuple(np.concatenate(tables).T)
 
 
-def require_equal(counts: wordtide.Counts, words: Sequence[str], entries: tuple[np.ndarray, ...], whose: str) -> None:
+def require_equal(
+    counts: wordtide.Counts, words: Sequence[str], entries: tuple[np.ndarray, ...], whose: str
+) -> None:
     """Fail unless vocabulary and all entries are the same."""
     if counts.words != list(words):
         raise AssertionError(f"{whose} vocabulary differs from ours")
     ours = entries_of(counts)
     if not all(np.array_equal(one, other) for one, other in zip(ours, entries, strict=True)):
-        raise AssertionError(f"{whose} counts differ from ours: {len(entries[0]):,} entries and {len(ours[0]):,}")
+        raise AssertionError(
+            f"{whose} counts differ from ours: {len(entries[0]):,} entries and {len(ours[0]):,}"
+        )
 
 
 def text_rows(corpora: Corpora) -> Iterator[Row]:
@@ -197,9 +205,13 @@ def text_rows(corpora: Corpora) -> Iterator[Row]:
     ours = partial(count_text, path)
     twin = partial(rivals.count_texts_in_python, path)
     analyser = partial(rivals.analyse_with_sklearn, texts)
-    yield race("text, JSON Lines: plain Python twin (`re.findall`, `Counter`)", ours, twin, TWIN_REQUIRED, check)
+    yield race(
+        "text, JSON Lines: plain Python twin (`re.findall`, `Counter`)", ours, twin, TWIN_REQUIRED, check
+    )
     yield race("text: scikit-learn, analyser alone", ours, analyser, ANALYSER_REQUIRED)
-    yield race("text: scikit-learn, words counted (no pairs)", ours, partial(rivals.count_words_with_sklearn, texts))
+    yield race(
+        "text: scikit-learn, words counted (no pairs)", ours, partial(rivals.count_words_with_sklearn, texts)
+    )
     yield race("text: `wc -w`", ours, partial(rivals.count_words_with_wc, path))
     yield from inflation_rows("text, .jsonl.gz", partial(count_text, corpora.compressed), corpora.compressed)
 
@@ -241,7 +253,10 @@ def general_rows(corpora: Corpora) -> Iterator[Row]:
 def worker_rows(corpora: Corpora) -> Iterator[Row]:
     """Two workers on two cores (ours) against one worker (theirs), which has the same two cores."""
     jobs = [("text", partial(count_text, corpora.texts[0]))]
-    jobs += [(f"5-grams, version {version}", partial(count_ngrams, path)) for version, path in corpora.ngrams.items()]
+    jobs += [
+        (f"5-grams, version {version}", partial(count_ngrams, path))
+        for version, path in corpora.ngrams.items()
+    ]
     for what, job in jobs:
         yield race(f"{what}: two workers; theirs is one worker", partial(job, workers=2), job)
 
@@ -288,8 +303,12 @@ def measure(corpora: Corpora, folder: Path, tokens: int, cores: Sequence[int]) -
 
 def main() -> int:
     """Measure, print the table, and say by the exit code whether all required ratios were reached."""
-    parser = argparse.ArgumentParser(description="Speed of wordtide.count against other tools, on generated data.")
-    parser.add_argument("--tokens", type=int, default=4_000_000, help="words of the text corpus at 1x (default: 4 million)")
+    parser = argparse.ArgumentParser(
+        description="Speed of wordtide.count against other tools, on generated data."
+    )
+    parser.add_argument(
+        "--tokens", type=int, default=4_000_000, help="words of the text corpus at 1x (default: 4 million)"
+    )
     tokens = parser.parse_args().tokens
     cores = sorted(os.sched_getaffinity(0))
     start, (machine, own) = time.perf_counter(), busy_seconds()

@@ -105,7 +105,9 @@ def main() -> None:
         found = measured(given.file or state_of_the_union(Path(folder)))
     print("| what | measured | limit | |\n|---|---:|---:|---|")
     for name, (value, limit, unit) in found.items():
-        print(f"| {name} | {value:.3g} {unit} | {limit:.3g} {unit} | {'ok' if value <= limit else 'MISSED'} |")
+        print(
+            f"| {name} | {value:.3g} {unit} | {limit:.3g} {unit} | {'ok' if value <= limit else 'MISSED'} |"
+        )
 
 
 if __name__ == "__main__":

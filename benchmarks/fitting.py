@@ -64,7 +64,10 @@ class Row:
 
 def part_of(problem: Problem, slices: list[int]) -> Problem:
     return Problem(
-        problem.words, problem.times[slices], [problem.labels[t] for t in slices], [problem.slices[t] for t in slices]
+        problem.words,
+        problem.times[slices],
+        [problem.labels[t] for t in slices],
+        [problem.slices[t] for t in slices],
     )
 
 
@@ -79,15 +82,21 @@ def run(solver: object) -> None:
         pass
 
 
-def natural_filter(problem: Problem, diffusion: Diffusion, machine: object, steps: int, first: int) -> SequentialSolver:
+def natural_filter(
+    problem: Problem, diffusion: Diffusion, machine: object, steps: int, first: int
+) -> SequentialSolver:
     defaults = FitSettings()
     schedule = Schedule(steps, defaults.rate, defaults.final_rate, tolerance=0.0, measure_every=10**9)
-    return SequentialSolver(problem, diffusion, DIM, schedule, machine, contexts=defaults.contexts, first_steps=first)  # type: ignore[arg-type]
+    return SequentialSolver(
+        problem, diffusion, DIM, schedule, machine, contexts=defaults.contexts, first_steps=first
+    )  # type: ignore[arg-type]
 
 
 def filter_posterior(solver: object, problem: Problem) -> Posterior:
     if isinstance(solver, AdamFilter):
-        return Posterior("filter", problem.knots, solver.mean_u, solver.mean_v, solver.variance_u, solver.variance_v)
+        return Posterior(
+            "filter", problem.knots, solver.mean_u, solver.mean_v, solver.variance_u, solver.variance_v
+        )
     assert isinstance(solver, SequentialSolver)
     assert solver.variance is not None
     return Posterior("filter", problem.knots, *solver.mean, *solver.variance)
@@ -116,7 +125,14 @@ def filtering(everything: Problem) -> list[Row]:
             f"{steps} steps a slice; {'reached' if reached >= wanted else 'NOT REACHED'}"
         )
         ratio = seconds / adam_seconds if reached >= wanted else float("inf")
-        rows.append(Row(f"filtering, {name}, {len(problem.slices[0])} active words: natural / adam", ratio, 0.01, detail))
+        rows.append(
+            Row(
+                f"filtering, {name}, {len(problem.slices[0])} active words: natural / adam",
+                ratio,
+                0.01,
+                detail,
+            )
+        )
     return rows
 
 
@@ -128,9 +144,17 @@ def smoothing(everything: Problem) -> list[Row]:
     torch.set_num_threads(2)
     adam = AdamSmoother(problem, diffusion, 20, seed=0, minibatch_words=300)
     adam_seconds = timed(lambda: run(adam))
-    precisions = [matching_precision(variance, problem.knots, diffusion) for variance in (adam.variance_u, adam.variance_v)]
+    precisions = [
+        matching_precision(variance, problem.knots, diffusion)
+        for variance in (adam.variance_u, adam.variance_v)
+    ]
     posterior = Posterior(
-        "smoother", problem.knots, adam.mean_u, adam.mean_v, precision_u=precisions[0], precision_v=precisions[1]
+        "smoother",
+        problem.knots,
+        adam.mean_u,
+        adam.mean_v,
+        precision_u=precisions[0],
+        precision_v=precisions[1],
     )
     wanted, error = monte_carlo_elbo(problem, diffusion, posterior, SAMPLES)
     wordtide.fit(counts, dim=20, max_steps=1)  # loads compiled code
@@ -162,7 +186,10 @@ def smoothing_at_size(problem: Problem) -> list[Row]:
         adam.advance()
         seconds[dim] = minibatch, timed(adam.advance)
         del adam
-    at_size = [seconds[8][phase] + (DIM - 8) * max(0.0, seconds[8][phase] - seconds[4][phase]) / 4 for phase in range(2)]
+    at_size = [
+        seconds[8][phase] + (DIM - 8) * max(0.0, seconds[8][phase] - seconds[4][phase]) / 4
+        for phase in range(2)
+    ]
     total = 5000 * at_size[0] + 1000 * at_size[1]
     with tempfile.TemporaryDirectory() as folder:
         report = fit_alone("sotu", folder, "--every document --until 2016", {})
@@ -172,8 +199,18 @@ def smoothing_at_size(problem: Problem) -> list[Row]:
         f"{report['seconds']:.1f} s to its own end (ELBO {report['elbo']:.4f}), peak memory {report['peak'] / 1e9:.2f} GB"
     )
     return [
-        Row("smoothing at the paper's size: natural to its end / adam, scaled", report["seconds"] / total, 0.02, detail),
-        Row("the same: peak memory in GB", report["peak"] / 1e9, 3.0, "VmHWM of the process, libraries included"),
+        Row(
+            "smoothing at the paper's size: natural to its end / adam, scaled",
+            report["seconds"] / total,
+            0.02,
+            detail,
+        ),
+        Row(
+            "the same: peak memory in GB",
+            report["peak"] / 1e9,
+            3.0,
+            "VmHWM of the process, libraries included",
+        ),
     ]
 
 
@@ -220,14 +257,19 @@ def products(u: torch.Tensor, v: torch.Tensor, w: torch.Tensor) -> None:
 def against_gensim(everything: Problem, counts: wordtide.Counts) -> list[Row]:
     """A user's other choice: word2vec on each slice alone."""
     vectors, gensim_seconds, tokens = fitting_rivals.word2vec_per_slice(counts)
-    theirs = previous_slice_score(everything, lambda t, words: fitting_rivals.lookup(vectors[t], words, everything.words))
+    theirs = previous_slice_score(
+        everything, lambda t, words: fitting_rivals.lookup(vectors[t], words, everything.words)
+    )
     rows = []
     for method, most in GENSIM_REQUIRED.items():
         start = time.perf_counter()
         model = wordtide.fit(counts, method=method)
         seconds = time.perf_counter() - start
         if method == "smoothing":
-            score, compared = smoothed_score(counts, everything), "held-out slices, every tenth, fitted without them"
+            score, compared = (
+                smoothed_score(counts, everything),
+                "held-out slices, every tenth, fitted without them",
+            )
         else:
             score = previous_slice_score(everything, lambda t, words, model=model: carried(model, t, words))
             compared = "each slice predicted from the one before"
@@ -266,7 +308,17 @@ print(json.dumps({"seconds": seconds, "peak": int(peak) << 10, "elbo": model.elb
 def fit_alone(source: str, folder: str, count_options: str, settings: dict[str, float]) -> dict[str, float]:
     """Seconds and peak memory of a fit in a process of its own."""
     target = Path(folder) / "counts"
-    command = [sys.executable, "-m", "wordtide", "count", source, "-o", str(target), "--overwrite", *count_options.split()]
+    command = [
+        sys.executable,
+        "-m",
+        "wordtide",
+        "count",
+        source,
+        "-o",
+        str(target),
+        "--overwrite",
+        *count_options.split(),
+    ]
     subprocess.run(command, check=True, capture_output=True)
     command = [sys.executable, "-c", _ALONE, str(target), str(Path(folder) / "model"), json.dumps(settings)]
     answer = subprocess.run(command, check=True, capture_output=True, text=True)

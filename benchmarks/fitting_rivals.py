@@ -28,7 +28,17 @@ def word2vec_per_slice(counts: wordtide.Counts) -> tuple[list[Word2Vec], float, 
     ]
     start = time.perf_counter()
     models = [
-        Word2Vec(sentences, sg=1, vector_size=100, window=4, negative=NEGATIVES, epochs=5, workers=2, min_count=1, seed=1)
+        Word2Vec(
+            sentences,
+            sg=1,
+            vector_size=100,
+            window=4,
+            negative=NEGATIVES,
+            epochs=5,
+            workers=2,
+            min_count=1,
+            seed=1,
+        )
         for sentences in corpora
     ]
     return models, time.perf_counter() - start, sum(len(words) for part in corpora for words in part)

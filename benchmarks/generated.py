@@ -22,7 +22,10 @@ VOCABULARY = 50_000
 FIRST_YEAR, SLICES = 1970, 50
 SENTENCES_PER_DOCUMENT = 20
 _QUANTILES = 1 << 22
-_TEXT_EXPONENT, _NGRAM_EXPONENT = 1.1, 1.25  # of Zipf's law: 100 words make half of the text, two thirds of the n-grams
+_TEXT_EXPONENT, _NGRAM_EXPONENT = (
+    1.1,
+    1.25,
+)  # of Zipf's law: 100 words make half of the text, two thirds of the n-grams
 _TAGS = ("_NOUN", "_VERB", "_ADJ", "_DET", "_ADP")
 _PLACEHOLDERS = ("_NOUN_", "_VERB_", "_START_", "_END_", ",_.")
 _UNNAMED = (",", ".", '"', "1850", "3.5", "--")
@@ -79,7 +82,9 @@ def write_texts(path: Path, words: list[str], tokens: int, seed: int) -> None:
     ranks[ends - 1] = ranks[ends - 1] % VOCABULARY + 3 * VOCABULARY
     ranks[np.append(0, ends[:-1])] = ranks[np.append(0, ends[:-1])] % VOCABULARY + VOCABULARY
     cuts = np.append(ends[SENTENCES_PER_DOCUMENT - 1 : -1 : SENTENCES_PER_DOCUMENT], ends[-1]).tolist()
-    years, months, days = (rng.integers(low, high, len(cuts)).tolist() for low, high in ((0, SLICES), (1, 13), (1, 29)))
+    years, months, days = (
+        rng.integers(low, high, len(cuts)).tolist() for low, high in ((0, SLICES), (1, 13), (1, 29))
+    )
     with path.open("w", encoding="ascii", newline="\n") as file:
         start = 0
         for stop, year, month, day in zip(cuts, years, months, days, strict=True):
@@ -126,7 +131,13 @@ def write_v2(path: Path, table: NgramTable) -> None:
 
 def write_v3(path: Path, table: NgramTable) -> None:
     """One line per gram."""
-    _write_gzip(path, ("\t".join([gram, *(f"{y},{m},{v}" for y, m, v in entries)]) + "\n" for gram, entries in _rows(table)))
+    _write_gzip(
+        path,
+        (
+            "\t".join([gram, *(f"{y},{m},{v}" for y, m, v in entries)]) + "\n"
+            for gram, entries in _rows(table)
+        ),
+    )
 
 
 def _rows(table: NgramTable) -> Iterator[tuple[str, list[tuple[int, int, int]]]]:

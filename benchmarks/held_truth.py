@@ -72,7 +72,9 @@ def similarity_of_pairs(seen: Seen) -> Measures:
         squared.append(((true - mean) ** 2)[pairs])
         variance.append((spread**2)[pairs])
     names = ("covered", "squared", "variance")
-    return {name: np.concatenate(parts) for name, parts in zip(names, (covered, squared, variance), strict=True)}
+    return {
+        name: np.concatenate(parts) for name, parts in zip(names, (covered, squared, variance), strict=True)
+    }
 
 
 def listed_neighbours(seen: Seen, every: int = 10) -> Measures:
@@ -86,7 +88,9 @@ def listed_neighbours(seen: Seen, every: int = 10) -> Measures:
         for word in range(0, len(lengths), every):
             answer = neighbors(seen.model, seen.model.words[word], time, TOP, vectors=seen.name).columns
             near = seen.numbers(list(answer["word"]))
-            true = np.clip(seen.true[t][near] @ seen.true[t][word] / (lengths[near] * lengths[word]), -1.0, 1.0)
+            true = np.clip(
+                seen.true[t][near] @ seen.true[t][word] / (lengths[near] * lengths[word]), -1.0, 1.0
+            )
             eligible = np.flatnonzero(known & (np.arange(len(lengths)) != word))
             nearest = eligible[np.argsort(-cosine[word, eligible])[:TOP]]
             covered.append((np.asarray(answer["low"]) <= true) & (true <= np.asarray(answer["high"])))
@@ -94,7 +98,10 @@ def listed_neighbours(seen: Seen, every: int = 10) -> Measures:
             hits.append(np.isin(near, nearest))
             excess.append(np.asarray(answer["similarity"]) - cosine[word, near])
     names = ("covered", "stated", "hits", "excess")
-    return {name: np.concatenate(parts) for name, parts in zip(names, (covered, stated, hits, excess), strict=True)}
+    return {
+        name: np.concatenate(parts)
+        for name, parts in zip(names, (covered, stated, hits, excess), strict=True)
+    }
 
 
 def change(seen: Seen) -> Measures:
@@ -107,7 +114,9 @@ def change(seen: Seen) -> Measures:
     model, since = seen.model, begin(seen)
     times, path = model.times[since:], seen.true[since:]
     ends = float(times[0]), float(times[-1])
-    answer = changed(model, *ends, top=len(model.words), by="change", min_occurrences=1, vectors=seen.name).columns
+    answer = changed(
+        model, *ends, top=len(model.words), by="change", min_occurrences=1, vectors=seen.name
+    ).columns
     words = seen.numbers(list(answer["word"]))
     first, last = seen.lengths(since)[words, None], seen.lengths(len(model) - 1)[words, None]
     start, end = (seen.vectors.means_at(time, words) for time in ends)
@@ -120,12 +129,17 @@ def change(seen: Seen) -> Measures:
     once = (np.count_nonzero(past[1:] != past[:-1], axis=0) == 1) & past[-1]
     crossing = _crossing(times, lead)
     dates = halfway(model, seen.vectors, words, *ends)
-    dated = np.array([date.earliest <= when <= date.latest for date, when in zip(dates, crossing, strict=True)], dtype=bool)
+    dated = np.array(
+        [date.earliest <= when <= date.latest for date, when in zip(dates, crossing, strict=True)], dtype=bool
+    )
     width = np.array([date.latest - date.earliest for date in dates])
     best = changed(model, *ends, top=TOP, by="change", min_occurrences=1, vectors=seen.name).columns
     cosine = 1.0 - np.einsum("nk,nk->n", units(path[0][words]), units(path[-1][words]))
     listed = seen.numbers(list(best["word"]))
-    drawn = np.sqrt(sum((path[t][words] ** 2).sum(axis=1) / length[:, 0] ** 2 for t, length in ((0, first), (-1, last))) / 2.0)
+    drawn = np.sqrt(
+        sum((path[t][words] ** 2).sum(axis=1) / length[:, 0] ** 2 for t, length in ((0, first), (-1, last)))
+        / 2.0
+    )
     return {
         "below": true < low,
         "above": true > high,
@@ -157,8 +171,13 @@ def _crossing(times: np.ndarray, lead: np.ndarray) -> np.ndarray:
 
 def jumps_and_decoys(seen: Seen) -> Measures:
     """Who is called changed (low above 0), how well the ranking of `changed` tells them apart, and when the jump was."""
-    ends, everyone = (float(seen.model.times[begin(seen)]), float(seen.model.times[-1])), len(seen.model.words)
-    answer = changed(seen.model, *ends, top=everyone, by="change", min_occurrences=1, vectors=seen.name).columns
+    ends, everyone = (
+        (float(seen.model.times[begin(seen)]), float(seen.model.times[-1])),
+        len(seen.model.words),
+    )
+    answer = changed(
+        seen.model, *ends, top=everyone, by="change", min_occurrences=1, vectors=seen.name
+    ).columns
     words, low = seen.numbers(list(answer["word"])), np.asarray(answer["low"])
     place = np.full(len(seen.model.words), len(words))
     # by the low end, also of words within the noise, which `changed` does not list by it
@@ -195,8 +214,14 @@ def scores(seen: Seen) -> Measures:
         words = seen.numbers(list(answer["word"]))
         table[t, words] = answer["score"]
         raw[t, words] = (shift_of(beliefs_at(model, words, t)) - model.dim) / np.sqrt(2.0 * model.dim)
-    quiet = np.isfinite(table) & np.isin(np.arange(len(model.words)), world.drifting) & (np.arange(len(model)) > 0)[:, None]
-    found = [(table[t, word], table[t][quiet[t]]) for word, t in world.jumps.items() if np.isfinite(table[t, word])]
+    quiet = (
+        np.isfinite(table)
+        & np.isin(np.arange(len(model.words)), world.drifting)
+        & (np.arange(len(model)) > 0)[:, None]
+    )
+    found = [
+        (table[t, word], table[t][quiet[t]]) for word, t in world.jumps.items() if np.isfinite(table[t, word])
+    ]
     return {
         "raw": raw[quiet],
         "score": table[quiet],

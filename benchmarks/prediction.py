@@ -15,7 +15,11 @@ Vectors = tuple[np.ndarray, np.ndarray]
 
 def previous_slice_score(problem: Problem, vectors: Callable[[int, np.ndarray], Vectors]) -> float:
     """Mean over all slices but the first, each predicted from the vectors of the slice before."""
-    scores = [log_likelihood_per_pair(part, *vectors(t - 1, part.words)) for t, part in enumerate(problem.slices) if t > 0]
+    scores = [
+        log_likelihood_per_pair(part, *vectors(t - 1, part.words))
+        for t, part in enumerate(problem.slices)
+        if t > 0
+    ]
     return float(np.mean(scores))
 
 
@@ -32,7 +36,9 @@ def smoothed_score(counts: Counts, problem: Problem) -> float:
         share = (time - before_time) / (after_time - before_time)
         sides = []
         for context in (False, True):
-            states = [model.means_at(moment, context=context)[part.words] for moment in (before_time, after_time)]
+            states = [
+                model.means_at(moment, context=context)[part.words] for moment in (before_time, after_time)
+            ]
             sides.append((1 - share) * states[0] + share * states[1])
         scores.append(log_likelihood_per_pair(part, sides[0], sides[1]))
     return float(np.mean(scores))

@@ -41,11 +41,17 @@ def python_rows(model: wordtide.DynamicEmbeddings) -> list[tuple[str, float, flo
         "load": (PYTHON_LIMIT, lambda: wordtide.load(model.path)),
         "neighbors": (PYTHON_LIMIT, lambda: neighbors(model, "energy", 1850)),
         "neighbors by low": (PYTHON_LIMIT, lambda: neighbors(model, "energy", 2015, by="low")),
-        "similarity to two words, all slices": (PYTHON_LIMIT, lambda: similarity(model, "energy", "oil", "conservation")),
+        "similarity to two words, all slices": (
+            PYTHON_LIMIT,
+            lambda: similarity(model, "energy", "oil", "conservation"),
+        ),
         "changed": (PYTHON_LIMIT, lambda: changed(model, 1850, 2000)),
         "story": (PYTHON_LIMIT, lambda: story(model, "energy")),
         "surprises": (PYTHON_LIMIT, lambda: surprises(model, 2002)),
-        "axis, all slices": (PYTHON_LIMIT, lambda: axis(model, ["nurse", "engineer"], ["he", "man"], ["she", "woman"])),
+        "axis, all slices": (
+            PYTHON_LIMIT,
+            lambda: axis(model, ["nurse", "engineer"], ["he", "man"], ["she", "woman"]),
+        ),
         "analogy": (PYTHON_LIMIT, lambda: analogy(model, "reagan", 1985, 2015)),
         "all neighbours over all slices": (ALL_SLICES_LIMIT, lambda: neighbors_over_time(model, "energy")),
     }
@@ -64,7 +70,9 @@ def shell_rows(folder: Path) -> list[tuple[str, float, float]]:
     }
     rows = []
     for command, options in lines.items():
-        run = partial(subprocess.run, [sys.executable, "-m", "wordtide", command, str(folder), *options.split()])
+        run = partial(
+            subprocess.run, [sys.executable, "-m", "wordtide", command, str(folder), *options.split()]
+        )
         rows.append((f"wordtide {command}", best(partial(run, check=True, capture_output=True)), SHELL_LIMIT))
     return rows
 

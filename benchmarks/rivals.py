@@ -132,7 +132,10 @@ class NgramResult:
 
     def words(self) -> list[str]:
         """The vocabulary, most frequent first."""
-        return [word for (word,) in self._connection.execute("SELECT word FROM vocabulary ORDER BY number").fetchall()]
+        return [
+            word
+            for (word,) in self._connection.execute("SELECT word FROM vocabulary ORDER BY number").fetchall()
+        ]
 
     def entries(self) -> tuple[npt.NDArray[np.int64], ...]:
         """Columns year, low, high and weight, sorted."""
@@ -150,7 +153,9 @@ def count_ngrams_with_duckdb(path: Path, version: int) -> NgramResult:
 
 def count_words_with_wc(path: Path) -> None:
     """`wc -w` in the C locale, its fastest."""
-    subprocess.run(["wc", "-w", str(path)], env={**os.environ, "LC_ALL": "C"}, stdout=subprocess.DEVNULL, check=True)
+    subprocess.run(
+        ["wc", "-w", str(path)], env={**os.environ, "LC_ALL": "C"}, stdout=subprocess.DEVNULL, check=True
+    )
 
 
 def inflate_with_zlib(path: Path) -> None:

@@ -64,7 +64,13 @@ def one_process(place, name, options):
     wordtide.fit(place / "counts", output=output, observer=watch, **settings, **more)
     with open("/proc/self/status", encoding="ascii") as lines:
         peak = next(int(line.split()[1]) << 10 for line in lines if line.startswith("VmHWM"))
-    notes = {"seconds": watch.seconds, "busy": watch.busy, "sent": watch.sent, "peak": peak, "note": watch.notes}
+    notes = {
+        "seconds": watch.seconds,
+        "busy": watch.busy,
+        "sent": watch.sent,
+        "peak": peak,
+        "note": watch.notes,
+    }
     (place / f"{name}-{os.environ.get('RANK', '0')}.json").write_text(json.dumps(notes))
 
 
@@ -76,9 +82,21 @@ def together(place, name, processes, options, offload=False):
     started = []
     for rank in range(processes):
         line = [sys.executable, __file__, "--place", str(place), "--name", name, "--dim", str(options.dim)]
-        line += ["--steps", str(options.steps), "--knots", str(options.knots), *(["--offload"] if offload else [])]
+        line += [
+            "--steps",
+            str(options.steps),
+            "--knots",
+            str(options.knots),
+            *(["--offload"] if offload else []),
+        ]
         more = {"RANK": str(rank), "WORLD_SIZE": str(processes), "LOCAL_RANK": str(rank)}
-        environment = {**os.environ, **more, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "OMP_NUM_THREADS": "1"}
+        environment = {
+            **os.environ,
+            **more,
+            "MASTER_ADDR": "127.0.0.1",
+            "MASTER_PORT": str(port),
+            "OMP_NUM_THREADS": "1",
+        }
         started.append(subprocess.Popen(line, env=environment))
     codes = [process.wait() for process in started]
     if any(codes):
@@ -90,10 +108,16 @@ def rates(counts, options):
     """Processor time of the two halves of a step on one core, beside what it can do at best."""
     problem = problem_of(counts, 1.0, 0.75)
     pairs, knots = sum(len(part.values) for part in problem.slices), len(problem.knots)
-    start = (0.3 * np.random.default_rng(0).standard_normal((2, len(problem.words), options.dim))).astype(np.float32)
+    start = (0.3 * np.random.default_rng(0).standard_normal((2, len(problem.words), options.dim))).astype(
+        np.float32
+    )
     with compute("cpu", "float32", 1) as machine:
         solver = SmoothingSolver(
-            problem, ProductPrior(problem.times, 1e-3, 100.0), start, Schedule(9, 0.7, 0.3, 0.0, measure_every=100), machine
+            problem,
+            ProductPrior(problem.times, 1e-3, 100.0),
+            start,
+            Schedule(9, 0.7, 0.3, 0.0, measure_every=100),
+            machine,
         )
         drawn = sum((part.contexts or part.size) * part.size for part in solver._slices.values())
         solver.advance()
@@ -163,17 +187,23 @@ def compare(counts, options):
         found = {"1": together(place, "one", 1, options), "2": together(place, "two", 2, options)}
         found["1, on disk"] = together(place, "disk", 1, options, offload=True)
         for name in ("two", "disk"):
-            if (place / name / "arrays.safetensors").read_bytes() != (place / "one" / "arrays.safetensors").read_bytes():
+            if (place / name / "arrays.safetensors").read_bytes() != (
+                place / "one" / "arrays.safetensors"
+            ).read_bytes():
                 raise SystemExit(f"the model of {name} has other bits")
         base = statistics.median(found["1"][0]["seconds"])
-        print("| processes | s a step | ratio | processor time of one | peak memory of one | given to others by one |")
+        print(
+            "| processes | s a step | ratio | processor time of one | peak memory of one | given to others by one |"
+        )
         print("|---|---:|---:|---:|---:|---:|")
         for name, notes in found.items():
             seconds = statistics.median(notes[0]["seconds"])
             peak = max(each["peak"] for each in notes) / 1e9
             sent = statistics.median(notes[0]["sent"]) / 1e6
             busy = statistics.median(notes[0]["busy"])
-            print(f"| {name} | {seconds:.2f} | {seconds / base:.2f} | {busy:.2f} s | {peak:.2f} GB | {sent:.0f} MB |")
+            print(
+                f"| {name} | {seconds:.2f} | {seconds / base:.2f} | {busy:.2f} s | {peak:.2f} GB | {sent:.0f} MB |"
+            )
         print(f"\n{found['1, on disk'][0]['note']}")
 
 

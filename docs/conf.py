@@ -33,7 +33,9 @@ autodoc_preserve_defaults = True
 python_maximum_signature_line_length = 88
 python_use_unqualified_type_names = True
 # Types of other libraries, and our own that are not part of the reference, are named without a link.
-nitpick_ignore_regex = [("py:.*", r"(?!wordtide\.(count|fit|load|Counts|DynamicEmbeddings|NoteWarning|State)\b).*")]
+nitpick_ignore_regex = [
+    ("py:.*", r"(?!wordtide\.(count|fit|load|Counts|DynamicEmbeddings|NoteWarning|State)\b).*")
+]
 
 html_theme = "furo"
 html_title = "wordtide"

@@ -45,7 +45,9 @@ def reference() -> str:
     """The page."""
     found = list(commands())
     parts = [_HEAD, "| command | |\n|---|---|"]
-    parts += [f"| [`{one.name}`](#{one.name.replace(' ', '-')}) | {_cell(_first_sentence(one))} |" for one in found]
+    parts += [
+        f"| [`{one.name}`](#{one.name.replace(' ', '-')}) | {_cell(_first_sentence(one))} |" for one in found
+    ]
     for one in found:
         parts += ["", f"## {one.name}", "", "\n\n".join(map(_prose, one.sentences)), "", f"    {one.usage}"]
         for title, rows in (("argument", one.arguments), ("option", one.options)):
@@ -79,7 +81,9 @@ def _within(group: Any, names: list[str]) -> Iterator[Documented]:
             name=" ".join(words),
             sentences=[part for part in paragraphs if not part.startswith("Example: ")],
             example=examples[0] if examples else "",
-            usage=re.sub(r"{(.*?)}", r"\1", " ".join([context.command_path, *command.collect_usage_pieces(context)])),
+            usage=re.sub(
+                r"{(.*?)}", r"\1", " ".join([context.command_path, *command.collect_usage_pieces(context)])
+            ),
             arguments=records["argument"],
             options=records["option"],
         )
@@ -103,7 +107,9 @@ def _described(help: str) -> str:
     """The help of a parameter, with what stands in brackets at its end as words."""
     text, bracket = re.fullmatch(r"(.*?)(?: ?\[(required|default: [^\]]*)\])?", help).groups()
     ending = {"": "", "required": " **Required.**"}.get(bracket or "")
-    return _cell(text) + (ending if ending is not None else f" Default: `{_code(bracket.removeprefix('default: '))}`.")
+    return _cell(text) + (
+        ending if ending is not None else f" Default: `{_code(bracket.removeprefix('default: '))}`."
+    )
 
 
 def _code(text: str) -> str:

@@ -9,7 +9,19 @@ CHANGELOGS = Experiment(
     fitting={"dim": 100, "diffusion": 1e-3},
     holdout=0.2,
     pairs={"fix": ("bug", "leak"), "policy": ("compliance", "enforcement"), "upstream": ("cvs", "stable")},
-    labelled=("fix", "policy", "upstream", "patch", "security", "memory", "kernel", "systemd", "python", "git", "translation"),
+    labelled=(
+        "fix",
+        "policy",
+        "upstream",
+        "patch",
+        "security",
+        "memory",
+        "kernel",
+        "systemd",
+        "python",
+        "git",
+        "translation",
+    ),
 )
 
 if __name__ == "__main__":

@@ -87,7 +87,11 @@ def _better(ours: str, theirs: str, table: pd.DataFrame, paper: bool = True) -> 
     difference = (table[ours] - table[theirs]).dropna().to_numpy()
     interval = paired_interval(difference)
     claim = f"{ours} predicts better than {theirs}" + ("" if paper else " (ours to ask)")
-    return Finding(claim, f"{interval.mean:+.4f} ({interval}, {_slices(len(difference))})", _verdict(interval, len(difference)))
+    return Finding(
+        claim,
+        f"{interval.mean:+.4f} ({interval}, {_slices(len(difference))})",
+        _verdict(interval, len(difference)),
+    )
 
 
 def paired_interval(difference: Floats) -> Interval:
@@ -133,7 +137,9 @@ def _little_apart(table: pd.DataFrame) -> Finding:
     behind = (table["smoothing"] - table[list(BASELINES)].max(axis=1)).dropna().mean()
     verdict = HOLDS if apart < _LITTLE * behind else FAILS
     return Finding(
-        "the baselines differ little from each other", f"{apart:.4f}, where smoothing is {behind:+.4f} ahead of both", verdict
+        "the baselines differ little from each other",
+        f"{apart:.4f}, where smoothing is {behind:+.4f} ahead of both",
+        verdict,
     )
 
 
@@ -148,7 +154,9 @@ def _larger_where_small(table: pd.DataFrame, pairs: pd.Series) -> Finding:
         return Finding(claim, _slices(len(lead)), TOO_FEW)
     found = spearmanr(before, lead)
     verdict = UNCLEAR if found.pvalue > 1.0 - _LEVEL else HOLDS if found.statistic < 0.0 else FAILS
-    return Finding(claim, f"rank correlation with pairs {found.statistic:+.2f} (p = {found.pvalue:.1g})", verdict)
+    return Finding(
+        claim, f"rank correlation with pairs {found.statistic:+.2f} (p = {found.pvalue:.1g})", verdict
+    )
 
 
 def _growing_at_first(filtered: Floats) -> Finding:
@@ -158,9 +166,7 @@ def _growing_at_first(filtered: Floats) -> Finding:
     if not len(rest):
         return Finding(claim, f"{_slices(len(first))}, none later", TOO_FEW)
     interval = welch_interval(rest, first)
-    shown = (
-        f"first {_slices(number)} {first.mean():.4f}, later {len(rest)} {rest.mean():.4f}: {interval.mean:+.4f} ({interval})"
-    )
+    shown = f"first {_slices(number)} {first.mean():.4f}, later {len(rest)} {rest.mean():.4f}: {interval.mean:+.4f} ({interval})"
     return Finding(claim, shown, _verdict(interval, min(len(first), len(rest))))
 
 

@@ -84,7 +84,9 @@ def run(experiment: Experiment, folder: Path, source: str | None, tables_only: b
         experiment = with_frequent_words(experiment, counts)
     evaluations = {"default": _evaluated(experiment, counts, folder / "evaluation", METHODS, {})}
     for name, settings in experiment.variants.items():
-        evaluations[name] = _evaluated(experiment, counts, folder / f"evaluation-{name}", VARIED_METHODS, settings)
+        evaluations[name] = _evaluated(
+            experiment, counts, folder / f"evaluation-{name}", VARIED_METHODS, settings
+        )
     if not tables_only:
         model = _fitted(experiment, counts, folder / "model")
         draw(experiment, model, evaluations["default"], folder)
@@ -111,7 +113,9 @@ def _evaluated(
     if not (target / "report.html").exists():
         _tell(f"{experiment.name}: {target.name}")
         fitting = {**experiment.fitting, **settings}
-        evaluate(counts, target, methods=methods, holdout=experiment.holdout, observer=FitProgress(), **fitting)
+        evaluate(
+            counts, target, methods=methods, holdout=experiment.holdout, observer=FitProgress(), **fitting
+        )
     return target
 
 
@@ -119,7 +123,13 @@ def _fitted(experiment: Experiment, counts: wordtide.Counts, target: Path) -> wo
     """The model of all slices, which answers questions; those of the evaluation lack the slices left out."""
     if kind_of(target) != "model":
         _tell(f"{experiment.name}: a model of all slices")
-        wordtide.fit(counts, output=target, resume=place_of(target).exists(), observer=FitProgress(), **experiment.fitting)
+        wordtide.fit(
+            counts,
+            output=target,
+            resume=place_of(target).exists(),
+            observer=FitProgress(),
+            **experiment.fitting,
+        )
     return wordtide.load(target)
 
 
@@ -132,7 +142,11 @@ def main(experiment: Experiment) -> None:
     parser = argparse.ArgumentParser(description=experiment.title)
     parser.add_argument("-o", "--output", type=Path, help="the folder to put everything into")
     parser.add_argument("--small", action="store_true", help="a version of seconds, to see that it works")
-    parser.add_argument("--tables-only", action="store_true", help="evaluate and report, without a model of all slices or maps")
+    parser.add_argument(
+        "--tables-only",
+        action="store_true",
+        help="evaluate and report, without a model of all slices or maps",
+    )
     if experiment.source is None:
         parser.add_argument("--source", required=True, help="the texts; experiments/README.md tells which")
     given = parser.parse_args()

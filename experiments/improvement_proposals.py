@@ -9,7 +9,18 @@ IMPROVEMENT_PROPOSALS = Experiment(
     fitting={"dim": 100, "diffusion": 1e-3},
     holdout=0.2,
     pairs={"gas": ("limit", "blob"), "merge": ("beacon",), "account": ("abstraction",)},
-    labelled=("gas", "blob", "merge", "beacon", "account", "rollup", "token", "block", "transaction", "contract"),
+    labelled=(
+        "gas",
+        "blob",
+        "merge",
+        "beacon",
+        "account",
+        "rollup",
+        "token",
+        "block",
+        "transaction",
+        "contract",
+    ),
 )
 
 if __name__ == "__main__":

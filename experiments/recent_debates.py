@@ -9,7 +9,18 @@ RECENT_DEBATES = Experiment(
     fitting={"dim": 100, "diffusion": 1e-3},
     holdout=0.5,
     pairs={"pandemic": ("virus", "vaccines"), "ukraine": ("war",), "climate": ("change",)},
-    labelled=("pandemic", "virus", "ukraine", "war", "climate", "peace", "migration", "terrorism", "nuclear", "sustainable"),
+    labelled=(
+        "pandemic",
+        "virus",
+        "ukraine",
+        "war",
+        "climate",
+        "peace",
+        "migration",
+        "terrorism",
+        "nuclear",
+        "sustainable",
+    ),
 )
 
 if __name__ == "__main__":

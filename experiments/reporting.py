@@ -19,11 +19,18 @@ _CHANGED = ("word", "change", "low", "high", "halfway_from", "halfway_to", "from
 
 
 def write_report(
-    experiment: "Experiment", counts: Counts, evaluations: Mapping[str, Path], folder: Path, drawn: bool = True
+    experiment: "Experiment",
+    counts: Counts,
+    evaluations: Mapping[str, Path],
+    folder: Path,
+    drawn: bool = True,
 ) -> Path:
     """Write report.md and claims.csv, and roughness.csv if the figures are drawn; return the path of the report."""
     first = next(iter(evaluations.values()))
-    claims = {name: pd.DataFrame(vars(one) for one in check_claims(path, first)) for name, path in evaluations.items()}
+    claims = {
+        name: pd.DataFrame(vars(one) for one in check_claims(path, first))
+        for name, path in evaluations.items()
+    }
     parts = [f"# {experiment.title}", _size(counts, experiment.fitting["dim"])]
     for name, evaluation in evaluations.items():
         given = {**experiment.fitting, **experiment.variants.get(name, {})}
@@ -83,7 +90,10 @@ def _listed(settings: Mapping[str, Any]) -> str:
 
 
 def _table(rows: pd.DataFrame, columns: Sequence[str]) -> str:
-    lines = ["| " + " | ".join(name.replace("_", " ") for name in columns) + " |", "|" + "---|" * len(columns)]
+    lines = [
+        "| " + " | ".join(name.replace("_", " ") for name in columns) + " |",
+        "|" + "---|" * len(columns),
+    ]
     lines += ["| " + " | ".join(_shown(row[name]) for name in columns) + " |" for _, row in rows.iterrows()]
     return "\n".join(lines)
 

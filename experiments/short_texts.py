@@ -19,7 +19,11 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 
 
 def few_sentences(
-    debates: Path, folder: Path, number: int = SENTENCES, seed: int = _SEED, years: Container[int] | None = None
+    debates: Path,
+    folder: Path,
+    number: int = SENTENCES,
+    seed: int = _SEED,
+    years: Container[int] | None = None,
 ) -> Path:
     """A file with `number` sentences of each year (or of those in `years`), drawn at random; of fewer, all are taken."""
     by_year: dict[int, list[str]] = defaultdict(list)
@@ -39,7 +43,11 @@ def _speeches(debates: Path) -> Iterator[tuple[int, str]]:
     """Year and text of each line of a JSON Lines file."""
     read = 0
     try:
-        with gzip.open(debates, "rt", encoding="utf-8") if debates.suffix == ".gz" else open(debates, encoding="utf-8") as file:
+        with (
+            gzip.open(debates, "rt", encoding="utf-8")
+            if debates.suffix == ".gz"
+            else open(debates, encoding="utf-8") as file
+        ):
             for line in file:
                 speech = json.loads(line)
                 yield int(speech["year"]), str(speech["text"])

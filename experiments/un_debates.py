@@ -9,7 +9,18 @@ UN_DEBATES = Experiment(
     fitting={"dim": 100, "diffusion": 1e-3},
     holdout=0.1,
     pairs={"climate": ("change", "confidence"), "pandemic": ("virus",), "sustainable": ("development",)},
-    labelled=("climate", "pandemic", "sustainable", "peace", "war", "nuclear", "debt", "aid", "technology", "women"),
+    labelled=(
+        "climate",
+        "pandemic",
+        "sustainable",
+        "peace",
+        "war",
+        "nuclear",
+        "debt",
+        "aid",
+        "technology",
+        "women",
+    ),
 )
 
 if __name__ == "__main__":

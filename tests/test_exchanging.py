@@ -36,7 +36,9 @@ def no_such_step(monkeypatch):
         ctypes.set_errno(errno.EINVAL)
         return -1
 
-    monkeypatch.setattr(wordtide.storage.exchange.ctypes, "CDLL", lambda *_, **__: SimpleNamespace(renameat2=refused))
+    monkeypatch.setattr(
+        wordtide.storage.exchange.ctypes, "CDLL", lambda *_, **__: SimpleNamespace(renameat2=refused)
+    )
 
 
 def test_each_name_leads_to_what_the_other_led_to(pair):

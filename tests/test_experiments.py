@@ -62,7 +62,9 @@ def proposals(world, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def entries(world, tmp_path_factory):
-    lines = [{"date": f"{1995 + number}-04-06", "source": "dpkg", "text": text} for number, text in by_slice(world)]
+    lines = [
+        {"date": f"{1995 + number}-04-06", "source": "dpkg", "text": text} for number, text in by_slice(world)
+    ]
     return written(tmp_path_factory.mktemp("changelogs") / "changelogs.jsonl.gz", lines)
 
 
@@ -147,7 +149,9 @@ def test_a_decade_of_short_texts_small(later_debates, tmp_path):
     assert "10 slices (2000 to 2009)" in checked(DECADE_OF_SHORT_TEXTS, tmp_path, str(later_debates(2000)))
 
 
-def test_tables_only_fits_no_model_of_all_slices_and_draws_nothing(later_debates, tmp_path, monkeypatch, capsys):
+def test_tables_only_fits_no_model_of_all_slices_and_draws_nothing(
+    later_debates, tmp_path, monkeypatch, capsys
+):
     arguments = ["--small", "--tables-only", "--source", str(later_debates(2000)), "-o", str(tmp_path)]
     monkeypatch.setattr(sys, "argv", ["decade_of_short_texts.py", *arguments])
     main(DECADE_OF_SHORT_TEXTS)
@@ -156,7 +160,13 @@ def test_tables_only_fits_no_model_of_all_slices_and_draws_nothing(later_debates
     assert "(evaluation/likelihood.png)" in text
     assert "| smoothing predicts better than filtering |" in text
     assert "## Maps" not in text
-    assert {path.name for path in tmp_path.iterdir()} == {"claims.csv", "counts", "evaluation", "report.md", "sentences.jsonl"}
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "claims.csv",
+        "counts",
+        "evaluation",
+        "report.md",
+        "sentences.jsonl",
+    }
 
 
 def test_the_paper_settings_of_the_state_of_the_union():
@@ -184,7 +194,9 @@ def test_few_sentences_draws_so_many_a_year_and_the_same_ones_again(debates, tmp
     assert all(one["text"] in texts[one["year"]] for one in drawn)
     again = [json.loads(line) for line in few_sentences(debates, tmp_path, 7).read_text().splitlines()]
     assert drawn == again
-    other = [json.loads(line) for line in few_sentences(debates, tmp_path, 7, seed=2).read_text().splitlines()]
+    other = [
+        json.loads(line) for line in few_sentences(debates, tmp_path, 7, seed=2).read_text().splitlines()
+    ]
     assert drawn != other
 
 
@@ -210,7 +222,9 @@ def evaluation_folder(folder: Path, columns, directedness, pairs):
         if value == value
     ]
     pd.DataFrame(rows).to_csv(folder / "scores.csv", index=False)
-    motion = pd.DataFrame({"method": directedness.keys(), "directedness": directedness.values(), "slices": 10})
+    motion = pd.DataFrame(
+        {"method": directedness.keys(), "directedness": directedness.values(), "slices": 10}
+    )
     motion.to_csv(folder / "motion.csv", index=False)
     return {finding.claim: finding for finding in check_claims(folder)}
 
@@ -244,7 +258,9 @@ def test_verdicts_follow_from_the_tables(tmp_path):
     mean = np.nanmean(columns["smoothing"] - columns["filtering"])
     shown = found["smoothing predicts better than filtering"].found
     assert shown == f"{mean:+.4f} (95 % interval {low:+.4f} to {high:+.4f}, 8 slices)"
-    assert found["smoothing: distances grow with time"].found == "6.00 times as far after 10 slices as after one"
+    assert (
+        found["smoothing: distances grow with time"].found == "6.00 times as far after 10 slices as after one"
+    )
 
 
 def test_intervals_are_those_of_the_t_tests():
@@ -253,7 +269,9 @@ def test_intervals_are_those_of_the_t_tests():
     paired = paired_interval(one - other)
     assert (paired.low, paired.high) == pytest.approx(tuple(ttest_rel(one, other).confidence_interval(0.95)))
     welch = welch_interval(one, more)
-    assert (welch.low, welch.high) == pytest.approx(tuple(ttest_ind(one, more, equal_var=False).confidence_interval(0.95)))
+    assert (welch.low, welch.high) == pytest.approx(
+        tuple(ttest_ind(one, more, equal_var=False).confidence_interval(0.95))
+    )
     assert welch.mean == pytest.approx(one.mean() - more.mean())
 
 
@@ -267,7 +285,9 @@ def clear_lead(slices, common):
     """Likelihoods of all methods on so many slices; smoothing leads filtering clearly on the first `common` of them."""
     generator = np.random.default_rng(3)
     methods = ("smoothing", "static", "filtering", "warm-start", "independent")
-    columns = {method: -0.6 - 0.1 * n + 0.001 * generator.normal(size=slices) for n, method in enumerate(methods)}
+    columns = {
+        method: -0.6 - 0.1 * n + 0.001 * generator.normal(size=slices) for n, method in enumerate(methods)
+    }
     for method in ("smoothing", "static"):
         columns[method][common:] = np.nan
     return columns, dict.fromkeys(methods, 1.0), np.geomspace(1e3, 1e5, slices)
@@ -282,7 +302,9 @@ def test_fewer_than_five_paired_slices_are_too_few_to_tell(tmp_path, common, ver
 
 def test_a_single_paired_slice_has_an_unknown_interval(tmp_path):
     found = evaluation_folder(tmp_path, *clear_lead(12, 1))
-    assert found["smoothing predicts better than filtering"].found.endswith(" (95 % interval unknown, 1 slice)")
+    assert found["smoothing predicts better than filtering"].found.endswith(
+        " (95 % interval unknown, 1 slice)"
+    )
 
 
 @pytest.mark.parametrize(("slices", "verdict"), [(2, TOO_FEW), (5, TOO_FEW), (9, TOO_FEW), (10, HOLDS)])
@@ -304,8 +326,13 @@ def test_an_interval_that_contains_zero_cannot_be_told(tmp_path):
         method: -0.6 + 0.01 * generator.normal(size=40)
         for method in ("smoothing", "static", "filtering", "warm-start", "independent")
     }
-    found = evaluation_folder(tmp_path, same, dict.fromkeys(same, 1.0), generator.permutation(np.geomspace(1e3, 1e5, 40)))
-    for claim in ("smoothing predicts better than filtering", "filtering's likelihood grows over the first slices"):
+    found = evaluation_folder(
+        tmp_path, same, dict.fromkeys(same, 1.0), generator.permutation(np.geomspace(1e3, 1e5, 40))
+    )
+    for claim in (
+        "smoothing predicts better than filtering",
+        "filtering's likelihood grows over the first slices",
+    ):
         assert found[claim].verdict == UNCLEAR
     assert found["filtering's lead over independent is largest where slices are small"].verdict == UNCLEAR
     assert found["smoothing: distances grow with time"].verdict == FAILS

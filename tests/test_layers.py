@@ -67,7 +67,9 @@ def test_heavy_libraries_are_imported_at_one_door():
     roots = {name: {found.split(".")[0] for found in imports_of(path, known)} for name, path in known.items()}
     assert {name.split(".")[1] for name, found in roots.items() if "torch" in found} <= {"model", "inference"}
     assert [name for name, found in roots.items() if "numba" in found] == ["wordtide.compiled"]
-    assert [name for name, found in roots.items() if found & {"pickle", "dill", "joblib", "shelve", "marshal"}] == []
+    assert [
+        name for name, found in roots.items() if found & {"pickle", "dill", "joblib", "shelve", "marshal"}
+    ] == []
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["count", "--help"], ["--version"]])
@@ -83,4 +85,6 @@ def test_help_needs_neither_compiler_nor_tensors(arguments):
 
 
 def test_modules_stay_small():
-    assert {name: lines for name, path in modules().items() if (lines := len(path.read_text().splitlines())) > 350} == {}
+    assert {
+        name: lines for name, path in modules().items() if (lines := len(path.read_text().splitlines())) > 350
+    } == {}

@@ -26,7 +26,9 @@ def peers():
 
 @pytest.fixture(scope="module")
 def world():
-    return template_world(seed=1, tokens=4_000, vocabulary=150, slices=3, topics=3, cast=Cast(1, 1, 0, 0, 1, 0, 0, 2))
+    return template_world(
+        seed=1, tokens=4_000, vocabulary=150, slices=3, topics=3, cast=Cast(1, 1, 0, 0, 1, 0, 0, 2)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +54,9 @@ def found(peers, counts, slices, training):
 def test_peers_read_exactly_the_words_that_were_counted(counts, slices):
     number = {word: n for n, word in enumerate(counts.words)}
     for t, sentences in enumerate(slices):
-        read = np.bincount([number[word] for sentence in sentences for word in sentence], minlength=len(number))
+        read = np.bincount(
+            [number[word] for sentence in sentences for word in sentence], minlength=len(number)
+        )
         assert np.array_equal(read, counts.unigrams(t))
 
 
@@ -93,7 +97,8 @@ def test_every_word_of_a_slice_has_a_vector_and_no_other_has(found, counts, name
 
 def test_words_of_two_slices_stand_in_different_orders_so_that_rows_must_be_matched(found):
     first, second = (
-        part.words[np.isin(part.words, other.words)] for part, other in (found["chained"][:2], found["chained"][1::-1])
+        part.words[np.isin(part.words, other.words)]
+        for part, other in (found["chained"][:2], found["chained"][1::-1])
     )
     assert sorted(first) == sorted(second)
     assert not np.array_equal(first, second)
@@ -118,7 +123,10 @@ def test_a_chained_slice_starts_where_each_of_its_words_was_left(peers, counts, 
     left = {}
     for part in found["chained"][:2]:
         left |= {int(word): (u, v) for word, u, v in zip(part.words, part.u, part.v, strict=True)}
-    latest, seen = np.zeros((2, len(counts.words), training.dim), dtype=np.float32), np.zeros(len(counts.words), dtype=bool)
+    latest, seen = (
+        np.zeros((2, len(counts.words), training.dim), dtype=np.float32),
+        np.zeros(len(counts.words), dtype=bool),
+    )
     for word, both in left.items():
         latest[:, word], seen[word] = both, True
     peers.gensim_peers.begin_where_left(model, numbers, latest, seen)
@@ -145,7 +153,9 @@ def test_the_layer_that_the_compass_freezes_has_the_same_bits_in_all_slices(foun
     assert len(frozen) == len(counts.words)
 
 
-def test_the_frozen_layer_is_the_output_layer_of_the_model_of_all_slices(peers, found, counts, slices, training):
+def test_the_frozen_layer_is_the_output_layer_of_the_model_of_all_slices(
+    peers, found, counts, slices, training
+):
     together = [sentence for sentences in slices for sentence in sentences]
     pooled = peers.gensim_peers.untrained(together, training)
     peers.gensim_peers.train(pooled, together)
@@ -157,7 +167,11 @@ def test_the_frozen_layer_is_the_output_layer_of_the_model_of_all_slices(peers, 
 def test_the_layer_that_the_compass_trains_does_move(found):
     first = dict(zip(found["compass"][0].words.tolist(), found["compass"][0].u, strict=True))
     last = found["compass"][-1]
-    assert not any(np.array_equal(u, first[word]) for word, u in zip(last.words.tolist(), last.u, strict=True) if word in first)
+    assert not any(
+        np.array_equal(u, first[word])
+        for word, u in zip(last.words.tolist(), last.u, strict=True)
+        if word in first
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -166,7 +180,9 @@ def test_a_peer_s_model_has_each_word_s_own_vectors(peers, found, counts, name):
     for t, part in enumerate(found[name]):
         vectors = dict(zip(part.words.tolist(), part.u, strict=True))
         for word in problem_of(counts, 1.0, 0.75).slices[t].words.tolist():
-            np.testing.assert_array_equal(model.mean(counts.words[word], float(counts.times[t])), vectors[word])
+            np.testing.assert_array_equal(
+                model.mean(counts.words[word], float(counts.times[t])), vectors[word]
+            )
 
 
 def test_a_peer_is_scored_like_a_model_of_ours(peers, found, counts, world):
@@ -185,10 +201,16 @@ def test_a_peer_without_a_vector_for_a_word_is_refused(peers, found, counts):
 def test_scores_against_five_noise_words_are_brought_to_those_against_one(peers, counts):
     """The optimum of skip-gram with k negatives is log(n+ / (k n-)); shifted it must be our optimum log(n+ / n-)."""
     part = problem_of(counts, 1.0, 0.75).slices[0]
-    positive, negative, one = part.positive_matrix().toarray() + 0.01, part.negative_matrix(), np.eye(len(part))
+    positive, negative, one = (
+        part.positive_matrix().toarray() + 0.01,
+        part.negative_matrix(),
+        np.eye(len(part)),
+    )
     best = log_likelihood_per_pair(part, np.log(positive / negative), one)
     theirs = np.log(positive / (5 * negative))
-    assert log_likelihood_per_pair(part, theirs, one, peers.likelihoods.shift_of(5)) == pytest.approx(best, rel=1e-5)
+    assert log_likelihood_per_pair(part, theirs, one, peers.likelihoods.shift_of(5)) == pytest.approx(
+        best, rel=1e-5
+    )
     assert log_likelihood_per_pair(part, theirs, one) < best - 0.1
 
 

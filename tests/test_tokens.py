@@ -76,8 +76,22 @@ def test_sentences_end_where_the_docs_say(text, expected):
 
 def test_options_keep_or_mask_what_is_skipped_by_default():
     text = "In 1862 see http://x.org/A by @Bob"
-    assert words(text, numbers="keep", urls="keep", user_names="keep") == ["in", "1862", "see", "http://x.org/a", "by", "@bob"]
-    assert words(text, numbers="mask", urls="mask", user_names="mask") == ["in", "<number>", "see", "<url>", "by", "<user>"]
+    assert words(text, numbers="keep", urls="keep", user_names="keep") == [
+        "in",
+        "1862",
+        "see",
+        "http://x.org/a",
+        "by",
+        "@bob",
+    ]
+    assert words(text, numbers="mask", urls="mask", user_names="mask") == [
+        "in",
+        "<number>",
+        "see",
+        "<url>",
+        "by",
+        "<user>",
+    ]
 
 
 def test_hyphens_can_split():

@@ -26,8 +26,15 @@ SIZE, DIM = 12, 3
 TIMES = np.array([1800.0, 1801.0, 1804.0, 1805.0])
 PRIOR = ProductPrior(TIMES, 0.05, 1.3)
 #: Words come and go, so that the places of a word differ from slice to slice.
-PRESENT = [[0, 1, 2, 4, 5, 7, 9, 10], [0, 2, 3, 4, 6, 7, 9, 11], [1, 2, 3, 4, 6, 8, 9], [0, 1, 2, 3, 5, 8, 9, 11]]
-COUNTS = [4 * dense.random_counts(np.random.default_rng(t), SIZE, present) for t, present in enumerate(PRESENT)]
+PRESENT = [
+    [0, 1, 2, 4, 5, 7, 9, 10],
+    [0, 2, 3, 4, 6, 7, 9, 11],
+    [1, 2, 3, 4, 6, 8, 9],
+    [0, 1, 2, 3, 5, 8, 9, 11],
+]
+COUNTS = [
+    4 * dense.random_counts(np.random.default_rng(t), SIZE, present) for t, present in enumerate(PRESENT)
+]
 ORDER = np.random.default_rng(5).permutation(SIZE)
 SEQUENTIAL = ["filtering", "warm-start", "independent"]
 METHODS = ["smoothing", *SEQUENTIAL]
@@ -54,7 +61,9 @@ def counts():
 def sequential(computing, method, matrices=COUNTS, names=range(SIZE)):
     """A solver whose words, called by `names`, start from vectors that belong to the name and not to the place."""
     problem = dense.problem_from(matrices, TIMES)
-    solver = SequentialSolver(problem, PRIOR, DIM, Schedule(8, 0.5, 0.2, 0.0), computing, method, contexts=None)
+    solver = SequentialSolver(
+        problem, PRIOR, DIM, Schedule(8, 0.5, 0.2, 0.0), computing, method, contexts=None
+    )
     table = 0.1 * np.random.default_rng(3).standard_normal((2, SIZE, DIM))
     inherited, names = solver._inherited, np.asarray(names)
 
@@ -85,7 +94,9 @@ def by_word_and_slice(solver, names):
 
 
 @pytest.mark.parametrize("method", SEQUENTIAL)
-def test_the_order_of_the_vocabulary_changes_no_product_of_two_vectors_within_or_between_slices(computing, method):
+def test_the_order_of_the_vocabulary_changes_no_product_of_two_vectors_within_or_between_slices(
+    computing, method
+):
     plain = sequential(computing, method)
     shuffled = sequential(computing, method, [matrix[np.ix_(ORDER, ORDER)] for matrix in COUNTS], ORDER)
     for solver in (plain, shuffled):
@@ -128,7 +139,11 @@ def test_a_later_slice_does_not_change_a_bit_of_those_before(counts, method):
 
 def test_a_later_slice_does_not_change_a_bit_of_adam_s_filter_before():
     short = AdamFilter(
-        dense.problem_from(COUNTS[:3], TIMES[:3]), ProductPrior(TIMES[:3], 0.05, 1.3), DIM, 0, steps_per_slice=20
+        dense.problem_from(COUNTS[:3], TIMES[:3]),
+        ProductPrior(TIMES[:3], 0.05, 1.3),
+        DIM,
+        0,
+        steps_per_slice=20,
     )
     whole = AdamFilter(dense.problem_from(COUNTS, TIMES), PRIOR, DIM, 0, steps_per_slice=20)
     for solver in (short, whole):
@@ -164,7 +179,9 @@ def test_smoothing_gives_a_word_without_any_pair_the_variance_of_the_prior(count
     precision = dense.prior_precision(counts.times, 1e-3, 1.0)
     for side in model.sides:
         variances = side.word_variances(counts.words.index("alone"), model.times)
-        np.testing.assert_allclose(variances, np.diag(np.linalg.inv(precision))[:, None] * np.ones(3), rtol=1e-6)
+        np.testing.assert_allclose(
+            variances, np.diag(np.linalg.inv(precision))[:, None] * np.ones(3), rtol=1e-6
+        )
 
 
 @pytest.mark.parametrize("seed", [0, 1])
@@ -183,7 +200,9 @@ def test_filtering_gives_a_word_without_any_pair_the_prior_carried_on(counts, se
 def test_under_the_stationary_prior_a_word_without_any_pair_has_its_variance_at_all_times(counts, method):
     model = wordtide.fit(counts, method=method, **SETTINGS)
     for side in model.sides:
-        np.testing.assert_allclose(side.word_variances(counts.words.index("alone"), model.times), 1.0, rtol=1e-6)
+        np.testing.assert_allclose(
+            side.word_variances(counts.words.index("alone"), model.times), 1.0, rtol=1e-6
+        )
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -203,7 +222,9 @@ def test_a_slice_without_pairs_is_refused_by_name_and_not_filled(method):
 def test_smoothing_of_slices_that_say_next_to_nothing_gives_the_prior_whatever_the_start(computing, seed):
     nothing = dense.problem_from([1e-9 * matrix for matrix in COUNTS], TIMES)
     start = np.random.default_rng(seed).standard_normal((2, SIZE, DIM))
-    solver = SmoothingSolver(nothing, PRIOR, start, Schedule(60, 0.9, 0.9, 0.0, measure_every=60), computing, contexts=None)
+    solver = SmoothingSolver(
+        nothing, PRIOR, start, Schedule(60, 0.9, 0.9, 0.0, measure_every=60), computing, contexts=None
+    )
     finish(solver)
     for kind in solver.kinds:
         assert float(kind.mean.abs().max()) < 1e-6
@@ -265,8 +286,12 @@ def adam_filter_elbo(solver):
     """The slice's ELBO with 400 samples of the likelihood, and its standard error."""
     mean, variance = solver.parameters[0], (2.0 * solver.parameters[1]).exp()
     draws = torch.Generator().manual_seed(0)
-    fit, error = expected_log_likelihood(solver._slice, mean[0], variance[0], mean[1], variance[1], 400, draws)
-    return float(fit) - float(filter_kl(mean, variance, solver._prior_mean, solver._prior_variance)), float(error)
+    fit, error = expected_log_likelihood(
+        solver._slice, mean[0], variance[0], mean[1], variance[1], 400, draws
+    )
+    return float(fit) - float(filter_kl(mean, variance, solver._prior_mean, solver._prior_variance)), float(
+        error
+    )
 
 
 def test_adam_s_filter_climbs_from_random_vectors():
@@ -282,7 +307,9 @@ def test_adam_s_filter_climbs_from_random_vectors():
 
 def test_adam_s_smoother_climbs_from_random_vectors():
     problem = dense.problem_from(COUNTS, TIMES)
-    solver = AdamSmoother(problem, PRIOR, DIM, 0, minibatch_words=SIZE, minibatch_steps=200, dtype=torch.float64)
+    solver = AdamSmoother(
+        problem, PRIOR, DIM, 0, minibatch_words=SIZE, minibatch_steps=200, dtype=torch.float64
+    )
     solver.rho.normal_(0.0, 0.5, generator=torch.Generator().manual_seed(2))
 
     def measured():

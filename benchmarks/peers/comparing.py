@@ -21,7 +21,9 @@ def main() -> None:
     parser.add_argument("--worlds", default=f"medium,thin,{SOTU}")
     parser.add_argument("--seeds", default="1,2,3")
     parser.add_argument("--only", default=",".join((*OURS, *GENSIM)), help="methods")
-    parser.add_argument("--with-pwe", action="store_true", help="the slow peer too, in the environment that make sets up")
+    parser.add_argument(
+        "--with-pwe", action="store_true", help="the slow peer too, in the environment that make sets up"
+    )
     parser.add_argument("--small", action="store_true")
     parser.add_argument("--tune", action="store_true")
     parser.add_argument("--folder", type=Path, default=Path("build/peers"))
@@ -29,7 +31,10 @@ def main() -> None:
     options = parser.parse_args()
     comparison = Comparison(options.folder, options.pwe_python)
     worlds = ["small"] if options.small else options.worlds.split(",")
-    methods, seeds = options.only.split(",") + [PWE] * options.with_pwe, [int(seed) for seed in options.seeds.split(",")]
+    methods, seeds = (
+        options.only.split(",") + [PWE] * options.with_pwe,
+        [int(seed) for seed in options.seeds.split(",")],
+    )
     if options.tune:
         grid = [(method, given) for method, given in tuning_grid() if method in methods]
         print(tuning_table([comparison.row(world, 0, *tried) for world in worlds for tried in grid]))
@@ -42,7 +47,15 @@ def main() -> None:
         if case[0] != SOTU and method != "static"
     ]
     print(planted_table(planted), flush=True)
-    print(likelihood_table([comparison.row(*case, method, FOR_LIKELIHOOD.get(method)) for case in cases for method in methods]))
+    print(
+        likelihood_table(
+            [
+                comparison.row(*case, method, FOR_LIKELIHOOD.get(method))
+                for case in cases
+                for method in methods
+            ]
+        )
+    )
 
 
 if __name__ == "__main__":

@@ -36,7 +36,9 @@ def line(method: str, found: list[dict[str, float]]) -> str:
     uncertain = "low, planted: alarms" in found[0]
     auc = mean("low, planted: auc") + (f" ({mean('change, planted: auc')})" if uncertain else "")
     dates = f"{mean('low, planted: date error, median', 1)} ({mean('low, jump: date error, median', 1)})"
-    intervals = [mean("low, planted: halfway coverage"), mean("low, all: change coverage")] if uncertain else ["", ""]
+    intervals = (
+        [mean("low, planted: halfway coverage"), mean("low, all: change coverage")] if uncertain else ["", ""]
+    )
     alarms = [mean(f"low, {kind}: alarms") for kind in _ALARMS]
     return f"| {method} | {auc} | {mean('low, planted: worst rank', 0)} | {dates} | {' | '.join([*intervals, *alarms])} |"
 

@@ -83,7 +83,9 @@ def per_slice(slices: Sequence[Sentences], words: Sequence[str], training: Train
 
 def turned_onto(before: SliceVectors, here: SliceVectors) -> SliceVectors:
     """Words and contexts under the rotation that brings the shared words nearest to their earlier vectors."""
-    _, rows_before, rows_here = np.intersect1d(before.words, here.words, assume_unique=True, return_indices=True)
+    _, rows_before, rows_here = np.intersect1d(
+        before.words, here.words, assume_unique=True, return_indices=True
+    )
     rotation, _ = orthogonal_procrustes(here.u[rows_here], before.u[rows_before])
     return SliceVectors(here.words, here.u @ rotation, here.v @ rotation)
 

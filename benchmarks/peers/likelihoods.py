@@ -37,7 +37,9 @@ def peer_scores(model: Embeddings, problem: Problem, slices: Sequence[int], shif
 
 def best_shift(mean_score: Callable[[float], float]) -> tuple[float, float]:
     """The constant with the highest mean score, to a few hundredths, and that score."""
-    found = minimize_scalar(lambda shift: -mean_score(shift), bounds=(-6.0, 6.0), method="bounded", options={"xatol": 0.03})
+    found = minimize_scalar(
+        lambda shift: -mean_score(shift), bounds=(-6.0, 6.0), method="bounded", options={"xatol": 0.03}
+    )
     return float(found.x), -float(found.fun)
 
 

@@ -42,5 +42,7 @@ def tuning_grid() -> list[tuple[str, dict[str, Any]]]:
     for method in GENSIM:
         for start in ("zero", "pooled") if method == "gensim compass" else ("zero",):
             tried = ((20, 0.0), (5, 0.0), (20, 1e-3))
-            grid += [(method, {"epochs": epochs, "sample": sample, "start": start}) for epochs, sample in tried]
+            grid += [
+                (method, {"epochs": epochs, "sample": sample, "start": start}) for epochs, sample in tried
+            ]
     return grid

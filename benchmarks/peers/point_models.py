@@ -26,7 +26,9 @@ def model_of(counts: Counts, slices: Sequence[SliceVectors], name: str) -> Dynam
         place[given.words] = np.arange(len(given.words))
         places = place[part.words]
         if (places < 0).any():
-            raise ValueError(f"{name} has no vector for {counts.words[part.words[np.argmin(places)]]!r} where it occurs.")
+            raise ValueError(
+                f"{name} has no vector for {counts.words[part.words[np.argmin(places)]]!r} where it occurs."
+            )
         u[rows], v[rows] = given.u[places], given.v[places]
     fitted = Fitted(
         words=counts.words,

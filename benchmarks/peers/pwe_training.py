@@ -28,8 +28,12 @@ from training import peak_bytes
 def train(folder: Path, settings: dict[str, Any]) -> tuple[list[SliceVectors], float, int]:
     """The vectors, the processor seconds, and the bytes held before training."""
     slices = read_sentences(folder / "sentences.txt")
-    numbers = {word: n for n, word in enumerate(json.loads((folder / "words.json").read_text(encoding="utf-8")))}
-    tokens = [f"{word}_{t}" for t, sentences in enumerate(slices) for sentence in sentences for word in sentence]
+    numbers = {
+        word: n for n, word in enumerate(json.loads((folder / "words.json").read_text(encoding="utf-8")))
+    }
+    tokens = [
+        f"{word}_{t}" for t, sentences in enumerate(slices) for sentence in sentences for word in sentence
+    ]
     present = [sorted({numbers[word] for sentence in sentences for word in sentence}) for sentences in slices]
     names = list(numbers)
     for seeded in (random.seed, tf.random.set_seed):

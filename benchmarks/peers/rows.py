@@ -43,7 +43,9 @@ class Comparison:
         path = (
             self.root
             / "rows"
-            / f"{world}-{seed}-{method}-{hashlib.sha256(identity.encode()).hexdigest()[:8]}.json".replace(" ", "-")
+            / f"{world}-{seed}-{method}-{hashlib.sha256(identity.encode()).hexdigest()[:8]}.json".replace(
+                " ", "-"
+            )
         )
         if path.exists():
             found: Row = json.loads(path.read_text(encoding="utf-8"))
@@ -74,11 +76,20 @@ class Comparison:
 
     def _trained(self, corpus: Prepared, method: str, settings: dict[str, Any], output: Path) -> Row:
         output.mkdir(exist_ok=True)
-        script, python = ("pwe_training.py", str(self.pwe_python)) if method == PWE else ("training.py", sys.executable)
+        script, python = (
+            ("pwe_training.py", str(self.pwe_python)) if method == PWE else ("training.py", sys.executable)
+        )
         target = output / ("model" if method in OURS else "vectors.npz")
         command = [python, str(HERE / script), str(corpus.folder), method, json.dumps(settings), str(target)]
-        alone = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
-        answer = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env={**os.environ, **alone})
+        alone = {
+            "OMP_NUM_THREADS": "1",
+            "OPENBLAS_NUM_THREADS": "1",
+            "MKL_NUM_THREADS": "1",
+            "PYTHONHASHSEED": "0",
+        }
+        answer = subprocess.run(
+            command, check=True, stdout=subprocess.PIPE, text=True, env={**os.environ, **alone}
+        )
         result: Row = json.loads(answer.stdout.splitlines()[-1])
         return result
 
@@ -98,7 +109,10 @@ def _planted(corpus: Prepared, model: Embeddings, method: str) -> dict[str, dict
     else:
         asked = {vectors: {"vectors": vectors} for vectors in ("word", "sum")}
     return {
-        name: {f"{score.kind}: {score.score}": score.value for score in score_model(corpus.plan, model, **options)}
+        name: {
+            f"{score.kind}: {score.score}": score.value
+            for score in score_model(corpus.plan, model, **options)
+        }
         for name, options in asked.items()
     }
 

@@ -52,6 +52,8 @@ def _sentences(ids: np.ndarray, numbering: np.ndarray, words: Sequence[str]) -> 
 def _check(found: Sequence[Sentences], counts: Counts) -> None:
     number = {word: n for n, word in enumerate(counts.words)}
     for t, sentences in enumerate(found):
-        occurrences = np.bincount([number[word] for sentence in sentences for word in sentence], minlength=len(number))
+        occurrences = np.bincount(
+            [number[word] for sentence in sentences for word in sentence], minlength=len(number)
+        )
         if not np.array_equal(occurrences, counts.unigrams(t)):
             raise ValueError(f"The sentences of slice {counts.labels[t]} are not those that were counted.")

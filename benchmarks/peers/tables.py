@@ -19,14 +19,15 @@ def planted_table(rows: Sequence[Row]) -> str:
     ]
     for world, method, group in _groups(rows):
         first, second = _rankings(method)
-        dates = (
-            f"{_mean(group, first, 'planted: date error, median', 1)} ({_mean(group, first, 'jump: date error, median', 1)})"
-        )
+        dates = f"{_mean(group, first, 'planted: date error, median', 1)} ({_mean(group, first, 'jump: date error, median', 1)})"
         cells = [_both(group, first, second, f"planted: {name}", places) for name, places in _ranks(group)]
         cells.append(dates)
         if method in _UNCERTAIN:
             cells.append(_mean(group, first, "planted: halfway coverage", 2))
-            cells += [_mean(group, first, f"{kind}: alarms", 3) for kind in ("planted", "decoys", "stable", "others")]
+            cells += [
+                _mean(group, first, f"{kind}: alarms", 3)
+                for kind in ("planted", "decoys", "stable", "others")
+            ]
         else:
             cells += [""] * 5
         cells.append(f"{_average(row['seconds'] for row in group):.1f}")
@@ -43,12 +44,18 @@ def likelihood_table(rows: Sequence[Row]) -> str:
     ]
     for world, method, group in _groups(rows):
         scores = [row["likelihood"] for row in group]
-        likelihoods = [_average(score.get(name) for score in scores) for name in ("held", "all", "held, no shift")]
-        best, constant = (_average(score.get(name) for score in scores) for name in ("held, best constant", "best constant"))
+        likelihoods = [
+            _average(score.get(name) for score in scores) for name in ("held", "all", "held, no shift")
+        ]
+        best, constant = (
+            _average(score.get(name) for score in scores) for name in ("held, best constant", "best constant")
+        )
         numbers = [f"{value:.4f}" if value is not None else "" for value in likelihoods]
         numbers.append("" if best is None or constant is None else f"{best:.4f} ({constant:+.2f})")
         numbers.append(f"{_average(row['seconds'] for row in group):.1f}")
-        numbers += [f"{(_average(row[name] for row in group) or 0.0) / 2**20:.0f}" for name in ("peak", "before")]
+        numbers += [
+            f"{(_average(row[name] for row in group) or 0.0) / 2**20:.0f}" for name in ("peak", "before")
+        ]
         lines.append(f"| {world} | {method} | {' | '.join(numbers)} |")
     return "\n".join(lines) + "\n"
 
@@ -63,7 +70,11 @@ def tuning_table(rows: Sequence[Row]) -> str:
     for row in rows:
         cells = [
             f"{row['planted'][vectors][name]:.{places}f}" if "planted" in row else ""
-            for name, places in (("planted: auc", 3), ("planted: worst rank", 0), ("planted: date error, median", 1))
+            for name, places in (
+                ("planted: auc", 3),
+                ("planted: worst rank", 0),
+                ("planted: date error, median", 1),
+            )
             for vectors in ("word", "sum")
         ]
         settings = ", ".join(f"{name} {value}" for name, value in row["settings"].items() if name != "dim")

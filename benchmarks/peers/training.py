@@ -18,7 +18,9 @@ GENSIM = "gensim "
 
 def peak_bytes() -> int:
     """The most memory that this process has held so far."""
-    line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
+    line = next(
+        line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM")
+    )
     return int(line.split()[1]) << 10
 
 
@@ -43,7 +45,9 @@ def train_ours(folder: Path, method: str, settings: dict[str, Any], output: Path
     import wordtide
     from wordtide.evaluation.holdout import without
 
-    tiny = wordtide.count([("1850", "steam power drives the mill"), ("1950", "atomic power drives the ship")], workers=1)
+    tiny = wordtide.count(
+        [("1850", "steam power drives the mill"), ("1950", "atomic power drives the ship")], workers=1
+    )
     wordtide.fit(tiny, method=method, dim=2, threads=1)  # loads compiled code
     left_out = settings.pop("without", [])
     counts = wordtide.Counts.load(folder / "counts")

@@ -15,7 +15,9 @@ def _checkpoints(folder: Path) -> Checkpoints:
 
 
 def _make(folder: Path) -> None:
-    _checkpoints(folder).save("fit", _STATE, [{"step": 1, "slice": None, "elbo": -0.5, "rate": 0.1, "seconds": 0.5}])
+    _checkpoints(folder).save(
+        "fit", _STATE, [{"step": 1, "slice": None, "elbo": -0.5, "rate": 0.1, "seconds": 0.5}]
+    )
 
 
 def _use(folder: Path, check: bool) -> None:

@@ -7,7 +7,10 @@ from targets.damaging import Damaged
 from wordtide.counts.examples import find_examples
 from wordtide.errors import WordtideError
 
-_TEXTS = [("1900", "Steam power drives the mill. The mill grinds."), ("1950", "Atomic power. Power plants drive ships.")]
+_TEXTS = [
+    ("1900", "Steam power drives the mill. The mill grinds."),
+    ("1950", "Atomic power. Power plants drive ships."),
+]
 
 
 def _make(folder: Path) -> None:
@@ -16,7 +19,14 @@ def _make(folder: Path) -> None:
 
 def _use(folder: Path, check: bool) -> None:
     counts = wordtide.Counts.load(folder, check)
-    repr(counts), counts.times, counts.dates, counts.shown_dates(), counts.stored_pairs(), counts.tokens_in_vocabulary()
+    (
+        repr(counts),
+        counts.times,
+        counts.dates,
+        counts.shown_dates(),
+        counts.stored_pairs(),
+        counts.tokens_in_vocabulary(),
+    )
     for t in range(min(len(counts), 4)):
         try:
             counts[t], counts.unigrams(t), counts.context_probability(t)

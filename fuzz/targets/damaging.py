@@ -23,7 +23,9 @@ class Damaged:
         self._place = tempfile.TemporaryDirectory(prefix="wordtide-fuzz-")
         self._folder = Path(self._place.name) / "folder"
         make(self._folder)
-        self._files = {path.name: path.read_bytes() for path in sorted(self._folder.iterdir()) if path.is_file()}
+        self._files = {
+            path.name: path.read_bytes() for path in sorted(self._folder.iterdir()) if path.is_file()
+        }
         self._names = list(self._files)
 
     def seeds(self) -> list[bytes]:
@@ -35,7 +37,9 @@ class Damaged:
             seeds.append(bytes([number, _CUT]) + half.to_bytes(3, "little"))
             seeds.append(bytes([number + 128, 2]) + half.to_bytes(3, "little") + b"\xff")
             if name.endswith(".npy"):  # a description that promises more than there is
-                seeds.append(bytes([number, _REPLACED]) + content.replace(b"'shape': (", b"'shape': (9999999999999"))
+                seeds.append(
+                    bytes([number, _REPLACED]) + content.replace(b"'shape': (", b"'shape': (9999999999999")
+                )
         return seeds
 
     def try_input(self, data: bytes) -> None:

@@ -45,7 +45,9 @@ class _Strict(ExplorerServer):
 
 def _server() -> _Strict:
     model = small_model("smoother")
-    server = _Strict(_PAGE, RemoteResources(PageData(model, everything(model), Labels("A title")), words_per_chunk=2))
+    server = _Strict(
+        _PAGE, RemoteResources(PageData(model, everything(model), Labels("A title")), words_per_chunk=2)
+    )
     server.problems, server.complain = [], server.complained
     threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
     return server
@@ -56,7 +58,10 @@ _SERVER = _server()
 
 def try_input(data: bytes) -> None:
     """Send the bytes, with the server's port in place of PORT, and take what comes until it hangs up."""
-    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", _SERVER.port), timeout=15) as wire:
+    with (
+        contextlib.suppress(OSError),
+        socket.create_connection(("127.0.0.1", _SERVER.port), timeout=15) as wire,
+    ):
         wire.sendall(data.replace(b"PORT", str(_SERVER.port).encode()))
         wire.shutdown(socket.SHUT_WR)
         while wire.recv(1 << 16):

@@ -16,7 +16,12 @@ _TEXTS = pa.array(["Steam power.", None, "Atomic power, caf\u00e9."])
 SEEDS = [
     _parquet(pa.array(["1862", "1863-02", "soon"]), _TEXTS, compression="none"),
     _parquet(pa.array([1, None, 3], pa.timestamp("ms")), _TEXTS.dictionary_encode(), compression="zstd"),
-    _parquet(pa.array([1862.0, 1e300, 3.5]), _TEXTS.cast(pa.large_string()), compression="gzip", use_dictionary=False),
+    _parquet(
+        pa.array([1862.0, 1e300, 3.5]),
+        _TEXTS.cast(pa.large_string()),
+        compression="gzip",
+        use_dictionary=False,
+    ),
     _parquet(
         pa.array([1, 2, 3], pa.date32()),
         _TEXTS,

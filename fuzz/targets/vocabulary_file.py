@@ -8,7 +8,13 @@ from wordtide.corpus.tokens.rule import Scanner, TokenRule
 from wordtide.counts.vocabulary import read_vocabulary
 from wordtide.errors import WordtideError
 
-SEEDS = [b"steam\npower\n", b"caf\xc3\xa9\r\n <number> \n\n", b"x" * 200 + b"\n", b"a\x1b[2Jb\n\xff\n", b"steam\nsteam\n"]
+SEEDS = [
+    b"steam\npower\n",
+    b"caf\xc3\xa9\r\n <number> \n\n",
+    b"x" * 200 + b"\n",
+    b"a\x1b[2Jb\n\xff\n",
+    b"steam\nsteam\n",
+]
 _PLACE = tempfile.TemporaryDirectory(prefix="wordtide-fuzz-")
 
 

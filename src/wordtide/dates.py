@@ -181,5 +181,7 @@ def _from_parts(year: int, month: int | None = None, day: int | None = None) -> 
         return noon, DAY
     months = (year - 1970) * 12 + (month or 1) - 1
     first, after = months, months + (1 if month else 12)
-    start, end = (int(np.datetime64(number, "M").astype("datetime64[s]").astype(np.int64)) for number in (first, after))
+    start, end = (
+        int(np.datetime64(number, "M").astype("datetime64[s]").astype(np.int64)) for number in (first, after)
+    )
     return (start + end) // 2, end - start

@@ -13,5 +13,6 @@ def number_of(word: str, index: Mapping[str, int], remedy: str) -> int:
             return index[spelling]
     near = get_close_matches(word.lower(), index, n=5)
     raise UnknownWordError(
-        f"{word!r} is not in the vocabulary of {len(index):,} words.", f"Near it: {', '.join(near)}." if near else remedy
+        f"{word!r} is not in the vocabulary of {len(index):,} words.",
+        f"Near it: {', '.join(near)}." if near else remedy,
     )

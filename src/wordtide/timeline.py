@@ -36,7 +36,8 @@ class Every:
         count = int(match[1]) if match and match[1] else 1
         if unit not in _UNITS or not 1 <= count <= 10_000 or (unit == "document" and count > 1):
             raise SettingsError(
-                f"{text!r} is not a length for slices.", f"Use one of {', '.join(_UNITS)}, or a number of them: 5-years."
+                f"{text!r} is not a length for slices.",
+                f"Use one of {', '.join(_UNITS)}, or a number of them: 5-years.",
             )
         return Every(unit, count)
 
@@ -100,11 +101,17 @@ class Slices:
     def are_sound(self) -> bool:
         """Are there slices, as many of everything, with words, and with dates that follow each other in years we know?"""
         arrays = [getattr(self, name) for name in NUMBERS]
-        if not len(self) or any(len(values) != len(self) for values in [*arrays, self.labels]) or (self.tokens <= 0).any():
+        if (
+            not len(self)
+            or any(len(values) != len(self) for values in [*arrays, self.labels])
+            or (self.tokens <= 0).any()
+        ):
             return False
         means = (self.moment_days * float(DAY) + self.moment_seconds) / self.tokens
         dates = np.concatenate([means, self.first, self.last])
-        return bool((np.abs(dates) < _FARTHEST).all() and (np.diff(means) > -1.0).all() and (self.spans > 0).all())
+        return bool(
+            (np.abs(dates) < _FARTHEST).all() and (np.diff(means) > -1.0).all() and (self.spans > 0).all()
+        )
 
     def mean_stamps(self) -> list[Fraction]:
         """The mean date of each slice's tokens in seconds from 1970, exactly; slices with one and the same date share it out.
@@ -139,7 +146,9 @@ class Slices:
         try:
             start, after = bounds(date)
         except ValueError as error:
-            raise SettingsError(f"{error}.", "Give a year, a month (1862-12) or a day (1862-12-01).") from None
+            raise SettingsError(
+                f"{error}.", "Give a year, a month (1862-12) or a day (1862-12-01)."
+            ) from None
         distances = [abs(stamp - Fraction(start + after, 2)) for stamp in self.mean_stamps()]
         holding = [t for t in range(len(self)) if self.first[t] < after and self.last[t] >= start]
         return min(holding or range(len(self)), key=distances.__getitem__)
@@ -170,7 +179,11 @@ def unite(entries: Sequence[Slices], every: Every, merge_within: int = 0) -> tup
     Entries with the same ordinal are one slice. One slice per document: entries stay apart, in order of date and name, unless
     neighbours are less than `merge_within` seconds apart; then they are one, and so are chains of them.
     """
-    columns = {name: np.concatenate([getattr(part, name) for part in entries]) for name in NUMBERS} if entries else {}
+    columns = (
+        {name: np.concatenate([getattr(part, name) for part in entries]) for name in NUMBERS}
+        if entries
+        else {}
+    )
     labels = [label for part in entries for label in part.labels]
     if not entries or not (columns["tokens"] > 0).any():
         none = {name: np.zeros(0, dtype=np.int64) for name in NUMBERS}
@@ -179,7 +192,11 @@ def unite(entries: Sequence[Slices], every: Every, merge_within: int = 0) -> tup
     if every.unit == "document":
         used = used[sorted(range(len(used)), key=lambda n: (columns["first"][used[n]], labels[used[n]]))]
         latest = np.maximum.accumulate(columns["last"][used])
-        apart = columns["first"][used][1:] - latest[:-1] >= merge_within if merge_within else np.ones(len(used) - 1, bool)
+        apart = (
+            columns["first"][used][1:] - latest[:-1] >= merge_within
+            if merge_within
+            else np.ones(len(used) - 1, bool)
+        )
         members = np.concatenate([[0], np.cumsum(apart)])
     else:
         _, members = np.unique(columns["ordinals"][used], return_inverse=True)
@@ -188,8 +205,14 @@ def unite(entries: Sequence[Slices], every: Every, merge_within: int = 0) -> tup
     assigned[used] = members
     names = [""] * total
     for entry, member in zip(used, members, strict=True):
-        names[member] = labels[entry] if not names[member] or every.unit != "document" else f"{names[member]} + {labels[entry]}"
-    united = Slices(**{name: _gathered(name, columns[name][used], members, total) for name in NUMBERS}, labels=names)
+        names[member] = (
+            labels[entry]
+            if not names[member] or every.unit != "document"
+            else f"{names[member]} + {labels[entry]}"
+        )
+    united = Slices(
+        **{name: _gathered(name, columns[name][used], members, total) for name in NUMBERS}, labels=names
+    )
     ends = np.cumsum([len(part) for part in entries])
     return united, np.split(assigned, ends[:-1])
 

@@ -19,7 +19,9 @@ EXIT_USAGE, EXIT_OUTPUT = 2, 4
 
 def run_in(place, *arguments):
     """Run the command in a folder, as a user would; the demo may take minutes on a busy machine."""
-    done = subprocess.run(command(*arguments), cwd=place, capture_output=True, text=True, timeout=500, check=False)
+    done = subprocess.run(
+        command(*arguments), cwd=place, capture_output=True, text=True, timeout=500, check=False
+    )
     return Run(done.returncode, done.stdout, done.stderr)
 
 

@@ -100,7 +100,9 @@ def test_options_reach_the_export(model, place):
     header, *rows = (place / "out").read_text().splitlines()
     assert (header, [row.split()[0] for row in rows]) == ("2 3", ["gaps", "late"])
     means = [wordtide.load(model).context_mean(word, AT) for word in ("gaps", "late")]
-    np.testing.assert_allclose([[float(number) for number in row.split()[1:]] for row in rows], means, rtol=1e-6)
+    np.testing.assert_allclose(
+        [[float(number) for number in row.split()[1:]] for row in rows], means, rtol=1e-6
+    )
 
 
 def test_the_most_frequent_words_can_be_asked_for(model, place):
@@ -115,7 +117,11 @@ BAD = {
     "not a time": (["--to", "npz", "--at", "soon"], 2, "is not a time"),
     "not a format": (["--to", "glove", "--at", AT], 2, "no export to 'glove'"),
     "not a kind of vectors": (["--to", "npz", "--at", AT, "--vectors", "both"], 2, "vectors"),
-    "no such file of words": (["--to", "npz", "--at", AT, "--words", "/no/such/file"], 3, "/no/such/file does not exist"),
+    "no such file of words": (
+        ["--to", "npz", "--at", AT, "--words", "/no/such/file"],
+        3,
+        "/no/such/file does not exist",
+    ),
 }
 
 
@@ -129,7 +135,9 @@ def test_bad_options_end_with_a_problem_a_remedy_and_an_exit_code(model, place, 
 
 def test_an_unknown_word_ends_with_2_and_the_nearest_spelling(model, place):
     (place / "words.txt").write_text("lated\n", encoding="utf-8")
-    done = run("export", model, "--to", "npz", "--at", AT, "--words", place / "words.txt", "-o", place / "out")
+    done = run(
+        "export", model, "--to", "npz", "--at", AT, "--words", place / "words.txt", "-o", place / "out"
+    )
     assert (done.code, done.err.splitlines()[1]) == (2, "  Near it: late.")
 
 

@@ -62,7 +62,11 @@ OPTIONS = {
     "a diffusion constant that is a word": (("--diffusion", "fast"), "--diffusion 'fast'", "auto"),
     "a prior variance of 0": (("--prior-variance", "0"), "--prior-variance 0", "Give a number"),
     "no dimensions": (("--dim", "0"), "--dim 0", "Give a whole number"),
-    "more dimensions than words": (("--dim", "50"), "--dim 50 is larger than the vocabulary", "--vocabulary-size"),
+    "more dimensions than words": (
+        ("--dim", "50"),
+        "--dim 50 is larger than the vocabulary",
+        "--vocabulary-size",
+    ),
     "an unknown method": (("--method", "best"), "--method 'best'", "smoothing"),
     "an unknown solver": (("--solver", "sgd"), "--solver 'sgd'", "natural or adam"),
     "an unknown preset": (("--preset", "paper"), "'paper'", "paper-sotu"),
@@ -72,7 +76,11 @@ OPTIONS = {
     "a device with a number that is none": (("--device", "cpu:x"), "'cpu:x'", "cpu"),
     "an unknown precision": (("--precision", "float16"), "'float16'", "float32"),
     "a negative time between checkpoints": (("--checkpoint-every", "-1"), "--checkpoint-every -1", "minutes"),
-    "a time between checkpoints that is no number": (("--checkpoint-every", "nan"), "--checkpoint-every nan", "minutes"),
+    "a time between checkpoints that is no number": (
+        ("--checkpoint-every", "nan"),
+        "--checkpoint-every nan",
+        "minutes",
+    ),
 }
 
 
@@ -89,7 +97,13 @@ def test_a_device_that_is_not_there_is_named_with_its_remedy(good, place, monkey
 
 def test_a_fit_that_is_too_large_is_told_what_to_change(good, place, monkeypatch):
     monkeypatch.setattr(memory, "available_bytes", lambda: 1 << 20)
-    refused(fit(good, place), place, EXIT_SETTINGS, "of memory, and 0.0 GB are free", "--method filtering, a smaller --dim")
+    refused(
+        fit(good, place),
+        place,
+        EXIT_SETTINGS,
+        "of memory, and 0.0 GB are free",
+        "--method filtering, a smaller --dim",
+    )
 
 
 def test_a_file_of_settings_that_is_missing_is_named(good, place):
@@ -104,7 +118,13 @@ def test_a_file_of_settings_that_is_not_toml_is_named(good, place, tmp_path):
 
 
 def test_counts_that_are_missing_are_named(place, tmp_path):
-    refused(fit(tmp_path / "nowhere", place), place, EXIT_FOLDER, f"There is no counts folder at {tmp_path}/nowhere", "path")
+    refused(
+        fit(tmp_path / "nowhere", place),
+        place,
+        EXIT_FOLDER,
+        f"There is no counts folder at {tmp_path}/nowhere",
+        "path",
+    )
 
 
 def test_a_text_is_no_counts_folder(place, tmp_path):
@@ -138,13 +158,23 @@ def test_counts_with_changed_bytes_are_refused(counts, place, name):
 def test_times_that_do_not_increase_are_refused(good, place, tmp_path):
     counts = wordtide.Counts.load(good)
     backwards = {name: getattr(counts.slices, name)[::-1] for name in NUMBERS}
-    tampered = Counts(counts.words, Slices(**backwards, labels=counts.labels), counts.arrays, counts.settings, counts.window)
+    tampered = Counts(
+        counts.words, Slices(**backwards, labels=counts.labels), counts.arrays, counts.settings, counts.window
+    )
     tampered.save(tmp_path / "counts")
-    refused(fit(tmp_path / "counts", place), place, EXIT_FOLDER, "do not fit together: it is damaged", "Count again")
+    refused(
+        fit(tmp_path / "counts", place),
+        place,
+        EXIT_FOLDER,
+        "do not fit together: it is damaged",
+        "Count again",
+    )
 
 
 def test_a_slice_without_pairs_is_named(place, tmp_path):
-    wordtide.count([("1900", STEAM), ("1910", "Steam."), ("1920", STEAM), ("1930", "Mill.")]).save(tmp_path / "counts")
+    wordtide.count([("1900", STEAM), ("1910", "Steam."), ("1920", STEAM), ("1930", "Mill.")]).save(
+        tmp_path / "counts"
+    )
     done = fit(tmp_path / "counts", place)
     refused(done, place, EXIT_INPUT, "2 of 4 slices have no word pairs, the first is 1910", "--every")
 

@@ -42,14 +42,20 @@ def test_standard_output_stays_empty(fitted):
 
 
 def test_standard_error_tells_size_and_memory_before_anything_else(fitted):
-    pattern = r"smoothing by natural: 3 slices, \d+ words, \d+ knots, 4 dimensions; memory needed: about \d\.\d GB"
+    pattern = (
+        r"smoothing by natural: 3 slices, \d+ words, \d+ knots, 4 dimensions; memory needed: about \d\.\d GB"
+    )
     assert re.fullmatch(pattern, fitted[1].err.splitlines()[0])
 
 
 def test_standard_error_tells_steps_time_and_elbo(fitted):
     model = wordtide.load(fitted[0])
     predicted = rf"{model.fitted.prediction:.4f} for unseen slices \(chance -0.6931\)"
-    limit = r" \(the limit: --max-steps allows more\)" if is_cut_off(model.curve, model.settings["tolerance"]) else ""
+    limit = (
+        r" \(the limit: --max-steps allows more\)"
+        if is_cut_off(model.curve, model.settings["tolerance"])
+        else ""
+    )
     pattern = rf"{len(model.curve)} steps{limit} in \d+\.\d s, ELBO {model.elbo:.4f} per pair, {predicted}"
     assert re.fullmatch(pattern, fitted[1].err.splitlines()[1])
 
@@ -78,7 +84,16 @@ def test_filtering_by_adam_can_be_asked_for(counts, tmp_path):
 
 
 def test_smoothing_by_adam_can_be_asked_for(counts, tmp_path):
-    options = ("--solver", "adam", "--adam-minibatch-words", 5, "--adam-minibatch-steps", 3, "--adam-full-steps", 2)
+    options = (
+        "--solver",
+        "adam",
+        "--adam-minibatch-words",
+        5,
+        "--adam-minibatch-steps",
+        3,
+        "--adam-full-steps",
+        2,
+    )
     done = run("fit", counts, "-o", tmp_path / "model", "--dim", 4, *options)
     assert (done.code, len(wordtide.load(tmp_path / "model").curve)) == (0, 5)
 
@@ -137,8 +152,17 @@ def test_no_setting_is_left_out_of_the_test_above():
 def test_the_help_tells_the_defaults_there_are(help_text):
     flat = " ".join(help_text.split())
     for field in fields(FitSettings):
-        told = re.search(rf" --{field.name.replace('_', '-')} .*?Default: ([\d.]*\d)", flat.split(" Options: ")[-1])
-        if field.name not in ("method", "solver", "max_steps", "negative_contexts", "prior", "prior_variance"):
+        told = re.search(
+            rf" --{field.name.replace('_', '-')} .*?Default: ([\d.]*\d)", flat.split(" Options: ")[-1]
+        )
+        if field.name not in (
+            "method",
+            "solver",
+            "max_steps",
+            "negative_contexts",
+            "prior",
+            "prior_variance",
+        ):
             assert told, field.name
             assert float(told[1]) == field.default, field.name
     assert "auto: by --dim. Default: auto" in flat
@@ -172,4 +196,6 @@ def test_double_precision_can_be_asked_for(counts, tmp_path):
 
 def test_a_process_of_its_own_gives_the_bits_of_this_one(counts, tmp_path, fitted):
     run_process("fit", counts, "-o", tmp_path / "model", "--dim", 4, "--threads", 1)
-    assert (tmp_path / "model" / "arrays.safetensors").read_bytes() == (fitted[0] / "arrays.safetensors").read_bytes()
+    assert (tmp_path / "model" / "arrays.safetensors").read_bytes() == (
+        fitted[0] / "arrays.safetensors"
+    ).read_bytes()

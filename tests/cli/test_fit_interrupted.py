@@ -13,12 +13,25 @@ from cli.command_line import Run, command, dying_command, listing, run
 
 import wordtide
 
-WORDS = [stem + ending for stem in ("river", "mill", "road", "king", "law") for ending in ("", "er", "ing", "ly")]
+WORDS = [
+    stem + ending for stem in ("river", "mill", "road", "king", "law") for ending in ("", "er", "ing", "ly")
+]
 NATURAL = ("--dim", "4", "--threads", "1", "--negative-contexts", "6", "--tolerance", "0", "--max-steps", "9")
 WAYS = {
     "filtering": ("--method", "filtering", *NATURAL),
     "smoothing": ("--method", "smoothing", *NATURAL),
-    "filtering by adam": ("--method", "filtering", "--solver", "adam", "--adam-steps", "5", "--dim", "4", "--threads", "1"),
+    "filtering by adam": (
+        "--method",
+        "filtering",
+        "--solver",
+        "adam",
+        "--adam-steps",
+        "5",
+        "--dim",
+        "4",
+        "--threads",
+        "1",
+    ),
 }
 CHECKPOINTS = "wordtide.inference.checkpoints"
 #: Where the process dies. Every checkpoint but the first is put into the place of another.
@@ -117,7 +130,18 @@ def test_a_fit_goes_on_from_where_it_was_killed(counts, tmp_path, calls):
 def interrupted(counts, tmp_path_factory):
     """The user pressed Ctrl-C once there was a checkpoint. The fit would have taken hours."""
     place = tmp_path_factory.mktemp("interrupted")
-    options = ("--solver", "adam", "--method", "filtering", "--adam-steps", "1000000", "--dim", "4", "--threads", "1")
+    options = (
+        "--solver",
+        "adam",
+        "--method",
+        "filtering",
+        "--adam-steps",
+        "1000000",
+        "--dim",
+        "4",
+        "--threads",
+        "1",
+    )
     line = command("fit", counts, "-o", place / "model", "--checkpoint-every", "0", *options)
     process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     until = time.monotonic() + 60
@@ -145,7 +169,9 @@ def test_an_interrupted_fit_shows_its_checkpoint_and_nothing_else(interrupted):
     assert visible(interrupted[2]) == ["model.checkpoint"]
 
 
-def test_a_fit_that_is_interrupted_before_the_first_checkpoint_says_that_nothing_is_left(counts, tmp_path, monkeypatch):
+def test_a_fit_that_is_interrupted_before_the_first_checkpoint_says_that_nothing_is_left(
+    counts, tmp_path, monkeypatch
+):
     def pressed(*arguments, **options):
         raise KeyboardInterrupt
 
@@ -172,7 +198,9 @@ def disk(tmp_path_factory):
     if os.geteuid() != 0:
         pytest.skip("only root may mount a small disk")
     folder = tmp_path_factory.mktemp("disk")
-    done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=100k", "tmpfs", folder], capture_output=True, check=False)
+    done = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=100k", "tmpfs", folder], capture_output=True, check=False
+    )
     if done.returncode:
         pytest.skip(f"a small disk cannot be mounted here: {done.stderr.decode().strip()}")
     yield folder
@@ -195,7 +223,11 @@ def full(counts, disk):
 def test_a_disk_that_fills_up_is_named_with_its_remedy(full):
     _, done = full
     first, second = done.err.splitlines()[-2:]
-    assert (done.code, first.startswith("wordtide: The disk is full: "), "Make room" in second) == (4, True, True)
+    assert (done.code, first.startswith("wordtide: The disk is full: "), "Make room" in second) == (
+        4,
+        True,
+        True,
+    )
 
 
 def test_a_disk_that_fills_up_keeps_the_last_checkpoint(full):
@@ -206,4 +238,7 @@ def test_the_last_checkpoint_on_a_full_disk_is_whole(full, counts, undisturbed):
     disk, _ = full
     (disk / "holiday.mov").unlink(missing_ok=True)
     done = run(*typed(counts, disk, "filtering", "--resume", "--checkpoint-every", "5"))
-    assert ("going on from the checkpoint" in done.err, arrays(disk / "model") == undisturbed["filtering"]) == (True, True)
+    assert (
+        "going on from the checkpoint" in done.err,
+        arrays(disk / "model") == undisturbed["filtering"],
+    ) == (True, True)

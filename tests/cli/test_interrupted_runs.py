@@ -16,7 +16,10 @@ ROW = b'{"date": "1862", "text": "Steam power drives the mill."}\n'
 def begin(place):
     """A `wordtide count` that has begun to write and waits for more of its standard input."""
     process = subprocess.Popen(
-        command("count", "-", "-o", place / "counts"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        command("count", "-", "-o", place / "counts"),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     )
     process.stdin.write(ROW)
     process.stdin.flush()

@@ -44,8 +44,21 @@ def answer(models):
 
 def test_the_facts_of_a_model_are_those_of_its_fit(models, answer, counts):
     fitted = wordtide.load(models / "filtering")
-    facts = {"method": "filtering", "solver": "natural", "kind": "filter", "slice_count": 3, "first": "1900", "last": "1925"}
-    facts |= {"words": len(counts.words), "dim": 4, "steps": len(fitted.curve), "elbo": fitted.elbo, "diffusion": 0.001}
+    facts = {
+        "method": "filtering",
+        "solver": "natural",
+        "kind": "filter",
+        "slice_count": 3,
+        "first": "1900",
+        "last": "1925",
+    }
+    facts |= {
+        "words": len(counts.words),
+        "dim": 4,
+        "steps": len(fitted.curve),
+        "elbo": fitted.elbo,
+        "diffusion": 0.001,
+    }
     assert {name: answer[name] for name in facts} == facts
 
 
@@ -61,7 +74,11 @@ def test_json_has_every_slice_with_its_words_and_knots(answer, counts):
 
 
 def test_json_of_a_filtered_model_has_the_last_elbo_of_each_slice(models, answer):
-    last = {row["slice"]: row["elbo"] for row in wordtide.load(models / "filtering").curve if row["elbo"] is not None}
+    last = {
+        row["slice"]: row["elbo"]
+        for row in wordtide.load(models / "filtering").curve
+        if row["elbo"] is not None
+    }
     assert [row["elbo"] for row in answer["slices"]] == [last[t] for t in range(3)]
 
 
@@ -74,7 +91,8 @@ def test_csv_has_a_row_for_each_slice(models, answer):
     out = run("info", models / "filtering", "--format", "csv").out
     rows = [{**row, "time": float(row["time"])} for row in csv.DictReader(io.StringIO(out))]
     assert rows == [
-        {**row, "words": str(row["words"]), "knots": str(row["knots"]), "elbo": str(row["elbo"])} for row in answer["slices"]
+        {**row, "words": str(row["words"]), "knots": str(row["knots"]), "elbo": str(row["elbo"])}
+        for row in answer["slices"]
     ]
 
 
@@ -83,7 +101,9 @@ def test_csv_of_a_smoothed_model_leaves_the_elbo_of_slices_empty(models):
     assert [row["elbo"] for row in csv.DictReader(io.StringIO(out))] == ["", "", ""]
 
 
-@pytest.mark.parametrize("line", ["method                filtering", "dim                   4", "slice count           3"])
+@pytest.mark.parametrize(
+    "line", ["method                filtering", "dim                   4", "slice count           3"]
+)
 def test_the_table_tells_the_facts(models, line):
     assert line in run("info", models / "filtering").out.splitlines()
 
@@ -101,7 +121,9 @@ def test_the_table_has_no_word_for_what_is_not_known_but_settings(models, method
 
 def test_a_model_whose_elbo_was_not_measured_is_shown_without_it(model):
     path = model / "header.json"
-    path.write_text(json.dumps({**json.loads(path.read_text(encoding="utf-8")), "elbo": None}), encoding="utf-8")
+    path.write_text(
+        json.dumps({**json.loads(path.read_text(encoding="utf-8")), "elbo": None}), encoding="utf-8"
+    )
     done = run("info", model)
     assert (done.code, [line for line in done.out.splitlines() if line.startswith("elbo")]) == (0, [])
 
@@ -112,14 +134,22 @@ def test_standard_error_stays_empty(models, format):
     assert (done.code, done.err) == (0, "")
 
 
-@pytest.mark.parametrize("name", ["arrays.safetensors", "curve.csv", "labels.txt", "words.txt", "header.json"])
+@pytest.mark.parametrize(
+    "name", ["arrays.safetensors", "curve.csv", "labels.txt", "words.txt", "header.json"]
+)
 def test_a_model_without_one_of_its_files_is_refused_with_the_file(model, name):
     (model / name).unlink()
     done = run("info", model)
-    assert (done.code, f"{model / name} is missing" in done.err, len(done.err.splitlines())) == (EXIT_FOLDER, True, 2)
+    assert (done.code, f"{model / name} is missing" in done.err, len(done.err.splitlines())) == (
+        EXIT_FOLDER,
+        True,
+        2,
+    )
 
 
-@pytest.mark.parametrize("name", ["arrays.safetensors", "curve.csv", "labels.txt", "words.txt", "header.json"])
+@pytest.mark.parametrize(
+    "name", ["arrays.safetensors", "curve.csv", "labels.txt", "words.txt", "header.json"]
+)
 def test_a_model_with_a_file_that_was_cut_short_is_refused_with_the_file(model, name):
     (model / name).write_bytes((model / name).read_bytes()[:-7])
     done = run("info", model)
@@ -136,13 +166,17 @@ def test_a_model_with_changed_bytes_is_found_out_by_checking(model, name):
 
 def test_a_model_of_another_version_is_refused(model):
     path = model / "header.json"
-    path.write_text(json.dumps({**json.loads(path.read_text(encoding="utf-8")), "version": 99}), encoding="utf-8")
+    path.write_text(
+        json.dumps({**json.loads(path.read_text(encoding="utf-8")), "version": 99}), encoding="utf-8"
+    )
     done = run("info", model)
     assert (done.code, "version 99 of the model format" in done.err) == (2, True)
 
 
 def test_a_checkpoint_is_neither_counts_nor_a_model(model):
     path = model / "header.json"
-    path.write_text(json.dumps({**json.loads(path.read_text(encoding="utf-8")), "kind": "checkpoint"}), encoding="utf-8")
+    path.write_text(
+        json.dumps({**json.loads(path.read_text(encoding="utf-8")), "kind": "checkpoint"}), encoding="utf-8"
+    )
     done = run("info", model)
     assert (done.code, "holds a checkpoint" in done.err) == (EXIT_FOLDER, True)

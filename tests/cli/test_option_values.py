@@ -4,7 +4,15 @@ import pytest
 from cli.command_line import listing, run
 
 import wordtide
-from wordtide.errors import FolderError, InputError, OutputError, SettingsError, UnknownWordError, VersionError, WordtideError
+from wordtide.errors import (
+    FolderError,
+    InputError,
+    OutputError,
+    SettingsError,
+    UnknownWordError,
+    VersionError,
+    WordtideError,
+)
 
 EXIT_USAGE = 2
 
@@ -62,7 +70,9 @@ def test_a_wrong_value_ends_with_the_exit_code_for_wrong_usage(options, place):
 
 @pytest.mark.parametrize("options", WRONG, ids=" ".join)
 def test_a_wrong_value_gives_one_message_with_a_remedy(options, place):
-    first, second = run("count", place / "1862.txt", "-o", place / "out" / "counts", *options).err.splitlines()
+    first, second = run(
+        "count", place / "1862.txt", "-o", place / "out" / "counts", *options
+    ).err.splitlines()
     assert first.startswith("wordtide: ")
     assert second.strip()
     assert WRONG[options] in second
@@ -74,7 +84,9 @@ def test_a_wrong_value_leaves_nothing_behind(options, place):
     assert listing(place / "out") == []
 
 
-@pytest.mark.parametrize("options", [("--window", "four"), ("--memory", "much"), ("--nonsense",), ("--workers",)], ids=" ".join)
+@pytest.mark.parametrize(
+    "options", [("--window", "four"), ("--memory", "much"), ("--nonsense",), ("--workers",)], ids=" ".join
+)
 def test_what_the_parser_refuses_is_named_on_standard_error(options, place):
     done = run("count", place / "1862.txt", "-o", place / "out" / "counts", *options)
     assert (done.code, done.out, options[0] in done.err) == (EXIT_USAGE, "", True)

@@ -28,7 +28,16 @@ COMMANDS = {
     "timeline of words": ["timeline", "M/smoothing", "mill", "LAW", "--since", "1852", "--until", "1860.5"],
     "timeline without posterior": ["timeline", "M/independent", "mill"],
     "similarity": ["similarity", "M/smoothing", "mill", "steam", "law"],
-    "similarity by methods": ["similarity", "M/smoothing", "mill", "law", "--with", "M/filtering", "--with", "M/independent"],
+    "similarity by methods": [
+        "similarity",
+        "M/smoothing",
+        "mill",
+        "law",
+        "--with",
+        "M/filtering",
+        "--with",
+        "M/independent",
+    ],
     "displacement": ["displacement", "M/smoothing", "M/filtering", "M/independent"],
     "displacement from a slice": ["displacement", "M/filtering", "--start", "1850"],
     "likelihood": ["likelihood", "M/scores.csv"],
@@ -102,7 +111,10 @@ def hostile_model(tmp_path_factory):
 
 def plot(models, arguments, output):
     return run(
-        "plot", *(str(part).replace("M", str(models), 1) if str(part)[:1] == "M" else part for part in arguments), "-o", output
+        "plot",
+        *(str(part).replace("M", str(models), 1) if str(part)[:1] == "M" else part for part in arguments),
+        "-o",
+        output,
     )
 
 
@@ -181,7 +193,9 @@ def test_what_cannot_be_drawn_gives_one_message_and_its_exit_code(models, tmp_pa
 def test_what_cannot_be_drawn_leaves_the_figure_that_was_there(models, tmp_path, arguments):
     (tmp_path / "figure.png").write_text("before", encoding="utf-8")
     plot(models, arguments, tmp_path / "figure.png")
-    assert {path.name: path.read_text(encoding="utf-8") for path in tmp_path.iterdir()} == {"figure.png": "before"}
+    assert {path.name: path.read_text(encoding="utf-8") for path in tmp_path.iterdir()} == {
+        "figure.png": "before"
+    }
 
 
 @pytest.mark.parametrize("name", ["figure.jpg", "figure", "figure.PNG.gz"])
@@ -229,14 +243,18 @@ def test_models_of_one_method_are_told_apart_by_their_folders(models, tmp_path):
     for name in ("one/model", "two/model", "other"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).symlink_to(models / "smoothing")
-    named = plots.named_by_method([wordtide.load(tmp_path / name) for name in ("one/model", "two/model", "other")])
+    named = plots.named_by_method(
+        [wordtide.load(tmp_path / name) for name in ("one/model", "two/model", "other")]
+    )
     assert list(named) == ["smoothing (one/model)", "smoothing (two/model)", "smoothing (other)"]
 
 
 @pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
 @pytest.mark.parametrize("word", HOSTILE.values(), ids=HOSTILE)
 def test_hostile_words_are_drawn_in_lines(hostile_model, tmp_path, word, ending):
-    done = run("plot", "similarity", hostile_model, "plain1", "plain2", word, "-o", tmp_path / f"figure.{ending}")
+    done = run(
+        "plot", "similarity", hostile_model, "plain1", "plain2", word, "-o", tmp_path / f"figure.{ending}"
+    )
     assert (done.code, listing(tmp_path)) == (0, [f"figure.{ending}"]), done.err
 
 
@@ -248,7 +266,15 @@ def test_hostile_words_are_drawn_beside_each_other(hostile_model, tmp_path, comm
 
 
 def test_hostile_words_are_text_in_an_svg_and_no_markup(hostile_model, tmp_path):
-    run("plot", "similarity", hostile_model, HOSTILE["markup"], HOSTILE["formula"], "-o", tmp_path / "figure.svg")
+    run(
+        "plot",
+        "similarity",
+        hostile_model,
+        HOSTILE["markup"],
+        HOSTILE["formula"],
+        "-o",
+        tmp_path / "figure.svg",
+    )
     texts = {text.text for text in ET.parse(tmp_path / "figure.svg").iter("{http://www.w3.org/2000/svg}text")}
     assert {HOSTILE["markup"], HOSTILE["formula"]} <= texts
 
@@ -298,4 +324,10 @@ def test_a_bar_goes_away_when_the_work_fails(recorded):
 @pytest.mark.parametrize(("name", "steps"), [("timeline of words", 2), ("displacement", 3)])
 def test_long_figures_move_a_bar_step_by_step(models, tmp_path, recorded, name, steps):
     plot(models, COMMANDS[name], tmp_path / "figure.svg")
-    assert recorded.told == [("start", 0), "finish", ("start", steps + 1), *[("advance", 1)] * steps, "finish"]
+    assert recorded.told == [
+        ("start", 0),
+        "finish",
+        ("start", steps + 1),
+        *[("advance", 1)] * steps,
+        "finish",
+    ]

@@ -80,7 +80,9 @@ def test_file_names_that_are_not_utf_8_do_not_break_a_run(tmp_path):
     os.mkdir(folder)
     with open(folder + b"/1862_caf\xe9.txt", "wb") as file:
         file.write(b"Steam power.")
-    done = run("count", tmp_path / "speeches", "-o", tmp_path / "counts", "--every", "document", "--examples", "1")
+    done = run(
+        "count", tmp_path / "speeches", "-o", tmp_path / "counts", "--every", "document", "--examples", "1"
+    )
     assert (done.code, done.err.count("Traceback")) == (0, 0)
 
 
@@ -106,7 +108,12 @@ def test_info_as_json_tells_dates_tokens_active_words_and_pairs(counts):
     loaded = wordtide.Counts.load(counts)
     rows = json.loads(run("info", counts, "--format", "json").out)["slices"]
     assert [(row["date"], row["tokens"], row["active_words"], row["pairs"]) for row in rows] == [
-        (str(loaded.dates[t]), int(loaded.tokens[t]), int(loaded.active_words()[t]), int(loaded.stored_pairs()[t]))
+        (
+            str(loaded.dates[t]),
+            int(loaded.tokens[t]),
+            int(loaded.active_words()[t]),
+            int(loaded.stored_pairs()[t]),
+        )
         for t in range(3)
     ]
 
@@ -207,7 +214,11 @@ def test_merge_adds_counts(speeches, tmp_path):
     for name in ("1850-03-04.txt", "1862-12-01.txt"):
         run("count", speeches / name, "-o", tmp_path / name, "--vocabulary", tmp_path / "all")
     done = run("merge", tmp_path / "1850-03-04.txt", tmp_path / "1862-12-01.txt", "-o", tmp_path / "merged")
-    assert (done.code, done.out, wordtide.Counts.load(tmp_path / "merged").labels) == (0, "", ["1850", "1862"])
+    assert (done.code, done.out, wordtide.Counts.load(tmp_path / "merged").labels) == (
+        0,
+        "",
+        ["1850", "1862"],
+    )
 
 
 def test_merge_refuses_a_folder_named_twice(counts, tmp_path):
@@ -231,15 +242,17 @@ def test_a_reader_that_goes_away_is_no_error_worth_a_word(counts):
 def test_a_full_disk_behind_standard_output_is_no_traceback(counts):
     with open("/dev/full", "wb") as full:
         done = subprocess.run(
-            command("info", counts, "--format", "json"), stdout=full, stderr=subprocess.PIPE, timeout=60, check=False
+            command("info", counts, "--format", "json"),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            timeout=60,
+            check=False,
         )
     assert (done.returncode != 0, b"Traceback" in done.stderr) == (True, False)
 
 
 def test_help_does_not_wait_for_the_compiler():
-    code = (
-        "import sys; sys.argv = ['wordtide', '--help']\nimport atexit\natexit.register(lambda: print('numba' in sys.modules))\n"
-    )
+    code = "import sys; sys.argv = ['wordtide', '--help']\nimport atexit\natexit.register(lambda: print('numba' in sys.modules))\n"
     code += "from wordtide.cli.app import main; main()"
     done = subprocess.run([command()[0], "-c", code], capture_output=True, timeout=60, check=False)
     assert done.stdout.decode().splitlines()[-1] == "False"

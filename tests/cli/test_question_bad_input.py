@@ -143,7 +143,9 @@ def test_a_question_without_an_answer_is_told_its_problem_and_the_remedy(model, 
 
 
 @pytest.mark.parametrize("format", ["csv", "json"])
-@pytest.mark.parametrize("question", [("changed", "--min-occurrences", "999999"), ("neighbors", "stean"), ("story", "stean")])
+@pytest.mark.parametrize(
+    "question", [("changed", "--min-occurrences", "999999"), ("neighbors", "stean"), ("story", "stean")]
+)
 def test_a_question_without_an_answer_prints_no_empty_table_in_any_format(model, question, format):
     done = ask(model, question, "--format", format)
     assert (done.code, done.out, len(done.err.splitlines())) == (EXIT_USAGE, "", 2)
@@ -153,7 +155,9 @@ def test_a_question_without_an_answer_prints_no_empty_table_in_any_format(model,
 def test_what_the_parser_refuses_is_named_on_standard_error(model, question):
     done = ask(model, question)
     assert (done.code, done.out) == (EXIT_USAGE, "")
-    assert MISTYPED[question].lower() in done.err.lower()  # versions of Typer write names of arguments in their own ways
+    assert (
+        MISTYPED[question].lower() in done.err.lower()
+    )  # versions of Typer write names of arguments in their own ways
 
 
 @pytest.mark.parametrize(
@@ -192,7 +196,11 @@ def test_a_model_without_its_arrays_is_named_with_the_file(copied):
 def test_a_model_without_a_posterior_has_no_surprises(tmp_path):
     model_of("point", method="independent").save(tmp_path / "model")
     done = run("surprises", tmp_path / "model")
-    assert (done.code, done.out, "Fit the model by filtering or smoothing" in done.err) == (EXIT_USAGE, "", True)
+    assert (done.code, done.out, "Fit the model by filtering or smoothing" in done.err) == (
+        EXIT_USAGE,
+        "",
+        True,
+    )
 
 
 def test_a_story_of_which_no_neighbor_is_known_is_its_sentence_alone(tmp_path):

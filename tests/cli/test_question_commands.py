@@ -27,7 +27,11 @@ CHANGED = [
 CURVE = ["time", "word", "other", "similarity", "low", "high", "occurrences", "other_occurrences"]
 #: Of each command: what is typed after the model, what is called in Python, and the columns of the answer.
 QUESTIONS = {
-    "neighbors": (["mill", "--at", "1860", "--top", "4"], lambda model: model.neighbors("mill", "1860", 4), NEAR),
+    "neighbors": (
+        ["mill", "--at", "1860", "--top", "4"],
+        lambda model: model.neighbors("mill", "1860", 4),
+        NEAR,
+    ),
     "similarity": (["mill", "law", "corn"], lambda model: model.similarity("mill", "law", "corn"), CURVE),
     "changed": (
         ["--since", "1852", "--until", "1878", "--top", "3", "--min-occurrences", "1"],
@@ -44,10 +48,19 @@ QUESTIONS = {
         lambda model: model.axis(["mill", "old"], ["steam", "corn"], ["king", "law"]),
         ["time", "word", "position", "low", "high", "occurrences"],
     ),
-    "analogy": (["mill", "--at", "1855", "--then", "1875"], lambda model: model.analogy("mill", "1855", "1875"), NEAR),
+    "analogy": (
+        ["mill", "--at", "1855", "--then", "1875"],
+        lambda model: model.analogy("mill", "1855", "1875"),
+        NEAR,
+    ),
 }
 METHODS = ("smoothing", "filtering", "independent")
-ASKED = [(name, method) for name in QUESTIONS for method in METHODS if (name, method) != ("surprises", "independent")]
+ASKED = [
+    (name, method)
+    for name in QUESTIONS
+    for method in METHODS
+    if (name, method) != ("surprises", "independent")
+]
 UNKNOWN = ("low", "high", "probability", "halfway_from", "halfway_to")
 
 
@@ -90,7 +103,8 @@ def in_python(model, name):
         frame = QUESTIONS[name][1](wordtide.load(model))
     rows = frame.to_dict("records")
     return [
-        {key: None if isinstance(value, float) and math.isnan(value) else value for key, value in row.items()} for row in rows
+        {key: None if isinstance(value, float) and math.isnan(value) else value for key, value in row.items()}
+        for row in rows
     ]
 
 
@@ -157,7 +171,10 @@ def test_a_year_a_month_a_day_and_first_name_the_same_slice(model, at):
 
 
 def test_the_last_slice_is_asked_if_no_time_is_given(model):
-    answers = [run("neighbors", model, "mill", "--format", "json", *at) for at in ((), ("--at", "last"), ("--at", "1879"))]
+    answers = [
+        run("neighbors", model, "mill", "--format", "json", *at)
+        for at in ((), ("--at", "last"), ("--at", "1879"))
+    ]
     assert rows_of(answers[0]) == rows_of(answers[1]) == rows_of(answers[2])
 
 
@@ -195,7 +212,22 @@ def test_surprises_between_slices_are_those_of_the_nearest_with_a_note(model):
 
 
 def test_intervals_grow_with_the_distance_from_the_data(model):
-    rows = rows_of(run("similarity", model, "mill", "law", "--at", "last", "--at", "1885", "--at", "1900", "--format", "json"))
+    rows = rows_of(
+        run(
+            "similarity",
+            model,
+            "mill",
+            "law",
+            "--at",
+            "last",
+            "--at",
+            "1885",
+            "--at",
+            "1900",
+            "--format",
+            "json",
+        )
+    )
     widths = [row["high"] - row["low"] for row in rows]
     assert widths == sorted(widths)
     assert widths[0] < widths[-1]
@@ -215,7 +247,9 @@ def test_all_shows_every_time_and_needs_no_word(model, name):
     assert (len(done.out.splitlines()) - 1, done.err) == (2 * SLICES, "")
 
 
-@pytest.mark.parametrize(("name", "sizes"), [("neighbors", 1), ("analogy", 7), ("changed", 2), ("surprises", 5)])
+@pytest.mark.parametrize(
+    ("name", "sizes"), [("neighbors", 1), ("analogy", 7), ("changed", 2), ("surprises", 5)]
+)
 def test_top_is_the_number_of_words(model, name, sizes):
     assert len(rows_of(ask(model, name, "--top", sizes, "--format", "json"))) == sizes
 
@@ -230,7 +264,9 @@ def test_words_fall_by_what_they_are_ranked_by(model, name, by):
     assert values == sorted(values, reverse=True)
 
 
-@pytest.mark.parametrize(("name", "least"), [("neighbors", 250), ("analogy", 300), ("changed", 9000), ("surprises", 250)])
+@pytest.mark.parametrize(
+    ("name", "least"), [("neighbors", 250), ("analogy", 300), ("changed", 9000), ("surprises", 250)]
+)
 def test_words_with_fewer_occurrences_are_left_out(model, name, least):
     plenty = rows_of(ask(model, name, "--top", 30, "--min-occurrences", 1, "--format", "json"))
     rows = rows_of(ask(model, name, "--top", 30, "--min-occurrences", least, "--format", "json"))
@@ -242,7 +278,10 @@ def test_words_with_fewer_occurrences_are_left_out(model, name, least):
 
 
 def test_vectors_can_be_chosen(model):
-    answers = [ask(model, "similarity", "--vectors", kind, "--format", "csv").out for kind in ("word", "context", "sum")]
+    answers = [
+        ask(model, "similarity", "--vectors", kind, "--format", "csv").out
+        for kind in ("word", "context", "sum")
+    ]
     assert len({*answers}) == 3
     assert answers[2] == ask(model, "similarity", "--format", "csv").out
 
@@ -252,7 +291,17 @@ def test_a_story_in_json_is_one_object_with_sentence_facts_and_neighbors(models,
     (told,) = rows_of(run("story", models / method, "mill", "--top", 3, "--format", "json"))
     frame = wordtide.load(models / method).story("mill", top=3)
     assert told["sentence"] == frame.attrs["sentence"]
-    assert {"word", "since", "until", "change", "low", "high", "halfway", "halfway_from", "halfway_to"} < told.keys()
+    assert {
+        "word",
+        "since",
+        "until",
+        "change",
+        "low",
+        "high",
+        "halfway",
+        "halfway_from",
+        "halfway_to",
+    } < told.keys()
     assert [row["word"] for row in told["neighbors"]] == frame["word"].tolist()
 
 
@@ -345,14 +394,18 @@ def test_a_narrow_table_breaks_neither_lines_nor_numbers_nor_words(model, width,
     pieces = re.split(r"[\s,;]+", out)
     rows = rows_of(ask(model, "changed", "--format", "json"))
     expected = [f"{row[name]:.3f}" for row in rows for name in ("change", "low", "high", "probability")]
-    expected += [word for row in rows for word in (row["word"], *row["from"].split(", "), *row["to"].split(", "))]
+    expected += [
+        word for row in rows for word in (row["word"], *row["from"].split(", "), *row["to"].split(", "))
+    ]
     assert [piece for piece in expected if piece not in pieces] == []
     assert max(map(len, out.splitlines())) <= width
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_a_narrow_story_keeps_every_neighbor_and_interval(model, width, monkeypatch):
-    monkeypatch.setattr("wordtide.cli.commands.questions.console", lambda: Console(width=width, highlight=False))
+    monkeypatch.setattr(
+        "wordtide.cli.commands.questions.console", lambda: Console(width=width, highlight=False)
+    )
     out = run("story", model, "mill").out
     (told,) = rows_of(run("story", model, "mill", "--format", "json"))
     shown = [f"{row['similarity']:.2f}  [{row['low']:5.2f}, {row['high']:.2f}]" for row in told["neighbors"]]

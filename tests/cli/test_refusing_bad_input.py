@@ -29,7 +29,9 @@ def zst(content):
 
 def with_changed_middle(content):
     middle = len(content) // 2
-    return content[:middle] + bytes(byte ^ 0x55 for byte in content[middle : middle + 8]) + content[middle + 8 :]
+    return (
+        content[:middle] + bytes(byte ^ 0x55 for byte in content[middle : middle + 8]) + content[middle + 8 :]
+    )
 
 
 @dataclass(frozen=True)
@@ -333,7 +335,9 @@ def test_a_text_file_in_a_folder_is_named_by_its_whole_path(tmp_path):
 def test_a_bad_csv_row_in_a_later_block_is_named_by_its_line(monkeypatch, tmp_path):
     monkeypatch.setattr("wordtide.corpus.delimited.BLOCK_BYTES", 1 << 10)
     path = tmp_path / "x.csv"
-    path.write_bytes(b"date,text\n" + b'1862,"steam\npower"\n' * 400 + b"soon,No date.\n" + b"1862,ok\n" * 400)
+    path.write_bytes(
+        b"date,text\n" + b'1862,"steam\npower"\n' * 400 + b"soon,No date.\n" + b"1862,ok\n" * 400
+    )
     assert f"{path}, line 802: " in run("count", path, "-o", tmp_path / "counts").err
 
 

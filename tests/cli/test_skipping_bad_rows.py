@@ -51,7 +51,11 @@ def skipped_reasons(folder):
     def look(value):
         if isinstance(value, dict):
             for name, inner in value.items():
-                if isinstance(inner, int) and name in {*BAD.values(), "wrong number of fields", "number not understood"}:
+                if isinstance(inner, int) and name in {
+                    *BAD.values(),
+                    "wrong number of fields",
+                    "number not understood",
+                }:
                     found[name] = inner
                 look(inner)
 
@@ -97,7 +101,9 @@ def test_all_reasons_are_counted(tmp_path):
 @pytest.fixture
 def counted(tmp_path):
     """A run with two kinds of bad rows."""
-    (tmp_path / "x.jsonl").write_bytes(lines(GOOD[0], *[b'{"date": "soon", "text": "x"}'] * 2, b'{"date": "", "text": "x"}'))
+    (tmp_path / "x.jsonl").write_bytes(
+        lines(GOOD[0], *[b'{"date": "soon", "text": "x"}'] * 2, b'{"date": "", "text": "x"}')
+    )
     return run("count", tmp_path / "x.jsonl", "-o", tmp_path / "counts", "--skip-bad"), tmp_path / "counts"
 
 
@@ -163,11 +169,15 @@ def test_bad_parquet_rows_are_skipped(clean, tmp_path):
 def test_bad_pairs_are_skipped(clean):
     rows = [json.loads(line) for line in GOOD]
     pairs = [(row["date"], row["text"]) for row in rows]
-    assert_same_counts(wordtide.count([*pairs, (None, "x"), ("soon", "x"), ("1862", None)], skip_bad=True), clean)
+    assert_same_counts(
+        wordtide.count([*pairs, (None, "x"), ("soon", "x"), ("1862", None)], skip_bad=True), clean
+    )
 
 
 def test_a_missing_date_is_counted_as_missing_among_pairs_too():
-    assert wordtide.count([("1862", "steam"), (None, "x")], skip_bad=True).summary.skipped == {"date missing": 1}
+    assert wordtide.count([("1862", "steam"), (None, "x")], skip_bad=True).summary.skipped == {
+        "date missing": 1
+    }
 
 
 def test_bad_text_files_are_skipped(clean, tmp_path):
@@ -196,7 +206,9 @@ BAD_NGRAMS = {
 @pytest.mark.parametrize("line", BAD_NGRAMS, ids=lambda line: line.decode("latin-1").strip())
 def test_a_bad_ngram_line_is_skipped_and_counted_by_its_reason(line, tmp_path):
     (tmp_path / "x").write_bytes(NGRAMS + line + NGRAMS)
-    assert wordtide.count(tmp_path / "x", format="ngrams", skip_bad=True).summary.skipped == {BAD_NGRAMS[line]: 1}
+    assert wordtide.count(tmp_path / "x", format="ngrams", skip_bad=True).summary.skipped == {
+        BAD_NGRAMS[line]: 1
+    }
 
 
 @pytest.mark.parametrize("line", BAD_NGRAMS, ids=lambda line: line.decode("latin-1").strip())

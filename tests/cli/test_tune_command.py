@@ -43,7 +43,12 @@ def test_it_ends_well(tuned):
 def test_the_table_has_the_settings_that_vary_and_a_row_for_each_combination(tuned):
     header, *rows = tuned[1].out.splitlines()
     assert header.split()[:3] == ["diffusion", "dim", "mean"]
-    assert [tuple(row.split()[:2]) for row in rows] == [("0.001", "2"), ("0.001", "3"), ("1", "2"), ("1", "3")]
+    assert [tuple(row.split()[:2]) for row in rows] == [
+        ("0.001", "2"),
+        ("0.001", "3"),
+        ("1", "2"),
+        ("1", "3"),
+    ]
 
 
 def test_one_row_is_the_best(tuned):
@@ -158,7 +163,10 @@ def test_windows_are_counted_from_the_texts(tmp_path):
         (("--splits", 0), "--splits 0 is out of range."),
         (("--method", "magic"), "There is no method 'magic' to tune."),
         (("--method", "filtering", "--splits", 2), "--splits does not apply to filtering"),
-        (("--method", "static", "--diffusion", "0.1,1"), "--diffusion changes nothing for the method static."),
+        (
+            ("--method", "static", "--diffusion", "0.1,1"),
+            "--diffusion changes nothing for the method static.",
+        ),
         (("--window", "2,4"), "for --window 2 the texts must be counted again."),
         (("--texts", "sotu"), "--texts are for other windows."),
         (("--window", "2,4", "--texts", "sotu", "--max-expansion", 0), "--max-expansion 0 is out of range."),
@@ -172,7 +180,9 @@ def test_bad_options_end_with_2_and_one_message_and_leave_nothing(counts, tmp_pa
 
 
 def test_texts_that_are_not_there_end_with_3(counts, tmp_path):
-    done = run("tune", counts, "-o", tmp_path / "tuning", "--dim", 2, "--window", "2,4", "--texts", tmp_path / "none")
+    done = run(
+        "tune", counts, "-o", tmp_path / "tuning", "--dim", 2, "--window", "2,4", "--texts", tmp_path / "none"
+    )
     assert (done.code, listing(tmp_path)) == (3, [])
 
 

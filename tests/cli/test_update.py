@@ -10,7 +10,11 @@ import numpy as np
 import pytest
 from cli.command_line import command, dying_command, listing, run
 
-WORDS = [stem + ending for stem in ("river", "mill", "road", "king", "law", "steam") for ending in ("", "er", "ing", "ly")]
+WORDS = [
+    stem + ending
+    for stem in ("river", "mill", "road", "king", "law", "steam")
+    for ending in ("", "er", "ing", "ly")
+]
 FIT = ("--method", "filtering", "--dim", "4", "--threads", "1", "--prior-variance", "2", "--diffusion", "1")
 #: Where the process dies.
 MOMENTS = {
@@ -93,7 +97,18 @@ def test_words_come_in_and_info_tells_when(world, model):
 
 
 def test_words_that_do_not_come_in_are_counted(world, model):
-    done = run("update", model, world / "fresh.jsonl", "--grow", "3", "--grow-min-count", "61", "--threads", "1", *FIELDS)
+    done = run(
+        "update",
+        model,
+        world / "fresh.jsonl",
+        "--grow",
+        "3",
+        "--grow-min-count",
+        "61",
+        "--threads",
+        "1",
+        *FIELDS,
+    )
     assert "1 words that the model does not know were left out, 10.0%" in done.err
 
 
@@ -139,7 +154,9 @@ def test_an_update_without_room_on_the_disk_is_one_error_and_leaves_the_model_al
         resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 
     line = command("update", model, world / "new.counts", "--threads", "1")
-    done = subprocess.run(line, capture_output=True, text=True, timeout=100, check=False, preexec_fn=little_room)
+    done = subprocess.run(
+        line, capture_output=True, text=True, timeout=100, check=False, preexec_fn=little_room
+    )
     assert (done.returncode, done.stderr.count("wordtide: ")) == (4, 1), done.stderr
     assert str(model) in done.stderr
     assert everything(model) == before
@@ -152,7 +169,9 @@ def test_two_updates_at_once_are_one_and_a_refusal(world, model):
         "import sys; from pathlib import Path; from wordtide.storage.folders import changing\n"
         f"with changing(Path({str(model)!r})):\n print('held', flush=True); sys.stdin.read()"
     )
-    with subprocess.Popen([command()[0], "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+    with subprocess.Popen(
+        [command()[0], "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as holder:
         assert holder.stdout.readline() == "held\n"
         done = run("update", model, world / "new.counts")
         holder.stdin.close()

@@ -53,7 +53,15 @@ def world(tmp_path_factory):
     (place / "posts.jsonl").write_text(lines(post for day in DAYS for post in rows(day)))
     (place / "whole").mkdir()
     model = copy_of(place / "model", place / "whole")
-    done = run("watch", model, place / "posts.jsonl", "--close-at-end", "--alerts", place / "whole" / "alerts", *OPTIONS)
+    done = run(
+        "watch",
+        model,
+        place / "posts.jsonl",
+        "--close-at-end",
+        "--alerts",
+        place / "whole" / "alerts",
+        *OPTIONS,
+    )
     assert done.code == 0, done.err
     assert (place / "whole" / "alerts").stat().st_size > 0
     return place
@@ -91,7 +99,15 @@ def wait_for(condition, process):
 
 
 def test_a_watch_that_is_killed_again_and_again_ends_as_if_nothing_had_happened(world, model):
-    line = ("watch", model, world / "posts.jsonl", "--close-at-end", "--alerts", model.parent / "alerts", *OPTIONS)
+    line = (
+        "watch",
+        model,
+        world / "posts.jsonl",
+        "--close-at-end",
+        "--alerts",
+        model.parent / "alerts",
+        *OPTIONS,
+    )
     dying = [sys.executable, "-c", DYING, json.dumps(MOMENTS), *map(str, line)]
     died = subprocess.run(dying, capture_output=True, text=True, timeout=300, check=False)
     assert died.stdout.split() == [str(int(signal.SIGKILL))] * len(MOMENTS), died.stderr
@@ -121,10 +137,14 @@ def test_rows_from_a_pipe_are_kept_when_the_watch_is_asked_to_end(world, model, 
     posts = (world / "posts.jsonl").read_bytes()
     cut = posts.index(b"\n", len(posts) * 3 // 5) + 1
     line = ("watch", model, "-", "--alerts", tmp_path / "alerts", *OPTIONS)
-    with subprocess.Popen(command(*line), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with subprocess.Popen(
+        command(*line), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
         process.stdin.write(posts[:cut])
         process.stdin.flush()
-        wait_for(lambda: sum(path.stat().st_size for path in tmp_path.glob("model.watch/rows-*")) == cut, process)
+        wait_for(
+            lambda: sum(path.stat().st_size for path in tmp_path.glob("model.watch/rows-*")) == cut, process
+        )
         wait_for(lambda: "2020-01-05" in labels(model), process)
         process.send_signal(signal.SIGTERM)
         process.stdin.close()

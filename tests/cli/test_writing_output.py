@@ -42,7 +42,9 @@ def mounted(tmp_path_factory):
 
     def mount(options):
         folder = tmp_path_factory.mktemp("disk")
-        done = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", folder], capture_output=True, check=False)
+        done = subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", options, "tmpfs", folder], capture_output=True, check=False
+        )
         if done.returncode:
             pytest.skip(f"a small disk cannot be mounted here: {done.stderr.decode().strip()}")
         mounts.append(folder)
@@ -203,7 +205,10 @@ def bound_by_permissions():
     if os.geteuid() != 0:
         return []
     prefix = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"]
-    if shutil.which("setpriv") is None or subprocess.run([*prefix, "true"], capture_output=True, check=False).returncode:
+    if (
+        shutil.which("setpriv") is None
+        or subprocess.run([*prefix, "true"], capture_output=True, check=False).returncode
+    ):
         pytest.skip("root's rights cannot be dropped here: there is no setpriv")
     return prefix
 
@@ -225,7 +230,10 @@ def test_a_source_without_permission_is_named(speeches, place, bound_by_permissi
     path = speeches / "1862-12-01_lincoln.txt"
     path.chmod(0)
     done = run_process("count", speeches, "-o", place / "counts", prefix=bound_by_permissions)
-    assert (done.code, done.err.startswith(f"wordtide: {path} cannot be read: permission denied.")) == (3, True)
+    assert (done.code, done.err.startswith(f"wordtide: {path} cannot be read: permission denied.")) == (
+        3,
+        True,
+    )
 
 
 def test_a_folder_without_permission_is_not_passed_over_in_silence(speeches, place, bound_by_permissions):
@@ -245,10 +253,19 @@ def test_the_counting_code_loads_where_no_folder_for_its_cache_can_be_written(tm
     for folder in (home, *(Path(found) for found, _, _ in os.walk(tmp_path / "site"))):
         folder.chmod(0o555)
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("XDG_", "NUMBA_"))}
-    environment = {**kept, "HOME": str(home), "PYTHONPATH": str(tmp_path / "site"), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {
+        **kept,
+        "HOME": str(home),
+        "PYTHONPATH": str(tmp_path / "site"),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
     code = "import wordtide.counts.count; print(wordtide.__file__)"
     done = subprocess.run(
-        [*bound_by_permissions, sys.executable, "-c", code], env=environment, capture_output=True, timeout=60, check=False
+        [*bound_by_permissions, sys.executable, "-c", code],
+        env=environment,
+        capture_output=True,
+        timeout=60,
+        check=False,
     )
     assert (done.stdout.decode().strip(), done.stderr.decode()) == (str(package / "__init__.py"), "")
 
@@ -297,7 +314,10 @@ def test_a_full_disk_leaves_counts_that_were_to_be_replaced(speeches, large_inpu
     disk = mounted("size=1m")
     run("count", speeches, "-o", disk / "counts")
     run_process("count", large_input, "-o", disk / "counts", "--overwrite")
-    assert (listing(disk), wordtide.Counts.load(disk / "counts", check=True).words[0]) == (["counts"], "drives")
+    assert (listing(disk), wordtide.Counts.load(disk / "counts", check=True).words[0]) == (
+        ["counts"],
+        "drives",
+    )
 
 
 def test_a_full_disk_for_temporary_files_is_explained_to_python_users(large_input, mounted, monkeypatch):

@@ -13,7 +13,10 @@ from wordtide import Counts
 #: Dates of whole days; the texts hold quotes, commas, tabs and line breaks, which every format must carry.
 DOCUMENTS = [
     ("1850-03-04", "Steam power drives the mill. Steam engines, said he, are strong."),
-    ("1862-12-01", 'We say "we are for the Union";\nthe world, will not forget.\n\nIn giving freedom we assure freedom.'),
+    (
+        "1862-12-01",
+        'We say "we are for the Union";\nthe world, will not forget.\n\nIn giving freedom we assure freedom.',
+    ),
     ("1862-12-09", "Écoutez: l’énergie des machines à vapeur.\tCoal and steam."),
     ("1950-07-02", "Atomic energy drives engines. Atomic power is strong power."),
 ]

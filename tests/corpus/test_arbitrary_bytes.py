@@ -107,7 +107,9 @@ def test_any_ngram_table_is_counted_or_refused_when_bad_rows_are_skipped(content
     count_or_refuse(content, "x", format="ngrams", skip_bad=True, ngram_weights="literal")
 
 
-@given(st.binary(max_size=300) | st.text(max_size=100).map(lambda text: text.encode("utf-8", "surrogatepass")))
+@given(
+    st.binary(max_size=300) | st.text(max_size=100).map(lambda text: text.encode("utf-8", "surrogatepass"))
+)
 @example(b"")
 @example(b"\xef\xbb\xbfsteam power")
 @example(b"\xff\xfes\x00t\x00")
@@ -120,7 +122,9 @@ def test_any_text_file_is_counted_or_refused(content):
 
 @given(st.text(max_size=200), st.sampled_from(["keep", "mask", "skip"]), st.sampled_from(["keep", "split"]))
 def test_any_valid_text_is_counted_with_all_token_options(text, way, hyphens):
-    count_or_refuse(text.encode("utf-8", "replace"), "1862.txt", numbers=way, urls=way, user_names=way, hyphens=hyphens)
+    count_or_refuse(
+        text.encode("utf-8", "replace"), "1862.txt", numbers=way, urls=way, user_names=way, hyphens=hyphens
+    )
 
 
 @given(st.text(max_size=200))
@@ -128,7 +132,9 @@ def test_any_valid_text_is_counted_pretokenized(text):
     count_or_refuse(text.encode("utf-8", "replace"), "1862.txt", pretokenized=True)
 
 
-@given(st.binary(max_size=100), st.sampled_from([b"\x1f\x8b", b"\x1f\x8b\x08\x00", b"\x28\xb5\x2f\xfd", b"PAR1"]))
+@given(
+    st.binary(max_size=100), st.sampled_from([b"\x1f\x8b", b"\x1f\x8b\x08\x00", b"\x28\xb5\x2f\xfd", b"PAR1"])
+)
 def test_any_bytes_after_a_magic_number_are_refused(rest, magic):
     count_or_refuse(magic + rest, "1862.txt.gz")
 
@@ -141,7 +147,9 @@ def test_any_bytes_as_parquet_are_refused(content):
 @settings(max_examples=40)
 @given(st.integers(0, 400), st.integers(1, 255))
 def test_a_gzip_with_a_changed_byte_is_counted_or_refused(place, change):
-    whole = bytearray(gzip.compress(b'{"date": "1862", "text": "steam power drives the mill"}\n' * 50, mtime=0))
+    whole = bytearray(
+        gzip.compress(b'{"date": "1862", "text": "steam power drives the mill"}\n' * 50, mtime=0)
+    )
     whole[place % len(whole)] ^= change
     count_or_refuse(bytes(whole), "x.jsonl.gz")
 
@@ -149,7 +157,9 @@ def test_a_gzip_with_a_changed_byte_is_counted_or_refused(place, change):
 @settings(max_examples=40)
 @given(st.integers(0, 400))
 def test_a_zst_cut_anywhere_is_counted_or_refused(cut):
-    whole = pa.compress(b'{"date": "1862", "text": "steam power drives the mill"}\n' * 50, codec="zstd", asbytes=True)
+    whole = pa.compress(
+        b'{"date": "1862", "text": "steam power drives the mill"}\n' * 50, codec="zstd", asbytes=True
+    )
     count_or_refuse(whole[: cut % len(whole)], "x.jsonl.zst")
 
 
@@ -159,7 +169,9 @@ dates = st.one_of(
 )  # fmt: skip
 
 
-@given(st.lists(st.tuples(dates, st.one_of(st.text(max_size=20), st.none(), st.binary(max_size=4))), max_size=4))
+@given(
+    st.lists(st.tuples(dates, st.one_of(st.text(max_size=20), st.none(), st.binary(max_size=4))), max_size=4)
+)
 @example([(10**30, "steam")])
 @example([(1e300, "steam")])
 @example([("1862", "\ud800")])

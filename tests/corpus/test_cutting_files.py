@@ -30,7 +30,9 @@ def read(files):
     found = []
     for block in Corpus(tuple(files)).blocks(Fields(), bad, lambda _: None):
         batch = block(bad)
-        found += [(batch.text(n), int(batch.stamps[n]), batch.name(n), batch.place(n)) for n in range(len(batch))]
+        found += [
+            (batch.text(n), int(batch.stamps[n]), batch.name(n), batch.place(n)) for n in range(len(batch))
+        ]
     return found, bad.reasons
 
 
@@ -41,7 +43,10 @@ def cut(file, step):
         return cut_parquet(file, step)
     ranges = ranges_of(file, step)
     return cut_lines(
-        file, ranges, [find_line_breaks(file, *part) for part in ranges], columns_of_lines(file, Fields(), skip_bad=True)
+        file,
+        ranges,
+        [find_line_breaks(file, *part) for part in ranges],
+        columns_of_lines(file, Fields(), skip_bad=True),
     )
 
 
@@ -101,7 +106,9 @@ def test_portions_over_http_are_asked_for_as_byte_ranges(tmp_path):
         found, _ = read(portions)
         assert len(portions) > 2
         assert [row[:3] for row in found] == [row[:3] for row in read([here])[0]]
-        assert any(request.endswith(f"bytes={portions[1].portion.start}-{len(lines) - 1}") for request in asked)
+        assert any(
+            request.endswith(f"bytes={portions[1].portion.start}-{len(lines) - 1}") for request in asked
+        )
 
 
 def test_what_is_compressed_short_or_served_without_ranges_is_not_cut(tmp_path):

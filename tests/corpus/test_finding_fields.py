@@ -73,8 +73,12 @@ def test_a_chosen_field_that_is_missing_lists_the_fields_there_are(kind, option,
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(("what", "row"), [("date", {"when": "1862", "text": "a"}), ("text", {"date": "1862", "what": "a"})])
-def test_a_usual_field_that_is_missing_names_the_option_and_lists_the_fields_there_are(kind, what, row, tmp_path):
+@pytest.mark.parametrize(
+    ("what", "row"), [("date", {"when": "1862", "text": "a"}), ("text", {"date": "1862", "what": "a"})]
+)
+def test_a_usual_field_that_is_missing_names_the_option_and_lists_the_fields_there_are(
+    kind, what, row, tmp_path
+):
     path = written(tmp_path, kind, row)
     with pytest.raises(InputError, match=f"looks like the {what}[^\n]*\n.*{', '.join(row)}.*--{what}-field"):
         wordtide.count(path)

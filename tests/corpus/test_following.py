@@ -16,9 +16,12 @@ from wordtide.streaming.journal import JournaledInput
 
 TEXTS = ["steam power", "a café", 'said "no"', "two\nlines", "x" * 300, "", "the end"]
 JSON_LINES = "".join(
-    f'{{"date": "18{n:02}", "text": {json!r}}}\n'.replace("'", '"') for n, json in enumerate(["a b", "c d", "e f"])
+    f'{{"date": "18{n:02}", "text": {json!r}}}\n'.replace("'", '"')
+    for n, json in enumerate(["a b", "c d", "e f"])
 )
-CSV = "date,text\n" + "".join(f'18{n:02},"{text.replace(chr(34), chr(34) * 2)}"\n' for n, text in enumerate(TEXTS))
+CSV = "date,text\n" + "".join(
+    f'18{n:02},"{text.replace(chr(34), chr(34) * 2)}"\n' for n, text in enumerate(TEXTS)
+)
 CONTENT = {"jsonl": JSON_LINES, "csv": CSV}
 
 
@@ -26,7 +29,9 @@ def taken(source):
     """All rows that there are now: (text, place) of each."""
     found = []
     while (parts := source.read()) is not None:
-        found += [(part.batch.text(n).decode(), int(part.places[n])) for part in parts for n in range(len(part))]
+        found += [
+            (part.batch.text(n).decode(), int(part.places[n])) for part in parts for n in range(len(part))
+        ]
     return found
 
 
@@ -141,7 +146,9 @@ class Piped:
 
         sender = threading.Thread(target=send)
         sender.start()
-        source = JournaledInput(self.folder, reading, self.format, Fields(), BadRows(True), position, **options)
+        source = JournaledInput(
+            self.folder, reading, self.format, Fields(), BadRows(True), position, **options
+        )
         try:
             yield source
         finally:
@@ -188,7 +195,9 @@ def test_a_stream_that_comes_again_from_its_first_row_is_taken_once(tmp_path):
     assert [text for text, _ in piped.rows(first + second + third, replayed=True)] == ["a b", "c d", "e f"]
 
 
-@pytest.mark.parametrize(("sent", "problem"), [("[]" * 99, "does not begin as it did"), ("{}\n", "ended .* bytes before")])
+@pytest.mark.parametrize(
+    ("sent", "problem"), [("[]" * 99, "does not begin as it did"), ("{}\n", "ended .* bytes before")]
+)
 def test_a_stream_that_is_not_the_same_again_is_refused(tmp_path, sent, problem):
     piped = Piped(tmp_path)
     piped.rows(JSON_LINES)
@@ -207,7 +216,10 @@ def test_the_header_of_csv_is_sent_at_each_start_and_must_be_the_same(tmp_path):
 @pytest.mark.parametrize("format", CONTENT)
 def test_what_is_done_with_leaves_the_journal_and_the_rest_goes_on(tmp_path, monkeypatch, format):
     monkeypatch.setattr(journaling, "_SUPERFLUOUS_BYTES", 10)
-    rows = [f"18{n:02},text {n}\n" if format == "csv" else f'{{"date": "18{n:02}", "text": "text {n}"}}\n' for n in range(6)]
+    rows = [
+        f"18{n:02},text {n}\n" if format == "csv" else f'{{"date": "18{n:02}", "text": "text {n}"}}\n'
+        for n in range(6)
+    ]
     header = "date,text\n" if format == "csv" else ""
     piped = Piped(tmp_path, format)
     with piped.started(header + "".join(rows[:4])) as source:

@@ -9,7 +9,10 @@ from hypothesis import strategies as st
 
 from wordtide.dates import DAY, bounds, date_in_name, parse_date
 
-EARLIEST, LATEST = -377_736_739_200, 253_402_300_800  # the years -10,000 to 9,999: nobody means a date beyond them
+EARLIEST, LATEST = (
+    -377_736_739_200,
+    253_402_300_800,
+)  # the years -10,000 to 9,999: nobody means a date beyond them
 
 
 def seconds(text):
@@ -27,7 +30,9 @@ def test_a_year_stands_for_its_middle(value):
     assert parse_date(value) == (seconds("1862-07-02T12:00"), 365 * DAY)
 
 
-@pytest.mark.parametrize(("text", "middle", "days"), [("1862-12", "1862-12-16T12:00", 31), ("2024-02", "2024-02-15T12:00", 29)])
+@pytest.mark.parametrize(
+    ("text", "middle", "days"), [("1862-12", "1862-12-16T12:00", 31), ("2024-02", "2024-02-15T12:00", 29)]
+)
 def test_a_year_and_month_stands_for_the_middle_of_the_month(text, middle, days):
     assert parse_date(text) == (seconds(middle), days * DAY)
 
@@ -216,7 +221,9 @@ def test_any_year_stands_for_its_middle_and_lasts_a_year(year):
 
 
 @given(
-    st.datetimes(min_value=dt.datetime(2, 1, 1), max_value=dt.datetime(9998, 12, 31)).map(lambda m: m.replace(microsecond=0)),
+    st.datetimes(min_value=dt.datetime(2, 1, 1), max_value=dt.datetime(9998, 12, 31)).map(
+        lambda m: m.replace(microsecond=0)
+    ),
     st.integers(-14 * 60, 14 * 60),
 )
 def test_a_zone_shifts_a_date_time_by_its_offset(moment, minutes):
@@ -266,6 +273,9 @@ def test_any_name_has_a_date_or_none(name):
     assert found is None or found[1] >= DAY
 
 
-@given(st.dates(min_value=dt.date(1000, 1, 1), max_value=dt.date(2999, 12, 31)), st.sampled_from(["-", "_", ".", ""]))
+@given(
+    st.dates(min_value=dt.date(1000, 1, 1), max_value=dt.date(2999, 12, 31)),
+    st.sampled_from(["-", "_", ".", ""]),
+)
 def test_any_day_in_a_name_is_found(day, dash):
     assert date_in_name(f"speech {day:%Y}{dash}{day:%m}{dash}{day:%d} final") == parse_date(day)

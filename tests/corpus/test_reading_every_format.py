@@ -55,7 +55,12 @@ def days():
 def test_pairs_of_date_and_text_give_the_counts_of_the_window_rule():
     counts = wordtide.count([("1850", "Steam power drives mills.")])
     row = counts[0][[counts.index["steam"]], :].toarray().ravel()
-    assert dict(zip(counts.words, row.tolist(), strict=True)) == {"steam": 0.0, "power": 1.0, "drives": 0.75, "mills": 0.5}
+    assert dict(zip(counts.words, row.tolist(), strict=True)) == {
+        "steam": 0.0,
+        "power": 1.0,
+        "drives": 0.75,
+        "mills": 0.5,
+    }
 
 
 def test_a_generator_of_pairs_counts_like_a_list(expected):
@@ -63,7 +68,9 @@ def test_a_generator_of_pairs_counts_like_a_list(expected):
 
 
 def test_pairs_may_have_dates_of_the_standard_library(expected):
-    assert_same_counts(wordtide.count(list(zip(days(), [text for _, text in DOCUMENTS], strict=True))), expected)
+    assert_same_counts(
+        wordtide.count(list(zip(days(), [text for _, text in DOCUMENTS], strict=True))), expected
+    )
 
 
 @pytest.mark.parametrize("ending", [".txt", ".text", ".md", ".txt.gz", ".txt.zst"])
@@ -134,7 +141,9 @@ def test_a_custom_date_format_reads_file_names_with_every_text_ending(ending, tm
 
 @pytest.mark.parametrize("ending", ["", ".gz", ".zst"])
 @pytest.mark.parametrize(("kind", "delimiter"), [("csv", ","), ("tsv", "\t")])
-def test_a_delimited_table_with_quoted_newlines_counts_like_pairs(kind, delimiter, ending, expected, tmp_path):
+def test_a_delimited_table_with_quoted_newlines_counts_like_pairs(
+    kind, delimiter, ending, expected, tmp_path
+):
     path = write_compressed(tmp_path / f"table.{kind}{ending}", delimited(DOCUMENTS, delimiter))
     assert_same_counts(wordtide.count(path), expected)
 
@@ -159,7 +168,9 @@ def test_a_csv_file_in_many_blocks_counts_like_pairs(monkeypatch, tmp_path):
     assert_same_counts(wordtide.count(path), wordtide.count(many))
 
 
-@pytest.mark.parametrize("name", ["posts.jsonl", "posts.ndjson", "posts.json", "posts.jsonl.gz", "posts.jsonl.zst"])
+@pytest.mark.parametrize(
+    "name", ["posts.jsonl", "posts.ndjson", "posts.json", "posts.jsonl.gz", "posts.jsonl.zst"]
+)
 def test_json_lines_count_like_pairs(name, expected, tmp_path):
     assert_same_counts(wordtide.count(write_json_lines(tmp_path / name)), expected)
 
@@ -182,7 +193,9 @@ def test_json_lines_with_years_as_numbers_count_like_pairs_with_years(expected_b
 def test_a_json_object_ends_with_its_line_whether_or_not_a_blank_line_follows(tmp_path):
     path = tmp_path / "two_on_a_line.jsonl"
     first = '{"date": 1861, "text": "none"}'
-    path.write_text(first + '\n{"date": 1862, "text": "one"} {"date": 1863, "text": "two"}\n\n', encoding="utf-8")
+    path.write_text(
+        first + '\n{"date": 1862, "text": "one"} {"date": 1863, "text": "two"}\n\n', encoding="utf-8"
+    )
     with pytest.raises(InputError, match="line 2"):
         wordtide.count(path)
 
@@ -191,7 +204,9 @@ def test_a_latin_1_byte_in_a_field_that_is_not_read_is_judged_alike_with_and_wit
     verdicts = []
     for blank in (b"", b"\n"):
         path = tmp_path / f"{len(blank)}.jsonl"
-        rows = b'{"date": 1862, "text": "Steam"}\n{"date": 1863, "text": "Steam power", "author": "M\xfcller"}\n'
+        rows = (
+            b'{"date": 1862, "text": "Steam"}\n{"date": 1863, "text": "Steam power", "author": "M\xfcller"}\n'
+        )
         path.write_bytes(rows + blank)
         try:
             verdicts.append(wordtide.count(path).words)
@@ -219,7 +234,9 @@ def test_standard_input_may_be_csv(expected, monkeypatch, tmp_path):
         assert_same_counts(wordtide.count("-", format="csv"), expected)
 
 
-def test_compressed_standard_input_is_recognised_when_the_first_byte_comes_alone(expected, monkeypatch, tmp_path):
+def test_compressed_standard_input_is_recognised_when_the_first_byte_comes_alone(
+    expected, monkeypatch, tmp_path
+):
     content = write_json_lines(tmp_path / "posts.jsonl.gz").read_bytes()
 
     reading, writing = os.pipe()

@@ -41,7 +41,10 @@ def test_parquet_is_read_in_the_ranges_it_needs(tmp_path, expected):
 
 def test_parquet_from_a_server_without_ranges_is_refused_with_a_remedy(tmp_path):
     write_all(tmp_path)
-    with serving(tmp_path, ranges=False) as (address, _), pytest.raises(InputError, match="knows no byte ranges"):
+    with (
+        serving(tmp_path, ranges=False) as (address, _),
+        pytest.raises(InputError, match="knows no byte ranges"),
+    ):
         wordtide.count(f"{address}/posts.parquet")
 
 
@@ -71,7 +74,9 @@ def test_what_is_not_there_is_an_error_with_the_address(tmp_path):
 
 
 def test_a_server_that_does_not_answer_is_an_error_with_the_address():
-    with pytest.raises(InputError, match=r"http://127\.0\.0\.1:1/posts\.jsonl does not exist, or cannot be reached"):
+    with pytest.raises(
+        InputError, match=r"http://127\.0\.0\.1:1/posts\.jsonl does not exist, or cannot be reached"
+    ):
         wordtide.count("http://127.0.0.1:1/posts.jsonl")
 
 

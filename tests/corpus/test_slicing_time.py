@@ -24,7 +24,11 @@ def tokens(dates, **settings):
 @pytest.mark.parametrize(
     ("every", "dates", "expected"),
     [
-        ("hour", ["1969-12-31T23:59:59", "1970-01-01T00:00:00", "1970-01-01T00:59:59"], ["1969-12-31T23", "1970-01-01T00"]),
+        (
+            "hour",
+            ["1969-12-31T23:59:59", "1970-01-01T00:00:00", "1970-01-01T00:59:59"],
+            ["1969-12-31T23", "1970-01-01T00"],
+        ),
         ("6-hours", ["2024-01-01T05:59:59", "2024-01-01T06:00:00"], ["2024-01-01T00", "2024-01-01T06"]),
         ("day", ["1862-12-01", "1862-12-01T23:59:59", "1862-12-02T00:00:00"], ["1862-12-01", "1862-12-02"]),
         ("week", ["2024-01-01", "2024-01-07", "2024-01-08"], ["2024-01-01", "2024-01-08"]),
@@ -66,12 +70,17 @@ def test_singular_and_plural_name_the_same_length():
     assert Every.parse("5-year") == Every.parse("5-years")
 
 
-@pytest.mark.parametrize("every", ["hour", "day", "week", "month", "quarter", "year", "5-years", "2-weeks", "document"])
+@pytest.mark.parametrize(
+    "every", ["hour", "day", "week", "month", "quarter", "year", "5-years", "2-weeks", "document"]
+)
 def test_the_name_of_a_length_can_be_read_back(every):
     assert str(Every.parse(every)) == every
 
 
-@given(st.lists(st.dates(min_value=dt.date(1, 1, 2)), min_size=1, max_size=20), st.sampled_from(["week", "month", "quarter"]))
+@given(
+    st.lists(st.dates(min_value=dt.date(1, 1, 2)), min_size=1, max_size=20),
+    st.sampled_from(["week", "month", "quarter"]),
+)
 def test_periods_never_go_backwards(days, every):
     stamps = np.array(sorted((day - dt.date(1970, 1, 1)).days * 86_400 for day in days))
     assert (np.diff(Every.parse(every).ordinals(stamps)) >= 0).all()
@@ -90,7 +99,18 @@ def test_a_quarter_is_named_after_its_three_months(day):
 
 
 @pytest.mark.parametrize(
-    "every", ["", "fortnight", "0-years", "-1-years", "2-documents", "years-5", "1.5-years", "YEAR", "9" * 30 + "-years"]
+    "every",
+    [
+        "",
+        "fortnight",
+        "0-years",
+        "-1-years",
+        "2-documents",
+        "years-5",
+        "1.5-years",
+        "YEAR",
+        "9" * 30 + "-years",
+    ],
 )
 def test_a_length_that_is_none_is_refused_with_the_lengths_there_are(every):
     with pytest.raises(SettingsError, match="quarter"):
@@ -112,7 +132,10 @@ DATES = ["1861-12-31", "1862-01-01", "1862-06-15", "1862-06-30", "1862-07-01", "
 )
 def test_since_and_until_include_what_they_name(since, until, first, last):
     found = [
-        str(date) for date in wordtide.count([(date, "steam") for date in DATES], every="day", since=since, until=until).dates
+        str(date)
+        for date in wordtide.count(
+            [(date, "steam") for date in DATES], every="day", since=since, until=until
+        ).dates
     ]
     assert (found[0], found[-1]) == (first, last)
 
@@ -163,12 +186,16 @@ def test_merged_documents_stand_at_their_average_date():
 
 
 def test_merged_documents_are_named_together():
-    counts = wordtide.count([("1973-02-02", "steam"), ("1973-02-06", "power")], every="document", merge_within="7d")
+    counts = wordtide.count(
+        [("1973-02-02", "steam"), ("1973-02-06", "power")], every="document", merge_within="7d"
+    )
     assert counts.labels == ["the documents:1 + the documents:2"]
 
 
 def test_windows_do_not_reach_from_one_merged_document_into_the_next():
-    counts = wordtide.count([("1973-02-02", "steam"), ("1973-02-06", "power")], every="document", merge_within="7d")
+    counts = wordtide.count(
+        [("1973-02-02", "steam"), ("1973-02-06", "power")], every="document", merge_within="7d"
+    )
     assert counts[0].nnz == 0
 
 
@@ -246,7 +273,15 @@ def test_dates_of_different_precision_have_times_that_increase_strictly(dates):
 @given(
     st.lists(
         st.sampled_from(
-            ["1862", "1862-06", "1862-07", "1862-07-01", "1862-07-02", "1862-07-02T11:59:00", "1862-07-02T12:00:00"]
+            [
+                "1862",
+                "1862-06",
+                "1862-07",
+                "1862-07-01",
+                "1862-07-02",
+                "1862-07-02T11:59:00",
+                "1862-07-02T12:00:00",
+            ]
         ),
         min_size=2,
         max_size=8,
@@ -269,4 +304,11 @@ def test_years_before_the_common_era_are_allowed():
 
 def test_the_slice_of_a_date_is_the_one_that_holds_it():
     counts = wordtide.count([("1850", "steam"), ("1862-12-01", "power"), ("1950", "atomic")])
-    assert [counts.slice_at(date) for date in ("1850", "1862", "1862-03", "1949", "2100", "1")] == [0, 1, 1, 2, 2, 0]
+    assert [counts.slice_at(date) for date in ("1850", "1862", "1862-03", "1949", "2100", "1")] == [
+        0,
+        1,
+        1,
+        2,
+        2,
+        0,
+    ]

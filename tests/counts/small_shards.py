@@ -25,7 +25,8 @@ def documents(seed: int, number: int) -> list[tuple[str, str]]:
     made = []
     for _ in range(number):
         sentences = [
-            " ".join(rng.choices(_WORDS, weights=range(60, 0, -1), k=rng.randint(1, 9))) for _ in range(rng.randint(0, 4))
+            " ".join(rng.choices(_WORDS, weights=range(60, 0, -1), k=rng.randint(1, 9)))
+            for _ in range(rng.randint(0, 4))
         ]
         text = rng.choice([". ", '.\n"', ', "so" he said.\n\n']).join(sentences).capitalize()
         made.append((f"{rng.randint(1990, 1999)}-{rng.randint(1, 12):02d}-{rng.randint(1, 28):02d}", text))
@@ -43,7 +44,10 @@ def texts(folder: Path) -> Path:
 
 def json_lines(path: Path, seed: int = 2, bad: bool = False) -> Path:
     """JSON Lines, compressed if the name says so; with `bad` some rows are no good, for several reasons."""
-    lines = [json.dumps({"id": n, "date": date, "text": text}) for n, (date, text) in enumerate(documents(seed, 120))]
+    lines = [
+        json.dumps({"id": n, "date": date, "text": text})
+        for n, (date, text) in enumerate(documents(seed, 120))
+    ]
     if bad:
         lines[7] = "{no json"
         lines[50] = json.dumps({"id": 50, "date": None, "text": "w1 w2"})

@@ -29,7 +29,11 @@ def scheduler(tmp_path_factory):
     environment.setenv("SLOW_PLACE", str(tmp_path_factory.mktemp("slow")))
     environment.setenv("PYTHONPATH", os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")]))
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0", local_directory=str(scratch)
+        n_workers=2,
+        threads_per_worker=1,
+        host="127.0.0.1",
+        dashboard_address="127.0.0.1:0",
+        local_directory=str(scratch),
     ) as cluster:
         yield cluster.scheduler_address
     environment.undo()
@@ -77,7 +81,10 @@ CASES = {
     "parquet": ("parquet", {"every": "document", "min_count": 3}),
     "bad rows skipped": ("bad", {"skip_bad": True, "every": "document"}),
     "n-grams": ("ngrams", {"format": "ngrams", "vocabulary_size": 7}),
-    "n-grams by share": ("ngrams", {"format": "ngrams", "vocabulary_by": "share", "vocabulary_size": 7, "every": "3-years"}),
+    "n-grams by share": (
+        "ngrams",
+        {"format": "ngrams", "vocabulary_by": "share", "vocabulary_size": 7, "every": "3-years"},
+    ),
 }
 
 
@@ -122,7 +129,9 @@ def test_what_is_in_memory_is_refused_with_a_remedy(tmp_path):
 
 
 def cut_short(path):
-    data = gzip.compress("".join(f'{{"date": "1990", "text": "{text}"}}\n' for _, text in documents(1, 3)).encode())
+    data = gzip.compress(
+        "".join(f'{{"date": "1990", "text": "{text}"}}\n' for _, text in documents(1, 3)).encode()
+    )
     path.write_bytes(data[: len(data) // 2])
     return path
 
@@ -145,7 +154,9 @@ def test_of_several_bad_rows_the_first_is_told_as_one_machine_tells_it(scheduler
     assert "posts.jsonl, line 8: the line is not valid JSON" in str(there.value)
 
 
-@pytest.mark.parametrize("source", [lambda place: cut_short(place / "a.jsonl.gz"), lambda place: undated(place / "texts")])
+@pytest.mark.parametrize(
+    "source", [lambda place: cut_short(place / "a.jsonl.gz"), lambda place: undated(place / "texts")]
+)
 def test_what_is_wrong_with_a_file_is_told_as_one_machine_tells_it(source, scheduler, tmp_path):
     path = source(tmp_path)
     with pytest.raises(InputError) as here:

@@ -78,7 +78,9 @@ def test_a_scheduler_without_workers_is_given_up(lone_scheduler, tmp_path, monke
         wordtide.count(source, output=tmp_path / "counts", scheduler=lone_scheduler)
 
 
-@pytest.mark.parametrize(("version", "problem"), [(None, "has no wordtide"), ("9.9.9", "has wordtide 9.9.9, and here is")])
+@pytest.mark.parametrize(
+    ("version", "problem"), [(None, "has no wordtide"), ("9.9.9", "has wordtide 9.9.9, and here is")]
+)
 def test_a_worker_without_this_wordtide_is_refused(version, problem, lone_scheduler, tmp_path):
     """The worker is a real one, in an environment with everything but this package."""
     site = tmp_path / "site"
@@ -90,11 +92,23 @@ def test_a_worker_without_this_wordtide_is_refused(version, problem, lone_schedu
         (site / "wordtide").mkdir()
         (site / "wordtide" / "__init__.py").write_text('__version__ = "9.9.9"\n')
         (site / "wordtide-9.9.9.dist-info").mkdir()
-        (site / "wordtide-9.9.9.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: wordtide\nVersion: 9.9.9\n")
+        (site / "wordtide-9.9.9.dist-info" / "METADATA").write_text(
+            "Metadata-Version: 2.1\nName: wordtide\nVersion: 9.9.9\n"
+        )
     source = json_lines(tmp_path / "posts.jsonl")
-    line = [sys.executable, "-S", "-m", "distributed.cli.dask_worker", lone_scheduler, "--no-nanny", "--no-dashboard"]
+    line = [
+        sys.executable,
+        "-S",
+        "-m",
+        "distributed.cli.dask_worker",
+        lone_scheduler,
+        "--no-nanny",
+        "--no-dashboard",
+    ]
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(site), "HOME": str(tmp_path)}
-    worker = subprocess.Popen(line, env=environment, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    worker = subprocess.Popen(
+        line, env=environment, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     try:
         with pytest.raises(SettingsError, match=problem):
             wordtide.count(source, output=tmp_path / "counts", scheduler=lone_scheduler)

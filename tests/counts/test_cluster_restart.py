@@ -29,7 +29,9 @@ def place(tmp_path, monkeypatch):
 
 
 def start():
-    line = command_with_shards_of(1, "count", "texts", "-o", "there", "--tokenizer", TOKENIZER, "--scheduler", "local:2")
+    line = command_with_shards_of(
+        1, "count", "texts", "-o", "there", "--tokenizer", TOKENIZER, "--scheduler", "local:2"
+    )
     return subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
@@ -40,7 +42,9 @@ def has_ended(process):
         return True
 
 
-def test_a_killed_job_goes_on_from_its_finished_shards_and_ends_with_the_same_bytes(place, monkeypatch, capfd):
+def test_a_killed_job_goes_on_from_its_finished_shards_and_ends_with_the_same_bytes(
+    place, monkeypatch, capfd
+):
     process = start()
     wait_for((place / "waiting").exists, process)
     wait_for(lambda: len(finished_scans(place)) == len(TEXTS) - 1, process)
@@ -61,7 +65,9 @@ def test_a_killed_job_goes_on_from_its_finished_shards_and_ends_with_the_same_by
     assert "3 of 5 shards are there from an earlier run" in told
     assert files_of(place / "there") == files_of(place / "here")
     assert sorted(len(readers) for readers in readers_of(place).values()) == [1, 1, 1, 2, 2]
-    assert sorted(path.name for path in place.iterdir() if path.name.startswith((".there", "there"))) == ["there"]
+    assert sorted(path.name for path in place.iterdir() if path.name.startswith((".there", "there"))) == [
+        "there"
+    ]
 
 
 def dask(*arguments):
@@ -76,7 +82,13 @@ def test_a_job_whose_scheduler_goes_away_ends_with_a_word(place, monkeypatch, ca
     port, found = free_port(), []
     address = f"tcp://127.0.0.1:{port}"
     scheduler = dask(
-        "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", str(port), "--no-dashboard", "--no-show"
+        "distributed.cli.dask_scheduler",
+        "--host",
+        "127.0.0.1",
+        "--port",
+        str(port),
+        "--no-dashboard",
+        "--no-show",
     )
     worker = dask("distributed.cli.dask_worker", address, "--no-nanny", "--no-dashboard", "--nthreads", "1")
 

@@ -20,7 +20,10 @@ CORPORA = st.lists(st.tuples(st.integers(1990, 1993), TEXTS), min_size=1, max_si
 
 def as_dict(counts, t):
     matrix = counts[t].tocoo()
-    return {(counts.words[i], counts.words[j]): n for i, j, n in zip(matrix.row, matrix.col, matrix.data, strict=True)}
+    return {
+        (counts.words[i], counts.words[j]): n
+        for i, j, n in zip(matrix.row, matrix.col, matrix.data, strict=True)
+    }
 
 
 def sentences_by_year(corpus):
@@ -47,7 +50,9 @@ def test_the_counts_equal_the_brute_force_twin(corpus, window, close_gaps, size)
 @settings(max_examples=60)
 def test_the_vocabulary_holds_the_most_frequent_words_ties_by_spelling(corpus, size, min_count):
     totals = Counter(word for _, text in corpus for sentence in tokenize(text) for word in sentence if word)
-    ranked = sorted((word for word in totals if totals[word] >= min_count), key=lambda word: (-totals[word], word))
+    ranked = sorted(
+        (word for word in totals if totals[word] >= min_count), key=lambda word: (-totals[word], word)
+    )
     counts = wordtide.count(corpus, vocabulary_size=size, min_count=min_count, workers=1)
     assert counts.words == ranked[:size]
 
@@ -58,7 +63,12 @@ def test_share_ranks_words_by_the_sum_of_relative_frequencies():
     assert wordtide.count(corpus, vocabulary_size=3, vocabulary_by="share").words == ["tale", "new", "old"]
     corpus[1] = ("2000", " ".join(["new"] * 10 + ["more"] * 30 + ["tale"] * 60))
     assert wordtide.count(corpus, vocabulary_size=4).words == ["tale", "more", "new", "old"]
-    assert wordtide.count(corpus, vocabulary_size=4, vocabulary_by="share").words == ["tale", "old", "more", "new"]
+    assert wordtide.count(corpus, vocabulary_size=4, vocabulary_by="share").words == [
+        "tale",
+        "old",
+        "more",
+        "new",
+    ]
 
 
 @given(CORPORA)
@@ -71,7 +81,9 @@ def test_n_plus_is_symmetric_and_its_margins_give_the_distributions(corpus):
         if matrix.sum():
             p = matrix.sum(axis=1) / matrix.sum()
             np.testing.assert_allclose(counts.word_probability(t), p, rtol=1e-12)
-            np.testing.assert_allclose(counts.context_probability(t, 0.75), p**0.75 / (p**0.75).sum(), rtol=1e-12)
+            np.testing.assert_allclose(
+                counts.context_probability(t, 0.75), p**0.75 / (p**0.75).sum(), rtol=1e-12
+            )
             assert counts.active_words()[t] == np.count_nonzero(p)
 
 

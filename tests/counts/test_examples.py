@@ -8,7 +8,9 @@ import wordtide
 from wordtide.counts.examples import find_examples, in_context
 from wordtide.errors import InputError, SettingsError
 
-CORPUS = [(str(1900 + n % 3), f"Alpha number{n} beta. Gamma alpha delta{n}. Nothing here.") for n in range(60)]
+CORPUS = [
+    (str(1900 + n % 3), f"Alpha number{n} beta. Gamma alpha delta{n}. Nothing here.") for n in range(60)
+]
 
 
 def kept(tmp_path, name, word="alpha", **options):
@@ -34,7 +36,9 @@ def test_a_rare_word_has_all_its_sentences(tmp_path):
 
 
 def test_the_seed_decides_the_draw(tmp_path):
-    one, again, other = (kept(tmp_path, name, examples=2, seed=seed) for name, seed in (("a", 1), ("b", 1), ("c", 2)))
+    one, again, other = (
+        kept(tmp_path, name, examples=2, seed=seed) for name, seed in (("a", 1), ("b", 1), ("c", 2))
+    )
     assert one == again
     assert one != other
 

@@ -15,12 +15,16 @@ import wordtide
 from wordtide.errors import InputError
 
 SENTENCE = st.lists(st.sampled_from("abcdefg"), min_size=1, max_size=15)
-YEARS = st.dictionaries(st.sampled_from([1900, 1905, 1906, 1950]), st.lists(SENTENCE, min_size=1, max_size=4), min_size=1)
+YEARS = st.dictionaries(
+    st.sampled_from([1900, 1905, 1906, 1950]), st.lists(SENTENCE, min_size=1, max_size=4), min_size=1
+)
 
 
 def write_v2(path, table):
     lines = [
-        f"{' '.join(gram)}\t{year}\t{n}\t1\n" for gram, years in sorted(table.items()) for year, n in sorted(years.items())
+        f"{' '.join(gram)}\t{year}\t{n}\t1\n"
+        for gram, years in sorted(table.items())
+        for year, n in sorted(years.items())
     ]
     path.write_bytes(gzip.compress("".join(lines).encode()))
     return path
@@ -85,11 +89,16 @@ def test_literal_weights_apply_the_window_rule_inside_each_ngram(tmp_path_factor
     counts = wordtide.count(path, format="ngrams", ngram_weights="literal", workers=1)
     for t, year in enumerate(sorted(corpus)):
         grams = [
-            [None if w == "_" else w for w in gram] for gram, years in table_of(corpus, 5).items() for _ in range(years[year])
+            [None if w == "_" else w for w in gram]
+            for gram, years in table_of(corpus, 5).items()
+            for _ in range(years[year])
         ]
         expected = count_pairs(grams, set(counts.words), 4)
         matrix = counts[t].tocoo()
-        found = {(counts.words[i], counts.words[j]): n for i, j, n in zip(matrix.row, matrix.col, matrix.data, strict=True)}
+        found = {
+            (counts.words[i], counts.words[j]): n
+            for i, j, n in zip(matrix.row, matrix.col, matrix.data, strict=True)
+        }
         assert found == {pair: float(weight) for pair, weight in expected.items()}
 
 
@@ -118,7 +127,16 @@ def test_long_and_short_year_lists_add_up_alike(tmp_path_factory, rng, weights):
 
 
 def test_ngrams_with_tags_or_placeholders_are_dropped_and_literal_underscores_stay(tmp_path):
-    tagged = ["the_DET cat", "_DET_ cat", "_START_ the", "cat _END_", ",_. cat", "_._ cat", "a_X b", "cat_NOUN"]
+    tagged = [
+        "the_DET cat",
+        "_DET_ cat",
+        "_START_ the",
+        "cat _END_",
+        ",_. cat",
+        "_._ cat",
+        "a_X b",
+        "cat_NOUN",
+    ]
     plain = {"the cat": 3, "snake_case cat": 2, "cat_NOUNS the": 1}
     path = tmp_path / "grams"
     path.write_text("".join(f"{gram}\t1900\t{plain.get(gram, 5)}\t1\n" for gram in [*plain, *tagged]))

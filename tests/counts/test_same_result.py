@@ -23,10 +23,16 @@ def corpus(tmp_path):
         rows = []
         for _ in range(40):
             sentences = [
-                " ".join(rng.choices(words, weights=range(300, 0, -1), k=rng.randint(1, 15))).capitalize() + "."
+                " ".join(rng.choices(words, weights=range(300, 0, -1), k=rng.randint(1, 15))).capitalize()
+                + "."
                 for _ in range(rng.randint(0, 6))
             ]
-            rows.append({"date": f"{rng.randint(1990, 1999)}-{rng.randint(1, 12):02d}-01", "text": " ".join(sentences)})
+            rows.append(
+                {
+                    "date": f"{rng.randint(1990, 1999)}-{rng.randint(1, 12):02d}-01",
+                    "text": " ".join(sentences),
+                }
+            )
         (folder / f"part{number}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     return folder
 
@@ -62,7 +68,9 @@ def test_counting_parts_and_merging_gives_the_counts_of_the_whole(corpus, tmp_pa
     whole = wordtide.count(corpus, output=tmp_path / "whole", **options)
     files = sorted(corpus.iterdir())
     fixed = options | {"vocabulary": str(tmp_path / "whole")}
-    parts = [wordtide.count(files[start::3], output=tmp_path / f"part{start}", **fixed) for start in (2, 0, 1)]
+    parts = [
+        wordtide.count(files[start::3], output=tmp_path / f"part{start}", **fixed) for start in (2, 0, 1)
+    ]
     merged = merge_counts(parts, tmp_path / "merged")
     expected, found = files_of(tmp_path / "whole"), files_of(tmp_path / "merged")
     assert found.keys() == expected.keys()
@@ -91,7 +99,15 @@ def test_ngrams_give_the_same_bytes_for_every_number_of_workers(tmp_path, monkey
         for _ in range(500):
             gram = " ".join(rng.choices("abcdefghij", k=5))
             lines.append(
-                "\t".join([gram, *(f"{year},{rng.randint(1, 9)},1" for year in sorted(rng.sample(range(1900, 1920), 4)))])
+                "\t".join(
+                    [
+                        gram,
+                        *(
+                            f"{year},{rng.randint(1, 9)},1"
+                            for year in sorted(rng.sample(range(1900, 1920), 4))
+                        ),
+                    ]
+                )
             )
         (folder / f"{number}").write_text("\n".join(lines) + "\n")
     options = {"format": "ngrams", "vocabulary_by": "share", "vocabulary_size": 8}

@@ -55,7 +55,8 @@ def test_an_unknown_word_is_answered_with_near_spellings(folder):
 
 
 @pytest.mark.parametrize(
-    "name", [*(f"{array}.npy" for array in ARRAYS), "words.txt", "labels.txt", "header.json", "slice_tokens.npy"]
+    "name",
+    [*(f"{array}.npy" for array in ARRAYS), "words.txt", "labels.txt", "header.json", "slice_tokens.npy"],
 )
 def test_a_missing_file_is_named(folder, name):
     (folder / name).unlink()

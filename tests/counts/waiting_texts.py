@@ -15,7 +15,9 @@ def prepare(place: Path) -> None:
     """Write the texts, and their counts as one machine makes them."""
     (place / "texts").mkdir()
     for number, name in enumerate(TEXTS):
-        (place / "texts" / f"190{number}.txt").write_text(f"{name} steam power drives the mill", encoding="utf-8")
+        (place / "texts" / f"190{number}.txt").write_text(
+            f"{name} steam power drives the mill", encoding="utf-8"
+        )
     (place / "go").touch()
     wordtide.count(place / "texts", output=place / "here", tokenizer=TOKENIZER, workers=1)
     for name in ("go", "log"):

@@ -15,7 +15,9 @@ PAGES = [
     *(ROOT / folder / "README.md" for folder in (".", "benchmarks", "experiments", "explorer")),
     *sorted(DOCS.glob("*.md")),
 ]
-_FENCED = re.compile(r"(?:<!-- not run: (?P<reason>[^\n]+) -->\n)?^```(?P<language>[^\n]*)\n(?P<code>.*?)^```$", re.M | re.S)
+_FENCED = re.compile(
+    r"(?:<!-- not run: (?P<reason>[^\n]+) -->\n)?^```(?P<language>[^\n]*)\n(?P<code>.*?)^```$", re.M | re.S
+)
 
 
 class Block(NamedTuple):
@@ -43,8 +45,14 @@ def indented_commands(page):
 def all_commands(page):
     """The commands of a page wherever they stand: in blocks, in sentences, in tables."""
     inline = re.findall(r"`(wordtide [^`]+)`", page.read_text(encoding="utf-8"))
-    fenced = [line for block in fenced_blocks(page) if block.language == "sh" for line in block.code.splitlines()]
-    return [line.replace(r"\|", "|") for line in [*indented_commands(page), *inline, *fenced] if line.startswith("wordtide ")]
+    fenced = [
+        line for block in fenced_blocks(page) if block.language == "sh" for line in block.code.splitlines()
+    ]
+    return [
+        line.replace(r"\|", "|")
+        for line in [*indented_commands(page), *inline, *fenced]
+        if line.startswith("wordtide ")
+    ]
 
 
 def parse(line):

@@ -14,7 +14,11 @@ import wordtide
 #: What the fence of a block may say; python blocks are run by test_docs.py, sh blocks of README there and of docs here.
 LANGUAGES = {"python", "sh", "toml"}
 #: Smaller numbers for the quickstart, so that it takes seconds.
-SMALLER = {"--every 10-years": "--every 50-years", "--vocabulary-size 5000": "--vocabulary-size 800", "--dim 30": "--dim 8"}
+SMALLER = {
+    "--every 10-years": "--every 50-years",
+    "--vocabulary-size 5000": "--vocabulary-size 800",
+    "--dim 30": "--dim 8",
+}
 #: Commands of indented blocks that are not run here, and why.
 NOT_RUN = {
     "wordtide evaluate": "a minute of fits; tests/cli/test_evaluate_command.py runs it",
@@ -34,12 +38,19 @@ def test_every_fenced_block_is_of_a_kind_that_is_run_or_checked(page):
 
 
 def test_the_blocks_that_are_not_run_are_few_and_say_why():
-    marked = Counter(name_of(page) for page in PAGES for block in fenced_blocks(page) if block.reason is not None)
+    marked = Counter(
+        name_of(page) for page in PAGES for block in fenced_blocks(page) if block.reason is not None
+    )
     assert marked == {"docs/index.md": 1, "docs/quickstart.md": 1}
 
 
 def test_only_the_quickstart_and_the_readme_have_shell_blocks_to_run():
-    pages = {name_of(page) for page in PAGES for block in fenced_blocks(page) if block.language == "sh" and not block.reason}
+    pages = {
+        name_of(page)
+        for page in PAGES
+        for block in fenced_blocks(page)
+        if block.language == "sh" and not block.reason
+    }
     assert pages - ELSEWHERE == {"README.md", "docs/quickstart.md"}
 
 
@@ -69,17 +80,30 @@ def test_the_quickstart_runs_from_a_folder_of_texts_to_a_page(tmp_path, monkeypa
 def documented_folder(tmp_path_factory):
     """A folder in which the commands of the pages find what they name: counts, models of three methods, and scores."""
     folder = tmp_path_factory.mktemp("documented")
-    counts = wordtide.count(dated_texts(), output=folder / "counts")  # more words than a default fit has dimensions
+    counts = wordtide.count(
+        dated_texts(), output=folder / "counts"
+    )  # more words than a default fit has dimensions
     for method in ("smoothing", "filtering", "independent"):
         wordtide.fit(counts, output=folder / method, method=method, dim=4, max_steps=2, threads=1)
-    rows = [f"{method},{1900 + t},{-0.6 - 0.001 * t},{100}" for method in ("smoothing", "filtering") for t in range(5)]
-    (folder / "scores.csv").write_text("\n".join(["method,time,log_likelihood,pairs", *rows]) + "\n", encoding="utf-8")
+    rows = [
+        f"{method},{1900 + t},{-0.6 - 0.001 * t},{100}"
+        for method in ("smoothing", "filtering")
+        for t in range(5)
+    ]
+    (folder / "scores.csv").write_text(
+        "\n".join(["method,time,log_likelihood,pairs", *rows]) + "\n", encoding="utf-8"
+    )
     return folder
 
 
 def commands_to_run():
     """Those of indented blocks, the fit first, because it makes the model that others read."""
-    found = [(name_of(page), line) for page in PAGES if name_of(page) not in ELSEWHERE for line in indented_commands(page)]
+    found = [
+        (name_of(page), line)
+        for page in PAGES
+        if name_of(page) not in ELSEWHERE
+        for line in indented_commands(page)
+    ]
     kept = [(page, line) for page, line in found if not any(line.startswith(start) for start in NOT_RUN)]
     return sorted(kept, key=lambda one: not one[1].startswith("wordtide fit"))
 

@@ -15,7 +15,9 @@ COMMANDS = list(make_commands.commands())
 
 
 def test_the_page_is_not_stale():
-    assert (DOCS / "commands.md").read_text(encoding="utf-8") == make_commands.reference(), "run: make docs-commands"
+    assert (DOCS / "commands.md").read_text(encoding="utf-8") == make_commands.reference(), (
+        "run: make docs-commands"
+    )
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
@@ -27,7 +29,9 @@ def test_every_command_has_help_an_example_and_help_for_each_parameter(command):
         assert help.strip(), f"{command.name}: {name} has no help"
 
 
-@pytest.mark.parametrize("surroundings", [{"COLUMNS": "40", "FORCE_COLOR": "1"}, {"COLUMNS": "300", "NO_COLOR": "1"}])
+@pytest.mark.parametrize(
+    "surroundings", [{"COLUMNS": "40", "FORCE_COLOR": "1"}, {"COLUMNS": "300", "NO_COLOR": "1"}]
+)
 def test_the_page_does_not_depend_on_the_terminal(surroundings):
     code = "import sys; sys.path.insert(0, sys.argv[1]); import make_commands; print(make_commands.reference(), end='')"
     line = [sys.executable, "-c", code, str(DOCS)]

@@ -11,7 +11,11 @@ SOURCES = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "src").
 def symbols():
     """The rows of the table of symbols: symbol, what it is, name in code, paper."""
     table = PAGE.split("## Symbols")[1].split("\n## ")[0]
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines() if line.startswith("|")]
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in table.splitlines()
+        if line.startswith("|")
+    ]
     return rows[2:]
 
 

@@ -30,10 +30,16 @@ def test_the_notebook_runs_and_shows_a_model_a_story_curves_and_a_figure(tmp_pat
         notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}
     )
     with ThreadPoolExecutor(1) as apart:  # a browser of other tests may have an event loop in this thread
-        apart.submit(lambda: asyncio.run(client.async_execute(env={**os.environ, "OMP_NUM_THREADS": "1"}))).result()
+        apart.submit(
+            lambda: asyncio.run(client.async_execute(env={**os.environ, "OMP_NUM_THREADS": "1"}))
+        ).result()
     outputs = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
-    assert not [output for output in outputs if output.output_type == "error" or "Warning" in output.get("text", "")]
-    shown = [output.data for output in outputs if output.output_type != "stream"]  # a cold cache says that it compiles
+    assert not [
+        output for output in outputs if output.output_type == "error" or "Warning" in output.get("text", "")
+    ]
+    shown = [
+        output.data for output in outputs if output.output_type != "stream"
+    ]  # a cold cache says that it compiles
     pages = "".join(data.get("text/html", "") for data in shown)
     assert "wordtide model" in pages
     assert "energy moved from " in pages

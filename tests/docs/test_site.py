@@ -73,12 +73,31 @@ def test_pages_load_nothing_from_elsewhere(site, pages):
         for source in page.loaded:
             assert not urlsplit(source).netloc, f"{name}: {source}"
     for sheet in site.rglob("*.css"):
-        assert not re.search(r"url\(['\"]?https?:|@import ['\"]?https?:", sheet.read_text(encoding="utf-8")), sheet
+        assert not re.search(
+            r"url\(['\"]?https?:|@import ['\"]?https?:", sheet.read_text(encoding="utf-8")
+        ), sheet
 
 
 def test_the_reference_has_every_public_name_and_its_methods(pages):
     anchors = pages["python.html"].anchors
-    for name in ("wordtide.count", "wordtide.fit", "wordtide.load", "wordtide.Counts", "wordtide.NoteWarning"):
+    for name in (
+        "wordtide.count",
+        "wordtide.fit",
+        "wordtide.load",
+        "wordtide.Counts",
+        "wordtide.NoteWarning",
+    ):
         assert name in anchors
-    for method in ("neighbors", "similarity", "changed", "story", "surprises", "axis", "analogy", "mean", "at", "save"):
+    for method in (
+        "neighbors",
+        "similarity",
+        "changed",
+        "story",
+        "surprises",
+        "axis",
+        "analogy",
+        "mean",
+        "at",
+        "save",
+    ):
         assert f"wordtide.DynamicEmbeddings.{method}" in anchors

@@ -62,7 +62,11 @@ def model_of(kind, places=PLACES, diffusion=None, seed=0, **facts):
         ],
     }
     fitted = Fitted(
-        words=list(places), diffusion=diffusion, posterior=posterior, occurrences=Occurrences(where, values), **standard | facts
+        words=list(places),
+        diffusion=diffusion,
+        posterior=posterior,
+        occurrences=Occurrences(where, values),
+        **standard | facts,
     )
     return DynamicEmbeddings(fitted)
 
@@ -81,7 +85,9 @@ def crowd(kind, words=60, dim=6, seed=3, longest=4.0):
     word7 occurs in every slice and is well known.
     """
     generator = np.random.default_rng(seed)
-    places = {f"word{n}": sorted(generator.choice(8, generator.integers(0, 9), replace=False)) for n in range(words)}
+    places = {
+        f"word{n}": sorted(generator.choice(8, generator.integers(0, 9), replace=False)) for n in range(words)
+    }
     places["word7"] = list(range(8))
     posterior = posterior_of(kind, places, dim, seed)
     reach = generator.uniform(0.1, longest, words)
@@ -89,7 +95,9 @@ def crowd(kind, words=60, dim=6, seed=3, longest=4.0):
     reach = reach[posterior.knots.words].astype(np.float32)[:, None]
     posterior.mean_u[:] *= reach
     posterior.mean_v[:] *= reach
-    return model_of(kind, places, posterior=posterior, values=generator.integers(1, 100, len(posterior.knots)))
+    return model_of(
+        kind, places, posterior=posterior, values=generator.integers(1, 100, len(posterior.knots))
+    )
 
 
 def knots_in(model, word, side="u"):
@@ -98,4 +106,8 @@ def knots_in(model, word, side="u"):
     rows = posterior.knots.rows_of(model.words.index(word))
     mean = posterior.mean_u if side == "u" else posterior.mean_v
     spread = posterior.spread(side)
-    return posterior.knots.slices[rows], mean[rows].astype(float), None if spread is None else spread[rows].astype(float)
+    return (
+        posterior.knots.slices[rows],
+        mean[rows].astype(float),
+        None if spread is None else spread[rows].astype(float),
+    )

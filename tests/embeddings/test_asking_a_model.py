@@ -30,7 +30,9 @@ def test_all_words_at_once_agree_with_each_word_alone(model, moment):
 @each_kind
 def test_a_state_is_in_single_precision(model):
     state = model.at(TIMES[3])
-    assert {array.dtype for array in (state.U, state.V, state.U_variance, state.V_variance)} == {np.dtype(np.float32)}
+    assert {array.dtype for array in (state.U, state.V, state.U_variance, state.V_variance)} == {
+        np.dtype(np.float32)
+    }
 
 
 @each_kind
@@ -42,7 +44,9 @@ def test_the_means_alone_are_those_of_the_state(model):
 def test_variances_of_many_words_of_all_lengths_agree_with_one_word_at_a_time():
     generator = np.random.default_rng(5)
     lengths = generator.integers(0, 9, size=600)
-    places = {str(n): sorted(generator.choice(8, size, replace=False).tolist()) for n, size in enumerate(lengths)}
+    places = {
+        str(n): sorted(generator.choice(8, size, replace=False).tolist()) for n, size in enumerate(lengths)
+    }
     model = model_of("smoother", places)
     knots, precision = model.fitted.posterior.knots, model.fitted.posterior.precision_u
     gain, noise = passages(knots.starts, model._word_side.prior.slices[knots.slices])
@@ -77,7 +81,11 @@ def test_a_word_that_does_not_occur_in_a_slice_is_predicted_there(model):
 
 
 def test_occurrences_are_zero_where_a_word_is_absent():
-    assert model_of("point", {"a": [1], "b": [0, 2]}, diffusion_of(TIMES[:3])).occurrences("b").tolist() == [2, 0, 3]
+    assert model_of("point", {"a": [1], "b": [0, 2]}, diffusion_of(TIMES[:3])).occurrences("b").tolist() == [
+        2,
+        0,
+        3,
+    ]
 
 
 def test_point_estimates_are_carried_over_to_where_there_is_none():
@@ -107,14 +115,22 @@ def test_times_may_come_in_any_order_and_twice(model):
     assert (model.mean("gaps", asked)[[1, 2, 0]] == model.mean("gaps", [1851.0, 1870.5, 1870.5])).all()
 
 
-@pytest.mark.parametrize("time", ["1862", 1862, "1862-11", np.int64(1862), dt.date(1862, 11, 25), "1862-11-25"])
+@pytest.mark.parametrize(
+    "time", ["1862", 1862, "1862-11", np.int64(1862), dt.date(1862, 11, 25), "1862-11-25"]
+)
 def test_a_date_that_holds_a_slice_means_the_slice(time):
     assert MODELS["filter"].year(time) == 1862.9
 
 
 @pytest.mark.parametrize(
     ("time", "year"),
-    [("1865", 1865.5), (1865, 1865.5), (1865.0, 1865.0), ("1865.25", 1865.25), ("1864-01-01", 1864 + 0.5 / 366)],
+    [
+        ("1865", 1865.5),
+        (1865, 1865.5),
+        (1865.0, 1865.0),
+        ("1865.25", 1865.25),
+        ("1864-01-01", 1864 + 0.5 / 366),
+    ],
 )
 def test_any_other_date_means_its_middle(time, year):
     assert MODELS["filter"].year(time) == pytest.approx(year, abs=1e-12)
@@ -124,11 +140,30 @@ def test_a_date_within_a_long_slice_means_the_slice():
     times = np.array([1805.0, 1815.3])
     extents = np.array([[1800.5, 1809.5], [1810.5, 1819.5]])
     model = model_of("point", {"a": [0], "b": [1]}, diffusion_of(times), extents=extents)
-    assert [model.year(date) for date in ("1801", "1809-03", "1819", dt.date(1811, 2, 3))] == [1805.0, 1805.0, 1815.3, 1815.3]
+    assert [model.year(date) for date in ("1801", "1809-03", "1819", dt.date(1811, 2, 3))] == [
+        1805.0,
+        1805.0,
+        1815.3,
+        1815.3,
+    ]
 
 
 @pytest.mark.parametrize(
-    "time", ["spring", "1862-13", "", float("nan"), float("inf"), 1e300, "99999-01", True, [], b"1862", object(), ["1862", "x"]]
+    "time",
+    [
+        "spring",
+        "1862-13",
+        "",
+        float("nan"),
+        float("inf"),
+        1e300,
+        "99999-01",
+        True,
+        [],
+        b"1862",
+        object(),
+        ["1862", "x"],
+    ],
 )
 def test_a_time_that_is_none_is_refused_with_an_example(time):
     with pytest.raises(SettingsError, match="Give"):
@@ -173,9 +208,15 @@ def test_draws_that_cannot_be_made_are_refused(n, seed):
 def test_rotating_all_vectors_rotates_the_answers(kind):
     rotation = np.linalg.qr(np.random.default_rng(1).standard_normal((3, 3)))[0]
     posterior = posterior_of(kind)
-    isotropic = {name: np.repeat(array[:, :1], 3, axis=1) for name, array in posterior.arrays().items() if "mean" not in name}
+    isotropic = {
+        name: np.repeat(array[:, :1], 3, axis=1)
+        for name, array in posterior.arrays().items()
+        if "mean" not in name
+    }
     means = {side: (getattr(posterior, f"mean_{side}") @ rotation).astype(np.float32) for side in "uv"}
-    model = model_of(kind, posterior=Posterior(kind, posterior.knots, posterior.mean_u, posterior.mean_v, **isotropic))
+    model = model_of(
+        kind, posterior=Posterior(kind, posterior.knots, posterior.mean_u, posterior.mean_v, **isotropic)
+    )
     rotated = model_of(kind, posterior=Posterior(kind, posterior.knots, means["u"], means["v"], **isotropic))
     for word in WORDS:
         assert_allclose(rotated.mean(word, MOMENTS), model.mean(word, MOMENTS) @ rotation, atol=1e-6)
@@ -199,7 +240,10 @@ def test_a_model_without_knots_has_the_prior(model):
 
 
 def test_a_model_introduces_itself_in_one_line():
-    assert repr(MODELS["smoother"]) == "<DynamicEmbeddings: smoothing, 8 slices (slice 0 to slice 7), 7 words, 3 dimensions>"
+    assert (
+        repr(MODELS["smoother"])
+        == "<DynamicEmbeddings: smoothing, 8 slices (slice 0 to slice 7), 7 words, 3 dimensions>"
+    )
 
 
 def test_the_elbo_is_what_the_fit_said_and_nan_if_it_said_nothing():
@@ -214,11 +258,19 @@ def test_the_facts_count_axes_that_are_alive():
     assert (facts["live_axes"], facts["dim"], facts["knots"], facts["steps"]) == (2, 3, 19, 2)
 
 
-@pytest.mark.parametrize(("kind", "arrays"), [("filter", {}), ("point", {"variance_u": "mean_u"}), ("neither", {})])
+@pytest.mark.parametrize(
+    ("kind", "arrays"), [("filter", {}), ("point", {"variance_u": "mean_u"}), ("neither", {})]
+)
 def test_a_posterior_with_the_wrong_arrays_is_refused(kind, arrays):
     whole = posterior_of("point")
     with pytest.raises(SettingsError, match="posterior of kind"):
-        Posterior(kind, whole.knots, whole.mean_u, whole.mean_v, **{name: getattr(whole, of) for name, of in arrays.items()})
+        Posterior(
+            kind,
+            whole.knots,
+            whole.mean_u,
+            whole.mean_v,
+            **{name: getattr(whole, of) for name, of in arrays.items()},
+        )
 
 
 def test_a_posterior_with_a_row_too_few_is_refused():

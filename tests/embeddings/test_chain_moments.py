@@ -20,7 +20,9 @@ each_side = pytest.mark.parametrize("side", ["u", "v"])
 def dense(word, side="u"):
     """Covariances (n, n, d) between all moments, and the precision (n, d) that data add to each."""
     slices, _, precision = knots_in(MODEL, word, side)
-    covariance = [smoothed_covariance(MODEL.diffusion, slices, precision[:, k], MOMENTS) for k in range(MODEL.dim)]
+    covariance = [
+        smoothed_covariance(MODEL.diffusion, slices, precision[:, k], MOMENTS) for k in range(MODEL.dim)
+    ]
     added = np.zeros((len(EVERYWHERE), MODEL.dim))
     added[[EVERYWHERE.index(TIMES[t]) for t in slices]] = precision
     return np.stack(covariance, axis=-1), added
@@ -49,7 +51,9 @@ def test_variances_of_movements_between_any_two_times_agree_with_dense_algebra(s
             answer = np.einsum("abk,b->ak", covariance, contrast)
             places = np.abs(contrast) @ np.abs(np.einsum("abk,b->ak", covariance, np.abs(contrast)))
             assert_allclose(found.posterior[word], contrast @ answer, rtol=1e-5, atol=1e-6 * places.max())
-            assert_allclose(found.sampling[word], (added * answer**2).sum(axis=0), rtol=1e-5, atol=1e-6 * places.max())
+            assert_allclose(
+                found.sampling[word], (added * answer**2).sum(axis=0), rtol=1e-5, atol=1e-6 * places.max()
+            )
 
 
 def test_sampling_explains_no_more_than_the_posterior_leaves_open():
@@ -109,9 +113,15 @@ def test_variances_of_some_words_over_time_are_those_of_each(kind, words):
 def test_words_of_all_lengths_more_than_are_worked_on_at_once_agree_with_each_alone():
     generator = np.random.default_rng(4)
     lengths = generator.integers(0, 9, size=600)
-    model = model_of("smoother", {str(n): sorted(generator.choice(8, size, replace=False)) for n, size in enumerate(lengths)})
+    model = model_of(
+        "smoother",
+        {str(n): sorted(generator.choice(8, size, replace=False)) for n, size in enumerate(lengths)},
+    )
     ones, words = np.ones(600), np.arange(600)
-    moved, variances = model.sides[0].movement(words, TIMES[1], 1861.5, ones, ones), model.sides[0].variances_at(1861.5, words)
+    moved, variances = (
+        model.sides[0].movement(words, TIMES[1], 1861.5, ones, ones),
+        model.sides[0].variances_at(1861.5, words),
+    )
     for number in range(0, 600, 11):
         before, after = model.variance(str(number), TIMES[1]), model.variance(str(number), 1861.5)
         assert_allclose(variances[number], after, rtol=1e-5)
@@ -137,7 +147,9 @@ def test_single_precision_is_enough_for_slices_seconds_apart():
     slices, _, precision = knots_in(model, "always")
     expected = exact_variances(model.diffusion, slices, precision[:, 0])
     word = np.array([WORDS.index("always")])
-    assert_allclose([model.sides[0].moments.variances(word, time)[0, 0] for time in times], expected, rtol=1e-5)
+    assert_allclose(
+        [model.sides[0].moments.variances(word, time)[0, 0] for time in times], expected, rtol=1e-5
+    )
 
 
 def test_a_filter_knows_nothing_of_what_two_times_have_in_common():
@@ -152,6 +164,10 @@ def test_a_filter_knows_nothing_of_what_two_times_have_in_common():
 def test_without_any_knots_there_is_the_prior():
     model = model_of("smoother", {"a": [], "b": []})
     found = model.sides[0].movement(np.array([1, 0]), TIMES[0], TIMES[5], np.ones(2), np.ones(2))
-    expected = model.variance("a", TIMES[0]) + model.variance("a", TIMES[5]) - 2.0 * model.covariance("a", TIMES[0], TIMES[5])
+    expected = (
+        model.variance("a", TIMES[0])
+        + model.variance("a", TIMES[5])
+        - 2.0 * model.covariance("a", TIMES[0], TIMES[5])
+    )
     assert_allclose(found.posterior, [expected, expected], rtol=1e-5)
     assert not found.sampling.any()

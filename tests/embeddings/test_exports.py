@@ -83,7 +83,9 @@ def by_gensim(path, to):
 def test_gensim_reads_every_vector(tmp_path, to, kind, vectors):
     model = many_words(kind)
     export(model, tmp_path / "out", to, YEAR, vectors)
-    np.testing.assert_allclose(by_gensim(tmp_path / "out", to).vectors, means_of(model, vectors), rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(
+        by_gensim(tmp_path / "out", to).vectors, means_of(model, vectors), rtol=1e-6, atol=1e-7
+    )
 
 
 def test_gensim_reads_the_bits_of_the_state(tmp_path, to):
@@ -107,7 +109,9 @@ def test_gensim_finds_the_neighbours_that_the_cosine_gives(tmp_path, to):
 
 def test_every_float_comes_back_from_text_bit_for_bit(tmp_path):
     bits = np.random.default_rng(0).integers(0, 1 << 32, 60_000, dtype=np.uint32).view(np.float32)
-    numbers = np.concatenate([bits[np.isfinite(bits)], np.float32([0, -0.0, 1e-45, 3.4028235e38, 0.1, 16777216])])
+    numbers = np.concatenate(
+        [bits[np.isfinite(bits)], np.float32([0, -0.0, 1e-45, 3.4028235e38, 0.1, 16777216])]
+    )
     vectors = numbers[: len(numbers) // 50 * 50].reshape(-1, 50)
     save_word2vec(tmp_path / "out", [f"w{number}" for number in range(len(vectors))], vectors)
     assert by_gensim(tmp_path / "out", "word2vec").vectors.tobytes() == vectors.tobytes()
@@ -170,7 +174,9 @@ def test_numpy_reads_the_whole_state(tmp_path):
         for name in ("U", "V", "occurrences", "predicted"):
             np.testing.assert_array_equal(read[name], getattr(state, name), strict=True)
         for name in ("U", "V"):
-            np.testing.assert_array_equal(read[f"{name}_sd"], np.sqrt(getattr(state, f"{name}_variance")), strict=True)
+            np.testing.assert_array_equal(
+                read[f"{name}_sd"], np.sqrt(getattr(state, f"{name}_variance")), strict=True
+            )
 
 
 def test_point_estimates_have_no_standard_deviations_in_an_archive(tmp_path):
@@ -183,7 +189,11 @@ def test_point_estimates_have_no_standard_deviations_in_an_archive(tmp_path):
 def test_off_the_grid_the_label_is_empty(tmp_path):
     export(model_of("smoother"), tmp_path / "out", "npz", 1857.5)
     with np.load(tmp_path / "out") as read:
-        assert (float(read["time"]), str(read["label"]), read["occurrences"].tolist()) == (1857.5, "", [0] * 7)
+        assert (float(read["time"]), str(read["label"]), read["occurrences"].tolist()) == (
+            1857.5,
+            "",
+            [0] * 7,
+        )
 
 
 @pytest.mark.parametrize("vectors", VECTORS)
@@ -192,11 +202,19 @@ def test_the_whole_trajectory_is_in_one_archive(tmp_path, kind, vectors):
     model = model_of(kind)
     export(model, tmp_path / "out", "dwe", vectors=vectors)
     with np.load(tmp_path / "out", allow_pickle=False) as read:
-        assert (read["words"].tolist(), read["labels"].tolist(), str(read["vectors"])) == (WORDS, model.labels, vectors)
+        assert (read["words"].tolist(), read["labels"].tolist(), str(read["vectors"])) == (
+            WORDS,
+            model.labels,
+            vectors,
+        )
         np.testing.assert_array_equal(read["times"], TIMES)
         assert read["mean"].dtype == read["sd"].dtype == np.float32
-        np.testing.assert_allclose(read["mean"], [means_of(model, vectors, year) for year in TIMES], rtol=1e-6, atol=1e-7)
-        np.testing.assert_allclose(read["sd"], [deviations_of(model, vectors, year) for year in TIMES], rtol=1e-5)
+        np.testing.assert_allclose(
+            read["mean"], [means_of(model, vectors, year) for year in TIMES], rtol=1e-6, atol=1e-7
+        )
+        np.testing.assert_allclose(
+            read["sd"], [deviations_of(model, vectors, year) for year in TIMES], rtol=1e-5
+        )
 
 
 def test_the_whole_trajectory_is_never_in_memory(tmp_path):
@@ -233,12 +251,18 @@ def long_table(model, vectors, years):
 def assert_same_table(frame, rows):
     words, years, ks, means, deviations = zip(*rows, strict=True)
     assert list(frame.columns) == ["word", "time", "k", "mean", "sd"]
-    assert (list(frame["word"]), list(frame["time"]), list(frame["k"])) == (list(words), list(years), list(ks))
+    assert (list(frame["word"]), list(frame["time"]), list(frame["k"])) == (
+        list(words),
+        list(years),
+        list(ks),
+    )
     np.testing.assert_allclose(frame["mean"], means, rtol=1e-6, atol=1e-7)
     np.testing.assert_allclose(frame["sd"], deviations, rtol=1e-5)
 
 
-@pytest.mark.parametrize("read", [pandas.read_parquet, polars.read_parquet, lambda path: pq.read_table(path).to_pandas()])
+@pytest.mark.parametrize(
+    "read", [pandas.read_parquet, polars.read_parquet, lambda path: pq.read_table(path).to_pandas()]
+)
 @pytest.mark.parametrize("at", [YEAR, None])
 def test_pandas_polars_and_arrow_read_the_long_table(tmp_path, monkeypatch, read, at):
     monkeypatch.setattr(tables, "ROWS_IN_A_GROUP", 7)  # two words of three dimensions
@@ -374,7 +398,9 @@ def test_the_name_of_a_compressed_file_is_refused(tmp_path, suffix):
 @pytest.mark.parametrize("at", [1840.0, 1890.0])
 def test_a_time_outside_the_slices_is_told_to_be_a_prediction(tmp_path, at):
     heard = told(model_of("smoother"), tmp_path / "out", "npz", at)
-    assert heard == [f"{at:.2f} is outside the slices, which go from 1850.25 to 1870.50: these vectors are predictions."]
+    assert heard == [
+        f"{at:.2f} is outside the slices, which go from 1850.25 to 1870.50: these vectors are predictions."
+    ]
 
 
 @pytest.mark.parametrize("at", [TIMES[0], 1857.5, TIMES[-1]])

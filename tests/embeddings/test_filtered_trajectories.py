@@ -50,7 +50,9 @@ def test_a_gap_of_many_slices_equals_as_many_single_steps(start):
 def test_after_a_slice_the_mean_stays_and_the_variance_grows(word, time, t):
     means, variances = loop(word)
     assert_allclose(MODEL.mean(word, time), means[t], rtol=1e-12, atol=1e-14)
-    assert_allclose(MODEL.variance(word, time), variances[t] + MODEL.diffusion.constant * (time - TIMES[t]), rtol=1e-12)
+    assert_allclose(
+        MODEL.variance(word, time), variances[t] + MODEL.diffusion.constant * (time - TIMES[t]), rtol=1e-12
+    )
 
 
 @pytest.mark.parametrize("word", ["always", "never"])
@@ -80,7 +82,9 @@ def test_the_covariance_at_one_time_is_the_variance():
 def backward_law(model, word):
     slices, mean, variance = knots_in(model, word)
     laws = [backward_sampled(model.diffusion, slices, mean[:, k], variance[:, k]) for k in range(model.dim)]
-    return np.stack([center for center, _ in laws], axis=-1), np.stack([covariance for _, covariance in laws], axis=-1)
+    return np.stack([center for center, _ in laws], axis=-1), np.stack(
+        [covariance for _, covariance in laws], axis=-1
+    )
 
 
 @pytest.mark.parametrize("word", WORDS)

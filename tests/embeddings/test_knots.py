@@ -48,7 +48,9 @@ def test_without_any_knots_there_are_none_around():
 
 def test_words_and_slices_of_knots_agree():
     by_slice = {t: [int(KNOTS.words[row]) for row in rows] for t, rows in enumerate(KNOTS.by_slice)}
-    assert by_slice == {t: [word for word, slices in enumerate(PLACES.values()) if t in slices] for t in range(8)}
+    assert by_slice == {
+        t: [word for word, slices in enumerate(PLACES.values()) if t in slices] for t in range(8)
+    }
 
 
 def test_words_of_some_rows_are_those_of_all_rows():
@@ -69,7 +71,9 @@ def counts_of(unigrams, places):
         slice_unigrams=np.searchsorted(slices, np.arange(total + 1)),
     )
     dates = Slices(**dict.fromkeys(NUMBERS, numbers + 1), labels=[str(t) for t in numbers])
-    return Counts([f"word {n}" for n in range(words)], dates, arrays, CountSettings(), window=4, places=places)
+    return Counts(
+        [f"word {n}" for n in range(words)], dates, arrays, CountSettings(), window=4, places=places
+    )
 
 
 @pytest.mark.parametrize(("places", "dtype"), [(1, np.int64), (5, np.float64)])

@@ -24,7 +24,9 @@ from wordtide.storage.tensors import write_tensors
 
 def refused():
     """A refusal that says what to do."""
-    return pytest.raises(FolderError, match=r"\n  (Copy the model folder|Make the model folder|Check the path)")
+    return pytest.raises(
+        FolderError, match=r"\n  (Copy the model folder|Make the model folder|Check the path)"
+    )
 
 
 @pytest.fixture
@@ -45,7 +47,9 @@ def change_header(folder, **changes):
 def change_arrays(folder, **changes):
     """Put other arrays in place of some (None: leave it out), in a file that is sound by itself."""
     arrays = load_file(folder / "arrays.safetensors") | changes
-    write_tensors(folder / "arrays.safetensors", {name: array for name, array in arrays.items() if array is not None})
+    write_tensors(
+        folder / "arrays.safetensors", {name: array for name, array in arrays.items() if array is not None}
+    )
     change_header(folder)
 
 
@@ -109,7 +113,9 @@ def test_an_existing_folder_is_left_alone(folder):
 
 
 def test_the_safetensors_library_reads_the_arrays(folder):
-    assert (load_file(folder / "arrays.safetensors")["mean_u"] == model_of("smoother").fitted.posterior.mean_u).all()
+    assert (
+        load_file(folder / "arrays.safetensors")["mean_u"] == model_of("smoother").fitted.posterior.mean_u
+    ).all()
 
 
 def test_reading_a_model_needs_neither_torch_nor_a_compiler(folder):
@@ -215,8 +221,12 @@ def test_a_model_that_does_not_name_its_prior_has_that_of_the_paper_and_answers_
     after = load(folder)
     assert type(after.diffusion) is ProductPrior
     for word in before.words:
-        assert np.array_equal(after.mean(word, [1845.0, 1857.5, 1880.0]), before.mean(word, [1845.0, 1857.5, 1880.0]))
-        assert np.array_equal(after.variance(word, [1845.0, 1857.5, 1880.0]), before.variance(word, [1845.0, 1857.5, 1880.0]))
+        assert np.array_equal(
+            after.mean(word, [1845.0, 1857.5, 1880.0]), before.mean(word, [1845.0, 1857.5, 1880.0])
+        )
+        assert np.array_equal(
+            after.variance(word, [1845.0, 1857.5, 1880.0]), before.variance(word, [1845.0, 1857.5, 1880.0])
+        )
 
 
 @pytest.mark.parametrize(
@@ -248,7 +258,15 @@ def test_a_header_that_contradicts_itself_is_refused(folder, changes):
 
 @pytest.mark.parametrize(
     "times",
-    [[1, 2, 3], [5.0, 4.0], [1.0] * 8, [np.nan] * 8, [*range(7), np.inf], [*range(7), 1e9], [0.0, 1e-300, *range(1, 7)]],
+    [
+        [1, 2, 3],
+        [5.0, 4.0],
+        [1.0] * 8,
+        [np.nan] * 8,
+        [*range(7), np.inf],
+        [*range(7), 1e9],
+        [0.0, 1e-300, *range(1, 7)],
+    ],
 )
 def test_times_that_are_no_order_of_slices_are_refused(folder, times):
     change_arrays(folder, times=np.array(times, dtype=np.float64))
@@ -259,7 +277,14 @@ def test_times_that_are_no_order_of_slices_are_refused(folder, times):
 @pytest.mark.parametrize("name", ["knot", "occurrence"])
 @pytest.mark.parametrize(
     "starts",
-    [[0] * 8, [0, 8, 12, 13, 13, 15, 17, 20], [1, 8, 12, 13, 13, 15, 17, 19], [0, 19], [0, 12, 8, 13, 13, 15, 17, 19], []],
+    [
+        [0] * 8,
+        [0, 8, 12, 13, 13, 15, 17, 20],
+        [1, 8, 12, 13, 13, 15, 17, 19],
+        [0, 19],
+        [0, 12, 8, 13, 13, 15, 17, 19],
+        [],
+    ],
     ids=str,
 )
 def test_starts_that_do_not_divide_the_knots_are_refused(folder, name, starts):
@@ -312,7 +337,8 @@ def test_a_dimension_without_end_is_refused_though_it_takes_no_room(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "text"), [("words.txt", b"a\n" * 7), ("words.txt", b"\xff\n"), ("words.txt", b""), ("labels.txt", b"1\n")]
+    ("name", "text"),
+    [("words.txt", b"a\n" * 7), ("words.txt", b"\xff\n"), ("words.txt", b""), ("labels.txt", b"1\n")],
 )
 def test_texts_that_do_not_fit_are_refused(folder, name, text):
     (folder / name).write_bytes(text)
@@ -322,7 +348,14 @@ def test_texts_that_do_not_fit_are_refused(folder, name, text):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "step\n", "step,slice,elbo,rate,seconds\n1,2\n", "step,slice,elbo,rate,seconds\n1,x,0,0,0\n", "step,é\n"]
+    "text",
+    [
+        "",
+        "step\n",
+        "step,slice,elbo,rate,seconds\n1,2\n",
+        "step,slice,elbo,rate,seconds\n1,x,0,0,0\n",
+        "step,é\n",
+    ],
 )
 def test_a_curve_that_is_none_is_refused(folder, text):
     (folder / "curve.csv").write_text(text, encoding="utf-8")
@@ -352,7 +385,10 @@ def test_hostile_bytes_raise_a_folder_error_and_nothing_else(tmp_path_factory, d
     for _ in range(data.draw(st.integers(1, 4))):
         content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
     (folder / name).write_bytes(content)
-    with contextlib.suppress(WordtideError), np.errstate(all="ignore"):  # states are numbers of any kind; all else is a failure
+    with (
+        contextlib.suppress(WordtideError),
+        np.errstate(all="ignore"),
+    ):  # states are numbers of any kind; all else is a failure
         model = DynamicEmbeddings.load(folder)
         for word in model.words:
             assert model.mean(word).shape == model.variance(word).shape == (len(model), model.dim)

@@ -86,7 +86,13 @@ def test_words_and_labels_with_markup_are_shown_as_text(kind):
 
 def test_the_card_of_a_model_tells_its_size_method_and_words():
     card = Reader(model_of("smoother")._repr_html_()).text
-    for fact in ("smoothing (natural)", "8, from slice 0 to slice 7", "-0.3333 per pair", "0.05 per year", "always"):
+    for fact in (
+        "smoothing (natural)",
+        "8, from slice 0 to slice 7",
+        "-0.3333 per pair",
+        "0.05 per year",
+        "always",
+    ):
         assert fact in card
 
 
@@ -189,7 +195,12 @@ def test_an_evaluation_shows_its_verdict_and_its_table(tmp_path):
         "wins": 3,
         "slices": 4,
     }
-    other = dict.fromkeys(COLUMNS, 0.01) | {"method": "filtering", "mean": -0.646, "difference": -0.04, "seconds": None}
+    other = dict.fromkeys(COLUMNS, 0.01) | {
+        "method": "filtering",
+        "mean": -0.646,
+        "difference": -0.04,
+        "seconds": None,
+    }
     text = Reader(Evaluation([], [row, other], [1], tmp_path)._repr_html_()).text
     assert "smoothing predicts best: -0.6040 per pair" in text
     assert "-0.646" in text
@@ -227,7 +238,11 @@ def test_sketches_of_one_moment_or_of_nothing_do_not_fail():
 
 
 def test_a_fitted_model_shows_itself():
-    texts = [(year, f"the {power} drives the mill") for year in ("1850", "1900", "1950") for power in ("wheel", "engine")]
+    texts = [
+        (year, f"the {power} drives the mill")
+        for year in ("1850", "1900", "1950")
+        for power in ("wheel", "engine")
+    ]
     model = wordtide.fit(wordtide.count(texts), dim=4, threads=1)
     text = Reader(model._repr_html_()).text
     assert "3, from 1850 to 1950" in text

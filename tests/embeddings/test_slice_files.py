@@ -44,7 +44,9 @@ def relist(folder):
 def change_slice(folder, t, **changes):
     """Put other arrays in place of some (None: leave it out), in a file that is sound by itself."""
     arrays = load_file(folder / slice_name(t)) | changes
-    write_tensors(folder / slice_name(t), {name: array for name, array in arrays.items() if array is not None})
+    write_tensors(
+        folder / slice_name(t), {name: array for name, array in arrays.items() if array is not None}
+    )
     relist(folder)
 
 
@@ -54,7 +56,11 @@ def change_header(folder, **changes):
 
 
 def test_a_filter_has_a_file_for_each_slice(folder):
-    assert {path.name for path in folder.iterdir()} == {*FILES, "header.json", *map(slice_name, range(SLICES))}
+    assert {path.name for path in folder.iterdir()} == {
+        *FILES,
+        "header.json",
+        *map(slice_name, range(SLICES)),
+    }
 
 
 def test_the_file_of_a_slice_holds_the_states_of_its_words(folder):
@@ -102,7 +108,9 @@ def test_the_folder_in_one_file_and_that_of_slices_give_the_same_answers(folder,
     assert np.array_equal(one.at(1855.0).U_variance, sliced.at(1855.0).U_variance)
 
 
-def test_a_model_of_slices_written_as_one_file_has_the_bytes_of_one_that_never_was_sliced(tmp_path, monkeypatch):
+def test_a_model_of_slices_written_as_one_file_has_the_bytes_of_one_that_never_was_sliced(
+    tmp_path, monkeypatch
+):
     monkeypatch.setattr(model_folder, "MOST_SLICES", 0)
     for name, posterior in (("array", POSTERIOR), ("slices", SLICED)):
         model_of("filter", posterior=posterior).save(tmp_path / name)
@@ -290,12 +298,17 @@ def test_hostile_bytes_in_a_slice_raise_a_folder_error_and_nothing_else(tmp_path
     folder = tmp_path_factory.getbasetemp() / "hostile_slices"
     shutil.rmtree(folder, ignore_errors=True)
     HOSTILE.save(folder)
-    path = folder / data.draw(st.sampled_from([*map(slice_name, range(SLICES)), "header.json", "arrays.safetensors"]))
+    path = folder / data.draw(
+        st.sampled_from([*map(slice_name, range(SLICES)), "header.json", "arrays.safetensors"])
+    )
     content = bytearray(path.read_bytes())
     for _ in range(data.draw(st.integers(1, 4))):
         content[data.draw(st.integers(0, min(len(content), 600) - 1))] = data.draw(st.integers(0, 255))
     path.write_bytes(content)
-    with suppress(WordtideError), np.errstate(all="ignore"):  # states are numbers of any kind; all else is a failure
+    with (
+        suppress(WordtideError),
+        np.errstate(all="ignore"),
+    ):  # states are numbers of any kind; all else is a failure
         model = DynamicEmbeddings.load(folder)
         for word in model.words:
             assert model.mean(word).shape == model.variance(word).shape == (len(model), model.dim)
@@ -316,7 +329,9 @@ def test_knots_that_are_extended_are_those_made_at_once(seed):
         return Occurrences(Knots(starts, np.nonzero(there)[1].astype(np.int32)), values[there])
 
     whole = made(there, values)
-    grown = made(there[:size, :cut], values[:size, :cut]).extended(made(there[:, cut:], values[:, cut:]), cut, slices - cut)
+    grown = made(there[:size, :cut], values[:size, :cut]).extended(
+        made(there[:, cut:], values[:, cut:]), cut, slices - cut
+    )
     assert np.array_equal(grown.places.starts, whole.places.starts)
     assert np.array_equal(grown.places.slices, whole.places.slices)
     assert np.array_equal(grown.values, whole.values)

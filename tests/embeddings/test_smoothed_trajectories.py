@@ -5,19 +5,30 @@ import pytest
 from embeddings.models import MOMENTS, TIMES, WORDS, diffusion_of, knots_in, model_of
 from embeddings.unit_noise import law_of_draws
 from numpy.testing import assert_allclose
-from oracles.trajectories import exact_variances, moments_of, prior_precision, smoothed_covariance, smoothed_mean
+from oracles.trajectories import (
+    exact_variances,
+    moments_of,
+    prior_precision,
+    smoothed_covariance,
+    smoothed_mean,
+)
 
 MODEL = model_of("smoother")
 
 
 def dense_mean(word, times=(), side="u"):
     slices, mean, _ = knots_in(MODEL, word, side)
-    return np.column_stack([smoothed_mean(MODEL.diffusion, slices, mean[:, k], times) for k in range(MODEL.dim)])
+    return np.column_stack(
+        [smoothed_mean(MODEL.diffusion, slices, mean[:, k], times) for k in range(MODEL.dim)]
+    )
 
 
 def dense_covariance(word, times=(), side="u"):
     slices, _, precision = knots_in(MODEL, word, side)
-    return np.stack([smoothed_covariance(MODEL.diffusion, slices, precision[:, k], times) for k in range(MODEL.dim)], axis=-1)
+    return np.stack(
+        [smoothed_covariance(MODEL.diffusion, slices, precision[:, k], times) for k in range(MODEL.dim)],
+        axis=-1,
+    )
 
 
 def test_the_dense_prior_is_the_tridiagonal_one_of_the_supplement():
@@ -64,7 +75,9 @@ def test_context_vectors_are_answered_from_their_own_states(word):
     assert_allclose(MODEL.context_mean(word), dense_mean(word, side="v"), rtol=1e-10, atol=1e-12)
     assert_allclose(MODEL.context_variance(word), np.diagonal(dense_covariance(word, side="v")).T, rtol=1e-10)
     assert_allclose(
-        MODEL.covariance(word, TIMES[1], TIMES[6], context=True), dense_covariance(word, side="v")[1, 6], rtol=1e-10
+        MODEL.covariance(word, TIMES[1], TIMES[6], context=True),
+        dense_covariance(word, side="v")[1, 6],
+        rtol=1e-10,
     )
 
 
@@ -80,7 +93,9 @@ def test_draws_at_moments_off_the_grid_have_the_law_of_the_posterior_there(word)
     places = [moments_of(MODEL.diffusion, MOMENTS).index(moment) for moment in MOMENTS]
     mean, covariance = law_of_draws(MODEL, word, np.array(MOMENTS))
     assert_allclose(mean, dense_mean(word, MOMENTS)[places], rtol=1e-10, atol=1e-12)
-    assert_allclose(covariance, dense_covariance(word, MOMENTS)[np.ix_(places, places)], rtol=1e-9, atol=1e-13)
+    assert_allclose(
+        covariance, dense_covariance(word, MOMENTS)[np.ix_(places, places)], rtol=1e-9, atol=1e-13
+    )
 
 
 def test_the_state_between_two_slices_is_a_brownian_bridge():
@@ -102,7 +117,9 @@ def test_outside_the_slices_only_the_variance_grows(time, edge):
 
 def test_a_word_without_knots_has_the_prior():
     assert not MODEL.mean("never").any()
-    assert_allclose(MODEL.variance("never"), np.repeat(MODEL.diffusion.marginal[:, None], MODEL.dim, axis=1), rtol=1e-12)
+    assert_allclose(
+        MODEL.variance("never"), np.repeat(MODEL.diffusion.marginal[:, None], MODEL.dim, axis=1), rtol=1e-12
+    )
 
 
 def test_means_at_knots_are_those_that_were_fitted():

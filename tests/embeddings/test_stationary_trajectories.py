@@ -26,7 +26,9 @@ def test_the_smoothers_means_and_variances_are_those_of_dense_algebra(word):
         assert_allclose(MODELS["smoother"].mean(word, moments)[:, k], mean, rtol=1e-6, atol=1e-9)
         assert_allclose(MODELS["smoother"].variance(word, moments)[:, k], np.diag(covariance), rtol=1e-6)
         first, last = moments.index(1850.5), moments.index(1865.0)
-        assert_allclose(MODELS["smoother"].covariance(word, 1850.5, 1865.0)[k], covariance[first, last], rtol=1e-6)
+        assert_allclose(
+            MODELS["smoother"].covariance(word, 1850.5, 1865.0)[k], covariance[first, last], rtol=1e-6
+        )
 
 
 @pytest.mark.parametrize("word", WORDS)

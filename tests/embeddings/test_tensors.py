@@ -16,7 +16,11 @@ from wordtide.storage.tensors import map_tensors, write_tensors
 DTYPES = st.sampled_from([np.float32, np.float64, np.int32, np.int64])
 ARRAYS = st.dictionaries(
     st.text(st.characters(codec="utf-8"), min_size=1, max_size=5),
-    DTYPES.flatmap(lambda dtype: shapes.arrays(dtype, shapes.array_shapes(min_dims=1, max_dims=2, min_side=0, max_side=5))),
+    DTYPES.flatmap(
+        lambda dtype: shapes.arrays(
+            dtype, shapes.array_shapes(min_dims=1, max_dims=2, min_side=0, max_side=5)
+        )
+    ),
     max_size=6,
 )
 
@@ -114,7 +118,9 @@ def test_a_description_that_is_amiss_is_refused(tmp_path, description):
         map_tensors(tmp_path / "a")
 
 
-@pytest.mark.parametrize("content", [b"", b"\x01", bytes(7), (2**63).to_bytes(8, "little"), (5).to_bytes(8, "little") + b"{}"])
+@pytest.mark.parametrize(
+    "content", [b"", b"\x01", bytes(7), (2**63).to_bytes(8, "little"), (5).to_bytes(8, "little") + b"{}"]
+)
 def test_a_file_too_short_for_what_it_promises_is_refused(tmp_path, content):
     (tmp_path / "a").write_bytes(content)
     with pytest.raises(FolderError, match="is damaged"):

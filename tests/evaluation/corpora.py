@@ -9,4 +9,6 @@ SETTINGS = {"dim": 3, "threads": 1, "max_steps": 4}
 
 def tiny_counts(slices=6, more=""):
     """Counts of some slices, ten years apart; `more` stands in each of them."""
-    return wordtide.count([(str(1900 + 10 * k), STEAM * (slices - k) + LAW * (k + 1) + more) for k in range(slices)])
+    return wordtide.count(
+        [(str(1900 + 10 * k), STEAM * (slices - k) + LAW * (k + 1) + more) for k in range(slices)]
+    )

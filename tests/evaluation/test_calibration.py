@@ -49,7 +49,9 @@ def test_counts_have_mean_and_variance_of_the_negative_binomial():
         for t, part in enumerate(world.problem.slices):
             odds = np.exp(world.vectors[0, t] @ world.vectors[1, t].T)
             mean = part.negative_matrix() * odds
-            standardised.append(((part.positive_matrix().toarray() - mean) / np.sqrt(mean * (1 + odds))).ravel())
+            standardised.append(
+                ((part.positive_matrix().toarray() - mean) / np.sqrt(mean * (1 + odds))).ravel()
+            )
     z = np.concatenate(standardised)  # 48,000 of them
     assert abs(z.mean()) < 5 / np.sqrt(len(z))
     # Counts are skewed: fourth moments are large, so the error of the variance is taken from the sample.
@@ -96,7 +98,9 @@ def test_ranks_of_normals_are_those_of_many_draws():
     rng = np.random.default_rng(5)
     truth, mean, spread = rng.standard_normal(200), rng.standard_normal(200), np.exp(rng.standard_normal(200))
     many = (mean + spread * rng.standard_normal((20_000, 200)) < truth).mean(axis=0)
-    assert np.abs(ranks_of_normal(truth, mean, spread) + 0.5 - 200 * many).max() < 0.5 + 5 * 200 * 0.5 / np.sqrt(20_000)
+    assert np.abs(
+        ranks_of_normal(truth, mean, spread) + 0.5 - 200 * many
+    ).max() < 0.5 + 5 * 200 * 0.5 / np.sqrt(20_000)
 
 
 def test_all_ranks_together_are_covered_exactly_as_often_as_the_level_says():

@@ -20,7 +20,9 @@ def log_joint(problem, diffusion, vectors, positives):
     total = -0.5 * np.einsum("nstik,tr,nsrik->n", vectors, prior, vectors)
     for t, part in enumerate(problem.slices):
         x = vectors[:, 0, t] @ vectors[:, 1, t].transpose(0, 2, 1)
-        total -= (positives[t] * np.logaddexp(0, -x) + part.negative_matrix() * np.logaddexp(0, x)).sum(axis=(1, 2))
+        total -= (positives[t] * np.logaddexp(0, -x) + part.negative_matrix() * np.logaddexp(0, x)).sum(
+            axis=(1, 2)
+        )
     return total
 
 
@@ -28,7 +30,10 @@ def test_the_precision_is_minus_the_second_derivative_where_counts_are_as_expect
     world = draw_small_world(0, 2.0, words=3, slices=2, dim=2)
     mean, step = world.vectors, 1e-4
     # With n+ = n- exp(x) the first derivative by x vanishes, and the second derivative of the log joint is the expected one.
-    positives = [part.negative_matrix() * np.exp(mean[0, t] @ mean[1, t].T) for t, part in enumerate(world.problem.slices)]
+    positives = [
+        part.negative_matrix() * np.exp(mean[0, t] @ mean[1, t].T)
+        for t, part in enumerate(world.problem.slices)
+    ]
     for part, expected in zip(world.problem.slices, positives, strict=True):
         part.values[:] = expected.ravel()
     shifts = step * np.eye(mean.size).reshape(mean.size, *mean.shape)
@@ -36,8 +41,12 @@ def test_the_precision_is_minus_the_second_derivative_where_counts_are_as_expect
     def at(change):
         return log_joint(world.problem, world.diffusion, mean + change, positives)
 
-    second = np.array([at(shifts + one) - at(shifts - one) - at(one - shifts) + at(-shifts - one) for one in shifts])
-    assert np.allclose(precision_of(world.problem, world.diffusion, mean), -second / (4 * step**2), atol=1e-4, rtol=1e-4)
+    second = np.array(
+        [at(shifts + one) - at(shifts - one) - at(one - shifts) + at(-shifts - one) for one in shifts]
+    )
+    assert np.allclose(
+        precision_of(world.problem, world.diffusion, mean), -second / (4 * step**2), atol=1e-4, rtol=1e-4
+    )
 
 
 def test_turns_leave_all_inner_products_as_they_are():
@@ -66,7 +75,9 @@ def exact_draws(world, coupled, chains=400, steps=1200, seed=0):
 
 
 def test_spreads_are_those_of_the_exact_posterior_and_mean_field_ones_are_not():
-    world = draw_small_world(5, 20.0, words=6, slices=1, dim=1, prior_variance=1.0)  # one axis: there are no turns
+    world = draw_small_world(
+        5, 20.0, words=6, slices=1, dim=1, prior_variance=1.0
+    )  # one axis: there are no turns
     model = fit_small_world(world, CONVERGED)
     coupled = couple_problem(model, world.problem)
     sums = exact_draws(world, coupled).sum(axis=1)[:, 0, :, 0]
@@ -88,7 +99,10 @@ def test_closed_form_spreads_are_those_of_draws():
     draws = coupled.sample(20_000, seed=1)
     for vectors, chosen in (("sum", draws.sum(axis=1)), ("word", draws[:, 0]), ("context", draws[:, 1])):
         lengths = np.linalg.norm(
-            {"sum": coupled.mean.sum(axis=0), "word": coupled.mean[0], "context": coupled.mean[1]}[vectors][1], axis=1
+            {"sum": coupled.mean.sum(axis=0), "word": coupled.mean[0], "context": coupled.mean[1]}[vectors][
+                1
+            ],
+            axis=1,
         )
         found = (chosen[:, 1, 0] * chosen[:, 1, 5]).sum(axis=1).std() / (lengths[0] * lengths[5])
         assert coupled.similarity_and_spread(1, [0], [5], vectors)[1][0] == pytest.approx(found, rel=0.03)
@@ -115,7 +129,10 @@ def test_coupling_holds_the_truth_more_often_where_mean_field_is_too_narrow():
         mean, spread = coupled.similarity_and_spread(1, one.tolist(), other.tolist())
         held.append(np.mean(np.abs(truth - mean) < 1.645 * spread))
         state = model.at(1.0)
-        x, s = (state.U + state.V) / lengths[:, None], (state.U_variance + state.V_variance) / lengths[:, None] ** 2
+        x, s = (
+            (state.U + state.V) / lengths[:, None],
+            (state.U_variance + state.V_variance) / lengths[:, None] ** 2,
+        )
         before = np.sqrt((x[one] ** 2 * s[other] + x[other] ** 2 * s[one] + s[one] * s[other]).sum(axis=1))
         held_before.append(np.mean(np.abs(truth - mean) < 1.645 * before))
     assert np.mean(held) > np.mean(held_before) + 0.15
@@ -123,7 +140,11 @@ def test_coupling_holds_the_truth_more_often_where_mean_field_is_too_narrow():
 
 
 def small_counts():
-    texts = [(str(year), f"the {kind} mill stands by the river") for year in (1900, 1925, 1950) for kind in ("old", "new")]
+    texts = [
+        (str(year), f"the {kind} mill stands by the river")
+        for year in (1900, 1925, 1950)
+        for kind in ("old", "new")
+    ]
     return wordtide.count(texts * 5)
 
 

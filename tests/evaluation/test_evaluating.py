@@ -43,7 +43,9 @@ def counts():
 @pytest.fixture(scope="module")
 def evaluation(counts, tmp_path_factory):
     """All methods on six slices, two of them left out."""
-    return evaluate(counts, tmp_path_factory.mktemp("evaluated") / "report", methods=METHODS, holdout=0.3, **SETTINGS)
+    return evaluate(
+        counts, tmp_path_factory.mktemp("evaluated") / "report", methods=METHODS, holdout=0.3, **SETTINGS
+    )
 
 
 @pytest.fixture
@@ -93,7 +95,9 @@ def test_smoothing_predicts_the_slices_left_out(evaluation, counts):
 
 
 def test_filtering_predicts_all_slices_but_the_first(evaluation, counts):
-    assert [score.time for score in evaluation.scores if score.method == "filtering"] == counts.times[1:].tolist()
+    assert [score.time for score in evaluation.scores if score.method == "filtering"] == counts.times[
+        1:
+    ].tolist()
 
 
 def test_all_methods_are_compared_on_the_same_slices(evaluation):
@@ -101,7 +105,9 @@ def test_all_methods_are_compared_on_the_same_slices(evaluation):
 
 
 def test_every_fit_has_its_training_time(evaluation):
-    assert all(float(row["seconds"]) >= 0 for row in rows_of(evaluation, "summary.csv") if row["method"] in METHODS)
+    assert all(
+        float(row["seconds"]) >= 0 for row in rows_of(evaluation, "summary.csv") if row["method"] in METHODS
+    )
 
 
 def test_predictions_are_better_than_nothing(evaluation):
@@ -109,7 +115,9 @@ def test_predictions_are_better_than_nothing(evaluation):
 
 
 def test_displacements_are_measured_for_all_methods_that_move(evaluation):
-    assert [row["method"] for row in rows_of(evaluation, "motion.csv")] == [name for name in METHODS if name != "static"]
+    assert [row["method"] for row in rows_of(evaluation, "motion.csv")] == [
+        name for name in METHODS if name != "static"
+    ]
 
 
 def test_the_settings_tell_the_slices_left_out(evaluation, counts):
@@ -136,7 +144,9 @@ def test_models_that_are_there_are_not_fitted_again(report, counts):
 def test_a_report_made_again_has_the_same_bytes(evaluation, report, counts):
     evaluate(counts, report, methods=METHODS, holdout=0.3, **SETTINGS)
     names = sorted(FILES - {"models"})
-    assert [name for name in names if (report / name).read_bytes() != (evaluation.path / name).read_bytes()] == []
+    assert [
+        name for name in names if (report / name).read_bytes() != (evaluation.path / name).read_bytes()
+    ] == []
 
 
 def test_a_method_can_be_added(counts, tmp_path):
@@ -180,7 +190,11 @@ def test_a_fit_that_was_stopped_goes_on_from_its_checkpoint(counts, tmp_path):
 
 @pytest.mark.parametrize(
     ("other", "named"),
-    [({"dim": 2}, "with dim = 3, not 2"), ({"seed": 1}, "with seed = 0, not 1"), ({"holdout": 0.5}, "with another --holdout")],
+    [
+        ({"dim": 2}, "with dim = 3, not 2"),
+        ({"seed": 1}, "with seed = 0, not 1"),
+        ({"holdout": 0.5}, "with another --holdout"),
+    ],
 )
 def test_an_evaluation_with_other_settings_is_not_gone_on_with(report, counts, other, named):
     with pytest.raises(OutputError, match=named):

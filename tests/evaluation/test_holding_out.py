@@ -9,7 +9,12 @@ import wordtide
 from wordtide.errors import SettingsError
 from wordtide.evaluation.holdout import held_out_slices, without
 
-TEXTS = ["the old mill stands by the river", "the new mill stands by the road", "a road by the old river", "a mill by a road"]
+TEXTS = [
+    "the old mill stands by the river",
+    "the new mill stands by the road",
+    "a road by the old river",
+    "a mill by a road",
+]
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +85,9 @@ def test_what_remains_has_the_counts_of_the_slices_that_stay(counts):
 
 def test_what_remains_has_the_occurrences_of_the_slices_that_stay(counts):
     remaining = without(counts, [0, 2])
-    assert np.array_equal([remaining.unigrams(0), remaining.unigrams(1)], [counts.unigrams(1), counts.unigrams(3)])
+    assert np.array_equal(
+        [remaining.unigrams(0), remaining.unigrams(1)], [counts.unigrams(1), counts.unigrams(3)]
+    )
 
 
 def test_words_keep_their_numbers(counts):

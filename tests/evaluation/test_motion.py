@@ -51,7 +51,11 @@ def test_a_word_absent_only_where_nobody_looks_is_measured(problem):
 
 def test_windows_stand_side_by_side_and_end_with_the_last_slice(problem):
     windows = windows_of(problem, [], furthest=3)
-    assert [window.times.tolist() for window in windows] == [TIMES[1:5].tolist(), TIMES[5:9].tolist(), TIMES[9:].tolist()]
+    assert [window.times.tolist() for window in windows] == [
+        TIMES[1:5].tolist(),
+        TIMES[5:9].tolist(),
+        TIMES[9:].tolist(),
+    ]
 
 
 def test_few_slices_make_a_shorter_window(problem):

@@ -60,7 +60,9 @@ def test_the_filter_predicts_by_its_mode_at_the_slice_before(word, t):
     model = model_of("filter")
     found = from_the_mode_before(model, TIMES, t, ALL).u[WORDS.index(word), 1]
     slices, mean, variance = knots_in(model, word)
-    assert found == pytest.approx(filtered(diffusion_of(), slices, mean[:, 1], variance[:, 1])[0][t - 1], rel=1e-6)
+    assert found == pytest.approx(
+        filtered(diffusion_of(), slices, mean[:, 1], variance[:, 1])[0][t - 1], rel=1e-6
+    )
 
 
 @pytest.mark.parametrize("word", WORDS)
@@ -73,7 +75,9 @@ def test_the_filters_posterior_is_carried_on_by_one_step_of_diffusion(word, t):
     past = slices < t
     center, spread = filtered(diffusion_of(), slices[past], mean[past, 2], variance[past, 2])
     place = WORDS.index(word)
-    assert (expected.v[place, 2], expected.v_variance[place, 2]) == pytest.approx((center[t], spread[t]), rel=1e-6)
+    assert (expected.v[place, 2], expected.v_variance[place, 2]) == pytest.approx(
+        (center[t], spread[t]), rel=1e-6
+    )
 
 
 def test_only_a_filtered_model_is_carried_on():
@@ -117,7 +121,9 @@ def test_the_smoothers_posterior_is_bridged_by_the_prior(word):
     center = smoothed_mean(diffusion_of(), slices, mean[:, 0], [time])[place]
     spread = smoothed_covariance(diffusion_of(), slices, precision[:, 0], [time])[place, place]
     number = WORDS.index(word)
-    assert (expected.u[number, 0], expected.u_variance[number, 0]) == pytest.approx((center, spread), rel=1e-4, abs=1e-6)
+    assert (expected.u[number, 0], expected.u_variance[number, 0]) == pytest.approx(
+        (center, spread), rel=1e-4, abs=1e-6
+    )
 
 
 def test_a_static_model_predicts_the_same_at_all_times():
@@ -140,4 +146,6 @@ def test_one_fit_of_all_slices_predicts_as_one_that_ends_before(method, predicto
     words = np.arange(len(counts.words))
     settings = {"method": method, "dim": 3, "prior_variance": 1.0, "threads": 1}
     whole, begun = (wordtide.fit(one, **settings) for one in (counts, without(counts, [4])))
-    assert np.array_equal(predictor(whole, counts.times, 3, words).u, predictor(begun, counts.times, 3, words).u)
+    assert np.array_equal(
+        predictor(whole, counts.times, 3, words).u, predictor(begun, counts.times, 3, words).u
+    )

@@ -40,7 +40,9 @@ def looped(positive, negative, probability):
     total = 0.0
     for i in range(len(positive)):
         for j in range(len(positive)):
-            total += positive[i, j] * math.log(probability(i, j)) + negative[i, j] * math.log(1.0 - probability(i, j))
+            total += positive[i, j] * math.log(probability(i, j)) + negative[i, j] * math.log(
+                1.0 - probability(i, j)
+            )
     return total / (positive.sum() + negative.sum())
 
 
@@ -57,7 +59,9 @@ def test_two_words_are_as_by_hand():
 
 def test_zero_vectors_give_every_pair_a_half():
     part = slice_of([[0, 3, 1], [3, 2, 0], [1, 0, 0]], ratio=2.5)
-    assert log_likelihood_per_pair(part, np.zeros((3, 2)), np.zeros((3, 2))) == pytest.approx(math.log(0.5), rel=1e-6)
+    assert log_likelihood_per_pair(part, np.zeros((3, 2)), np.zeros((3, 2))) == pytest.approx(
+        math.log(0.5), rel=1e-6
+    )
 
 
 def test_a_slice_is_as_by_loops_over_all_pairs():
@@ -85,7 +89,9 @@ def rotation(seed, dim=3):
 def test_turning_words_and_contexts_together_changes_nothing():
     part, _, _, u, v = some_slice()
     turn = rotation(1)
-    assert log_likelihood_per_pair(part, u @ turn, v @ turn) == pytest.approx(log_likelihood_per_pair(part, u, v), rel=1e-5)
+    assert log_likelihood_per_pair(part, u @ turn, v @ turn) == pytest.approx(
+        log_likelihood_per_pair(part, u, v), rel=1e-5
+    )
 
 
 @pytest.mark.parametrize("side", ["words", "contexts"])
@@ -113,7 +119,9 @@ def test_the_expected_probability_is_that_of_adaptive_quadrature(mean, deviation
 
 
 def test_an_expected_probability_too_small_for_single_precision_has_a_logarithm():
-    assert log_expected_sigmoid(torch.tensor([-120.0]), torch.tensor([0.1])).item() == pytest.approx(-120.0, abs=0.01)
+    assert log_expected_sigmoid(torch.tensor([-120.0]), torch.tensor([0.1])).item() == pytest.approx(
+        -120.0, abs=0.01
+    )
 
 
 def test_without_variance_the_integral_is_the_likelihood_itself():
@@ -139,4 +147,6 @@ def test_uncertainty_helps_where_the_mean_is_wrong():
     part = slice_of([[0, 3], [3, 0]])
     u, v = np.array([[3.0], [3.0]]), np.array([[-3.0], [-3.0]])
     doubt = np.ones_like(u)
-    assert integrated_log_likelihood_per_pair(part, Belief(u, doubt), Belief(v, doubt)) > log_likelihood_per_pair(part, u, v)
+    assert integrated_log_likelihood_per_pair(
+        part, Belief(u, doubt), Belief(v, doubt)
+    ) > log_likelihood_per_pair(part, u, v)

@@ -3,18 +3,39 @@
 from wordtide.evaluation.report_page import report_page
 
 ROW = {
-    **{"method": "smoothing", "mean": -0.5, "standard_error": 0.01, "difference": 0.0, "difference_error": None, "wins": 3},
+    **{
+        "method": "smoothing",
+        "mean": -0.5,
+        "standard_error": 0.01,
+        "difference": 0.0,
+        "difference_error": None,
+        "wins": 3,
+    },
     **{"slices": 4, "mean_of_all": -0.5, "standard_error_of_all": 0.01, "all_slices": 4, "seconds": 12.34},
 }
 MOTION = {
-    **{"method": "smoothing", "words": 1200, "slices": 7, "first_distance": 0.1, "last_distance": 0.5, "directedness": 5.0},
+    **{
+        "method": "smoothing",
+        "words": 1200,
+        "slices": 7,
+        "first_distance": 0.1,
+        "last_distance": 0.5,
+        "directedness": 5.0,
+    },
     "relative_step": None,
 }
 
 
 def page_of(label="1900", rows=(ROW,), motion=(MOTION,), pictures=None):
     facts = {
-        **{"wordtide": "1.0", "slices": 40, "first_slice": label, "last_slice": "1940", "words": 1000, "pairs": 12345.6},
+        **{
+            "wordtide": "1.0",
+            "slices": 40,
+            "first_slice": label,
+            "last_slice": "1940",
+            "words": 1000,
+            "pairs": 12345.6,
+        },
         **{"held_out": [{"label": label}], "settings": {"dim": 100, "negative_contexts": None}},
     }
     return report_page(facts, rows, motion, {"likelihood.png": b"picture"} if pictures is None else pictures)

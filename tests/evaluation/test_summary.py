@@ -17,7 +17,11 @@ SCORES = {
 
 
 def scores_of(table):
-    return [Score(method, t, 1900.0 + t, value, 10.0) for method, found in table.items() for t, value in found.items()]
+    return [
+        Score(method, t, 1900.0 + t, value, 10.0)
+        for method, found in table.items()
+        for t, value in found.items()
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +92,9 @@ def test_the_verdict_names_the_best_and_what_may_be_noise(rows):
 
 def test_the_verdict_says_when_all_differences_are_clear():
     table = {"smoothing": {1: -0.50, 2: -0.60}, "filtering": {1: -0.60, 2: -0.71}}
-    assert verdict(summary(scores_of(table), [1, 2], {})).endswith("All others are worse by more than two standard errors.")
+    assert verdict(summary(scores_of(table), [1, 2], {})).endswith(
+        "All others are worse by more than two standard errors."
+    )
 
 
 def test_a_single_method_is_compared_with_nothing():

@@ -26,11 +26,24 @@ def planted(word, kind, date_from=1900.0, date_to=1900.0):
 
 
 PLAN = Plan(
-    planted=(planted("drifter", "drift", 1900.0, 1920.0), planted("jumper", "jump", 1930.0, 1930.0), planted("gone", "vanish")),
+    planted=(
+        planted("drifter", "drift", 1900.0, 1920.0),
+        planted("jumper", "jump", 1930.0, 1930.0),
+        planted("gone", "vanish"),
+    ),
     decoys=(planted("riser", "up"), planted("faller", "down")),
     stable=(planted("rock", "stable"), planted("stone", "stable")),
 )
-TABLE = {"drifter": 0.9, "jumper": 0.5, "riser": 0.6, "faller": 0.1, "rock": 0.2, "stone": 0.5, "the": 0.7, "gone": 3.0}
+TABLE = {
+    "drifter": 0.9,
+    "jumper": 0.5,
+    "riser": 0.6,
+    "faller": 0.1,
+    "rock": 0.2,
+    "stone": 0.5,
+    "the": 0.7,
+    "gone": 3.0,
+}
 
 
 def value(rows, kind, score):
@@ -103,7 +116,13 @@ def test_coverage_and_width_of_intervals_made_by_hand():
 
 
 def test_alarms_are_intervals_that_begin_above_zero():
-    intervals = {"drifter": (0.1, 0.5), "jumper": (0.0, 0.5), "riser": (0.2, 0.3), "faller": (0.0, 1.0), "the": (0.0, 0.1)}
+    intervals = {
+        "drifter": (0.1, 0.5),
+        "jumper": (0.0, 0.5),
+        "riser": (0.2, 0.3),
+        "faller": (0.0, 1.0),
+        "the": (0.0, 0.1),
+    }
     rows = score_findings(PLAN, Findings(TABLE, changes=intervals))
     assert value(rows, "planted", "alarms") == 0.5
     assert value(rows, "decoys", "alarms") == 0.5
@@ -113,7 +132,12 @@ def test_alarms_are_intervals_that_begin_above_zero():
 
 
 def test_coverage_of_changes_counts_the_words_with_a_known_change():
-    plan = Plan(planted=PLAN.planted, decoys=PLAN.decoys, stable=PLAN.stable, changes={"rock": 0.0, "drifter": 0.8, "the": 0.3})
+    plan = Plan(
+        planted=PLAN.planted,
+        decoys=PLAN.decoys,
+        stable=PLAN.stable,
+        changes={"rock": 0.0, "drifter": 0.8, "the": 0.3},
+    )
     intervals = {"rock": (0.0, 0.1), "drifter": (0.1, 0.7), "jumper": (0.2, 0.4)}
     assert value(score_findings(plan, Findings(TABLE, changes=intervals)), "all", "change coverage") == 0.5
 
@@ -127,7 +151,14 @@ def test_an_empty_table_is_refused():
 def world():
     cast = Cast(4, 4, 1, 1, 3, 3, 3, 8)
     return template_world(
-        seed=3, tokens=60_000, vocabulary=500, slices=12, topics=8, cast=cast, uneven=4.0, frequencies=(1e-3, 3e-3)
+        seed=3,
+        tokens=60_000,
+        vocabulary=500,
+        slices=12,
+        topics=8,
+        cast=cast,
+        uneven=4.0,
+        frequencies=(1e-3, 3e-3),
     )
 
 
@@ -198,4 +229,7 @@ def test_a_model_of_one_slice_is_refused(world, counts):
 
 
 def test_values_of_all_scores_are_plain_numbers(world, smoothed):
-    assert all(isinstance(row.value, float) and not isinstance(row.value, np.generic) for row in score_model(world, smoothed))
+    assert all(
+        isinstance(row.value, float) and not isinstance(row.value, np.generic)
+        for row in score_model(world, smoothed)
+    )

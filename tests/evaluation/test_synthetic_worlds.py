@@ -132,7 +132,10 @@ def test_a_word_appears_at_its_date(world):
 @pytest.mark.parametrize(("name", "least", "most"), [("up", 4.0, 25.0), ("down", 1 / 25, 1 / 4)])
 def test_a_decoy_changes_its_frequency_about_tenfold(world, name, least, most):
     (word,) = kind(world, name)
-    before, after = occurrences(world, word, 0.0, word.date_from), occurrences(world, word, word.date_to, 9999.0)
+    before, after = (
+        occurrences(world, word, 0.0, word.date_from),
+        occurrences(world, word, word.date_to, 9999.0),
+    )
     assert least < after / before < most
 
 
@@ -146,7 +149,9 @@ def test_a_burst_is_about_tenfold_and_passes(world):
 def test_decoys_and_stable_words_keep_their_company(world):
     for word in (*world.decoys, *world.stable):
         assert word.from_words == word.to_words
-        others = {near for other in world.planted for near in (*other.from_words, *other.to_words)} - set(word.from_words)
+        others = {near for other in world.planted for near in (*other.from_words, *other.to_words)} - set(
+            word.from_words
+        )
         for since, until in ((0.0, word.halfway), (word.halfway, 9999.0)):
             met = company(world, replace(word, to_words=tuple(others)), since, until)
             assert met[0] > 0
@@ -155,13 +160,21 @@ def test_decoys_and_stable_words_keep_their_company(world):
 
 def test_a_drifting_word_goes_evenly():
     word = PlantedWord("mill", "drift", 1900.0, 1910.0, (), (), 1e-3)
-    assert share_moved(word, np.array([1890.0, 1900.0, 1905.0, 1910.0, 1920.0])).tolist() == [0.0, 0.0, 0.5, 1.0, 1.0]
+    assert share_moved(word, np.array([1890.0, 1900.0, 1905.0, 1910.0, 1920.0])).tolist() == [
+        0.0,
+        0.0,
+        0.5,
+        1.0,
+        1.0,
+    ]
 
 
 def test_decoys_never_move():
     word = PlantedWord("mill", "up", 1900.0, 1910.0, (), (), 1e-3)
     assert share_moved(word, np.array([1890.0, 1905.0, 1920.0])).tolist() == [0.0, 0.0, 0.0]
-    assert frequency_factor(word, np.array([1890.0, 1905.0, 1920.0])) == pytest.approx([10**-0.5, 1.0, 10**0.5])
+    assert frequency_factor(word, np.array([1890.0, 1905.0, 1920.0])) == pytest.approx(
+        [10**-0.5, 1.0, 10**0.5]
+    )
 
 
 def test_counts_from_the_model_are_the_same_for_the_same_seed(drawn):
@@ -174,7 +187,11 @@ def test_counts_from_the_model_survive_a_folder(drawn, tmp_path):
     drawn.counts.save(tmp_path / "counts")
     loaded = wordtide.Counts.load(tmp_path / "counts", check=True)
     assert all((loaded[t] != drawn.counts[t]).nnz == 0 for t in range(len(loaded)))
-    assert loaded.times.tolist() == drawn.counts.times.tolist() == pytest.approx(drawn.diffusion.times.tolist(), abs=0.01)
+    assert (
+        loaded.times.tolist()
+        == drawn.counts.times.tolist()
+        == pytest.approx(drawn.diffusion.times.tolist(), abs=0.01)
+    )
 
 
 def test_counts_from_the_model_are_symmetric_whole_numbers_of_the_size_asked_for(drawn):
@@ -198,7 +215,9 @@ def centred(matrix):
 
 
 def test_pairs_are_drawn_with_the_odds_of_the_scores():
-    world = model_world(seed=2, **{**SMALL_MODEL, "pairs": 1e8, "uneven": 1.0, "diffusion": 1e-8, "prior_variance": 4.0})
+    world = model_world(
+        seed=2, **{**SMALL_MODEL, "pairs": 1e8, "uneven": 1.0, "diffusion": 1e-8, "prior_variance": 4.0}
+    )
     others = slice(len(world.cast), None)
     found = sum(matrix.toarray() for matrix in world.counts)[others, others]
     scores = (world.u[0] @ world.v[0].T)[others, others]
@@ -208,7 +227,9 @@ def test_pairs_are_drawn_with_the_odds_of_the_scores():
 
 
 def test_stable_words_of_a_model_world_stand_still_and_moving_ones_move(drawn):
-    assert max(drawn.changes[word.word] for word in (*drawn.stable, *drawn.decoys)) == pytest.approx(0.0, abs=1e-9)
+    assert max(drawn.changes[word.word] for word in (*drawn.stable, *drawn.decoys)) == pytest.approx(
+        0.0, abs=1e-9
+    )
     assert min(drawn.changes[word.word] for word in drawn.moving) > 0.5
 
 

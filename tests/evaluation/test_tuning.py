@@ -21,7 +21,13 @@ from wordtide.inference.problem import problem_of
 from wordtide.inference.training import FitObserver
 
 SHARED = {"threads": 1, "max_steps": 2}
-OPTIONS = {"grid": {"diffusion": [1e-3, 1e-1], "negative_ratio": [1, 5]}, "splits": 2, "holdout": 0.3, "dim": 3, **SHARED}
+OPTIONS = {
+    "grid": {"diffusion": [1e-3, 1e-1], "negative_ratio": [1, 5]},
+    "splits": 2,
+    "holdout": 0.3,
+    "dim": 3,
+    **SHARED,
+}
 
 
 class Listener(FitObserver):
@@ -89,7 +95,9 @@ def test_a_score_is_that_of_a_fit_without_the_slices_on_pairs_of_the_default_rat
 def test_all_combinations_are_scored_on_the_same_slices_and_pairs(tuning):
     by_fit = {}
     for row in tuning.scores:
-        by_fit.setdefault((row["diffusion"], row["negative_ratio"]), []).append((row["split"], row["slice"], row["pairs"]))
+        by_fit.setdefault((row["diffusion"], row["negative_ratio"]), []).append(
+            (row["split"], row["slice"], row["pairs"])
+        )
     assert len(by_fit) == 4
     assert all(found == by_fit[1e-3, 1.0] for found in by_fit.values())
 
@@ -110,7 +118,17 @@ def test_nothing_is_left_beside_the_folder(tuning):
 
 def test_scores_have_a_row_for_each_fit_and_slice(tuning):
     rows = rows_of(tuning.path, "scores.csv")
-    columns = ["diffusion", "dim", "prior_variance", "negative_ratio", "window", "split", "slice", "time", "log_likelihood"]
+    columns = [
+        "diffusion",
+        "dim",
+        "prior_variance",
+        "negative_ratio",
+        "window",
+        "split",
+        "slice",
+        "time",
+        "log_likelihood",
+    ]
     assert (len(rows), list(rows[0])) == (4 * 2 * 2, [*columns, "pairs"])
 
 
@@ -147,7 +165,9 @@ def test_every_fit_is_announced(counts, tmp_path):
 
 def test_a_sequential_method_is_fitted_once_and_predicts_all_slices_but_the_first(counts, tmp_path):
     listener = Listener()
-    found = tune(counts, tmp_path / "tuning", grid={"dim": [2, 3]}, method="filtering", observer=listener, **SHARED)
+    found = tune(
+        counts, tmp_path / "tuning", grid={"dim": [2, 3]}, method="filtering", observer=listener, **SHARED
+    )
     assert listener.stages.count("filtering") == 2
     assert [(row["dim"], row["split"], row["slice"]) for row in found.scores] == [
         (dim, None, t) for dim in (2, 3) for t in range(1, 6)
@@ -189,7 +209,9 @@ def test_splits_that_are_added_leave_finished_fits_alone(folder, counts):
     assert (len(fitted), all(message.endswith("split 3") for message in fitted)) == (4, True)
 
 
-def test_a_tuning_that_was_stopped_between_fits_ends_with_the_same_scores(counts, tuning, tmp_path, monkeypatch):
+def test_a_tuning_that_was_stopped_between_fits_ends_with_the_same_scores(
+    counts, tuning, tmp_path, monkeypatch
+):
     real, fitted = evaluating.fit, []
 
     def stopped(*arguments, **options):
@@ -221,7 +243,14 @@ def test_a_fit_that_was_stopped_goes_on_from_its_checkpoint_to_the_same_scores(c
             if self.smoothing and done == 3:
                 raise KeyboardInterrupt
 
-    options = {"grid": {"dim": [2, 3]}, "splits": 1, "checkpoint_every": 0.0, "threads": 1, "max_steps": 6, "tolerance": 0.0}
+    options = {
+        "grid": {"dim": [2, 3]},
+        "splits": 1,
+        "checkpoint_every": 0.0,
+        "threads": 1,
+        "max_steps": 6,
+        "tolerance": 0.0,
+    }
     whole = tune(counts, tmp_path / "whole", **options)
     with pytest.raises(KeyboardInterrupt):
         tune(counts, tmp_path / "tuning", observer=Impatient(), **options)
@@ -292,7 +321,10 @@ def test_a_folder_of_somebody_else_is_never_replaced(counts, tmp_path):
 def test_fewer_splits_than_wanted_are_told(tmp_path):
     listener = Listener()
     found = tune(tiny_counts(3), tmp_path / "tuning", grid={"dim": [2, 3]}, observer=listener, **SHARED)
-    assert (found.splits.left_out, "--splits 3: only 1 different ones were found" in listener.messages) == ([[1]], True)
+    assert (found.splits.left_out, "--splits 3: only 1 different ones were found" in listener.messages) == (
+        [[1]],
+        True,
+    )
 
 
 @pytest.mark.parametrize(

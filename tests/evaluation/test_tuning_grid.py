@@ -19,7 +19,13 @@ def test_all_values_are_combined_and_the_last_list_changes_fastest():
 
 def test_what_has_no_list_has_its_default_and_the_window_of_the_counts():
     grid = grid_of(dim=[5, 6])
-    assert grid == {"diffusion": [1e-3], "dim": [5, 6], "prior_variance": ["auto"], "negative_ratio": [1.0], "window": [4]}
+    assert grid == {
+        "diffusion": [1e-3],
+        "dim": [5, 6],
+        "prior_variance": ["auto"],
+        "negative_ratio": [1.0],
+        "window": [4],
+    }
 
 
 def test_without_any_list_three_diffusion_constants_are_compared():
@@ -41,7 +47,13 @@ def test_numbers_of_numpy_become_those_of_python():
 
 def test_every_combination_has_a_name_of_its_own():
     found = combinations_of(
-        grid_of(diffusion=[0.1, 1, 1e-5], dim=[1, 11], prior_variance=[1, "auto"], negative_ratio=[1, 5], window=[1, 4])
+        grid_of(
+            diffusion=[0.1, 1, 1e-5],
+            dim=[1, 11],
+            prior_variance=[1, "auto"],
+            negative_ratio=[1, 5],
+            window=[1, 4],
+        )
     )
     assert len({one.file_name for one in found}) == 48
 
@@ -89,7 +101,10 @@ def test_splits_differ():
 
 
 def test_fewer_splits_are_the_first_of_more():
-    assert splits_for("smoothing", 30, 2, 0.1, seed=3).left_out == splits_for("smoothing", 30, 6, 0.1, seed=3).left_out[:2]
+    assert (
+        splits_for("smoothing", 30, 2, 0.1, seed=3).left_out
+        == splits_for("smoothing", 30, 6, 0.1, seed=3).left_out[:2]
+    )
 
 
 def test_a_small_corpus_has_as_many_splits_as_there_are():

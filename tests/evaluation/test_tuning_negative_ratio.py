@@ -30,7 +30,9 @@ def looped(positive, negative, probability):
     total = 0.0
     for i in range(len(positive)):
         for j in range(len(positive)):
-            total += positive[i, j] * math.log(probability(i, j)) + negative[i, j] * math.log1p(-probability(i, j))
+            total += positive[i, j] * math.log(probability(i, j)) + negative[i, j] * math.log1p(
+                -probability(i, j)
+            )
     return total / (positive.sum() + negative.sum())
 
 
@@ -52,10 +54,12 @@ def test_the_shift_is_added_to_the_mean_of_an_uncertain_score():
     s, r = np.random.default_rng(2).gamma(1.0, 0.3, size=(2, 4, 2))
 
     def probability(i, j):
-        deviation = math.sqrt(sum(u[i, k] ** 2 * r[j, k] + v[j, k] ** 2 * s[i, k] + s[i, k] * r[j, k] for k in range(2)))
-        return quad(lambda z: expit(u[i] @ v[j] + SHIFT + deviation * z) * math.exp(-z * z / 2), -12, 12)[0] / math.sqrt(
-            2 * math.pi
+        deviation = math.sqrt(
+            sum(u[i, k] ** 2 * r[j, k] + v[j, k] ** 2 * s[i, k] + s[i, k] * r[j, k] for k in range(2))
         )
+        return quad(lambda z: expit(u[i] @ v[j] + SHIFT + deviation * z) * math.exp(-z * z / 2), -12, 12)[
+            0
+        ] / math.sqrt(2 * math.pi)
 
     found = integrated_log_likelihood_per_pair(slice_of(counts), Belief(u, s), Belief(v, r), SHIFT)
     assert found == pytest.approx(looped(counts, negative_counts(counts), probability), rel=1e-4)

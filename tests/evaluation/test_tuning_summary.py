@@ -184,7 +184,12 @@ def test_the_command_uses_the_counts_of_the_best_window(counts):
 
 def test_people_see_settings_as_they_type_them_and_four_digits(three):
     row = shown_rows(three.summary, ["diffusion"])[0]
-    assert [row[name] for name in ("diffusion", "mean", "difference", "seconds")] == ["0.0001", "-0.6167", "-0.0933", 3]
+    assert [row[name] for name in ("diffusion", "mean", "difference", "seconds")] == [
+        "0.0001",
+        "-0.6167",
+        "-0.0933",
+        3,
+    ]
 
 
 def test_people_see_no_difference_of_the_best_to_itself(three):

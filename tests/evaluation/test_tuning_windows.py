@@ -113,14 +113,18 @@ def test_the_window_of_the_counts_needs_no_texts(tmp_path, counts):
 def test_files_are_counted_again(tmp_path):
     folder = files(tmp_path / "texts")
     counts = wordtide.count(folder, output=tmp_path / "counts", every="document")
-    found = tune(tmp_path / "counts", tmp_path / "tuning", grid={"window": [2, 4]}, texts=str(folder), **OPTIONS)
+    found = tune(
+        tmp_path / "counts", tmp_path / "tuning", grid={"window": [2, 4]}, texts=str(folder), **OPTIONS
+    )
     assert found.counts[2].labels == counts.labels
 
 
 def test_examples_are_not_kept_twice(tmp_path):
     folder = files(tmp_path / "texts")
     wordtide.count(folder, output=tmp_path / "counts", examples=2)
-    found = tune(tmp_path / "counts", tmp_path / "tuning", grid={"window": [2, 4]}, texts=str(folder), **OPTIONS)
+    found = tune(
+        tmp_path / "counts", tmp_path / "tuning", grid={"window": [2, 4]}, texts=str(folder), **OPTIONS
+    )
     header = json.loads((found.path / "counts-2" / "header.json").read_text())
     assert header["settings"]["examples"] == 0
 
@@ -143,7 +147,9 @@ def test_other_texts_do_not_spoil_a_tuning_that_is_there(tmp_path, counts):
     tune(counts, tmp_path / "tuning", grid={"window": [4]}, **OPTIONS)
     with pytest.raises(InputError, match="differ from those of the counts"):
         tune(counts, tmp_path / "tuning", grid={"window": [2, 4]}, texts=[*texts(), ("1910", LAW)], **OPTIONS)
-    assert len(tune(counts, tmp_path / "tuning", grid={"window": [2, 4]}, texts=texts(), **OPTIONS).summary) == 2
+    assert (
+        len(tune(counts, tmp_path / "tuning", grid={"window": [2, 4]}, texts=texts(), **OPTIONS).summary) == 2
+    )
 
 
 def test_given_counts_of_other_texts_are_refused(tmp_path, counts):
@@ -159,7 +165,9 @@ def test_given_counts_of_another_window_are_refused(tmp_path, counts):
 
 def test_the_tokeniser_named_in_a_folder_does_not_run_unless_it_is_asked_for(tmp_path):
     counts = wordtide.count(texts(), tokenizer=shouted)
-    with pytest.raises(SettingsError, match=r"made with the tokenizer '.*shouted', so the texts need it again"):
+    with pytest.raises(
+        SettingsError, match=r"made with the tokenizer '.*shouted', so the texts need it again"
+    ):
         tune(counts, tmp_path / "tuning", grid={"window": [2, 4]}, texts=texts(), **OPTIONS)
 
 
@@ -174,5 +182,7 @@ def test_the_tokeniser_named_in_a_folder_does_not_run_unless_it_is_asked_for(tmp
 )
 def test_texts_that_cannot_be_counted_are_refused(tmp_path, counts, source, tokenizer, problem):
     with pytest.raises(SettingsError, match=problem):
-        tune(counts, tmp_path / "tuning", grid={"window": [2, 4]}, texts=source, tokenizer=tokenizer, **OPTIONS)
+        tune(
+            counts, tmp_path / "tuning", grid={"window": [2, 4]}, texts=source, tokenizer=tokenizer, **OPTIONS
+        )
     assert list(tmp_path.iterdir()) == []

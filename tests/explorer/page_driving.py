@@ -25,7 +25,9 @@ _NAMES = ("chromium", "chromium-browser", "google-chrome")
 @functools.cache
 def chromium() -> Any:
     """One browser for all tests of a run."""
-    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: the page is not tested")
+    sync_api = pytest.importorskip(
+        "playwright.sync_api", reason="playwright is not installed: the page is not tested"
+    )
     executable = next((found for name in _NAMES if (found := shutil.which(name))), None)
     if executable is None:
         pytest.skip("no Chromium is installed: the page is not tested")
@@ -71,15 +73,25 @@ class Opened:
 
 
 @contextmanager
-def opened(address: str, route: str = "#/", width: int = 1280, height: int = 800, **settings: Any) -> Iterator[Opened]:
+def opened(
+    address: str, route: str = "#/", width: int = 1280, height: int = 800, **settings: Any
+) -> Iterator[Opened]:
     """The page at an address, in a context of its own. At the end it must not have complained."""
     context = chromium().new_context(
-        viewport={"width": width, "height": height}, accept_downloads=True, reduced_motion="reduce", **settings
+        viewport={"width": width, "height": height},
+        accept_downloads=True,
+        reduced_motion="reduce",
+        **settings,
     )
     context.set_default_timeout(1000 * PATIENCE)
     page = context.new_page()
     found = Opened(page, address)
-    page.on("console", lambda message: found.complaints.append(message.text) if message.type in ("error", "warning") else None)
+    page.on(
+        "console",
+        lambda message: (
+            found.complaints.append(message.text) if message.type in ("error", "warning") else None
+        ),
+    )
     page.on("pageerror", lambda error: found.complaints.append(str(error)))
     page.on("request", lambda request: found.requests.append(request.url))
     try:

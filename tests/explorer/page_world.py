@@ -35,9 +35,7 @@ ORDINARY = (
 WORDS = (*ORDINARY[:12], *HOSTILE, *ORDINARY[12:])
 DIM = 8
 SHOWN = ("1800", "1825", "1850", "1875", "1875", "1900", "1950", "1975", "2000")  # two slices are shown alike
-LEFT_OUT = (
-    "Left out: 1 slice and the 12 least frequent words (to stay within 40 MB). The answers that are here rest on all of them."
-)
+LEFT_OUT = "Left out: 1 slice and the 12 least frequent words (to stay within 40 MB). The answers that are here rest on all of them."
 NEARBY = 1
 UNSURE = "No word changed by more than the noise between 1825 and 2000. All of them are <b>uncertain</b>."
 TIMES = (1800.5, 1825.5, 1850.5, 1875.1, 1875.6, 1900.5, 1950.5, 1975.5, 2000.5)
@@ -90,7 +88,13 @@ class World:
 
     def header(self, embedded: bool) -> dict[str, Any]:
         slices = [
-            {"time": time, "label": f"{shown}s", "shown": shown, "tokens": 1000 * (1 + place % 4), "documents": place + 1}
+            {
+                "time": time,
+                "label": f"{shown}s",
+                "shown": shown,
+                "tokens": 1000 * (1 + place % 4),
+                "documents": place + 1,
+            }
             for place, (time, shown) in enumerate(zip(TIMES, SHOWN, strict=True))
         ]
         return {
@@ -105,7 +109,8 @@ class World:
             "words": list(self.words),
             "totals": [1000 - 3 * place for place in range(len(self.words))],
             "slices": slices,
-            "all_slices": [{"time": one["time"], "tokens": one["tokens"]} for one in slices] + [{"time": 2010.5, "tokens": 17}],
+            "all_slices": [{"time": one["time"], "tokens": one["tokens"]} for one in slices]
+            + [{"time": 2010.5, "tokens": 17}],
             "left_out": {"words": 12, "slices": 1, "why": LEFT_OUT},
             "embedded": embedded,
             "words_per_chunk": 7,
@@ -129,7 +134,13 @@ class World:
                     "slices": 10,
                     "words": len(self.words) + 12,
                 },
-                "settings": {"method": "smoothing", "dim": DIM, "diffusion": 0.001, "seed": 0, "note": "<i>no</i>"},
+                "settings": {
+                    "method": "smoothing",
+                    "dim": DIM,
+                    "diffusion": 0.001,
+                    "seed": 0,
+                    "note": "<i>no</i>",
+                },
                 "wordtide": "0.1.0",
                 "licence": "CC0",
                 "cite": ["Cite <b>this</b>."],
@@ -144,7 +155,10 @@ class World:
         return 1 + number % 3, 8 - number % 2
 
     def story(self, number: int) -> dict[str, Any]:
-        word, others = self.words[number], [self.words[(number + step) % len(self.words)] for step in range(1, 13)]
+        word, others = (
+            self.words[number],
+            [self.words[(number + step) % len(self.words)] for step in range(1, 13)],
+        )
         start, end = others[:5], others[5:10]
         first, last = self.span(number)
         interval = (0.3 if self.sure else 0.0, 0.9) if self.uncertain else (None, None)
@@ -189,7 +203,11 @@ class World:
             "occurrences": [int(row.sum()) for row in self.occurrences],
         }
         edges = [float(edge) for edge in range(0, 95, 5)]
-        histogram = {"edges": edges, "observed": list(range(18, 0, -1)), "expected": [float(n) for n in range(1, 19)]}
+        histogram = {
+            "edges": edges,
+            "observed": list(range(18, 0, -1)),
+            "expected": [float(n) for n in range(1, 19)],
+        }
         notes = [UNSURE] if self.uncertain and not self.sure else []
         return {"min_occurrences": 20, "notes": notes, "columns": columns, "histogram": histogram}
 
@@ -212,7 +230,13 @@ class World:
         }
 
     def examples_of(self, numbers: range) -> dict[str, Any]:
-        sentence = {"before": "Give me <b>more</b> ", "after": " & light.", "document": "A-1", "slice": 5, "shown": "1900"}
+        sentence = {
+            "before": "Give me <b>more</b> ",
+            "after": " & light.",
+            "document": "A-1",
+            "slice": 5,
+            "shown": "1900",
+        }
         return {str(number): [{**sentence, "word": self.words[number]}] for number in numbers}
 
     def block(self, words: slice, slices: slice) -> bytes:

@@ -51,7 +51,9 @@ def moving_model(kind="smoother", words=24, slices=6):
         occurrences[number, : number % 3] = 1
     spread = {"smoother": 500.0, "filter": 0.002, "point": None}[kind]
     times = 1900.5 + 10.0 * np.arange(slices)
-    return planted(kind, (1.0 - share) * starts + share * ends, spread, times=times, values=occurrences.ravel())
+    return planted(
+        kind, (1.0 - share) * starts + share * ends, spread, times=times, values=occurrences.ravel()
+    )
 
 
 def page_data(model, **facts):
@@ -76,7 +78,11 @@ def block_of(packed, rows, dim):
     content = opened(packed)
     assert len(content) == rows * (dim + 3)
     directions = np.frombuffer(content, np.int8, rows * dim).reshape(rows, dim)
-    return directions, np.frombuffer(content, "<f2", rows, rows * dim), np.frombuffer(content, np.uint8, rows, rows * (dim + 2))
+    return (
+        directions,
+        np.frombuffer(content, "<f2", rows, rows * dim),
+        np.frombuffer(content, np.uint8, rows, rows * (dim + 2)),
+    )
 
 
 def undone(differences, slices):
@@ -87,7 +93,9 @@ def undone(differences, slices):
 
 def blocks_in(html):
     """The data blocks of a page by name."""
-    found = re.findall(rb'<script type="application/octet-stream" data-resource="([^"]*)">([^<]*)</script>', html)
+    found = re.findall(
+        rb'<script type="application/octet-stream" data-resource="([^"]*)">([^<]*)</script>', html
+    )
     return {name.decode(): base64.b64decode(content, validate=True) for name, content in found}
 
 

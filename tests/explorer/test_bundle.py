@@ -53,9 +53,15 @@ def test_a_single_file_holds_every_resource(kind, tmp_path):
 
 def test_words_cannot_leave_the_data(tmp_path):
     names = [*HOSTILE, *(f"w{n}" for n in range(12))]
-    options = PageOptions(map_words=0, title="</script><script>alert(1)</script>", licence='"><img src=x onerror=alert(1)>')
+    options = PageOptions(
+        map_words=0, title="</script><script>alert(1)</script>", licence='"><img src=x onerror=alert(1)>'
+    )
     html = save_html(small_model(names=names), tmp_path / "story.html", options).read_text(encoding="utf-8")
-    page = re.sub(r'<script type="application/octet-stream" data-resource="[a-z]+\.bin">[A-Za-z0-9+/=]*</script>\n', "", html)
+    page = re.sub(
+        r'<script type="application/octet-stream" data-resource="[a-z]+\.bin">[A-Za-z0-9+/=]*</script>\n',
+        "",
+        html,
+    )
     tag = f'<meta http-equiv="Content-Security-Policy" content="{policy(PAGE, remote=False)}">'
     assert page == PAGE.replace("<!--wordtide:policy-->", tag).replace("<!--wordtide:data-->", "")
 
@@ -74,7 +80,12 @@ def test_the_policy_allows_the_pages_own_script_and_style_and_nothing_else():
 
 @pytest.mark.parametrize(
     "page",
-    ["", PAGE.replace("<!--wordtide:data-->", ""), PAGE + "<!--wordtide:policy-->", PAGE + "<script></script>"],
+    [
+        "",
+        PAGE.replace("<!--wordtide:data-->", ""),
+        PAGE + "<!--wordtide:policy-->",
+        PAGE + "<script></script>",
+    ],
 )
 def test_a_page_that_is_not_as_built_is_refused(page):
     with pytest.raises(FolderError, match="damaged"):
@@ -91,7 +102,9 @@ def test_the_same_model_gives_the_same_bytes(tmp_path):
 def test_a_file_stays_within_its_size_and_says_what_it_leaves_out(max_mb, tmp_path):
     listening = Listening()
     model = LARGE
-    written = save_html(model, tmp_path / "story.html", PageOptions(map_words=0, max_mb=max_mb), observer=listening)
+    written = save_html(
+        model, tmp_path / "story.html", PageOptions(map_words=0, max_mb=max_mb), observer=listening
+    )
     header = parsed(blocks_in(written.read_bytes())["header.bin"])
     assert written.stat().st_size <= max_mb * 1e6
     assert written.stat().st_size > 0.7 * max_mb * 1e6
@@ -133,7 +146,8 @@ def test_words_and_slices_asked_for_are_kept(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "option", [{"words": 9}, {"slices": 1}, {"max_mb": 0}, {"max_mb": float("nan")}, {"map_words": -1}, {"threads": 0}]
+    "option",
+    [{"words": 9}, {"slices": 1}, {"max_mb": 0}, {"max_mb": float("nan")}, {"map_words": -1}, {"threads": 0}],
 )
 def test_options_that_make_no_page_are_refused(option):
     with pytest.raises(SettingsError):
@@ -223,7 +237,9 @@ def corpus(tmp_path_factory):
 
 def test_sentences_are_there_if_asked_for(corpus, tmp_path):
     folder, model = corpus
-    blocks = blocks_in(save_html(model, tmp_path / "story.html", PageOptions(map_words=0, examples=folder)).read_bytes())
+    blocks = blocks_in(
+        save_html(model, tmp_path / "story.html", PageOptions(map_words=0, examples=folder)).read_bytes()
+    )
     header, examples = parsed(blocks["header.bin"]), parsed(blocks["examples.bin"])
     assert header["examples"] is True
     assert [one["documents"] for one in header["slices"]] == [1, 1, 1, 1]

@@ -19,7 +19,17 @@ def model(tmp_path_factory):
 
 
 def test_html_writes_one_file_and_says_so_on_standard_error(model, tmp_path):
-    result = run("explore", model, "--html", tmp_path / "story.html", "--no-map", "--title", "Tides", "--licence", "CC0")
+    result = run(
+        "explore",
+        model,
+        "--html",
+        tmp_path / "story.html",
+        "--no-map",
+        "--title",
+        "Tides",
+        "--licence",
+        "CC0",
+    )
     assert (result.code, result.out) == (0, "")
     assert re.search(r"written to .*story\.html \(0\.\d MB\)", result.err)
     header = parsed(blocks_in((tmp_path / "story.html").read_bytes())["header.bin"])

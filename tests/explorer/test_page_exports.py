@@ -20,7 +20,11 @@ PLACES = {
     "#/": (".card path.thick", ["Text in each slice"]),
     "#/word/energy": (
         ".passer",
-        ["Similarity of energy to other words", "Among the ten nearest to energy, over time", "Words nearest to energy"],
+        [
+            "Similarity of energy to other words",
+            "Among the ten nearest to energy, over time",
+            "Words nearest to energy",
+        ],
     ),
     "#/changed": (".changedWord", ["How far words turned", "Words"]),
     "#/compare?words=energy,__proto__,مرحبا": (".pairName", ["Similarity of each pair"]),
@@ -31,7 +35,9 @@ PLACES = {
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
-    with opened(single_file_of(tmp_path_factory.mktemp("exports")), permissions=["clipboard-read", "clipboard-write"]) as found:
+    with opened(
+        single_file_of(tmp_path_factory.mktemp("exports")), permissions=["clipboard-read", "clipboard-write"]
+    ) as found:
         yield found
 
 
@@ -64,7 +70,11 @@ def test_every_figure_is_saved_as_png_svg_and_csv_and_shown_as_a_table(page, rou
         assert name.endswith(".svg")
         texts = ["".join(text.itertext()) for text in root.iter(f"{SVG}text")]
         assert any("A world <b>of</b> tests" in text for text in texts)
-        assert not [element for element in root.iter() if element.tag in (f"{SVG}script", f"{SVG}image", f"{SVG}foreignObject")]
+        assert not [
+            element
+            for element in root.iter()
+            if element.tag in (f"{SVG}script", f"{SVG}image", f"{SVG}foreignObject")
+        ]
         _, table = saved(page, title, "CSV")
         rows = rows_of(table)
         figure = page.page.get_by_role("region", name=title, exact=True)
@@ -85,7 +95,9 @@ def test_the_table_of_similarities_has_the_numbers_of_the_page(page):
         for name in ("time", "similarity", "low", "high"):
             assert [float(row[name]) for row in mine] == [point[name] for point in told]
         counts = WORLD.occurrences[[WORLD.number("energy"), WORLD.number(other)]]
-        assert [[int(row[name]) for row in mine] for name in ("occurrences", "other_occurrences")] == counts.tolist()
+        assert [
+            [int(row[name]) for row in mine] for name in ("occurrences", "other_occurrences")
+        ] == counts.tolist()
 
 
 def test_the_table_of_neighbours_has_their_probabilities(page):
@@ -133,13 +145,17 @@ def test_the_table_of_changed_words_keeps_hostile_words_and_spells_out_what_cann
         [WORLD.story(number)["since"], WORLD.story(number)["until"]] for number in range(len(WORLD.words))
     ]
     assert {row["significant"] for row in rows} == {"True"}
-    assert [row["halfway_from"] for row in rows] == ["" if year is None else str(year) for year in columns["halfway_from"]]
+    assert [row["halfway_from"] for row in rows] == [
+        "" if year is None else str(year) for year in columns["halfway_from"]
+    ]
 
 
 def test_a_copied_link_leads_back(page):
     page.go("#/word/energy?t=1950&with=oil,skill").page.wait_for_selector(".end")
     page.page.keyboard.press("ArrowRight")
-    page.page.get_by_role("region", name="Words nearest to energy", exact=True).get_by_role("button", name="Link").click()
+    page.page.get_by_role("region", name="Words nearest to energy", exact=True).get_by_role(
+        "button", name="Link"
+    ).click()
     page.page.wait_for_selector("text=Link copied")
     assert page.ask("navigator.clipboard.readText()") == f"{page.address}#/word/energy?t=1975&with=oil,skill"
 

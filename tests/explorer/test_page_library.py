@@ -32,7 +32,9 @@ def counts():
         for _ in range(400):
             number = int(generator.integers(len(SUBJECTS)))
             one, thing = SUBJECTS[number], (NEW if generator.random() < (year - 1850) / 150 else OLD)[number]
-            texts.append((str(year), f"the {one} and its {thing} near a {SUBJECTS[(number + 1) % 10]} of {thing}"))
+            texts.append(
+                (str(year), f"the {one} and its {thing} near a {SUBJECTS[(number + 1) % 10]} of {thing}")
+            )
     return wordtide.count(texts)
 
 
@@ -48,7 +50,9 @@ def page(model, tmp_path_factory):
         text = path.read_text(encoding="utf-8")
         header = json.loads(resource(text, "header.bin"))
         size = len(header["words"]), len(header["slices"]), header["dim"]
-        deltas = np.frombuffer(resource(text, "vectors.bin"), dtype=np.int8, count=int(np.prod(size))).reshape(size)
+        deltas = np.frombuffer(
+            resource(text, "vectors.bin"), dtype=np.int8, count=int(np.prod(size))
+        ).reshape(size)
         yield found, header, np.add.accumulate(deltas, axis=1, dtype=np.int8).astype(np.float64)
 
 
@@ -72,7 +76,9 @@ def test_similarities_are_the_models(model, page):
             mine = table[table.other == other]
             assert np.allclose([point["time"] for point in told], mine.time)
             bound = steps[header["words"].index(word)] + steps[header["words"].index(other)]
-            assert (np.abs([point["similarity"] for point in told] - mine.similarity.to_numpy()) <= bound + 1e-6).all()
+            assert (
+                np.abs([point["similarity"] for point in told] - mine.similarity.to_numpy()) <= bound + 1e-6
+            ).all()
             reach = (mine.similarity - mine.low).to_numpy()
             whole = mine.low.to_numpy() > -1.0  # not cut off
             error = np.abs([point["similarity"] - point["low"] for point in told] / reach - 1.0)
@@ -93,7 +99,10 @@ def test_neighbours_are_the_models(model, page):
             # words that are nearly as near may change places by rounding
             assert np.abs([near["similarity"] for near in told] - table.similarity).max() < 0.02
             listed = dict(zip(table.word, table.similarity, strict=True))
-            assert all(near["word"] in listed or abs(near["similarity"] - table.similarity.min()) < 0.02 for near in told)
+            assert all(
+                near["word"] in listed or abs(near["similarity"] - table.similarity.min()) < 0.02
+                for near in told
+            )
 
 
 def test_neighbours_are_inferred_where_the_library_says_so(tmp_path):
@@ -119,7 +128,9 @@ def test_a_page_of_some_slices_looks_for_occurrences_in_these(tmp_path):
     with opened(path.as_uri()) as found:
         for place, time in enumerate(times):
             near = kept[max(place - header["slices_nearby"], 0) : place + header["slices_nearby"] + 1]
-            for one in found.ask("([word, time]) => wordtide.neighbours(word, time, 20)", [header["words"][0], time]):
+            for one in found.ask(
+                "([word, time]) => wordtide.neighbours(word, time, 20)", [header["words"][0], time]
+            ):
                 assert one["inferred"] == (model.occurrences(one["word"])[near].sum() == 0)
         text = found.go("#/about").text("main")
         assert f"{header['left_out']['why']} Here are 20 words at 8 slices." in text
@@ -130,15 +141,20 @@ def test_changed_words_are_the_librarys_each_over_the_time_of_its_story(tmp_path
     table = changed(model, top=24).columns
     assert all(table["significant"])
     assert len(set(zip(table["since"], table["until"], strict=True))) > 2
-    with opened(save_html(model, tmp_path / "page.html", PageOptions(map_words=0)).as_uri(), "#/changed") as found:
+    with opened(
+        save_html(model, tmp_path / "page.html", PageOptions(map_words=0)).as_uri(), "#/changed"
+    ) as found:
         found.page.wait_for_selector(".changedWord")
-        labels = found.page.locator(".changedList .row").evaluate_all("rows => rows.map(row => row.ariaLabel)")
+        labels = found.page.locator(".changedList .row").evaluate_all(
+            "rows => rows.map(row => row.ariaLabel)"
+        )
         for label, word in zip(labels, table["word"], strict=True):
             assert label.startswith(told(model, word))
         for word in table["word"][:4]:
             found.go(f"#/word/{word}")
             found.wait(
-                "word => document.querySelector('h1 b')?.textContent === word && document.querySelector('.panel .when')", word
+                "word => document.querySelector('h1 b')?.textContent === word && document.querySelector('.panel .when')",
+                word,
             )
             facts = story(model, word).facts
             shown = found.page.locator(".panel .when").all_inner_texts()
@@ -148,7 +164,9 @@ def test_changed_words_are_the_librarys_each_over_the_time_of_its_story(tmp_path
 def told(model, word):
     """How the list begins to tell of a word, by the facts of its story."""
     facts = story(model, word).facts
-    low, turned, high = (round(math.degrees(math.acos(1.0 - facts[name]))) for name in ("low", "change", "high"))
+    low, turned, high = (
+        round(math.degrees(math.acos(1.0 - facts[name]))) for name in ("low", "change", "high")
+    )
     return f"{word}: turned by {turned}° ({low}° to {high}°) between {int(facts['since'])} and {int(facts['until'])}, half-way "
 
 
@@ -158,7 +176,10 @@ def test_where_no_word_surely_changed_the_page_has_the_librarys_note(model, page
     answer = changed(model, top=1000)
     assert not any(answer.columns["significant"])
     assert [found.text(".notice")] == answer.notes
-    assert found.page.locator(".changedList .row.uncertain .changedWord").all_text_contents() == answer.columns["word"][:40]
+    assert (
+        found.page.locator(".changedList .row.uncertain .changedWord").all_text_contents()
+        == answer.columns["word"][:40]
+    )
     found.go("#/").page.wait_for_selector(".card.uncertain")
     assert found.text("[aria-label='Turned most (uncertain)'] .note") == answer.notes[0]
 
@@ -171,7 +192,9 @@ def test_the_sentence_is_the_models_story(model, page):
         found.wait(f"word => document.querySelector('h1 b')?.textContent === word && {told} !== word", word)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", wordtide.NoteWarning)
-            assert found.ask("document.querySelector('h1').textContent") == model.story(word).attrs["sentence"]
+            assert (
+                found.ask("document.querySelector('h1').textContent") == model.story(word).attrs["sentence"]
+            )
 
 
 @pytest.mark.parametrize("method", ["warm-start", "filtering"])
@@ -184,4 +207,6 @@ def test_models_of_other_methods_have_all_views(counts, method, tmp_path):
             found.page.wait_for_timeout(300)
         found.go("#/changed")
         found.wait("() => document.querySelector('main svg rect') !== null")
-        assert found.ask("() => document.querySelectorAll('main svg path.thick').length > 0") == (method == "filtering")
+        assert found.ask("() => document.querySelectorAll('main svg path.thick').length > 0") == (
+            method == "filtering"
+        )

@@ -37,7 +37,9 @@ def test_no_view_is_wider_than_the_screen(address, width):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_no_view_breaks_a_rule_of_axe(address, scheme):
-    axe = pytest.importorskip("axe_playwright_python", reason="axe-playwright-python is not installed: rules are not checked")
+    axe = pytest.importorskip(
+        "axe_playwright_python", reason="axe-playwright-python is not installed: rules are not checked"
+    )
     script = resources.files(axe).joinpath("axe.min.js").read_text(encoding="utf-8")
     with opened(address, color_scheme=scheme) as page:
         page.ask(script)
@@ -50,9 +52,13 @@ def test_no_view_breaks_a_rule_of_axe(address, scheme):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_words_that_are_uncertain_break_no_rule_of_axe_and_fit_on_a_phone(tmp_path_factory, scheme):
-    axe = pytest.importorskip("axe_playwright_python", reason="axe-playwright-python is not installed: rules are not checked")
+    axe = pytest.importorskip(
+        "axe_playwright_python", reason="axe-playwright-python is not installed: rules are not checked"
+    )
     script = resources.files(axe).joinpath("axe.min.js").read_text(encoding="utf-8")
-    with opened(single_file_of(tmp_path_factory.mktemp("unsure"), _unsure), color_scheme=scheme, width=320) as page:
+    with opened(
+        single_file_of(tmp_path_factory.mktemp("unsure"), _unsure), color_scheme=scheme, width=320
+    ) as page:
         page.ask(script)
         for route, selector in {"#/": ".card.uncertain", "#/changed": ".row.uncertain"}.items():
             page.go(route).page.wait_for_selector(selector)
@@ -61,7 +67,9 @@ def test_words_that_are_uncertain_break_no_rule_of_axe_and_fit_on_a_phone(tmp_pa
 
 
 def test_the_help_and_the_open_list_break_no_rule_of_axe(address):
-    axe = pytest.importorskip("axe_playwright_python", reason="axe-playwright-python is not installed: rules are not checked")
+    axe = pytest.importorskip(
+        "axe_playwright_python", reason="axe-playwright-python is not installed: rules are not checked"
+    )
     script = resources.files(axe).joinpath("axe.min.js").read_text(encoding="utf-8")
     with opened(address, "#/about") as page:
         page.ask(script)
@@ -116,7 +124,9 @@ def test_a_story_fits_on_one_screen(address):
 def test_names_at_the_ends_of_curves_do_not_touch(address):
     with opened(address, "#/word/energy?with=oil,solar,clean,power,courage,fuels") as page:
         page.wait("document.querySelectorAll('.wordView .end').length === 6")
-        boxes = page.ask("[...document.querySelectorAll('.wordView .end')].map(one => one.getBoundingClientRect().toJSON())")
+        boxes = page.ask(
+            "[...document.querySelectorAll('.wordView .end')].map(one => one.getBoundingClientRect().toJSON())"
+        )
         boxes.sort(key=lambda box: box["top"])
         assert all(lower["top"] - upper["top"] >= 14.0 for upper, lower in pairwise(boxes))
 

@@ -26,7 +26,9 @@ def asked(request, tmp_path_factory):
 def test_similarities_of_all_pairs_and_slices_are_the_librarys(asked):
     page, world = asked
     words = list(world.words)[::3]
-    told = page.ask("async words => Promise.all(words.flatMap(a => words.map(b => wordtide.similarity(a, b))))", words)
+    told = page.ask(
+        "async words => Promise.all(words.flatMap(a => words.map(b => wordtide.similarity(a, b))))", words
+    )
     numbers = [world.number(word) for word in words]
     for place, curve in enumerate(told):
         one, other = numbers[place // len(words)], numbers[place % len(words)]
@@ -38,9 +40,13 @@ def test_similarities_of_all_pairs_and_slices_are_the_librarys(asked):
             if one == other:
                 assert (point["similarity"], point["low"], point["high"]) == (1.0, 1.0, 1.0)
                 continue
-            mean, spread = similarity_and_spread(world.scaled([one], slice_number), world.scaled([other], slice_number))
+            mean, spread = similarity_and_spread(
+                world.scaled([one], slice_number), world.scaled([other], slice_number)
+            )
             low, high = interval(mean, spread)
-            assert np.allclose([point["similarity"], point["low"], point["high"]], [mean[0], low[0], high[0]], atol=1e-6)
+            assert np.allclose(
+                [point["similarity"], point["low"], point["high"]], [mean[0], low[0], high[0]], atol=1e-6
+            )
 
 
 @pytest.mark.parametrize("slice_number", [0, 4, 8])
@@ -63,7 +69,9 @@ def test_neighbours_that_do_not_occur_near_the_slice_are_inferred(asked, slice_n
     told = page.ask("time => wordtide.neighbours('energy', time, 60)", TIMES[slice_number])
     expected = world.inferred(slice_number)
     assert {near["inferred"] for near in told} == {True, False}
-    assert [near["inferred"] for near in told] == [bool(expected[world.number(near["word"])]) for near in told]
+    assert [near["inferred"] for near in told] == [
+        bool(expected[world.number(near["word"])]) for near in told
+    ]
 
 
 def test_probabilities_are_the_librarys_up_to_the_noise_of_draws(asked):
@@ -86,7 +94,8 @@ def test_positions_between_poles_are_the_librarys(asked):
     page, world = asked
     words, low_pole, high_pole = ["nurse", "army", "constructor"], ["he", "man"], ["she", "woman", "🎉"]
     told = page.ask(
-        "([words, a, b]) => Promise.all(words.map(word => wordtide.axis(word, a, b)))", [words, low_pole, high_pole]
+        "([words, a, b]) => Promise.all(words.map(word => wordtide.axis(word, a, b)))",
+        [words, low_pole, high_pole],
     )
     weights = {**dict.fromkeys(low_pole, -0.5), **dict.fromkeys(high_pole, 1 / 3)}
     for word, curve in zip(words, told, strict=True):
@@ -96,7 +105,8 @@ def test_positions_between_poles_are_the_librarys(asked):
             direction = sum(weight * ends[pole].mean[0] for pole, weight in weights.items())
             variance = direction**2 @ one.variance[0]
             variance += sum(
-                w**2 * ((one.mean[0] ** 2 + one.variance[0]) @ ends[pole].variance[0]) for pole, w in weights.items()
+                w**2 * ((one.mean[0] ** 2 + one.variance[0]) @ ends[pole].variance[0])
+                for pole, w in weights.items()
             )
             position, reach = one.mean[0] @ direction, SIDES * np.sqrt(variance)
             expected = [position, max(position - reach, -2.0), min(position + reach, 2.0)]

@@ -16,7 +16,10 @@ LEFT_OUT = {"node_modules", "dist"}
 def source_files():
     found = [path for path in SOURCES.rglob("*") if path.is_file()]
     relative = [path.relative_to(SOURCES) for path in found]
-    return sorted((path for path in relative if not LEFT_OUT & set(path.parts)), key=lambda path: path.as_posix().encode())
+    return sorted(
+        (path for path in relative if not LEFT_OUT & set(path.parts)),
+        key=lambda path: path.as_posix().encode(),
+    )
 
 
 def test_the_built_page_is_not_stale():
@@ -32,7 +35,14 @@ def test_the_built_page_is_not_stale():
 
 def test_the_page_has_one_script_one_style_and_one_place_for_each_part():
     page = built_page()
-    marks = ["<!--wordtide:policy-->", "<!--wordtide:data-->", '<html lang="en">', "<script>", "</script>", "<style>"]
+    marks = [
+        "<!--wordtide:policy-->",
+        "<!--wordtide:data-->",
+        '<html lang="en">',
+        "<script>",
+        "</script>",
+        "<style>",
+    ]
     assert [page.count(mark) for mark in marks] == [1] * len(marks)
     assert page.index("<!--wordtide:policy-->") < page.index("<style>")
     assert page.index("<!--wordtide:data-->") < page.index("<script>")
@@ -42,7 +52,9 @@ def test_the_page_has_one_script_one_style_and_one_place_for_each_part():
 def test_the_page_asks_for_nothing_outside_and_sets_no_style_by_markup():
     page = built_page()
     addresses = set(re.findall(r"https?://[^\s\"'`)]+", page))
-    assert all(address.startswith(("http://www.w3.org/", "https://svelte.dev/e/")) for address in addresses), addresses
+    assert all(
+        address.startswith(("http://www.w3.org/", "https://svelte.dev/e/")) for address in addresses
+    ), addresses
     body = page.partition("<script>")[0]
     assert not re.search(r"\s(?:src|style|on\w+)=", body)
     assert "eval(" not in page
@@ -59,5 +71,7 @@ def test_no_source_puts_text_into_the_page_as_markup():
     for path in (SOURCES / "src").rglob("*"):
         if path.is_file():
             text = path.read_text(encoding="utf-8")
-            assert not re.search(r"\{@html|innerHTML|outerHTML|insertAdjacentHTML|document\.write", text), path
+            assert not re.search(r"\{@html|innerHTML|outerHTML|insertAdjacentHTML|document\.write", text), (
+                path
+            )
             assert not re.search(r"<[^>]+\sstyle=", text), path

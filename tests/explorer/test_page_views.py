@@ -28,7 +28,8 @@ def test_the_start_has_the_field_in_focus_the_cards_and_the_strip(page):
     assert page.text(".start section > h2").startswith("Most surely changed")
     assert page.page.locator(".card.uncertain").count() == 0
     assert page.text(".card .moved") == "→".join(
-        f"{side[0]} " if number == 0 else f" {side[0]}" for number, side in enumerate((_story(12)["from"], _story(12)["to"]))
+        f"{side[0]} " if number == 0 else f" {side[0]}"
+        for number, side in enumerate((_story(12)["from"], _story(12)["to"]))
     )
     assert page.page.get_by_role("img", name=re.compile("Tokens per slice, from 17 to 4,000")).count() == 1
 
@@ -50,7 +51,11 @@ def test_a_words_page_shows_curves_with_bands_neighbours_and_the_passage_of_neig
     assert page.page.locator(".wordView .band").count() == 4
     assert page.page.locator(".wordView .end").all_text_contents() == ["skill", "vigor", "power", "courage"]
     panels = page.page.locator(".panel")
-    assert [panels.nth(number).locator(".when").inner_text() for number in range(3)] == ["1825", "1900", "2000"]
+    assert [panels.nth(number).locator(".when").inner_text() for number in range(3)] == [
+        "1825",
+        "1900",
+        "2000",
+    ]
     assert panels.nth(0).locator("a.row").count() == 10
     page.wait("document.querySelectorAll('.panel')[0].textContent.includes('%')")
     page.wait(
@@ -125,7 +130,12 @@ def test_words_beside_the_curve_can_be_left_out_and_added_and_the_address_keeps_
     assert hash_ == "#/word/energy?t=1950&with=vigor,power,courage,oil"
     with opened(address, hash_) as again:
         again.page.wait_for_selector(".wordView .end")
-        assert again.page.locator(".wordView .end").all_text_contents() == ["vigor", "power", "courage", "oil"]
+        assert again.page.locator(".wordView .end").all_text_contents() == [
+            "vigor",
+            "power",
+            "courage",
+            "oil",
+        ]
         assert again.page.locator("[role=slider]").get_attribute("aria-valuetext") == "1950"
 
 
@@ -144,9 +154,16 @@ def test_the_most_changed_words_can_be_found_and_put_into_order(page):
     assert page.page.locator(".changedWord").first.text_content() == "energy"
     page.page.get_by_label("Order").select_option("change")
     highest = max(range(len(WORLD.words)), key=lambda number: WORLD.changed()["columns"]["change"][number])
-    assert page.page.locator(".row").first.get_attribute("aria-label").startswith(f"{WORLD.words[highest]}: turned by")
+    assert (
+        page.page.locator(".row")
+        .first.get_attribute("aria-label")
+        .startswith(f"{WORLD.words[highest]}: turned by")
+    )
     page.page.get_by_label("Find").fill("NURSE")
-    assert all("nurse" in label for label in page.page.locator(".row").evaluate_all("rows => rows.map(row => row.ariaLabel)"))
+    assert all(
+        "nurse" in label
+        for label in page.page.locator(".row").evaluate_all("rows => rows.map(row => row.ariaLabel)")
+    )
     page.wait("location.hash === '#/changed?sort=change&find=NURSE'")
     assert page.page.get_by_role("img", name=re.compile("Histogram of the turn of 171 words")).count() == 1
 
@@ -178,9 +195,12 @@ def test_where_no_word_surely_changed_the_page_says_so(tmp_path):
         assert page.text(".notice") == UNSURE
         rows = page.page.locator(".changedList .row")
         assert rows.count() == page.page.locator(".changedList .row.uncertain").count() == 40
-        assert all("uncertain" in text for text in rows.evaluate_all("rows => rows.map(row => row.textContent)"))
         assert all(
-            "no more than the noise explains" in text for text in rows.evaluate_all("rows => rows.map(row => row.ariaLabel)")
+            "uncertain" in text for text in rows.evaluate_all("rows => rows.map(row => row.textContent)")
+        )
+        assert all(
+            "no more than the noise explains" in text
+            for text in rows.evaluate_all("rows => rows.map(row => row.ariaLabel)")
         )
         assert "surely" not in page.text("main")
         options = page.page.get_by_label("Order").locator("option").all_inner_texts()
@@ -209,7 +229,11 @@ def test_neighbours_that_do_not_occur_near_the_time_are_marked_as_inferred(page)
 def test_words_are_compared_in_three_ways(page):
     page.go("#/compare?words=energy,oil,skill")
     page.page.wait_for_selector(".pairName")
-    assert page.page.locator(".pairName").all_text_contents() == ["energy · oil", "energy · skill", "oil · skill"]
+    assert page.page.locator(".pairName").all_text_contents() == [
+        "energy · oil",
+        "energy · skill",
+        "oil · skill",
+    ]
     page.page.get_by_role("button", name="with one word").click()
     page.page.wait_for_selector(".end")
     assert page.page.locator(".end").all_text_contents() == ["oil", "skill"]
@@ -261,7 +285,10 @@ def test_a_folder_on_a_web_host_shows_the_same(tmp_path):
         )
         assert page.text("h1") == _story(0)["sentence"]
         page.page.wait_for_selector(".examples li")
-        assert all(url.startswith(address.removesuffix("index.html")) or url.startswith("data:") for url in page.requests)
+        assert all(
+            url.startswith(address.removesuffix("index.html")) or url.startswith("data:")
+            for url in page.requests
+        )
 
 
 def test_a_model_without_posterior_has_no_bands_and_says_so(tmp_path):

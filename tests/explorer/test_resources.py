@@ -123,7 +123,9 @@ def test_the_stated_error_of_similarity_holds_for_pairs_that_were_not_sampled(ki
     errors = []
     for one in range(0, 30, 3):
         for other in range(1, 30, 3):
-            true = np.asarray(similarity(model, header["words"][one], header["words"][other]).columns["similarity"])
+            true = np.asarray(
+                similarity(model, header["words"][one], header["words"][other]).columns["similarity"]
+            )
             rows = one * slices + np.arange(slices), other * slices + np.arange(slices)
             both = known[one] & known[other]
             errors += np.abs(page_similarity(block, *rows)[0] - true)[both].tolist()
@@ -148,7 +150,9 @@ def test_a_spread_with_noise_alike_along_all_axes_is_exact():
 def test_the_profile_of_the_noise_brings_spreads_nearer_to_the_librarys():
     generator = np.random.default_rng(1)
     spread = np.broadcast_to(np.array([0.01, 0.05, 0.1, 0.5, 1.0]), (12, 4, 5))
-    model = planted("filter", generator.standard_normal((12, 4, 5)), spread, times=[1900.0, 1901.0, 1902.0, 1903.0])
+    model = planted(
+        "filter", generator.standard_normal((12, 4, 5)), spread, times=[1900.0, 1901.0, 1902.0, 1903.0]
+    )
     header = parsed(embedded(model)["header.bin"])
     assert np.mean(header["noise_profile"]) == pytest.approx(1.0, abs=1e-5)
     assert header["quantisation"]["profiled_spread"] < 0.02 < header["quantisation"]["spread"]
@@ -156,7 +160,11 @@ def test_the_profile_of_the_noise_brings_spreads_nearer_to_the_librarys():
 
 def test_a_method_without_posterior_has_no_noise_and_says_so():
     header = header_of("point")
-    assert (header["uncertain"], header["noise_profile"], header["quantisation"]["spread"]) == (False, None, None)
+    assert (header["uncertain"], header["noise_profile"], header["quantisation"]["spread"]) == (
+        False,
+        None,
+        None,
+    )
     assert "without an interval" in header["estimand"]
     assert all("90 %" in header_of(kind)["estimand"] for kind in ("smoother", "filter"))
 
@@ -165,13 +173,20 @@ def test_a_method_without_posterior_has_no_noise_and_says_so():
 def test_words_with_times_of_their_own_move_as_each_does_alone(kind):
     model = MODELS[kind]
     vectors, words = vectors_of(model), np.array([0, 3, 4, 9, 15])
-    starts, ends = np.array([1895.0, *model.times[[0, 2, 0]], 1901.5]), np.array([*model.times[[3, 8, 5]], 1990.0, 1911.25])
+    starts, ends = (
+        np.array([1895.0, *model.times[[0, 2, 0]], 1901.5]),
+        np.array([*model.times[[3, 8, 5]], 1990.0, 1911.25]),
+    )
     together = movement(vectors, words, starts, ends)
     dates, pairs = halfway(model, vectors, words, starts, ends), contrasts(vectors, words, starts, ends)
     for n, word in enumerate(words):
         alone = np.array([word]), float(starts[n]), float(ends[n])
-        assert_allclose([getattr(together, name)[n] for name in FIELDS], fields_of(movement(vectors, *alone)), rtol=1e-5)
-        assert_allclose(list(vars(dates[n]).values()), list(vars(halfway(model, vectors, *alone)[0]).values()), rtol=1e-9)
+        assert_allclose(
+            [getattr(together, name)[n] for name in FIELDS], fields_of(movement(vectors, *alone)), rtol=1e-5
+        )
+        assert_allclose(
+            list(vars(dates[n]).values()), list(vars(halfway(model, vectors, *alone)[0]).values()), rtol=1e-9
+        )
         assert pairs[n] == contrasts(vectors, *alone)[0]
 
 
@@ -214,7 +229,9 @@ def test_the_table_of_changed_words_is_the_librarys(kind):
                 if isinstance(wanted, str):
                     assert found == wanted
                 else:
-                    assert (math.nan if found is None else found) == pytest.approx(float(wanted), abs=1e-6, nan_ok=True)
+                    assert (math.nan if found is None else found) == pytest.approx(
+                        float(wanted), abs=1e-6, nan_ok=True
+                    )
 
 
 def test_words_that_are_left_out_are_not_in_the_table():
@@ -288,13 +305,17 @@ def test_the_histogram_counts_the_turns_of_stories_and_as_many_under_the_prior(k
 
 def test_under_the_prior_alone_words_turn_as_simulated_trajectories_do():
     times = np.array([1900.0, 1903.0, 1910.0])
-    model = planted("smoother", np.random.default_rng(0).standard_normal((100, 3, 4)), 1.0, times=times, constant=0.05)
+    model = planted(
+        "smoother", np.random.default_rng(0).standard_normal((100, 3, 4)), 1.0, times=times, constant=0.05
+    )
     bars = parsed(embedded(model)["changed.bin"])["histogram"]
     generator, diffusion = np.random.default_rng(5), model.diffusion
     place = np.sqrt(diffusion.marginal[0]) * generator.standard_normal((20_000, 4))
     start = place
     for t in range(2):
-        place = diffusion.gain[t] * place + np.sqrt(diffusion.noise[t]) * generator.standard_normal(place.shape)
+        place = diffusion.gain[t] * place + np.sqrt(diffusion.noise[t]) * generator.standard_normal(
+            place.shape
+        )
     cosine = (start * place).sum(axis=1) / np.sqrt((start**2).sum(axis=1) * (place**2).sum(axis=1))
     middle = np.average((np.array(bars["edges"][:-1]) + bars["edges"][1:]) / 2, weights=bars["expected"])
     assert middle == pytest.approx(np.degrees(np.arccos(cosine)).mean(), abs=1.0)
@@ -315,7 +336,13 @@ def test_of_two_words_alike_a_card_is_given_to_one_and_to_a_third():
     moving = [(1 - path) * ends[0] + path * ends[1], (1 - path) * ends[0] + path * (ends[1] + 0.01)]
     moving += [(1 - path) * ends[2 * n] + path * ends[2 * n + 1] for n in range(1, 6)]
     standing = [np.tile(ends[n % 12], (5, 1)) for n in range(20)]
-    model = planted("smoother", np.array([*moving, *standing]), 500.0, times=1900.0 + np.arange(5.0), values=np.full(135, 30))
+    model = planted(
+        "smoother",
+        np.array([*moving, *standing]),
+        500.0,
+        times=1900.0 + np.arange(5.0),
+        values=np.full(135, 30),
+    )
     resources = embedded(model)
     words, cards = parsed(resources["header.bin"])["words"], parsed(resources["cards.bin"])
     first = [words[place] for place in cards[:6]]
@@ -371,11 +398,15 @@ def test_remote_blocks_by_word_and_by_slice_hold_the_same_rows(kind):
     header = parsed(remote.resource("header.bin"))
     words, slices = len(header["words"]), len(header["slices"])
     sizes = [7] * (words // 7) + [words % 7] * (words % 7 > 0)
-    by_word = [block_of(remote.resource(f"words/{n:04d}.bin"), size * slices, 6) for n, size in enumerate(sizes)]
+    by_word = [
+        block_of(remote.resource(f"words/{n:04d}.bin"), size * slices, 6) for n, size in enumerate(sizes)
+    ]
     directions, noise, settled = (np.concatenate([block[part] for block in by_word]) for part in range(3))
     for s in range(slices):
         block = block_of(remote.resource(f"slices/{s:04d}.bin"), words, 6)
-        assert np.abs(block[0].astype(int) - directions[s::slices]).max() <= 1  # halves may be rounded either way
+        assert (
+            np.abs(block[0].astype(int) - directions[s::slices]).max() <= 1
+        )  # halves may be rounded either way
         assert_allclose(block[1].astype(float), noise[s::slices].astype(float), rtol=2e-3)
         assert_array_equal(block[2], settled[s::slices])
 
@@ -383,7 +414,10 @@ def test_remote_blocks_by_word_and_by_slice_hold_the_same_rows(kind):
 @each_kind
 def test_resources_made_at_once_are_those_made_one_by_one(kind):
     data = page_data(MODELS[kind])
-    single, together = RemoteResources(data, words_per_chunk=11), RemoteResources(data, words_per_chunk=11, at_once=True)
+    single, together = (
+        RemoteResources(data, words_per_chunk=11),
+        RemoteResources(data, words_per_chunk=11, at_once=True),
+    )
     for name in single.names():
         if name.startswith("slices/"):
             found, wanted = (block_of(one.resource(name), 30, 6) for one in (together, single))
@@ -412,8 +446,23 @@ def test_every_name_listed_can_be_had_and_no_other():
     names = list(remote.names())
     assert len(set(names)) == len(names) == 5 + 9 + 2 + 2
     assert all(remote.has(name) for name in names)
-    wrong = ["", "header", "slices/0009.bin", "slices/00001.bin", "slices/1.bin", "words/0002.bin", "words/-001.bin"]
-    wrong += ["../header.bin", "slices/../header.bin", "slices/٠٠٠١.bin", "header.bin\n", "HEADER.bin", "examples/0000.bin"]
+    wrong = [
+        "",
+        "header",
+        "slices/0009.bin",
+        "slices/00001.bin",
+        "slices/1.bin",
+        "words/0002.bin",
+        "words/-001.bin",
+    ]
+    wrong += [
+        "../header.bin",
+        "slices/../header.bin",
+        "slices/٠٠٠١.bin",
+        "header.bin\n",
+        "HEADER.bin",
+        "examples/0000.bin",
+    ]
     for name in wrong:
         assert not remote.has(name)
         with pytest.raises(KeyError):
@@ -448,8 +497,18 @@ def test_hostile_words_survive_as_they_are(kind):
 
 
 def test_numbers_that_are_none_are_null_and_small_ones_keep_their_digits():
-    content = {"nothing": [math.nan, math.inf], "small": 1.23456e-8, "year": 1790.0205479452, "count": np.int64(3)}
-    assert parsed(packed_json(content)) == {"nothing": [None, None], "small": 1.235e-8, "year": 1790.020548, "count": 3}
+    content = {
+        "nothing": [math.nan, math.inf],
+        "small": 1.23456e-8,
+        "year": 1790.0205479452,
+        "count": np.int64(3),
+    }
+    assert parsed(packed_json(content)) == {
+        "nothing": [None, None],
+        "small": 1.235e-8,
+        "year": 1790.020548,
+        "count": 3,
+    }
 
 
 def test_packed_bytes_carry_no_date():

@@ -278,7 +278,10 @@ def test_silent_connections_do_not_keep_others_waiting(server):
 
 
 def test_too_many_connections_are_closed_at_once_and_room_is_made_again(server):
-    silent = [socket.create_connection(("127.0.0.1", server.port), timeout=20) for _ in range(serving._MOST_CONNECTIONS + 8)]
+    silent = [
+        socket.create_connection(("127.0.0.1", server.port), timeout=20)
+        for _ in range(serving._MOST_CONNECTIONS + 8)
+    ]
     try:
         closed = [wire for wire in silent[-8:] if wire.recv(1) == b""]
         assert len(closed) == 8

@@ -17,9 +17,9 @@ from typing import Any
 
 _TESTS = Path(__file__).parents[1]
 #: Audit events of what changes names, files and locks. Opening a file counts if it may be written.
-_CHANGES = {f"os.{name}" for name in ("chmod", "link", "mkdir", "remove", "rename", "rmdir", "symlink", "truncate")} | {
-    "fcntl.flock"
-}
+_CHANGES = {
+    f"os.{name}" for name in ("chmod", "link", "mkdir", "remove", "rename", "rmdir", "symlink", "truncate")
+} | {"fcntl.flock"}
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 
 
@@ -53,7 +53,14 @@ class Forker:
         self._process.wait(timeout=60)
         self._process.stdout.close()
 
-    def start(self, line: list[str], talk: Path, stdin: Path | None = None, warm: bool = False, last: int | None = None) -> int:
+    def start(
+        self,
+        line: list[str],
+        talk: Path,
+        stdin: Path | None = None,
+        warm: bool = False,
+        last: int | None = None,
+    ) -> int:
         """Begin a command whose output goes to a file; its process number. `last`: the operation before which it dies."""
         source = None if stdin is None else str(stdin)
         request = {"line": line, "talk": str(talk), "stdin": source, "warm": warm, "last": last}
@@ -72,14 +79,18 @@ class Forker:
         self.start(line, talk, warm=True)
         return self.wait()
 
-    def run(self, line: list[str], talk: Path, stdin: Path | None = None, death: Death | None = None) -> tuple[int, float]:
+    def run(
+        self, line: list[str], talk: Path, stdin: Path | None = None, death: Death | None = None
+    ) -> tuple[int, float]:
         """Run a command to its end, or to its death; exit code and seconds."""
         started = time.monotonic()
         process = self.start(line, talk, stdin, last=None if death is None else death.operation)
         if death is not None and death.seconds is not None:
             while (left := started + death.seconds - time.monotonic()) > 0 and not _has_ended(process):
                 time.sleep(min(left, 0.01))
-            os.killpg(process, signal.SIGKILL)  # until it is waited for its number is its own, even if it has ended
+            os.killpg(
+                process, signal.SIGKILL
+            )  # until it is waited for its number is its own, even if it has ended
         return self.wait(), time.monotonic() - started
 
     def _answer(self) -> dict[str, Any]:
@@ -110,7 +121,9 @@ def _child(request: dict[str, Any], begun: int) -> None:
     seen: list[str] = []
 
     def heard(event: str, arguments: tuple[Any, ...]) -> None:
-        if event in _CHANGES or (event == "open" and isinstance(arguments[2], int) and arguments[2] & _WRITING):
+        if event in _CHANGES or (
+            event == "open" and isinstance(arguments[2], int) and arguments[2] & _WRITING
+        ):
             seen.append(event)
             if len(seen) == request["last"]:
                 os.killpg(0, signal.SIGKILL)

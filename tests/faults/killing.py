@@ -125,7 +125,11 @@ class Killer:
 
 def _visible(found: Content) -> Content:
     """What is not hidden: a process that was killed while it tidied up leaves the rest to the next one."""
-    return {path: data for path, data in found.items() if not any(part.startswith(".") for part in Path(path).parts)}
+    return {
+        path: data
+        for path, data in found.items()
+        if not any(part.startswith(".") for part in Path(path).parts)
+    }
 
 
 def _difference(found: Content, expected: Content) -> str:

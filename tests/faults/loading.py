@@ -40,17 +40,24 @@ def endless_rows(rows_of_a_day: int) -> Iterator[bytes]:
         topics = generator.integers(len(TOPICS), size=rows_of_a_day)
         words = generator.integers(len(TOPICS[0]), size=(rows_of_a_day, 8))
         yield b"".join(
-            json.dumps({"date": str(date), "text": " ".join(TOPICS[topic][word] for word in row)}).encode() + b"\n"
+            json.dumps({"date": str(date), "text": " ".join(TOPICS[topic][word] for word in row)}).encode()
+            + b"\n"
             for topic, row in zip(topics, words, strict=True)
         )
 
 
-def watch_under_load(model: Path, rows_of_a_day: int, seconds: float, most_days: int | None = None) -> WatchLoad:
+def watch_under_load(
+    model: Path, rows_of_a_day: int, seconds: float, most_days: int | None = None
+) -> WatchLoad:
     """Feed a watch through a pipe for some time, as fast as it takes it; then end the stream."""
     load = WatchLoad()
-    line = command("watch", model, "-", "--threads", "1", "--alerts", model.with_name("alerts.jsonl"), "--close-at-end")
+    line = command(
+        "watch", model, "-", "--threads", "1", "--alerts", model.with_name("alerts.jsonl"), "--close-at-end"
+    )
     until = time.monotonic() + seconds
-    with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+    with subprocess.Popen(
+        line, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    ) as process:
 
         def listen() -> None:
             for said in process.stderr:
@@ -110,7 +117,8 @@ def server_under_load(model: Path, clients: int, requests: int) -> ServerLoad:
         try:
             host = re.fullmatch(r"http://(.*)/\n", process.stdout.readline())[1]
             threads = [
-                threading.Thread(target=_ask, args=(host, paths, requests, seed, load, first)) for seed in range(clients)
+                threading.Thread(target=_ask, args=(host, paths, requests, seed, load, first))
+                for seed in range(clients)
             ]
             for thread in threads:
                 thread.start()
@@ -121,7 +129,9 @@ def server_under_load(model: Path, clients: int, requests: int) -> ServerLoad:
     return load
 
 
-def _ask(host: str, paths: list[str], requests: int, seed: int, load: ServerLoad, first: dict[str, bytes]) -> None:
+def _ask(
+    host: str, paths: list[str], requests: int, seed: int, load: ServerLoad, first: dict[str, bytes]
+) -> None:
     generator = np.random.default_rng(seed)
     connection = http.client.HTTPConnection(host, timeout=60)
     try:

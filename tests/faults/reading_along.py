@@ -70,7 +70,9 @@ class Reader(threading.Thread):
         try:
             if HEADER not in os.listdir(opened):
                 time.sleep(0.01)
-                return not os.path.exists(self.target) or os.stat(self.target).st_ino != os.fstat(opened).st_ino
+                return (
+                    not os.path.exists(self.target) or os.stat(self.target).st_ino != os.fstat(opened).st_ino
+                )
         finally:
             os.close(opened)
         return _loads(self.target, self.kind)

@@ -21,7 +21,15 @@ from faults.worlds import WRITINGS, Writing, warm_up_adam
 _MOST_KILLS = 6  # in one trial
 _CLIENTS, _REQUESTS = 8, 500
 _MEGABYTE = 1 << 20
-_COLUMNS = ("command", "operations", "killed before one", "killed at a moment", "runs", "readings", "problems")
+_COLUMNS = (
+    "command",
+    "operations",
+    "killed before one",
+    "killed at a moment",
+    "runs",
+    "readings",
+    "problems",
+)
 
 
 def main() -> int:
@@ -44,7 +52,9 @@ def _soak(folder: Path, forker: Forker, minutes: float, chance: random.Random) -
     watched.mkdir()
     shutil.copytree(killer.world / "filtering", watched / "model")
     loads: list[WatchLoad] = []
-    watching = threading.Thread(target=lambda: loads.append(watch_under_load(watched / "model", 1000, seconds)), daemon=True)
+    watching = threading.Thread(
+        target=lambda: loads.append(watch_under_load(watched / "model", 1000, seconds)), daemon=True
+    )
     watching.start()
     rows = [_Row(killer, writing, chance) for writing in WRITINGS]
     until = time.monotonic() + seconds
@@ -99,7 +109,12 @@ class _Row:
         """The columns of the table after the first."""
         both = (self.at_operations, self.at_moments)
         sums = [sum(getattr(tally, name) for tally in both) for name in ("runs", "readings")]
-        return [len(self.operations), *(tally.kills for tally in both), *sums, sum(len(tally.problems) for tally in both)]
+        return [
+            len(self.operations),
+            *(tally.kills for tally in both),
+            *sums,
+            sum(len(tally.problems) for tally in both),
+        ]
 
 
 def _print_table(rows: list[_Row]) -> None:
@@ -112,7 +127,11 @@ def _print_table(rows: list[_Row]) -> None:
 def _watch_problems(load: WatchLoad) -> list[str]:
     memory = [number for number in load.memory if number]
     places = {"start": 0, "middle": len(memory) // 2, "end": len(memory) - 1}
-    shown = ", ".join(f"{memory[place] // _MEGABYTE} MB at the {name}" for name, place in places.items()) if memory else "none"
+    shown = (
+        ", ".join(f"{memory[place] // _MEGABYTE} MB at the {name}" for name, place in places.items())
+        if memory
+        else "none"
+    )
     print(
         f"watch: {load.rows:,} rows in {load.slices} slices, memory {shown}, at most {max(memory, default=0) // _MEGABYTE} MB"
     )

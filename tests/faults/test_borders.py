@@ -36,14 +36,18 @@ def disk(killer, tmp_path):
     """The place of a command on a small disk of its own."""
     if os.geteuid() != 0:
         pytest.skip("only root may mount a small disk")
-    done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", tmp_path], capture_output=True, check=False)
+    done = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", tmp_path], capture_output=True, check=False
+    )
     if done.returncode:
         pytest.skip(f"a small disk cannot be mounted here: {done.stderr.decode().strip()}")
     yield tmp_path
     subprocess.run(["umount", "--lazy", tmp_path], check=True)
 
 
-@pytest.mark.parametrize("writing", [one for one in WRITINGS if one.name in FILLING], ids=lambda writing: writing.name)
+@pytest.mark.parametrize(
+    "writing", [one for one in WRITINGS if one.name in FILLING], ids=lambda writing: writing.name
+)
 def test_a_full_disk_is_one_error_and_with_room_the_same_command_succeeds(killer, disk, writing):
     place = killer.prepare(writing, disk / "place")
     before = content(place)
@@ -61,8 +65,12 @@ def test_a_full_disk_is_one_error_and_with_room_the_same_command_succeeds(killer
     assert [path for path in content(place) if "/." in f"/{path}"] == []
 
 
-@pytest.mark.parametrize("writing", [one for one in WRITINGS if one.name in FILLING], ids=lambda writing: writing.name)
-def test_a_disk_that_cannot_be_written_is_one_error_and_when_it_can_be_the_same_command_succeeds(killer, disk, writing):
+@pytest.mark.parametrize(
+    "writing", [one for one in WRITINGS if one.name in FILLING], ids=lambda writing: writing.name
+)
+def test_a_disk_that_cannot_be_written_is_one_error_and_when_it_can_be_the_same_command_succeeds(
+    killer, disk, writing
+):
     place = killer.prepare(writing, disk / "place")
     before = content(place)
     subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
@@ -76,7 +84,9 @@ def test_a_disk_that_cannot_be_written_is_one_error_and_when_it_can_be_the_same_
 
 
 @pytest.mark.parametrize("writing", WRITINGS, ids=lambda writing: writing.name)
-def test_while_another_process_writes_a_target_the_command_is_refused_and_changes_nothing(killer, tmp_path, writing):
+def test_while_another_process_writes_a_target_the_command_is_refused_and_changes_nothing(
+    killer, tmp_path, writing
+):
     place = killer.prepare(writing, tmp_path / "place")
     before = content(place)
     with only_writer(place / writing.target):
@@ -95,7 +105,11 @@ def test_an_evaluation_that_another_process_works_in_is_left_to_it(killer, tmp_p
         plain = typed(killer, writing, place)
         killer.forker.run([*writing.typed(killer.world, place), "--overwrite"], killer.folder / "talk")
         overwriting = killer.talk()
-    assert (plain.code, plain.err.count("Another process"), overwriting.count("Another process")) == (4, 1, 1), plain.err
+    assert (plain.code, plain.err.count("Another process"), overwriting.count("Another process")) == (
+        4,
+        1,
+        1,
+    ), plain.err
     assert content(place) == before
 
 

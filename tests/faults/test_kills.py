@@ -25,7 +25,9 @@ def test_a_command_that_is_killed_and_typed_again_ends_as_if_nothing_had_happene
 
 @pytest.mark.parametrize("after", [0, 1], ids=["before", "after"])
 @pytest.mark.parametrize("writing", SELECTED, ids=lambda writing: writing.name)
-def test_a_command_that_is_killed_around_its_last_renaming_ends_as_if_nothing_had_happened(killer, writing, after):
+def test_a_command_that_is_killed_around_its_last_renaming_ends_as_if_nothing_had_happened(
+    killer, writing, after
+):
     made = killer.undisturbed(writing).operations
     last = max(number for number, name in enumerate(made, 1) if name == "os.rename")
     tally = killer.trial(writing, [Death(operation=last + after)])

@@ -10,7 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
-TOPICS = [[f"{stem}{ending}" for ending in ("", "er", "ing", "ly", "s")] for stem in ("river", "mill", "road", "king")]
+TOPICS = [
+    [f"{stem}{ending}" for ending in ("", "er", "ing", "ly", "s")]
+    for stem in ("river", "mill", "road", "king")
+]
 EARLY, LATE = range(1, 5), range(5, 8)
 FIT = ("--dim", "4", "--threads", "1", "--prior-variance", "2", "--diffusion", "100")
 STEPS = ("--tolerance", "0", "--max-steps", "9", "--negative-contexts", "6")
@@ -20,7 +23,14 @@ WAYS = {
     "independent": STEPS,
     "warm-start": STEPS,
     "static": STEPS,
-    "smoothing by adam": ("--adam-minibatch-steps", "12", "--adam-full-steps", "8", "--adam-minibatch-words", "8"),
+    "smoothing by adam": (
+        "--adam-minibatch-steps",
+        "12",
+        "--adam-full-steps",
+        "8",
+        "--adam-minibatch-words",
+        "8",
+    ),
     "filtering by adam": ("--adam-steps", "8"),
 }
 Content = dict[str, object]
@@ -54,7 +64,12 @@ def posts(days: range) -> str:
         for n in range(40):
             words = generator.choice(TOPICS[generator.integers(len(TOPICS))], 8)
             lines.append(
-                json.dumps({"date": f"2020-01-{day:02}T{n * 36 // 60:02}:{n * 36 % 60:02}:00", "text": " ".join(words)})
+                json.dumps(
+                    {
+                        "date": f"2020-01-{day:02}T{n * 36 // 60:02}:{n * 36 % 60:02}:00",
+                        "text": " ".join(words),
+                    }
+                )
             )
     return "\n".join(lines) + "\n"
 
@@ -66,8 +81,35 @@ def make_world(world: Path, run: Callable[[list[str]], None]) -> Path:
         (world / f"{name}.jsonl").write_text(posts(days))
         run(_count(world, world / f"{name}.counts", name))
     for method in ("filtering", "smoothing"):
-        run([str(part) for part in ("fit", world / "early.counts", "-o", world / method, "--method", method, *FIT, *STEPS)])
-    run([str(part) for part in ("explore", world / "smoothing", "--html", world / "old.html", "--title", "old", *_PAGE)])
+        run(
+            [
+                str(part)
+                for part in (
+                    "fit",
+                    world / "early.counts",
+                    "-o",
+                    world / method,
+                    "--method",
+                    method,
+                    *FIT,
+                    *STEPS,
+                )
+            ]
+        )
+    run(
+        [
+            str(part)
+            for part in (
+                "explore",
+                world / "smoothing",
+                "--html",
+                world / "old.html",
+                "--title",
+                "old",
+                *_PAGE,
+            )
+        ]
+    )
     return world
 
 
@@ -103,21 +145,52 @@ def _copied(source: str, target: str) -> Callable[[Path, Path], object]:
 
 def _fit(way: str, *options: str) -> Callable[[Path, Path], list[object]]:
     method, _, solver = way.partition(" by ")
-    how = ("--method", method, "--solver", solver or "natural", *FIT, *WAYS[way], "--checkpoint-every", "0", "--resume")
+    how = (
+        "--method",
+        method,
+        "--solver",
+        solver or "natural",
+        *FIT,
+        *WAYS[way],
+        "--checkpoint-every",
+        "0",
+        "--resume",
+    )
     return lambda world, place: ["fit", world / "all.counts", "-o", place / "model", *how, *options]
 
 
 _ONE = ("--threads", "1")
 _PAGE = ("--map-words", "10", "--threads", "1")
-_WATCH = ("--alerts", "alerts.jsonl", "--threshold", "0.5", "--min-occurrences", "2", "--threads", "1", "--close-at-end")
+_WATCH = (
+    "--alerts",
+    "alerts.jsonl",
+    "--threshold",
+    "0.5",
+    "--min-occurrences",
+    "2",
+    "--threads",
+    "1",
+    "--close-at-end",
+)
 
 
 def _watch(world: Path, place: Path, source: object, *options: str) -> list[object]:
-    return ["watch", place / "model", source, *(place / part if part == "alerts.jsonl" else part for part in _WATCH), *options]
+    return [
+        "watch",
+        place / "model",
+        source,
+        *(place / part if part == "alerts.jsonl" else part for part in _WATCH),
+        *options,
+    ]
 
 
 WRITINGS = [
-    Writing("count", lambda world, place: list(_count(world, place / "counts", "all", "--examples", "5")), "counts", "counts"),
+    Writing(
+        "count",
+        lambda world, place: list(_count(world, place / "counts", "all", "--examples", "5")),
+        "counts",
+        "counts",
+    ),
     Writing(
         "count --overwrite",
         lambda world, place: list(_count(world, place / "counts", "all", "--overwrite")),
@@ -127,7 +200,9 @@ WRITINGS = [
     ),
     Writing(
         "count --scheduler",
-        lambda world, place: list(_count(world, place / "counts", "all", "--scheduler", "local:1", "--overwrite")),
+        lambda world, place: list(
+            _count(world, place / "counts", "all", "--scheduler", "local:1", "--overwrite")
+        ),
         "counts",
         "counts",
         _copied("early.counts", "counts"),
@@ -139,7 +214,9 @@ WRITINGS = [
         "counts",
     ),
     *(Writing(f"fit, {way}", _fit(way), "model", "model") for way in WAYS),
-    Writing("fit --overwrite", _fit("smoothing", "--overwrite"), "model", "model", _copied("smoothing", "model")),
+    Writing(
+        "fit --overwrite", _fit("smoothing", "--overwrite"), "model", "model", _copied("smoothing", "model")
+    ),
     Writing(
         "fit --offload",
         lambda world, place: [*_fit("smoothing")(world, place), "--offload", place / "offload"],
@@ -178,7 +255,14 @@ WRITINGS = [
     ),
     Writing(
         "explore --html",
-        lambda world, place: ["explore", world / "filtering", "--html", place / "page.html", *_PAGE, "--overwrite"],
+        lambda world, place: [
+            "explore",
+            world / "filtering",
+            "--html",
+            place / "page.html",
+            *_PAGE,
+            "--overwrite",
+        ],
         "page.html",
         "file",
         lambda world, place: shutil.copyfile(world / "old.html", place / "page.html"),
@@ -191,25 +275,59 @@ WRITINGS = [
     ),
     Writing(
         "export",
-        lambda world, place: ["export", world / "smoothing", "--to", "dwe", "-o", place / "vectors.npz", "--overwrite"],
+        lambda world, place: [
+            "export",
+            world / "smoothing",
+            "--to",
+            "dwe",
+            "-o",
+            place / "vectors.npz",
+            "--overwrite",
+        ],
         "vectors.npz",
         "file",
     ),
     Writing(
         "plot",
-        lambda world, place: ["plot", "similarity", world / "smoothing", "river", "mill", "-o", place / "figure.svg"],
+        lambda world, place: [
+            "plot",
+            "similarity",
+            world / "smoothing",
+            "river",
+            "mill",
+            "-o",
+            place / "figure.svg",
+        ],
         "figure.svg",
         "file",
     ),
     Writing(
         "evaluate",
-        lambda world, place: ["evaluate", world / "all.counts", "-o", place / "report", "--methods", "smoothing,static", *FIT],
+        lambda world, place: [
+            "evaluate",
+            world / "all.counts",
+            "-o",
+            place / "report",
+            "--methods",
+            "smoothing,static",
+            *FIT,
+        ],
         "report",
         "evaluation",
     ),
     Writing(
         "tune",
-        lambda world, place: ["tune", world / "all.counts", "-o", place / "tuning", "--dim", "2,4", "--splits", "1", *_ONE],
+        lambda world, place: [
+            "tune",
+            world / "all.counts",
+            "-o",
+            place / "tuning",
+            "--dim",
+            "2,4",
+            "--splits",
+            "1",
+            *_ONE,
+        ],
         "tuning",
         "tuning",
     ),

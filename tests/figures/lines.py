@@ -17,7 +17,9 @@ def curve_of(other, first, last, observed=None, band=0.1):
     return (other, YEARS, heights, heights - band, heights + band, observed)
 
 
-def panel_of(word="word", starts=("left one", "left two"), ends=("right one", "right two"), halfway=(1880.0, 1920.0)):
+def panel_of(
+    word="word", starts=("left one", "left two"), ends=("right one", "right two"), halfway=(1880.0, 1920.0)
+):
     return Panel(
         word,
         [curve_of(other, 0.9 - 0.01 * n, 0.1 + 0.1 * n) for n, other in enumerate(starts)],
@@ -49,7 +51,12 @@ def drawn(figure):
 
 
 def names_in(axes, side):
-    return [text.get_text() for art in axes.artists if isinstance(art, _EndLabels) and art.side == side for text in art.texts]
+    return [
+        text.get_text()
+        for art in axes.artists
+        if isinstance(art, _EndLabels) and art.side == side
+        for text in art.texts
+    ]
 
 
 def curves_in(axes):
@@ -67,7 +74,9 @@ def assert_all_text_is_inside(figure):
         texts = [text for art in axes.artists if isinstance(art, _EndLabels) for text in art.texts]
         first, last = axes.get_xlim()
         ticks = [
-            label for label, place in zip(axes.get_xticklabels(), axes.get_xticks(), strict=True) if first <= place <= last
+            label
+            for label, place in zip(axes.get_xticklabels(), axes.get_xticks(), strict=True)
+            if first <= place <= last
         ]
         for text in (axes.title, *texts, *ticks):
             box = text.get_window_extent(renderer)

@@ -26,7 +26,9 @@ def test_rows_of_a_table_may_come_in_any_order():
     assert (curves_of(mixed)["m", "a", "b"].similarity == curves_of(table)["m", "a", "b"].similarity).all()
 
 
-@pytest.mark.parametrize(("year", "day"), [(2016.0, "2016-01-01"), (2016.5, "2016-07-02"), (1850.999, "1850-12-31")])
+@pytest.mark.parametrize(
+    ("year", "day"), [(2016.0, "2016-01-01"), (2016.5, "2016-07-02"), (1850.999, "1850-12-31")]
+)
 def test_a_float_year_is_a_day(year, day):
     assert day_of(year) == day
 

@@ -34,7 +34,9 @@ def test_the_default_start_is_the_last_that_enough_slices_follow():
 
 def test_the_default_words_occur_in_all_slices_compared():
     model = model_of("smoother")
-    assert displacements(model, deltas=[1])[1] == pytest.approx(displacements(model, deltas=[1], words=["always", "late"])[1])
+    assert displacements(model, deltas=[1])[1] == pytest.approx(
+        displacements(model, deltas=[1], words=["always", "late"])[1]
+    )
 
 
 def test_a_least_number_of_occurrences_chooses_by_the_whole_corpus():
@@ -70,35 +72,48 @@ def test_an_unknown_word_is_refused():
 
 
 def test_rows_hold_quantiles_by_method_and_delta():
-    rows = displacement_rows({"smoothing": {1: np.arange(101.0)}, "independent": {1: np.zeros(5), 3: np.ones(5)}})
+    rows = displacement_rows(
+        {"smoothing": {1: np.arange(101.0)}, "independent": {1: np.zeros(5), 3: np.ones(5)}}
+    )
     assert [(row["method"], row["delta"], row["words"]) for row in rows] == [
         ("smoothing", 1, 101),
         ("independent", 1, 5),
         ("independent", 3, 5),
     ]
-    assert [rows[0][name] for name in ("mean", "q05", "q25", "median", "q75", "q95")] == pytest.approx([50, 5, 25, 50, 75, 95])
+    assert [rows[0][name] for name in ("mean", "q05", "q25", "median", "q75", "q95")] == pytest.approx(
+        [50, 5, 25, 50, 75, 95]
+    )
 
 
 def test_there_is_a_panel_per_method_with_a_histogram_per_delta():
     figure = displacement_figure({"smoothing": moving(0.01), "independent": moving(1.0)})
     assert [axes.get_title(loc="left") for axes in figure.axes] == ["smoothing", "independent"]
     assert [len(axes.patches) for axes in figure.axes] == [10, 10]
-    assert [[text.get_text() for text in axes.texts] for axes in figure.axes] == [["\u03b4 = 1", "\u03b4 = 10"]] * 2
+    assert [[text.get_text() for text in axes.texts] for axes in figure.axes] == [
+        ["\u03b4 = 1", "\u03b4 = 10"]
+    ] * 2
 
 
 def test_a_histogram_holds_all_words_that_move():
     figure = displacement_figure({"smoothing": moving(0.01, size=500)})
-    assert sum(stair.get_data().values.sum() for stair in figure.axes[0].patches) == pytest.approx(10.0, abs=0.02)
+    assert sum(stair.get_data().values.sum() for stair in figure.axes[0].patches) == pytest.approx(
+        10.0, abs=0.02
+    )
 
 
 def test_words_that_do_not_move_are_counted_beside_the_axis():
     distances = moving(0.01)
     distances[3][:100] = 0.0
-    assert displacement_figure({"m": distances}).axes[0].get_title(loc="right") == "up to 25% of words do not move"
+    assert (
+        displacement_figure({"m": distances}).axes[0].get_title(loc="right")
+        == "up to 25% of words do not move"
+    )
 
 
 def test_a_single_delta_is_named_once():
-    assert [text.get_text() for text in displacement_figure({"m": moving(0.1, [2])}).axes[0].texts] == ["\u03b4 = 2"]
+    assert [text.get_text() for text in displacement_figure({"m": moving(0.1, [2])}).axes[0].texts] == [
+        "\u03b4 = 2"
+    ]
 
 
 @pytest.mark.parametrize("distances", [{}, {"static": {1: np.zeros(4)}}, {"m": {1: np.zeros(0)}}])

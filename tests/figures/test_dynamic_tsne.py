@@ -70,7 +70,9 @@ def test_affinities_are_those_of_a_dense_bisection():
     vectors = vectors_of()[0]
     # all other words are neighbours at this perplexity, so nothing is cut off
     sparse_p = affinities(vectors, perplexity=(WORDS - 1) / 3)
-    np.testing.assert_allclose(sparse_p.toarray(), dense_affinities(vectors, (WORDS - 1) / 3), rtol=1e-3, atol=1e-8)
+    np.testing.assert_allclose(
+        sparse_p.toarray(), dense_affinities(vectors, (WORDS - 1) / 3), rtol=1e-3, atol=1e-8
+    )
 
 
 @pytest.mark.parametrize("penalty", [0.0, 0.01, 3.0])
@@ -173,7 +175,9 @@ def test_another_seed_gives_another_layout():
 
 def test_the_number_of_threads_changes_nothing_that_can_be_seen(monkeypatch):
     monkeypatch.setattr("wordtide.figures.dynamic_tsne._MOST_WORDS_EXACT", 0)
-    one, two = (dynamic_tsne(vectors_of(words=200), perplexity=10, steps=3, threads=threads) for threads in (1, 2))
+    one, two = (
+        dynamic_tsne(vectors_of(words=200), perplexity=10, steps=3, threads=threads) for threads in (1, 2)
+    )
     np.testing.assert_allclose(two, one, atol=1e-6 * spread(one))
 
 
@@ -185,13 +189,21 @@ def test_words_without_a_vector_are_laid_out_too():
 
 def test_the_observer_counts_up_to_the_total():
     told = []
-    dynamic_tsne(vectors_of(), perplexity=10, steps=5, observer=lambda done, total: told.append((done, total)))
+    dynamic_tsne(
+        vectors_of(), perplexity=10, steps=5, observer=lambda done, total: told.append((done, total))
+    )
     assert told == [(number, told[0][1]) for number in range(1, told[0][1] + 1)]
 
 
 @pytest.mark.parametrize(
     "vectors",
-    [np.zeros((3, 40)), np.zeros((0, 40, 5)), np.zeros((3, 9, 5)), np.zeros((3, 40, 1)), np.full((3, 40, 5), np.nan)],
+    [
+        np.zeros((3, 40)),
+        np.zeros((0, 40, 5)),
+        np.zeros((3, 9, 5)),
+        np.zeros((3, 40, 1)),
+        np.full((3, 40, 5), np.nan),
+    ],
     ids=["two axes", "no slice", "few words", "one dimension", "not finite"],
 )
 def test_vectors_that_make_no_map_are_refused(vectors):

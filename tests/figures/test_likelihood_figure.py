@@ -18,7 +18,9 @@ def scores_of(**means):
     return {
         "method": [method for method in means for _ in YEARS],
         "time": np.tile(YEARS, len(means)),
-        "log_likelihood": np.concatenate([mean + 0.01 * generator.standard_normal(len(YEARS)) for mean in means.values()]),
+        "log_likelihood": np.concatenate(
+            [mean + 0.01 * generator.standard_normal(len(YEARS)) for mean in means.values()]
+        ),
         "pairs": np.full(len(YEARS) * len(means), 1000.0),
     }
 
@@ -30,14 +32,23 @@ def written(tmp_path, text):
 
 
 def names_in(figure):
-    return [text.get_text() for art in figure.axes[0].artists if isinstance(art, _EndLabels) for text in art.texts]
+    return [
+        text.get_text() for art in figure.axes[0].artists if isinstance(art, _EndLabels) for text in art.texts
+    ]
 
 
 def test_scores_are_read_by_the_names_of_columns(tmp_path):
-    path = written(tmp_path, "pairs,note,time,method,log_likelihood\n10,x,1900.5,filtering,-2.25\n20,,1901,smoothing,-2\n")
+    path = written(
+        tmp_path,
+        "pairs,note,time,method,log_likelihood\n10,x,1900.5,filtering,-2.25\n20,,1901,smoothing,-2\n",
+    )
     scores = read_scores(path)
     assert scores["method"] == ["filtering", "smoothing"]
-    assert [scores[name].tolist() for name in ("time", "log_likelihood", "pairs")] == [[1900.5, 1901], [-2.25, -2], [10, 20]]
+    assert [scores[name].tolist() for name in ("time", "log_likelihood", "pairs")] == [
+        [1900.5, 1901],
+        [-2.25, -2],
+        [10, 20],
+    ]
 
 
 @pytest.mark.parametrize(
@@ -53,7 +64,10 @@ def test_scores_are_read_by_the_names_of_columns(tmp_path):
         (HEADER + "a,1900,-2,0\n", "line 2: pairs is 0, not above 0"),
         (HEADER + ",1900,-2,5\n", "line 2: the method has no name"),
         (HEADER + "\n\na,1900,-2\n", "line 4: the row has 3 fields, the header 4"),
-        (HEADER + "a,1900,-2,5\nb,1900,-2,5\na,1900,-3,5\n", "line 4: a has a score for 1900 in line 2 already"),
+        (
+            HEADER + "a,1900,-2,5\nb,1900,-2,5\na,1900,-3,5\n",
+            "line 4: a has a score for 1900 in line 2 already",
+        ),
         (HEADER + 'a,1900,-2,"5\n', "line 2: "),
         (HEADER.encode() + b"\xff,1900,-2,5\n", "not a text file in UTF-8"),
     ],
@@ -89,7 +103,12 @@ def test_each_line_is_named_with_its_mean_over_the_slices_that_all_predict():
 
 
 def test_methods_that_predict_no_slice_in_common_are_named_without_means():
-    scores = {"method": ["a", "b"], "time": [1900.0, 1901.0], "log_likelihood": [-1.0, -2.0], "pairs": [1.0, 1.0]}
+    scores = {
+        "method": ["a", "b"],
+        "time": [1900.0, 1901.0],
+        "log_likelihood": [-1.0, -2.0],
+        "pairs": [1.0, 1.0],
+    }
     assert sorted(names_in(likelihood_figure(scores))) == ["a", "b"]
 
 
@@ -106,13 +125,17 @@ def test_the_running_mean_of_a_constant_is_the_constant():
 
 def test_the_running_mean_weighs_slices_by_their_pairs():
     times = np.array([0.0, 1.0, 100.0])
-    assert running_mean(times, np.array([-1.0, -2.0, -9.0]), np.array([3.0, 1.0, 5.0])) == pytest.approx([-1.25, -1.25, -9.0])
+    assert running_mean(times, np.array([-1.0, -2.0, -9.0]), np.array([3.0, 1.0, 5.0])) == pytest.approx(
+        [-1.25, -1.25, -9.0]
+    )
 
 
 def test_rows_may_come_in_any_order():
     scores = scores_of(a=-2.0)
     order = np.random.default_rng(1).permutation(len(YEARS))
-    mixed = {"method": scores["method"]} | {name: scores[name][order] for name in ("time", "log_likelihood", "pairs")}
+    mixed = {"method": scores["method"]} | {
+        name: scores[name][order] for name in ("time", "log_likelihood", "pairs")
+    }
     heights = [likelihood_figure(table).axes[0].lines[1].get_ydata() for table in (scores, mixed)]
     assert heights[0] == pytest.approx(heights[1])
 

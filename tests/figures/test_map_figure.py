@@ -20,7 +20,9 @@ TITLES = ["1800", "1850", "1900", "1950"]
 
 def layout_of(slices=4, words=60, seed=0):
     generator = np.random.default_rng(seed)
-    return generator.standard_normal((words, 2)) + 0.02 * np.cumsum(generator.standard_normal((slices, words, 2)), axis=0)
+    return generator.standard_normal((words, 2)) + 0.02 * np.cumsum(
+        generator.standard_normal((slices, words, 2)), axis=0
+    )
 
 
 def panels_of(figure):
@@ -76,7 +78,9 @@ def test_far_trails_have_another_colour_than_near_ones():
 
 def test_the_labelled_words_are_named_in_each_panel():
     figure = map_figure(layout_of(), WORDS, TITLES, labelled=["word3", "word9"])
-    assert [{text.get_text() for text in names_in(axes)} for axes in panels_of(figure)] == 4 * [{"word3", "word9"}]
+    assert [{text.get_text() for text in names_in(axes)} for axes in panels_of(figure)] == 4 * [
+        {"word3", "word9"}
+    ]
 
 
 def test_names_do_not_collide_even_if_all_words_are_asked_for():
@@ -179,7 +183,9 @@ def test_times_of_a_map_can_be_given():
     assert map_slices(model_with(), [1854, 1861.0]) == [1854.0, 1861.0]
 
 
-@pytest.mark.parametrize("times", [[], [1861, 1854], [1854, 1854], [1851.0 + number for number in range(7)]], ids=str)
+@pytest.mark.parametrize(
+    "times", [[], [1861, 1854], [1854, 1854], [1851.0 + number for number in range(7)]], ids=str
+)
 def test_times_out_of_order_or_too_many_are_refused(times):
     with pytest.raises(SettingsError):
         map_slices(model_with(), times)
@@ -187,7 +193,11 @@ def test_times_out_of_order_or_too_many_are_refused(times):
 
 def test_the_map_of_a_model_has_a_row_for_each_word_and_time():
     _, rows = map_of(model_with(), times=[1851, 1861])
-    assert [(row["word"], row["time"]) for row in rows[:3]] == [("word0", 1851.5), ("word0", 1861.0), ("word1", 1851.5)]
+    assert [(row["word"], row["time"]) for row in rows[:3]] == [
+        ("word0", 1851.5),
+        ("word0", 1861.0),
+        ("word1", 1851.5),
+    ]
 
 
 def test_rows_of_the_map_are_where_its_points_are():
@@ -208,7 +218,9 @@ def test_the_map_holds_the_words_asked_for():
 
 def test_the_map_holds_the_most_frequent_words():
     # occurrences grow with the number of the word
-    assert {row["word"] for row in map_of(model_with(), top=12)[1]} == {f"word{number}" for number in range(18, 30)}
+    assert {row["word"] for row in map_of(model_with(), top=12)[1]} == {
+        f"word{number}" for number in range(18, 30)
+    }
 
 
 def test_labelled_words_are_on_the_map_though_they_are_rare():
@@ -232,5 +244,7 @@ def test_a_word_that_is_not_there_is_refused():
 
 @pytest.mark.parametrize("ending", ["png", "svg", "pdf", "PNG"])
 def test_a_figure_made_anew_gives_the_same_bytes(tmp_path, ending):
-    first, second = (save_figure(map_figure(layout_of(), WORDS, TITLES), tmp_path / f"{n}.{ending}") for n in (1, 2))
+    first, second = (
+        save_figure(map_figure(layout_of(), WORDS, TITLES), tmp_path / f"{n}.{ending}") for n in (1, 2)
+    )
     assert first.read_bytes() == second.read_bytes()

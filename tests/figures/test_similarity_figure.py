@@ -37,13 +37,17 @@ def test_a_method_without_intervals_has_no_band():
     table = table_of(("smoothing", "a", "b", 0.8, True), ("independent", "a", "b", 0.3, False))
     axes = similarity_figure(table).axes[0]
     bands = [art for art in axes.collections if not isinstance(art, LineCollection)]
-    assert [tuple(band.get_facecolor()[0][:3]) for band in bands] == [to_rgba(METHOD_COLOURS["smoothing"])[:3]]
+    assert [tuple(band.get_facecolor()[0][:3]) for band in bands] == [
+        to_rgba(METHOD_COLOURS["smoothing"])[:3]
+    ]
 
 
 def test_bands_that_would_cover_each_other_become_whiskers():
     figure = similarity_figure(table_of(*(("m", "a", f"b{n}", 0.1 * n, True) for n in range(5))))
     assert not any("FillBetween" in type(art).__name__ for art in figure.axes[0].collections)
-    upright = [art for art in figure.axes[0].collections if isinstance(art, LineCollection) and art.zorder == 1.5]
+    upright = [
+        art for art in figure.axes[0].collections if isinstance(art, LineCollection) and art.zorder == 1.5
+    ]
     assert [len(art.get_paths()) for art in upright] == [4] * 5
 
 
@@ -61,7 +65,13 @@ def test_the_band_of_a_word_not_seen_does_not_flatten_the_curve():
     heights = np.full(41, 0.5)
     seen = YEARS > 1900.0
     reach = np.where(seen, 0.05, 30.0)
-    table = {"time": YEARS, "word": ["a"] * 41, "other": ["b"] * 41, "similarity": heights, "low": heights - reach}
+    table = {
+        "time": YEARS,
+        "word": ["a"] * 41,
+        "other": ["b"] * 41,
+        "similarity": heights,
+        "low": heights - reach,
+    }
     table |= {"high": heights + reach, "occurrences": seen.astype(int)}
     bottom, top = similarity_figure(table).axes[0].get_ylim()
     assert 0.3 < bottom < 0.45
@@ -87,11 +97,17 @@ def test_no_line_or_too_many_lines_are_refused(others):
 
 def test_a_single_slice_is_a_dot():
     axes = drawn(similarity_figure(table_of(("m", "a", "b", 0.8, True), times=np.array([1900.0])))).axes[0]
-    assert any(len(art.get_offsets()) == 1 and art.get_sizes().size for art in axes.collections if hasattr(art, "get_sizes"))
+    assert any(
+        len(art.get_offsets()) == 1 and art.get_sizes().size
+        for art in axes.collections
+        if hasattr(art, "get_sizes")
+    )
 
 
 def test_a_short_time_has_days_for_ticks():
-    figure = drawn(similarity_figure(table_of(("m", "a", "b", 0.8, True), times=np.linspace(2016.1, 2016.9, 40))))
+    figure = drawn(
+        similarity_figure(table_of(("m", "a", "b", 0.8, True), times=np.linspace(2016.1, 2016.9, 40)))
+    )
     assert "2016-07-02" in [label.get_text() for label in figure.axes[0].get_xticklabels()]
     assert_all_text_is_inside(figure)
 
@@ -100,7 +116,9 @@ def test_the_table_of_several_models_holds_the_similarity_of_each():
     models = {"one": model_of("smoother", seed=1), "two": model_of("point", seed=2)}
     table = similarity_of(models, [("always", "gaps"), ("gaps", "late")])
     curves = curves_of(table)
-    assert list(curves) == [(name, *pair) for name in models for pair in (("always", "gaps"), ("gaps", "late"))]
+    assert list(curves) == [
+        (name, *pair) for name in models for pair in (("always", "gaps"), ("gaps", "late"))
+    ]
     expected = models["two"].similarity("gaps", "late")["similarity"].to_numpy()
     assert curves["two", "gaps", "late"].similarity == pytest.approx(expected)
     assert np.isnan(curves["two", "gaps", "late"].low).all()

@@ -76,4 +76,6 @@ def test_known_methods_differ_in_colour_and_dashes():
 
 def test_unknown_methods_differ_from_known_ones_and_each_other():
     styles = {method_style(name, number) for number, name in enumerate("abcdefgh")}
-    assert len(styles | {method_style(method) for method in style.METHOD_COLOURS}) == 8 + len(style.METHOD_COLOURS)
+    assert len(styles | {method_style(method) for method in style.METHOD_COLOURS}) == 8 + len(
+        style.METHOD_COLOURS
+    )

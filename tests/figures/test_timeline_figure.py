@@ -3,7 +3,16 @@
 import numpy as np
 import pytest
 from embeddings.models import TIMES, model_of, well_known
-from figures.lines import YEARS, assert_all_text_is_inside, curve_of, curves_in, drawn, names_in, panel_of, shown_panels
+from figures.lines import (
+    YEARS,
+    assert_all_text_is_inside,
+    curve_of,
+    curves_in,
+    drawn,
+    names_in,
+    panel_of,
+    shown_panels,
+)
 from matplotlib.colors import to_rgba
 
 from wordtide.errors import SettingsError, UnknownWordError
@@ -30,13 +39,19 @@ def test_a_word_near_at_both_ends_is_black_and_named_on_both_sides():
 @pytest.mark.parametrize("halfway", [(1880.0, 1920.0), None])
 def test_the_half_way_interval_is_shaded_where_it_is_known(halfway):
     patches = timeline_figure([panel_of(halfway=halfway)]).axes[0].patches
-    assert [(patch.get_x(), patch.get_x() + patch.get_width()) for patch in patches] == ([halfway] if halfway else [])
+    assert [(patch.get_x(), patch.get_x() + patch.get_width()) for patch in patches] == (
+        [halfway] if halfway else []
+    )
 
 
 @pytest.mark.parametrize("number", [1, 2, 3, 10, 12])
 def test_no_text_of_a_timeline_is_cut_off(number):
     words = ("transportation", "accomplishment", "encouragement", "it", "representatives")
-    figure = drawn(timeline_figure([panel_of(f"word{n}", words, tuple(word[::-1] for word in words)) for n in range(number)]))
+    figure = drawn(
+        timeline_figure(
+            [panel_of(f"word{n}", words, tuple(word[::-1] for word in words)) for n in range(number)]
+        )
+    )
     assert len(shown_panels(figure)) == number
     assert_all_text_is_inside(figure)
 
@@ -52,7 +67,12 @@ def test_names_of_the_left_do_not_cover_the_scale():
     figure = drawn(timeline_figure([panel_of(starts=("transportation", "a"))]))
     renderer = figure.canvas.get_renderer()
     axes = figure.axes[0]
-    names = min(text.get_window_extent(renderer).x0 for art in axes.artists if art.side == "left" for text in art.texts)
+    names = min(
+        text.get_window_extent(renderer).x0
+        for art in axes.artists
+        if art.side == "left"
+        for text in art.texts
+    )
     ticks = [tick for tick in axes.get_yticklabels() if tick.get_text()]
     assert max(tick.get_window_extent(renderer).x1 for tick in ticks) < names
 
@@ -89,7 +109,9 @@ def test_a_curve_that_moves_smoothly_is_drawn_as_it_is():
 def test_an_unknown_curve_beside_one_that_jumps_is_no_harm():
     years = np.linspace(1800.0, 2000.0, 200)
     wild, unknown = 0.5 + 0.3 * (-1.0) ** np.arange(200), np.full(200, np.nan)
-    curves = [(name, years, heights, heights, heights) for name, heights in (("wild", wild), ("unknown", unknown))]
+    curves = [
+        (name, years, heights, heights, heights) for name, heights in (("wild", wild), ("unknown", unknown))
+    ]
     assert names_in(timeline_figure([Panel("word", curves, [])]).axes[0], "left") == ["wild"]
 
 
@@ -120,7 +142,9 @@ def test_the_panels_of_a_model_are_the_words_that_changed_most():
 
 def test_a_panel_runs_between_the_two_times():
     (panel,) = timeline_of(model_of("smoother", seed=3), ["always"], since=1851.6, until=1861.5)
-    assert all(curve.times.tolist() == [1851.6, 1851.75, 1854.0, 1860.125, 1861.0, 1861.5] for curve in panel.starts)
+    assert all(
+        curve.times.tolist() == [1851.6, 1851.75, 1854.0, 1860.125, 1861.0, 1861.5] for curve in panel.starts
+    )
 
 
 @pytest.mark.parametrize("kind", ["smoother", "point"])
@@ -139,7 +163,9 @@ def test_the_years_asked_for_are_ticks():
 
 def test_the_observer_of_a_timeline_counts_words():
     told = []
-    timeline_of(model_of("smoother", seed=3), ["always", "gaps", "late"], observer=lambda *step: told.append(step))
+    timeline_of(
+        model_of("smoother", seed=3), ["always", "gaps", "late"], observer=lambda *step: told.append(step)
+    )
     assert told == [(1, 3), (2, 3), (3, 3)]
 
 
@@ -164,7 +190,9 @@ def test_an_unknown_word_of_a_timeline_is_refused():
         timeline_of(model_of("smoother"), ["alway"])
 
 
-@pytest.mark.parametrize("asked", [{"top": 13}, {"words": ["always"] * 13}, {"words": []}, {"since": "last", "until": "first"}])
+@pytest.mark.parametrize(
+    "asked", [{"top": 13}, {"words": ["always"] * 13}, {"words": []}, {"since": "last", "until": "first"}]
+)
 def test_a_timeline_that_cannot_be_drawn_is_refused_before_the_work(asked):
     with pytest.raises(SettingsError):
         timeline_of(model_of("smoother"), **asked)

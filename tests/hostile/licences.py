@@ -10,8 +10,29 @@ from importlib import metadata
 
 #: Licences that ask for no more than a notice. (MPL-2.0 and PSF ask the same of who does not change their files.)
 ALLOWED = (
-    *("MIT", "MIT-CMU", "MIT-0", "BSD", "BSD-2-Clause", "BSD-3-Clause", "0BSD", "ISC", "HPND", "Zlib", "CC0-1.0", "BSL-1.0"),
-    *("Apache-2.0", "Apache", "Apache Software License", "PSF", "PSF-2.0", "Python Software Foundation License", "MPL-2.0"),
+    *(
+        "MIT",
+        "MIT-CMU",
+        "MIT-0",
+        "BSD",
+        "BSD-2-Clause",
+        "BSD-3-Clause",
+        "0BSD",
+        "ISC",
+        "HPND",
+        "Zlib",
+        "CC0-1.0",
+        "BSL-1.0",
+    ),
+    *(
+        "Apache-2.0",
+        "Apache",
+        "Apache Software License",
+        "PSF",
+        "PSF-2.0",
+        "Python Software Foundation License",
+        "MPL-2.0",
+    ),
     *(
         "MIT License",
         "BSD License",
@@ -19,8 +40,19 @@ ALLOWED = (
         "Unlicense",
         "Historical Permission Notice and Disclaimer (HPND)",
     ),
-    *("Mozilla Public License 2.0 (MPL 2.0)", "ISC License (ISCL)", "Apache License 2.0", "Apache License, Version 2.0"),
-    *("3-Clause BSD License", "BSD 3-Clause License", "BSD-3-Clause License", "matplotlib license", "The MIT License"),
+    *(
+        "Mozilla Public License 2.0 (MPL 2.0)",
+        "ISC License (ISCL)",
+        "Apache License 2.0",
+        "Apache License, Version 2.0",
+    ),
+    *(
+        "3-Clause BSD License",
+        "BSD 3-Clause License",
+        "BSD-3-Clause License",
+        "matplotlib license",
+        "The MIT License",
+    ),
 )
 #: Part of packages, with an exception that lets it be linked to anything: the run-time library of GCC in NumPy and SciPy.
 EXCEPTIONS = {"GPL-3.0-with-GCC-exception"}
@@ -46,7 +78,9 @@ def packages_of(name: str, extras: frozenset[str] = frozenset()) -> dict[str, me
     return found
 
 
-def _requirements(distribution: metadata.Distribution, extras: frozenset[str]) -> Iterator[tuple[str, frozenset[str]]]:
+def _requirements(
+    distribution: metadata.Distribution, extras: frozenset[str]
+) -> Iterator[tuple[str, frozenset[str]]]:
     for line in distribution.requires or []:
         requirement, _, marker = line.partition(";")
         needed = re.findall(r"extra\s*==\s*[\"']([^\"']+)", marker)
@@ -60,9 +94,15 @@ def _requirements(distribution: metadata.Distribution, extras: frozenset[str]) -
 def licence_of(distribution: metadata.Distribution) -> str:
     """What a package says of its licence: the expression, else the classifiers, else the first line of the old field."""
     facts = distribution.metadata
-    classifiers = [line.split(" :: ")[-1] for line in facts.get_all("Classifier") or [] if line.startswith("License ::")]
+    classifiers = [
+        line.split(" :: ")[-1] for line in facts.get_all("Classifier") or [] if line.startswith("License ::")
+    ]
     old = (facts.get("License") or "").strip().splitlines()[:1]
-    return facts.get("License-Expression") or " OR ".join(set(classifiers) - {"OSI Approved"}) or (old[0] if old else "unknown")
+    return (
+        facts.get("License-Expression")
+        or " OR ".join(set(classifiers) - {"OSI Approved"})
+        or (old[0] if old else "unknown")
+    )
 
 
 def is_allowed(licence: str) -> bool:
@@ -74,7 +114,9 @@ def is_allowed(licence: str) -> bool:
         parts = _split(licence, joint)
         if len(parts) > 1:
             return enough(map(is_allowed, parts))
-    inner = licence[1:-1] if licence.startswith("(") and licence.endswith(")") else licence.partition(" WITH ")[0]
+    inner = (
+        licence[1:-1] if licence.startswith("(") and licence.endswith(")") else licence.partition(" WITH ")[0]
+    )
     return inner != licence and is_allowed(inner)
 
 

@@ -49,7 +49,9 @@ def test_rows_of_csv_come_back(rows):
 
 def test_negative_numbers_stay_numbers():
     assert (
-        csv_text([{"x": -0.5, "n": -3, "none": None, "word": "steam"}], ["x", "n", "none", "word"]).splitlines()[1]
+        csv_text(
+            [{"x": -0.5, "n": -3, "none": None, "word": "steam"}], ["x", "n", "none", "word"]
+        ).splitlines()[1]
         == "-0.5,-3,,steam"
     )
 
@@ -59,7 +61,9 @@ def model(tmp_path_factory):
     """A model whose words are formulas."""
     folder = tmp_path_factory.mktemp("formulas") / "model"
     words = {word: [0, 3, 5, 7] for word in [*FORMULAS, "steam"]}
-    model_of("smoother", words, values=np.full(4 * len(words), 50)).save(folder)  # so frequent that all are well known
+    model_of("smoother", words, values=np.full(4 * len(words), 50)).save(
+        folder
+    )  # so frequent that all are well known
     return folder
 
 
@@ -103,7 +107,10 @@ def test_answers_as_json_are_exact(model):
 
 def test_the_metadata_of_the_projector_hold_no_formula(model, tmp_path):
     export(wordtide.load(model), tmp_path / "words", "projector", at="1855")
-    words = [line.split("\t")[0] for line in (tmp_path / "words.metadata.tsv").read_text(encoding="utf-8").splitlines()[1:]]
+    words = [
+        line.split("\t")[0]
+        for line in (tmp_path / "words.metadata.tsv").read_text(encoding="utf-8").splitlines()[1:]
+    ]
     assert not [word for word in words if word.startswith(RUN_BY_SPREADSHEETS)]
     assert [text_of_cell(word).replace("_", " ") for word in words] == [*FORMULAS, "steam"]
 

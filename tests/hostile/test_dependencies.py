@@ -18,7 +18,11 @@ ROOT = Path(__file__).parents[2]
 def pins(name):
     """The exact versions in a file of constraints."""
     lines = (ROOT / name).read_text(encoding="utf-8").splitlines()
-    return dict(re.fullmatch(r"([\w.-]+)==(\S+)", line).groups() for line in lines if line and not line.startswith("#"))
+    return dict(
+        re.fullmatch(r"([\w.-]+)==(\S+)", line).groups()
+        for line in lines
+        if line and not line.startswith("#")
+    )
 
 
 def bounds():
@@ -34,7 +38,9 @@ def padded(version):
 
 def test_the_lowest_versions_that_are_tested_are_the_bounds():
     lowest = pins("constraints-lowest.txt")
-    assert {name: padded(lowest[name]) for name in bounds()} == {name: padded(bound) for name, bound in bounds().items()}
+    assert {name: padded(lowest[name]) for name in bounds()} == {
+        name: padded(bound) for name, bound in bounds().items()
+    }
 
 
 def test_the_newest_versions_that_are_tested_are_within_the_bounds():
@@ -45,7 +51,9 @@ def test_the_newest_versions_that_are_tested_are_within_the_bounds():
 def test_every_licence_of_what_is_installed_with_wordtide_is_allowed():
     found = packages_of("wordtide")
     assert len(found) > 10
-    assert {name: licence_of(package) for name, package in found.items() if not is_allowed(licence_of(package))} == {}
+    assert {
+        name: licence_of(package) for name, package in found.items() if not is_allowed(licence_of(package))
+    } == {}
 
 
 @pytest.mark.parametrize(
@@ -70,14 +78,18 @@ def test_nothing_that_is_read_can_be_run():
     for path in Path(wordtide.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, (ast.Import, ast.ImportFrom)):
-                names = {alias.name.split(".")[0] for alias in node.names} | {(getattr(node, "module", "") or "").split(".")[0]}
+                names = {alias.name.split(".")[0] for alias in node.names} | {
+                    (getattr(node, "module", "") or "").split(".")[0]
+                }
                 assert not names & {"pickle", "marshal", "shelve", "dill", "cloudpickle"}, path
             if isinstance(node, ast.Call):
                 called = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
                 plain = isinstance(node.func, ast.Name)
                 assert not (plain and called in ("eval", "exec", "compile")), path
                 for keyword in node.keywords:
-                    is_pickle = keyword.arg == "allow_pickle" and getattr(keyword.value, "value", None) is not False
+                    is_pickle = (
+                        keyword.arg == "allow_pickle" and getattr(keyword.value, "value", None) is not False
+                    )
                     assert not is_pickle, path
 
 
@@ -87,7 +99,13 @@ def test_nothing_that_is_read_can_be_run():
         ([], 0),
         ([{"name": "a", "skip_reason": "not found"}], 0),
         ([{"name": "a", "version": "1", "vulns": []}], 0),
-        ([{"name": "a", "version": "1", "vulns": [{"id": "X-1"}]}, {"name": "b", "version": "1", "vulns": []}], 1),
+        (
+            [
+                {"name": "a", "version": "1", "vulns": [{"id": "X-1"}]},
+                {"name": "b", "version": "1", "vulns": []},
+            ],
+            1,
+        ),
     ],
 )
 def test_only_a_known_weakness_fails_the_audit(packages, code):

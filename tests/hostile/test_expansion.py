@@ -28,7 +28,9 @@ def zst(content):
 
 def dictionary_bomb(path):
     """Many rows that name one long text: the file holds it once."""
-    texts = pa.DictionaryArray.from_arrays(pa.array([0] * 3000, pa.int32()), pa.array(["steam power " * 5000]))
+    texts = pa.DictionaryArray.from_arrays(
+        pa.array([0] * 3000, pa.int32()), pa.array(["steam power " * 5000])
+    )
     pq.write_table(pa.table({"date": ["1862"] * 3000, "text": texts}), path, compression="zstd")
 
 
@@ -80,7 +82,9 @@ def test_a_parquet_file_with_dictionaries_is_counted_like_one_without(tmp_path):
     columns = {"date": ["1862", "1863"] * 500, "text": ["steam power", None, "atomic power", "steam"] * 250}
     pq.write_table(pa.table(columns), tmp_path / "plain.parquet", use_dictionary=False)
     pq.write_table(pa.table(columns), tmp_path / "shared.parquet", row_group_size=300)
-    plain, shared = (wordtide.count(tmp_path / f"{name}.parquet", workers=1, skip_bad=True) for name in ("plain", "shared"))
+    plain, shared = (
+        wordtide.count(tmp_path / f"{name}.parquet", workers=1, skip_bad=True) for name in ("plain", "shared")
+    )
     assert plain.words == shared.words
     assert all((a != b).nnz == 0 for a, b in zip(plain, shared, strict=True))
     assert plain.summary == shared.summary

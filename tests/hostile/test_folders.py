@@ -64,7 +64,9 @@ def make(kind, place):
     if kind == "counts":
         wordtide.count([("1862", "steam power drives"), ("1863", "atomic power")], output=place, workers=1)
     elif kind == "checkpoint":
-        checkpoints(place).save("fit", STATE, [{"step": 1, "slice": None, "elbo": -0.5, "rate": 0.1, "seconds": 0.5}])
+        checkpoints(place).save(
+            "fit", STATE, [{"step": 1, "slice": None, "elbo": -0.5, "rate": 0.1, "seconds": 0.5}]
+        )
     elif kind in ("evaluation", "tuning"):
         {"evaluation": EVALUATION, "tuning": TUNING}[kind].begin(place, {"counts": "these"}, overwrite=False)
     else:
@@ -77,7 +79,9 @@ def load(kind, place):
     elif kind == "checkpoint":
         checkpoints(place).load()
     elif kind in ("evaluation", "tuning"):
-        {"evaluation": EVALUATION, "tuning": TUNING}[kind].check(place, {"counts": "these"}, overwrite=False, resume=True)
+        {"evaluation": EVALUATION, "tuning": TUNING}[kind].check(
+            place, {"counts": "these"}, overwrite=False, resume=True
+        )
     else:
         wordtide.load(place, check=True)
 
@@ -165,7 +169,8 @@ def test_pipes_in_a_folder_of_work_are_refused_at_once(folder, kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
-    "content", [b"", b"[" * 100_000, b"null", b'{"kind": []}', b"\xff", b'{"a": ' * 5000, b"9" * 5000, b"\x00" * 50]
+    "content",
+    [b"", b"[" * 100_000, b"null", b'{"kind": []}', b"\xff", b'{"a": ' * 5000, b"9" * 5000, b"\x00" * 50],
 )
 def test_a_header_that_is_none_is_refused(folder, kind, content):
     place = folder(kind)
@@ -182,7 +187,9 @@ def absurd_files():
         "times": {"dtype": "F64", "shape": [1 << 40], "data_offsets": [0, 1 << 43]},
     }
     description = json.dumps(tensors).encode()
-    npy = b"\x93NUMPY\x01\x00v\x00" + b"{'descr': '<i8', 'fortran_order': False, 'shape': (%d,), }" % (1 << 59)
+    npy = b"\x93NUMPY\x01\x00v\x00" + b"{'descr': '<i8', 'fortran_order': False, 'shape': (%d,), }" % (
+        1 << 59
+    )
     return {
         ("counts", "values.npy"): npy.ljust(127) + b"\n",
         ("counts", "slice_tokens.npy"): npy.ljust(127) + b"\n",
@@ -201,10 +208,17 @@ def test_absurd_shapes_are_refused_in_bounded_memory(folder):
         place = folder(kind)
         place = place.rename(place.with_name(f"{kind}-{name}"))
         (place / name).write_bytes(content)
-        change_header(place, lambda header, name=name, content=content: header["files"][name].update(bytes=len(content)))
+        change_header(
+            place, lambda header, name=name, content=content: header["files"][name].update(bytes=len(content))
+        )
         lines.append(f"{kind if kind in ('counts', 'checkpoint') else 'model'} {place}\n")
     done = subprocess.run(
-        [sys.executable, "-c", _CHILD], input="".join(lines), capture_output=True, text=True, timeout=200, check=False
+        [sys.executable, "-c", _CHILD],
+        input="".join(lines),
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     answers = done.stdout.splitlines()
@@ -216,7 +230,9 @@ def test_any_value_in_a_header_is_taken_or_refused(sound, kind, tmp_path_factory
     place = shutil.copytree(sound / kind, tmp_path_factory.mktemp("values") / kind)
     header = json.loads((place / "header.json").read_text())
     plain = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5))
-    values = st.one_of(plain, st.lists(plain, max_size=3), st.dictionaries(st.text(max_size=3), plain, max_size=3))
+    values = st.one_of(
+        plain, st.lists(plain, max_size=3), st.dictionaries(st.text(max_size=3), plain, max_size=3)
+    )
 
     @settings(max_examples=50)
     @given(st.sampled_from(sorted(header)), values)

@@ -34,7 +34,11 @@ def damaged(seeds):
         st.tuples(st.just("flip"), place, st.integers(1, 255).map(lambda byte: bytes([byte]))),
         st.tuples(st.just("cut"), place, st.just(b"")),
         st.tuples(st.just("write"), place, st.sampled_from(EDGES) | st.binary(max_size=6)),
-        st.tuples(st.just("insert"), place, st.sampled_from(EDGES) | st.sampled_from(seeds).map(lambda seed: seed[-60:])),
+        st.tuples(
+            st.just("insert"),
+            place,
+            st.sampled_from(EDGES) | st.sampled_from(seeds).map(lambda seed: seed[-60:]),
+        ),
     )
     return st.builds(changed, st.sampled_from(seeds), st.lists(change, min_size=1, max_size=4))
 
@@ -64,7 +68,9 @@ def test_the_seeds_of_a_target_are_read_or_refused(target):
         target.try_input(seed)
 
 
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # numbers that cannot be are carried through, unless a check is asked for
+@pytest.mark.filterwarnings(
+    "ignore::RuntimeWarning"
+)  # numbers that cannot be are carried through, unless a check is asked for
 @pytest.mark.parametrize("target", NAMES, indirect=True)
 def test_damaged_seeds_of_a_target_are_read_or_refused(target):
     @settings(max_examples=50)

@@ -30,7 +30,9 @@ def test_lines_of_many_megabytes_take_memory_in_proportion(tmp_path):
     for name, text in texts.items():
         (tmp_path / f"{name}.jsonl").write_text(f'{{"date": "1862", "text": "{text}"}}\n', encoding="ascii")
     paths = [tmp_path / f"{name}.jsonl" for name in texts]
-    done = subprocess.run([sys.executable, "-c", _CHILD, *paths], capture_output=True, text=True, timeout=300, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", _CHILD, *paths], capture_output=True, text=True, timeout=300, check=True
+    )
     words, letters, megabytes = map(int, done.stdout.split())
     assert (words, letters) == (4 << 20, 1)
     assert megabytes < 40 * 24
@@ -45,7 +47,9 @@ def test_a_row_longer_than_a_file_should_hold_is_refused(tmp_path, monkeypatch):
 
 
 def test_marks_of_direction_and_control_characters_are_no_part_of_words():
-    counts = wordtide.count([("1862", "st\u200eeam\u202e power\x00mill \x1b[31mred \u2066ship\u2069 \u200bx\ufeffy")])
+    counts = wordtide.count(
+        [("1862", "st\u200eeam\u202e power\x00mill \x1b[31mred \u2066ship\u2069 \u200bx\ufeffy")]
+    )
     assert set(counts.words) == {"steam", "power", "mill", "31mred", "ship", "xy"}
 
 

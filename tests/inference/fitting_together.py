@@ -28,14 +28,18 @@ PATIENCE = 100.0  # seconds after which a job that hangs is stopped
 
 def run_jobs(path):
     jobs = json.loads(path.read_text())
-    wordtide.fit(jobs[0]["fits"][0]["counts"], dim=2, threads=1, max_steps=1)  # loads compiled code, for all to come
+    wordtide.fit(
+        jobs[0]["fits"][0]["counts"], dim=2, threads=1, max_steps=1
+    )  # loads compiled code, for all to come
     results = [run_job(number, job, path.parent) for number, job in enumerate(jobs)]
     (path.parent / "results.json").write_text(json.dumps(results))
 
 
 def run_job(number, job, place):
     """What each process noted (None: it died), and whether one of them hung. Then folders are copied, if that is asked for."""
-    store = TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)  # in none of the processes, as with torchrun
+    store = TCPStore(
+        "127.0.0.1", 0, is_master=True, wait_for_workers=False
+    )  # in none of the processes, as with torchrun
     children = []
     for rank in range(job["processes"]):
         child = os.fork()
@@ -49,7 +53,10 @@ def run_job(number, job, place):
     ended = [False] * len(children)
     until = time.monotonic() + PATIENCE
     while not all(ended) and time.monotonic() < until:
-        ended = [known or os.waitpid(child, os.WNOHANG)[0] != 0 for known, child in zip(ended, children, strict=True)]
+        ended = [
+            known or os.waitpid(child, os.WNOHANG)[0] != 0
+            for known, child in zip(ended, children, strict=True)
+        ]
         time.sleep(0.02)
     for known, child in zip(ended, children, strict=True):
         if not known:
@@ -57,7 +64,10 @@ def run_job(number, job, place):
     for source, target in job.get("copies", {}).items():
         shutil.copytree(source, target)
     notes = [place / f"{number}-{rank}.json" for rank in range(len(children))]
-    return {"hung": not all(ended), "notes": [json.loads(path.read_text()) if path.exists() else None for path in notes]}
+    return {
+        "hung": not all(ended),
+        "notes": [json.loads(path.read_text()) if path.exists() else None for path in notes],
+    }
 
 
 def be_one_of_them(rank, port, job, notes):

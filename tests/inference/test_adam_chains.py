@@ -24,7 +24,9 @@ def test_mirror_ascent_keeps_nu_positive_in_single_precision():
 def test_mirror_ascent_satisfies_its_defining_equation():
     nu = torch.full_like(STEPS, 0.7)
     after = mirror_ascent(nu, STEPS)
-    torch.testing.assert_close(after / nu - nu / after, STEPS, rtol=1e-12, atol=1e-12)  # with c1 = nu and c2 = 1 / nu
+    torch.testing.assert_close(
+        after / nu - nu / after, STEPS, rtol=1e-12, atol=1e-12
+    )  # with c1 = nu and c2 = 1 / nu
 
 
 def test_mirror_ascent_equals_the_printed_formula():
@@ -37,7 +39,11 @@ def test_natural_basis_turns_white_noise_into_the_prior():
     prior = ChainPrior.of(DIFFUSION, CPU, torch.float64)
     basis = prior.mean(torch.eye(5, dtype=torch.float64)[:, :, None])[:, :, 0].numpy()  # the matrix A
     np.testing.assert_allclose(np.diag(basis @ basis.T), DIFFUSION.marginal, rtol=1e-10)
-    pi = np.diag(DIFFUSION.precision()[0]) + np.diag(DIFFUSION.precision()[1], 1) + np.diag(DIFFUSION.precision()[1], -1)
+    pi = (
+        np.diag(DIFFUSION.precision()[0])
+        + np.diag(DIFFUSION.precision()[1], 1)
+        + np.diag(DIFFUSION.precision()[1], -1)
+    )
     np.testing.assert_allclose(basis @ basis.T @ pi, np.eye(5), atol=1e-10)
 
 
@@ -56,7 +62,9 @@ def expected_gradients_without_data(rho, nu, omega):
 @pytest.mark.parametrize("which", [0, 1, 2])
 def test_without_data_the_expected_gradients_vanish_at_the_prior(which):
     prior = ChainPrior.of(DIFFUSION, CPU, torch.float64)
-    found = expected_gradients_without_data(torch.zeros(5, dtype=torch.float64), prior.nu.flatten(), prior.omega.flatten())
+    found = expected_gradients_without_data(
+        torch.zeros(5, dtype=torch.float64), prior.nu.flatten(), prior.omega.flatten()
+    )
     assert found[which].abs().max() < 1e-10
 
 

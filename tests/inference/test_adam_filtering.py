@@ -30,7 +30,9 @@ def problem(slices=4):
 
 def solver(slices=4, seed=0, steps=5, **settings):
     diffusion = ProductPrior(TIMES[:slices], 0.05, 1.3)
-    return AdamFilter(problem(slices), diffusion, DIM, seed, steps_per_slice=steps, **({"dtype": torch.float64} | settings))
+    return AdamFilter(
+        problem(slices), diffusion, DIM, seed, steps_per_slice=steps, **({"dtype": torch.float64} | settings)
+    )
 
 
 def finish(solver):
@@ -108,10 +110,14 @@ def elbo_of_sample(filter, t, step, parameters):
     nobody = torch.zeros(2, SIZE, DIM, dtype=torch.float64)
     sample = nobody.index_copy(1, torch.tensor(PRESENT[t]), mean + deviation * noise)
     counts = counts_of(t)
-    fit = dense.log_likelihood(torch.as_tensor(counts), torch.as_tensor(dense.negative_counts(counts)), *sample)
+    fit = dense.log_likelihood(
+        torch.as_tensor(counts), torch.as_tensor(dense.negative_counts(counts)), *sample
+    )
     prior_mean, prior_variance = (torch.as_tensor(part) for part in filter.prior())
     normal = torch.distributions.Normal
-    divergence = torch.distributions.kl_divergence(normal(mean, deviation), normal(prior_mean, prior_variance.sqrt()))
+    divergence = torch.distributions.kl_divergence(
+        normal(mean, deviation), normal(prior_mean, prior_variance.sqrt())
+    )
     return fit - divergence.sum()
 
 
@@ -166,7 +172,9 @@ def test_results_of_a_slice_are_in_the_rows_of_its_knots():
         last = filter.parameters
         filter.advance()
     np.testing.assert_allclose(filter.mean_u[filter.problem.knots.by_slice[0]], last[0, 0].float())
-    np.testing.assert_allclose(filter.variance_v[filter.problem.knots.by_slice[0]], (2 * last[1, 1]).exp().float(), rtol=1e-6)
+    np.testing.assert_allclose(
+        filter.variance_v[filter.problem.knots.by_slice[0]], (2 * last[1, 1]).exp().float(), rtol=1e-6
+    )
 
 
 def test_same_seed_gives_the_same_bits():

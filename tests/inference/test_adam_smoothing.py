@@ -75,8 +75,12 @@ def dense_gradients(smoother, noise, words, contexts, scale):
     """Derivatives by mu, rho, nu and omega of the dense objective, by autograd."""
     rows = [*words, *(SIZE + j for j in contexts)]
     slices = len(smoother.rho)
-    basis = np.linalg.inv(np.linalg.cholesky(dense.prior_precision(TIMES[:slices], 0.05, 1.3)).T)  # A, upper triangular
-    rho, nu, omega = (part[:, rows].clone().requires_grad_() for part in (smoother.rho, smoother.nu, smoother.omega))
+    basis = np.linalg.inv(
+        np.linalg.cholesky(dense.prior_precision(TIMES[:slices], 0.05, 1.3)).T
+    )  # A, upper triangular
+    rho, nu, omega = (
+        part[:, rows].clone().requires_grad_() for part in (smoother.rho, smoother.nu, smoother.omega)
+    )
     mu = torch.einsum("st,tnk->snk", torch.as_tensor(basis), rho)
     mu.retain_grad()
     dense_elbo(mu, nu, omega, noise, words, contexts, scale).backward()
@@ -89,7 +93,9 @@ def test_gradients_are_derivatives_of_the_dense_objective(by, slices):
     smoother, noise = disturbed(slices)
     everyone = list(range(SIZE))
     expected = dense_gradients(smoother, noise, everyone, everyone, scale=1.0)
-    torch.testing.assert_close(getattr(smoother.estimate(None, noise), by), expected[by], rtol=1e-8, atol=1e-8)
+    torch.testing.assert_close(
+        getattr(smoother.estimate(None, noise), by), expected[by], rtol=1e-8, atol=1e-8
+    )
 
 
 @pytest.mark.parametrize("by", ["mu", "rho", "nu", "omega"])
@@ -98,24 +104,32 @@ def test_minibatch_gradients_are_derivatives_of_the_scaled_dense_objective(by):
     words, contexts = [1, 3, 4], [0, 3, 5]
     rows = torch.tensor([*words, *(SIZE + j for j in contexts)])
     expected = dense_gradients(smoother, noise[:, :6], words, contexts, scale=SIZE / 3)
-    torch.testing.assert_close(getattr(smoother.estimate(rows, noise[:, :6]), by), expected[by], rtol=1e-8, atol=1e-8)
+    torch.testing.assert_close(
+        getattr(smoother.estimate(rows, noise[:, :6]), by), expected[by], rtol=1e-8, atol=1e-8
+    )
 
 
 def test_the_fit_starts_at_the_prior():
     smoother = solver()
     marginal = smoother.diffusion.marginal[smoother.problem.knots.slices][:, None]
     assert (results(smoother)[:2] == 0.0).all()
-    np.testing.assert_allclose(results(smoother)[2:], np.broadcast_to(marginal, results(smoother)[2:].shape), rtol=1e-6)
+    np.testing.assert_allclose(
+        results(smoother)[2:], np.broadcast_to(marginal, results(smoother)[2:].shape), rtol=1e-6
+    )
 
 
 def test_results_are_the_dense_moments_at_the_knots(monkeypatch):
     monkeypatch.setattr(module, "WORDS_AT_ONCE", 4)
     smoother, _ = disturbed()
     knots = smoother.problem.knots
-    for side, (mean, variance) in enumerate([(smoother.mean_u, smoother.variance_u), (smoother.mean_v, smoother.variance_v)]):
+    for side, (mean, variance) in enumerate(
+        [(smoother.mean_u, smoother.variance_u), (smoother.mean_v, smoother.variance_v)]
+    ):
         for row, (word, t) in enumerate(zip(knots.words, knots.slices, strict=True)):
             for k in range(DIM):
-                b = dense.bidiagonal(smoother.nu[:, side * SIZE + word, k], smoother.omega[:, side * SIZE + word, k]).numpy()
+                b = dense.bidiagonal(
+                    smoother.nu[:, side * SIZE + word, k], smoother.omega[:, side * SIZE + word, k]
+                ).numpy()
                 assert variance[row, k] == pytest.approx(np.linalg.inv(b.T @ b)[t, t], rel=1e-6)
                 assert mean[row, k] == pytest.approx(float(smoother.mu[t, side * SIZE + word, k]), rel=1e-6)
 
@@ -152,8 +166,12 @@ def test_the_first_step_moves_means_and_omega_by_the_rate_and_nu_by_mirror_ascen
     nu, omega = smoother.nu.clone(), smoother.omega.clone()
     smoother.advance()  # Adam's first step is the rate times the sign of the gradient
     torch.testing.assert_close(smoother.rho.abs(), torch.full_like(nu, 0.01), rtol=1e-5, atol=0.0)
-    torch.testing.assert_close((smoother.omega - omega).abs(), torch.full_like(omega, 0.01), rtol=1e-5, atol=0.0)
-    torch.testing.assert_close((smoother.nu / nu - nu / smoother.nu).abs(), torch.full_like(nu, 0.01), rtol=1e-5, atol=0.0)
+    torch.testing.assert_close(
+        (smoother.omega - omega).abs(), torch.full_like(omega, 0.01), rtol=1e-5, atol=0.0
+    )
+    torch.testing.assert_close(
+        (smoother.nu / nu - nu / smoother.nu).abs(), torch.full_like(nu, 0.01), rtol=1e-5, atol=0.0
+    )
 
 
 def test_the_rate_drops_when_full_batches_begin():
@@ -168,7 +186,9 @@ def test_full_batches_begin_with_fresh_moments():
         smoother.advance()
     before = smoother.rho.clone()
     smoother.advance()  # again a first step of Adam: the rate times the sign of the gradient
-    torch.testing.assert_close((smoother.rho - before).abs(), torch.full_like(before, 0.003), rtol=1e-5, atol=0.0)
+    torch.testing.assert_close(
+        (smoother.rho - before).abs(), torch.full_like(before, 0.003), rtol=1e-5, atol=0.0
+    )
 
 
 def test_reports_count_every_step_and_measure_every_fiftieth_and_the_last():
@@ -275,11 +295,14 @@ def test_after_its_last_occurrence_a_word_follows_the_prior():
 def elbo_on_one_slice(solver):
     """ELBO per pair of a solver's result, by many samples."""
     mean_u, variance_u, mean_v, variance_v = (
-        torch.as_tensor(part).double() for part in (solver.mean_u, solver.variance_u, solver.mean_v, solver.variance_v)
+        torch.as_tensor(part).double()
+        for part in (solver.mean_u, solver.variance_u, solver.mean_v, solver.variance_v)
     )
     part = solver.problem.slices[0]
     tensors = SliceTensors.of(part, dtype=torch.float64)
-    fit, _ = expected_log_likelihood(tensors, mean_u, variance_u, mean_v, variance_v, 1000, torch.Generator().manual_seed(0))
+    fit, _ = expected_log_likelihood(
+        tensors, mean_u, variance_u, mean_v, variance_v, 1000, torch.Generator().manual_seed(0)
+    )
     for mean, variance in ((mean_u, variance_u), (mean_v, variance_v)):
         fit -= filter_kl(mean, variance, torch.zeros_like(mean), torch.full_like(mean, 1.3))
     return fit / part.pairs

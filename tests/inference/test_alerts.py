@@ -27,7 +27,9 @@ def alerts_by_day(folder, days, **world):
     found = {}
     for day in days:
         wordtide.load(folder).update(rows(day, **world), threads=1)
-        found[day] = [json.loads(line) for line in alerts_of(wordtide.load(folder), AlertRule(), "start", "end")]
+        found[day] = [
+            json.loads(line) for line in alerts_of(wordtide.load(folder), AlertRule(), "start", "end")
+        ]
     return found
 
 
@@ -92,7 +94,9 @@ def test_a_slice_without_alerts_is_told_too_and_adds_nothing(tmp_path):
     assert (path.read_bytes(), alerts.is_told("1900"), alerts.is_told("1901")) == (WHOLE, True, False)
 
 
-@pytest.mark.parametrize("wrong", [{"threshold": float("nan")}, {"min_occurrences": 0}, {"neighbors": 0}], ids=str)
+@pytest.mark.parametrize(
+    "wrong", [{"threshold": float("nan")}, {"min_occurrences": 0}, {"neighbors": 0}], ids=str
+)
 def test_rules_that_make_no_sense_are_refused(wrong):
     with pytest.raises(SettingsError, match="out of range"):
         AlertRule(**wrong)

@@ -15,7 +15,9 @@ TIMES = np.array([1800.0, 1801.0, 1801.5, 1805.0, 1806.0, 1813.0])
 #: The slices of each word: always there, with gaps, once, never, late, at both ends.
 SLICES = [[0, 1, 2, 3, 4, 5], [0, 3, 4], [2], [], [4, 5], [0, 5]]
 KNOTS = Knots(np.cumsum([0, *map(len, SLICES)]), np.concatenate(SLICES).astype(np.int32))
-DIFFUSIONS = [prior(TIMES, *numbers) for prior in PRIORS.values() for numbers in ((0.05, 1.3), (1e-4, 1.0), (3.0, 0.4))]
+DIFFUSIONS = [
+    prior(TIMES, *numbers) for prior in PRIORS.values() for numbers in ((0.05, 1.3), (1e-4, 1.0), (3.0, 0.4))
+]
 DIM = 2
 FAR = 1e6  # a cap that nothing reaches
 
@@ -53,7 +55,9 @@ def test_smoothed_means_are_those_of_the_dense_inverse(make, diffusion):
     before = drawn()
     found = smoothed(make(diffusion), drawn()).mean.numpy()
     for slices, rows, k in each_trajectory():
-        mean, _ = natural.chain_posterior(diffusion, slices, before.h[rows, k].numpy(), before.b[rows, k].numpy())
+        mean, _ = natural.chain_posterior(
+            diffusion, slices, before.h[rows, k].numpy(), before.b[rows, k].numpy()
+        )
         np.testing.assert_allclose(found[rows, k], mean[slices], rtol=1e-9, atol=1e-9)
 
 
@@ -62,7 +66,9 @@ def test_smoothed_variances_are_those_of_the_dense_inverse(make, diffusion):
     before = drawn()
     found = smoothed(make(diffusion), drawn()).variance.numpy()
     for slices, rows, k in each_trajectory():
-        _, covariance = natural.chain_posterior(diffusion, slices, before.h[rows, k].numpy(), before.b[rows, k].numpy())
+        _, covariance = natural.chain_posterior(
+            diffusion, slices, before.h[rows, k].numpy(), before.b[rows, k].numpy()
+        )
         np.testing.assert_allclose(found[rows, k], np.diag(covariance)[slices], rtol=1e-9)
 
 
@@ -101,15 +107,21 @@ def test_divergence_of_many_precise_knots_does_not_overflow():
     h = np.full((40, 1), 1e30)  # det(Pi + diag h) is about 1e1200, beyond any floating-point number
     mean, variance = torch.zeros(40, 1, dtype=torch.float64), torch.as_tensor(1 / h)
     precision = np.diag(h[:, 0]) + dense.prior_precision(diffusion.times, 0.5, 1.0)
-    log_determinants = np.linalg.slogdet(precision)[1] + np.linalg.slogdet(natural.prior_covariance(diffusion))[1]
+    log_determinants = (
+        np.linalg.slogdet(precision)[1] + np.linalg.slogdet(natural.prior_covariance(diffusion))[1]
+    )
     with compute("cpu", "float64", 1) as computing:
-        found = Chains(knots, diffusion, computing).divergence(Trajectories(mean, torch.as_tensor(h), variance, mean.clone()))
+        found = Chains(knots, diffusion, computing).divergence(
+            Trajectories(mean, torch.as_tensor(h), variance, mean.clone())
+        )
     assert found == pytest.approx(0.5 * (log_determinants - 40), rel=1e-9)
 
 
 @pytest.mark.parametrize("other", [1.0, 0.2, 5.0])
 @pytest.mark.parametrize("diffusion", DIFFUSIONS)
-def test_what_the_other_knots_say_is_the_dense_posterior_without_the_knots_own_message(make, diffusion, other):
+def test_what_the_other_knots_say_is_the_dense_posterior_without_the_knots_own_message(
+    make, diffusion, other
+):
     """The messages are those under one prior; a prior with another constant puts them together."""
     chains, together = make(diffusion), diffusion.with_constant(other * diffusion.constant)
     trajectories = smoothed(chains, drawn())
@@ -154,7 +166,9 @@ def test_a_word_whose_step_is_too_long_at_one_knot_is_slowed_as_a_whole(make):
         step = (target - before)[rows]
         longest = max((float(length) for length in step.norm(dim=1)), default=0.0)
         shrink = min(1.0, cap / longest) if longest else 1.0
-        torch.testing.assert_close(trajectories.mean[rows] - before[rows], rate * shrink * step, rtol=1e-9, atol=1e-12)
+        torch.testing.assert_close(
+            trajectories.mean[rows] - before[rows], rate * shrink * step, rtol=1e-9, atol=1e-12
+        )
 
 
 def test_steps_within_the_trust_region_are_not_shortened(make):
@@ -168,4 +182,6 @@ def test_steps_within_the_trust_region_are_not_shortened(make):
 def test_another_diffusion_is_used_from_then_on(make):
     chains = make(DIFFUSIONS[0])
     chains.set_diffusion(DIFFUSIONS[2])
-    torch.testing.assert_close(smoothed(chains, drawn()).mean, smoothed(make(DIFFUSIONS[2]), drawn()).mean, rtol=0, atol=0)
+    torch.testing.assert_close(
+        smoothed(chains, drawn()).mean, smoothed(make(DIFFUSIONS[2]), drawn()).mean, rtol=0, atol=0
+    )

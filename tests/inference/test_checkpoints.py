@@ -12,7 +12,9 @@ from wordtide.errors import FolderError, OutputError
 from wordtide.inference.checkpoints import Checkpoints, fingerprint, place_of
 from wordtide.inference.training import FitObserver
 
-WORDS = [stem + ending for stem in ("river", "mill", "road", "king", "law") for ending in ("", "er", "ing", "ly")]
+WORDS = [
+    stem + ending for stem in ("river", "mill", "road", "king", "law") for ending in ("", "er", "ing", "ly")
+]
 FEW = {"adam_steps": 6, "adam_minibatch_words": 8, "adam_minibatch_steps": 8, "adam_full_steps": 8}
 LONG = {"tolerance": 0.0, "max_steps": 14}  # so that no fit is over before it is stopped
 WAYS = {
@@ -131,7 +133,9 @@ def test_overwriting_begins_anew(counts, tmp_path):
     assert (model.settings["seed"], (tmp_path / "model.checkpoint").exists()) == (1, False)
 
 
-@pytest.mark.parametrize("other", [{"seed": 1}, {"dim": 3}, {"method": "filtering"}, {"precision": "float64"}])
+@pytest.mark.parametrize(
+    "other", [{"seed": 1}, {"dim": 3}, {"method": "filtering"}, {"precision": "float64"}]
+)
 def test_a_checkpoint_of_other_settings_is_refused_with_the_setting(counts, tmp_path, other):
     stopped(counts, tmp_path)
     with pytest.raises(FolderError, match=next(iter(other))):
@@ -165,7 +169,11 @@ def test_a_state_comes_back_as_it_was_saved(tmp_path):
     stage, state, curve = checkpoints(tmp_path).load()
     assert (stage, curve) == ("filtering", CURVE)
     for name, array in STATE.items():
-        assert (state[name].dtype, state[name].shape, state[name].tolist()) == (array.dtype, array.shape, array.tolist())
+        assert (state[name].dtype, state[name].shape, state[name].tolist()) == (
+            array.dtype,
+            array.shape,
+            array.tolist(),
+        )
 
 
 def test_a_state_may_be_changed_without_changing_its_checkpoint(tmp_path):
@@ -206,7 +214,8 @@ def test_a_checkpoint_that_a_killed_fit_had_moved_aside_is_put_back(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "error"), [("state.safetensors", FolderError), ("curve.csv", FolderError), ("header.json", OutputError)]
+    ("name", "error"),
+    [("state.safetensors", FolderError), ("curve.csv", FolderError), ("header.json", OutputError)],
 )
 def test_a_checkpoint_that_was_cut_short_is_refused(tmp_path, name, error):
     checkpoints(tmp_path).save("filtering", STATE, CURVE)
@@ -224,11 +233,15 @@ def test_a_checkpoint_with_changed_bytes_is_refused(tmp_path):
         checkpoints(tmp_path).load()
 
 
-@pytest.mark.parametrize(("field", "value"), [("settings", 3), ("settings", None), ("stage", 3), ("stage", None)])
+@pytest.mark.parametrize(
+    ("field", "value"), [("settings", 3), ("settings", None), ("stage", 3), ("stage", None)]
+)
 def test_a_checkpoint_with_a_header_that_makes_no_sense_is_refused(tmp_path, field, value):
     checkpoints(tmp_path).save("filtering", STATE, CURVE)
     path = tmp_path / "model.checkpoint" / "header.json"
-    path.write_text(json.dumps({**json.loads(path.read_text(encoding="utf-8")), field: value}), encoding="utf-8")
+    path.write_text(
+        json.dumps({**json.loads(path.read_text(encoding="utf-8")), field: value}), encoding="utf-8"
+    )
     with pytest.raises(FolderError, match="damaged"):
         checkpoints(tmp_path).load()
 

@@ -23,7 +23,9 @@ def world_of(seed, slices, gap, drift, variance, negatives, size=200):
 
 def solver_of(world, computing, first, schedule=CHOICE):
     start = worlds.static_fit(world, DIM, computing)
-    return SmoothingSolver(world.problem, world.diffusion.with_constant(first), start, schedule, computing, contexts=None)
+    return SmoothingSolver(
+        world.problem, world.diffusion.with_constant(first), start, schedule, computing, contexts=None
+    )
 
 
 @pytest.mark.parametrize("wrong_by", [0.01, 100.0])
@@ -37,7 +39,9 @@ def solver_of(world, computing, first, schedule=CHOICE):
         pytest.param(4, 25, DECADE, 0.005, 0.35, 0.3, id="centuries"),
     ],
 )
-def test_the_constant_of_a_world_is_found_from_any_start(seed, slices, gap, drift, variance, negatives, wrong_by):
+def test_the_constant_of_a_world_is_found_from_any_start(
+    seed, slices, gap, drift, variance, negatives, wrong_by
+):
     world = world_of(seed, slices, gap, drift, variance, negatives)
     with compute("cpu", "float32", 1) as computing:
         found = choose_diffusion(solver_of(world, computing, wrong_by * drift / gap), FitObserver())
@@ -69,7 +73,9 @@ def test_slices_left_out_by_their_messages_are_predicted_like_slices_left_out_of
             pass
         by_messages = whole.predictions()
         for left_out in (1, 8, 15):
-            assert refitted_without(world, left_out, schedule, computing) == pytest.approx(by_messages[left_out], abs=0.004)
+            assert refitted_without(world, left_out, schedule, computing) == pytest.approx(
+                by_messages[left_out], abs=0.004
+            )
 
 
 def refitted_without(world, left_out, schedule, computing):
@@ -77,7 +83,9 @@ def refitted_without(world, left_out, schedule, computing):
     kept = [t for t in range(len(world.problem)) if t != left_out]
     problem = worlds.without(world.problem, left_out)
     prior = world.diffusion.on(world.diffusion.times[kept])
-    solver = SmoothingSolver(problem, prior, worlds.static_fit(world, DIM, computing), schedule, computing, contexts=None)
+    solver = SmoothingSolver(
+        problem, prior, worlds.static_fit(world, DIM, computing), schedule, computing, contexts=None
+    )
     while solver.advance() is not None:
         pass
     return worlds.predicted(solver, world, left_out)

@@ -28,7 +28,10 @@ WAYS = {
     "static": {"method": "static"},
 }
 #: A fit that is stopped, and goes on with another number of processes.
-LOST = {"smoothing": {"max_steps": 9, "tolerance": 0.0}, "filtering": {"method": "filtering", "tolerance": 0.0}}
+LOST = {
+    "smoothing": {"max_steps": 9, "tolerance": 0.0},
+    "filtering": {"method": "filtering", "tolerance": 0.0},
+}
 CASES = [*((way, 3) for way in WAYS), ("smoothing", 2), ("filtering", 2)]
 
 
@@ -36,7 +39,10 @@ def texts():
     rng = np.random.default_rng(0)
     for year in range(5):
         there = rng.choice(len(WORDS), 240, replace=False)  # words come and go
-        yield str(1900 + 10 * year), " ".join(rng.choice(np.array(WORDS)[there], 6000, p=SHARES[there] / SHARES[there].sum()))
+        yield (
+            str(1900 + 10 * year),
+            " ".join(rng.choice(np.array(WORDS)[there], 6000, p=SHARES[there] / SHARES[there].sum())),
+        )
 
 
 def content(model):
@@ -67,12 +73,21 @@ def results(place):
 
     def fit(name, processes, settings, **more):
         output = str(place / f"{name} by {processes}")
-        return {"counts": str(place / "counts"), "output": output, "settings": {**SETTINGS, **settings}, **more}
+        return {
+            "counts": str(place / "counts"),
+            "output": output,
+            "settings": {**SETTINGS, **settings},
+            **more,
+        }
 
-    three, two = ([fit(way, number, WAYS[way]) for way, number in CASES if number == wanted] for wanted in (3, 2))
+    three, two = (
+        [fit(way, number, WAYS[way]) for way, number in CASES if number == wanted] for wanted in (3, 2)
+    )
     jobs = [{"processes": 3, "fits": three}]
     for (name, way), rank in zip(LOST.items(), (1, 0), strict=True):
-        stopped = fit(f"lost {name}", "some", {**way, "checkpoint_every": 0}, dies={"rank": rank, "checkpoint": 5})
+        stopped = fit(
+            f"lost {name}", "some", {**way, "checkpoint_every": 0}, dies={"rank": rank, "checkpoint": 5}
+        )
         jobs.append({"processes": 3, "fits": [stopped]})
     going_on = [fit(f"lost {name}", "some", {**way, "resume": True}) for name, way in LOST.items()]
     refused = [fit("refused", 2, {"method": "independent"}), fit("refused", 2, {"dim": 1000})]
@@ -170,11 +185,25 @@ def test_nothing_but_models_is_left(place, alone, results):
 
 
 def test_the_command_under_torchrun_comes_to_the_same_bits_and_speaks_once(place, alone):
-    line = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "wordtide", "fit"]
+    line = [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--standalone",
+        "--nproc-per-node",
+        "2",
+        "-m",
+        "wordtide",
+        "fit",
+    ]
     options = ["--dim", "6", "--negative-contexts", "16", "--threads", "1"]
     output = place / "smoothing by torchrun"
     done = subprocess.run(
-        [*line, str(place / "counts"), "-o", str(output), *options], capture_output=True, text=True, timeout=200, check=False
+        [*line, str(place / "counts"), "-o", str(output), *options],
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("in each of 2 processes") == done.stderr.count("written to") == 1

@@ -89,7 +89,10 @@ def test_blocks_of_rows_change_nothing(computing, monkeypatch):
 @pytest.mark.parametrize("contexts", [None, 4])
 def test_compiled_sums_over_pairs_equal_tensor_sums(alone, monkeypatch, contexts):
     fused = PreparedSlice(part(), alone, contexts)
-    expected = [in_vocabulary(gradient) for gradient in fused.gradients(*vectors(*moments()), np.random.default_rng(5))]
+    expected = [
+        in_vocabulary(gradient)
+        for gradient in fused.gradients(*vectors(*moments()), np.random.default_rng(5))
+    ]
     monkeypatch.setattr(positives, "_CHUNK", 7)
     fused.positives = PositivePairs(fused.part, alone, fused=False)
     unfused = fused.gradients(*vectors(*moments()), np.random.default_rng(5))
@@ -102,7 +105,9 @@ def test_likelihood_of_points_is_the_log_likelihood(computing, fused):
     slice = PreparedSlice(part(), computing, None)
     slice.positives = PositivePairs(slice.part, computing, fused)
     mean_u, variance_u, mean_v, variance_v = moments(spread=0.0)
-    expected = dense.log_likelihood(*(torch.as_tensor(array) for array in (COUNTS, NEGATIVES, mean_u, mean_v)))
+    expected = dense.log_likelihood(
+        *(torch.as_tensor(array) for array in (COUNTS, NEGATIVES, mean_u, mean_v))
+    )
     found = slice.expected_log_likelihood(*vectors(mean_u, variance_u, mean_v, variance_v), GENERATOR)
     assert found == pytest.approx(float(expected), rel=1e-12)
 
@@ -121,8 +126,12 @@ def test_quadrature_is_the_gaussian_integral(m, deviation):
     x = m + deviation * np.linspace(-12.0, 12.0, 20001)
     density = np.exp(-0.5 * ((x - m) / deviation) ** 2)
     integral = (density * np.logaddexp(0.0, x)).sum() / density.sum()
-    found = expected_softplus(torch.tensor([m], dtype=torch.float64), torch.tensor([deviation**2], dtype=torch.float64))
-    assert float(found) == pytest.approx(integral, abs=5e-4)  # eight nodes; the kink at 0 costs most at deviation 2
+    found = expected_softplus(
+        torch.tensor([m], dtype=torch.float64), torch.tensor([deviation**2], dtype=torch.float64)
+    )
+    assert float(found) == pytest.approx(
+        integral, abs=5e-4
+    )  # eight nodes; the kink at 0 costs most at deviation 2
 
 
 def test_quadrature_of_pairs_agrees_with_samples_of_the_vectors(alone):
@@ -159,7 +168,9 @@ def largest_errors(which, arrays):
     return {"g": g, "h": error_of_r * pairs @ (mean_v**2 + variance_v)}
 
 
-@pytest.mark.parametrize(("deviation", "m"), [(d, m) for d in (0.3, 1.0, 2.0, 5.0) for m in (0.0, 0.5, 1.0, 2.0, 5.0)])
+@pytest.mark.parametrize(
+    ("deviation", "m"), [(d, m) for d in (0.3, 1.0, 2.0, 5.0) for m in (0.0, 0.5, 1.0, 2.0, 5.0)]
+)
 def test_kappa_errs_by_at_most_so_much_for_one_pair(deviation, m):
     noise = np.linspace(-12.0, 12.0, 4001)
     weight = np.exp(-0.5 * noise**2) / np.exp(-0.5 * noise**2).sum()
@@ -177,6 +188,9 @@ def test_gradients_with_variances_are_derivatives_up_to_the_error_of_kappa(alone
     found = getattr(slice.gradients(*vectors(*arrays), GENERATOR)[which // 2], name).numpy()
     factor = 1.0 if name == "g" else -2.0  # h is minus twice the derivative by the variance
     expected = np.array(
-        [[factor * finite_difference(slice, arrays, (which, word, k), 1e-4) for k in range(DIM)] for word in ACTIVE]
+        [
+            [factor * finite_difference(slice, arrays, (which, word, k), 1e-4) for k in range(DIM)]
+            for word in ACTIVE
+        ]
     )
     assert (np.abs(found - expected) <= largest_errors(which, arrays)[name][ACTIVE]).all()

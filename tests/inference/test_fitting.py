@@ -159,7 +159,9 @@ def test_a_model_that_is_saved_and_loaded_answers_the_same(models, way, tmp_path
     moments = [1895.0, 1905.5, *models[way].times.tolist(), 1950.0]
     for question in ("mean", "variance", "context_mean", "context_variance"):
         for word in ("river", "warly"):
-            assert np.array_equal(getattr(loaded, question)(word, moments), getattr(models[way], question)(word, moments))
+            assert np.array_equal(
+                getattr(loaded, question)(word, moments), getattr(models[way], question)(word, moments)
+            )
 
 
 def test_the_same_seed_gives_the_same_bits(models, way, counts):
@@ -173,7 +175,9 @@ def test_another_seed_gives_another_result(models, way, counts):
 def test_two_threads_give_the_result_of_one_but_for_rounding(way, counts):
     """In double precision: steps of a few words amplify the last bits of single precision to thousandths."""
     one, two = (vectors(fit(counts, way, threads=threads, precision="float64")) for threads in (1, 2))
-    assert max(float(np.abs(two[name] - one[name]).max() / (1 + np.abs(one[name]).max())) for name in one) < 1e-4
+    assert (
+        max(float(np.abs(two[name] - one[name]).max() / (1 + np.abs(one[name]).max())) for name in one) < 1e-4
+    )
 
 
 def test_double_precision_finds_the_elbo_of_single_precision(models, way, counts):
@@ -195,7 +199,11 @@ def test_one_single_slice_can_be_fitted_by_every_method(way):
 @pytest.mark.parametrize("method", ["smoothing", "filtering"])
 def test_an_estimated_diffusion_constant_is_kept_beside_the_settings(counts, method):
     model = fit(counts, method, diffusion="auto")
-    assert (model.settings["diffusion"], model.diffusion.constant > 0, model.diffusion.constant != 1e-3) == ("auto", True, True)
+    assert (model.settings["diffusion"], model.diffusion.constant > 0, model.diffusion.constant != 1e-3) == (
+        "auto",
+        True,
+        True,
+    )
 
 
 def test_the_output_is_a_model_folder_and_nothing_else_is_left(counts, tmp_path):

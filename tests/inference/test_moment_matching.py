@@ -41,7 +41,9 @@ def test_marginal_variances_are_matched_however_strongly_neighbours_are_coupled(
 def test_the_precision_is_found_again_where_the_data_say_more_than_the_neighbours():
     diffusion = ProductPrior(TIMES, 0.1, 1.3)
     h = precisions(30.0)
-    np.testing.assert_allclose(matching_precision(variances(diffusion, h), KNOTS, diffusion), h, rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(
+        matching_precision(variances(diffusion, h), KNOTS, diffusion), h, rtol=1e-3, atol=1e-3
+    )
 
 
 def test_the_prior_itself_needs_no_precision():

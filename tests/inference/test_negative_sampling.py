@@ -63,7 +63,9 @@ def test_a_sample_as_large_as_all_items_is_all_of_them():
 
 @pytest.mark.parametrize("offset", [0.0, 0.3, 0.999])
 def test_heavy_items_are_always_there_with_their_own_weight(offset):
-    weights = np.array([0.02, 0.5, 0.01, 0.03, 0.3, 0.04, 0.06, 0.04])  # items 1 and 4 outweigh their share of 1 / 4
+    weights = np.array(
+        [0.02, 0.5, 0.01, 0.03, 0.3, 0.04, 0.06, 0.04]
+    )  # items 1 and 4 outweigh their share of 1 / 4
     drawn, weight = WeightedSampler(weights, 4).draw(Offset(offset))
     sampled = dict(zip(drawn.tolist(), weight.tolist(), strict=True))
     assert sampled[1] == 0.5
@@ -73,13 +75,17 @@ def test_heavy_items_are_always_there_with_their_own_weight(offset):
 def test_light_items_share_what_heavy_ones_leave():
     weights = np.array([0.02, 0.5, 0.01, 0.03, 0.3, 0.04, 0.06, 0.04])
     drawn, weight = WeightedSampler(weights, 4).draw(np.random.default_rng(0))
-    assert weight[~np.isin(drawn, [1, 4])] == pytest.approx([0.1, 0.1])  # 0.2 over the two places that are left
+    assert weight[~np.isin(drawn, [1, 4])] == pytest.approx(
+        [0.1, 0.1]
+    )  # 0.2 over the two places that are left
 
 
 def test_each_item_weighs_on_average_what_it_weighs():
     weights = np.random.default_rng(2).gamma(0.5, size=30)
     total, offsets = np.zeros(30), 20000
-    for offset in (np.arange(offsets) + 0.5) / offsets:  # the only randomness is one offset: this is its whole average
+    for offset in (
+        np.arange(offsets) + 0.5
+    ) / offsets:  # the only randomness is one offset: this is its whole average
         drawn, weight = WeightedSampler(weights, 7).draw(Offset(offset))
         total[drawn] += weight
     # The share of a grid's points in an interval is off by at most one point.
@@ -93,7 +99,10 @@ def case():
     part = slice_data(sparse.csr_array(counts), 1.0, 0.75)
     rng = np.random.default_rng(5)
     u, v = (
-        Vectors(torch.as_tensor(rng.standard_normal((SIZE, DIM))), torch.as_tensor(rng.uniform(0.1, 0.5, (SIZE, DIM))))
+        Vectors(
+            torch.as_tensor(rng.standard_normal((SIZE, DIM))),
+            torch.as_tensor(rng.uniform(0.1, 0.5, (SIZE, DIM))),
+        )
         for _ in range(2)
     )
     with compute("cpu", "float64", 1) as computing:
@@ -101,7 +110,9 @@ def case():
 
 
 def gradients(slice, u, v, seed):
-    return np.array([(part.g.numpy(), part.h.numpy()) for part in slice.gradients(u, v, np.random.default_rng(seed))])
+    return np.array(
+        [(part.g.numpy(), part.h.numpy()) for part in slice.gradients(u, v, np.random.default_rng(seed))]
+    )
 
 
 def test_sampled_gradients_are_exact_on_average(case):
@@ -111,14 +122,18 @@ def test_sampled_gradients_are_exact_on_average(case):
     draws = np.array([gradients(slice, u, v, seed) for seed in range(800)])
     error = draws.std(axis=0, ddof=1) / np.sqrt(len(draws))
     assert (error > 0).any()
-    assert (np.abs(draws.mean(axis=0) - exact) <= 4.5 * error + 1e-12).all()  # 96 numbers, all within 4.5 errors
+    assert (
+        np.abs(draws.mean(axis=0) - exact) <= 4.5 * error + 1e-12
+    ).all()  # 96 numbers, all within 4.5 errors
 
 
 def test_the_sampled_likelihood_is_exact_on_average(case):
     part, u, v, computing = case
     exact = PreparedSlice(part, computing, None).expected_log_likelihood(u, v, np.random.default_rng(0))
     slice = PreparedSlice(part, computing, 5)
-    draws = np.array([slice.expected_log_likelihood(u, v, np.random.default_rng(seed)) for seed in range(500)])
+    draws = np.array(
+        [slice.expected_log_likelihood(u, v, np.random.default_rng(seed)) for seed in range(500)]
+    )
     assert draws.mean() == pytest.approx(exact, abs=4 * draws.std(ddof=1) / np.sqrt(len(draws)))
 
 

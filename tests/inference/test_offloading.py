@@ -28,7 +28,9 @@ TIMES = 1800.0 + np.array([0, 1, 4, 5, 9])
 PRIOR = ProductPrior(TIMES, 0.05, 1.3)
 START = (0.5 * np.random.default_rng(9).standard_normal((2, SIZE, DIM))).astype(np.float32)
 FEW = {"dim": 4, "threads": 1, "negative_contexts": 6, "max_steps": 8, "tolerance": 0.0}
-WORDS = [stem + ending for stem in ("river", "mill", "road", "king", "law") for ending in ("", "er", "ing", "ly")]
+WORDS = [
+    stem + ending for stem in ("river", "mill", "road", "king", "law") for ending in ("", "er", "ing", "ly")
+]
 
 
 def problem():
@@ -52,14 +54,18 @@ def numbers(fitted):
     elbos = [report.elbo for report in iter(fitted.advance, None)]
     state = fitted.state()
     whole = {
-        name: np.concatenate([piece.copy() for piece in array.pieces()]) if hasattr(array, "pieces") else array
+        name: np.concatenate([piece.copy() for piece in array.pieces()])
+        if hasattr(array, "pieces")
+        else array
         for name, array in state.items()
     }
     return {"elbos": np.array(elbos), **whole}
 
 
 def are_the_same(one, other):
-    return one.keys() == other.keys() and all(np.array_equal(one[name], other[name], equal_nan=True) for name in one)
+    return one.keys() == other.keys() and all(
+        np.array_equal(one[name], other[name], equal_nan=True) for name in one
+    )
 
 
 @pytest.mark.parametrize(
@@ -158,9 +164,13 @@ def test_files_are_never_seen_so_a_kill_leaves_none(counts, tmp_path, disk):
 def test_a_stopped_fit_on_disk_goes_on_to_the_same_bits(counts, tmp_path, disk, in_memory, later):
     observer = Watching(disk, stop=4)
     with pytest.raises(KeyboardInterrupt):
-        wordtide.fit(counts, output=tmp_path / "model", offload=disk, observer=observer, checkpoint_every=0, **FEW)
+        wordtide.fit(
+            counts, output=tmp_path / "model", offload=disk, observer=observer, checkpoint_every=0, **FEW
+        )
     more = {"offload": disk} if later == "on disk" else {}
-    assert arrays(wordtide.fit(counts, output=tmp_path / "model", resume=True, **more, **FEW).path) == in_memory
+    assert (
+        arrays(wordtide.fit(counts, output=tmp_path / "model", resume=True, **more, **FEW).path) == in_memory
+    )
 
 
 def test_a_fit_that_was_stopped_in_memory_goes_on_on_disk(counts, tmp_path, disk, in_memory):
@@ -171,7 +181,10 @@ def test_a_fit_that_was_stopped_in_memory_goes_on_on_disk(counts, tmp_path, disk
 
     with pytest.raises(KeyboardInterrupt):
         wordtide.fit(counts, output=tmp_path / "model", observer=Stops(), checkpoint_every=0, **FEW)
-    assert arrays(wordtide.fit(counts, output=tmp_path / "model", resume=True, offload=disk, **FEW).path) == in_memory
+    assert (
+        arrays(wordtide.fit(counts, output=tmp_path / "model", resume=True, offload=disk, **FEW).path)
+        == in_memory
+    )
 
 
 @pytest.mark.parametrize(
@@ -205,7 +218,9 @@ def small_disk(tmp_path):
         pytest.skip("only root may mount a small disk")
     folder = tmp_path / "small"
     folder.mkdir()
-    done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=20k", "tmpfs", folder], capture_output=True, check=False)
+    done = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=20k", "tmpfs", folder], capture_output=True, check=False
+    )
     if done.returncode:
         pytest.skip(f"a small disk cannot be mounted here: {done.stderr.decode().strip()}")
     yield folder

@@ -9,20 +9,28 @@ import wordtide
 from wordtide.embeddings.embeddings import DynamicEmbeddings
 from wordtide.embeddings.facts import CHANCE, is_cut_off, weaknesses
 
-TEXTS = ["the old mill stands by the river and the miller sells flour", "the new road runs along the river to the king"]
+TEXTS = [
+    "the old mill stands by the river and the miller sells flour",
+    "the new road runs along the river to the king",
+]
 
 
 @pytest.fixture(scope="module")
 def model():
     texts = [
-        (str(1900 + year), " ".join(np.random.default_rng(year).permutation(20 * TEXTS[year % 2].split()))) for year in range(6)
+        (str(1900 + year), " ".join(np.random.default_rng(year).permutation(20 * TEXTS[year % 2].split())))
+        for year in range(6)
     ]
     return wordtide.fit(wordtide.count(texts), dim=4, threads=1)
 
 
 def judged(model, prediction, static):
     predictions = np.full(len(model), prediction)
-    return weaknesses(DynamicEmbeddings(dataclasses.replace(model.fitted, predictions=predictions, static_prediction=static)))
+    return weaknesses(
+        DynamicEmbeddings(
+            dataclasses.replace(model.fitted, predictions=predictions, static_prediction=static)
+        )
+    )
 
 
 def test_a_fit_keeps_how_well_each_slice_was_predicted_without_itself(model):
@@ -30,7 +38,9 @@ def test_a_fit_keeps_how_well_each_slice_was_predicted_without_itself(model):
     assert (model.fitted.predictions < 0).all()
     weighted = np.average(model.fitted.predictions, weights=model.fitted.pairs)
     assert model.fitted.prediction == pytest.approx(weighted)
-    assert model.fitted.static_prediction == pytest.approx(weighted, abs=0.05)  # words hardly move in six years
+    assert model.fitted.static_prediction == pytest.approx(
+        weighted, abs=0.05
+    )  # words hardly move in six years
 
 
 def test_a_filter_predicts_every_slice_but_the_first(model):
@@ -38,7 +48,9 @@ def test_a_filter_predicts_every_slice_but_the_first(model):
     filtered = wordtide.fit(wordtide.count(texts), dim=4, threads=1, method="filtering").fitted
     assert np.isnan(filtered.predictions).tolist() == [True, False, False, False]
     assert filtered.static_prediction is None
-    assert filtered.prediction == pytest.approx(np.average(filtered.predictions[1:], weights=filtered.pairs[1:]))
+    assert filtered.prediction == pytest.approx(
+        np.average(filtered.predictions[1:], weights=filtered.pairs[1:])
+    )
 
 
 def test_predictions_are_kept_in_the_folder(model, tmp_path):
@@ -69,7 +81,10 @@ def test_a_constant_that_is_far_too_large_is_noticed():
     words = [f"word{number}" for number in range(60)]
     affinity = rng.dirichlet(np.full(60, 0.1), 6)
     texts = [
-        (str(1900 + year), ". ".join(" ".join(rng.choice(words, 8, p=affinity[rng.integers(6)])) for _ in range(150)))
+        (
+            str(1900 + year),
+            ". ".join(" ".join(rng.choice(words, 8, p=affinity[rng.integers(6)])) for _ in range(150)),
+        )
         for year in range(8)
     ]
     moving = wordtide.fit(wordtide.count(texts), dim=5, threads=1, diffusion=5.0)

@@ -10,7 +10,9 @@ from wordtide.model.knots import Knots
 from wordtide.model.prior import PRIORS, Passage, ProductPrior, StationaryPrior
 
 TIMES = np.array([1800.0, 1801.0, 1801.5, 1805.0, 1806.0, 1813.0])
-DIFFUSIONS = [prior(TIMES, *numbers) for prior in PRIORS.values() for numbers in ((0.05, 1.3), (1e-4, 1.0), (3.0, 0.4))]
+DIFFUSIONS = [
+    prior(TIMES, *numbers) for prior in PRIORS.values() for numbers in ((0.05, 1.3), (1e-4, 1.0), (3.0, 0.4))
+]
 STATIONARY = StationaryPrior(TIMES, 0.05, 0.3)
 LAST = len(TIMES) - 1
 
@@ -28,7 +30,9 @@ def test_gains_and_noises_across_any_gap_are_those_of_the_dense_covariance(diffu
             gain, noise = diffusion.across(np.array([start]), np.array([stop]))
             expected = covariance[start, stop] / covariance[start, start]
             assert gain == pytest.approx([expected], rel=1e-9)
-            assert noise == pytest.approx([covariance[stop, stop] - expected * covariance[start, stop]], rel=1e-7)
+            assert noise == pytest.approx(
+                [covariance[stop, stop] - expected * covariance[start, stop]], rel=1e-7
+            )
 
 
 @pytest.mark.parametrize("diffusion", DIFFUSIONS)
@@ -73,7 +77,10 @@ def test_with_gaussian_data_filter_and_smoother_agree_at_the_last_slice(diffusio
     h, targets = rng.gamma(1.0, 5.0, len(TIMES)), rng.standard_normal(len(TIMES))
     h[3] = 0.0  # absent there
     mean, covariance = natural.chain_posterior(diffusion, range(len(TIMES)), h, h * targets)
-    assert forward(diffusion, h, targets) == (pytest.approx(mean[-1], rel=1e-9), pytest.approx(covariance[-1, -1], rel=1e-9))
+    assert forward(diffusion, h, targets) == (
+        pytest.approx(mean[-1], rel=1e-9),
+        pytest.approx(covariance[-1, -1], rel=1e-9),
+    )
 
 
 def test_before_its_first_knot_a_word_has_the_priors_variance():

@@ -20,7 +20,9 @@ def smoothed(world, contexts=None):
     with compute("cpu", "float32", 1) as computing:
         start = worlds.static_fit(world, DIM, computing)
         schedule = Schedule(20, 0.9, 0.2, 0.0, measure_every=20)
-        solver = SmoothingSolver(world.problem, world.diffusion, start, schedule, computing, contexts=contexts)
+        solver = SmoothingSolver(
+            world.problem, world.diffusion, start, schedule, computing, contexts=contexts
+        )
         while solver.advance() is not None:
             pass
     u, v = ([worlds.on_grid(tensor, world) for tensor in (kind.mean, kind.variance)] for kind in solver.kinds)

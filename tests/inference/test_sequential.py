@@ -21,7 +21,9 @@ SIZE, DIM = 8, 2
 TIMES = np.array([1800.0, 1801.0, 1804.0, 1805.0])
 #: Word 1 is absent twice in a row, word 4 appears late, word 5 never comes back, word 7 is never there.
 PRESENT = [[0, 1, 2, 5], [0, 2, 3, 6], [0, 2, 3, 4, 6], [0, 1, 2, 3]]
-COUNTS = [4 * dense.random_counts(np.random.default_rng(t), SIZE, present) for t, present in enumerate(PRESENT)]
+COUNTS = [
+    4 * dense.random_counts(np.random.default_rng(t), SIZE, present) for t, present in enumerate(PRESENT)
+]
 PRIOR = ProductPrior(TIMES, 0.05, 1.3)
 METHODS = ["filtering", "warm-start", "independent"]
 
@@ -149,10 +151,14 @@ def test_on_one_slice_the_smoother_stays_where_the_filter_ends(computing):
 
 def test_principal_axes_make_the_weighted_second_moments_diagonal():
     rng = np.random.default_rng(0)
-    weighted = [(torch.as_tensor(rng.random((9, 1))), torch.as_tensor(rng.standard_normal((9, 3)))) for _ in range(2)]
+    weighted = [
+        (torch.as_tensor(rng.random((9, 1))), torch.as_tensor(rng.standard_normal((9, 3)))) for _ in range(2)
+    ]
     axes = principal_axes(weighted)
     moments = sum((weight * (mean @ axes)).T @ (mean @ axes) for weight, mean in weighted)
-    torch.testing.assert_close(moments, torch.diag(moments.diag().sort(descending=True).values), rtol=1e-10, atol=1e-10)
+    torch.testing.assert_close(
+        moments, torch.diag(moments.diag().sort(descending=True).values), rtol=1e-10, atol=1e-10
+    )
 
 
 def test_turning_to_principal_axes_does_not_change_scores(computing):

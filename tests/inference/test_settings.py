@@ -76,7 +76,8 @@ def test_adam_is_refused_for_methods_that_have_no_use_for_it(method):
 
 
 @pytest.mark.parametrize(
-    "settings", [{"solver": "adam"}, {"method": "independent"}, {"method": "warm-start"}, {"method": "static"}]
+    "settings",
+    [{"solver": "adam"}, {"method": "independent"}, {"method": "warm-start"}, {"method": "static"}],
 )
 def test_the_diffusion_constant_is_not_estimated_where_that_cannot_be_done(settings):
     with pytest.raises(SettingsError, match="--diffusion auto"):
@@ -93,16 +94,24 @@ def test_a_preset_overrides_defaults():
 
 
 @pytest.mark.parametrize(
-    ("preset", "dim", "diffusion"), [("paper-sotu", 100, 1e-3), ("paper-twitter", 100, 1.0), ("paper-gbooks", 200, 1e-3)]
+    ("preset", "dim", "diffusion"),
+    [("paper-sotu", 100, 1e-3), ("paper-twitter", 100, 1.0), ("paper-gbooks", 200, 1e-3)],
 )
 def test_presets_hold_the_paper_s_table(preset, dim, diffusion):
     settings = resolve({}, preset)
-    assert (settings.dim, settings.diffusion, settings.prior, settings.prior_variance) == (dim, diffusion, "product", 1.0)
+    assert (settings.dim, settings.diffusion, settings.prior, settings.prior_variance) == (
+        dim,
+        diffusion,
+        "product",
+        1.0,
+    )
     assert (settings.negative_ratio, settings.context_exponent) == (1.0, 0.75)
 
 
 @pytest.mark.parametrize("method", ["smoothing", "filtering"])
-@pytest.mark.parametrize("times", [np.array([1850.0]), np.arange(1790.0, 2017.0), 2020.0 + np.arange(300) / 365.0])
+@pytest.mark.parametrize(
+    "times", [np.array([1850.0]), np.arange(1790.0, 2017.0), 2020.0 + np.arange(300) / 365.0]
+)
 def test_by_default_a_coordinate_has_the_same_variance_whatever_the_slices(method, times):
     marginal = FitSettings(method=method).prior_on(times, 1e-3).marginal
     assert (marginal == FitSettings().variance_of_prior()).all()
@@ -151,7 +160,9 @@ def test_a_bad_value_in_a_file_is_refused(tmp_path):
         resolve({}, None, config(tmp_path, "dim = -3"))
 
 
-@pytest.mark.parametrize("content", ["dim = ", "dim 100", "method = smoothing", b"\xff\xfe", "dim = 1\ndim = 2"])
+@pytest.mark.parametrize(
+    "content", ["dim = ", "dim 100", "method = smoothing", b"\xff\xfe", "dim = 1\ndim = 2"]
+)
 def test_a_file_that_is_not_toml_is_named_with_an_example(tmp_path, content):
     path = config(tmp_path, content)
     with pytest.raises(InputError) as caught:

@@ -18,7 +18,9 @@ SIZE, DIM = 8, 2
 TIMES = np.array([1800.0, 1801.0, 1804.0, 1805.0])
 #: Word 1 is absent twice in a row, word 4 appears late, word 5 never comes back, word 7 is never there.
 PRESENT = [[0, 1, 2, 5], [0, 2, 3, 6], [0, 2, 3, 4, 6], [0, 1, 2, 3]]
-COUNTS = [4 * dense.random_counts(np.random.default_rng(t), SIZE, present) for t, present in enumerate(PRESENT)]
+COUNTS = [
+    4 * dense.random_counts(np.random.default_rng(t), SIZE, present) for t, present in enumerate(PRESENT)
+]
 PRIOR = ProductPrior(TIMES, 0.05, 1.3)
 START = 0.5 * np.random.default_rng(9).standard_normal((2, SIZE, DIM))
 
@@ -55,16 +57,23 @@ def test_the_elbo_is_that_of_dense_matrices(computing):
             rows = knots.rows_of(word)
             slices = knots.slices[rows]
             for k in range(DIM):
-                _, covariance = natural.chain_posterior(PRIOR, slices, found[1, rows, k], np.zeros(len(slices)))
+                _, covariance = natural.chain_posterior(
+                    PRIOR, slices, found[1, rows, k], np.zeros(len(slices))
+                )
                 mean = prior[:, slices] @ np.linalg.solve(prior[np.ix_(slices, slices)], found[0, rows, k])
                 total -= dense.gaussian_kl(mean, covariance, np.zeros(len(TIMES)), prior)
                 states[kind, :, :, word, k] = mean, np.diag(covariance)
     nodes, weights = np.polynomial.hermite_e.hermegauss(8)
     for t, counts in enumerate(COUNTS):
-        mean, variance = natural.pair_moments(states[0, 0, t], states[0, 1, t], states[1, 0, t], states[1, 1, t])
+        mean, variance = natural.pair_moments(
+            states[0, 0, t], states[0, 1, t], states[1, 0, t], states[1, 1, t]
+        )
         for node, weight in zip(nodes, weights / weights.sum(), strict=True):
             x = mean + node * np.sqrt(variance)
-            total -= weight * (counts * np.logaddexp(0, -x) + dense.negative_counts(counts) * np.logaddexp(0, x)).sum()
+            total -= (
+                weight
+                * (counts * np.logaddexp(0, -x) + dense.negative_counts(counts) * np.logaddexp(0, x)).sum()
+            )
     pairs = sum(2 * counts.sum() for counts in COUNTS)
     assert fitted.elbo() == pytest.approx(total / pairs, rel=1e-9)
 
@@ -98,7 +107,12 @@ def test_rotating_the_start_rotates_the_first_step(computing):
     turned = torch.as_tensor(rotation)
     for t in range(len(TIMES)):
         here, there = (
-            [part.g.clone() for part in fitted._slices[t].gradients(*fitted.states.block.vectors(t), np.random.default_rng(0))]
+            [
+                part.g.clone()
+                for part in fitted._slices[t].gradients(
+                    *fitted.states.block.vectors(t), np.random.default_rng(0)
+                )
+            ]
             for fitted in (one, other)
         )
         for g, g_turned in zip(here, there, strict=True):
@@ -136,7 +150,9 @@ def test_a_resumed_run_ends_with_the_same_bits(stop):
         finish(one)
         other.restore(state)
         finish(other)
-        assert all(np.array_equal(one.state()[name], other.state()[name], equal_nan=True) for name in one.state())
+        assert all(
+            np.array_equal(one.state()[name], other.state()[name], equal_nan=True) for name in one.state()
+        )
 
 
 def test_asking_for_predictions_leaves_no_trace():
@@ -147,7 +163,9 @@ def test_asking_for_predictions_leaves_no_trace():
             asked.predictions()
             asked.predictions(0.3)
             other.advance()
-        assert all(np.array_equal(asked.state()[name], other.state()[name], equal_nan=True) for name in asked.state())
+        assert all(
+            np.array_equal(asked.state()[name], other.state()[name], equal_nan=True) for name in asked.state()
+        )
 
 
 def test_another_seed_draws_other_contexts(computing):

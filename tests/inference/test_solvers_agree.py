@@ -50,7 +50,9 @@ def likelihood(problem, means, variances):
         )
         tensors = SliceTensors.of(part, dtype=torch.float64)
         generator = torch.Generator().manual_seed(0)
-        value, error = expected_log_likelihood(tensors, mean_u, variance_u, mean_v, variance_v, 2000, generator)
+        value, error = expected_log_likelihood(
+            tensors, mean_u, variance_u, mean_v, variance_v, 2000, generator
+        )
         total += value
         squared_error += error**2
     return total, squared_error**0.5
@@ -76,12 +78,18 @@ def test_on_one_slice_the_natural_filter_ends_no_lower_than_adam(world, computin
 
 def test_over_all_slices_the_natural_smoother_ends_no_lower_than_adam(world, computing):
     problem, settings = world.problem, {"minibatch_words": SIZE, "minibatch_rate": 0.05, "full_rate": 0.005}
-    adam = finish(AdamSmoother(problem, PRIOR, DIM, 0, minibatch_steps=1000, full_steps=400, dtype=torch.float64, **settings))
+    adam = finish(
+        AdamSmoother(
+            problem, PRIOR, DIM, 0, minibatch_steps=1000, full_steps=400, dtype=torch.float64, **settings
+        )
+    )
     start = worlds.static_fit(world, DIM, computing)
     natural = finish(SmoothingSolver(problem, PRIOR, start, CALM, computing, contexts=None))
     high_divergence = sum(natural.chains.divergence(kind) for kind in natural.kinds)
     low_divergence = smoothing_kl(adam.mu, adam.nu, adam.omega, PRIOR)
-    means, variances = ([getattr(kind, name).numpy() for kind in natural.kinds] for name in ("mean", "variance"))
+    means, variances = (
+        [getattr(kind, name).numpy() for kind in natural.kinds] for name in ("mean", "variance")
+    )
     high, high_error = likelihood(problem, means, variances)
     low, low_error = likelihood(problem, (adam.mean_u, adam.mean_v), (adam.variance_u, adam.variance_v))
     assert high - high_divergence > low - low_divergence - 3 * (low_error + high_error)

@@ -78,7 +78,9 @@ def told(listener):
 
 def test_the_curve_has_a_row_for_each_step():
     curve = train(FakeSolver(), "test", LABELS, FitObserver())
-    assert [(row["step"], row["slice"], row["rate"]) for row in curve] == [(step, 1, 1.0) for step in range(1, 6)]
+    assert [(row["step"], row["slice"], row["rate"]) for row in curve] == [
+        (step, 1, 1.0) for step in range(1, 6)
+    ]
 
 
 def test_an_elbo_that_was_not_measured_is_none_in_the_curve():
@@ -155,7 +157,10 @@ def test_a_solver_that_diverges_a_sixth_time_is_stopped_with_slice_and_rate():
 def test_a_solver_that_diverges_again_and_again_is_stopped_with_a_remedy():
     with pytest.raises(WordtideError) as caught:
         train(FakeSolver(bad=[1] * 6), "test", LABELS, FitObserver())
-    assert all(option in caught.value.remedy for option in ("--rate", "--adam-rate", "--diffusion", "--prior-variance"))
+    assert all(
+        option in caught.value.remedy
+        for option in ("--rate", "--adam-rate", "--diffusion", "--prior-variance")
+    )
 
 
 def test_other_errors_of_a_solver_are_not_taken_for_divergence():

@@ -45,7 +45,9 @@ def counted(tmp_path_factory):
     def of(years, words=WORDS, **settings):
         file = place / "words.txt"
         file.write_text("\n".join(words) + "\n")
-        return wordtide.count([(str(year), text(year)) for year in years], vocabulary=str(file), workers=1, **settings)
+        return wordtide.count(
+            [(str(year), text(year)) for year in years], vocabulary=str(file), workers=1, **settings
+        )
 
     return of
 
@@ -72,7 +74,11 @@ def model(fitted, tmp_path):
 
 def content(folder):
     """All that a model folder says, but for how long the fit took."""
-    files = {path.name: path.read_bytes() for path in folder.iterdir() if path.name not in ("header.json", "curve.csv")}
+    files = {
+        path.name: path.read_bytes()
+        for path in folder.iterdir()
+        if path.name not in ("header.json", "curve.csv")
+    }
     header = json.loads((folder / "header.json").read_text())
     del header["files"]["curve.csv"]
     curve = [{**row, "seconds": 0} for row in wordtide.load(folder, check=True).curve]
@@ -81,7 +87,9 @@ def content(folder):
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("slices", [1, 3, 5])
-def test_a_model_that_was_updated_has_the_bits_of_one_that_saw_all_slices(fitted, counted, tmp_path, way, slices):
+def test_a_model_that_was_updated_has_the_bits_of_one_that_saw_all_slices(
+    fitted, counted, tmp_path, way, slices
+):
     whole, updated = fitted(tmp_path / "whole", 6, way), fitted(tmp_path / "part", slices, way)
     update_model(updated, counted(YEARS[slices:]), threads=1)
     assert content(updated) == content(whole)
@@ -110,12 +118,17 @@ def test_a_model_in_one_file_becomes_one_of_slices_with_the_same_bits(fitted, co
     assert sorted(path.name for path in (tmp_path / "old").glob("*.safetensors")) == ["arrays.safetensors"]
     update_model(tmp_path / "old", counted(YEARS[4:]), threads=1)
     whole = fitted(tmp_path / "whole", 6)
-    slices = [{path.name: path.read_bytes() for path in place.glob("slice-*")} for place in (whole, tmp_path / "old")]
+    slices = [
+        {path.name: path.read_bytes() for path in place.glob("slice-*")}
+        for place in (whole, tmp_path / "old")
+    ]
     assert slices[0] == slices[1]
     assert np.isnan(wordtide.load(tmp_path / "old", check=True).elbo)  # how its slices weigh was not kept
 
 
-def test_a_model_of_too_many_slices_for_files_is_updated_in_its_one_file(fitted, counted, tmp_path, monkeypatch):
+def test_a_model_of_too_many_slices_for_files_is_updated_in_its_one_file(
+    fitted, counted, tmp_path, monkeypatch
+):
     whole = wordtide.load(fitted(tmp_path / "whole", 6))
     for module in ("wordtide.embeddings.folder", "wordtide.streaming.update"):
         monkeypatch.setattr(f"{module}.MOST_SLICES", 5)
@@ -136,7 +149,9 @@ def test_a_pace_that_had_slowed_down_stays_slow(fitted, counted, tmp_path):
     assert updated.filter["pace"] == 0.5
 
 
-@pytest.mark.parametrize("filter", [{"pace": 0.0}, {"pace": "1"}, {"pace": 7.0}, {"precision": "float16"}], ids=str)
+@pytest.mark.parametrize(
+    "filter", [{"pace": 0.0}, {"pace": "1"}, {"pace": 7.0}, {"precision": "float16"}], ids=str
+)
 def test_a_standing_that_cannot_be_is_refused(fitted, counted, tmp_path, filter):
     damaged = replace(read_model(fitted(tmp_path / "part", 4)), filter=filter)
     with pytest.raises(FolderError, match="damaged"):
@@ -194,7 +209,9 @@ def test_a_word_that_comes_in_is_one_that_had_been_there_and_was_never_seen(coun
     wordtide.fit(counted(old, [*WORDS, *NEW]), output=tmp_path / "always", **NATURAL)
     update_model(tmp_path / "always", counted(new, [*WORDS, *NEW]), threads=1)
     wordtide.fit(counted(old), output=tmp_path / "grown", **NATURAL)
-    report = update_model(tmp_path / "grown", counted(new, [*NEW, *WORDS]), grow=5, grow_min_count=2, threads=1)
+    report = update_model(
+        tmp_path / "grown", counted(new, [*NEW, *WORDS]), grow=5, grow_min_count=2, threads=1
+    )
     assert report.admitted == NEW
     always, grown = (wordtide.load(tmp_path / name, check=True) for name in ("always", "grown"))
     assert grown.words == always.words
@@ -205,10 +222,15 @@ def test_a_word_that_comes_in_is_one_that_had_been_there_and_was_never_seen(coun
 
 
 @pytest.mark.parametrize(
-    ("grow", "least", "admitted"), [(0, 1, []), (1, 1, ["radio"]), (9, 1, NEW), (9, 30, ["radio"]), (9, 100, [])]
+    ("grow", "least", "admitted"),
+    [(0, 1, []), (1, 1, ["radio"]), (9, 1, NEW), (9, 30, ["radio"]), (9, 100, [])],
 )
-def test_the_most_frequent_new_words_come_in_if_they_are_frequent_enough(model, counted, grow, least, admitted):
-    report = update_model(model, counted(YEARS[4:], [*WORDS, *NEW[::-1]]), grow=grow, grow_min_count=least, threads=1)
+def test_the_most_frequent_new_words_come_in_if_they_are_frequent_enough(
+    model, counted, grow, least, admitted
+):
+    report = update_model(
+        model, counted(YEARS[4:], [*WORDS, *NEW[::-1]]), grow=grow, grow_min_count=least, threads=1
+    )
     assert report.admitted == admitted
     assert list(wordtide.load(model).arrivals) == report.admitted
 
@@ -293,7 +315,9 @@ def upper_case(text):
 def test_a_program_that_the_header_names_is_not_run_unless_the_user_names_it(model):
     opened = wordtide.load(model)
     hostile = replace(opened.fitted, counting={**opened.fitted.counting, "tokenizer": "os:system"})
-    with pytest.raises(SettingsError, match=r"os:system, which is not run unasked.*\n.*--tokenizer os:system"):
+    with pytest.raises(
+        SettingsError, match=r"os:system, which is not run unasked.*\n.*--tokenizer os:system"
+    ):
         counts_for(hostile, [("1920", "touch /tmp/owned")])
 
 

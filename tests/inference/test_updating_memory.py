@@ -9,7 +9,12 @@ import wordtide
 from wordtide.inference.problem import problem_of
 from wordtide.inference.training import FitObserver
 
-WORDS = [a + b + c for a in ("ri", "mi", "ro", "ki", "la") for b in ("ver", "ll", "ad", "ng", "w") for c in "abcdef"]
+WORDS = [
+    a + b + c
+    for a in ("ri", "mi", "ro", "ki", "la")
+    for b in ("ver", "ll", "ad", "ng", "w")
+    for c in "abcdef"
+]
 FILTER = {"method": "filtering", "threads": 1, "max_steps": 1, "negative_contexts": 8}
 
 
@@ -33,7 +38,9 @@ def peak_of_fit(place, slices, dim=128):
 
 
 def test_ten_times_as_many_slices_take_no_more_memory(tmp_path):
-    wordtide.fit(counted(5), output=tmp_path / "first", dim=8, **FILTER)  # what first use imports and compiles does not count
+    wordtide.fit(
+        counted(5), output=tmp_path / "first", dim=8, **FILTER
+    )  # what first use imports and compiles does not count
     short, long = peak_of_fit(tmp_path, 6), peak_of_fit(tmp_path, 60)
     states = sum(path.stat().st_size for path in (tmp_path / "model60").glob("slice-*"))
     assert states > 2 * short  # so that a fit that kept them would be found out

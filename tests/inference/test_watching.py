@@ -68,7 +68,15 @@ def watched(model, path, reading=None, slices=None, clock=None, **settings):
     more = {} if clock is None else {"clock": clock}
     chosen = WatchSettings(alerts=RULE, **settings)
     observer.bad = watch(
-        model, path, chosen, reading=reading, alerts=alerts, slices=slices, observer=observer, threads=1, **more
+        model,
+        path,
+        chosen,
+        reading=reading,
+        alerts=alerts,
+        slices=slices,
+        observer=observer,
+        threads=1,
+        **more,
     )
     observer.alerts = [json.loads(line) for line in alerts.read_text().splitlines()]
     return observer
@@ -90,7 +98,10 @@ def test_a_watched_file_gives_the_bits_of_updates(fitted, model, stream, tmp_pat
     heard = watched(model, stream(*rows(4), *rows(5), *rows(6)))
     twin = updated(fitted, tmp_path_factory.mktemp("twin"), rows(4), rows(5))
     assert arrays(model) == arrays(twin)
-    assert [(report.label, report.rows) for report in heard.reports] == [("2020-01-04", 60), ("2020-01-05", 60)]
+    assert [(report.label, report.rows) for report in heard.reports] == [
+        ("2020-01-04", 60),
+        ("2020-01-05", 60),
+    ]
     assert "2020-01-06 is not over: its 60 rows so far are kept for the next start" in heard.messages
 
 
@@ -155,7 +166,9 @@ def test_late_rows_are_folded_into_the_next_slice_at_its_beginning(fitted, model
 def test_a_late_row_is_counted_once_though_the_watch_begins_again_before_it(model, stream):
     posts = late_by([*rows(4), *rows(5), *rows(6), *rows(7)], 7)
     heard = [
-        report for _ in range(3) for report in watched(model, stream(*posts[:0]) if _ else stream(*posts), slices=1).reports
+        report
+        for _ in range(3)
+        for report in watched(model, stream(*posts[:0]) if _ else stream(*posts), slices=1).reports
     ]
     assert [report.late for report in heard] == [0, 1, 0]
     assert json.loads((model / "header.json").read_text())["stream"]["late_rows"] == 1
@@ -163,7 +176,10 @@ def test_a_late_row_is_counted_once_though_the_watch_begins_again_before_it(mode
 
 def test_with_patience_rows_in_disorder_are_in_their_slices(fitted, model, stream, tmp_path_factory):
     posts = [*rows(4), *rows(5), *rows(6), *rows(7)[:40]]
-    shuffled = [posts[n] for n in np.argsort(np.arange(len(posts)) + np.random.default_rng(1).uniform(0, 20, len(posts)))]
+    shuffled = [
+        posts[n]
+        for n in np.argsort(np.arange(len(posts)) + np.random.default_rng(1).uniform(0, 20, len(posts)))
+    ]
     assert shuffled != posts
     path = stream(*shuffled)
     for slices in (1, 2):
@@ -236,7 +252,9 @@ def test_csv_is_watched_like_json_lines(fitted, model, tmp_path, tmp_path_factor
 
 
 @pytest.mark.parametrize("way", ["renamed", "renamed twice", "copied and emptied"])
-def test_a_file_that_is_rotated_meanwhile_is_read_to_its_end_first(fitted, model, stream, tmp_path_factory, way):
+def test_a_file_that_is_rotated_meanwhile_is_read_to_its_end_first(
+    fitted, model, stream, tmp_path_factory, way
+):
     path = stream(*rows(4), *rows(5)[:20])
     watched(model, path)  # the fifth is open, and its first rows are in the old file
     stream(*rows(5)[20:40])
@@ -283,10 +301,14 @@ def test_memory_does_not_grow_with_the_slice(tmp_path):
     """Some thirty times what is looked at together, all of one day: it waits on disk."""
     text = "steam power drives the mill " * 40
     with open(tmp_path / "posts.jsonl", "w") as file:
-        file.writelines(f'{{"date": "2020-01-04T{n % 24:02}:00:00", "text": "{n} {text}"}}\n' for n in range(30_000))
+        file.writelines(
+            f'{{"date": "2020-01-04T{n % 24:02}:00:00", "text": "{n} {text}"}}\n' for n in range(30_000)
+        )
     (tmp_path / "slices").mkdir()
     slices = OpenSlices(tmp_path / "slices", Every("day"), 0, "drop", Standing(0, 0))
-    with contextlib.closing(FollowedFile(tmp_path / "posts.jsonl", "jsonl", Fields(), BadRows(True))) as source:
+    with contextlib.closing(
+        FollowedFile(tmp_path / "posts.jsonl", "jsonl", Fields(), BadRows(True))
+    ) as source:
         source.read()  # so that what is loaded once does not count
         tracemalloc.start()
         most = 0
@@ -316,7 +338,9 @@ def test_what_cannot_be_watched_is_said(model, stream, settings, reading, proble
         watched(model, stream(*rows(4)), Reading(**reading), **settings)
 
 
-@pytest.mark.parametrize(("text", "seconds"), [("0", 0), ("30s", 30), ("10m", 600), ("36h", 129_600), ("7d", 604_800)])
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("0", 0), ("30s", 30), ("10m", 600), ("36h", 129_600), ("7d", 604_800)]
+)
 def test_lengths_of_time_are_understood(text, seconds):
     assert seconds_of(text, "--patience") == seconds
 
@@ -327,7 +351,9 @@ def test_other_lengths_of_time_are_refused(text):
         seconds_of(text, "--patience")
 
 
-@pytest.mark.parametrize("every", ["hour", "6-hours", "day", "week", "month", "quarter", "year", "5-years", "2-weeks"])
+@pytest.mark.parametrize(
+    "every", ["hour", "6-hours", "day", "week", "month", "quarter", "year", "5-years", "2-weeks"]
+)
 def test_the_first_second_of_a_period_is_in_it_and_the_one_before_is_not(every):
     parsed = Every.parse(every)
     for stamp in (-(10**10), -1, 0, 1578096000, 4 * 10**9):

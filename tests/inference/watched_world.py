@@ -61,7 +61,11 @@ def copy_of(model, place):
 
 def content(model):
     """All that a model folder says, but for how long the fit took and which inode a file has."""
-    files = {path.name: path.read_bytes() for path in model.iterdir() if path.name not in ("header.json", "curve.csv")}
+    files = {
+        path.name: path.read_bytes()
+        for path in model.iterdir()
+        if path.name not in ("header.json", "curve.csv")
+    }
     header = json.loads((model / "header.json").read_text())
     del header["files"]["curve.csv"]
     header.get("stream", {}).get("position", {}).pop("inode", None)

@@ -20,7 +20,9 @@ def chains(length, seed=0):
 
 def for_each(function, *tensors):
     """The results (T, ...) of a function of single trajectories (T,), put together to a batch."""
-    found = [[function(*(tensor[:, i, j] for tensor in tensors)) for j in range(BATCH[1])] for i in range(BATCH[0])]
+    found = [
+        [function(*(tensor[:, i, j] for tensor in tensors)) for j in range(BATCH[1])] for i in range(BATCH[0])
+    ]
     return np.moveaxis(np.array(found), -1, 0)
 
 
@@ -38,7 +40,9 @@ def test_solve_agrees_with_a_dense_solve(length):
 @pytest.mark.parametrize("length", [1, 2, 6])
 def test_solve_transposed_agrees_with_a_dense_solve(length):
     nu, omega, right = chains(length)
-    expected = for_each(lambda nu, omega, right: np.linalg.solve(matrix(nu, omega).T, right), nu, omega, right)
+    expected = for_each(
+        lambda nu, omega, right: np.linalg.solve(matrix(nu, omega).T, right), nu, omega, right
+    )
     np.testing.assert_allclose(solve_transposed(nu, omega, right), expected, rtol=1e-10, atol=1e-12)
 
 
@@ -63,13 +67,21 @@ def test_cholesky_gives_back_a_tridiagonal_precision(length):
 @pytest.mark.parametrize("length", [1, 2, 6])
 def test_tridiagonal_product_agrees_with_a_dense_product(length):
     diagonal, off_diagonal, x = chains(length)
-    expected = for_each(lambda a, b, x: dense.tridiagonal(a.numpy(), b.numpy()) @ x.numpy(), diagonal, off_diagonal, x)
-    np.testing.assert_allclose(multiply_tridiagonal(diagonal, off_diagonal, x), expected, rtol=1e-12, atol=1e-14)
+    expected = for_each(
+        lambda a, b, x: dense.tridiagonal(a.numpy(), b.numpy()) @ x.numpy(), diagonal, off_diagonal, x
+    )
+    np.testing.assert_allclose(
+        multiply_tridiagonal(diagonal, off_diagonal, x), expected, rtol=1e-12, atol=1e-14
+    )
 
 
 @pytest.mark.parametrize("length", [1, 2, 6])
 @pytest.mark.parametrize("lag", [0, 1])
 def test_covariances_agree_with_the_dense_inverse(length, lag):
     nu, omega, _ = chains(length)
-    expected = for_each(lambda nu, omega: np.diag(np.linalg.inv(matrix(nu, omega).T @ matrix(nu, omega)), lag), nu, omega)
-    np.testing.assert_allclose(covariances(nu, omega)[lag], expected.reshape(-1, *BATCH), rtol=1e-9, atol=1e-12)
+    expected = for_each(
+        lambda nu, omega: np.diag(np.linalg.inv(matrix(nu, omega).T @ matrix(nu, omega)), lag), nu, omega
+    )
+    np.testing.assert_allclose(
+        covariances(nu, omega)[lag], expected.reshape(-1, *BATCH), rtol=1e-9, atol=1e-12
+    )

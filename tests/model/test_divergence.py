@@ -17,7 +17,9 @@ def test_filter_divergence_equals_the_dense_formula():
     rng = np.random.default_rng(0)
     mean, prior_mean = rng.normal(size=(2, 3, 2))
     variance, prior_variance = rng.uniform(0.2, 3.0, size=(2, 3, 2))
-    expected = dense.gaussian_kl(mean.ravel(), np.diag(variance.ravel()), prior_mean.ravel(), np.diag(prior_variance.ravel()))
+    expected = dense.gaussian_kl(
+        mean.ravel(), np.diag(variance.ravel()), prior_mean.ravel(), np.diag(prior_variance.ravel())
+    )
     found = filter_kl(*(torch.as_tensor(part) for part in (mean, variance, prior_mean, prior_variance)))
     assert found == pytest.approx(expected, rel=1e-12)
 
@@ -33,18 +35,27 @@ def test_smoothing_divergence_equals_the_dense_formula(length):
     for i in range(3):
         for k in range(2):
             b = dense.bidiagonal(nu[:, i, k], omega[:, i, k]).numpy()
-            expected += dense.gaussian_kl(mu[:, i, k].numpy(), np.linalg.inv(b.T @ b), np.zeros(length), prior)
-    assert smoothing_kl(mu, nu, omega, ProductPrior(TIMES[:length], 0.01, 1.5)) == pytest.approx(expected, rel=1e-10)
+            expected += dense.gaussian_kl(
+                mu[:, i, k].numpy(), np.linalg.inv(b.T @ b), np.zeros(length), prior
+            )
+    assert smoothing_kl(mu, nu, omega, ProductPrior(TIMES[:length], 0.01, 1.5)) == pytest.approx(
+        expected, rel=1e-10
+    )
 
 
 def test_smoothing_divergence_of_the_prior_from_itself_is_zero():
-    nu, omega = cholesky(*(torch.as_tensor(part)[:, None, None].expand(-1, 2, 3) for part in DIFFUSION.precision()))
+    nu, omega = cholesky(
+        *(torch.as_tensor(part)[:, None, None].expand(-1, 2, 3) for part in DIFFUSION.precision())
+    )
     assert smoothing_kl(torch.zeros_like(nu), nu, omega, DIFFUSION) == pytest.approx(0.0, abs=1e-10)
 
 
 def test_on_one_slice_both_divergences_are_the_same():
     rng = np.random.default_rng(2)
-    mean, nu = torch.as_tensor(rng.normal(size=(1, 4, 2))), torch.as_tensor(rng.uniform(0.5, 2.0, size=(1, 4, 2)))
+    mean, nu = (
+        torch.as_tensor(rng.normal(size=(1, 4, 2))),
+        torch.as_tensor(rng.uniform(0.5, 2.0, size=(1, 4, 2))),
+    )
     alone = ProductPrior(TIMES[:1], 0.01, 1.5)
     expected = filter_kl(mean, nu.pow(-2), torch.zeros_like(mean), torch.full_like(mean, 1.5))
     assert smoothing_kl(mean, nu, nu[:0], alone) == pytest.approx(expected, rel=1e-12)

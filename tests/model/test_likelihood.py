@@ -49,7 +49,9 @@ def test_log_likelihood_stays_finite_for_huge_scores():
 def test_gradients_equal_the_printed_gamma_on_all_words(scale):
     counts, negatives, part, u, v = world()
     gamma_u, gamma_v = gradients(part, scale * u[ACTIVE], scale * v[ACTIVE])
-    np.testing.assert_allclose(gamma_u, dense_gamma(counts, negatives, scale * u, scale * v)[ACTIVE], rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(
+        gamma_u, dense_gamma(counts, negatives, scale * u, scale * v)[ACTIVE], rtol=1e-10, atol=1e-10
+    )
     np.testing.assert_allclose(
         gamma_v, dense_gamma(counts.T, negatives.T, scale * v, scale * u)[ACTIVE], rtol=1e-10, atol=1e-10
     )
@@ -75,14 +77,19 @@ def test_gradients_are_the_derivatives_of_the_dense_likelihood():
 def test_gradients_in_a_used_work_matrix_are_the_same_bits():
     _, _, part, u, v = world()
     work = torch.full((len(ACTIVE), len(ACTIVE)), torch.nan, dtype=torch.float64)
-    for fresh, reused in zip(gradients(part, u[ACTIVE], v[ACTIVE]), gradients(part, u[ACTIVE], v[ACTIVE], work), strict=True):
+    for fresh, reused in zip(
+        gradients(part, u[ACTIVE], v[ACTIVE]), gradients(part, u[ACTIVE], v[ACTIVE], work), strict=True
+    ):
         assert torch.equal(fresh, reused)
 
 
 def test_gradients_in_single_precision_agree_with_double():
     _, _, part, u, v = world()
     single = world(dtype=torch.float32)[2]
-    expected, found = gradients(part, u[ACTIVE], v[ACTIVE]), gradients(single, u[ACTIVE].float(), v[ACTIVE].float())
+    expected, found = (
+        gradients(part, u[ACTIVE], v[ACTIVE]),
+        gradients(single, u[ACTIVE].float(), v[ACTIVE].float()),
+    )
     torch.testing.assert_close(found[0].double(), expected[0], rtol=1e-5, atol=1e-4)
     torch.testing.assert_close(found[1].double(), expected[1], rtol=1e-5, atol=1e-4)
 
@@ -101,7 +108,9 @@ def test_minibatch_follows_the_order_in_which_its_words_are_given():
     words, contexts = torch.tensor([3, 0]), torch.tensor([4, 1, 2])
     u, v = u[ACTIVE], v[ACTIVE]
     found = minibatch_gradients(part, words, contexts, u[words], v[contexts], scale=2.0)
-    ordered = minibatch_gradients(part, words.flip(0), contexts.sort().values, u[words.flip(0)], v[contexts.sort().values], 2.0)
+    ordered = minibatch_gradients(
+        part, words.flip(0), contexts.sort().values, u[words.flip(0)], v[contexts.sort().values], 2.0
+    )
     torch.testing.assert_close(found[0].flip(0), ordered[0], rtol=1e-13, atol=1e-13)
     torch.testing.assert_close(found[1][[1, 2, 0]], ordered[1], rtol=1e-13, atol=1e-13)
 
@@ -111,10 +120,15 @@ def test_minibatch_gradients_average_to_the_full_gradient_over_all_minibatches()
     drawn = 3  # L' of L, absent words included: they are drawn too, and have no place in the slice
     sums = torch.zeros(2, len(ACTIVE), DIM, dtype=torch.float64)
     times = torch.zeros(2, len(ACTIVE), 1, dtype=torch.float64)
-    batches = [torch.tensor([ACTIVE.index(i) for i in batch if i in ACTIVE]) for batch in combinations(range(SIZE), drawn)]
+    batches = [
+        torch.tensor([ACTIVE.index(i) for i in batch if i in ACTIVE])
+        for batch in combinations(range(SIZE), drawn)
+    ]
     for words in batches:
         for contexts in batches:
-            found = minibatch_gradients(part, words, contexts, u[ACTIVE][words], v[ACTIVE][contexts], SIZE / drawn)
+            found = minibatch_gradients(
+                part, words, contexts, u[ACTIVE][words], v[ACTIVE][contexts], SIZE / drawn
+            )
             for side, (places, gamma) in enumerate(zip((words, contexts), found, strict=True)):
                 sums[side].index_add_(0, places, gamma)
                 times[side].index_add_(0, places, torch.ones(len(places), 1, dtype=torch.float64))
@@ -135,7 +149,9 @@ def test_expected_log_likelihood_agrees_with_quadrature():
             values = -counts[i, j] * np.logaddexp(0, -scores) - negatives[i, j] * np.logaddexp(0, scores)
             exact += weights @ values @ weights / (2 * np.pi)
     moments = (torch.as_tensor(part[ACTIVE, None]) for part in (mean[0], variance[0], mean[1], variance[1]))
-    found, error = expected_log_likelihood(part, *moments, samples=4000, generator=torch.Generator().manual_seed(0))
+    found, error = expected_log_likelihood(
+        part, *moments, samples=4000, generator=torch.Generator().manual_seed(0)
+    )
     assert abs(found - exact) < 3 * error < 0.05 * abs(exact)
 
 
@@ -152,7 +168,9 @@ def test_expected_log_likelihood_without_variance_is_the_log_likelihood(dtype):
 def test_a_single_sample_is_refused_because_it_has_no_standard_error():
     _, _, part, u, v = world()
     with pytest.raises(SettingsError, match="at least 2 samples"):
-        expected_log_likelihood(part, u[ACTIVE], u[ACTIVE] ** 2, v[ACTIVE], v[ACTIVE] ** 2, 1, torch.Generator())
+        expected_log_likelihood(
+            part, u[ACTIVE], u[ACTIVE] ** 2, v[ACTIVE], v[ACTIVE] ** 2, 1, torch.Generator()
+        )
 
 
 def test_a_slice_without_negative_pairs_is_refused():

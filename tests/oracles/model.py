@@ -37,7 +37,9 @@ def negative_counts(counts, ratio=1.0, exponent=0.75):
 def log_likelihood(counts, negatives, u, v):
     """Eq. 2 on tensors (L, L), (L, d)."""
     scores = u @ v.T
-    return (counts * torch.nn.functional.logsigmoid(scores) + negatives * torch.nn.functional.logsigmoid(-scores)).sum()
+    return (
+        counts * torch.nn.functional.logsigmoid(scores) + negatives * torch.nn.functional.logsigmoid(-scores)
+    ).sum()
 
 
 def tridiagonal(diagonal, off_diagonal):

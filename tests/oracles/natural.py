@@ -13,7 +13,12 @@ def pair_moments(mean_u, variance_u, mean_v, variance_v):
     """Mean and variance of u_i . v_j for independent coordinates, (L, L) each, one coordinate after the other."""
     mean, variance = np.zeros((len(mean_u), len(mean_v))), np.zeros((len(mean_u), len(mean_v)))
     for k in range(mean_u.shape[1]):
-        mu_u, s_u, mu_v, s_v = mean_u[:, k, None], variance_u[:, k, None], mean_v[None, :, k], variance_v[None, :, k]
+        mu_u, s_u, mu_v, s_v = (
+            mean_u[:, k, None],
+            variance_u[:, k, None],
+            mean_v[None, :, k],
+            variance_v[None, :, k],
+        )
         mean += mu_u * mu_v
         variance += mu_u**2 * s_v + s_u * mu_v**2 + s_u * s_v
     return mean, variance

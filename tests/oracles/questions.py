@@ -38,7 +38,9 @@ def behind_vague_words(kind, vague=100):
     """A model in which the words nearest to w0 are hardly known; the last three words are behind them, and well known."""
     generator = np.random.default_rng(1)
     center = 5.0 * np.eye(1, 8)
-    near, far = (center + reach * generator.standard_normal((size, 8)) for reach, size in ((0.1, vague), (2.0, 3)))
+    near, far = (
+        center + reach * generator.standard_normal((size, 8)) for reach, size in ((0.1, vague), (2.0, 3))
+    )
     means = np.concatenate([center, near, far])[:, None] * np.ones((1, 12, 1))
     spread = np.full(means.shape, {"smoother": 1e4, "filter": 1e-4}[kind])
     spread[1 : vague + 1] = {"smoother": 0.01, "filter": 9.0}[kind]
@@ -52,7 +54,10 @@ def state_of(model, word, time, vectors="sum"):
     if vectors in ("word", "sum"):
         moments = [moments[0] + model.mean(word, time), moments[1] + model.variance(word, time)]
     if vectors in ("context", "sum"):
-        moments = [moments[0] + model.context_mean(word, time), moments[1] + model.context_variance(word, time)]
+        moments = [
+            moments[0] + model.context_mean(word, time),
+            moments[1] + model.context_variance(word, time),
+        ]
     return moments
 
 
@@ -172,7 +177,9 @@ def diverse_words(nearness, noise, elsewhere, units, pool, shown):
         for word in pool:
             if word not in chosen:
                 likeness = max((float(units[word] @ units[one]) for one in chosen), default=0.0)
-                worth[word] = nearness[word] - 0.5 * noise[word] - 0.25 * max(elsewhere[word], 0.0) - 0.3 * likeness
+                worth[word] = (
+                    nearness[word] - 0.5 * noise[word] - 0.25 * max(elsewhere[word], 0.0) - 0.3 * likeness
+                )
         chosen.append(max(worth, key=worth.get))
     return chosen
 
@@ -185,7 +192,9 @@ def uses_by_zipf(generator, words, slices, most=2000.0):
 def drawn_from(diffusion, words, dim, generator):
     """Trajectories drawn from a prior, (L, T, d)."""
     covariance = np.linalg.inv(prior_precision(diffusion, diffusion.times.tolist()))
-    return np.einsum("ts,wsk->wtk", np.linalg.cholesky(covariance), generator.standard_normal((words, len(diffusion), dim)))
+    return np.einsum(
+        "ts,wsk->wtk", np.linalg.cholesky(covariance), generator.standard_normal((words, len(diffusion), dim))
+    )
 
 
 def exact_model(kind, truth, uses, diffusion, generator, precision=0.05):
@@ -193,7 +202,9 @@ def exact_model(kind, truth, uses, diffusion, generator, precision=0.05):
 
     Words w0, w1, ... by dense algebra; a filter knows at each slice of a word that slice and those before it.
     """
-    seen = truth + generator.standard_normal(truth.shape) / np.sqrt(precision * np.maximum(uses, 1))[..., None]
+    seen = (
+        truth + generator.standard_normal(truth.shape) / np.sqrt(precision * np.maximum(uses, 1))[..., None]
+    )
     prior = np.linalg.inv(prior_precision(diffusion, diffusion.times.tolist()))
     places = {f"w{n}": np.flatnonzero(times).tolist() for n, times in enumerate(uses)}
     means, spreads = [np.zeros((0, truth.shape[2]))], [np.zeros((0, truth.shape[2]))]
@@ -202,14 +213,21 @@ def exact_model(kind, truth, uses, diffusion, generator, precision=0.05):
             known = slices[:last]
             h = precision * uses[n, known]
             covariance = np.linalg.inv(np.linalg.inv(prior[np.ix_(known, known)]) + np.diag(h))
-            mean, spread = covariance @ (h[:, None] * seen[n, known]), h if kind == "smoother" else covariance.diagonal()
+            mean, spread = (
+                covariance @ (h[:, None] * seen[n, known]),
+                h if kind == "smoother" else covariance.diagonal(),
+            )
             means.append(mean if kind == "smoother" else mean[-1:])
             spreads.append(np.outer(spread if kind == "smoother" else spread[-1:], np.ones(truth.shape[2])))
     mean, spread = (np.concatenate(parts).astype(np.float32) for parts in (means, spreads))
     name = {"smoother": "precision", "filter": "variance"}[kind]
     both = {f"{name}_{side}": spread for side in "uv"}
     return model_of(
-        kind, places, diffusion, posterior=Posterior(kind, knots_of(places), mean, mean, **both), values=uses[uses > 0]
+        kind,
+        places,
+        diffusion,
+        posterior=Posterior(kind, knots_of(places), mean, mean, **both),
+        values=uses[uses > 0],
     )
 
 
@@ -219,4 +237,6 @@ def chain_of_data(truth, precision, constant, prior_variance, generator, times=Y
     data = truth + generator.standard_normal(truth.shape) / math.sqrt(precision)
     whole = prior_precision(diffusion, diffusion.times.tolist()) + precision * np.eye(len(times))
     means = np.einsum("ts,wsk->wtk", np.linalg.inv(whole), precision * data)
-    return planted("smoother", means, precision, times=times, constant=constant, prior_variance=prior_variance)
+    return planted(
+        "smoother", means, precision, times=times, constant=constant, prior_variance=prior_variance
+    )

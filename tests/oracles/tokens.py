@@ -2,7 +2,9 @@
 
 import unicodedata
 
-ABBREVIATIONS = set("mr mrs ms messrs dr st jr sr gen col maj capt lt sgt gov sen rep hon rev prof vs vol fig art sec".split())
+ABBREVIATIONS = set(
+    "mr mrs ms messrs dr st jr sr gen col maj capt lt sgt gov sen rep hon rev prof vs vol fig art sec".split()
+)
 APOSTROPHES = "'’ʼ＇"
 HYPHENS = "-‐‑"
 STOPS = "。！？｡。।॥؟۔։።"
@@ -13,7 +15,11 @@ SPACES = "\t\v\f\r\x85"
 def is_letter(c):
     if 0x20000 <= ord(c) < 0x40000:  # the planes of CJK ideographs, those not yet assigned included
         return True
-    return c != "ʼ" and ord(c) < 0x20000 and (unicodedata.category(c)[0] == "L" or unicodedata.category(c) == "Nl")
+    return (
+        c != "ʼ"
+        and ord(c) < 0x20000
+        and (unicodedata.category(c)[0] == "L" or unicodedata.category(c) == "Nl")
+    )
 
 
 def is_lower(c):
@@ -128,7 +134,11 @@ def tokenize(text, numbers="skip", urls="skip", user_names="skip", hyphens="keep
     text = unicodedata.normalize("NFC", text)
     sentences, sentence = [], []
     at, token_end, short = 0, -1, False
-    treat = {"skip": lambda word, mask: None, "keep": lambda word, mask: word, "mask": lambda word, mask: mask}
+    treat = {
+        "skip": lambda word, mask: None,
+        "keep": lambda word, mask: word,
+        "mask": lambda word, mask: mask,
+    }
 
     def end_sentence():
         if sentence:

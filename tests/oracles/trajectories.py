@@ -42,7 +42,9 @@ def exact_variances(diffusion, slices, precision):
     """The diagonal of `smoothed_covariance` at the slices in fractions: without any rounding, for hard cases."""
     times, constant = [Fraction(time) for time in diffusion.times.tolist()], Fraction(diffusion.constant)
     total = len(times)
-    matrix = [[Fraction(a == b) / Fraction(diffusion.prior_variance) for b in range(total)] for a in range(total)]
+    matrix = [
+        [Fraction(a == b) / Fraction(diffusion.prior_variance) for b in range(total)] for a in range(total)
+    ]
     for a in range(total - 1):
         link = 1 / (constant * (times[a + 1] - times[a]))
         matrix[a][a] += link

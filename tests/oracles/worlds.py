@@ -100,7 +100,12 @@ def on_grid(tensor, world):
 def without(problem, left_out):
     """The same slices without one of them."""
     kept = [t for t in range(len(problem)) if t != left_out]
-    return Problem(problem.words, problem.times[kept], [problem.labels[t] for t in kept], [problem.slices[t] for t in kept])
+    return Problem(
+        problem.words,
+        problem.times[kept],
+        [problem.labels[t] for t in kept],
+        [problem.slices[t] for t in kept],
+    )
 
 
 def predicted(solver, world, t):

@@ -22,7 +22,9 @@ def print_answer(model: Embeddings, answer: Answer, format: Format, remedy: str)
         raise SettingsError(" ".join(["There is no word to list.", *answer.notes]), remedy)
     print_notes(answer.notes)
     rows = list(answer.rows())
-    print_rows([dated(model, row) for row in rows] if format is Format.table else rows, format, tuple(answer.columns))
+    print_rows(
+        [dated(model, row) for row in rows] if format is Format.table else rows, format, tuple(answer.columns)
+    )
 
 
 def print_curves(model: Embeddings, answer: Answer, format: Format, all_times: bool) -> None:
@@ -37,7 +39,9 @@ def print_curves(model: Embeddings, answer: Answer, format: Format, all_times: b
     thinned = {name: [values[place] for place in places] for name, values in answer.columns.items()}
     print_answer(model, Answer(thinned, answer.notes), format, "Ask for other times.")
     if len(kept) < len(times):
-        typer.echo(f"({len(kept)} of {len(times)} times are shown: --all shows all, as do csv and json)", err=True)
+        typer.echo(
+            f"({len(kept)} of {len(times)} times are shown: --all shows all, as do csv and json)", err=True
+        )
 
 
 def print_notes(notes: Sequence[str]) -> None:

@@ -22,7 +22,9 @@ def _print_version(wanted: bool) -> None:
 
 
 def _options(
-    version: bool = typer.Option(False, "--version", callback=_print_version, is_eager=True, help="Print the version."),
+    version: bool = typer.Option(
+        False, "--version", callback=_print_version, is_eager=True, help="Print the version."
+    ),
 ) -> None:
     pass
 
@@ -43,7 +45,9 @@ def explained(command: Callable[..., None]) -> Callable[..., None]:
             sys.exit(error.exit_code)
         except KeyboardInterrupt:
             sys.exit(_interrupted())
-        except OSError as error:  # of standard output: all other reading and writing is explained where it happens
+        except (
+            OSError
+        ) as error:  # of standard output: all other reading and writing is explained where it happens
             _give_up_standard_output()
             if isinstance(error, BrokenPipeError):  # the reader (head, less) has gone and needs no word
                 sys.exit(141)
@@ -63,7 +67,9 @@ def _tell(error: WordtideError) -> None:
     from rich.text import Text
 
     message = Text(spelled_out(f"wordtide: {error.problem}"), style="bold red")
-    Console(stderr=True, highlight=False, soft_wrap=True).print(message, Text(spelled_out(f"  {error.remedy}")), sep="\n")
+    Console(stderr=True, highlight=False, soft_wrap=True).print(
+        message, Text(spelled_out(f"  {error.remedy}")), sep="\n"
+    )
 
 
 def _give_up_standard_output() -> None:
@@ -99,7 +105,9 @@ def whole_app() -> typer.Typer:
 
 def main() -> None:
     """The entry point of the command line."""
-    if isinstance(sys.stdout, io.TextIOWrapper):  # what the terminal's encoding lacks is spelled out, not an error
+    if isinstance(
+        sys.stdout, io.TextIOWrapper
+    ):  # what the terminal's encoding lacks is spelled out, not an error
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         app_with(sys.argv[1:])()

@@ -36,7 +36,9 @@ def print_rows(rows: Sequence[Mapping[str, Any]], format: Format, columns: Seque
     elif format is Format.csv:
         sys.stdout.write(csv_text(rows, columns))
     else:
-        _print_table({column: [_shown(row[column]) for row in rows] for column in columns}, _numbers(rows, columns))
+        _print_table(
+            {column: [_shown(row[column]) for row in rows] for column in columns}, _numbers(rows, columns)
+        )
 
 
 def print_json(answer: object) -> None:
@@ -66,7 +68,9 @@ def _print_table(cells: dict[str, list[str]], numbers: set[str]) -> None:
         beneath = [name for name in list(cells)[1:] if any(" " in cell for cell in cells[name])]
         beside = {name: column for name, column in cells.items() if name not in beneath}
         widths = _widths(beside, out.width) or _widths(beside, out.width, whole_headers=False)
-        while widths is None and len(beside) > 1:  # still too much: one column after the other goes under its row
+        while (
+            widths is None and len(beside) > 1
+        ):  # still too much: one column after the other goes under its row
             beneath.insert(0, list(beside)[-1])
             del beside[beneath[0]]
             widths = _widths(beside, out.width, whole_headers=False)
@@ -80,10 +84,14 @@ def _print_table(cells: dict[str, list[str]], numbers: set[str]) -> None:
         out.print(Padding(Text(texts), (0, 0, 0, 2), expand=False))
 
 
-def _table(cells: dict[str, list[str]], widths: dict[str, int], numbers: set[str], rows: slice, header: bool = True) -> Table:
+def _table(
+    cells: dict[str, list[str]], widths: dict[str, int], numbers: set[str], rows: slice, header: bool = True
+) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold", show_header=header)
     for name, width in widths.items():
-        table.add_column(Text(_title(name)), justify="right" if name in numbers else "left", overflow="fold", width=width)
+        table.add_column(
+            Text(_title(name)), justify="right" if name in numbers else "left", overflow="fold", width=width
+        )
     for row in zip(*(cells[name][rows] for name in widths), strict=True):
         table.add_row(*map(Text, row))
     return table

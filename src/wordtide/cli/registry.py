@@ -9,17 +9,29 @@ COMMANDS = {
     "count": ("count", "Count the word pairs of dated texts, slice by slice."),
     "merge": ("merge", "Add counts with the same vocabulary; slices are united."),
     "fit": ("fit", "Fit vectors that drift through time to counts."),
-    "update": ("update", "Append later slices to a model fitted by filtering, as if they had been there from the start."),
-    "watch": ("watch", "Update a model with each slice of an endless stream, and write words that surprise as JSON Lines."),
+    "update": (
+        "update",
+        "Append later slices to a model fitted by filtering, as if they had been there from the start.",
+    ),
+    "watch": (
+        "watch",
+        "Update a model with each slice of an endless stream, and write words that surprise as JSON Lines.",
+    ),
     "info": (
         "info",
         "Show what a counts folder holds (slices, dates, tokens, pairs, settings) or a model folder (method, slices, fit).",
     ),
     "examples": ("examples", "Show a word in its context: sentences that were kept while counting."),
-    "neighbors": ("questions", "Show the words nearest to a word at one time, or at every slice, and how sure that is."),
+    "neighbors": (
+        "questions",
+        "Show the words nearest to a word at one time, or at every slice, and how sure that is.",
+    ),
     "similarity": ("questions", "Show how similar a word is to others over time."),
     "changed": ("questions", "Show the words that changed most: how much, when, from what to what."),
-    "story": ("questions", "Tell the story of a word: a sentence, and its neighbours at the start, half-way and at the end."),
+    "story": (
+        "questions",
+        "Tell the story of a word: a sentence, and its neighbours at the start, half-way and at the end.",
+    ),
     "surprises": (
         "questions",
         "Show the words that are new at a slice, or used in another way, more than words of similar frequency.",
@@ -31,7 +43,10 @@ COMMANDS = {
         "explore",
         "Open a page on a model: type a word, see its story. From a local server, or written as one file or a folder.",
     ),
-    "evaluate": ("evaluate", "Compare methods by how well they predict slices they have not seen, and write a report."),
+    "evaluate": (
+        "evaluate",
+        "Compare methods by how well they predict slices they have not seen, and write a report.",
+    ),
     "tune": ("tune", "Choose settings by how well they predict slices left out, with standard errors."),
     "demo": (
         "demo",

@@ -114,18 +114,26 @@ def explained_read_errors(path: str) -> Iterator[None]:
     except IsADirectoryError as error:
         raise InputError(f"{path} is a folder where a file was expected.", "Give the files in it.") from error
     except PermissionError as error:
-        raise InputError(f"{path} cannot be read: permission denied.", "Check the file's permissions.") from error
+        raise InputError(
+            f"{path} cannot be read: permission denied.", "Check the file's permissions."
+        ) from error
     except EOFError as error:
-        raise InputError(f"{path} is cut short: the compressed data end too early.", "Fetch or copy the file again.") from error
+        raise InputError(
+            f"{path} is cut short: the compressed data end too early.", "Fetch or copy the file again."
+        ) from error
     except _DAMAGE as error:
         raise InputError(f"{path} is damaged: {error}", "Fetch or copy the file again.") from error
     except OSError as error:
         if "Truncated" in str(error) or "compress" in str(error).lower() or "ZSTD" in str(error):
-            raise InputError(f"{path} is damaged or cut short: {error}", "Fetch or copy the file again.") from error
+            raise InputError(
+                f"{path} is damaged or cut short: {error}", "Fetch or copy the file again."
+            ) from error
         raise InputError(f"{path} cannot be read: {error}", "Check the file and the disk.") from error
 
 
-def line_blocks(stream: IO[bytes], file: SourceFile, block_bytes: int = BLOCK_BYTES) -> Iterator[tuple[int, bytes]]:
+def line_blocks(
+    stream: IO[bytes], file: SourceFile, block_bytes: int = BLOCK_BYTES
+) -> Iterator[tuple[int, bytes]]:
     """Blocks of whole lines, each with the number of its first line in the file (from 1)."""
     line = file.first
     carried: list[bytes] = []

@@ -13,7 +13,15 @@ import pyarrow.parquet as pq
 
 from wordtide.corpus.byte_streams import Progress, explained_read_errors
 from wordtide.corpus.date_columns import holds_dates, is_text
-from wordtide.corpus.documents import BadRows, Batch, Block, Origin, batch_from_columns, make_batch, report_bad_date
+from wordtide.corpus.documents import (
+    BadRows,
+    Batch,
+    Block,
+    Origin,
+    batch_from_columns,
+    make_batch,
+    report_bad_date,
+)
 from wordtide.corpus.expansion import check_expansion
 from wordtide.corpus.fields import Fields
 from wordtide.corpus.remote import is_url, open_seekable
@@ -36,7 +44,9 @@ def read_parquet(file: SourceFile, fields: Fields, progress: Progress) -> Iterat
     columns = list(dict.fromkeys(settled.names()))
     compressed = max(file.byte_count(), 1)
     first, length = file.first, 0
-    for batch in _row_batches(file, groups, columns, [name for name in columns if is_text(schema.field(name).type)]):
+    for batch in _row_batches(
+        file, groups, columns, [name for name in columns if is_text(schema.field(name).type)]
+    ):
         _check_dictionaries(batch, file.shown)
         for rows, size in _slices_that_fit(batch, settled.names()[1]):
             length += size
@@ -46,7 +56,9 @@ def read_parquet(file: SourceFile, fields: Fields, progress: Progress) -> Iterat
         progress(file.byte_count() * batch.num_rows // total)
 
 
-def _row_batches(file: SourceFile, groups: range, columns: list[str], texts: list[str]) -> Iterator[pa.RecordBatch]:
+def _row_batches(
+    file: SourceFile, groups: range, columns: list[str], texts: list[str]
+) -> Iterator[pa.RecordBatch]:
     """The rows of some row groups, with equal texts held once. Arrow cannot do that where texts are written as differences from
     the one before; there each may be as long as all that is written, so few are read at once. (What a column says of its
     encoding is not asked: Arrow ends the process where such facts are damaged.)
@@ -55,7 +67,9 @@ def _row_batches(file: SourceFile, groups: range, columns: list[str], texts: lis
     with _open_parquet(file, texts) as table:
         try:
             for group in groups:
-                for batch in table.iter_batches(batch_size=_ROWS, row_groups=[group], columns=columns, use_threads=False):
+                for batch in table.iter_batches(
+                    batch_size=_ROWS, row_groups=[group], columns=columns, use_threads=False
+                ):
                     yield batch
                     rows_read += batch.num_rows
                 finished, rows_read = finished + 1, 0
@@ -65,7 +79,9 @@ def _row_batches(file: SourceFile, groups: range, columns: list[str], texts: lis
                 raise
     with _open_parquet(file) as table:
         for group in groups[finished:]:
-            for batch in table.iter_batches(batch_size=_FEW_ROWS, row_groups=[group], columns=columns, use_threads=False):
+            for batch in table.iter_batches(
+                batch_size=_FEW_ROWS, row_groups=[group], columns=columns, use_threads=False
+            ):
                 known = min(rows_read, batch.num_rows)
                 rows_read -= known
                 if known < batch.num_rows:
@@ -79,7 +95,8 @@ def _check_dictionaries(rows: pa.RecordBatch, place: str) -> None:
             ends = pc.min_max(column.indices).as_py()
             if ends["max"] is not None and not 0 <= ends["min"] <= ends["max"] < len(column.dictionary):
                 raise InputError(
-                    f"{place} is damaged: the column {name!r} names values that are not there.", "Fetch or copy the file again."
+                    f"{place} is damaged: the column {name!r} names values that are not there.",
+                    "Fetch or copy the file again.",
                 )
 
 
@@ -91,7 +108,9 @@ def _slices_that_fit(rows: pa.RecordBatch, text_field: str) -> Iterator[tuple[pa
     if not pa.types.is_dictionary(texts.type):
         yield rows, rows.nbytes
         return
-    lengths = pc.fill_null(pc.binary_length(texts.dictionary).take(texts.indices), 0).to_numpy(zero_copy_only=False)
+    lengths = pc.fill_null(pc.binary_length(texts.dictionary).take(texts.indices), 0).to_numpy(
+        zero_copy_only=False
+    )
     ends = np.cumsum(lengths, dtype=np.int64)
     start, before = 0, 0
     while start < rows.num_rows:
@@ -127,7 +146,10 @@ def _open_parquet(file: SourceFile, as_dictionaries: Sequence[str] = ()) -> Iter
         ):
             yield table
     else:
-        with _explained_parquet_errors(file.shown), pq.ParquetFile(file.opened_at, read_dictionary=wanted) as table:
+        with (
+            _explained_parquet_errors(file.shown),
+            pq.ParquetFile(file.opened_at, read_dictionary=wanted) as table,
+        ):
             yield table
 
 
@@ -181,9 +203,14 @@ def _settle(schema: pa.Schema, place: str, fields: Fields) -> Fields:
     date_field, text_field = settled.names()
     date_type, text_type = schema.field(date_field).type, schema.field(text_field).type
     if not holds_dates(date_type):
-        raise InputError(f"{place}: the column {date_field!r} holds {date_type}, not dates.", "Choose another --date-field.")
+        raise InputError(
+            f"{place}: the column {date_field!r} holds {date_type}, not dates.",
+            "Choose another --date-field.",
+        )
     if not is_text(text_type.value_type if pa.types.is_dictionary(text_type) else text_type):
-        raise InputError(f"{place}: the column {text_field!r} holds {text_type}, not text.", "Choose another --text-field.")
+        raise InputError(
+            f"{place}: the column {text_field!r} holds {text_type}, not text.", "Choose another --text-field."
+        )
     return settled
 
 
@@ -197,7 +224,9 @@ def _parse(rows: pa.RecordBatch, first: int, origin: Origin, fields: Fields, bad
     return batch_from_columns(rows.column(date_field), texts, origin, numbers, fields.date_format, bad)
 
 
-def _parse_pairs(pairs: list[tuple[object, str]], first: int, origin: Origin, date_format: str | None, bad: BadRows) -> Batch:
+def _parse_pairs(
+    pairs: list[tuple[object, str]], first: int, origin: Origin, date_format: str | None, bad: BadRows
+) -> Batch:
     texts: list[bytes] = []
     stamps: list[tuple[int, int]] = []
     rows: list[int] = []
@@ -208,7 +237,9 @@ def _parse_pairs(pairs: list[tuple[object, str]], first: int, origin: Origin, da
         except (TypeError, ValueError):
             raise InputError(f"{place} is not a pair.", "Give an iterable of (date, text).") from None
         if not isinstance(text, str):
-            bad.report(place, "text missing", "the text is not a string.", "Give (date, text) with a str as text.")
+            bad.report(
+                place, "text missing", "the text is not a string.", "Give (date, text) with a str as text."
+            )
             continue
         try:
             stamps.append(parse_date(date, date_format))

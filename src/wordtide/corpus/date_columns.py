@@ -20,7 +20,13 @@ def holds_dates(kind: pa.DataType) -> bool:
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
     number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
-    return is_text(kind) or number or pa.types.is_date(kind) or pa.types.is_timestamp(kind) or pa.types.is_null(kind)
+    return (
+        is_text(kind)
+        or number
+        or pa.types.is_date(kind)
+        or pa.types.is_timestamp(kind)
+        or pa.types.is_null(kind)
+    )
 
 
 def is_text(kind: pa.DataType) -> bool:
@@ -51,7 +57,9 @@ def _from_calendar(column: pa.Array) -> DateColumn:
     moments = column.cast(pa.timestamp("s", tz=None if days else column.type.tz), safe=False).cast(pa.int64())
     stamps = pc.fill_null(moments, 0).to_numpy(zero_copy_only=False) + (DAY // 2 if days else 0)
     spans = np.full(len(column), DAY if days else 1)
-    wrong = {int(row): DATE_MISSING for row in np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))}
+    wrong = {
+        int(row): DATE_MISSING for row in np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))
+    }
     for row in np.flatnonzero((stamps < -_SURELY_GOOD) | (stamps > _SURELY_GOOD)):
         verdict = _parsed(np.datetime64(int(stamps[row]), "s"), None)
         if isinstance(verdict, str):

@@ -80,7 +80,9 @@ def find_borders(file: SourceFile, step: int) -> tuple[tuple[str, ...], list[tup
         for records in _record_blocks(stream, origin, _DELIMITERS[file.format], 1):
             if not header:
                 header = _header(records, origin, _DELIMITERS[file.format])
-                wanted = max(wanted, records.start + int(records.bounds[1]))  # the first portion has the header
+                wanted = max(
+                    wanted, records.start + int(records.bounds[1])
+                )  # the first portion has the header
             while wanted <= records.start + int(records.bounds[-2]):
                 record = int(np.searchsorted(records.bounds, wanted - records.start))
                 borders.append((records.start + int(records.bounds[record]), int(records.lines[record])))
@@ -99,16 +101,22 @@ def _record_blocks(stream: IO[bytes], origin: Origin, delimiter: str, line: int)
         block = rest + piece
         if not piece and not block.endswith(b"\n"):
             block += b"\n"
-        bounds, numbers, lines, breaks, open_line = find_records(np.frombuffer(block, dtype=np.uint8), ord(delimiter))
+        bounds, numbers, lines, breaks, open_line = find_records(
+            np.frombuffer(block, dtype=np.uint8), ord(delimiter)
+        )
         if len(lines):
             yield Records(block, bounds, numbers, lines + line, start)
         rest = block[bounds[-1] :]
         start += int(bounds[-1])
         if open_line >= 0 and (not piece or len(rest) > _LONGEST_ROW):
-            raise InputError(f"{origin.row(line + open_line)}: a quote opens here and is never closed.", _QUOTE_REMEDY)
+            raise InputError(
+                f"{origin.row(line + open_line)}: a quote opens here and is never closed.", _QUOTE_REMEDY
+            )
         line += breaks
         if len(rest) > _LONGEST_ROW:
-            raise InputError(f"{origin.row(line)}: the row is longer than {_LONGEST_ROW >> 20} MB.", "Check the --format.")
+            raise InputError(
+                f"{origin.row(line)}: the row is longer than {_LONGEST_ROW >> 20} MB.", "Check the --format."
+            )
         if not piece:
             return
 
@@ -176,7 +184,9 @@ def _record_at(data: npt.NDArray[np.uint8], at: int, delimiter: int) -> tuple[in
         elif byte == delimiter:
             fields += 1
             field_start = at
-        elif breaking and (byte == _LF or at < data.size):  # after a CR at the end of the block an LF may follow
+        elif breaking and (
+            byte == _LF or at < data.size
+        ):  # after a CR at the end of the block an LF may follow
             return at, _STRAY_QUOTE if stray else fields, breaks + 1, -1
     return -1, fields, breaks, opened
 
@@ -195,7 +205,9 @@ def _header(records: Records, origin: Origin, delimiter: str) -> list[str]:
     return [column[0].as_py() for column in _columns(row, width, range(width), delimiter)]
 
 
-def _parse(records: Records, header: list[str], origin: Origin, delimiter: str, fields: Fields, bad: BadRows) -> Batch:
+def _parse(
+    records: Records, header: list[str], origin: Origin, delimiter: str, fields: Fields, bad: BadRows
+) -> Batch:
     good = records.fields == len(header)
     for record in np.flatnonzero(~good):
         _report_odd_record(origin.row(records.lines[record]), int(records.fields[record]), len(header), bad)

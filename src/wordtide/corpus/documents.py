@@ -70,9 +70,16 @@ class Batch:
         if keep.all():
             return self
         chosen = np.flatnonzero(keep).tolist()
-        sources, places = ([names[n] for n in chosen] if len(names) > 1 else names for names in (self.sources, self.places))
+        sources, places = (
+            [names[n] for n in chosen] if len(names) > 1 else names for names in (self.sources, self.places)
+        )
         return make_batch(
-            [self.text(n) for n in chosen], self.stamps[chosen], self.spans[chosen], sources, self.rows[chosen], places
+            [self.text(n) for n in chosen],
+            self.stamps[chosen],
+            self.spans[chosen],
+            sources,
+            self.rows[chosen],
+            places,
         )
 
 
@@ -121,7 +128,9 @@ class BadRows:
 #: A piece of input that a worker turns into documents.
 Block = Callable[[BadRows], Batch]
 
-_DATE_REMEDY = "Give the field's name with --date-field, or its pattern with --date-format (for instance '%d/%m/%Y')."
+_DATE_REMEDY = (
+    "Give the field's name with --date-field, or its pattern with --date-format (for instance '%d/%m/%Y')."
+)
 
 
 def report_bad_date(bad: BadRows, place: str, problem: str) -> None:
@@ -165,6 +174,8 @@ def text_buffers(texts: pa.Array) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np
     if len(texts) == 0:
         return np.zeros(0, dtype=np.uint8), np.zeros(1, dtype=np.int64)
     width = np.int64 if large else np.int32
-    offsets = np.frombuffer(offset_buffer, dtype=width)[texts.offset : texts.offset + len(texts) + 1].astype(np.int64)
+    offsets = np.frombuffer(offset_buffer, dtype=width)[texts.offset : texts.offset + len(texts) + 1].astype(
+        np.int64
+    )
     data = np.frombuffer(data_buffer, dtype=np.uint8) if data_buffer else np.zeros(0, dtype=np.uint8)
     return data, offsets

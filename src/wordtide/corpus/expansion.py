@@ -19,7 +19,9 @@ _PIECE: Final = 8 << 20
 def check_max_expansion(limit: int) -> None:
     """SettingsError for a limit that is none."""
     if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= 1 << 40:
-        raise SettingsError(f"--max-expansion {limit} is out of range.", f"Give a whole number from 1 to {1 << 40}.")
+        raise SettingsError(
+            f"--max-expansion {limit} is out of range.", f"Give a whole number from 1 to {1 << 40}."
+        )
 
 
 def check_expansion(shown: str, compressed: int, length: int, limit: int) -> None:

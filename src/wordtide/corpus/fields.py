@@ -44,7 +44,9 @@ def _settled(given: str | None, usual: Sequence[str], columns: Sequence[str], wh
     if name not in columns:
         raise InputError(f"{place}: there is no field {name!r}.", remedy)
     if columns.count(name) > 1:
-        raise InputError(f"{place}: there are {columns.count(name)} fields {name!r}.", "Give each a name of its own.")
+        raise InputError(
+            f"{place}: there are {columns.count(name)} fields {name!r}.", "Give each a name of its own."
+        )
     return name
 
 

@@ -13,7 +13,15 @@ import pyarrow as pa
 import pyarrow.json as pj
 
 from wordtide.corpus.byte_streams import Progress, line_blocks, no_progress, open_bytes
-from wordtide.corpus.documents import BadRows, Batch, Block, Origin, batch_from_columns, make_batch, report_bad_date
+from wordtide.corpus.documents import (
+    BadRows,
+    Batch,
+    Block,
+    Origin,
+    batch_from_columns,
+    make_batch,
+    report_bad_date,
+)
 from wordtide.corpus.fields import Fields
 from wordtide.corpus.source_files import SourceFile
 from wordtide.dates import parse_date
@@ -24,7 +32,9 @@ _ARROW_TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64()}
 
 def read_json_lines(file: SourceFile, fields: Fields, bad: BadRows, progress: Progress) -> Iterator[Block]:
     """Blocks of a file of JSON objects, one per line."""
-    settled = Fields(file.portion.columns[0], file.portion.columns[1], fields.date_format) if file.portion else None
+    settled = (
+        Fields(file.portion.columns[0], file.portion.columns[1], fields.date_format) if file.portion else None
+    )
     origin = _origin(file)
     for line, block in _blocks(file, progress):
         if settled is None and block.strip():
@@ -58,7 +68,9 @@ def _settle(block: bytes, first_line: int, origin: Origin, fields: Fields, skip_
     if skip_bad and fields.date is not None and fields.text is not None:
         return fields
     problems: list[InputError] = []
-    for line_number, row in _objects(block, first_line, origin, BadRows(skip_bad)):  # bad rows are counted later
+    for line_number, row in _objects(
+        block, first_line, origin, BadRows(skip_bad)
+    ):  # bad rows are counted later
         try:
             return fields.found_in(list(row), origin.row(line_number))
         except InputError as problem:
@@ -145,7 +157,12 @@ def _parse_line_by_line(block: bytes, first_line: int, origin: Origin, fields: F
             bad.report(place, what, f"the field {missing[0]!r} is missing.", remedy)
             continue
         if not isinstance(row[text_field], str):
-            bad.report(place, "text not a string", f"the field {text_field!r} is not a string.", "Choose another --text-field.")
+            bad.report(
+                place,
+                "text not a string",
+                f"the field {text_field!r} is not a string.",
+                "Choose another --text-field.",
+            )
             continue
         try:
             stamps.append(parse_date(row[date_field], fields.date_format))
@@ -158,7 +175,9 @@ def _parse_line_by_line(block: bytes, first_line: int, origin: Origin, fields: F
     return make_batch(texts, dates, spans, [origin.label], lines, [origin.place])
 
 
-def _objects(block: bytes, first_line: int, origin: Origin, bad: BadRows) -> Iterator[tuple[int, dict[str, Any]]]:
+def _objects(
+    block: bytes, first_line: int, origin: Origin, bad: BadRows
+) -> Iterator[tuple[int, dict[str, Any]]]:
     """The object on each line, with the line's number; lines that hold none are reported."""
     for line_number, line in enumerate(block.split(b"\n"), first_line):
         if line.strip():

@@ -55,7 +55,9 @@ class NgramBatch:
 class NgramScanner:
     """Reads one block of lines after another with one lexicon. Not shared between threads."""
 
-    def __init__(self, rule: TokenRule, years: tuple[int, int], vocabulary: Iterable[str] | None = None) -> None:
+    def __init__(
+        self, rule: TokenRule, years: tuple[int, int], vocabulary: Iterable[str] | None = None
+    ) -> None:
         self.lexicon = Lexicon([*MASKS, *(vocabulary or ())], frozen=vocabulary is not None)
         self._years = years
         self._numbers = WAYS[rule.numbers]

@@ -55,7 +55,10 @@ def ranges_of(file: SourceFile, step: int) -> list[tuple[int, int]]:
 
 
 def cut_lines(
-    file: SourceFile, ranges: Sequence[tuple[int, int]], breaks: Sequence[LineBreaks], columns: tuple[str, ...] = ()
+    file: SourceFile,
+    ranges: Sequence[tuple[int, int]],
+    breaks: Sequence[LineBreaks],
+    columns: tuple[str, ...] = (),
 ) -> list[SourceFile]:
     """Portions of whole lines: each range without its first piece of a line, and with the rest of its last."""
     borders = [(0, 1)]
@@ -83,7 +86,9 @@ def columns_of_lines(file: SourceFile, fields: Fields, skip_bad: bool) -> tuple[
     return find_json_fields(file, fields, skip_bad) if file.format == "jsonl" else ()
 
 
-def _portions(file: SourceFile, borders: Sequence[tuple[int, int]], size: int, columns: tuple[str, ...]) -> list[SourceFile]:
+def _portions(
+    file: SourceFile, borders: Sequence[tuple[int, int]], size: int, columns: tuple[str, ...]
+) -> list[SourceFile]:
     stops = [start for start, _ in borders[1:]] + [size]
     return [
         replace(file, portion=Portion(start, stop, line, columns))

@@ -75,7 +75,9 @@ def open_url(url: str, start: int = 0, stop: int | None = None) -> Iterator[io.R
     files, path = _store(url)
     with explained_remote_errors(url):
         size = files.info(path).get("size")
-        streamed = stop is None and _is_http(url)  # one request, which servers without byte ranges can answer too
+        streamed = stop is None and _is_http(
+            url
+        )  # one request, which servers without byte ranges can answer too
         file = files.open(path, "rb", block_size=0 if streamed else _READ_BYTES)
     with file:
         if start:
@@ -114,13 +116,19 @@ def explained_remote_errors(url: str) -> Iterator[None]:
         raise
     except FileNotFoundError as error:
         cause = f" ({error.__cause__})" if error.__cause__ else ""
-        raise InputError(f"{url} does not exist, or cannot be reached{cause}.", "Check the URL and the network.") from error
+        raise InputError(
+            f"{url} does not exist, or cannot be reached{cause}.", "Check the URL and the network."
+        ) from error
     except PermissionError as error:
-        raise InputError(f"{url} cannot be read: {error}.", "Check your name and password for this store.") from error
+        raise InputError(
+            f"{url} cannot be read: {error}.", "Check your name and password for this store."
+        ) from error
     except Exception as error:
         told = " ".join(str(error).split()) or type(error).__name__
         if type(error).__name__ in ("ClientPayloadError", "ContentLengthError", "IncompleteRead"):
-            raise InputError(f"{url} is cut short: the connection ended too early ({told}).", "Try again.") from error
+            raise InputError(
+                f"{url} is cut short: the connection ended too early ({told}).", "Try again."
+            ) from error
         raise InputError(
             f"{url} cannot be read: {told}.", "Check the URL, the network and your rights, and try again."
         ) from error
@@ -146,7 +154,8 @@ class _RemoteBytes(io.RawIOBase):
             piece = self._file.read(wanted) if wanted > 0 else b""
         if wanted > 0 and not piece and self._expected is not None:
             raise InputError(
-                f"{self._url} is cut short: {self._read:,} of {self._expected:,} bytes came.", "Try again, or fetch it anew."
+                f"{self._url} is cut short: {self._read:,} of {self._expected:,} bytes came.",
+                "Try again, or fetch it anew.",
             )
         buffer[: len(piece)] = piece
         self._read += len(piece)
@@ -158,7 +167,9 @@ def _store(url: str) -> tuple[Any, str]:
     try:
         import fsspec  # only who names a URL needs it
     except ImportError:
-        raise SettingsError(f"Reading {url} needs fsspec.", "Install it: pip install 'wordtide[cluster]'") from None
+        raise SettingsError(
+            f"Reading {url} needs fsspec.", "Install it: pip install 'wordtide[cluster]'"
+        ) from None
     match = _URL.match(url)
     protocol = match[1].lower() if match else ""
     try:
@@ -169,7 +180,9 @@ def _store(url: str) -> tuple[Any, str]:
         raise SettingsError(f"{url} cannot be read: {str(error).rstrip('.')}.", remedy) from error
     except ValueError as error:
         known = "http://, https://, s3://, gs://, hdfs:// and others of fsspec"
-        raise SettingsError(f"{url} cannot be read: {str(error).rstrip('.')}.", f"Known are {known}.") from error
+        raise SettingsError(
+            f"{url} cannot be read: {str(error).rstrip('.')}.", f"Known are {known}."
+        ) from error
     except Exception as error:  # a store's library that cannot start: no Java, no credentials
         told = " ".join(str(error).split())
         raise InputError(f"{url} cannot be read: {told}.", "Check what this kind of store needs.") from error
@@ -182,7 +195,11 @@ def _patience(url: str) -> dict[str, Any]:
         return {}
     import aiohttp  # as fsspec would
 
-    return {"client_kwargs": {"timeout": aiohttp.ClientTimeout(total=None, sock_connect=_SILENCE, sock_read=_SILENCE)}}
+    return {
+        "client_kwargs": {
+            "timeout": aiohttp.ClientTimeout(total=None, sock_connect=_SILENCE, sock_read=_SILENCE)
+        }
+    }
 
 
 def _answers_ranges(file: Any) -> bool:
@@ -203,7 +220,9 @@ def _listed(files: Any, found: Any) -> list[RemoteFile]:
 def _described(url: str, info: dict[str, Any]) -> RemoteFile:
     tags = {str(name).lower(): str(value) for name, value in info.items() if value is not None}
     size = info.get("size")
-    return RemoteFile(url, int(size) if size is not None else None, " ".join(tags[name] for name in _TAGS if name in tags))
+    return RemoteFile(
+        url, int(size) if size is not None else None, " ".join(tags[name] for name in _TAGS if name in tags)
+    )
 
 
 def _is_http(url: str) -> bool:

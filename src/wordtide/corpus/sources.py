@@ -82,7 +82,11 @@ def find_corpus(source: object, format: str = "auto", max_expansion: int = MAX_E
         raise SettingsError(f"{format!r} is not a format.", f"Use one of: {', '.join(FORMATS)}.")
     if isinstance(source, (str, os.PathLike)):
         source = [source]
-    if isinstance(source, Sequence) and source and all(isinstance(item, (str, os.PathLike)) for item in source):
+    if (
+        isinstance(source, Sequence)
+        and source
+        and all(isinstance(item, (str, os.PathLike)) for item in source)
+    ):
         found = _find_files([os.fspath(item) for item in source], format)
         return replace(found, files=tuple(replace(file, max_expansion=max_expansion) for file in found.files))
     if is_frame(source) or (isinstance(source, Iterable) and not isinstance(source, (bytes, dict))):
@@ -108,14 +112,18 @@ def _find_files(names: Sequence[str], format: str) -> Corpus:
     found.sort(key=lambda file: (file.label, file.path))
     _refuse_repeats(found)
     if any(file.format == "ngrams" for file in found) and any(file.format != "ngrams" for file in found):
-        raise SettingsError("Tables of n-grams and texts cannot be counted together.", "Count each, then use merge.")
+        raise SettingsError(
+            "Tables of n-grams and texts cannot be counted together.", "Count each, then use merge."
+        )
     return Corpus(tuple(found), ignored=ignored)
 
 
 def _files_of(name: str, format: str) -> tuple[list[SourceFile], int]:
     """The files that one name stands for, and the number of those in a folder that cannot be read."""
     if not name:
-        raise InputError("An empty name stands for nothing.", "Name a file or a folder; a dot (.) is the current folder.")
+        raise InputError(
+            "An empty name stands for nothing.", "Name a file or a folder; a dot (.) is the current folder."
+        )
     if name == STANDARD_INPUT:
         return [_standard_input(format)], 0
     if is_url(name):
@@ -138,7 +146,9 @@ def _files_of(name: str, format: str) -> tuple[list[SourceFile], int]:
 
 def _standard_input(format: str) -> SourceFile:
     if format == "parquet":
-        raise SettingsError("Parquet cannot be read from standard input.", "Save it in a file, and give the file's name.")
+        raise SettingsError(
+            "Parquet cannot be read from standard input.", "Save it in a file, and give the file's name."
+        )
     if format == "text":
         raise SettingsError(
             "A text on standard input has no name to take its date from.",
@@ -201,12 +211,16 @@ def _folder_before_wildcards(pattern: str) -> str:
 
 def _files_in(folder: Path, format: str) -> tuple[list[SourceFile], int]:
     if is_made_by_wordtide(folder):
-        raise InputError(f"{folder} was made by wordtide and holds no texts.", "Give the folder with the texts.")
+        raise InputError(
+            f"{folder} was made by wordtide and holds no texts.", "Give the folder with the texts."
+        )
     inside: list[SourceFile] = []
     others = 0
     for parent, folders, files in os.walk(folder, onerror=_raise):
         folders[:] = sorted(
-            name for name in folders if not name.startswith(".") and not is_made_by_wordtide(Path(parent, name))
+            name
+            for name in folders
+            if not name.startswith(".") and not is_made_by_wordtide(Path(parent, name))
         )
         for name in sorted(files):
             if name.startswith("."):
@@ -222,7 +236,8 @@ def _files_in(folder: Path, format: str) -> tuple[list[SourceFile], int]:
 
 def _raise(error: OSError) -> None:
     raise InputError(
-        f"The folder {error.filename} cannot be read: {error.strerror}.", "Check its permissions, or leave it out."
+        f"The folder {error.filename} cannot be read: {error.strerror}.",
+        "Check its permissions, or leave it out.",
     ) from error
 
 

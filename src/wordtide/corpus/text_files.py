@@ -12,7 +12,9 @@ from wordtide.dates import Stamp, date_in_name, parse_date
 _BLOCK_BYTES = 4 << 20
 
 
-def read_text_files(files: Sequence[SourceFile], date_format: str | None, progress: Progress) -> Iterator[Block]:
+def read_text_files(
+    files: Sequence[SourceFile], date_format: str | None, progress: Progress
+) -> Iterator[Block]:
     """Blocks of text files: several small ones, or one large one, to a block."""
     block: list[SourceFile] = []
     block_bytes = 0
@@ -59,7 +61,9 @@ def _parse(files: Sequence[SourceFile], date_format: str | None, progress: Progr
         stamps.append(stamp)
         dated.append(file)
     dates, spans = [stamp for stamp, _ in stamps], [span for _, span in stamps]
-    return make_batch(texts, dates, spans, [file.label for file in dated], [0] * len(dated), [file.path for file in dated])
+    return make_batch(
+        texts, dates, spans, [file.label for file in dated], [0] * len(dated), [file.path for file in dated]
+    )
 
 
 def _report_undated(path: str, date_format: str | None, bad: BadRows) -> None:
@@ -67,5 +71,12 @@ def _report_undated(path: str, date_format: str | None, bad: BadRows) -> None:
         remedy = "Name the file like 1862-12-01_lincoln.txt or 1862.txt, or give the pattern of its name with --date-format."
         bad.report(path, "date missing", "there is no date in the file's name.", remedy)
     else:
-        remedy = "Before its ending the whole name of the file, or of a folder above it, must fit --date-format."
-        bad.report(path, "date not understood", f"the file's name does not fit the date format {date_format!r}.", remedy)
+        remedy = (
+            "Before its ending the whole name of the file, or of a folder above it, must fit --date-format."
+        )
+        bad.report(
+            path,
+            "date not understood",
+            f"the file's name does not fit the date format {date_format!r}.",
+            remedy,
+        )

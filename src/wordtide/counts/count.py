@@ -61,19 +61,29 @@ def count(
     [1850.5, 1950.5]
     """
     given = tokenizer if callable(tokenizer) else None
-    name = f"{tokenizer.__module__}:{tokenizer.__qualname__}" if given is not None and tokenizer else tokenizer  # type: ignore[union-attr]
+    name = (
+        f"{tokenizer.__module__}:{tokenizer.__qualname__}" if given is not None and tokenizer else tokenizer
+    )  # type: ignore[union-attr]
     try:
         record = CountSettings(tokenizer=name, **settings)  # type: ignore[arg-type]
     except TypeError as error:
-        raise SettingsError(str(error).replace("CountSettings.__init__()", "count()"), "See help(wordtide.count).") from None
+        raise SettingsError(
+            str(error).replace("CountSettings.__init__()", "count()"), "See help(wordtide.count)."
+        ) from None
     if output is None and record.examples:
-        raise SettingsError("Examples are kept on disk.", "Give an output folder: count(..., output='counts/').")
+        raise SettingsError(
+            "Examples are kept on disk.", "Give an output folder: count(..., output='counts/')."
+        )
     if output is not None:
         check_writable(real_target(output), overwrite)  # before the work, not after
     if scheduler is None and work is not None:
-        raise SettingsError("A work folder is for counting on a cluster.", "Name the cluster, too: --scheduler local:4.")
+        raise SettingsError(
+            "A work folder is for counting on a cluster.", "Name the cluster, too: --scheduler local:4."
+        )
     if scheduler is not None and workers is not None:
-        raise SettingsError("--workers is for counting without a cluster.", "Give the number of processes as local:4.")
+        raise SettingsError(
+            "--workers is for counting without a cluster.", "Give the number of processes as local:4."
+        )
     corpus = find_corpus(source, record.format, max_expansion)
     threads = workers if workers is not None else os.cpu_count() or 1
     if threads < 1:
@@ -99,7 +109,10 @@ def count(
 @contextmanager
 def _target(output: str | os.PathLike[str] | None, overwrite: bool) -> Iterator[Path]:
     if output is None:
-        with explained_write_errors(Path(tempfile.gettempdir())), tempfile.TemporaryDirectory(prefix="wordtide-") as folder:
+        with (
+            explained_write_errors(Path(tempfile.gettempdir())),
+            tempfile.TemporaryDirectory(prefix="wordtide-") as folder,
+        ):
             yield Path(folder)
     else:
         with new_folder(Path(output), overwrite) as folder:
@@ -107,7 +120,10 @@ def _target(output: str | os.PathLike[str] | None, overwrite: bool) -> Iterator[
 
 
 def _place(
-    scheduler: str | None, work: str | os.PathLike[str] | None, output: str | os.PathLike[str] | None, folder: Path
+    scheduler: str | None,
+    work: str | os.PathLike[str] | None,
+    output: str | os.PathLike[str] | None,
+    folder: Path,
 ) -> Place | None:
     """Where a cluster works: in the folder that was given, else beside the output, where the next run looks for it."""
     if scheduler is None:
@@ -154,4 +170,6 @@ def bounds_of(date: str, option: str) -> tuple[int, int]:
     try:
         return bounds(date)
     except ValueError as error:
-        raise SettingsError(f"{option} {date}: {error}.", "Give a year, a month (1862-12) or a day (1862-12-01).") from None
+        raise SettingsError(
+            f"{option} {date}: {error}.", "Give a year, a month (1862-12) or a day (1862-12-01)."
+        ) from None

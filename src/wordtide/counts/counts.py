@@ -106,7 +106,9 @@ class Counts:
     def shown_dates(self) -> list[str]:
         """The mean date of each slice, as precise as the dates of its texts: 1862, 1862-12 or 1862-12-01."""
         stamps = self.slices.mean_stamps()
-        return [shown_date(int(stamp), int(span)) for stamp, span in zip(stamps, self.slices.spans, strict=True)]
+        return [
+            shown_date(int(stamp), int(span)) for stamp, span in zip(stamps, self.slices.spans, strict=True)
+        ]
 
     @property
     def labels(self) -> list[str]:
@@ -140,14 +142,18 @@ class Counts:
         if isinstance(t, slice):
             return [self[place] for place in range(*t.indices(len(self)))]
         half = self.upper(t).astype(np.float64) / self.window
-        return (half + half.T).tocsr()  # the diagonal is doubled: a word paired with itself counts in both directions
+        return (
+            half + half.T
+        ).tocsr()  # the diagonal is doubled: a word paired with itself counts in both directions
 
     def __iter__(self) -> "Iterator[csr_array]":
         return (self[t] for t in range(len(self)))
 
     def upper(self, t: int) -> "csr_array":
         """The stored half of slice t: upper triangle with diagonal, (L, L), integers in units of 1/window."""
-        from scipy.sparse import csr_array  # a third of a second, which questions to a model need not wait for
+        from scipy.sparse import (
+            csr_array,
+        )  # a third of a second, which questions to a model need not wait for
 
         t = range(len(self))[t]
         a = self.arrays
@@ -157,14 +163,18 @@ class Counts:
         stop = int(ends[-1]) if len(ends) else start
         words = len(self.words)
         sound = 0 <= start <= stop <= len(a.columns) and bool((np.diff(ends, prepend=start) >= 0).all())
-        sound = sound and (len(rows) == 0 or (int(rows[-1]) < words and bool((np.diff(rows.astype(np.int64)) > 0).all())))
+        sound = sound and (
+            len(rows) == 0 or (int(rows[-1]) < words and bool((np.diff(rows.astype(np.int64)) > 0).all()))
+        )
         columns = np.asarray(a.columns[start:stop]) if sound else np.zeros(0)
         if not sound or (len(columns) and int(columns.max()) >= words):
             raise FolderError(f"Slice {t} of {self.path} is damaged.", "Count again.")
         indptr = np.zeros(words + 1, dtype=np.int64)
         indptr[rows.astype(np.int64) + 1] = np.diff(ends, prepend=start)
         np.cumsum(indptr, out=indptr)
-        return csr_array((a.values[start:stop].astype(np.int64), columns.astype(np.int32), indptr), shape=(words, words))
+        return csr_array(
+            (a.values[start:stop].astype(np.int64), columns.astype(np.int32), indptr), shape=(words, words)
+        )
 
     def unigrams(self, t: int) -> npt.NDArray[np.float64]:
         """How often each word occurs in slice t, (L,)."""
@@ -186,7 +196,9 @@ class Counts:
     def word_probability(self, t: int) -> npt.NDArray[np.float64]:
         """P_t(i), the share of each word in the pairs of slice t, (L,): the paper's supplement, "Construction of n-"."""
         half = self.upper(t)
-        sums: npt.NDArray[np.int64] = np.asarray(half.sum(axis=0)).ravel() + np.asarray(half.sum(axis=1)).ravel()
+        sums: npt.NDArray[np.int64] = (
+            np.asarray(half.sum(axis=0)).ravel() + np.asarray(half.sum(axis=1)).ravel()
+        )
         return sums / float(max(1, sums.sum()))
 
     def context_probability(self, t: int, gamma: float = 0.75) -> npt.NDArray[np.float64]:
@@ -197,7 +209,9 @@ class Counts:
 
     def active_words(self) -> npt.NDArray[np.int64]:
         """The number of words with at least one pair in each slice, (T,)."""
-        return np.array([np.count_nonzero(self.word_probability(t)) for t in range(len(self))], dtype=np.int64)
+        return np.array(
+            [np.count_nonzero(self.word_probability(t)) for t in range(len(self))], dtype=np.int64
+        )
 
     def stored_pairs(self) -> npt.NDArray[np.int64]:
         """The number of distinct unordered pairs in each slice, (T,)."""
@@ -205,7 +219,9 @@ class Counts:
         return np.diff(ends[self.arrays.slice_rows])
 
     def __add__(self, other: "Counts") -> "Counts":
-        from wordtide.counts.merge import merge_counts  # merging builds Counts, so it cannot be imported above
+        from wordtide.counts.merge import (
+            merge_counts,
+        )  # merging builds Counts, so it cannot be imported above
 
         return merge_counts([self, other])
 
@@ -230,7 +246,9 @@ class Counts:
         if check:
             verify(folder, header)
         small = ("slice_rows", "slice_unigrams")
-        arrays = CountArrays(**{name: load_array(folder, name, dtypes, name in small) for name, dtypes in ARRAYS.items()})
+        arrays = CountArrays(
+            **{name: load_array(folder, name, dtypes, name in small) for name, dtypes in ARRAYS.items()}
+        )
         numbers = {name: load_array(folder, f"slice_{name}", "i8", in_memory=True) for name in NUMBERS}
         labels = _lines(folder / "labels.txt")
         words = _lines(folder / "words.txt")
@@ -255,7 +273,9 @@ def write_facts(folder: Path, counts: Counts) -> None:
     """Everything of a counts folder but the large arrays, the header last."""
     for name in NUMBERS:
         save_array(folder, f"slice_{name}", np.asarray(getattr(counts.slices, name), dtype=np.int64))
-    (folder / "labels.txt").write_text("".join(f"{_one_line(label)}\n" for label in counts.slices.labels), encoding="utf-8")
+    (folder / "labels.txt").write_text(
+        "".join(f"{_one_line(label)}\n" for label in counts.slices.labels), encoding="utf-8"
+    )
     (folder / "words.txt").write_text("".join(f"{word}\n" for word in counts.words), encoding="utf-8")
     content = {
         "settings": counts.settings.as_json(),
@@ -297,7 +317,11 @@ def _check(counts: Counts, folder: Path) -> None:
     sound = slices.are_sound() and len(a.slice_rows) == total + 1 == len(a.slice_unigrams)
     sound = sound and len(a.rows) == len(a.row_ends) and len(a.columns) == len(a.values)
     sound = sound and len(a.unigram_words) == len(a.unigram_values)
-    sound = sound and _is_partition(a.slice_rows, len(a.rows)) and _is_partition(a.slice_unigrams, len(a.unigram_words))
+    sound = (
+        sound
+        and _is_partition(a.slice_rows, len(a.rows))
+        and _is_partition(a.slice_unigrams, len(a.unigram_words))
+    )
     sound = sound and len(set(counts.words)) == len(counts.words)
     if not sound:
         raise FolderError(f"The arrays in {folder} do not fit together: it is damaged.", "Count again.")

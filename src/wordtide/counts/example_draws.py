@@ -100,7 +100,11 @@ def draw_sentences(
             int(texts.date_spans[documents[number]]),
             _as_stored(texts.names[documents[number]]),
             int(places[number]),
-            texts.text[spans[number, 0] : spans[number, 1]].tobytes().decode("utf-8").replace("\x1f", " ").replace("\x1e", " "),
+            texts.text[spans[number, 0] : spans[number, 1]]
+            .tobytes()
+            .decode("utf-8")
+            .replace("\x1f", " ")
+            .replace("\x1e", " "),
         )
         for number in numbers
     ]

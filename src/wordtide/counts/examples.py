@@ -49,10 +49,15 @@ class Example:
     after: str
 
 
-def priorities(names: Sequence[str], documents: npt.NDArray[np.int64], places: npt.NDArray[np.int64], seed: int) -> Any:
+def priorities(
+    names: Sequence[str], documents: npt.NDArray[np.int64], places: npt.NDArray[np.int64], seed: int
+) -> Any:
     """One 64-bit hash per sentence: of the seed, its document's name and its place there (splitmix64)."""
     hashes = np.array(
-        [int.from_bytes(hashlib.blake2b(name.encode("utf-8", "replace"), digest_size=8).digest()) for name in names],
+        [
+            int.from_bytes(hashlib.blake2b(name.encode("utf-8", "replace"), digest_size=8).digest())
+            for name in names
+        ],
         dtype=np.uint64,
     )
     with np.errstate(over="ignore"):
@@ -75,7 +80,14 @@ class ExamplesWriter:
         self._ends = GrowingArray(folder, "example_ends", np.int64)
         self._sources = GrowingArray(folder, "example_sources", np.int64)
         self._places = GrowingArray(folder, "example_places", np.int64)
-        self._large = (self._words, self._priorities, self._sentences, self._ends, self._sources, self._places)
+        self._large = (
+            self._words,
+            self._priorities,
+            self._sentences,
+            self._ends,
+            self._sources,
+            self._places,
+        )
         self._texts = open(folder / _TEXTS, "wb")  # noqa: SIM115 (closed by close)
         self._documents: dict[str, int] = {}
         self._stamps: list[int] = []
@@ -184,7 +196,12 @@ class ExampleStore:
     def check(self, slices: int, folder: Path) -> None:
         """FolderError for arrays that contradict each other: later code indexes with them."""
         ends = self.slice_examples
-        sound = len(ends) == slices + 1 and ends[0] == 0 and ends[-1] == len(self.words) and bool((np.diff(ends) >= 0).all())
+        sound = (
+            len(ends) == slices + 1
+            and ends[0] == 0
+            and ends[-1] == len(self.words)
+            and bool((np.diff(ends) >= 0).all())
+        )
         sound = sound and len(self.words) == len(self.priorities) == len(self.sentences)
         if not sound or not len(self.ends) == len(self.sources) == len(self.places):
             raise FolderError(f"The examples in {folder} are damaged.", "Count again.")
@@ -224,7 +241,9 @@ def find_examples(counts: Counts, word: str, slices: Sequence[int]) -> list[Exam
             before, keyword, after = in_context(sentence.text, counts.words[number])
             date = shown_date(sentence.stamp, sentence.span)
             label = counts.slices.labels[t]
-            found.append(Example(float(counts.times[t]), label, date, sentence.document, before, keyword, after))
+            found.append(
+                Example(float(counts.times[t]), label, date, sentence.document, before, keyword, after)
+            )
     return found
 
 
@@ -237,7 +256,9 @@ def in_context(sentence: str, word: str) -> tuple[str, str, str]:
     return sentence[: match.start()], match[0], sentence[match.end() :]
 
 
-def merge_examples(parts: Sequence[Counts], members: Sequence[npt.NDArray[np.int64]], slices: int, folder: Path) -> None:
+def merge_examples(
+    parts: Sequence[Counts], members: Sequence[npt.NDArray[np.int64]], slices: int, folder: Path
+) -> None:
     """Write the examples of several counts together: of each word the N lowest priorities of all."""
     stores = [ExampleStore.open(part) for part in parts]
     with ExamplesWriter(folder, parts[0].settings.examples) as writer:

@@ -39,7 +39,9 @@ def _check_agreement(parts: Sequence[Counts]) -> None:
                 f"Count both with the same one: --vocabulary {first.path or 'FILE'}",
             )
         if (other.window, other.places) != (first.window, first.places):
-            raise SettingsError(f"{_name(first)} and {_name(other)} were counted with different windows.", "Count again.")
+            raise SettingsError(
+                f"{_name(first)} and {_name(other)} were counted with different windows.", "Count again."
+            )
         for setting in MUST_AGREE:
             one, two = getattr(first.settings, setting), getattr(other.settings, setting)
             if one != two:
@@ -83,7 +85,9 @@ def _pairs(part: Counts, t: int) -> Partial:
 def _unigrams(part: Counts, t: int) -> Partial:
     a = part.arrays
     start, stop = a.slice_unigrams[t], a.slice_unigrams[t + 1]
-    return Partial(a.unigram_words[start:stop].astype(np.int64), a.unigram_values[start:stop].astype(np.int64))
+    return Partial(
+        a.unigram_words[start:stop].astype(np.int64), a.unigram_values[start:stop].astype(np.int64)
+    )
 
 
 def _summed(summaries: Sequence[Summary]) -> Summary:

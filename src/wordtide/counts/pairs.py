@@ -72,16 +72,18 @@ def find_pairs(
                 break
             if other >= 0:
                 low, high = (one, other) if one <= other else (other, one)
-                codes[found] = (np.uint64(low) << np.uint64(word_bits) | np.uint64(high)) << np.uint64(weight_bits) | np.uint64(
-                    weight
-                )
+                codes[found] = (np.uint64(low) << np.uint64(word_bits) | np.uint64(high)) << np.uint64(
+                    weight_bits
+                ) | np.uint64(weight)
                 found += 1
             weight -= 1
     return found
 
 
 @kernel
-def sum_runs(sorted_codes: npt.NDArray[Any], weight_bits: int, pairs: npt.NDArray[Any], sums: npt.NDArray[Any]) -> int:
+def sum_runs(
+    sorted_codes: npt.NDArray[Any], weight_bits: int, pairs: npt.NDArray[Any], sums: npt.NDArray[Any]
+) -> int:
     """Distinct pairs of sorted codes and the sums of their weights; how many there are. `pairs` may be the codes' own array."""
     if sorted_codes.size == 0:
         return 0

@@ -105,7 +105,11 @@ class PartialSums:
         cuts = [[0, *np.searchsorted(piece.keys, bounds), len(piece.keys)] for piece in pieces]
         for block in range(len(bounds) + 1):
             spans = [(piece, cut[block], cut[block + 1]) for piece, cut in zip(pieces, cuts, strict=True)]
-            parts = [Partial(piece.keys[start:stop], piece.sums[start:stop]) for piece, start, stop in spans if stop > start]
+            parts = [
+                Partial(piece.keys[start:stop], piece.sums[start:stop])
+                for piece, start, stop in spans
+                if stop > start
+            ]
             if parts:
                 yield merge(parts)
 

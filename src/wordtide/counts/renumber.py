@@ -25,7 +25,9 @@ def renumbered(counts: Counts, words: Sequence[str]) -> Counts:
     pairs = [_pairs(counts, t, numbering, len(words)) for t in range(len(counts))]
     unigrams = [_unigrams(counts, t, numbering) for t in range(len(counts))]
     rows = [np.unique(row) for row, _, _ in pairs]
-    lengths = [np.bincount(row, minlength=len(words))[own] for (row, _, _), own in zip(pairs, rows, strict=True)]
+    lengths = [
+        np.bincount(row, minlength=len(words))[own] for (row, _, _), own in zip(pairs, rows, strict=True)
+    ]
     arrays = CountArrays(
         columns=_joined([column for _, column, _ in pairs], np.uint32),
         values=_joined([value for _, _, value in pairs], counts.arrays.values.dtype),
@@ -36,7 +38,16 @@ def renumbered(counts: Counts, words: Sequence[str]) -> Counts:
         unigram_values=_joined([value for _, value in unigrams], np.int64),
         slice_unigrams=_ends([word for word, _ in unigrams]),
     )
-    return Counts(words, counts.slices, arrays, counts.settings, counts.window, counts.places, counts.summary, counts.path)
+    return Counts(
+        words,
+        counts.slices,
+        arrays,
+        counts.settings,
+        counts.window,
+        counts.places,
+        counts.summary,
+        counts.path,
+    )
 
 
 def only_slices(counts: Counts, chosen: Sequence[int]) -> Counts:
@@ -64,7 +75,9 @@ def only_slices(counts: Counts, chosen: Sequence[int]) -> Counts:
     return Counts(counts.words, slices, arrays, counts.settings, counts.window, counts.places, counts.summary)
 
 
-def _pairs(counts: Counts, t: int, numbering: Integers, size: int) -> tuple[Integers, Integers, npt.NDArray[np.int64]]:
+def _pairs(
+    counts: Counts, t: int, numbering: Integers, size: int
+) -> tuple[Integers, Integers, npt.NDArray[np.int64]]:
     """Rows, columns and values of slice t in new numbers, on and above the diagonal, in order."""
     half = counts.upper(t)
     row = numbering[np.repeat(np.arange(len(counts.words)), np.diff(half.indptr))]

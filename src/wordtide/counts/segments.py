@@ -69,7 +69,10 @@ class Segment:
 
 @kernel
 def gather(
-    ids: npt.NDArray[np.int32], ends: npt.NDArray[np.int64], order: npt.NDArray[np.int64], out: npt.NDArray[np.int32]
+    ids: npt.NDArray[np.int32],
+    ends: npt.NDArray[np.int64],
+    order: npt.NDArray[np.int64],
+    out: npt.NDArray[np.int32],
 ) -> None:
     """Copy the numbers of documents, in the given order, one after the other."""
     filled = 0
@@ -83,7 +86,9 @@ def gather(
 class SegmentBuilder:
     """One worker's scanner, with the segment it is filling."""
 
-    def __init__(self, number: int, scanner: Scanner, every: Every, space: SpillSpace, keep_texts: bool) -> None:
+    def __init__(
+        self, number: int, scanner: Scanner, every: Every, space: SpillSpace, keep_texts: bool
+    ) -> None:
         self.number = number
         self.scanner = scanner
         self.segments: list[Segment] = []
@@ -143,7 +148,9 @@ class SegmentBuilder:
         starts = np.append(np.concatenate([[0], np.cumsum(sizes[order])[:-1]])[heads], len(ids))
         texts, sentence_starts = None, None
         if self._keep_texts:
-            sentence_starts = np.append(np.concatenate([[0], np.cumsum(sentences[order])[:-1]])[heads], sentences.sum())
+            sentence_starts = np.append(
+                np.concatenate([[0], np.cumsum(sentences[order])[:-1]])[heads], sentences.sum()
+            )
             texts = self._texts(order, sentences, sentence_ends, stamps, spans)
         kept = self._space.keep(ids)
         self.segments.append(Segment(kept, starts, entries, self.number, texts, sentence_starts))  # type: ignore[arg-type]
@@ -163,7 +170,13 @@ class SegmentBuilder:
         self._sentence_count = 0
 
     def _entries(
-        self, order: Integers, heads: Integers, ordinals: Integers, tokens: Integers, stamps: Integers, spans: Integers
+        self,
+        order: Integers,
+        heads: Integers,
+        ordinals: Integers,
+        tokens: Integers,
+        stamps: Integers,
+        spans: Integers,
     ) -> Slices:
         days, seconds = np.divmod(stamps, DAY)
         if self._every.unit == "document":
@@ -189,11 +202,18 @@ class SegmentBuilder:
         self._text_bytes += last - first
 
     def _texts(
-        self, order: Integers, sentences: Integers, sentence_ends: Integers, stamps: Integers, date_spans: Integers
+        self,
+        order: Integers,
+        sentences: Integers,
+        sentence_ends: Integers,
+        stamps: Integers,
+        date_spans: Integers,
     ) -> SentenceTexts:
         spans = np.concatenate(self._text_spans)
         by_document = np.repeat(order, sentences[order])
-        within = np.arange(len(by_document)) - np.repeat(np.cumsum(sentences[order]) - sentences[order], sentences[order])
+        within = np.arange(len(by_document)) - np.repeat(
+            np.cumsum(sentences[order]) - sentences[order], sentences[order]
+        )
         rows = (sentence_ends - sentences)[by_document] + within
         text = self._space.keep(np.concatenate(self._texts_so_far))
         return SentenceTexts(spans[rows], by_document, within, text, self._names, stamps, date_spans)  # type: ignore[arg-type]

@@ -66,11 +66,18 @@ class CountSettings:
             value = getattr(self, name)
             if value is not None and not smallest <= value <= largest:
                 option = "--" + name.replace("_", "-")
-                raise SettingsError(f"{option} {value} is out of range.", f"Give a number from {smallest} to {largest}.")
-        for name, choices in (("vocabulary_by", ("total", "share")), ("ngram_weights", ("overlap", "literal"))):
+                raise SettingsError(
+                    f"{option} {value} is out of range.", f"Give a number from {smallest} to {largest}."
+                )
+        for name, choices in (
+            ("vocabulary_by", ("total", "share")),
+            ("ngram_weights", ("overlap", "literal")),
+        ):
             if getattr(self, name) not in choices:
                 option = "--" + name.replace("_", "-")
-                raise SettingsError(f"{option} {getattr(self, name)!r} is not known.", f"Use {' or '.join(choices)}.")
+                raise SettingsError(
+                    f"{option} {getattr(self, name)!r} is not known.", f"Use {' or '.join(choices)}."
+                )
 
     def as_json(self) -> dict[str, Any]:
         """For the header of the counts folder."""
@@ -85,7 +92,9 @@ class CountSettings:
         try:
             return CountSettings(**{name: value for name, value in saved.items() if name in known})
         except TypeError as error:
-            raise SettingsError(f"The settings in the header are damaged: {error}", "Make the folder again.") from error
+            raise SettingsError(
+                f"The settings in the header are damaged: {error}", "Make the folder again."
+            ) from error
 
 
 #: Two counts can be added only if these agree: otherwise their sum is the count of nothing.

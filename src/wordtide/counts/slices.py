@@ -77,7 +77,9 @@ def count_slices(
                 scratch.places, scratch.codes[filled:], occurrences,
             )  # fmt: skip
             if settings.examples:
-                candidates.append(draw_sentences(segment, entry, numbering, words, settings.examples, settings.seed))
+                candidates.append(
+                    draw_sentences(segment, entry, numbering, words, settings.examples, settings.seed)
+                )
         codes = scratch.codes[:filled]
         codes.sort()
         found = sum_runs(codes, weight_bits, codes, scratch.sums)

@@ -93,7 +93,12 @@ def scan_texts(
 ) -> Scan:
     """Read a corpus, or a shard of one, and number its words."""
     rule = TokenRule(
-        settings.numbers, settings.urls, settings.user_names, settings.hyphens, settings.tokenizer, settings.pretokenized
+        settings.numbers,
+        settings.urls,
+        settings.user_names,
+        settings.hyphens,
+        settings.tokenizer,
+        settings.pretokenized,
     )
     every = Every.parse(settings.every)
     space = SpillSpace(resources.spill, resources.memory // 2)

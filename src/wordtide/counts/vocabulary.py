@@ -55,14 +55,22 @@ def read_vocabulary(path: Path) -> list[str]:
     file = path / "words.txt" if path.is_dir() else path
     try:
         if not file.is_file() and file.exists():  # a pipe or a device might never end
-            raise InputError(f"{file} is not a file.", "Give a file with one word per line, or a counts folder.")
+            raise InputError(
+                f"{file} is not a file.", "Give a file with one word per line, or a counts folder."
+            )
         if file.stat().st_size > _LARGEST_FILE:
-            raise InputError(f"{file} is too large for a list of words.", "Give a file with one word per line.")
+            raise InputError(
+                f"{file} is too large for a list of words.", "Give a file with one word per line."
+            )
         text = file.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise InputError(f"{file} does not exist.", "Give a file with one word per line, or a counts folder.") from None
+        raise InputError(
+            f"{file} does not exist.", "Give a file with one word per line, or a counts folder."
+        ) from None
     except (UnicodeDecodeError, OSError) as error:
-        raise InputError(f"{file} cannot be read: {error}", "Give a UTF-8 file with one word per line.") from error
+        raise InputError(
+            f"{file} cannot be read: {error}", "Give a UTF-8 file with one word per line."
+        ) from error
     words: list[str] = []
     seen: dict[str, int] = {}
     for number, line in enumerate(text.split("\n"), 1):
@@ -70,12 +78,15 @@ def read_vocabulary(path: Path) -> list[str]:
         if not word:
             continue
         if len(word.encode("utf-8")) > LONGEST_WORD:
-            raise InputError(f"{file}, line {number}: the word is longer than {LONGEST_WORD} bytes.", "Remove it.")
+            raise InputError(
+                f"{file}, line {number}: the word is longer than {LONGEST_WORD} bytes.", "Remove it."
+            )
         if not is_plain(word):
             raise InputError(f"{file}, line {number}: {word!r} holds control characters.", "Remove it.")
         if word in seen:
             raise InputError(
-                f"{file}, line {number}: {word!r} stands on line {seen[word]} already.", "Each word may stand there once."
+                f"{file}, line {number}: {word!r} stands on line {seen[word]} already.",
+                "Each word may stand there once.",
             )
         seen[word] = number
         words.append(word)

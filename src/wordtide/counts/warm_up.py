@@ -36,13 +36,19 @@ def warm_up(ngrams: bool, say: bool = True) -> None:
             one = Partial(np.array([1, 2], dtype=dtype), np.array([1, 1]))
             merge([one, one])
             numbers = np.empty(2, dtype=np.uint32)
-            split_pairs(one.keys, one.sums, 1, numbers.astype(np.uint16), numbers, numbers, numbers.astype(np.int64))
+            split_pairs(
+                one.keys, one.sums, 1, numbers.astype(np.uint16), numbers, numbers, numbers.astype(np.int64)
+            )
     finally:
         notice.cancel()
 
 
 def _say() -> None:
-    often = "on first use only" if is_cached(find_pairs) else "every time, because no folder to keep it in can be written"
+    often = (
+        "on first use only"
+        if is_cached(find_pairs)
+        else "every time, because no folder to keep it in can be written"
+    )
     print(f"wordtide: compiling the counting code; this happens {often} ...", file=sys.stderr, flush=True)
 
 
@@ -56,13 +62,17 @@ def _warm_texts() -> None:
     gather(ids, np.array([len(ids)]), np.array([0]), np.empty_like(ids))
     for dtype in (np.uint32, np.uint64):
         codes = np.empty(64, dtype=dtype)
-        found = find_pairs(ids, numbering, 4, 2, 2, False, np.empty(64, dtype=np.int32), codes, np.zeros(64, dtype=np.int64))
+        found = find_pairs(
+            ids, numbering, 4, 2, 2, False, np.empty(64, dtype=np.int32), codes, np.zeros(64, dtype=np.int64)
+        )
         sum_runs(codes[:found], 2, codes, np.empty(64, dtype=np.uint32))
     draw_from(ids, numbering, np.zeros(8, dtype=np.uint64), np.ones(8, dtype=np.bool_), 1, 1)
 
 
 def _warm_ngrams() -> None:
-    batch = NgramScanner(TokenRule(), (1, 9999)).scan(b"one two\t1900,1,1\nx y" + b"\t1900,1,1" * 9 + b"\n", 1, "", BadRows())
+    batch = NgramScanner(TokenRule(), (1, 9999)).scan(
+        b"one two\t1900,1,1\nx y" + b"\t1900,1,1" * 9 + b"\n", 1, "", BadRows()
+    )
     segment = NgramSegment(batch.ids, batch.sizes, batch.ends, batch.years, batch.matches, 0)
     calendar = YearSlices(np.zeros(10_000, dtype=np.int64), 1)
     numbering = np.zeros(64, dtype=np.int32)

@@ -102,4 +102,6 @@ class CountsWriter:
             growing.close()
         save_array(self._folder, "slice_rows", np.array(self._slice_rows, dtype=np.int64))
         save_array(self._folder, "slice_unigrams", np.array(self._slice_unigrams, dtype=np.int64))
-        return CountArrays(**{name: load_array(self._folder, name, dtypes) for name, dtypes in ARRAYS.items()})
+        return CountArrays(
+            **{name: load_array(self._folder, name, dtypes) for name, dtypes in ARRAYS.items()}
+        )

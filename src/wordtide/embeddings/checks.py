@@ -31,7 +31,10 @@ def check_record(fitted: Fitted) -> None:
         raise ValueError("a word stands in words.txt twice")
     if fitted.pairs is not None and not (np.isfinite(fitted.pairs).all() and (fitted.pairs > 0).all()):
         raise ValueError("the pairs of its slices are none")
-    if fitted.predictions is not None and not (np.isnan(fitted.predictions) | (np.abs(fitted.predictions) < _LARGEST)).all():
+    if (
+        fitted.predictions is not None
+        and not (np.isnan(fitted.predictions) | (np.abs(fitted.predictions) < _LARGEST)).all()
+    ):
         raise ValueError("the predictions of its slices are none")
     if fitted.arrivals is not None and not ((fitted.arrivals >= 0) & (fitted.arrivals < total)).all():
         raise ValueError("its words came in outside its slices")

@@ -64,7 +64,9 @@ class DynamicEmbeddings(Embeddings):
         """The words nearest to a word at every slice: time, word, similarity, low, high, occurrences."""
         return _frame(neighbors_over_time(self, word, top, vectors))
 
-    def similarity(self, word: str, *others: str, times: Times = None, vectors: str | None = None) -> "pd.DataFrame":
+    def similarity(
+        self, word: str, *others: str, times: Times = None, vectors: str | None = None
+    ) -> "pd.DataFrame":
         """A word's similarity to others over time: time, word, other, similarity, low, high, and the occurrences of both."""
         return _frame(similarity(self, word, *others, times=times, vectors=vectors))
 
@@ -87,7 +89,12 @@ class DynamicEmbeddings(Embeddings):
         return _frame(changed(self, since, until, top, by, min_occurrences, vectors))
 
     def story(
-        self, word: str, since: Time | None = None, until: Time | None = None, top: int = 5, vectors: str | None = None
+        self,
+        word: str,
+        since: Time | None = None,
+        until: Time | None = None,
+        top: int = 5,
+        vectors: str | None = None,
     ) -> "pd.DataFrame":
         """A word's neighbours at the start, half-way and at the end; the story in a sentence is `attrs["sentence"]`."""
         return _frame(story(self, word, since, until, top, vectors))
@@ -108,7 +115,9 @@ class DynamicEmbeddings(Embeddings):
         vectors: str | None = None,
     ) -> "pd.DataFrame":
         """Where words stand between two poles over time: time, word, position (positive: nearer to `to_words`), low, high."""
-        return _frame(axis(self, [words] if isinstance(words, str) else words, from_words, to_words, times, vectors))
+        return _frame(
+            axis(self, [words] if isinstance(words, str) else words, from_words, to_words, times, vectors)
+        )
 
     def analogy(
         self,
@@ -139,10 +148,14 @@ class DynamicEmbeddings(Embeddings):
         in, those that occur at least `grow_min_count` times (20) in the new texts, the most frequent first. A model from a
         folder is updated in its folder. `partial_fit` is another name for it.
         """
-        from wordtide.streaming import update as updating  # a door upwards: a model goes on by the filter that made it
+        from wordtide.streaming import (
+            update as updating,
+        )  # a door upwards: a model goes on by the filter that made it
 
         growing = {"grow": grow, "grow_min_count": grow_min_count}
-        self._become(updating.update(self.fitted, self.path, source, threads=threads, **growing, **counting)[0])
+        self._become(
+            updating.update(self.fitted, self.path, source, threads=threads, **growing, **counting)[0]
+        )
         return self
 
     partial_fit = update
@@ -153,7 +166,9 @@ class DynamicEmbeddings(Embeddings):
         Options: `words` and `slices` to keep (what fits into `max_mb`, 40), `title`, `licence`, `map_words` (0: no map),
         `examples` (a counts folder whose sentences are shown), `threads`.
         """
-        from wordtide.explorer import explore as opening  # a door upwards: the page is made of a model, and asked for from it
+        from wordtide.explorer import (
+            explore as opening,
+        )  # a door upwards: the page is made of a model, and asked for from it
 
         return opening.save_html(self, path, opening.PageOptions(**options), overwrite)
 

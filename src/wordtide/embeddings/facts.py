@@ -70,7 +70,9 @@ def is_cut_off(curve: Sequence[Mapping[str, Any]], tolerance: float) -> bool:
     for row in curve:
         if row["elbo"] is not None:
             last.setdefault(row["slice"], []).append(row["elbo"])
-    return any(len(elbos) < 2 or abs(elbos[-1] - elbos[-2]) > tolerance * abs(elbos[-1]) for elbos in last.values())
+    return any(
+        len(elbos) < 2 or abs(elbos[-1] - elbos[-2]) > tolerance * abs(elbos[-1]) for elbos in last.values()
+    )
 
 
 def live_axes(posterior: Posterior) -> int:

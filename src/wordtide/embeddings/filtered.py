@@ -117,7 +117,9 @@ class FilteredTrajectories:
                 f"A filtered trajectory begins with the first slice, {self.grid[0]:.2f}; {times.min():.2f} is before it.",
                 "Ask for later times, or fit the model by smoothing.",
             )
-        chain = np.unique(np.concatenate([self.grid[self.knots.slices[self.knots.rows_of(word)]], self.grid[-1:], times]))
+        chain = np.unique(
+            np.concatenate([self.grid[self.knots.slices[self.knots.rows_of(word)]], self.grid[-1:], times])
+        )
         mean, variance = self._word(word, chain)
         steps = self.diffusion.passage(chain[:-1], chain[1:])
         pull, gain, noise = steps.pull, steps.gain, steps.noise
@@ -149,7 +151,9 @@ class FilteredTrajectories:
         """Mean and variance (n, d) at times (n,) from the knots in `rows`, none later (-1: no knot yet, so from the prior)."""
         seen = rows >= 0
         mean, variance = rows_or_zeros(self.mean, rows), rows_or_zeros(self.variance, rows)
-        variance[~seen] = self.diffusion.prior_variance  # Eq. 13 begins with N(0, sigma_0^2) at the first slice
+        variance[~seen] = (
+            self.diffusion.prior_variance
+        )  # Eq. 13 begins with N(0, sigma_0^2) at the first slice
         since = np.full(len(rows), self.grid[0])
         since[seen] = self.grid[self.knots.slices[rows[seen]]]
         return self.diffusion.passage(since, np.maximum(times, since)).predict(mean, variance)

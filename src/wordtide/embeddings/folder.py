@@ -65,7 +65,9 @@ def fill_folder(folder: Path, fitted: Fitted, known: Mapping[str, Mapping[str, i
     _check_texts(fitted)
     write_tensors(folder / "arrays.safetensors", _arrays(fitted))
     (folder / "words.txt").write_bytes(_text(fitted.words))
-    (folder / "labels.txt").write_bytes(_text([spelled_out(" ".join(label.split())) for label in fitted.labels]))
+    (folder / "labels.txt").write_bytes(
+        _text([spelled_out(" ".join(label.split())) for label in fitted.labels])
+    )
     write_curve(folder / "curve.csv", fitted.curve)
     write_header(folder, KIND, SLICED_VERSION if is_sliced(fitted) else VERSION, _facts(fitted), known)
 
@@ -105,7 +107,9 @@ def _check_texts(fitted: Fitted) -> None:
         ) from error
     for word in fitted.words:
         if not word or "\n" in word or not is_plain(word):
-            raise SettingsError(f"{word!r} cannot be a word of a model.", "Leave out empty words and control characters.")
+            raise SettingsError(
+                f"{word!r} cannot be a word of a model.", "Leave out empty words and control characters."
+            )
 
 
 @read_as_one
@@ -140,7 +144,9 @@ def _states(posterior: Posterior) -> dict[str, Storable]:
 
     def streamed(array: npt.NDArray[Any]) -> Streamed:
         starts = range(0, len(array), _ROWS_AT_ONCE)
-        return Streamed(array.dtype, array.shape, lambda: (array[start : start + _ROWS_AT_ONCE] for start in starts))
+        return Streamed(
+            array.dtype, array.shape, lambda: (array[start : start + _ROWS_AT_ONCE] for start in starts)
+        )
 
     return {name: streamed(array) for name, array in posterior.arrays().items()}
 
@@ -168,12 +174,16 @@ def model_header(folder: Path) -> dict[str, Any]:
     try:
         header = read_header(folder, KIND, VERSION, SLICED_VERSION)
     except OSError as error:
-        raise FolderError(f"{folder} cannot be read: {error.strerror or error}.", "Check the path.") from error
+        raise FolderError(
+            f"{folder} cannot be read: {error.strerror or error}.", "Check the path."
+        ) from error
     expected = set(FILES)
     if header["version"] == SLICED_VERSION:
         slices = header.get("slices")
         if type(slices) is not int or not 1 <= slices <= MOST_SLICES or header.get("posterior") != "filter":
-            raise FolderError(f"{folder / 'header.json'} is damaged: it does not tell what slices there are.", REMEDY)
+            raise FolderError(
+                f"{folder / 'header.json'} is damaged: it does not tell what slices there are.", REMEDY
+            )
         expected |= {slice_name(t) for t in range(slices)}
     wrong = sorted(expected ^ set(header["files"]))
     if wrong:
@@ -181,7 +191,9 @@ def model_header(folder: Path) -> dict[str, Any]:
     return header
 
 
-def _posterior(folder: Path, header: dict[str, Any], arrays: dict[str, npt.NDArray[Any]], check: bool) -> Posterior:
+def _posterior(
+    folder: Path, header: dict[str, Any], arrays: dict[str, npt.NDArray[Any]], check: bool
+) -> Posterior:
     """The states, as arrays or from the files of the slices."""
     kind, knots = header["posterior"], _knots(arrays, "knot")
     if kind not in SPREADS:
@@ -192,11 +204,17 @@ def _posterior(folder: Path, header: dict[str, Any], arrays: dict[str, npt.NDArr
         check_knots(knots, header["slices"], "knots")  # before they are counted by slice
         return read_slices(folder, knots, header["slices"], header["dim"], check)
     names = [f"{quantity}_{side}" for quantity in ("mean", SPREADS[kind]) if quantity for side in "uv"]
-    return Posterior(kind, knots, *(arrays[name] for name in names[:2]), **{name: arrays[name] for name in names[2:]})  # type: ignore[arg-type]
+    return Posterior(
+        kind, knots, *(arrays[name] for name in names[:2]), **{name: arrays[name] for name in names[2:]}
+    )  # type: ignore[arg-type]
 
 
 def _assemble(
-    header: dict[str, Any], words: list[str], labels: list[str], arrays: dict[str, npt.NDArray[Any]], posterior: Posterior
+    header: dict[str, Any],
+    words: list[str],
+    labels: list[str],
+    arrays: dict[str, npt.NDArray[Any]],
+    posterior: Posterior,
 ) -> Fitted:
     """The record from its parts, whose shapes its constructors compare."""
     for name in ("method", "solver"):
@@ -222,7 +240,9 @@ def _assemble(
         arrivals=np.array(_vector(arrays, "arrivals", "i4")) if "arrivals" in arrays else None,
         stream=header.get("stream"),
         predictions=np.array(_vector(arrays, "predictions", "f8")) if "predictions" in arrays else None,
-        static_prediction=None if header.get("static_prediction") is None else _real(header, "static_prediction"),
+        static_prediction=None
+        if header.get("static_prediction") is None
+        else _real(header, "static_prediction"),
     )
 
 

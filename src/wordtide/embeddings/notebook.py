@@ -25,7 +25,9 @@ _TIMES = ("time", "since", "until", "halfway_from", "halfway_to")
 _SMALL = "opacity:.75;font-size:90%"
 _LINE = "1px solid rgba(128,128,128,.35)"
 _CELL = f"padding:2px 8px 2px 0;border:0;border-bottom:{_LINE};background:none;vertical-align:middle"
-_TABLE = "border-collapse:collapse;font-size:90%;margin:4px 0;border:0;width:auto;background:none;color:inherit"
+_TABLE = (
+    "border-collapse:collapse;font-size:90%;margin:4px 0;border:0;width:auto;background:none;color:inherit"
+)
 
 
 def model_card(model: Embeddings) -> str:
@@ -60,12 +62,16 @@ def answer_html(columns: Columns, facts: Mapping[str, Any]) -> str:
     """An answer: its sentence if it has one, curves if it is about many times, a table with intervals, and its notes."""
     parts = [f'<p style="margin:4px 0"><b>{_text(facts["sentence"])}</b></p>'] if "sentence" in facts else []
     if {"since", "until", "halfway_from", "halfway_to"} <= facts.keys():
-        parts.append(stretch(*(_number(facts[name]) for name in ("since", "until", "halfway_from", "halfway_to"))))
+        parts.append(
+            stretch(*(_number(facts[name]) for name in ("since", "until", "halfway_from", "halfway_to")))
+        )
     if "period" in columns:
         parts.append(_periods(columns))
     elif _is_over_time(columns):
         parts.append(_curves(columns))
-        parts.append(f"<details><summary>{len(columns['time']):,} rows</summary>{table_html(columns)}</details>")
+        parts.append(
+            f"<details><summary>{len(columns['time']):,} rows</summary>{table_html(columns)}</details>"
+        )
     else:
         parts.append(table_html(columns))
     notes = [note for note in facts.get("notes", ()) if isinstance(note, str)]
@@ -78,14 +84,21 @@ def table_html(columns: Columns) -> str:
     size = len(next(iter(columns.values()), ()))
     cells = {name: _shown(name, list(values[:_MOST_ROWS])) for name, values in columns.items()}
     cells = {name: [_text(value) for value in values] for name, values in cells.items()}
-    measured = next((name for name in _MEASURED if name in columns and {"low", "high"} <= columns.keys()), None)
+    measured = next(
+        (name for name in _MEASURED if name in columns and {"low", "high"} <= columns.keys()), None
+    )
     if measured is not None:
         cells = _with_pictures(cells, "high", _whiskers(columns, measured))
-    sides = {name: "right" if all(isinstance(value, Real | None) for value in columns[name]) else "left" for name in columns}
+    sides = {
+        name: "right" if all(isinstance(value, Real | None) for value in columns[name]) else "left"
+        for name in columns
+    }
     looks = {name: f"{_CELL};text-align:{sides.get(name, 'left')}" for name in cells}
     head = "".join(f'<th scope="col" style="{look}">{_text(name)}</th>' for name, look in looks.items())
     rows = (zip(looks.values(), values, strict=True) for values in zip(*cells.values(), strict=True))
-    body = "".join("<tr>" + "".join(f'<td style="{look}">{cell}</td>' for look, cell in row) + "</tr>" for row in rows)
+    body = "".join(
+        "<tr>" + "".join(f'<td style="{look}">{cell}</td>' for look, cell in row) + "</tr>" for row in rows
+    )
     return f'<table style="{_TABLE}"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{_left_out(size)}'
 
 
@@ -146,7 +159,9 @@ def _is_over_time(columns: Columns) -> bool:
     measured = {"similarity", "position"} & columns.keys()
     named = [columns[name] for name in ("word", "other") if name in columns]
     lines = len(set(zip(*named, strict=True))) if named else 0
-    return bool(measured) and {"time", "low", "high"} <= columns.keys() and 0 < lines < len(columns["time"]) / 2
+    return (
+        bool(measured) and {"time", "low", "high"} <= columns.keys() and 0 < lines < len(columns["time"]) / 2
+    )
 
 
 def _curves(columns: Columns) -> str:
@@ -160,7 +175,10 @@ def _curves(columns: Columns) -> str:
     low, high = (f"{edge:.2f}" for edge in span)
     blocks = []
     for words, rows in list(lines.items())[:_MOST_CURVES]:
-        parts = (np.array([_number(columns[name][row]) for row in rows]) for name in ("time", measured, "low", "high"))
+        parts = (
+            np.array([_number(columns[name][row]) for row in rows])
+            for name in ("time", measured, "low", "high")
+        )
         times, values, lows, highs = parts
         ends = " to ".join(f"{time:.0f}" for time in (times[0], times[-1]))
         title = " and ".join(map(_text, words))
@@ -177,7 +195,9 @@ def _shown(name: str, values: Sequence[Any]) -> list[str]:
     """The cells of a column as text."""
     if name in _TIMES and all(isinstance(value, Real) for value in values):
         known = {float(value) for value in values if math.isfinite(value)}
-        if len({math.floor(value) for value in known}) == len(known):  # a year is named by its number, whatever the month
+        if len({math.floor(value) for value in known}) == len(
+            known
+        ):  # a year is named by its number, whatever the month
             return [f"{math.floor(value)}" if math.isfinite(value) else "" for value in values]
         return [f"{float(value):.2f}" if math.isfinite(value) else "" for value in values]
     return [_cell(value) for value in values]
@@ -196,7 +216,13 @@ def _cell(value: Any) -> str:
         number = float(value)
         if math.isnan(number):
             return ""
-        return f"{number:.1e}" if 0.0 < abs(number) < 0.001 else f"{number:,.0f}" if abs(number) >= 10_000 else f"{number:.3f}"
+        return (
+            f"{number:.1e}"
+            if 0.0 < abs(number) < 0.001
+            else f"{number:,.0f}"
+            if abs(number) >= 10_000
+            else f"{number:.3f}"
+        )
     return str(value)
 
 

@@ -42,7 +42,9 @@ class Posterior:
 
     def __post_init__(self) -> None:
         if self.kind not in SPREADS:
-            raise SettingsError(f"There is no posterior of kind {self.kind!r}.", f"Use one of {', '.join(SPREADS)}.")
+            raise SettingsError(
+                f"There is no posterior of kind {self.kind!r}.", f"Use one of {', '.join(SPREADS)}."
+            )
         for spread in ("variance", "precision"):
             for side in "uv":
                 if (getattr(self, f"{spread}_{side}") is not None) != (SPREADS[self.kind] == spread):
@@ -60,7 +62,10 @@ class Posterior:
     @staticmethod
     def by_slice(knots: Knots, slices: Sequence[SliceStates], dim: int) -> "Posterior":
         """A filter's posterior whose states are kept slice by slice, and read like arrays."""
-        rows = {name: cast(Singles, SliceRows(knots, [getattr(part, name) for part in slices], dim)) for name in QUANTITIES}
+        rows = {
+            name: cast(Singles, SliceRows(knots, [getattr(part, name) for part in slices], dim))
+            for name in QUANTITIES
+        }
         return Posterior("filter", knots, slices=slices, **rows)
 
     @property
@@ -81,7 +86,9 @@ class Posterior:
 
     def pieces(self, name: str) -> Iterator[Singles]:
         """The rows of one array, some at a time, in no particular order: what is read from disk at once stays small."""
-        whole = (getattr(self, name),) if self.slices is None else (getattr(part, name) for part in self.slices)
+        whole = (
+            (getattr(self, name),) if self.slices is None else (getattr(part, name) for part in self.slices)
+        )
         for array in whole:
             yield from pieces(array)
 

@@ -23,9 +23,7 @@ def whisker(low: float, value: float, high: float, span: tuple[float, float], wi
     place = _scale(span, (4.0, width - 4.0))
     line = ""
     if math.isfinite(low) and math.isfinite(high):
-        line = (
-            f'<line x1="{place(low):.1f}" x2="{place(high):.1f}" y1="7" y2="7" stroke="{_BLUE}" stroke-width="2" opacity=".5"/>'
-        )
+        line = f'<line x1="{place(low):.1f}" x2="{place(high):.1f}" y1="7" y2="7" stroke="{_BLUE}" stroke-width="2" opacity=".5"/>'
     zero = ""
     if span[0] < 0.0 < span[1]:
         zero = f'<line x1="{place(0.0):.1f}" x2="{place(0.0):.1f}" y1="0" y2="14" stroke="{_GREY}" stroke-width=".5"/>'
@@ -39,7 +37,9 @@ def curve(times: Floats, values: Floats, lows: Floats, highs: Floats, span: tupl
     up = _scale(span, (height - 3.0, 3.0))
     parts = []
     if span[0] < 0.0 < span[1]:
-        parts.append(f'<line x1="0" x2="{width}" y1="{up(0.0):.1f}" y2="{up(0.0):.1f}" stroke="{_GREY}" stroke-width=".5"/>')
+        parts.append(
+            f'<line x1="0" x2="{width}" y1="{up(0.0):.1f}" y2="{up(0.0):.1f}" stroke="{_GREY}" stroke-width=".5"/>'
+        )
     if np.isfinite(lows).all() and np.isfinite(highs).all():
         band = _points(times, highs, across, up) + " " + _points(times[::-1], lows[::-1], across, up)
         parts.append(f'<polygon points="{band}" fill="{_BLUE}" opacity=".2"/>')

@@ -48,7 +48,9 @@ def read_slice(folder: Path, t: int, dim: int, size: int | None = None) -> Slice
     except (OSError, ValueError) as error:
         raise FolderError(f"{path} cannot be read: {error}.", REMEDY) from error
     shapes = {"words": (size,), **dict.fromkeys(QUANTITIES, (size, dim))}
-    expected = {name: Streamed(_DTYPES[name == "words"], shape, lambda: iter(())) for name, shape in shapes.items()}
+    expected = {
+        name: Streamed(_DTYPES[name == "words"], shape, lambda: iter(())) for name, shape in shapes.items()
+    }
     ordered = in_file_order(expected)
     beginning = beginning_of(ordered)
     if (
@@ -77,7 +79,12 @@ def _understood(path: Path, dim: int, size: int | None) -> SliceStates:
     """The same from any file of arrays, however it describes them."""
     arrays = map_tensors(path)
     words = arrays.get("words")
-    if set(arrays) != {"words", *QUANTITIES} or words is None or words.ndim != 1 or words.dtype != _DTYPES[True]:
+    if (
+        set(arrays) != {"words", *QUANTITIES}
+        or words is None
+        or words.ndim != 1
+        or words.dtype != _DTYPES[True]
+    ):
         raise FolderError(f"{path} is damaged: it does not hold the states of a slice.", REMEDY)
     for name in QUANTITIES:
         if arrays[name].shape != (len(words), dim) or arrays[name].dtype != _DTYPES[False]:

@@ -36,7 +36,10 @@ class SmoothedTrajectories:
 
     def __init__(self, knots: Knots, prior: Diffusion, mean: Singles, precision: Singles) -> None:
         self.knots, self.prior = knots, prior
-        self.mean, self.precision = np.asarray(mean), np.asarray(precision)  # a memory map is slow to take rows from
+        self.mean, self.precision = (
+            np.asarray(mean),
+            np.asarray(precision),
+        )  # a memory map is slow to take rows from
         self.grid = prior.times
 
     @cached_property
@@ -61,7 +64,10 @@ class SmoothedTrajectories:
         curves, at = np.empty((len(words), len(times), self.mean.shape[1])), self.prior.at(times)
         for place, word in enumerate(words):
             before, after = self.knots.around_one(int(word), slice_before(self.grid, times))
-            left, right = (rows_or_zeros(variances, np.where(side >= 0, side + shifts[place], -1)) for side in (before, after))
+            left, right = (
+                rows_or_zeros(variances, np.where(side >= 0, side + shifts[place], -1))
+                for side in (before, after)
+            )
             curves[place] = self._bridge(before, after, at).variance(left, right)
         return curves
 
@@ -90,7 +96,10 @@ class SmoothedTrajectories:
         distinct, place = np.unique(words, return_inverse=True)
         variances, shifts = self._knot_variances(distinct)
         before, after = self._around_places(words, slices)
-        left, right = (rows_or_zeros(variances, np.where(side >= 0, side + shifts[place], -1)) for side in (before, after))
+        left, right = (
+            rows_or_zeros(variances, np.where(side >= 0, side + shifts[place], -1))
+            for side in (before, after)
+        )
         return self._bridge(before, after, at).variance(left, right)
 
     def weights_at_slices(self, words: Integers) -> SliceWeights:
@@ -109,7 +118,9 @@ class SmoothedTrajectories:
     def _knot_variances(self, words: Integers) -> tuple[Floats, Integers]:
         """Variances of some words at all their knots, one word after the other, and what to add to a row to find it there."""
         starts = np.concatenate([[0], np.cumsum(self.knots.starts[words + 1] - self.knots.starts[words])])
-        rows = np.concatenate([np.zeros(0, np.int64), *(np.r_[self.knots.rows_of(int(word))] for word in words)])
+        rows = np.concatenate(
+            [np.zeros(0, np.int64), *(np.r_[self.knots.rows_of(int(word))] for word in words)]
+        )
         gain, noise = passages(starts, self.prior.slices[self.knots.slices[rows]])
         return marginal_variances(starts, gain, noise, self.precision[rows]).astype(np.float64, copy=False), (
             starts[:-1] - self.knots.starts[words]
@@ -183,7 +194,9 @@ class SmoothedTrajectories:
         """Marginal variances (n, d) at the places of one chain, and the prior's precision between neighbours (n - 1,)."""
         ends = np.array([0, len(precision)])
         gain, noise = passages(ends, places)
-        return marginal_variances(ends, gain, noise, precision).astype(np.float64, copy=False), gain[1:] / noise[1:]
+        return marginal_variances(ends, gain, noise, precision).astype(np.float64, copy=False), gain[
+            1:
+        ] / noise[1:]
 
 
 def rows_or_first(slices: npt.NDArray[np.int32], rows: Integers) -> npt.NDArray[np.int32]:

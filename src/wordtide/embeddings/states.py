@@ -90,7 +90,11 @@ class Embeddings:
     def arrivals(self) -> dict[str, str]:
         """The words that came into the vocabulary by an update, each with the slice at which it came."""
         slices = self.fitted.arrivals
-        return {} if slices is None else {self.words[word]: self.labels[slices[word]] for word in np.flatnonzero(slices)}
+        return (
+            {}
+            if slices is None
+            else {self.words[word]: self.labels[slices[word]] for word in np.flatnonzero(slices)}
+        )
 
     @cached_property
     def index(self) -> dict[str, int]:
@@ -145,7 +149,11 @@ class Embeddings:
         """The covariance of each coordinate between two times, (d,). A filtered model knows it at one single time only."""
         side, number = self._context_side if context else self._word_side, self.word_number(word)
         one, other = self.year(time_a), self.year(time_b)
-        return side.word_variances(number, np.array([one]))[0] if one == other else side.covariance(number, one, other)
+        return (
+            side.word_variances(number, np.array([one]))[0]
+            if one == other
+            else side.covariance(number, one, other)
+        )
 
     def sample(self, word: str, n: int, seed: int = 0, times: Times = None, context: bool = False) -> Floats:
         """`n` trajectories of a word drawn from the posterior, (n, T, d), or (n, number of times, d).
@@ -154,7 +162,8 @@ class Embeddings:
         """
         if n < 1 or seed < 0:
             raise SettingsError(
-                f"{n} draws with seed {seed} cannot be made.", "Give at least one draw, and a seed of 0 or more."
+                f"{n} draws with seed {seed} cannot be made.",
+                "Give at least one draw, and a seed of 0 or more.",
             )
         years, number = self._years(times)[0], self.word_number(word)
         side = self._context_side if context else self._word_side

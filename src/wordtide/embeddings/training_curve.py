@@ -17,7 +17,9 @@ def write_curve(path: Path, curve: Sequence[Mapping[str, Any]]) -> None:
     for row in curve:
         unknown = set(row) - set(CURVE)
         if unknown:
-            raise SettingsError(f"A training curve has no column {min(unknown)!r}.", f"Its columns are {', '.join(CURVE)}.")
+            raise SettingsError(
+                f"A training curve has no column {min(unknown)!r}.", f"Its columns are {', '.join(CURVE)}."
+            )
         lines.append(",".join(_shown(name, row.get(name)) for name in CURVE))
     path.write_text("\n".join(lines) + "\n", encoding="ascii")
 
@@ -30,7 +32,10 @@ def read_curve(path: Path, largest: int) -> list[dict[str, Any]]:
         title, *lines = path.read_text(encoding="ascii").splitlines()
         if title != ",".join(CURVE):
             raise ValueError("its columns are others")
-        return [{name: _read(name, field) for name, field in zip(CURVE, line.split(","), strict=True)} for line in lines]
+        return [
+            {name: _read(name, field) for name, field in zip(CURVE, line.split(","), strict=True)}
+            for line in lines
+        ]
     except (OSError, ValueError) as error:
         raise FolderError(f"{path} is damaged: {error}.", REMEDY) from error
 

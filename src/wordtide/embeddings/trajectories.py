@@ -104,7 +104,11 @@ class PointTrajectories:
 
     def _carried(self, words: Integers, slices: Integers) -> Floats:
         after = self.knots.rows_until_each(words, slices)
-        rows = np.where(after > self.knots.starts[words], after - 1, np.where(after < self.knots.starts[words + 1], after, -1))
+        rows = np.where(
+            after > self.knots.starts[words],
+            after - 1,
+            np.where(after < self.knots.starts[words + 1], after, -1),
+        )
         return rows_or_zeros(self.mean, rows)
 
     def variances_of_each(self, words: Integers, times: Floats) -> Floats:

@@ -45,7 +45,9 @@ def year_of(time: Any, times: Floats, extents: Floats | None = None) -> float:
         return year
     try:
         stamp, span = parse_date(time)
-        first, middle, after = (float_year(moment) for moment in (stamp - span // 2, stamp, stamp - span // 2 + span))
+        first, middle, after = (
+            float_year(moment) for moment in (stamp - span // 2, stamp, stamp - span // 2 + span)
+        )
     except (ValueError, OverflowError) as error:
         raise SettingsError(f"{time!r} is not a time: {error}.", _REMEDY) from None
     earliest, latest = (times, times) if extents is None else (extents[:, 0], extents[:, 1])

@@ -60,7 +60,9 @@ def coverage(worlds: list[Ranks], level: float, draws: int = DRAWS) -> Share:
     90.0 ± 0.0
     """
     held = np.array([is_covered(ranks, level, draws).mean() for ranks in worlds])
-    return Share(float(held.mean()), float(held.std(ddof=1) / np.sqrt(len(held))) if len(held) > 1 else float("nan"))
+    return Share(
+        float(held.mean()), float(held.std(ddof=1) / np.sqrt(len(held))) if len(held) > 1 else float("nan")
+    )
 
 
 def histogram(worlds: list[Ranks], bins: int = 10, draws: int = DRAWS) -> Floats:
@@ -82,7 +84,9 @@ def uniformity(worlds: list[Ranks], bins: int = 10, draws: int = DRAWS) -> Unifo
     shares = histogram(worlds, bins, draws)[:, :-1]  # the last bin follows from the others
     count, free = shares.shape
     if count <= free:
-        raise SettingsError(f"{count} worlds are too few for {bins} bins.", f"Give more than {free} worlds, or fewer bins.")
+        raise SettingsError(
+            f"{count} worlds are too few for {bins} bins.", f"Give more than {free} worlds, or fewer bins."
+        )
     apart = shares.mean(axis=0) - 1.0 / bins
     statistic = float(count * apart @ np.linalg.solve(np.atleast_2d(np.cov(shares.T)), apart))
     ratio = statistic * (count - free) / (free * (count - 1))

@@ -49,13 +49,16 @@ class CoupledPosterior:
         """Joint draws of all vectors, (n, 2, T, L, d)."""
         if n < 1 or seed < 0:
             raise SettingsError(
-                f"{n} draws with seed {seed} cannot be made.", "Give at least one draw, and a seed of 0 or more."
+                f"{n} draws with seed {seed} cannot be made.",
+                "Give at least one draw, and a seed of 0 or more.",
             )
         noise = np.random.default_rng(seed).standard_normal((n, len(self.covariance)))
         drawn: Floats = self.mean + (noise @ self._root.T).reshape(n, *self.mean.shape)
         return drawn
 
-    def similarity(self, word: str, *others: str, times: Times = None, vectors: str = "sum") -> "pd.DataFrame":
+    def similarity(
+        self, word: str, *others: str, times: Times = None, vectors: str = "sum"
+    ) -> "pd.DataFrame":
         """Similarity of a word to others at slices, as the model's own `similarity` has it, with intervals of this posterior.
 
         Columns: time, word, other, similarity, low, high. `times` must be those of slices; None means all.
@@ -63,19 +66,29 @@ class CoupledPosterior:
         if not others:
             raise SettingsError(f"There is no word to compare {word!r} with.", "Give at least one more word.")
         number, *numbers = (self.model.word_number(name) for name in (word, *others))
-        columns: dict[str, list[object]] = {name: [] for name in ("time", "word", "other", "similarity", "low", "high")}
+        columns: dict[str, list[object]] = {
+            name: [] for name in ("time", "word", "other", "similarity", "low", "high")
+        }
         for other, name in zip(numbers, others, strict=True):
             for year in self.model.years(times):
                 t = self.model.slice_of_year(float(year))
                 if t is None:
-                    raise SettingsError(f"{year:.2f} is not the time of a slice.", "Give times of slices, or none for all.")
-                mean, spread = (array[0] for array in self.similarity_and_spread(t, [number], [other], vectors))
+                    raise SettingsError(
+                        f"{year:.2f} is not the time of a slice.", "Give times of slices, or none for all."
+                    )
+                mean, spread = (
+                    array[0] for array in self.similarity_and_spread(t, [number], [other], vectors)
+                )
                 low, high = interval(mean, spread)
-                for column, value in zip(columns.values(), (float(year), word, name, mean, low, high), strict=True):
+                for column, value in zip(
+                    columns.values(), (float(year), word, name, mean, low, high), strict=True
+                ):
                     column.append(value)
         return Answer(columns).frame()
 
-    def similarity_and_spread(self, t: int, ones: list[int], others: list[int], vectors: str = "sum") -> tuple[Floats, Floats]:
+    def similarity_and_spread(
+        self, t: int, ones: list[int], others: list[int], vectors: str = "sum"
+    ) -> tuple[Floats, Floats]:
         """The similarity of pairs of words at slice t and its standard deviation, (n,) each, pair by pair."""
         if vectors not in _SIDES:
             raise SettingsError(f"There are no vectors {vectors!r}.", f"Choose {', '.join(_SIDES)}.")
@@ -98,10 +111,14 @@ class CoupledPosterior:
         own, its, both = block(one, one), block(other, other), block(one, other)
         mean = np.einsum("nk,nk->n", x[one], x[other])
         # First order in the noises, and the product of both: moments of a bilinear form of Gaussians.
-        variance = np.einsum("nk,nkl,nl->n", x[other], own, x[other]) + np.einsum("nk,nkl,nl->n", x[one], its, x[one])
+        variance = np.einsum("nk,nkl,nl->n", x[other], own, x[other]) + np.einsum(
+            "nk,nkl,nl->n", x[one], its, x[one]
+        )
         variance += 2.0 * np.einsum("nk,nkl,nl->n", x[other], both, x[one])
         variance += np.einsum("nkl,nkl->n", own, its) + np.einsum("nkl,nlk->n", both, both)
-        return np.where(one == other, 1.0, np.clip(mean, -1.0, 1.0)), np.where(one == other, 0.0, np.sqrt(variance))
+        return np.where(one == other, 1.0, np.clip(mean, -1.0, 1.0)), np.where(
+            one == other, 0.0, np.sqrt(variance)
+        )
 
     @cached_property
     def _by_place(self) -> Floats:
@@ -127,18 +144,24 @@ def couple(model: DynamicEmbeddings, counts: Counts) -> CoupledPosterior:
     (10, 2, 3, 6, 2)
     """
     if list(counts.words) != model.words or list(counts.labels) != model.labels:
-        raise SettingsError("The counts have other words or slices than the model.", "Give the counts that were fitted.")
+        raise SettingsError(
+            "The counts have other words or slices than the model.", "Give the counts that were fitted."
+        )
     try:
         ratio, exponent = float(model.settings["negative_ratio"]), float(model.settings["context_exponent"])
     except KeyError:
-        raise SettingsError("The model does not tell how it was fitted.", "Give a model that wordtide fitted.") from None
+        raise SettingsError(
+            "The model does not tell how it was fitted.", "Give a model that wordtide fitted."
+        ) from None
     return couple_problem(model, problem_of(counts, ratio, exponent))
 
 
 def couple_problem(model: DynamicEmbeddings, problem: Problem) -> CoupledPosterior:
     """The coupled posterior of a small smoothed model, from the problem that it solves."""
     if model.kind != "smoother":
-        raise SettingsError(f"A model by {model.method} has no posterior over all times.", "Fit with method smoothing.")
+        raise SettingsError(
+            f"A model by {model.method} has no posterior over all times.", "Fit with method smoothing."
+        )
     numbers = 2 * len(model) * len(model.words) * model.dim
     if numbers > MOST_NUMBERS:
         raise SettingsError(
@@ -170,8 +193,12 @@ def precision_of(problem: Problem, diffusion: Diffusion, mean: Floats) -> Floats
         u, v = (vectors[t][part.words] for vectors in mean)
         p = 1.0 / (1.0 + np.exp(-(u @ v.T)))
         r = (part.positive_matrix().toarray() + part.negative_matrix()) * p * (1.0 - p)
-        precision[0, t, part.words, :, 0, t, part.words, :] += np.einsum("ij,jk,jl->ikl", r, v, v, optimize=True)
-        precision[1, t, part.words, :, 1, t, part.words, :] += np.einsum("ij,ik,il->jkl", r, u, u, optimize=True)
+        precision[0, t, part.words, :, 0, t, part.words, :] += np.einsum(
+            "ij,jk,jl->ikl", r, v, v, optimize=True
+        )
+        precision[1, t, part.words, :, 1, t, part.words, :] += np.einsum(
+            "ij,ik,il->jkl", r, u, u, optimize=True
+        )
         both = np.einsum("ij,jk,il->ikjl", r, v, u, optimize=True)
         here = np.ix_(part.words, np.arange(dim), part.words, np.arange(dim))
         precision[0, t, :, :, 1, t][here] += both

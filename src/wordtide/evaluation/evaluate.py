@@ -104,24 +104,32 @@ def evaluate(
         problem = problem_of(counts, shared.negative_ratio, shared.context_exponent)
         scores = score_models(models, problem, held_out, observer, threads)
         rows = summary(scores, held_out, seconds_of_fits(folder))
-        write_report(folder, Findings(problem, models, scores, rows, held_out, {**common, "precision": precision}))
+        write_report(
+            folder, Findings(problem, models, scores, rows, held_out, {**common, "precision": precision})
+        )
     return Evaluation(scores, rows, held_out, folder)
 
 
-def _fit_settings(methods: Sequence[str], seed: int, preset: str | None, settings: dict[str, Any]) -> dict[str, FitSettings]:
+def _fit_settings(
+    methods: Sequence[str], seed: int, preset: str | None, settings: dict[str, Any]
+) -> dict[str, FitSettings]:
     """The settings of the fit of each method."""
     chosen = [methods] if isinstance(methods, str) else list(methods)
     if not chosen:
         raise SettingsError("There is no method to evaluate.", f"Give some of {', '.join(METHODS)}.")
     for method in chosen:
         if method not in METHODS:
-            raise SettingsError(f"There is no method {method!r} to evaluate.", f"Give some of {', '.join(METHODS)}.")
+            raise SettingsError(
+                f"There is no method {method!r} to evaluate.", f"Give some of {', '.join(METHODS)}."
+            )
         if chosen.count(method) > 1:
             raise SettingsError(f"The method {method!r} is given twice.", "Give each method once.")
     if "method" in settings:
         raise SettingsError("An evaluation has no setting 'method'.", "Give the methods as --methods.")
     if settings.get("diffusion") == "auto":
-        raise SettingsError("--diffusion auto would look at the slices that are to be predicted.", "Give a number like 0.001.")
+        raise SettingsError(
+            "--diffusion auto would look at the slices that are to be predicted.", "Give a number like 0.001."
+        )
     return {method: resolve({**settings, "seed": seed, "method": method}, preset) for method in chosen}
 
 
@@ -163,7 +171,9 @@ def found_or_fitted(
     return model, earlier + monotonic() - started
 
 
-def _model(counts: Counts, settings: FitSettings, folder: Path, machine: Machine, observer: FitObserver) -> DynamicEmbeddings:
+def _model(
+    counts: Counts, settings: FitSettings, folder: Path, machine: Machine, observer: FitObserver
+) -> DynamicEmbeddings:
     """The model of one method: the one that is there, or a new one."""
     place = models_folder(folder) / settings.method
     model, seconds = found_or_fitted(counts, settings, place, machine, observer)

@@ -62,7 +62,10 @@ class Work:
 
     def begin(self, folder: Path, identity: Mapping[str, Any], overwrite: bool) -> None:
         """Make the folder, with its header. One that another process works in is not replaced."""
-        with working_alone(folder) if kind_of(folder) == self.kind else nullcontext(), new_folder(folder, overwrite) as fresh:
+        with (
+            working_alone(folder) if kind_of(folder) == self.kind else nullcontext(),
+            new_folder(folder, overwrite) as fresh,
+        ):
             write_header(fresh, self.kind, self.version, identity)
 
 
@@ -75,7 +78,9 @@ def working_alone(folder: Path) -> Iterator[None]:
     with explained_write_errors(folder):
         lock = os.open(folder / HEADER, os.O_RDWR)
     try:
-        take_lock(lock, f"Another process makes fits in {folder}.", "Wait for it, or choose another folder (-o).")
+        take_lock(
+            lock, f"Another process makes fits in {folder}.", "Wait for it, or choose another folder (-o)."
+        )
         clean_up(folder)
         yield
     finally:
@@ -101,7 +106,9 @@ def seconds_of_fits(folder: Path) -> dict[str, float]:
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, AttributeError, TypeError, OverflowError, RecursionError) as error:
-        raise FolderError(f"{place} is damaged: {error}.", "Remove it; the training times will then be missing.") from error
+        raise FolderError(
+            f"{place} is damaged: {error}.", "Remove it; the training times will then be missing."
+        ) from error
 
 
 def record_seconds(folder: Path, method: str, seconds: float) -> None:
@@ -125,7 +132,10 @@ def write_files(folder: Path, contents: Mapping[str, bytes]) -> None:
     """
     for leftover in folder.glob(".partial-*"):
         shutil.rmtree(leftover, ignore_errors=True)
-    with explained_write_errors(folder), tempfile.TemporaryDirectory(prefix=".partial-", dir=folder) as hidden:
+    with (
+        explained_write_errors(folder),
+        tempfile.TemporaryDirectory(prefix=".partial-", dir=folder) as hidden,
+    ):
         for name, content in contents.items():
             with open(Path(hidden) / name, "wb") as file:
                 file.write(content)

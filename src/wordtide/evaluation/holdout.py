@@ -66,7 +66,9 @@ def without(counts: Counts, slices: Sequence[int]) -> Counts:
         columns=np.concatenate([arrays.columns[part] for part in entries]),
         values=np.concatenate([arrays.values[part] for part in entries]),
         rows=np.concatenate([arrays.rows[part] for part in rows]),
-        row_ends=np.cumsum(np.concatenate([np.diff(row_starts[part.start : part.stop + 1]) for part in rows])),
+        row_ends=np.cumsum(
+            np.concatenate([np.diff(row_starts[part.start : part.stop + 1]) for part in rows])
+        ),
         slice_rows=_ends(rows),
         unigram_words=np.concatenate([arrays.unigram_words[part] for part in unigrams]),
         unigram_values=np.concatenate([arrays.unigram_values[part] for part in unigrams]),
@@ -74,8 +76,12 @@ def without(counts: Counts, slices: Sequence[int]) -> Counts:
     )
     numbers = {name: getattr(counts.slices, name)[kept] for name in NUMBERS}
     stamps = counts.slices.mean_stamps()
-    timeline = _Remaining(**numbers, labels=[counts.labels[t] for t in kept], stamps=[stamps[t] for t in kept])
-    return Counts(counts.words, timeline, remaining, counts.settings, counts.window, counts.places, counts.summary)
+    timeline = _Remaining(
+        **numbers, labels=[counts.labels[t] for t in kept], stamps=[stamps[t] for t in kept]
+    )
+    return Counts(
+        counts.words, timeline, remaining, counts.settings, counts.window, counts.places, counts.summary
+    )
 
 
 def _ends(parts: Sequence[slice]) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":

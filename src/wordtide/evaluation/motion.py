@@ -56,7 +56,9 @@ def distances_in(model: Embeddings, windows: Sequence[Window]) -> Distances:
     return {delta: np.concatenate(parts) for delta, parts in found.items()}
 
 
-def motion_row(method: str, model: Embeddings, windows: Sequence[Window], distances: Mapping[int, Floats]) -> dict[str, Any]:
+def motion_row(
+    method: str, model: Embeddings, windows: Sequence[Window], distances: Mapping[int, Floats]
+) -> dict[str, Any]:
     """Medians over words and windows; `words` counts a word once for each of its windows.
 
     first_distance, last_distance: how far after one slice, and after `slices` slices. directedness: their ratio; with ten
@@ -65,9 +67,14 @@ def motion_row(method: str, model: Embeddings, windows: Sequence[Window], distan
     """
     first, last = (float(np.median(distances[delta])) for delta in (min(distances), max(distances)))
     lengths = np.concatenate(
-        [np.linalg.norm(model.sides[0].means_at(float(window.times[0]), window.words), axis=1) for window in windows]
+        [
+            np.linalg.norm(model.sides[0].means_at(float(window.times[0]), window.words), axis=1)
+            for window in windows
+        ]
     )
     moving = lengths > 0.0
     relative = float(np.median(distances[min(distances)][moving] / lengths[moving])) if moving.any() else None
     ratio = last / first if max(distances) > 1 and first > 0.0 else None
-    return dict(zip(COLUMNS, (method, len(lengths), max(distances), first, last, ratio, relative), strict=True))
+    return dict(
+        zip(COLUMNS, (method, len(lengths), max(distances), first, last, ratio, relative), strict=True)
+    )

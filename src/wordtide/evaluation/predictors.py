@@ -64,7 +64,9 @@ def carried_on_from_before(model: Embeddings, times: Floats, t: int, words: Inte
     beliefs = []
     for side in model.sides:
         if not isinstance(side, FilteredTrajectories):
-            raise SettingsError(f"The model is not one of filtering, but of {model.method}.", "Give a filtered model.")
+            raise SettingsError(
+                f"The model is not one of filtering, but of {model.method}.", "Give a filtered model."
+            )
         beliefs.append(side.predicted(side.knots.around(t - 1, words)[0], np.full(len(words), times[t])))
     return Prediction(beliefs[0][0], beliefs[1][0], beliefs[0][1], beliefs[1][1])
 
@@ -75,14 +77,19 @@ def between_neighbours(model: Embeddings, times: Floats, t: int, words: Integers
     after = int(np.searchsorted(model.times, time))
     earlier, later = float(model.times[after - 1]), float(model.times[after])
     share = (time - earlier) / (later - earlier)
-    u, v = ((1.0 - share) * side.means_at(earlier, words) + share * side.means_at(later, words) for side in model.sides)
+    u, v = (
+        (1.0 - share) * side.means_at(earlier, words) + share * side.means_at(later, words)
+        for side in model.sides
+    )
     return Prediction(u, v)
 
 
 def bridged_by_the_prior(model: Embeddings, times: Floats, t: int, words: Integers) -> Prediction:
     """The smoother's posterior at the time of slice t, off its grid."""
     time = float(times[t])
-    (u, u_variance), (v, v_variance) = ((side.means_at(time, words), side.variances_at(time, words)) for side in model.sides)
+    (u, u_variance), (v, v_variance) = (
+        (side.means_at(time, words), side.variances_at(time, words)) for side in model.sides
+    )
     return Prediction(u, v, u_variance, v_variance)
 
 

@@ -79,7 +79,9 @@ def picture(figure: Figure, ending: str) -> bytes:
     """A figure as the content of a file; made anew it has the same bytes."""
     content = io.BytesIO()
     with styled():
-        figure.savefig(content, format=ending, dpi=_DPI[ending], metadata={"Date": None} if ending == "svg" else {})
+        figure.savefig(
+            content, format=ending, dpi=_DPI[ending], metadata={"Date": None} if ending == "svg" else {}
+        )
     return content.getvalue()
 
 
@@ -100,6 +102,9 @@ def _facts(findings: Findings) -> dict[str, Any]:
     return {
         **corpus_facts(problem),
         "methods": list(findings.models),
-        "held_out": [{"slice": t, "label": problem.labels[t], "time": float(problem.times[t])} for t in findings.held_out],
+        "held_out": [
+            {"slice": t, "label": problem.labels[t], "time": float(problem.times[t])}
+            for t in findings.held_out
+        ],
         "settings": dict(findings.settings),
     }

@@ -52,7 +52,10 @@ on a straight way. <i>Relative step</i>: how far a word moves in one slice, in l
 
 
 def report_page(
-    facts: Mapping[str, Any], summary: Sequence[Row], motion: Sequence[Mapping[str, Any]], pictures: Mapping[str, bytes]
+    facts: Mapping[str, Any],
+    summary: Sequence[Row],
+    motion: Sequence[Mapping[str, Any]],
+    pictures: Mapping[str, bytes],
 ) -> str:
     """The page. `pictures` are PNG files by name."""
     span = f"{facts['first_slice']} to {facts['last_slice']}"
@@ -69,7 +72,9 @@ def report_page(
         _image(pictures, "likelihood.png", "Predictive log-likelihood per pair over time, by method"),
         f'<p class="note">{_LINES} Data: scores.csv.</p>',
         "<h2>How words move</h2>",
-        _table(motion, {name: title.format(**(motion or [{"slices": ""}])[0]) for name, title in _MOTION.items()}),
+        _table(
+            motion, {name: title.format(**(motion or [{"slices": ""}])[0]) for name, title in _MOTION.items()}
+        ),
         _image(pictures, "displacement.png", "Histograms of how far words move, by method"),
         f'<p class="note">{_MOVED} Data: motion.csv, displacements.csv.</p>',
         "<h2>Slices left out</h2>",

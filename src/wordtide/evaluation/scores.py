@@ -76,7 +76,9 @@ def _scored(
     tasks: Sequence[_Task], problem: Problem, shift: float, observer: FitObserver, threads: int | None
 ) -> Iterator[Score]:
     with compute("cpu", "float32", threads) as machine:
-        found = machine.pool.map(partial(_log_likelihood, problem, shift), *zip(*(task[1:] for task in tasks), strict=True))
+        found = machine.pool.map(
+            partial(_log_likelihood, problem, shift), *zip(*(task[1:] for task in tasks), strict=True)
+        )
         try:
             for done, ((name, _, _, t), value) in enumerate(zip(tasks, found, strict=True), start=1):
                 observer.step(done, Report(done, t, float("nan"), 0.0))

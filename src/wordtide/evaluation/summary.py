@@ -67,7 +67,9 @@ def verdict(rows: Sequence[Row]) -> str:
     rivals = sorted((row for row in rows if row["method"] in METHODS), key=lambda row: -row["mean"])
     best, *others = rivals
     if not others:
-        return f"{best['method']} has {best['mean']:.4f} per pair. There is no other method to compare it with."
+        return (
+            f"{best['method']} has {best['mean']:.4f} per pair. There is no other method to compare it with."
+        )
     told = f"{best['method']} predicts best: {best['mean']:.4f} per pair, and on {best['wins']} of {best['slices']} slices."
     unclear = [row["method"] for row in others if not _is_clear(row)]
     if unclear:

@@ -54,7 +54,10 @@ def word_blocks(
         pairs = np.repeat(words[places], len(slices)), np.tile(slices, len(places))
         means = vectors.means_at_places(*pairs)
         variances = vectors.variances_at_places(*pairs) if vectors.uncertain else None
-        yield places, _block(vectors, pairs[0], times[pairs[1]], means, variances, len(slices) if one_scale else 1)
+        yield (
+            places,
+            _block(vectors, pairs[0], times[pairs[1]], means, variances, len(slices) if one_scale else 1),
+        )
 
 
 def slice_block(vectors: Vectors, times: Floats, words: Integers, number: int) -> Block:
@@ -73,7 +76,12 @@ def along_time(directions: npt.NDArray[np.int8], slices: int) -> npt.NDArray[np.
 
 
 def _block(
-    vectors: Vectors, words: Integers, times: Floats, means: Floats, variances: Floats | None, rows_per_scale: int
+    vectors: Vectors,
+    words: Integers,
+    times: Floats,
+    means: Floats,
+    variances: Floats | None,
+    rows_per_scale: int,
 ) -> Block:
     lengths, spread = lengths_of(means), np.zeros_like(means) if variances is None else variances
     noise = np.full(len(means), np.nan)

@@ -20,7 +20,9 @@ from wordtide.model.knots import Integers
 #: Numbers in a chunk of words at most, so that a word's curve is fetched in an instant; and words.
 _CHUNK_NUMBERS, _CHUNK_WORDS = 400_000, 64
 _MOST_NUMBERS = 1 << 30  # that are held in memory
-_NAME = re.compile(r"(?:(header|occurrences|changed|cards|map)|(slices|words|stories|examples)/([0-9]{4,7}))\.bin", re.ASCII)
+_NAME = re.compile(
+    r"(?:(header|occurrences|changed|cards|map)|(slices|words|stories|examples)/([0-9]{4,7}))\.bin", re.ASCII
+)
 
 
 class RemoteResources:
@@ -61,7 +63,9 @@ class RemoteResources:
         if kind == "examples" and self.data.evidence is None:
             return False
         number = int(digits)
-        return digits == f"{number:04d}" and number < (len(self.data.kept.slices) if kind == "slices" else self.chunks)
+        return digits == f"{number:04d}" and number < (
+            len(self.data.kept.slices) if kind == "slices" else self.chunks
+        )
 
     def resource(self, name: str) -> bytes:
         """The bytes of a resource; KeyError if there is none of this name."""
@@ -117,7 +121,12 @@ class RemoteResources:
         if self._whole is not None:
             first, size = int(places[0]) * len(kept.slices), len(places) * len(kept.slices)
             return gzipped(self._whole.taken(np.arange(first, first + size)).parts())
-        blocks = [block for _, block in word_blocks(self.data.vectors, self.data.model.times, kept.words[places], kept.slices)]
+        blocks = [
+            block
+            for _, block in word_blocks(
+                self.data.vectors, self.data.model.times, kept.words[places], kept.slices
+            )
+        ]
         return gzipped(joined(blocks).parts())
 
     def _slice(self, number: int) -> bytes:

@@ -37,23 +37,32 @@ class Evidence:
     def corpus(self) -> dict[str, int]:
         """What the counts know of the corpus and the model does not."""
         summary = self._counts.summary
-        return {"documents": summary.documents, "tokens": summary.tokens, "distinct_words": summary.distinct_words}
+        return {
+            "documents": summary.documents,
+            "tokens": summary.tokens,
+            "distinct_words": summary.distinct_words,
+        }
 
     def sentences(self, kept: Kept, places: Integers, most: int) -> dict[str, list[dict[str, Any]]]:
         """Up to `most` sentences of each word, by its place among those kept, evenly over time.
 
         A sentence of a slice that the page does not hold stands with the nearest one that it holds.
         """
-        rows = self._rows({self._numbers.get(self._model.words[kept.words[place]], -1): int(place) for place in places})
+        rows = self._rows(
+            {self._numbers.get(self._model.words[kept.words[place]], -1): int(place) for place in places}
+        )
         times = self._model.times
         nearest = np.abs(times[:, None] - times[kept.slices]).argmin(axis=1)
         shown = [shown_year(self._model, float(time)) for time in times]
         found: dict[str, list[dict[str, Any]]] = {}
         for place, held in sorted(rows.items()):
-            chosen = held if len(held) <= most else [held[round(n)] for n in np.linspace(0, len(held) - 1, most)]
+            chosen = (
+                held if len(held) <= most else [held[round(n)] for n in np.linspace(0, len(held) - 1, most)]
+            )
             word = self._model.words[kept.words[place]]
             found[str(place)] = [
-                {"slice": int(nearest[t]), "shown": shown[t], **self._sentence(word, row)} for t, row in chosen
+                {"slice": int(nearest[t]), "shown": shown[t], **self._sentence(word, row)}
+                for t, row in chosen
             ]
         return found
 
@@ -63,10 +72,14 @@ class Evidence:
         rows: dict[int, list[tuple[int, int]]] = {}
         for t in range(len(self._counts)):
             held = self._store.rows(t)
-            starts, stops = (np.searchsorted(self._store.words[held], numbers, side) for side in ("left", "right"))
+            starts, stops = (
+                np.searchsorted(self._store.words[held], numbers, side) for side in ("left", "right")
+            )
             for number, start, stop in zip(numbers.tolist(), starts.tolist(), stops.tolist(), strict=True):
                 if stop > start:
-                    rows.setdefault(wanted[number], []).extend((t, held.start + row) for row in range(start, stop))
+                    rows.setdefault(wanted[number], []).extend(
+                        (t, held.start + row) for row in range(start, stop)
+                    )
         return rows
 
     def _sentence(self, word: str, row: int) -> dict[str, str]:

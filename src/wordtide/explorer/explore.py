@@ -54,7 +54,9 @@ class PageOptions:
         if not 0.1 <= self.max_mb <= 2000:  # false for NaN
             raise SettingsError(f"--max-mb cannot be {self.max_mb:g}.", "Give 0.1 to 2000 megabytes.")
         if self.map_words < 0:
-            raise SettingsError(f"--map-words cannot be {self.map_words}.", "Give 10 or more, or --no-map for no map.")
+            raise SettingsError(
+                f"--map-words cannot be {self.map_words}.", "Give 10 or more, or --no-map for no map."
+            )
 
 
 def save_html(
@@ -71,7 +73,9 @@ def save_html(
     page, data = built_page(), _page_data(model, options, observer)
     room = int(options.max_mb * 1e6) - len(page.encode("utf-8")) - 1000  # for the policy
     with new_files([target], overwrite) as (partial,):
-        resources, held = embedded_resources(data, Limits(room, options.words, options.slices, options.max_mb), observer)
+        resources, held = embedded_resources(
+            data, Limits(room, options.words, options.slices, options.max_mb), observer
+        )
         _tell_left_out(model, held, observer)
         with open(partial, "wb") as file:
             for part in single_file(page, resources):
@@ -122,7 +126,9 @@ def serve(
     observer = observer or ExportObserver()
     with page_server(model, options, host, port, observer) as server:
         if not server.is_private:
-            observer.tell(f"warning: {host} is not this machine alone. Whoever reaches it can read this model and its words.")
+            observer.tell(
+                f"warning: {host} is not this machine alone. Whoever reaches it can read this model and its words."
+            )
         announce(server.address)
         observer.tell("Ctrl-C ends the server.")
         if browser:
@@ -138,7 +144,9 @@ def _page_data(model: Embeddings, options: PageOptions, observer: ExportObserver
     title = options.title or (model.path.resolve().name if model.path else "") or "wordtide"
     evidence = None if options.examples is None else Evidence(model, Counts.load(options.examples))
     labels = Labels(title, options.licence)
-    return PageData(model, everything(model), labels, options.map_words, evidence, "", options.threads, observer)
+    return PageData(
+        model, everything(model), labels, options.map_words, evidence, "", options.threads, observer
+    )
 
 
 def _as_asked(data: PageData, options: PageOptions) -> PageData:

@@ -18,7 +18,9 @@ def write_site(
     place = real_target(target)
     with new_folder(place, overwrite) as site:
         (site / "index.html").write_bytes(remote_page(page))
-        write_header(site, KIND, VERSION, {"title": resources.data.labels.title})  # by which it can be replaced later
+        write_header(
+            site, KIND, VERSION, {"title": resources.data.labels.title}
+        )  # by which it can be replaced later
         _write_resources(site / "data", resources, observer)
     return place
 

@@ -14,7 +14,9 @@ from importlib import resources
 from wordtide.errors import FolderError
 
 POLICY_MARK, DATA_MARK = "<!--wordtide:policy-->", "<!--wordtide:data-->"
-_REMEDY = "Install wordtide again; from its sources, build the page first: npm run build in the folder explorer."
+_REMEDY = (
+    "Install wordtide again; from its sources, build the page first: npm run build in the folder explorer."
+)
 _RESOURCE_NAME = re.compile(r"[a-z]+(?:/[0-9]+)?\.bin")
 
 
@@ -63,7 +65,9 @@ def single_file(page: str, embedded: Mapping[str, bytes]) -> Iterator[bytes]:
 
 def _with_policy(page: str, remote: bool) -> str:
     if page.count(POLICY_MARK) != 1 or page.count(DATA_MARK) != 1:
-        raise FolderError("The page of the explorer is damaged: it has no place for its policy or its data.", _REMEDY)
+        raise FolderError(
+            "The page of the explorer is damaged: it has no place for its policy or its data.", _REMEDY
+        )
     tag = f'<meta http-equiv="Content-Security-Policy" content="{policy(page, remote)}">'
     return page.replace(POLICY_MARK, tag)
 
@@ -77,7 +81,9 @@ def _inline(page: str, name: str) -> str:
     """The content of the one inline script or style."""
     found = re.findall(rf"<{name}[^>]*>(.*?)</{name}>", page, re.DOTALL)
     if len(found) != 1:
-        raise FolderError(f"The page of the explorer is damaged: it has {len(found)} {name} elements, not one.", _REMEDY)
+        raise FolderError(
+            f"The page of the explorer is damaged: it has {len(found)} {name} elements, not one.", _REMEDY
+        )
     return str(found[0])
 
 

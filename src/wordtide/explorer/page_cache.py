@@ -40,7 +40,9 @@ def check_has_story(model: Embeddings) -> None:
             "Fit a model with several slices, by another method than static.",
         )
     if not len(model.words):
-        raise SettingsError("This model has no words.", "Count with a larger --vocabulary-size, and fit again.")
+        raise SettingsError(
+            "This model has no words.", "Count with a larger --vocabulary-size, and fit again."
+        )
 
 
 def everything(model: Embeddings) -> Kept:
@@ -53,13 +55,19 @@ def asked_for(model: Embeddings, words: int | None, slices: int | None) -> Kept:
     kept = everything(model)
     if words is not None:
         kept = kept.with_words(words)
-    return kept if slices is None else Kept(kept.words, thinned_slices(model.times, tokens_of_slices(model), slices))
+    return (
+        kept
+        if slices is None
+        else Kept(kept.words, thinned_slices(model.times, tokens_of_slices(model), slices))
+    )
 
 
 def tokens_of_slices(model: Embeddings) -> Floats:
     """Occurrences of all words of the vocabulary in each slice, (T,)."""
     occurrences = model.fitted.occurrences
-    return np.bincount(occurrences.places.slices, weights=occurrences.values, minlength=len(model)).astype(np.float64)
+    return np.bincount(occurrences.places.slices, weights=occurrences.values, minlength=len(model)).astype(
+        np.float64
+    )
 
 
 def thinned_slices(times: Floats, richness: Floats, number: int) -> Integers:

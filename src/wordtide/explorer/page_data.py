@@ -100,7 +100,9 @@ class PageData:
             told = done
 
         with _stage(self.observer, "mapping", map_steps(self.model), "steps"):
-            return packed_json(word_map(self.model, self.vectors, self.kept, self.words_on_map, self.threads, hear))
+            return packed_json(
+                word_map(self.model, self.vectors, self.kept, self.words_on_map, self.threads, hear)
+            )
 
     def packed_examples(self, most: int, places: Integers | None = None) -> bytes:
         """Sentences of some kept words by their places, or of all; `most` for each."""

@@ -35,7 +35,11 @@ class Labels:
 
 def estimand(vectors: Vectors) -> str:
     """One sentence that names what similarity is, and what its interval is."""
-    interval = "with the 90 % interval of that product under the posterior" if vectors.uncertain else "without an interval"
+    interval = (
+        "with the 90 % interval of that product under the posterior"
+        if vectors.uncertain
+        else "without an interval"
+    )
     return f"{_SIMILARITY}, {interval}. A vector is the sum of a word's and its context's vector."
 
 
@@ -66,7 +70,8 @@ def header(
             for t in kept.slices
         ],
         "all_slices": [
-            {"time": float(time), "tokens": whole_or_float(number)} for time, number in zip(model.times, tokens, strict=True)
+            {"time": float(time), "tokens": whole_or_float(number)}
+            for time, number in zip(model.times, tokens, strict=True)
         ],
         "known": {"noise": NOISE, "often": OFTEN},
         "slices_nearby": slices_nearby(model),

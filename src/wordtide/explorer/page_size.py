@@ -46,7 +46,9 @@ class Sampled:
     block: Block
 
 
-def page_similarity(block: Block, one: Integers, other: Integers, profile: Floats | None = None) -> tuple[Floats, Floats]:
+def page_similarity(
+    block: Block, one: Integers, other: Integers, profile: Floats | None = None
+) -> tuple[Floats, Floats]:
     """Similarity and spread of pairs of rows of a block, as a page works them out, (n,).
 
     Without a profile the noise of a vector is the same along all axes. With one, `profile` (d,), it is shared out by it.
@@ -86,7 +88,9 @@ def measured(vectors: Vectors, sampled: Sampled) -> dict[str, Any]:
         words, slices, wide = sampled.words, sampled.slices, len(sampled.slices)
         means = [vectors.means_at_places(words[side], slices[when]) for side in (one, other)]
         variances = [vectors.variances_at_places(words[side], slices[when]) for side in (one, other)]
-        true, true_spread = similarity_and_spread(*(scaled(*moments) for moments in zip(means, variances, strict=True)))
+        true, true_spread = similarity_and_spread(
+            *(scaled(*moments) for moments in zip(means, variances, strict=True))
+        )
         found, spread = page_similarity(block, one * wide + when, other * wide + when)
         errors["similarity"] = float(np.nanmax(np.abs(found - true)))
         if profile is not None:
@@ -100,7 +104,9 @@ def measured(vectors: Vectors, sampled: Sampled) -> dict[str, Any]:
 def _pairs(settled: npt.NDArray[np.uint8]) -> Integers:
     """Pairs of different words that are both known at a slice: (n, 3) of word, other word, slice."""
     generator, (words, slices) = np.random.default_rng(_SEED), settled.shape
-    drawn: Integers = np.column_stack([generator.integers(0, words, (_PAIRS, 2)), generator.integers(0, slices, _PAIRS)])
+    drawn: Integers = np.column_stack(
+        [generator.integers(0, words, (_PAIRS, 2)), generator.integers(0, slices, _PAIRS)]
+    )
     known = (settled[drawn[:, 0], drawn[:, 2]] > 0) & (settled[drawn[:, 1], drawn[:, 2]] > 0)
     pairs: Integers = drawn[known & (drawn[:, 0] != drawn[:, 1])]
     return pairs

@@ -35,7 +35,13 @@ def told_stories(
 
 def _told(one: Story, names: set[str]) -> dict[str, Any]:
     facts = {name: one.facts[name] for name in _FACTS}
-    return {"sentence": one.sentence, **facts, "from": one.lost, "to": one.gained, "beside": _beside(one, names)}
+    return {
+        "sentence": one.sentence,
+        **facts,
+        "from": one.lost,
+        "to": one.gained,
+        "beside": _beside(one, names),
+    }
 
 
 def _beside(one: Story, names: set[str]) -> list[str]:
@@ -70,7 +76,9 @@ def turns(model: Embeddings, vectors: Vectors, words: Integers) -> dict[str, Any
     moving = moving[np.isin(moving.words, words)]
     observed = _degrees(by_change(vectors, moving)[1])
     expected = _prior_turns(model, moving) if vectors.uncertain and len(moving) else None
-    furthest = max(float(observed.max(initial=1.0)), 1.0 if expected is None else float(np.quantile(expected, 0.999)))
+    furthest = max(
+        float(observed.max(initial=1.0)), 1.0 if expected is None else float(np.quantile(expected, 0.999))
+    )
     width = next(width for width in _BAR_WIDTHS if furthest / width <= _MOST_BARS)
     edges = width * np.arange(math.ceil(furthest / width) + 1)
     bars: dict[str, Any] = {"edges": edges, "observed": np.histogram(observed, edges)[0], "expected": None}
@@ -103,7 +111,9 @@ def word_cards(model: Embeddings, vectors: Vectors, kept: Kept, table: dict[str,
     if not len(places):
         return []
     worth = worth / max(float(worth.max()), 1e-12)
-    alike = np.max([_alike(vectors, kept.words[places], float(time)) for time in model.times[[0, -1]]], axis=0)
+    alike = np.max(
+        [_alike(vectors, kept.words[places], float(time)) for time in model.times[[0, -1]]], axis=0
+    )
     chosen: list[int] = []
     while len(chosen) < min(CARDS, len(places)):
         cost = alike[:, chosen].max(axis=1, initial=0.0)

@@ -54,7 +54,8 @@ class ExplorerServer(ThreadingHTTPServer):
         except (OSError, OverflowError, UnicodeError) as error:
             reason = getattr(error, "strerror", None) or error
             raise SettingsError(
-                f"The server cannot use {host} with port {port}: {reason}.", "Choose another --port, or none for any free one."
+                f"The server cannot use {host} with port {port}: {reason}.",
+                "Choose another --port, or none for any free one.",
             ) from None
         self.address = f"http://{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}/"
 
@@ -122,7 +123,9 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server_version, sys_version = "wordtide", ""
     timeout = _PATIENCE
-    disable_nagle_algorithm = True  # headers and content are sent apart, and the second would wait for word of the first
+    disable_nagle_algorithm = (
+        True  # headers and content are sent apart, and the second would wait for word of the first
+    )
     error_message_format = "%(code)d %(message)s\n"
     error_content_type = "text/plain; charset=utf-8"
 
@@ -150,10 +153,17 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self, with_body: bool) -> None:
         self._watch.cancel()
-        self.close_connection = self.close_connection or "content-length" in self.headers or "transfer-encoding" in self.headers
+        self.close_connection = (
+            self.close_connection or "content-length" in self.headers or "transfer-encoding" in self.headers
+        )
         refused = self._refusal()
         if refused is not None:
-            self._send(refused, "text/plain; charset=utf-8", f"{refused.value} {refused.phrase}\n".encode(), with_body)
+            self._send(
+                refused,
+                "text/plain; charset=utf-8",
+                f"{refused.value} {refused.phrase}\n".encode(),
+                with_body,
+            )
             return
         path = self.path.partition("?")[0]
         if path in _PAGES:
@@ -165,7 +175,9 @@ class _Handler(BaseHTTPRequestHandler):
             return
         try:
             content = self.server.made.get(name)
-        except Exception as error:  # whatever a damaged model gives: the server lives on, and says so where it was started
+        except (
+            Exception
+        ) as error:  # whatever a damaged model gives: the server lives on, and says so where it was started
             self.server.complain(f"{name} could not be made: {type(error).__name__}: {error}")
             message = b"500 This part of the model cannot be read.\n"
             self._send(HTTPStatus.INTERNAL_SERVER_ERROR, "text/plain; charset=utf-8", message, with_body)

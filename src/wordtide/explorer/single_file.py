@@ -15,7 +15,14 @@ from wordtide.errors import SettingsError
 from wordtide.explorer.blocks import along_time, joined, word_blocks
 from wordtide.explorer.evidence import FEW
 from wordtide.explorer.packing import gzipped, packed_json
-from wordtide.explorer.page_cache import AS_ASKED, FEWEST_SLICES, Kept, asked_for, thinned_slices, tokens_of_slices
+from wordtide.explorer.page_cache import (
+    AS_ASKED,
+    FEWEST_SLICES,
+    Kept,
+    asked_for,
+    thinned_slices,
+    tokens_of_slices,
+)
 from wordtide.explorer.page_data import PageData
 from wordtide.explorer.page_size import Sample, Sampled, measured
 from wordtide.model.knots import Integers
@@ -24,7 +31,11 @@ from wordtide.model.prior import Floats
 _SAMPLED = 150  # words whose size is measured
 _SAFETY = 1.02  # the sample's error, mostly
 _FEWEST_WORDS = 10
-_WORD_BYTES, _EXAMPLES_BYTES, _MAP_BYTES = 200, 900, 90  # of a word's story, of its sentences, and of its places on the map
+_WORD_BYTES, _EXAMPLES_BYTES, _MAP_BYTES = (
+    200,
+    900,
+    90,
+)  # of a word's story, of its sentences, and of its places on the map
 
 
 @dataclass(frozen=True)
@@ -53,11 +64,14 @@ class Limits:
             )
         if words < _FEWEST_WORDS:
             raise SettingsError(
-                f"{self.megabytes:g} MB are too few for a page of this model.", "Give a larger --max-mb, or --no-map."
+                f"{self.megabytes:g} MB are too few for a page of this model.",
+                "Give a larger --max-mb, or --no-map.",
             )
 
 
-def embedded_resources(data: PageData, limits: Limits, observer: Observer) -> tuple[dict[str, bytes], PageData]:
+def embedded_resources(
+    data: PageData, limits: Limits, observer: Observer
+) -> tuple[dict[str, bytes], PageData]:
     """The resources of a single file by name, together within the limits, the header first; and what of the data they hold."""
     whole = data.keeping(asked_for(data.model, limits.words, limits.slices), AS_ASKED)
     kept, why = _fitting(whole, limits)
@@ -94,7 +108,11 @@ def _depending_on_slices(data: PageData) -> dict[str, bytes]:
 
 
 def _depending_on_words(data: PageData) -> dict[str, bytes]:
-    found = {"stories.bin": packed_json(data.stories), "changed.bin": data.packed_changed(), "cards.bin": data.packed_cards()}
+    found = {
+        "stories.bin": packed_json(data.stories),
+        "changed.bin": data.packed_changed(),
+        "cards.bin": data.packed_cards(),
+    }
     if data.words_on_map:
         found["map.bin"] = data.packed_map()
     return found
@@ -103,7 +121,11 @@ def _depending_on_words(data: PageData) -> dict[str, bytes]:
 def _expected_size(data: PageData) -> int:
     """About how many bytes all but the vectors will take in the file. They take long to make, so this must be guessed."""
     words = _WORD_BYTES + (_EXAMPLES_BYTES if data.evidence else 0)
-    return words * len(data.kept.words) + _MAP_BYTES * data.words_on_map + _in_letters(len(data.packed_occurrences()))
+    return (
+        words * len(data.kept.words)
+        + _MAP_BYTES * data.words_on_map
+        + _in_letters(len(data.packed_occurrences()))
+    )
 
 
 def _fitting(data: PageData, limits: Limits) -> tuple[Kept, str]:
@@ -159,7 +181,9 @@ def _vectors(data: PageData, observer: Observer) -> tuple[bytes, Sampled]:
     noise, settled, sampled = [], [], []
 
     def parts() -> Iterator[bytes]:
-        for places, block in word_blocks(data.vectors, data.model.times, kept.words, kept.slices, one_scale=True):
+        for places, block in word_blocks(
+            data.vectors, data.model.times, kept.words, kept.slices, one_scale=True
+        ):
             noise.append(block.noise)
             settled.append(block.settled)
             chosen = np.flatnonzero(np.isin(places, sample.words))

@@ -37,7 +37,9 @@ def write_state(path: Path, model: Embeddings, selection: Selection, time: float
             _write(archive, name, np.asarray(array))
 
 
-def write_trajectories(path: Path, model: Embeddings, selection: Selection, vectors: str, observer: Observer) -> None:
+def write_trajectories(
+    path: Path, model: Embeddings, selection: Selection, vectors: str, observer: Observer
+) -> None:
     """Write all slices: words (n,), times and labels (T,), mean and sd (T, n, d) as float32, and which vectors they are of.
 
     One slice is in memory at a time. The sd is not shortened to float16: NumPy reckons with what it is given, and 1/sd**2
@@ -66,7 +68,9 @@ def _write(archive: ZipFile, name: str, array: npt.NDArray[Any]) -> None:
         np.lib.format.write_array(member, array, allow_pickle=False)
 
 
-def _write_slices(archive: ZipFile, name: str, shape: tuple[int, ...], slices: Iterable[Singles], observer: Observer) -> None:
+def _write_slices(
+    archive: ZipFile, name: str, shape: tuple[int, ...], slices: Iterable[Singles], observer: Observer
+) -> None:
     """Write an array of the given shape, slice by slice."""
     with archive.open(ZipInfo(f"{name}.npy"), "w", force_zip64=True) as member:
         description = {"descr": "<f4", "fortran_order": False, "shape": shape}
@@ -81,5 +85,7 @@ def _as_array(texts: Sequence[str]) -> npt.NDArray[np.str_]:
     array = np.array(texts, dtype=np.str_)
     for text, kept in zip(texts, array.tolist(), strict=True):
         if text != kept:
-            raise SettingsError(f"{text!r} cannot be written into a NumPy archive.", "Leave it out, or export to parquet.")
+            raise SettingsError(
+                f"{text!r} cannot be written into a NumPy archive.", "Leave it out, or export to parquet."
+            )
     return array

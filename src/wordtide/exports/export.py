@@ -72,7 +72,9 @@ def _check_options(model: Embeddings, to: str, at: Time | None, vectors: str, ou
     if to not in FORMATS:
         raise SettingsError(f"There is no export to {to!r}.", f"Use one of {', '.join(FORMATS)}.")
     if to == "dwe" and at is not None:
-        raise SettingsError("--to dwe writes all slices, not one time.", "Leave out --at, or use --to npz for one time.")
+        raise SettingsError(
+            "--to dwe writes all slices, not one time.", "Leave out --at, or use --to npz for one time."
+        )
     if to not in ("dwe", "parquet") and at is None:
         raise SettingsError(
             f"--to {to} writes one time, and none is given.",
@@ -120,11 +122,18 @@ def _write_text(
     means = selection.means_at(year)
     unknown = int(np.count_nonzero(~means.any(axis=1)))
     if unknown:
-        observer.tell(f"{unknown:,} of {len(means):,} words are not known at this time: their vectors are zeros.")
+        observer.tell(
+            f"{unknown:,} of {len(means):,} words are not known at this time: their vectors are zeros."
+        )
     if to == "projector":
         deviations = selection.deviations_at(year) if selection.has_deviations else None
         changed = save_projector(
-            target, selection.words, means, _occurrences_at(model, year)[selection.rows], deviations, overwrite
+            target,
+            selection.words,
+            means,
+            _occurrences_at(model, year)[selection.rows],
+            deviations,
+            overwrite,
         )
     else:
         changed = save_word2vec(target, selection.words, means, to == "word2vec-binary", overwrite)

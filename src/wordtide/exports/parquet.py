@@ -31,7 +31,10 @@ def write_table(path: Path, selection: Selection, times: Sequence[float], observ
     try:
         # Numbers hardly ever repeat, so a dictionary of them would only be built and thrown away.
         repeating = ["word", "time", "k"]
-        with open(path, "wb") as file, pq.ParquetWriter(file, _SCHEMA, compression="zstd", use_dictionary=repeating) as writer:
+        with (
+            open(path, "wb") as file,
+            pq.ParquetWriter(file, _SCHEMA, compression="zstd", use_dictionary=repeating) as writer,
+        ):
             for time in times:
                 mean = selection.means_at(time)
                 dim = mean.shape[1]

@@ -40,7 +40,10 @@ class Selection:
 
 
 def select(
-    model: Embeddings, vectors: str = DEFAULT_VECTORS, words: Sequence[str] | None = None, top: int | None = None
+    model: Embeddings,
+    vectors: str = DEFAULT_VECTORS,
+    words: Sequence[str] | None = None,
+    top: int | None = None,
 ) -> Selection:
     """The given words, or the `top` most frequent ones over all slices, or all words, in the order of the vocabulary."""
     if words is not None and top is not None:
@@ -65,7 +68,9 @@ def read_words(path: str | PathLike[str]) -> list[str]:
     except FileNotFoundError:
         raise InputError(f"{path} does not exist.", "Give a file with one word per line.") from None
     except (UnicodeDecodeError, OSError) as error:
-        raise InputError(f"{path} cannot be read: {error}.", "Give a UTF-8 file with one word per line.") from error
+        raise InputError(
+            f"{path} cannot be read: {error}.", "Give a UTF-8 file with one word per line."
+        ) from error
     words = [word for line in text.split("\n") if (word := line.strip())]
     if not words:
         raise InputError(f"{path} holds no words.", "Give a file with one word per line.")

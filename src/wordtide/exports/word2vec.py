@@ -15,7 +15,11 @@ from wordtide.storage.files import new_files
 
 
 def save_word2vec(
-    path: str | PathLike[str], words: Sequence[str], vectors: Singles, binary: bool = False, overwrite: bool = False
+    path: str | PathLike[str],
+    words: Sequence[str],
+    vectors: Singles,
+    binary: bool = False,
+    overwrite: bool = False,
 ) -> int:
     """Write words and their vectors (n, d). Returns how many words were written with _ for white space."""
     spelled, changed = without_spaces(words)
@@ -25,6 +29,8 @@ def save_word2vec(
             for word, vector in zip(spelled, np.ascontiguousarray(vectors, dtype="<f4"), strict=True):
                 file.write(word.encode() + b" " + vector.tobytes() + b"\n")
         else:
-            for word, numbers in zip(spelled, rows_of_text(vectors.astype(np.float32, copy=False), " "), strict=True):
+            for word, numbers in zip(
+                spelled, rows_of_text(vectors.astype(np.float32, copy=False), " "), strict=True
+            ):
                 file.write(f"{word} {numbers}\n".encode())
     return changed

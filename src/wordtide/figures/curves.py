@@ -100,7 +100,9 @@ def end_of(curve: Curve, place: int) -> tuple[float, float]:
     return float(curve.times[known[place]]), float(curve.similarity[known[place]])
 
 
-def draw_curve(axes: Axes, curve: Curve, colour: str, dashes: Dashes = "-", width: float = 1.2, above: bool = True) -> None:
+def draw_curve(
+    axes: Axes, curve: Curve, colour: str, dashes: Dashes = "-", width: float = 1.2, above: bool = True
+) -> None:
     """Draw a curve, the fainter the fewer of the slices around are observed: see `support`."""
     levels = np.round(_LEVELS * support(curve.times, curve.observed)) / _LEVELS
     points = np.column_stack([with_middles(curve.times), with_middles(curve.similarity)])
@@ -123,7 +125,10 @@ def draw_curve(axes: Axes, curve: Curve, colour: str, dashes: Dashes = "-", widt
 def bands_fit(axes: Axes, curves: Sequence[Curve]) -> bool:
     """Do the bands of some curves leave the panel readable? One alone does; wide ones cover each other to mud."""
     bottom, top = axes.get_ylim()
-    widths = [float(np.nanmean(np.clip(curve.high, bottom, top) - np.clip(curve.low, bottom, top))) for curve in curves]
+    widths = [
+        float(np.nanmean(np.clip(curve.high, bottom, top) - np.clip(curve.low, bottom, top)))
+        for curve in curves
+    ]
     return len(curves) <= 1 or sum(widths) <= _MOST_COVERED * (top - bottom)
 
 
@@ -144,8 +149,18 @@ def draw_whiskers(axes: Axes, curve: Curve, colour: str, number: int, of: int) -
     wanted = curve.times[0] + (curve.times[-1] - curve.times[0]) * (places / count + shift)
     at = np.unique(np.argmin(np.abs(curve.times[:, None] - wanted), axis=0))
     strength = _FAINT + (1.0 - _FAINT) * support(curve.times, curve.observed)[at]
-    axes.vlines(curve.times[at], curve.low[at], curve.high[at], color=colour, alpha=0.6 * strength, linewidth=1.0, zorder=1.5)
-    axes.scatter(curve.times[at], curve.similarity[at], s=5.0, color=colour, alpha=strength, linewidth=0.0, zorder=3)
+    axes.vlines(
+        curve.times[at],
+        curve.low[at],
+        curve.high[at],
+        color=colour,
+        alpha=0.6 * strength,
+        linewidth=1.0,
+        zorder=1.5,
+    )
+    axes.scatter(
+        curve.times[at], curve.similarity[at], s=5.0, color=colour, alpha=strength, linewidth=0.0, zorder=3
+    )
 
 
 def running_mean(times: Floats, heights: Floats, weights: Floats) -> Floats:
@@ -215,7 +230,9 @@ def draw_time_axis(axes: Axes, times: Floats, ticks: int = 5) -> None:
 def day_of(year: float) -> str:
     """The date of a float year: 2016-05-17."""
     whole = math.floor(year)
-    first, after = (np.datetime64(number - 1970, "Y").astype("datetime64[D]") for number in (whole, whole + 1))
+    first, after = (
+        np.datetime64(number - 1970, "Y").astype("datetime64[D]") for number in (whole, whole + 1)
+    )
     return str(first + np.timedelta64(int((year - whole) * (after - first).astype(int)), "D"))
 
 

@@ -81,13 +81,22 @@ def _bin_edges(distances_by_method: Mapping[str, Distances]) -> Floats:
     """Edges of bins of equal width in the logarithm, for all methods, (n + 1,)."""
     found = [distances for by_delta in distances_by_method.values() for distances in by_delta.values()]
     if not found or not all(len(distances) for distances in found):
-        raise SettingsError("There are no distances to draw.", "Give at least one model with words that occur.")
+        raise SettingsError(
+            "There are no distances to draw.", "Give at least one model with words that occur."
+        )
     moved = np.concatenate(found)
     moved = moved[moved > 0.0]
     if not len(moved):
-        raise SettingsError("No word moves, so there is no histogram to draw.", "Choose a model of another method than static.")
-    low, high = np.quantile(moved, [0.001, 1.0])  # a word in a thousand, that hardly moves, would stretch the axis
-    return np.geomspace(0.9 * low, 1.1 * high, 1 + max(12, int(np.log10(1.2 * high / low) * _BINS_PER_DECADE)))
+        raise SettingsError(
+            "No word moves, so there is no histogram to draw.",
+            "Choose a model of another method than static.",
+        )
+    low, high = np.quantile(
+        moved, [0.001, 1.0]
+    )  # a word in a thousand, that hardly moves, would stretch the axis
+    return np.geomspace(
+        0.9 * low, 1.1 * high, 1 + max(12, int(np.log10(1.2 * high / low) * _BINS_PER_DECADE))
+    )
 
 
 def _draw_histograms(axes: Axes, distances: Distances, edges: Floats) -> None:
@@ -102,7 +111,9 @@ def _draw_histograms(axes: Axes, distances: Distances, edges: Floats) -> None:
     axes.set_ylim(0.0, 1.25 * highest or 1.0)
     axes.set_yticks([])
     # both names at the top, where no bar is, each drawn away from the other
-    for delta, colour, side in ((ends[0], colours[0], "right"), (ends[1], colours[-1], "left"))[: len(set(ends))]:
+    for delta, colour, side in ((ends[0], colours[0], "right"), (ends[1], colours[-1], "left"))[
+        : len(set(ends))
+    ]:
         moved = distances[delta][distances[delta] > 0.0]
         if len(moved):
             axes.text(float(np.median(moved)), 1.09 * highest, f"\u03b4 = {delta}", ha=side, color=colour)
@@ -123,7 +134,9 @@ def _draw_scale(axes: Axes, edges: Floats) -> None:
 def _checked_deltas(deltas: Iterable[int]) -> list[int]:
     steps = sorted(set(deltas))
     if not steps or steps[0] < 1:
-        raise SettingsError(f"{steps} are not numbers of slices to look ahead.", "Give whole numbers of 1 or more.")
+        raise SettingsError(
+            f"{steps} are not numbers of slices to look ahead.", "Give whole numbers of 1 or more."
+        )
     return steps
 
 
@@ -162,7 +175,9 @@ def _chosen_words(
         chosen = np.flatnonzero(np.all([model.fitted.occurrences.of_slice(t) > 0 for t in slices], axis=0))
     if not len(chosen):
         span = f"{model.labels[slices[0]]} to {model.labels[slices[-1]]}"
-        raise SettingsError(f"There is no word to measure from {span}.", "Name the words, or give a smaller min_occurrences.")
+        raise SettingsError(
+            f"There is no word to measure from {span}.", "Name the words, or give a smaller min_occurrences."
+        )
     return chosen
 
 

@@ -85,12 +85,20 @@ def dynamic_tsne(
     shared.sort_indices()
     start = principal_start(vectors.mean(axis=0), seed)[None]
     start = descend(start, [shared], [0.0] * SHARED_STEPS, cores, step_done)
-    return descend(np.repeat(start, slices, axis=0), joint, [penalty * decay**step for step in range(steps)], cores, step_done)
+    return descend(
+        np.repeat(start, slices, axis=0),
+        joint,
+        [penalty * decay**step for step in range(steps)],
+        cores,
+        step_done,
+    )
 
 
 def affinities(vectors: Floats, perplexity: float, threads: int = 1) -> Affinities:
     """The symmetric affinities P (N, N) of vectors (N, d), which sum to 1."""
-    found: Affinities = PerplexityBasedNN(vectors, perplexity, method="exact", metric="euclidean", n_jobs=threads).P
+    found: Affinities = PerplexityBasedNN(
+        vectors, perplexity, method="exact", metric="euclidean", n_jobs=threads
+    ).P
     return found
 
 
@@ -98,7 +106,9 @@ def principal_start(vectors: Floats, seed: int) -> Floats:
     """Vectors (N, d) on their two principal axes, the first with sd 1, (N, 2). A little noise parts words at one place."""
     centred = vectors - vectors.mean(axis=0)
     axes = np.linalg.eigh(centred.T @ centred)[1][:, :-3:-1]
-    axes = axes * np.where(axes[np.abs(axes).argmax(axis=0), [0, 1]] < 0.0, -1.0, 1.0)  # eigenvectors come with any sign
+    axes = axes * np.where(
+        axes[np.abs(axes).argmax(axis=0), [0, 1]] < 0.0, -1.0, 1.0
+    )  # eigenvectors come with any sign
     places: Floats = centred @ axes
     noise = 0.01 * np.random.default_rng(seed).standard_normal(places.shape)
     return places / max(float(places[:, 0].std()), 1e-300) + noise
@@ -106,7 +116,12 @@ def principal_start(vectors: Floats, seed: int) -> Floats:
 
 def joint_gradient(layout: Floats, joint: Sequence[Affinities], penalty: float, threads: int = 1) -> Floats:
     """The gradient of the joint cost at a layout (T, N, 2), of the same shape."""
-    gradient = np.stack([_divergence_gradient(places, slice_p, threads) for places, slice_p in zip(layout, joint, strict=True)])
+    gradient = np.stack(
+        [
+            _divergence_gradient(places, slice_p, threads)
+            for places, slice_p in zip(layout, joint, strict=True)
+        ]
+    )
     motion = penalty / layout.shape[1] * np.diff(layout, axis=0)
     gradient[:-1] -= motion
     gradient[1:] += motion
@@ -165,17 +180,27 @@ def _checked_vectors(vectors: npt.NDArray[Any]) -> Floats:
             f"Give an array (times, words, dimensions) with at least {FEWEST_WORDS} words and 2 dimensions.",
         )
     if not np.isfinite(array).all():
-        raise SettingsError("Some vectors hold numbers that are not finite.", "Leave those words out of the map.")
+        raise SettingsError(
+            "Some vectors hold numbers that are not finite.", "Leave those words out of the map."
+        )
     return array
 
 
-def _check_settings(perplexity: float, penalty: float, decay: float, steps: int, seed: int, threads: int | None) -> None:
+def _check_settings(
+    perplexity: float, penalty: float, decay: float, steps: int, seed: int, threads: int | None
+) -> None:
     if not (math.isfinite(perplexity) and perplexity >= 1.0):
-        raise SettingsError(f"A perplexity of {perplexity} cannot be used.", "Give a number of neighbours, 1 or more.")
+        raise SettingsError(
+            f"A perplexity of {perplexity} cannot be used.", "Give a number of neighbours, 1 or more."
+        )
     if not (math.isfinite(penalty) and penalty >= 0.0):
-        raise SettingsError(f"A movement penalty of {penalty} cannot be used.", "Give 0 or more; 0.01 is usual.")
+        raise SettingsError(
+            f"A movement penalty of {penalty} cannot be used.", "Give 0 or more; 0.01 is usual."
+        )
     if not 0.0 < decay <= 1.0:
-        raise SettingsError(f"A decay of {decay} cannot be used.", "Give a number above 0, and 1 at most; 0.95 is usual.")
+        raise SettingsError(
+            f"A decay of {decay} cannot be used.", "Give a number above 0, and 1 at most; 0.95 is usual."
+        )
     if steps < 1:
         raise SettingsError(f"{steps} steps lay nothing out.", "Give at least one step; 100 is usual.")
     if seed < 0:

@@ -27,7 +27,10 @@ _DISTANCES = [3.0, 7.0, 12.0, 18.0]
 
 
 def end_labels(
-    axes: Axes, labels: Sequence[tuple[float, float, str, str]], side: Literal["right", "left"] = "right", size: float = 7.0
+    axes: Axes,
+    labels: Sequence[tuple[float, float, str, str]],
+    side: Literal["right", "left"] = "right",
+    size: float = 7.0,
 ) -> None:
     """Names beside the ends of lines, as (x, y, text, colour) with x and y in data units, in a column at the right or left.
 
@@ -71,7 +74,9 @@ def _nearest_growing(values: Floats) -> Floats:
 class _EndLabels(Artist):
     """Texts that find their places when they are drawn, since only then the size of the axes is known."""
 
-    def __init__(self, axes: Axes, labels: Sequence[tuple[float, float, str, str]], side: str, size: float) -> None:
+    def __init__(
+        self, axes: Axes, labels: Sequence[tuple[float, float, str, str]], side: str, size: float
+    ) -> None:
         super().__init__()
         self.set_figure(axes.get_figure(root=False))  # type: ignore[arg-type]
         self.ends = np.array([label[:2] for label in labels], dtype=np.float64)
@@ -98,7 +103,9 @@ class _EndLabels(Artist):
         away = point * (8.0 if moved.any() else 3.0) * (1.0 if right else -1.0)
         column = (ends[:, 0].max() if right else ends[:, 0].min()) + away
         inset = point * (1.0 if right else -1.0)
-        for text, leader, end, height, has_moved in zip(self.texts, self.leaders, ends, heights, moved, strict=True):
+        for text, leader, end, height, has_moved in zip(
+            self.texts, self.leaders, ends, heights, moved, strict=True
+        ):
             text.set_position((column, height))
             text.set_horizontalalignment("left" if right else "right")
             leader.set_data(*([end[0] + inset, column - inset], [end[1], height]) if has_moved else ([], []))
@@ -128,7 +135,9 @@ def place_names(axes: Axes, places: Floats, names: Sequence[str], renderer: Rend
     written: list[Bbox] = []
     for number, name in enumerate(names):
         note = _name_at(axes, places[number], name)
-        size = Text.get_window_extent(note, renderer).padded(0.5 * pixels)  # or names that barely miss each other read as one
+        size = Text.get_window_extent(note, renderer).padded(
+            0.5 * pixels
+        )  # or names that barely miss each other read as one
         spots = (
             (_spot(points[number], size.width, size.height, direction, distance * pixels), distance)
             for distance in _DISTANCES
@@ -140,7 +149,9 @@ def place_names(axes: Axes, places: Floats, names: Sequence[str], renderer: Rend
             note.remove()
             continue
         written.append(spot)
-        note.set_position(tuple((np.array([spot.x0 + spot.x1, spot.y0 + spot.y1]) / 2.0 - points[number]) / pixels))
+        note.set_position(
+            tuple((np.array([spot.x0 + spot.x1, spot.y0 + spot.y1]) / 2.0 - points[number]) / pixels)
+        )
         if note.arrow_patch is not None:
             note.arrow_patch.set_visible(distance > _DISTANCES[0])
 

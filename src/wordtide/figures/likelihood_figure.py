@@ -72,7 +72,9 @@ def read_scores(path: str | PathLike[str]) -> dict[str, Any]:
     except OSError as error:
         raise InputError(f"{file} cannot be read: {error.strerror or error}.", "Check the path.") from None
     except UnicodeDecodeError:
-        raise InputError(f"{file} is not a text file in UTF-8.", "Give the scores as a CSV file in UTF-8.") from None
+        raise InputError(
+            f"{file} is not a text file in UTF-8.", "Give the scores as a CSV file in UTF-8."
+        ) from None
     if not rows:
         raise InputError(f"{file} has no row of scores.", _REMEDY)
     methods, times, likelihoods, pairs = zip(*rows, strict=True)
@@ -101,10 +103,14 @@ def _score_rows(file: Path) -> Iterator[tuple[str, float, float, float]]:
                     before = seen.setdefault(row[:2], lines.line_num)
                     if before != lines.line_num:
                         problem = f"{row[0]} has a score for {row[1]:g} in line {before} already."
-                        raise InputError(f"{file}, line {lines.line_num}: {problem}", "Keep one row per method and time.")
+                        raise InputError(
+                            f"{file}, line {lines.line_num}: {problem}", "Keep one row per method and time."
+                        )
                     yield row
         except csv.Error as error:
-            raise InputError(f"{file}, line {lines.line_num}: {error}.", "Mend the row (a quote may be missing).") from None
+            raise InputError(
+                f"{file}, line {lines.line_num}: {error}.", "Mend the row (a quote may be missing)."
+            ) from None
 
 
 def _score(fields: list[str], header: list[str], place: str) -> tuple[str, float, float, float]:
@@ -117,9 +123,13 @@ def _score(fields: list[str], header: list[str], place: str) -> tuple[str, float
     numbers = {name: _number(values[name]) for name in COLUMNS[1:]}
     for name, number in numbers.items():
         if not math.isfinite(number):
-            raise InputError(f"{place}: {name} is {values[name]!r}, not a number.", "Mend the field, or take the row out.")
+            raise InputError(
+                f"{place}: {name} is {values[name]!r}, not a number.", "Mend the field, or take the row out."
+            )
     if numbers["pairs"] <= 0.0:
-        raise InputError(f"{place}: pairs is {values['pairs']}, not above 0.", "Mend the field, or take the row out.")
+        raise InputError(
+            f"{place}: pairs is {values['pairs']}, not above 0.", "Mend the field, or take the row out."
+        )
     return text_of_cell(values["method"]), numbers["time"], numbers["log_likelihood"], numbers["pairs"]
 
 

@@ -70,7 +70,9 @@ def map_figure(
             axes.scatter(*layout[t].T, s=areas, color=_CLOUD, linewidths=0.0, rasterized=True, zorder=2)
             axes.scatter(*layout[t][chosen].T, s=5.0, color=BLUE, linewidths=0.0, zorder=4)
         if len(layout) > 1:
-            bar = figure.colorbar(colours, ax=panels.tolist(), location="bottom", shrink=0.4, aspect=45, pad=0.03, extend="max")
+            bar = figure.colorbar(
+                colours, ax=panels.tolist(), location="bottom", shrink=0.4, aspect=45, pad=0.03, extend="max"
+            )
             bar.set_label("moved since the panel before (sd of the map)", fontsize=7.0)
             bar.outline.set_linewidth(0.0)
         renderer: RendererBase = FigureCanvasAgg(figure).get_renderer()  # type: ignore[no-untyped-call]
@@ -115,7 +117,9 @@ def map_of(
     chosen = vectors_of(model)  # those that similarity compares
     vectors = np.stack([chosen.means_at(year, numbers) for year in years])
     lengths = np.linalg.norm(vectors, axis=2, keepdims=True)
-    layout = dynamic_tsne(np.divide(vectors, lengths, out=vectors, where=lengths > 0.0), seed=seed, observer=observer)
+    layout = dynamic_tsne(
+        np.divide(vectors, lengths, out=vectors, where=lengths > 0.0), seed=seed, observer=observer
+    )
     shown = [model.words[number] for number in numbers]
     titles = [shown_year(model, year) for year in years]
     names = None if labelled is None else [model.words[model.word_number(word)] for word in labelled]
@@ -132,9 +136,9 @@ def _mapped_words(
 ) -> tuple[npt.NDArray[np.int64], Floats]:
     """The numbers of the words of a map (n,) in order, and how often each occurs in all (n,)."""
     occurrences = model.fitted.occurrences
-    totals: Floats = np.bincount(occurrences.places.words, weights=occurrences.values, minlength=len(model.words)).astype(
-        np.float64
-    )
+    totals: Floats = np.bincount(
+        occurrences.places.words, weights=occurrences.values, minlength=len(model.words)
+    ).astype(np.float64)
     if words is not None:
         numbers = {model.word_number(word) for word in words}
     else:
@@ -143,20 +147,25 @@ def _mapped_words(
     numbers |= {model.word_number(word) for word in labelled or ()}
     if len(numbers) < FEWEST_WORDS:
         raise SettingsError(
-            f"{len(numbers)} words are too few for a map.", f"Take at least {FEWEST_WORDS}, or name none for all."
+            f"{len(numbers)} words are too few for a map.",
+            f"Take at least {FEWEST_WORDS}, or name none for all.",
         )
     chosen = np.array(sorted(numbers), dtype=np.int64)
     return chosen, totals[chosen]
 
 
-def _check_layout(layout: Floats, words: Sequence[str], times: Sequence[str], sizes: npt.NDArray[Any] | None) -> None:
+def _check_layout(
+    layout: Floats, words: Sequence[str], times: Sequence[str], sizes: npt.NDArray[Any] | None
+) -> None:
     if layout.shape != (len(times), len(words), 2) or not layout.size or not np.isfinite(layout).all():
         raise SettingsError(
             f"A layout of shape {layout.shape} does not fit {len(times)} times and {len(words)} words.",
             "Give finite places (times, words, 2).",
         )
     if len(times) > _MOST_PANELS:
-        raise SettingsError(f"{len(times)} panels are too small to read.", f"Give {_MOST_PANELS} times at most.")
+        raise SettingsError(
+            f"{len(times)} panels are too small to read.", f"Give {_MOST_PANELS} times at most."
+        )
     if sizes is not None and (np.shape(sizes) != (len(words),) or not (np.asarray(sizes) >= 0).all()):
         raise SettingsError("The sizes do not fit the words.", "Give one number per word, 0 or more.")
 
@@ -172,7 +181,9 @@ def _labelled_words(
     index = {word: number for number, word in enumerate(words)}
     missing = [word for word in labelled if word not in index]
     if missing:
-        raise SettingsError(f"{missing[0]!r} is not on the map.", "Label only words that are among those of the map.")
+        raise SettingsError(
+            f"{missing[0]!r} is not on the map.", "Label only words that are among those of the map."
+        )
     return np.array([index[word] for word in dict.fromkeys(labelled)], dtype=np.int64)
 
 
@@ -201,7 +212,12 @@ def _frame(axes: Axes, layout: Floats, title: str) -> None:
 
 
 def _draw_trails(
-    axes: Axes, places: Floats, moved: Floats, colours: ScalarMappable, chosen: npt.NDArray[np.int64], panels: int
+    axes: Axes,
+    places: Floats,
+    moved: Floats,
+    colours: ScalarMappable,
+    chosen: npt.NDArray[np.int64],
+    panels: int,
 ) -> None:
     order = np.argsort(moved, kind="stable")  # the furthest lie on top
     trails = places.transpose(1, 0, 2)[order]
@@ -209,7 +225,8 @@ def _draw_trails(
     shades[:, 3] = _opacity(axes, places, panels)
     named = places.transpose(1, 0, 2)[chosen]
     axes.add_collection(
-        LineCollection(list(trails), colors=shades, linewidths=_TRAIL, rasterized=True, zorder=1), autolim=False
+        LineCollection(list(trails), colors=shades, linewidths=_TRAIL, rasterized=True, zorder=1),
+        autolim=False,
     )
     axes.add_collection(LineCollection(list(named), colors=BLUE, linewidths=0.8, zorder=3), autolim=False)
 

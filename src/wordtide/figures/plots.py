@@ -77,5 +77,7 @@ def named_by_method(models: Sequence[Embeddings]) -> dict[str, Embeddings]:
     chosen = [next((name for name in names if taken[name] == 1), names[-1]) for names in choices]
     for name, uses in Counter(chosen).items():
         if uses > 1:
-            raise SettingsError(f"Two of the models have the same name: {name}.", "Give each model once, or rename a folder.")
+            raise SettingsError(
+                f"Two of the models have the same name: {name}.", "Give each model once, or rename a folder."
+            )
     return dict(zip(chosen, models, strict=True))

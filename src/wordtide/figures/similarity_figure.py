@@ -48,9 +48,14 @@ def similarity_figure(curves: Table) -> Figure:
             draw_time_axis(axes, np.concatenate([curve.times for curve in lines.values()]))
             drawn = [(curve, *style(name, number)) for number, (name, curve) in enumerate(lines.items())]
             ends = _draw_lines(axes, drawn)
-            end_labels(axes, [(*end, shown(name), line[1]) for end, name, line in zip(ends, lines, drawn, strict=True)])
+            end_labels(
+                axes,
+                [(*end, shown(name), line[1]) for end, name, line in zip(ends, lines, drawn, strict=True)],
+            )
         has_intervals = any(np.isfinite(curve.low).any() for curve in found.values())
-        figure.supylabel("similarity, with 90 % intervals" if has_intervals else "similarity", fontsize="medium")
+        figure.supylabel(
+            "similarity, with 90 % intervals" if has_intervals else "similarity", fontsize="medium"
+        )
     return figure
 
 
@@ -60,7 +65,9 @@ def _draw_lines(axes: Axes, lines: Sequence[tuple[Curve, str, Dashes]]) -> list[
     One that jumps is a shadow behind its running mean.
     """
     with_bands = [bool(np.isfinite(curve.low).any()) for curve, _, _ in lines]
-    shaded = bands_fit(axes, [curve for (curve, _, _), has_band in zip(lines, with_bands, strict=True) if has_band])
+    shaded = bands_fit(
+        axes, [curve for (curve, _, _), has_band in zip(lines, with_bands, strict=True) if has_band]
+    )
     ends = []
     for number, ((curve, colour, dashes), has_band) in enumerate(zip(lines, with_bands, strict=True)):
         thin = any(with_bands) and not has_band
@@ -97,11 +104,15 @@ def _panels(curves: Mapping[tuple[str, str, str], Curve]) -> dict[str, dict[str,
     across_methods = _has_methods(curves)
     panels: dict[str, dict[str, Curve]] = {}
     for (method, word, other), curve in curves.items():
-        title, name = (f"{shown(word)} \u2013 {shown(other)}", method) if across_methods else (shown(word), other)
+        title, name = (
+            (f"{shown(word)} \u2013 {shown(other)}", method) if across_methods else (shown(word), other)
+        )
         panels.setdefault(title, {})[name] = curve
     most = max(len(lines) for lines in panels.values())
     if most > _MOST_LINES:
-        raise SettingsError(f"{most} lines in one panel cannot be told apart.", f"Choose at most {_MOST_LINES}.")
+        raise SettingsError(
+            f"{most} lines in one panel cannot be told apart.", f"Choose at most {_MOST_LINES}."
+        )
     return panels
 
 

@@ -28,7 +28,13 @@ SKY, PURPLE, YELLOW, BLACK, GREY = "#56B4E9", "#CC79A7", "#F0E442", "#000000", "
 #: Okabe and Ito's colours, which colour-blind readers tell apart. Yellow is last: as a line it is faint on white.
 OKABE_ITO = (BLUE, VERMILLION, GREEN, ORANGE, SKY, PURPLE, BLACK, YELLOW)
 START_COLOUR, END_COLOUR = VERMILLION, BLUE  # what is nearest at the start, at the end
-METHOD_COLOURS = {"smoothing": BLUE, "filtering": VERMILLION, "warm-start": GREEN, "independent": ORANGE, "static": BLACK}
+METHOD_COLOURS = {
+    "smoothing": BLUE,
+    "filtering": VERMILLION,
+    "warm-start": GREEN,
+    "independent": ORANGE,
+    "static": BLACK,
+}
 Dashes = str | tuple[float, tuple[float, ...]]
 METHOD_DASHES: dict[str, Dashes] = {
     "smoothing": "-",
@@ -99,7 +105,9 @@ def method_style(method: str, number: int = 0) -> tuple[str, Dashes]:
 
 def printable(text: str) -> str:
     """Text as it can be drawn and stored in any format: characters that have no shape become a replacement mark."""
-    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
+    return "".join(
+        character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text
+    )
 
 
 def shown(name: str) -> str:
@@ -124,9 +132,13 @@ def check_figure_path(path: str | os.PathLike[str], dpi: float = DPI) -> Path:
     ending = Path(path).suffix.lower().removeprefix(".")
     if ending not in ENDINGS:
         named = f"the ending .{ending}" if ending else "no ending"
-        raise SettingsError(f"{path} has {named}, so the figure's format is not known.", f"Use {_listed(ENDINGS)}.")
+        raise SettingsError(
+            f"{path} has {named}, so the figure's format is not known.", f"Use {_listed(ENDINGS)}."
+        )
     if not _DPI_RANGE[0] <= dpi <= _DPI_RANGE[1]:
-        raise SettingsError(f"{dpi} dots an inch cannot be drawn.", f"Give {_DPI_RANGE[0]} to {_DPI_RANGE[1]} dots.")
+        raise SettingsError(
+            f"{dpi} dots an inch cannot be drawn.", f"Give {_DPI_RANGE[0]} to {_DPI_RANGE[1]} dots."
+        )
     target = real_target(path)
     check_file_writable(target, overwrite=True)
     return target

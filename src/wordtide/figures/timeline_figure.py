@@ -69,7 +69,11 @@ def timeline_figure(panels: Sequence[Panel]) -> Figure:
     wild = any(jumps(curve) for panel in panels for curve in (*panel.starts, *panel.ends))
     if wild:
         panels = [
-            replace(panel, starts=[calmed(curve) for curve in panel.starts], ends=[calmed(curve) for curve in panel.ends])
+            replace(
+                panel,
+                starts=[calmed(curve) for curve in panel.starts],
+                ends=[calmed(curve) for curve in panel.ends],
+            )
             for panel in panels
         ]
     with styled():
@@ -86,8 +90,15 @@ def timeline_figure(panels: Sequence[Panel]) -> Figure:
 
 def _set_scale_aside(grid: Sequence[Axes], panels: Sequence[Panel], width: Callable[[str], float]) -> None:
     """Move the scale of the first column left of the names there. All panels have one scale, so the others need none."""
-    first = [place is not None and place.is_first_col() for place in (axes.get_subplotspec() for axes in grid)]
-    names = [_name(curve, width) for panel, leftmost in zip(panels, first, strict=True) if leftmost for curve in panel.starts]
+    first = [
+        place is not None and place.is_first_col() for place in (axes.get_subplotspec() for axes in grid)
+    ]
+    names = [
+        _name(curve, width)
+        for panel, leftmost in zip(panels, first, strict=True)
+        if leftmost
+        for curve in panel.starts
+    ]
     widest = max((width(name) for name in names), default=0.0)
     for axes, leftmost in zip(grid, first, strict=True):
         axes.yaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]))
@@ -114,7 +125,9 @@ def _draw_key(figure: Figure, panels: Sequence[Panel]) -> None:
 def _checked(panel: Panel) -> Panel:
     """The panel with arrays for lists."""
     if not panel.starts and not panel.ends:
-        raise SettingsError(f"There is no word near {panel.word!r} to draw.", "Choose another word, or other times.")
+        raise SettingsError(
+            f"There is no word near {panel.word!r} to draw.", "Choose another word, or other times."
+        )
     starts, ends = ([arrays_of(curve) for curve in curves] for curves in (panel.starts, panel.ends))
     return Panel(panel.word, starts, ends, panel.halfway)
 
@@ -122,7 +135,11 @@ def _checked(panel: Panel) -> Panel:
 def _draw_panel(axes: Axes, panel: Panel, width: Callable[[str], float]) -> None:
     curves = [*panel.starts, *panel.ends]
     starts, ends = _others(panel.starts), _others(panel.ends)
-    colours = dict.fromkeys(ends, END_COLOUR) | dict.fromkeys(starts, START_COLOUR) | dict.fromkeys(starts & ends, BLACK)
+    colours = (
+        dict.fromkeys(ends, END_COLOUR)
+        | dict.fromkeys(starts, START_COLOUR)
+        | dict.fromkeys(starts & ends, BLACK)
+    )
     if panel.halfway:
         axes.axvspan(*panel.halfway, color=BLACK, alpha=_SHADE, linewidth=0.0, zorder=0.5)
     for curve in curves:
@@ -193,7 +210,10 @@ class _MeansKept(Vectors):
 
 def _panel_of(model: Embeddings, vectors: Vectors, number: int, start: float, end: float) -> Panel:
     word = model.words[number]
-    starts, ends = ([model.words[near] for near in nearest(model, vectors, number, year, NEAREST)] for year in (start, end))
+    starts, ends = (
+        [model.words[near] for near in nearest(model, vectors, number, year, NEAREST)]
+        for year in (start, end)
+    )
     near = dict.fromkeys([*starts, *ends])
     inner = model.times[(model.times > start) & (model.times < end)].tolist()
     curves = curves_of(similarity(model, word, *near, times=[start, *inner, end]).columns) if near else {}

@@ -75,7 +75,9 @@ class Checkpoints:
     interval: float
     last: float = field(default_factory=time.monotonic)
     processes: Processes = ALONE
-    slices: SliceFolder | None = None  # finished slices on disk, which a checkpoint holds as further names of their files
+    slices: SliceFolder | None = (
+        None  # finished slices on disk, which a checkpoint holds as further names of their files
+    )
 
     def due(self) -> bool:
         """Has enough time gone by?"""
@@ -90,7 +92,13 @@ class Checkpoints:
             write_tensors(folder / "state.safetensors", state)
             write_curve(folder / "curve.csv", curve)
             known = self.slices.link_into(folder) if self.slices is not None else None
-            write_header(folder, KIND, VERSION, {"settings": dict(self.settings), "counts": self.counts, "stage": stage}, known)
+            write_header(
+                folder,
+                KIND,
+                VERSION,
+                {"settings": dict(self.settings), "counts": self.counts, "stage": stage},
+                known,
+            )
         self.last = time.monotonic()
 
     def exists(self) -> bool:
@@ -110,14 +118,19 @@ class Checkpoints:
         for name, value in self.settings.items():
             if settings.get(name) != value:
                 raise FolderError(
-                    f"The checkpoint {self.path} was made with {name} = {settings.get(name)!r}, not {value!r}.", remedy
+                    f"The checkpoint {self.path} was made with {name} = {settings.get(name)!r}, not {value!r}.",
+                    remedy,
                 )
         if header.get("counts") != self.counts:
             raise FolderError(f"The checkpoint {self.path} was made from other counts.", remedy)
         curve = read_curve(self.path / "curve.csv", _LARGEST_CURVE)
         if self.slices is not None:
             self.slices.take_over(self.path, header["files"])
-        return header["stage"], map_tensors(self.path / "state.safetensors", _DIMENSIONS, changeable=True), curve
+        return (
+            header["stage"],
+            map_tensors(self.path / "state.safetensors", _DIMENSIONS, changeable=True),
+            curve,
+        )
 
     def _verified(self) -> str:
         """The path of a checkpoint whose files are as they were written; nothing if there is none."""

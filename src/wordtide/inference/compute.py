@@ -66,7 +66,9 @@ def compute(
     if device.split(":")[0] not in ("cpu", "cuda", "mps"):
         raise SettingsError(f"The device {device!r} is not known.", "Use cpu, cuda (or cuda:1), or mps.")
     if device.startswith("cuda") and not torch.cuda.is_available():
-        raise SettingsError("There is no CUDA device here.", "Use --device cpu, or install a PyTorch with CUDA.")
+        raise SettingsError(
+            "There is no CUDA device here.", "Use --device cpu, or install a PyTorch with CUDA."
+        )
     if device.startswith("mps") and not torch.backends.mps.is_available():
         raise SettingsError("There is no MPS device here.", "Use --device cpu.")
     if dtype not in ("float32", "float64"):
@@ -79,7 +81,9 @@ def compute(
         own = os.environ.get("LOCAL_RANK") if processes.several and device == "cuda" else None
         place, precision = torch.device(device if own is None else f"cuda:{own}"), getattr(torch, dtype)
     except RuntimeError:
-        raise SettingsError(f"The device {device!r} is not known.", "Use cpu, cuda (or cuda:1), or mps.") from None
+        raise SettingsError(
+            f"The device {device!r} is not known.", "Use cpu, cuda (or cuda:1), or mps."
+        ) from None
     wanted = threads or max(1, _processors() // (local_size() if processes.several else 1))
     before = torch.get_num_threads()
     with ThreadPoolExecutor(wanted) as pool:

@@ -32,16 +32,27 @@ def monte_carlo_elbo(
         assert posterior.precision_v is not None
         sides = [
             _smoothed(problem, diffusion, mean, precision)
-            for mean, precision in ((posterior.mean_u, posterior.precision_u), (posterior.mean_v, posterior.precision_v))
+            for mean, precision in (
+                (posterior.mean_u, posterior.precision_u),
+                (posterior.mean_v, posterior.precision_v),
+            )
         ]
         variances = sides[0][0], sides[1][0]
         distance = sides[0][1] + sides[1][1]
-    likelihood, error = _likelihood(problem, posterior.mean_u, variances[0], posterior.mean_v, variances[1], samples, seed)
+    likelihood, error = _likelihood(
+        problem, posterior.mean_u, variances[0], posterior.mean_v, variances[1], samples, seed
+    )
     return (likelihood - distance) / problem.pairs, error / problem.pairs
 
 
 def _likelihood(
-    problem: Problem, mean_u: Array, variance_u: Array, mean_v: Array, variance_v: Array, samples: int, seed: int
+    problem: Problem,
+    mean_u: Array,
+    variance_u: Array,
+    mean_v: Array,
+    variance_v: Array,
+    samples: int,
+    seed: int,
 ) -> Estimate:
     total, square = 0.0, 0.0
     for t, (part, rows) in enumerate(zip(problem.slices, problem.knots.by_slice, strict=True)):
@@ -64,7 +75,10 @@ def _filter_distance(problem: Problem, diffusion: Diffusion, posterior: Posterio
         known = latest[part.words] >= 0
         before = latest[part.words[known]]
         passage = diffusion.passage(diffusion.times[last[part.words]], np.full(len(part), diffusion.times[t]))
-        for mean, variance in ((posterior.mean_u, posterior.variance_u), (posterior.mean_v, posterior.variance_v)):
+        for mean, variance in (
+            (posterior.mean_u, posterior.variance_u),
+            (posterior.mean_v, posterior.variance_v),
+        ):
             prior_mean = np.zeros((len(part), mean.shape[1]))
             prior_variance = np.full_like(prior_mean, diffusion.prior_variance)
             prior_mean[known], prior_variance[known] = mean[before], variance[before]

@@ -78,14 +78,17 @@ def fit(
     observer = observer if observer is not None and processes.first else FitObserver()
     if not np.isfinite(checkpoint_every) or checkpoint_every < 0:
         raise SettingsError(
-            f"--checkpoint-every {checkpoint_every} is not a time.", "Give minutes, like 5; 0: after every step."
+            f"--checkpoint-every {checkpoint_every} is not a time.",
+            "Give minutes, like 5; 0: after every step.",
         )
     target = None if output is None else real_target(output)
     checkpoints = None
     if target is not None:
         identity = {**resolved.as_json(), "precision": precision}
         mark = processes.told_by_first(lambda: fingerprint(counts))
-        checkpoints = Checkpoints(place_of(target), identity, mark, 60.0 * checkpoint_every, processes=processes)
+        checkpoints = Checkpoints(
+            place_of(target), identity, mark, 60.0 * checkpoint_every, processes=processes
+        )
         if resume and not overwrite and checkpoints.has_become(target):
             observer.tell("the fit had ended when it was stopped; what it left is tidied up")
             if processes.first:
@@ -96,7 +99,9 @@ def fit(
     if offload is not None:
         check_offload(resolved, processes, target, device)
     if target is None and resume:
-        raise SettingsError("Only a fit with an output folder can be resumed.", "Give the output of the fit that was stopped.")
+        raise SettingsError(
+            "Only a fit with an output folder can be resumed.", "Give the output of the fit that was stopped."
+        )
     streaming = target is not None and resolved.method == "filtering" and len(counts) <= MOST_SLICES
     on_demand = streaming or processes.several or offload is not None
     problem = problem_of(counts, resolved.negative_ratio, resolved.context_exponent, on_demand=on_demand)
@@ -116,7 +121,9 @@ def fit(
             if streaming
             else needed_bytes(
                 *(problem, resolved, machine.threads, item),
-                stored=(2 * counts.stored_pairs()).tolist() if on_demand and resolved.method != "static" else None,
+                stored=(2 * counts.stored_pairs()).tolist()
+                if on_demand and resolved.method != "static"
+                else None,
                 processes=processes.size,
                 offloaded=offload is not None,
             )
@@ -134,7 +141,19 @@ def fit(
             if resume:
                 going_on = f"going on from the checkpoint, after step {len(saved[2])}" if saved else ""
                 observer.tell(going_on or "there is no checkpoint yet: beginning from the start")
-            outcome = run(Run(problem, resolved, machine, observer, checkpoints, saved, sink, work_of_slices(counts), folder))
+            outcome = run(
+                Run(
+                    problem,
+                    resolved,
+                    machine,
+                    observer,
+                    checkpoints,
+                    saved,
+                    sink,
+                    work_of_slices(counts),
+                    folder,
+                )
+            )
             if target is None or filled is None:
                 return DynamicEmbeddings(_fitted(counts, problem, resolved, outcome, precision))
             if not processes.first:
@@ -156,7 +175,9 @@ def _ended(target: Path, checkpoints: Checkpoints) -> DynamicEmbeddings:
     return model
 
 
-def _fitted(counts: Counts, problem: Problem, settings: FitSettings, outcome: Outcome, precision: str) -> Fitted:
+def _fitted(
+    counts: Counts, problem: Problem, settings: FitSettings, outcome: Outcome, precision: str
+) -> Fitted:
     extents, occurrences = extents_of(counts), occurrences_of(counts)
     filtering = settings.method == "filtering"
     if settings.method == "static":
@@ -185,7 +206,9 @@ def _fitted(counts: Counts, problem: Problem, settings: FitSettings, outcome: Ou
 def extents_of(counts: Counts) -> npt.NDArray[np.float64]:
     """The earliest and latest date of each slice, its mean date between them, in float years, (T, 2)."""
     slices = counts.slices
-    extents = np.array([[float_year(int(a)), float_year(int(b))] for a, b in zip(slices.first, slices.last, strict=True)])
+    extents = np.array(
+        [[float_year(int(a)), float_year(int(b))] for a, b in zip(slices.first, slices.last, strict=True)]
+    )
     extents[:, 0] = np.minimum(extents[:, 0], counts.times)
     extents[:, 1] = np.maximum(extents[:, 1], counts.times)
     return extents
@@ -197,7 +220,10 @@ def _pooled_occurrences(occurrences: Occurrences) -> Occurrences:
     totals = np.bincount(occurrences.places.words, weights=occurrences.values, minlength=size)
     seen = totals > 0
     starts = np.concatenate([[0], np.cumsum(seen)]).astype(np.int64)
-    return Occurrences(Knots(starts, np.zeros(int(seen.sum()), dtype=np.int32)), totals[seen].astype(occurrences.values.dtype))
+    return Occurrences(
+        Knots(starts, np.zeros(int(seen.sum()), dtype=np.int32)),
+        totals[seen].astype(occurrences.values.dtype),
+    )
 
 
 def _check_leftover(checkpoints: Checkpoints, resume: bool, overwrite: bool) -> str:

@@ -35,13 +35,19 @@ def needed_bytes(
     stored = [len(part.values) for part in problem.slices] if stored is None else stored
     words = [len(problem.active_words(t)) for t in range(len(problem))]
     widest = max(words)
-    columns = max(contexts_for(a, pairs, settings.contexts) or a for a, pairs in zip(words, stored, strict=True))
+    columns = max(
+        contexts_for(a, pairs, settings.contexts) or a for a, pairs in zip(words, stored, strict=True)
+    )
     one_slice = widest * dim * item * 24 + min(columns, widest) * widest * item * 2 + max(stored) * 16
     grid = len(problem) * len(problem.words) * dim * item
     pairs = sum(stored) * _PAIR_BYTES
     if settings.solver == "adam":
         states = 4 * knots * dim * item if settings.method == "filtering" else 2 * grid * 12
-        work = widest * widest * item * 3 if settings.method == "filtering" else 6 * grid // max(1, len(problem.words)) * 2_000
+        work = (
+            widest * widest * item * 3
+            if settings.method == "filtering"
+            else 6 * grid // max(1, len(problem.words)) * 2_000
+        )
     elif settings.method == "smoothing":
         start = len(problem.words) * dim * item * 40
         states, work = 8 * knots * dim * item, max(threads * one_slice, start)

@@ -44,7 +44,9 @@ class Run:
     checkpoints: Checkpoints | None = None
     saved: tuple[str, dict[str, Array], Curve] | None = None
     sink: SliceFolder | None = None  # where a filter puts finished slices; None: in memory
-    work: Array | None = None  # about how long each slice takes, (T,), by which several processes share them out
+    work: Array | None = (
+        None  # about how long each slice takes, (T,), by which several processes share them out
+    )
     offload: OffloadFolder | None = None  # where smoothing keeps its states; None: in memory
 
     def train(self, solver: Solver, stage: str) -> Curve:
@@ -65,7 +67,9 @@ class Outcome:
     curve: Curve
     pairs: list[float] | None = None  # of each slice
     pace: float = 1.0
-    predictions: list[float] | None = None  # of each slice: its log-likelihood per pair under beliefs made without it
+    predictions: list[float] | None = (
+        None  # of each slice: its log-likelihood per pair under beliefs made without it
+    )
     static_prediction: float | None = None  # the same of one static model, over all slices
 
     def elbo(self) -> float | None:
@@ -93,7 +97,11 @@ def _sequential(fit: Run) -> Outcome:
     else:
         assert isinstance(solver.sink, KnotArrays)
         posterior = solver.sink.posterior()
-    predictions = solver.predictions if isinstance(solver, SequentialSolver) and fit.settings.method == "filtering" else None
+    predictions = (
+        solver.predictions
+        if isinstance(solver, SequentialSolver) and fit.settings.method == "filtering"
+        else None
+    )
     return Outcome(posterior, diffusion, curve, solver.pairs, solver.slow, predictions)
 
 
@@ -111,7 +119,9 @@ def _smoothing(fit: Run) -> Outcome:
     settings, problem = fit.settings, fit.problem
     auto = settings.diffusion == "auto"
     diffusion = settings.prior_on(problem.times, _FIRST_DIFFUSION if auto else float(settings.diffusion))
-    if fit.saved is not None and fit.saved[0] == "smoothing":  # the checkpoint has it, and the constant that was chosen
+    if (
+        fit.saved is not None and fit.saved[0] == "smoothing"
+    ):  # the checkpoint has it, and the constant that was chosen
         start = np.zeros((2, len(problem.words), settings.dim), dtype=np.float32)
     else:
         start = _start(fit, diffusion)
@@ -123,9 +133,21 @@ def _smoothing(fit: Run) -> Outcome:
     curve = fit.train(solver, "smoothing")
     predictions, static = solver.predictions(), solver.predictions(standing(solver.diffusion))
     found = solver.states.arrays()
-    mean_u, mean_v, precision_u, precision_v = (as_singles(found[name]) for name in ("mean_u", "mean_v", "h_u", "h_v"))
-    posterior = Posterior("smoother", problem.knots, mean_u, mean_v, precision_u=precision_u, precision_v=precision_v)
-    return Outcome(posterior, solver.diffusion, curve, solver.pairs, 1.0, predictions, weighted_mean(static, solver.pairs))
+    mean_u, mean_v, precision_u, precision_v = (
+        as_singles(found[name]) for name in ("mean_u", "mean_v", "h_u", "h_v")
+    )
+    posterior = Posterior(
+        "smoother", problem.knots, mean_u, mean_v, precision_u=precision_u, precision_v=precision_v
+    )
+    return Outcome(
+        posterior,
+        solver.diffusion,
+        curve,
+        solver.pairs,
+        1.0,
+        predictions,
+        weighted_mean(static, solver.pairs),
+    )
 
 
 def _start(fit: Run, diffusion: Diffusion) -> Array:
@@ -185,8 +207,16 @@ def _adam_smoothing(fit: Run) -> Outcome:
         dtype=fit.compute.dtype,
     )
     curve = fit.train(solver, "smoothing by adam")
-    precisions = [matching_precision(variance, problem.knots, diffusion) for variance in (solver.variance_u, solver.variance_v)]
+    precisions = [
+        matching_precision(variance, problem.knots, diffusion)
+        for variance in (solver.variance_u, solver.variance_v)
+    ]
     posterior = Posterior(
-        "smoother", problem.knots, solver.mean_u, solver.mean_v, precision_u=precisions[0], precision_v=precisions[1]
+        "smoother",
+        problem.knots,
+        solver.mean_u,
+        solver.mean_v,
+        precision_u=precisions[0],
+        precision_v=precisions[1],
     )
     return Outcome(posterior, diffusion, curve)

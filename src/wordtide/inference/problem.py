@@ -153,7 +153,9 @@ def problem_of(counts: Counts, ratio: float, exponent: float, on_demand: bool = 
             "Count again with a larger --vocabulary-size, or more text.",
         )
     lazy = SlicesOnDemand(counts, ratio, exponent)
-    slices: Sequence[SliceData] = lazy if on_demand else [slice_data(positives, ratio, exponent) for positives in counts]
+    slices: Sequence[SliceData] = (
+        lazy if on_demand else [slice_data(positives, ratio, exponent) for positives in counts]
+    )
     problem = Problem(list(counts.words), counts.times, counts.labels, slices)
     empty = [label for t, label in enumerate(counts.labels) if len(problem.active_words(t)) == 0]
     if empty:
@@ -172,11 +174,15 @@ def pooled(problem: Problem, ratio: float, exponent: float) -> Problem:
         total = total + _in_vocabulary(part, size)
     time = np.average(problem.times, weights=[part.positives for part in problem.slices])
     label = problem.labels[0] if len(problem) == 1 else f"{problem.labels[0]} to {problem.labels[-1]}"
-    return Problem(problem.words, np.array([time]), [label], [slice_data(sp.csr_array(total), ratio, exponent)])
+    return Problem(
+        problem.words, np.array([time]), [label], [slice_data(sp.csr_array(total), ratio, exponent)]
+    )
 
 
 def _in_vocabulary(part: SliceData, size: int) -> sp.csr_array:
     """n+ of a slice on all words, (L, L)."""
     indptr = np.zeros(size + 1, dtype=np.int64)
     indptr[part.words.astype(np.int64) + 1] = np.diff(part.indptr)
-    return sp.csr_array((part.values.astype(np.float64), part.words[part.indices], np.cumsum(indptr)), shape=(size, size))
+    return sp.csr_array(
+        (part.values.astype(np.float64), part.words[part.indices], np.cumsum(indptr)), shape=(size, size)
+    )

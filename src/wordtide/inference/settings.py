@@ -55,16 +55,22 @@ class FitSettings:
         for name, choices in (("method", METHODS), ("solver", SOLVERS), ("prior", tuple(PRIORS))):
             if getattr(self, name) not in choices:
                 raise SettingsError(
-                    f"{_option(name)} {getattr(self, name)!r} is not known.", f"Use {', '.join(choices[:-1])} or {choices[-1]}."
+                    f"{_option(name)} {getattr(self, name)!r} is not known.",
+                    f"Use {', '.join(choices[:-1])} or {choices[-1]}.",
                 )
         if self.solver == "adam" and self.method not in ("smoothing", "filtering"):
-            raise SettingsError(f"The solver adam is for smoothing and filtering, not {self.method}.", "Leave --solver out.")
+            raise SettingsError(
+                f"The solver adam is for smoothing and filtering, not {self.method}.", "Leave --solver out."
+            )
         if isinstance(self.diffusion, str):
             if self.diffusion != "auto":
-                raise SettingsError(f"--diffusion {self.diffusion!r} is not a number.", "Give one like 0.001, or auto.")
+                raise SettingsError(
+                    f"--diffusion {self.diffusion!r} is not a number.", "Give one like 0.001, or auto."
+                )
             if self.solver == "adam" or self.method not in ("smoothing", "filtering"):
                 raise SettingsError(
-                    "--diffusion auto needs --solver natural and --method smoothing or filtering.", "Give a number."
+                    "--diffusion auto needs --solver natural and --method smoothing or filtering.",
+                    "Give a number.",
                 )
         for name, smallest, largest in (
             ("dim", 1, 1 << 14),
@@ -80,15 +86,22 @@ class FitSettings:
             whole = isinstance(value, int) and not isinstance(value, bool) and smallest <= value <= largest
             if not whole and not (name in ("max_steps", "negative_contexts") and value is None):
                 raise SettingsError(
-                    f"{_option(name)} {value} is out of range.", f"Give a whole number from {smallest} to {largest}."
+                    f"{_option(name)} {value} is out of range.",
+                    f"Give a whole number from {smallest} to {largest}.",
                 )
-        if self.solver == "adam" and self.method == "smoothing" and not self.adam_minibatch_steps + self.adam_full_steps:
+        if (
+            self.solver == "adam"
+            and self.method == "smoothing"
+            and not self.adam_minibatch_steps + self.adam_full_steps
+        ):
             raise SettingsError(
                 "--adam-minibatch-steps and --adam-full-steps are both 0, so nothing would be fitted.",
                 "Give at least one of them a number above 0, or leave both out.",
             )
         if isinstance(self.prior_variance, str) and self.prior_variance != "auto":
-            raise SettingsError(f"--prior-variance {self.prior_variance!r} is not a number.", "Give one like 0.3, or auto.")
+            raise SettingsError(
+                f"--prior-variance {self.prior_variance!r} is not a number.", "Give one like 0.3, or auto."
+            )
         # Variances so small that float32 loses them beside others, or that a model folder refuses, end here.
         for name, smallest_value, largest_value in (
             ("diffusion", 1e-9, 1e6),
@@ -108,7 +121,8 @@ class FitSettings:
             real = isinstance(value, int | float) and not isinstance(value, bool)
             if not real or not smallest_value <= value <= largest_value:
                 raise SettingsError(
-                    f"{_option(name)} {value} is out of range.", f"Give a number from {smallest_value:g} to {largest_value:g}."
+                    f"{_option(name)} {value} is out of range.",
+                    f"Give a number from {smallest_value:g} to {largest_value:g}.",
                 )
 
     def prior_on(self, times: npt.NDArray[np.float64], constant: float) -> Diffusion:
@@ -137,7 +151,12 @@ class FitSettings:
         return asdict(self)
 
 
-_PAPER: dict[str, Any] = {"prior": "product", "prior_variance": 1.0, "negative_ratio": 1.0, "context_exponent": 0.75}
+_PAPER: dict[str, Any] = {
+    "prior": "product",
+    "prior_variance": 1.0,
+    "negative_ratio": 1.0,
+    "context_exponent": 0.75,
+}
 #: The paper's table of hyper-parameters; those of Adam are the defaults above.
 PRESETS: dict[str, dict[str, Any]] = {
     "paper-sotu": {**_PAPER, "dim": 100, "diffusion": 1e-3},
@@ -146,7 +165,9 @@ PRESETS: dict[str, dict[str, Any]] = {
 }
 
 
-def resolve(given: dict[str, Any], preset: str | None = None, config: str | Path | None = None) -> FitSettings:
+def resolve(
+    given: dict[str, Any], preset: str | None = None, config: str | Path | None = None
+) -> FitSettings:
     """Settings from a preset, then a file, then what is given; later ones win."""
     known = {field.name for field in fields(FitSettings)}
     from_file = read_config(Path(config), known) if config is not None else {}
@@ -156,7 +177,9 @@ def resolve(given: dict[str, Any], preset: str | None = None, config: str | Path
         raise SettingsError(f"There is no preset {preset!r}.", f"Use one of {', '.join(PRESETS)}.")
     unknown = sorted(set(given) - known)
     if unknown:
-        raise SettingsError(f"There is no setting {unknown[0]!r}.", f"Settings are {', '.join(sorted(known))}.")
+        raise SettingsError(
+            f"There is no setting {unknown[0]!r}.", f"Settings are {', '.join(sorted(known))}."
+        )
     # NumPy's numbers are welcome, but the settings are written to JSON.
     given = {name: value.item() if isinstance(value, np.generic) else value for name, value in given.items()}
     return FitSettings(**{**(PRESETS[preset] if preset else {}), **from_file, **given})
@@ -169,11 +192,15 @@ def read_config(path: Path, known: set[str]) -> dict[str, Any]:
     except FileNotFoundError:
         raise InputError(f"There is no file {path}.", "Check the path given to --config.") from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise InputError(f"{path} cannot be read: {error}", "Write one setting a line, like: dim = 100") from error
+        raise InputError(
+            f"{path} cannot be read: {error}", "Write one setting a line, like: dim = 100"
+        ) from error
     settings = {name.replace("-", "_"): value for name, value in content.items()}
     unknown = sorted(set(settings) - known - {"preset"})
     if unknown:
-        raise InputError(f"{path}: there is no setting {unknown[0]!r}.", f"Settings are {', '.join(sorted(known))}.")
+        raise InputError(
+            f"{path}: there is no setting {unknown[0]!r}.", f"Settings are {', '.join(sorted(known))}."
+        )
     return settings
 
 

@@ -55,7 +55,9 @@ class KnotArrays:
 
     def state(self) -> dict[str, Array]:
         """All states."""
-        return {"mean": self.mean} if self.variance is None else {"mean": self.mean, "variance": self.variance}
+        return (
+            {"mean": self.mean} if self.variance is None else {"mean": self.mean, "variance": self.variance}
+        )
 
     def restore(self, state: Mapping[str, Array]) -> None:
         """Go back to a saved state, which must be of the same knots."""
@@ -63,7 +65,9 @@ class KnotArrays:
             if array is not None:
                 saved = state.get(name, np.zeros(0))
                 if saved.shape != array.shape or saved.dtype != array.dtype:
-                    raise SettingsError("The saved state belongs to another fit.", "Start again, without resuming.")
+                    raise SettingsError(
+                        "The saved state belongs to another fit.", "Start again, without resuming."
+                    )
                 array[:] = saved
 
 

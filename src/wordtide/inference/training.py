@@ -89,7 +89,15 @@ def train(
                 attempts = 0  # another slice: what went wrong before lies behind
             elbo = None if np.isnan(report.elbo) else report.elbo
             seconds = round(time.monotonic() - started, 3)
-            curve.append({"step": len(curve) + 1, "slice": report.slice, "elbo": elbo, "rate": report.rate, "seconds": seconds})
+            curve.append(
+                {
+                    "step": len(curve) + 1,
+                    "slice": report.slice,
+                    "elbo": elbo,
+                    "rate": report.rate,
+                    "seconds": seconds,
+                }
+            )
             observer.step(len(curve), report)
             if checkpointer is not None and checkpointer.due():
                 checkpointer.save(stage, solver.state(), curve)

@@ -29,7 +29,9 @@ class Bridge:
         """The variance (n, d) from the marginal variances (n, d) of the knots before and after. A sum of positive terms."""
         left, right = self.before_weight[:, None], self.after_weight[:, None]
         gain = backward_step(before, after, self.link[:, None])[1]
-        return self.residual[:, None] + left**2 * before + right**2 * after + 2.0 * left * right * gain * after
+        return (
+            self.residual[:, None] + left**2 * before + right**2 * after + 2.0 * left * right * gain * after
+        )
 
 
 def backward_step(before: Floats, after: Floats, link: Floats) -> tuple[Floats, Floats]:
@@ -43,7 +45,11 @@ def backward_step(before: Floats, after: Floats, link: Floats) -> tuple[Floats, 
 
 
 def bridge(
-    before: Places, has_before: npt.NDArray[np.bool_], at: Places, after: Places, has_after: npt.NDArray[np.bool_]
+    before: Places,
+    has_before: npt.NDArray[np.bool_],
+    at: Places,
+    after: Places,
+    has_after: npt.NDArray[np.bool_],
 ) -> Bridge:
     """The moments `at` (n,) between the knots `before` and `after` (n,); where a knot is missing its place is not looked at."""
     gain_in, noise_in = before.to(at)
@@ -52,5 +58,8 @@ def bridge(
     gain_out, noise_out = np.where(has_after, gain_out, 0.0), np.where(has_after, noise_out, 1.0)
     total = noise_out + gain_out**2 * noise_in
     return Bridge(
-        gain_in * noise_out / total, gain_out * noise_in / total, noise_in * noise_out / total, gain_in * gain_out / total
+        gain_in * noise_out / total,
+        gain_out * noise_in / total,
+        noise_in * noise_out / total,
+        gain_in * gain_out / total,
     )

@@ -32,12 +32,17 @@ class KnotSteps:
         return KnotSteps(rows, torch.from_numpy(order).to(device))
 
 
-def smooth(steps: KnotSteps, gain: Tensor, noise: Tensor, first: Tensor, h: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+def smooth(
+    steps: KnotSteps, gain: Tensor, noise: Tensor, first: Tensor, h: Tensor, b: Tensor
+) -> tuple[Tensor, Tensor]:
     """(Pi + diag(h))^-1 b and the marginal variances, (K, d) each."""
     x, p = torch.empty_like(b), torch.empty_like(b)
     for k, rows in enumerate(steps.rows):
         if k == 0:
-            predicted, mean = first[steps.words][:, None].expand(len(rows), b.shape[1]), torch.zeros_like(b[rows])
+            predicted, mean = (
+                first[steps.words][:, None].expand(len(rows), b.shape[1]),
+                torch.zeros_like(b[rows]),
+            )
         else:
             before = steps.rows[k - 1][: len(rows)]
             a = gain[rows][:, None]
@@ -55,7 +60,9 @@ def smooth(steps: KnotSteps, gain: Tensor, noise: Tensor, first: Tensor, h: Tens
     return x, p
 
 
-def divergence(steps: KnotSteps, gain: Tensor, noise: Tensor, first: Tensor, mu: Tensor, h: Tensor, s: Tensor) -> float:
+def divergence(
+    steps: KnotSteps, gain: Tensor, noise: Tensor, first: Tensor, mu: Tensor, h: Tensor, s: Tensor
+) -> float:
     """KL(q || p): 1/2 [mu' Pi mu - sum h s + log det(Pi + diag h) - log det Pi], summed over words and coordinates."""
     total = -(h * s).sum(dtype=torch.float64)
     variance = torch.empty(0)
@@ -67,7 +74,9 @@ def divergence(steps: KnotSteps, gain: Tensor, noise: Tensor, first: Tensor, mu:
         else:
             a, q = gain[rows][:, None], noise[rows][:, None]
             variance = a * a * variance[: len(rows)] + q
-            total += ((mu[rows] - a * mu[steps.rows[k - 1][: len(rows)]]).square() / q).sum(dtype=torch.float64)
+            total += ((mu[rows] - a * mu[steps.rows[k - 1][: len(rows)]]).square() / q).sum(
+                dtype=torch.float64
+            )
         ratio = 1.0 + h[rows] * variance
         total += ratio.log().sum(dtype=torch.float64)
         variance = variance / ratio

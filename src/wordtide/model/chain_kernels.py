@@ -30,14 +30,24 @@ def observe_rows(rows: Array, g: Array, h_new: Array, rate: float, mu: Array, h:
             h[row, k] = old * h[row, k] + new * h_new[place, k]
             b[row, k] = g[place, k] + h[row, k] * mu[row, k]
             total += abs(h[row, k]) + abs(b[row, k])  # not finite as soon as one of them is not
-        if not total < np.inf:  # numba's isfinite asks whether x - x is 0, which reordered arithmetic takes for granted
+        if (
+            not total < np.inf
+        ):  # numba's isfinite asks whether x - x is 0, which reordered arithmetic takes for granted
             sound = False
     return sound
 
 
 @arithmetic
 def smooth_words(
-    starts: Array, gain: Array, noise: Array, first: Array, h: Array, b: Array, s: Array, start: int, stop: int
+    starts: Array,
+    gain: Array,
+    noise: Array,
+    first: Array,
+    h: Array,
+    b: Array,
+    s: Array,
+    start: int,
+    stop: int,
 ) -> None:
     """For words `start` to `stop`: b becomes the mean (Pi + diag(h))^-1 b, and s the marginal variances."""
     dim = h.shape[1]
@@ -69,7 +79,9 @@ def smooth_words(
 
 
 @arithmetic
-def move_words(starts: Array, target: Array, mu: Array, rate: float, cap: float, start: int, stop: int) -> None:
+def move_words(
+    starts: Array, target: Array, mu: Array, rate: float, cap: float, start: int, stop: int
+) -> None:
     """Move means towards their targets by `rate`; a word's step is scaled down so that at no knot it is longer than `cap`."""
     dim = mu.shape[1]
     for word in range(start, stop):
@@ -87,7 +99,16 @@ def move_words(starts: Array, target: Array, mu: Array, rate: float, cap: float,
 
 @arithmetic
 def divergence_of_words(
-    starts: Array, gain: Array, noise: Array, first: Array, mu: Array, h: Array, s: Array, out: Array, start: int, stop: int
+    starts: Array,
+    gain: Array,
+    noise: Array,
+    first: Array,
+    mu: Array,
+    h: Array,
+    s: Array,
+    out: Array,
+    start: int,
+    stop: int,
 ) -> None:
     """KL(q || p) of each of the words `start` to `stop`: 1/2 [mu' Pi mu - sum h s + log det(Pi + diag h) - log det Pi]."""
     dim = mu.shape[1]
@@ -121,7 +142,15 @@ def divergence_of_words(
 
 @arithmetic
 def messages_of_words(
-    starts: Array, gain: Array, noise: Array, first: Array, mu: Array, h: Array, b: Array, start: int, stop: int
+    starts: Array,
+    gain: Array,
+    noise: Array,
+    first: Array,
+    mu: Array,
+    h: Array,
+    b: Array,
+    start: int,
+    stop: int,
 ) -> None:
     """For words `start` to `stop`: what the data of each knot say under N(mu, (Pi + diag h)^-1), as b = (Pi + diag h) mu."""
     dim = h.shape[1]
@@ -142,7 +171,15 @@ def messages_of_words(
 
 @arithmetic
 def leave_out_words(
-    starts: Array, gain: Array, noise: Array, first: Array, h: Array, b: Array, s: Array, start: int, stop: int
+    starts: Array,
+    gain: Array,
+    noise: Array,
+    first: Array,
+    h: Array,
+    b: Array,
+    s: Array,
+    start: int,
+    stop: int,
 ) -> None:
     """For words `start` to `stop`: what the messages of all other knots say of each one. b becomes that mean, s its variance.
 

@@ -101,12 +101,17 @@ class ChainMoments:
     def _precision_after(self, starts: Integers, stops: Integers, moment: Places) -> Singles:
         """The precision that the knots in rows `starts` to `stops`, all of them after a moment, put on it, (n, d)."""
         precision = np.zeros((len(starts), self.precision.shape[1]), np.float32)
-        first_gain, first_noise = moment[np.zeros(len(starts), dtype=np.int64)].to(self._places(starts, stops > starts))
+        first_gain, first_noise = moment[np.zeros(len(starts), dtype=np.int64)].to(
+            self._places(starts, stops > starts)
+        )
         for k, some in enumerate(_with_more_than(stops - starts)):
             rows = stops[some] - 1 - k
             is_first = rows == starts[some]
             one = precision[some] + self.precision[rows]
-            scale = 1.0 + one * np.where(is_first, first_noise[some], self.noise[rows]).astype(np.float32)[:, None]
+            scale = (
+                1.0
+                + one * np.where(is_first, first_noise[some], self.noise[rows]).astype(np.float32)[:, None]
+            )
             one *= np.where(is_first, first_gain[some], self.gain[rows]).astype(np.float32)[:, None] ** 2
             one /= scale
             precision[some] = one
@@ -158,7 +163,9 @@ class _Chains:
                 mean[k, here] += variance[here] * weight[here, None]
         return self._backward(mean, back, weights)
 
-    def _backward(self, mean: Singles, back: Singles, weights: tuple[Singles, Singles]) -> tuple[Singles, Singles]:
+    def _backward(
+        self, mean: Singles, back: Singles, weights: tuple[Singles, Singles]
+    ) -> tuple[Singles, Singles]:
         steps, words, dim = self.precision.shape
         answer, posterior, sampling = np.zeros((3, words, dim), np.float32)
         later = 0

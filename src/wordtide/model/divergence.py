@@ -28,7 +28,9 @@ def smoothing_kl(mu: Tensor, nu: Tensor, omega: Tensor, diffusion: Diffusion) ->
     quadratic = diagonal @ second + 2.0 * (off_diagonal @ neighbours)
     trajectories = mu[0].numel()
     log_determinant_b = float(nu.log().sum(dtype=torch.float64))
-    return 0.5 * (float(quadratic) - mu.numel() - trajectories * _log_determinant(diffusion)) + log_determinant_b
+    return (
+        0.5 * (float(quadratic) - mu.numel() - trajectories * _log_determinant(diffusion)) + log_determinant_b
+    )
 
 
 def _sums(values: Tensor) -> Tensor:

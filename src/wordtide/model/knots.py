@@ -70,7 +70,11 @@ class Knots:
 
     def around(self, t: int, words: Integers | None = None) -> Rows:
         """Of some words, or of all: the rows of the last knot at or before slice t and of the first one after it; -1: none."""
-        starts, stops = (self.starts[:-1], self.starts[1:]) if words is None else (self.starts[words], self.starts[words + 1])
+        starts, stops = (
+            (self.starts[:-1], self.starts[1:])
+            if words is None
+            else (self.starts[words], self.starts[words + 1])
+        )
         after = self.rows_after(t, words)
         before = after - 1
         return np.where(before >= starts, before, -1), np.where(after < stops, after, -1)
@@ -103,7 +107,9 @@ class Knots:
         Also the rows that are new, in the order of the slices and of their words.
         """
         words = np.concatenate([np.zeros(0, dtype=np.int64), *active])
-        slices = np.repeat(np.arange(first, first + len(active), dtype=np.int32), [len(part) for part in active])
+        slices = np.repeat(
+            np.arange(first, first + len(active), dtype=np.int32), [len(part) for part in active]
+        )
         before = np.zeros(size, dtype=np.int64)
         before[: len(self.starts) - 1] = np.diff(self.starts)
         added = np.bincount(words, minlength=size)
@@ -172,7 +178,9 @@ def occurrences_of(counts: "Counts") -> Occurrences:
     slices = np.repeat(np.arange(len(counts), dtype=np.int32), [len(part) for part in seen[1:]])
     order = np.argsort(words, kind="stable")
     starts = np.searchsorted(words[order], np.arange(len(counts.words) + 1)).astype(np.int64)
-    return Occurrences(Knots(starts, slices[order]), values[order].astype(np.int64 if counts.places == 1 else np.float64))
+    return Occurrences(
+        Knots(starts, slices[order]), values[order].astype(np.int64 if counts.places == 1 else np.float64)
+    )
 
 
 def _others(rows: Integers, total: int) -> npt.NDArray[np.bool_]:

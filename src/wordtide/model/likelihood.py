@@ -60,10 +60,14 @@ class SliceTensors:
         return len(self.words)
 
     @staticmethod
-    def of(part: _SliceData, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float32) -> "SliceTensors":
+    def of(
+        part: _SliceData, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float32
+    ) -> "SliceTensors":
         """The tensors of a slice. A slice without negative pairs is refused: its likelihood has no maximum."""
         if not part.negatives > 0:
-            raise SettingsError("The ratio of negative to positive pairs is not positive.", "Give a ratio like 1.")
+            raise SettingsError(
+                "The ratio of negative to positive pairs is not positive.", "Give a ratio like 1."
+            )
         rows = np.repeat(np.arange(len(part.words)), np.diff(part.indptr))
         word_weight = part.negatives * part.word_probability
         excess = part.values / (word_weight[rows] * part.context_probability[part.indices])
@@ -126,7 +130,13 @@ def minibatch_gradients(
 
 
 def _gradients(
-    u: Tensor, v: Tensor, word_weight: Tensor, context_weight: Tensor, places: Tensor, excess: Tensor, work: Tensor | None
+    u: Tensor,
+    v: Tensor,
+    word_weight: Tensor,
+    context_weight: Tensor,
+    places: Tensor,
+    excess: Tensor,
+    work: Tensor | None,
 ) -> tuple[Tensor, Tensor]:
     """Gamma = (n+ + n-) sigmoid(-x) - n- = n+ (1 - s) - n- s, with s = sigmoid(x), times the other side's vectors.
 

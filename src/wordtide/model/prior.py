@@ -96,11 +96,17 @@ class Diffusion(ABC):
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.constant) and self.constant > 0):
-            raise SettingsError(f"The diffusion constant {self.constant} is not positive.", "Give a number like 0.001.")
+            raise SettingsError(
+                f"The diffusion constant {self.constant} is not positive.", "Give a number like 0.001."
+            )
         if not (np.isfinite(self.prior_variance) and self.prior_variance > 0):
-            raise SettingsError(f"The prior variance {self.prior_variance} is not positive.", "Give a number like 1.")
+            raise SettingsError(
+                f"The prior variance {self.prior_variance} is not positive.", "Give a number like 1."
+            )
         if len(self.times) == 0 or not np.isfinite(self.times).all() or not (np.diff(self.times) > 0).all():
-            raise SettingsError("The times of the slices do not increase.", "Count again: each slice needs a later date.")
+            raise SettingsError(
+                "The times of the slices do not increase.", "Count again: each slice needs a later date."
+            )
 
     def __len__(self) -> int:
         return len(self.times)
@@ -187,7 +193,9 @@ class StationaryPrior(Diffusion):
     def passage(self, earlier: Floats, later: Floats) -> Passage:
         """A filter's passage between moments (n,), with nothing observed between."""
         log_gain = -self.constant / (2.0 * self.prior_variance) * (later - earlier)
-        return Passage(np.zeros(np.shape(log_gain)), np.exp(log_gain), -self.prior_variance * np.expm1(2.0 * log_gain))
+        return Passage(
+            np.zeros(np.shape(log_gain)), np.exp(log_gain), -self.prior_variance * np.expm1(2.0 * log_gain)
+        )
 
 
 @dataclass(frozen=True)

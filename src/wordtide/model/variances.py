@@ -26,7 +26,11 @@ def passages(starts: Integers, places: Places) -> tuple[Floats, Floats]:
 
 
 def marginal_variances(
-    starts: Integers, gain: Floats, noise: Floats, precision: npt.NDArray[np.floating], dtype: npt.DTypeLike = np.float64
+    starts: Integers,
+    gain: Floats,
+    noise: Floats,
+    precision: npt.NDArray[np.floating],
+    dtype: npt.DTypeLike = np.float64,
 ) -> npt.NDArray[np.floating]:
     """Var[x] at each knot, (K, d), from the `passages` (K,) of the prior and the precision h (K, d) that the data add."""
     variance = np.empty(precision.shape, dtype=dtype)
@@ -58,11 +62,15 @@ def _forward(
         variance[rows] = filtered[:words]
 
 
-def _backward(variance: npt.NDArray[np.floating], starts: Integers, longer: Integers, gain: Floats, noise: Floats) -> None:
+def _backward(
+    variance: npt.NDArray[np.floating], starts: Integers, longer: Integers, gain: Floats, noise: Floats
+) -> None:
     """Bring in the data of the knots after, from the last but one back to the first."""
     for k in range(len(longer) - 3, -1, -1):
         rows = starts[: longer[k + 1]] + k
         step, added = gain[rows + 1, None], noise[rows + 1, None]
         filtered = variance[rows].astype(np.float64)
         predicted = step**2 * filtered + added
-        variance[rows] = filtered * added / predicted + (step * filtered / predicted) ** 2 * variance[rows + 1]
+        variance[rows] = (
+            filtered * added / predicted + (step * filtered / predicted) ** 2 * variance[rows + 1]
+        )

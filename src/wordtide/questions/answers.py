@@ -25,7 +25,9 @@ class Answer:
 
     def frame(self) -> "pd.DataFrame":
         """The answer as a data frame that notebooks display well; notes and further facts are in its `attrs`."""
-        from wordtide.questions.frames import AnswerFrame  # pandas: half a second that the shell need not wait for
+        from wordtide.questions.frames import (
+            AnswerFrame,
+        )  # pandas: half a second that the shell need not wait for
 
         frame = AnswerFrame(dict(self.columns))
         frame.attrs.update(self.facts)

@@ -32,14 +32,18 @@ class Occasions:
         before = slice_before(model.times, years)
         slices = np.where((before >= 0) & (model.times[np.maximum(before, 0)] == years), before, -1)
         outside = np.unique(years[(years < model.times[0]) | (years > model.times[-1])])
-        return Occasions(years, slices, tuple(_outside(model, float(year)) for year in outside[[0, -1][: len(outside)]]))
+        return Occasions(
+            years, slices, tuple(_outside(model, float(year)) for year in outside[[0, -1][: len(outside)]])
+        )
 
 
 def _outside(model: Embeddings, year: float) -> str:
     first, last = model.times[0], model.times[-1]
     side, end = ("before the first", first) if year < first else ("after the last", last)
     years = abs(year - end)
-    distance = f"{years:,.0f} years" if years >= 10 else f"{years:.1f} years" if years >= 1 else "less than a year"
+    distance = (
+        f"{years:,.0f} years" if years >= 10 else f"{years:.1f} years" if years >= 1 else "less than a year"
+    )
     return (
         f"{shown_year(model, year)} is {distance} {side} slice ({shown_year(model, float(end))}): "
         "a prediction, less sure the further away."
@@ -57,7 +61,9 @@ def two_occasions(model: Embeddings, since: Time, until: Time) -> tuple[float, f
     occasions = Occasions.of(model, [since, until])
     start, end = occasions.years.tolist()
     if start >= end:
-        raise SettingsError(f"{since} is not before {until}.", "Give a later time to end with than to begin with.")
+        raise SettingsError(
+            f"{since} is not before {until}.", "Give a later time to end with than to begin with."
+        )
     return start, end, list(occasions.notes)
 
 
@@ -83,7 +89,9 @@ def absence_note(model: Embeddings, word: int, year: float, slice_number: int) -
         return [f"{model.words[word]!r} has no occurrences in any slice."]
     nearest = float(model.times[seen[np.argmin(np.abs(model.times[seen] - year))]])
     if model.kind == "filter" and year < model.times[seen[0]]:
-        return [f"Nothing is known of {model.words[word]!r} before {shown_year(model, float(model.times[seen[0]]))}."]
+        return [
+            f"Nothing is known of {model.words[word]!r} before {shown_year(model, float(model.times[seen[0]]))}."
+        ]
     return [
         f"{model.words[word]!r} does not occur {when} (nearest: {shown_year(model, nearest)}); "
         "its place there is inferred from other times."

@@ -29,9 +29,13 @@ def axis(
 
     Columns: time, word, position, low, high, occurrences.
     """
-    words, from_words, to_words = ([names] if isinstance(names, str) else names for names in (words, from_words, to_words))
+    words, from_words, to_words = (
+        [names] if isinstance(names, str) else names for names in (words, from_words, to_words)
+    )
     if not words or not from_words or not to_words:
-        raise SettingsError("A pole, or the list of words between them, is empty.", "Give at least one word for each.")
+        raise SettingsError(
+            "A pole, or the list of words between them, is empty.", "Give at least one word for each."
+        )
     occasions = Occasions.of(model, times)
     chosen = vectors_of(model, vectors)
     poles = dict.fromkeys(words_numbers(model, [*from_words, *to_words]), 0.0)
@@ -40,11 +44,15 @@ def axis(
     for sign, names in ((-1.0, from_words), (1.0, to_words)):
         for number in words_numbers(model, names):
             poles[number] += sign / len(names)
-    columns: dict[str, list[object]] = {name: [] for name in ("time", "word", "position", "low", "high", "occurrences")}
+    columns: dict[str, list[object]] = {
+        name: [] for name in ("time", "word", "position", "low", "high", "occurrences")
+    }
     numbers = words_numbers(model, words)
     for number in numbers:
         if number in poles:
-            raise SettingsError(f"{model.words[number]!r} is a pole of the axis.", "Leave it out on one side.")
+            raise SettingsError(
+                f"{model.words[number]!r} is a pole of the axis.", "Leave it out on one side."
+            )
     ends = dict(zip(poles, scaled_words(chosen, list(poles), occasions.years), strict=True))
     for number, one in zip(numbers, scaled_words(chosen, numbers, occasions.years), strict=True):
         direction: Floats = np.sum([weight * ends[pole].mean for pole, weight in poles.items()], axis=0)

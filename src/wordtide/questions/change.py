@@ -109,11 +109,17 @@ def _movers(vectors: Vectors, moving: Moving, top: int, by: str) -> tuple[Moving
     taken, movers, moved = 0, moving[:0], movement(vectors, *_asked(moving[:0]))
     while taken < len(order):
         enough = len(movers) >= max(CANDIDATES, top)
-        if enough and (by != "low" or not vectors.uncertain or np.partition(moved.least, -top)[-top] >= 2.0 * change[taken]):
+        if enough and (
+            by != "low"
+            or not vectors.uncertain
+            or np.partition(moved.least, -top)[-top] >= 2.0 * change[taken]
+        ):
             break
         following = moving[order[taken : taken + CANDIDATES]]
         following = following[_are_known(vectors, following)]
-        movers = Moving(*(np.concatenate([getattr(one, name) for one in (movers, following)]) for name in vars(movers)))
+        movers = Moving(
+            *(np.concatenate([getattr(one, name) for one in (movers, following)]) for name in vars(movers))
+        )
         moved, taken = moved.joined(movement(vectors, *_asked(following))), taken + CANDIDATES
     return movers, moved
 

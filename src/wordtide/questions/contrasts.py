@@ -16,7 +16,9 @@ SHOWN, CHOSEN = 3, 5
 _NEAREST = 20  # at either time: the words to choose from
 _ASKED = 60  # of these those that are well known
 _LIKENESS = 0.3  # what likeness to a word already chosen costs (maximal marginal relevance)
-_UNSURE = 0.5  # what each standard deviation of what is not known of a word costs: rare words are near by chance
+_UNSURE = (
+    0.5  # what each standard deviation of what is not known of a word costs: rare words are near by chance
+)
 _ELSEWHERE = 0.25  # what nearness at the other time costs
 _WORDS_AT_ONCE = 500  # their similarities to all words are in memory together
 
@@ -43,18 +45,24 @@ class _Pool:
     likeness: Floats
 
 
-def contrasts(vectors: Vectors, words: Integers, start: Moments, end: Moments, shown: int = SHOWN) -> list[Contrast]:
+def contrasts(
+    vectors: Vectors, words: Integers, start: Moments, end: Moments, shown: int = SHOWN
+) -> list[Contrast]:
     """For each of some words from what to what it moved between two times in order: the same for all, or two for each word."""
     starts, ends = (np.broadcast_to(np.asarray(time, np.float64), len(words)) for time in (start, end))
     found = [Contrast([], []) for _ in words]
-    for year in np.unique(np.concatenate([starts, ends])):  # a word's start comes before its end, so `lost` is known there
+    for year in np.unique(
+        np.concatenate([starts, ends])
+    ):  # a word's start comes before its end, so `lost` is known there
         moment = _Moment.at(vectors, float(year))
         for row, pool in _pools(vectors, moment, words, np.flatnonzero(starts == year), ends):
             found[row].lost.extend(_diverse(pool, max(shown, CHOSEN)))
         for row, pool in _pools(vectors, moment, words, np.flatnonzero(ends == year), starts):
             found[row].gained.extend(_diverse(pool, shown, found[row].lost[:CHOSEN]))
     for one in found:  # the first ones are the same, however many are shown
-        one.lost[:] = [word for place, word in enumerate(one.lost[:shown]) if place < CHOSEN or word not in one.gained]
+        one.lost[:] = [
+            word for place, word in enumerate(one.lost[:shown]) if place < CHOSEN or word not in one.gained
+        ]
     return found
 
 
@@ -89,7 +97,9 @@ def _pools(
         ]
         elsewhere = _nearness_elsewhere(vectors, words[some], pools, other_times[some])
         noises = _noises(vectors, moment, words[some], pools)
-        for row, near, pool, noise, there in zip(some.tolist(), nearness, pools, noises, elsewhere, strict=True):
+        for row, near, pool, noise, there in zip(
+            some.tolist(), nearness, pools, noises, elsewhere, strict=True
+        ):
             units = moment.units[pool]
             yield row, _Pool(pool, near[pool], noise, there, units @ units.T)
 
@@ -98,7 +108,9 @@ def _well_known(vectors: Vectors, moment: _Moment, pools: list[Integers]) -> lis
     """The words of each pool that are well known at the moment."""
     near = np.unique(np.concatenate([np.zeros(0, np.int64), *pools]))
     means = moment.units[near] * np.nan_to_num(moment.lengths[near])[:, None]
-    known = vectors.are_known(near, np.full(len(near), moment.year), means, vectors.variances_at(moment.year, near))
+    known = vectors.are_known(
+        near, np.full(len(near), moment.year), means, vectors.variances_at(moment.year, near)
+    )
     return [pool[known[np.searchsorted(near, pool)]] for pool in pools]
 
 
@@ -109,10 +121,14 @@ def _noises(vectors: Vectors, moment: _Moment, words: Integers, pools: list[Inte
     all_near, places = np.unique(np.concatenate([np.zeros(0, np.int64), *pools]), return_inverse=True)
     variances = vectors.variances_at(moment.year, all_near) / moment.lengths[all_near, None] ** 2
     parts = np.split(places, np.cumsum([len(pool) for pool in pools])[:-1])
-    return [np.sqrt(variances[part] @ moment.units[word] ** 2) for word, part in zip(words, parts, strict=True)]
+    return [
+        np.sqrt(variances[part] @ moment.units[word] ** 2) for word, part in zip(words, parts, strict=True)
+    ]
 
 
-def _nearness_elsewhere(vectors: Vectors, words: Integers, pools: list[Integers], times: Floats) -> list[Floats]:
+def _nearness_elsewhere(
+    vectors: Vectors, words: Integers, pools: list[Integers], times: Floats
+) -> list[Floats]:
     """For each word its similarities to the words of its pool at its other time; 0 for those without a direction then."""
     sizes = [len(pool) for pool in pools]
     own = np.repeat(np.nan_to_num(_units(vectors.means_of_each(words, times))), sizes, axis=0)

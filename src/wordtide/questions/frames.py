@@ -16,4 +16,6 @@ class AnswerFrame(pd.DataFrame):  # type: ignore[misc]  # pandas has no types he
         return pd.DataFrame  # type: ignore[no-any-return]
 
     def _repr_html_(self) -> str:
-        return answer_html({str(name): self.iloc[:, place].tolist() for place, name in enumerate(self.columns)}, self.attrs)
+        return answer_html(
+            {str(name): self.iloc[:, place].tolist() for place, name in enumerate(self.columns)}, self.attrs
+        )

@@ -31,18 +31,25 @@ class Halfway:
     latest: float
 
 
-def halfway(model: Embeddings, vectors: Vectors, words: Integers, start: Moments, end: Moments) -> list[Halfway]:
+def halfway(
+    model: Embeddings, vectors: Vectors, words: Integers, start: Moments, end: Moments
+) -> list[Halfway]:
     """When each of some words was half-way between its places at two times in order: the same for all, or two for each word."""
     starts, ends = (np.broadcast_to(np.asarray(time, np.float64), len(words)) for time in (start, end))
     found = []
     for first in range(0, len(words), _WORDS_AT_ONCE):
         some = slice(first, first + _WORDS_AT_ONCE)
-        times = [_slices_between(model, *asked) for asked in zip(words[some], starts[some], ends[some], strict=True)]
+        times = [
+            _slices_between(model, *asked)
+            for asked in zip(words[some], starts[some], ends[some], strict=True)
+        ]
         sizes = [len(one) for one in times]
         pairs = np.repeat(words[some], sizes), np.concatenate(times)
         cuts = np.cumsum(sizes)[:-1]
         means = np.split(vectors.means_of_each(*pairs), cuts)
-        variances = np.split(vectors.variances_of_each(*pairs), cuts) if vectors.uncertain else [None] * len(times)
+        variances = (
+            np.split(vectors.variances_of_each(*pairs), cuts) if vectors.uncertain else [None] * len(times)
+        )
         found += [_halfway(*curves) for curves in zip(times, means, variances, strict=True)]
     return found
 
@@ -68,7 +75,11 @@ def _halfway(times: Floats, means: Floats, variances: Floats | None) -> Halfway:
     could_be_past = np.flatnonzero(lead + SIDES * spread >= 0)
     could_be_before = np.flatnonzero(lead - SIDES * spread <= 0)
     earliest = float(times[max(could_be_past[0] - 1, 0)]) if len(could_be_past) else float(times[-1])
-    latest = float(times[min(could_be_before[-1] + 1, len(times) - 1)]) if len(could_be_before) else float(times[0])
+    latest = (
+        float(times[min(could_be_before[-1] + 1, len(times) - 1)])
+        if len(could_be_before)
+        else float(times[0])
+    )
     return Halfway(date, *_at_least_a_slice(times, min(earliest, date), max(latest, date)))
 
 

@@ -41,7 +41,9 @@ class Movement:
 
     def joined(self, other: "Movement") -> "Movement":
         """These words, and others after them."""
-        return Movement(*(np.concatenate([getattr(one, field.name) for one in (self, other)]) for field in fields(self)))
+        return Movement(
+            *(np.concatenate([getattr(one, field.name) for one in (self, other)]) for field in fields(self))
+        )
 
     @property
     def change(self) -> Floats:
@@ -66,7 +68,9 @@ def movement(vectors: Vectors, words: Integers, start: Moments, end: Moments) ->
     length = np.sqrt(squared)
     spread = np.sqrt(np.einsum("nk,nk->n", _shares(difference, squared), moved.posterior))
     nearest = length - SIDES * spread
-    beyond_sampling = squared - moved.sampling.sum(axis=1) - SIDES * _squared_spread(difference, moved.sampling)
+    beyond_sampling = (
+        squared - moved.sampling.sum(axis=1) - SIDES * _squared_spread(difference, moved.sampling)
+    )
     return Movement(
         squared=squared,
         least=np.minimum(nearest * np.abs(nearest), beyond_sampling),

@@ -99,12 +99,16 @@ def analogy(
     return _answer(model, chosen, found.ranked(by, top), other_year, other_slice, notes)
 
 
-def _why_empty(model: Embeddings, vectors: Vectors, word: int, year: float, then: float, least: int) -> list[str]:
+def _why_empty(
+    model: Embeddings, vectors: Vectors, word: int, year: float, then: float, least: int
+) -> list[str]:
     """Why a list has no words, where no other note says it."""
     if np.isnan(lengths_of(vectors.means_of(word, np.array([year]))[0])):
         return []  # the word itself is unknown
     if least > 0:
-        return [f"No other word occurs {least} times in {shown_year(model, then)} and is well known: lower --min-occurrences."]
+        return [
+            f"No other word occurs {least} times in {shown_year(model, then)} and is well known: lower --min-occurrences."
+        ]
     return [nothing_near(model, then)]
 
 
@@ -146,7 +150,9 @@ def _nearest(
     return _Nearest(mean, found, np.clip(cosine[found], -1.0, 1.0), means[found], spread)
 
 
-def _well_known(vectors: Vectors, order: Integers, year: float, means: Floats, most: int) -> tuple[Integers, Floats]:
+def _well_known(
+    vectors: Vectors, order: Integers, year: float, means: Floats, most: int
+) -> tuple[Integers, Floats]:
     """The first of some words in their order that are well known, at most so many, and their variances (n, d).
 
     Variances cost most of the time, so they are worked out for some words after the other, until there are enough.
@@ -163,7 +169,13 @@ def _well_known(vectors: Vectors, order: Integers, year: float, means: Floats, m
 
 
 def candidates(
-    model: Embeddings, vectors: Vectors, word: int, year: float, then: float, top: int, min_occurrences: int = 0
+    model: Embeddings,
+    vectors: Vectors,
+    word: int,
+    year: float,
+    then: float,
+    top: int,
+    min_occurrences: int = 0,
 ) -> Candidates:
     """Words near to where the word is in `year`, by where they are at `then`; the probability is to be among `top`."""
     near = _nearest(model, vectors, word, year, then, max(CANDIDATES, top), min_occurrences)
@@ -195,7 +207,9 @@ class _OwnPast:
     covariance: Floats
 
 
-def _own_past(vectors: Vectors, word: int, year: float, then: float, order: Integers, one: Scaled, some: Scaled) -> _OwnPast:
+def _own_past(
+    vectors: Vectors, word: int, year: float, then: float, order: Integers, one: Scaled, some: Scaled
+) -> _OwnPast:
     """The word itself at another time is not independent of itself: Var[a - b] = Var[a] + Var[b] - 2 Cov[a, b]."""
     place = int(np.flatnonzero(order == word)[0])
     earlier, later = sorted((year, then))
@@ -235,7 +249,9 @@ def _draws(one: Scaled, some: Scaled, seed: int, past: _OwnPast | None = None) -
     return along
 
 
-def _answer(model: Embeddings, vectors: Vectors, found: Candidates, year: float, slice_number: int, notes: list[str]) -> Answer:
+def _answer(
+    model: Embeddings, vectors: Vectors, found: Candidates, year: float, slice_number: int, notes: list[str]
+) -> Answer:
     low, high = interval(found.similarity, found.spread)
     if not vectors.uncertain:
         low = high = empty_intervals(len(found))

@@ -32,7 +32,9 @@ def neighbors_over_time(model: Embeddings, word: str, top: int = 10, vectors: st
     if chosen.uncertain and len(words):
         (own,) = scaled_words(chosen, [number], model.times)
         others = scaled(chosen.means_at_places(words, slices), chosen.variances_at_places(words, slices))
-        low, high = interval(similarity, similarity_and_spread(Scaled(own.mean[slices], own.variance[slices]), others)[1])
+        low, high = interval(
+            similarity, similarity_and_spread(Scaled(own.mean[slices], own.variance[slices]), others)[1]
+        )
     return Answer(
         {
             "time": model.times[slices],
@@ -45,11 +47,15 @@ def neighbors_over_time(model: Embeddings, word: str, top: int = 10, vectors: st
         },
         []
         if len(words)
-        else ["No other word is well known at any slice: there is too little text. Count with longer slices (--every)."],
+        else [
+            "No other word is well known at any slice: there is too little text. Count with longer slices (--every)."
+        ],
     )
 
 
-def _nearest_at_slices(model: Embeddings, vectors: Vectors, word: int, top: int) -> tuple[Integers, Integers, Floats]:
+def _nearest_at_slices(
+    model: Embeddings, vectors: Vectors, word: int, top: int
+) -> tuple[Integers, Integers, Floats]:
     """The nearest well known words of each slice, slice by slice: their numbers, the slices, and similarities, each (n,).
 
     Who is well known is asked of the nearest only: of four times as many, and of more if these are too few.
@@ -59,11 +65,16 @@ def _nearest_at_slices(model: Embeddings, vectors: Vectors, word: int, top: int)
         numbers, cosines = _most_similar(model, vectors, word, pool)
         slices, places = np.nonzero(np.isfinite(cosines))
         words = numbers[slices, places]
-        means, variances = (of(words, slices) for of in (vectors.means_at_places, vectors.variances_at_places))
+        means, variances = (
+            of(words, slices) for of in (vectors.means_at_places, vectors.variances_at_places)
+        )
         known = np.zeros(cosines.shape, dtype=bool)
         known[slices, places] = vectors.are_known(words, model.times[slices], means, variances)
         known &= np.cumsum(known, axis=1) <= top
-        if pool >= len(model.words) or (known.sum(axis=1) >= np.minimum(top, np.isfinite(cosines).sum(axis=1))).all():
+        if (
+            pool >= len(model.words)
+            or (known.sum(axis=1) >= np.minimum(top, np.isfinite(cosines).sum(axis=1))).all()
+        ):
             slices, places = np.nonzero(known)
             return numbers[slices, places], slices, np.clip(cosines[slices, places], -1.0, 1.0)
         pool *= 8
@@ -83,7 +94,10 @@ def _most_similar(model: Embeddings, vectors: Vectors, word: int, most: int) -> 
         numbers = np.concatenate([numbers, np.broadcast_to(words, (len(model), len(words)))], axis=1)
         cosines = np.concatenate([cosines, cosine.T], axis=1)
         best = np.argsort(-cosines, axis=1, kind="stable")[:, :most]
-        numbers, cosines = np.take_along_axis(numbers, best, axis=1), np.take_along_axis(cosines, best, axis=1)
+        numbers, cosines = (
+            np.take_along_axis(numbers, best, axis=1),
+            np.take_along_axis(cosines, best, axis=1),
+        )
     return numbers, cosines
 
 
@@ -100,7 +114,9 @@ def _products(vectors: Vectors, words: Integers, own: Floats) -> tuple[Floats, F
     return np.einsum("ntk,tk->nt", means, own), lengths_of(means)
 
 
-def _products_by_slices(sides: Sequence[FilteredTrajectories], words: Integers, own: Floats) -> tuple[Floats, Floats]:
+def _products_by_slices(
+    sides: Sequence[FilteredTrajectories], words: Integers, own: Floats
+) -> tuple[Floats, Floats]:
     """The same slice after slice, as a filter goes: all slices of so many words at once would not stay in the cache."""
     product, length = np.empty((2, len(own), len(words)))
     for t, parts in enumerate(zip(*(side.means_at_slices(words) for side in sides), strict=True)):
@@ -109,7 +125,9 @@ def _products_by_slices(sides: Sequence[FilteredTrajectories], words: Integers, 
     return product.T, length.T
 
 
-def _products_by_knots(sides: Sequence[SmoothedTrajectories], words: Integers, own: Floats) -> tuple[Floats, Floats]:
+def _products_by_knots(
+    sides: Sequence[SmoothedTrajectories], words: Integers, own: Floats
+) -> tuple[Floats, Floats]:
     """The same by products with the knots. All sides have the same knots and the same prior, so the same weights."""
     weights, starts = sides[0].weights_at_slices(words), sides[0].knots.starts
     first, last = int(starts[words[0]]), int(starts[words[-1] + 1])

@@ -37,7 +37,11 @@ def _filtered(trajectories: FilteredTrajectories, words: Integers, number: int) 
     here = knots.rows_after(number, words) - 1
     before = np.where(here > knots.starts[words], here - 1, -1)
     mean, variance = trajectories.predicted(before, np.full(len(words), trajectories.grid[number]))
-    return Beliefs(mean, variance, *(array[here].astype(np.float64) for array in (trajectories.mean, trajectories.variance)))
+    return Beliefs(
+        mean,
+        variance,
+        *(array[here].astype(np.float64) for array in (trajectories.mean, trajectories.variance)),
+    )
 
 
 def _smoothed(trajectories: SmoothedTrajectories, words: Integers, number: int) -> Beliefs:
@@ -58,7 +62,10 @@ def _smoothed(trajectories: SmoothedTrajectories, words: Integers, number: int) 
         mean[some] = before_mean + after_variance * (pull - precision * before_mean)
         variance[some] = after_variance
         last = rows == here[some]
-        beliefs.before_mean[some[last]], beliefs.before_variance[some[last]] = before_mean[last], before_variance[last]
+        beliefs.before_mean[some[last]], beliefs.before_variance[some[last]] = (
+            before_mean[last],
+            before_variance[last],
+        )
     beliefs.after_mean[:], beliefs.after_variance[:] = mean, variance
     return beliefs
 

@@ -27,7 +27,10 @@ def probability_of_best(mean: Floats, spread: Floats, best: int, seed: int = 0) 
     generator = np.random.default_rng([seed, best])
     single_mean, single_spread = mean.astype(np.float32), spread.astype(np.float32)
     shares = [
-        share_among_best(single_mean + single_spread * generator.standard_normal((_AT_ONCE, len(mean)), dtype=np.float32), best)
+        share_among_best(
+            single_mean + single_spread * generator.standard_normal((_AT_ONCE, len(mean)), dtype=np.float32),
+            best,
+        )
         for _ in range(DRAWS // _AT_ONCE)
     ]
     return np.asarray(np.mean(shares, axis=0))

@@ -54,10 +54,14 @@ def interval(mean: Floats, spread: Floats) -> tuple[Floats, Floats]:
 def scaled_words(vectors: Vectors, words: Sequence[int], times: Floats) -> list[Scaled]:
     """Words at several times, (n, d) each."""
     curves = vectors.variance_curves(np.array(words, dtype=np.int64), times)
-    return [scaled(vectors.means_of(word, times), variance) for word, variance in zip(words, curves, strict=True)]
+    return [
+        scaled(vectors.means_of(word, times), variance) for word, variance in zip(words, curves, strict=True)
+    ]
 
 
-def similarity(model: Embeddings, word: str, *others: str, times: Times = None, vectors: str | None = None) -> Answer:
+def similarity(
+    model: Embeddings, word: str, *others: str, times: Times = None, vectors: str | None = None
+) -> Answer:
     """Similarity of a word to others over time: columns time, word, other, similarity, low, high, and both occurrences."""
     if not others:
         raise SettingsError(f"There is no word to compare {word!r} with.", "Give at least one more word.")
@@ -65,7 +69,9 @@ def similarity(model: Embeddings, word: str, *others: str, times: Times = None, 
     number, *numbers = words_numbers(model, [word, *others])
     chosen = vectors_of(model, vectors)
     one, *rest = scaled_words(chosen, [number, *numbers], occasions.years)
-    columns: dict[str, list[object]] = {name: [] for name in ("time", "word", "other", "similarity", "low", "high")}
+    columns: dict[str, list[object]] = {
+        name: [] for name in ("time", "word", "other", "similarity", "low", "high")
+    }
     columns |= {"occurrences": [], "other_occurrences": []}
     for other, vector in zip(numbers, rest, strict=True):
         mean, spread = similarity_and_spread(one, vector)

@@ -12,7 +12,9 @@ from wordtide.questions.asking import Occasions, two_occasions
 STRAY = 5
 
 
-def spans(model: Embeddings, words: Integers, since: Time | None, until: Time | None) -> tuple[Floats, Floats, list[str]]:
+def spans(
+    model: Embeddings, words: Integers, since: Time | None, until: Time | None
+) -> tuple[Floats, Floats, list[str]]:
     """Start and end of each word in float years, (n,) each, and notes.
 
     A time that is given holds for all words. Otherwise a word begins with the slice of its fifth occurrence and ends with that
@@ -32,7 +34,9 @@ def spans(model: Embeddings, words: Integers, since: Time | None, until: Time | 
     given = [time for time in (since, until) if time is not None]
     notes = list(Occasions.of(model, given).notes) if given else []
     if (starts >= ends).any():
-        two_occasions(model, "first" if since is None else since, "last" if until is None else until)  # says what is wrong
+        two_occasions(
+            model, "first" if since is None else since, "last" if until is None else until
+        )  # says what is wrong
     return starts, ends, notes
 
 

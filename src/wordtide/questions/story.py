@@ -58,7 +58,9 @@ def story(
     chosen = vectors_of(model, vectors)
     starts, ends, notes = spans(model, number, since, until)
     (told,) = _told(model, chosen, number, starts, ends, checked_number("top", top))
-    near, more = _neighbours(model, word, float(starts[0]), float(told.facts["halfway"]), float(ends[0]), top, vectors)
+    near, more = _neighbours(
+        model, word, float(starts[0]), float(told.facts["halfway"]), float(ends[0]), top, vectors
+    )
     return Answer(near, list(dict.fromkeys([*notes, *more])), {"sentence": told.sentence, **told.facts})
 
 
@@ -73,23 +75,33 @@ class Story:
 
 
 def stories(
-    model: Embeddings, words: Integers, top: int = 5, vectors: str | None = None, observer: Callable[[int], None] | None = None
+    model: Embeddings,
+    words: Integers,
+    top: int = 5,
+    vectors: str | None = None,
+    observer: Callable[[int], None] | None = None,
 ) -> list[Story]:
     """The stories of many words, by their numbers, each as `story` tells it; the observer hears how many more are told."""
     chosen = vectors_of(model, vectors)
     starts, ends, _ = spans(model, words, None, None)
-    order = np.argsort(starts, kind="stable")  # all words at one time are looked at once for those that begin there
+    order = np.argsort(
+        starts, kind="stable"
+    )  # all words at one time are looked at once for those that begin there
     found: list[Story | None] = [None] * len(words)
     for first in range(0, len(words), _STORIES_AT_ONCE):
         some = order[first : first + _STORIES_AT_ONCE]
-        for place, one in zip(some, _told(model, chosen, words[some], starts[some], ends[some], top), strict=True):
+        for place, one in zip(
+            some, _told(model, chosen, words[some], starts[some], ends[some], top), strict=True
+        ):
             found[place] = one
         if observer is not None:
             observer(len(some))
     return [one for one in found if one is not None]
 
 
-def _told(model: Embeddings, vectors: Vectors, words: Integers, starts: Floats, ends: Floats, top: int) -> list[Story]:
+def _told(
+    model: Embeddings, vectors: Vectors, words: Integers, starts: Floats, ends: Floats, top: int
+) -> list[Story]:
     moved = movement(vectors, words, starts, ends)
     low, high = moved.interval()
     dates = halfway(model, vectors, words, starts, ends)
@@ -116,7 +128,11 @@ def _told(model: Embeddings, vectors: Vectors, words: Integers, starts: Floats, 
 
 
 def _plot(
-    facts: dict[str, Any], lost: Sequence[str], gained: Sequence[str], date: Halfway, shown: Callable[[float], str]
+    facts: dict[str, Any],
+    lost: Sequence[str],
+    gained: Sequence[str],
+    date: Halfway,
+    shown: Callable[[float], str],
 ) -> _Plot:
     between = None
     if math.isfinite(date.earliest):
@@ -153,7 +169,11 @@ def sentence(plot: _Plot) -> str:
     when = ""
     if plot.halfway:
         earliest, latest = plot.halfway
-        when = f"; half-way between {earliest} and {latest}" if earliest != latest else f"; half-way in {earliest}"
+        when = (
+            f"; half-way between {earliest} and {latest}"
+            if earliest != latest
+            else f"; half-way in {earliest}"
+        )
     return f"{plot.word} moved from {plot.lost} ({plot.start}) to {plot.gained} ({plot.end}){when}; {turned}."
 
 

@@ -53,7 +53,9 @@ def shift_of(beliefs: Beliefs) -> Floats:
     """The squared shift of each word in units of the variance that its data took away, summed over coordinates, (n,)."""
     learned = beliefs.before_variance - beliefs.after_variance
     least = _ROUNDING * beliefs.before_variance  # below, rounding hides what was learned
-    return np.asarray(((beliefs.after_mean - beliefs.before_mean) ** 2 / np.maximum(learned, least)).sum(axis=1))
+    return np.asarray(
+        ((beliefs.after_mean - beliefs.before_mean) ** 2 / np.maximum(learned, least)).sum(axis=1)
+    )
 
 
 def scores_of(beliefs: Beliefs, occurrences: npt.NDArray[Any]) -> Floats:
@@ -70,7 +72,9 @@ def among_alike(values: Floats, occurrences: npt.NDArray[Any]) -> Floats:
     medians = [np.median(values[group]) for group in groups]
     beyond = values - np.polyval(np.polyfit(places, medians, min(2, len(groups) - 1)), often)
     spreads = [_spread(beyond[group]) for group in groups]
-    return np.asarray(beyond / np.exp(np.polyval(np.polyfit(places, np.log(spreads), min(1, len(groups) - 1)), often)))
+    return np.asarray(
+        beyond / np.exp(np.polyval(np.polyfit(places, np.log(spreads), min(1, len(groups) - 1)), often))
+    )
 
 
 def _spread(centered: Floats) -> float:
@@ -116,9 +120,13 @@ def surprises(model: Embeddings, at: Time = "last", top: int = 20, min_occurrenc
     ranked = np.lexsort((-(score if enough else information)[listed], often[listed] < FEW_USES))
     order = listed[ranked[: checked_number("top", top)]]
     if not enough:
-        notes.append(f"The slice has {len(words)} words, too few to say what is usual: ranked by information, without scores.")
+        notes.append(
+            f"The slice has {len(words)} words, too few to say what is usual: ranked by information, without scores."
+        )
     if not len(order):
-        notes.append(f"No word occurs {min_occurrences} times in this slice: ask for another, or lower --min-occurrences.")
+        notes.append(
+            f"No word occurs {min_occurrences} times in this slice: ask for another, or lower --min-occurrences."
+        )
     return Answer(
         {
             "word": [model.words[word] for word in words[order]],

@@ -78,14 +78,20 @@ class Vectors:
     ) -> MovementVariance:
         """Variances of last_weight x(later) - first_weight x(earlier) for some words, with weights (n,)."""
         moved = [side.movement(words, earlier, later, first_weight, last_weight) for side in self.sides]
-        return MovementVariance(reduce(add, (one.posterior for one in moved)), reduce(add, (one.sampling for one in moved)))
+        return MovementVariance(
+            reduce(add, (one.posterior for one in moved)), reduce(add, (one.sampling for one in moved))
+        )
 
-    def are_known(self, words: Integers, times: Floats, means: Reals, variances: Reals) -> npt.NDArray[np.bool_]:
+    def are_known(
+        self, words: Integers, times: Floats, means: Reals, variances: Reals
+    ) -> npt.NDArray[np.bool_]:
         """Whether words with these means and variances (n, d) at these times are well known: signal against noise, (n,).
 
         Of others hardly anything is known: their mean may point anywhere. A word that occurs often there is always known.
         """
-        often = (self.occurrences.at(words, nearest_slice(self.times, times)) >= OFTEN) & np.isfinite(lengths_of(means))
+        often = (self.occurrences.at(words, nearest_slice(self.times, times)) >= OFTEN) & np.isfinite(
+            lengths_of(means)
+        )
         return np.asarray((relative_noise(means, variances) <= NOISE) | often)
 
 
@@ -99,7 +105,9 @@ def vectors_of(model: Embeddings, choice: str | None = None) -> Vectors:
     choice = DEFAULT if choice is None else choice
     sides = {"word": model.sides[:1], "context": model.sides[1:], "sum": model.sides}
     if choice not in sides:
-        raise SettingsError(f"There are no vectors {choice!r}.", f"Choose {', '.join(CHOICES[:-1])} or {CHOICES[-1]}.")
+        raise SettingsError(
+            f"There are no vectors {choice!r}.", f"Choose {', '.join(CHOICES[:-1])} or {CHOICES[-1]}."
+        )
     return Vectors(sides[choice], model.kind != "point", model.dim, model.times, model.fitted.occurrences)
 
 

@@ -26,7 +26,8 @@ def load_array(folder: Path, name: str, dtypes: str, in_memory: bool = False) ->
         raise FolderError(f"{path} is damaged: {error}", "Make the folder again.") from error
     if array.ndim != 1 or array.dtype not in [np.dtype(f"<{name}") for name in dtypes.split()]:
         raise FolderError(
-            f"{path} is damaged: it holds {array.ndim}-dimensional {array.dtype}, not {dtypes}.", "Make the folder again."
+            f"{path} is damaged: it holds {array.ndim}-dimensional {array.dtype}, not {dtypes}.",
+            "Make the folder again.",
         )
     return np.array(array) if in_memory else array
 
@@ -52,7 +53,9 @@ class GrowingArray:
 
     def append(self, values: npt.NDArray[Any]) -> None:
         """Write values at the end."""
-        self._file.write(np.ascontiguousarray(values, dtype=self.dtype).data)  # unlike tofile it says when the disk is full
+        self._file.write(
+            np.ascontiguousarray(values, dtype=self.dtype).data
+        )  # unlike tofile it says when the disk is full
         self.length += len(values)
 
     def replace_last(self, value: int) -> None:

@@ -12,7 +12,13 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from wordtide.errors import OutputError
-from wordtide.storage.folders import check_writable, explained_write_errors, is_made_by_wordtide, link_or_copy, real_target
+from wordtide.storage.folders import (
+    check_writable,
+    explained_write_errors,
+    is_made_by_wordtide,
+    link_or_copy,
+    real_target,
+)
 from wordtide.storage.locks import only_writer, refuse_if_written
 
 
@@ -41,7 +47,10 @@ def new_files(targets: Sequence[Path], overwrite: bool = False) -> Iterator[list
 def check_file_writable(target: Path, overwrite: bool) -> None:
     """Refuse early a target that exists, or that is no file, or whose folder is missing or belongs to wordtide itself."""
     if is_made_by_wordtide(target.parent):
-        raise OutputError(f"{target.parent} is a folder made by wordtide, whose files are its own.", "Choose another folder.")
+        raise OutputError(
+            f"{target.parent} is a folder made by wordtide, whose files are its own.",
+            "Choose another folder.",
+        )
     if overwrite:
         with explained_write_errors(target):
             refuse_if_written(target)
@@ -53,7 +62,9 @@ def check_file_writable(target: Path, overwrite: bool) -> None:
 def _check_place(target: Path, overwrite: bool) -> None:
     if not overwrite:
         if os.path.lexists(target):
-            raise OutputError(f"{target} exists already.", "Choose another name, or add --overwrite to replace it.")
+            raise OutputError(
+                f"{target} exists already.", "Choose another name, or add --overwrite to replace it."
+            )
     elif os.path.lexists(target) and not target.is_file():
         raise OutputError(f"{target} is not a file, so it will not be replaced.", "Choose another name.")
     else:

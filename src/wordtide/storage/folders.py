@@ -25,7 +25,15 @@ from wordtide.storage.locks import leads_to, only_writer, refuse_if_written, tak
 HEADER = "header.json"
 _LARGEST_HEADER = 64 << 20
 #: What systems answer where a file cannot have a second name, or no more of them.
-_NO_LINKS = (errno.EPERM, errno.EACCES, errno.EXDEV, errno.EMLINK, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP)
+_NO_LINKS = (
+    errno.EPERM,
+    errno.EACCES,
+    errno.EXDEV,
+    errno.EMLINK,
+    errno.ENOSYS,
+    errno.EOPNOTSUPP,
+    errno.ENOTSUP,
+)
 
 
 @contextmanager
@@ -47,7 +55,9 @@ def new_folder(target: Path, overwrite: bool = False) -> Iterator[Path]:
 def real_target(target: str | os.PathLike[str]) -> Path:
     """Where a folder is written: a symbolic link stays, and what it points to is replaced."""
     if os.path.islink(target) and not os.path.exists(target):
-        raise OutputError(f"{target} is a symbolic link that leads nowhere.", "Remove the link, or choose another name.")
+        raise OutputError(
+            f"{target} is a symbolic link that leads nowhere.", "Remove the link, or choose another name."
+        )
     return Path(os.path.realpath(target))
 
 
@@ -90,13 +100,21 @@ def _check_place(target: Path, overwrite: bool) -> None:
     with explained_write_errors(target):
         exists = _exists(target)
     if exists and not overwrite:
-        raise OutputError(f"{target} exists already.", "Choose another name, or add --overwrite to replace it.")
+        raise OutputError(
+            f"{target} exists already.", "Choose another name, or add --overwrite to replace it."
+        )
     if exists and not is_made_by_wordtide(target):
-        raise OutputError(f"{target} is not a folder made by wordtide, so it will not be replaced.", "Choose another name.")
+        raise OutputError(
+            f"{target} is not a folder made by wordtide, so it will not be replaced.", "Choose another name."
+        )
     if not target.parent.is_dir():
-        raise OutputError(f"The folder {target.parent} does not exist.", f"Make it first: mkdir -p {target.parent}")
+        raise OutputError(
+            f"The folder {target.parent} does not exist.", f"Make it first: mkdir -p {target.parent}"
+        )
     if not os.access(target.parent, os.W_OK):
-        raise OutputError(f"The folder {target.parent} cannot be written to.", "Choose another place for the output.")
+        raise OutputError(
+            f"The folder {target.parent} cannot be written to.", "Choose another place for the output."
+        )
 
 
 @contextmanager
@@ -131,7 +149,11 @@ def file_facts(path: Path) -> dict[str, int]:
 
 
 def write_header(
-    folder: Path, kind: str, version: int, content: Mapping[str, Any], known: Mapping[str, Mapping[str, int]] | None = None
+    folder: Path,
+    kind: str,
+    version: int,
+    content: Mapping[str, Any],
+    known: Mapping[str, Mapping[str, int]] | None = None,
 ) -> None:
     """Write the header last: it lists every other file with its size and checksum.
 
@@ -155,7 +177,9 @@ def read_header(folder: Path, kind: str, *versions: int) -> dict[str, Any]:
             raise FolderError(f"{path} is too large to be a header.", f"Make the {kind} folder again.")
         header = _read_json(path)
     except FileNotFoundError:
-        raise FolderError(f"There is no {kind} folder at {folder}: {path} is missing.", "Check the path.") from None
+        raise FolderError(
+            f"There is no {kind} folder at {folder}: {path} is missing.", "Check the path."
+        ) from None
     except NotADirectoryError:
         raise FolderError(f"{folder} is a file, not a {kind} folder.", "Check the path.") from None
     except (ValueError, RecursionError) as error:
@@ -220,7 +244,9 @@ def _check_size(folder: Path, name: object, facts: object, kind: str) -> None:
         raise FolderError(f"{folder / name} is not a regular file.", remedy)
     size = found.st_size
     if size != facts.get("bytes"):
-        raise FolderError(f"{folder / name} has {size} bytes, not the {facts.get('bytes')} it was written with.", remedy)
+        raise FolderError(
+            f"{folder / name} has {size} bytes, not the {facts.get('bytes')} it was written with.", remedy
+        )
 
 
 def is_made_by_wordtide(target: Path) -> bool:

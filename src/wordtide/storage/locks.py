@@ -94,7 +94,11 @@ def _place(target: Path) -> Path:
 
 
 def _lock(held: int, target: Path) -> None:
-    take_lock(held, f"Another process is writing {target} just now.", "Wait until it has finished, or choose another name.")
+    take_lock(
+        held,
+        f"Another process is writing {target} just now.",
+        "Wait until it has finished, or choose another name.",
+    )
 
 
 def _identity(path: str | os.PathLike[str]) -> tuple[Any, ...] | None:

@@ -90,7 +90,9 @@ def pieces(array: npt.NDArray[Any]) -> Iterator[npt.NDArray[Any]]:
         yield array[start : start + rows]
 
 
-def map_tensors(path: Path, dimensions: range = range(1, 3), changeable: bool = False) -> dict[str, npt.NDArray[Any]]:
+def map_tensors(
+    path: Path, dimensions: range = range(1, 3), changeable: bool = False
+) -> dict[str, npt.NDArray[Any]]:
     """The arrays of a file as maps of it. FolderError for anything that is not exactly as the format says.
 
     They are read-only, or `changeable`: what is changed then stays in memory, and the file as it was.
@@ -102,11 +104,17 @@ def map_tensors(path: Path, dimensions: range = range(1, 3), changeable: bool = 
         with open(path, "rb") as file:
             length = int.from_bytes(file.read(8), "little")
             if size < 8 or length > min(size - 8, _LARGEST_DESCRIPTION):
-                raise FolderError(f"{path} is damaged: it does not begin with a description of its arrays.", REMEDY)
+                raise FolderError(
+                    f"{path} is damaged: it does not begin with a description of its arrays.", REMEDY
+                )
             description = json.loads(file.read(length).decode("utf-8"), object_pairs_hook=_without_repeats)
         if not isinstance(description, dict):
             raise ValueError("the description is not a table")
-        places = {name: _place(name, facts, dimensions) for name, facts in description.items() if name != "__metadata__"}
+        places = {
+            name: _place(name, facts, dimensions)
+            for name, facts in description.items()
+            if name != "__metadata__"
+        }
         _check_places(places, size - 8 - length)
         content = np.memmap(path, dtype=np.uint8, mode="c" if changeable else "r")
         if len(content) != size:
@@ -114,7 +122,10 @@ def map_tensors(path: Path, dimensions: range = range(1, 3), changeable: bool = 
     except (OSError, ValueError, RecursionError) as error:
         raise FolderError(f"{path} is damaged: {error}.", REMEDY) from error
     data = content[8 + length :]
-    return {name: data[begin:end].view(dtype).reshape(shape) for name, (dtype, shape, begin, end) in places.items()}
+    return {
+        name: data[begin:end].view(dtype).reshape(shape)
+        for name, (dtype, shape, begin, end) in places.items()
+    }
 
 
 _Place = tuple["np.dtype[Any]", tuple[int, ...], int, int]

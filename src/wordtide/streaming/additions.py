@@ -44,7 +44,9 @@ class Addition:
     left_out: list[str]
 
 
-def addition_to(fitted: Fitted, counts: Counts, grow: int = 0, grow_min_count: int = GROW_MIN_COUNT) -> Addition:
+def addition_to(
+    fitted: Fitted, counts: Counts, grow: int = 0, grow_min_count: int = GROW_MIN_COUNT
+) -> Addition:
     """Counts as later slices of a fitted model. Slices that are not later, and counts made otherwise, are refused."""
     for name, number in (("grow", grow), ("grow-min-count", grow_min_count)):
         if isinstance(number, bool) or not isinstance(number, int) or number < (name != "grow"):
@@ -53,7 +55,9 @@ def addition_to(fitted: Fitted, counts: Counts, grow: int = 0, grow_min_count: i
     totals = sum((counts.unigrams(t) for t in range(len(counts))), np.zeros(len(counts.words)))
     known = set(fitted.words)
     new = [n for n, word in enumerate(counts.words) if word not in known and totals[n] > 0]
-    ranked = sorted((n for n in new if totals[n] >= grow_min_count), key=lambda n: (-totals[n], counts.words[n]))
+    ranked = sorted(
+        (n for n in new if totals[n] >= grow_min_count), key=lambda n: (-totals[n], counts.words[n])
+    )
     admitted = [counts.words[n] for n in ranked[:grow]]
     unknown = set(new) - set(ranked[:grow])
     if unknown and counts.settings.close_gaps:
@@ -90,7 +94,9 @@ def _check_counting(fitted: Fitted, counts: Counts) -> None:
                 f"Count again with --window {counting.get('window', 'as before')}, from the same kind of source.",
             )
     if counts.places > 1 and np.issubdtype(fitted.occurrences.values.dtype, np.integer):
-        raise SettingsError("The model was made from texts, and the new counts are of n-grams.", "Count texts.")
+        raise SettingsError(
+            "The model was made from texts, and the new counts are of n-grams.", "Count texts."
+        )
 
 
 def _check_later(fitted: Fitted, counts: Counts) -> None:

@@ -35,7 +35,9 @@ class AlertRule:
 
     def __post_init__(self) -> None:
         if not -1e9 < self.threshold < 1e9:
-            raise SettingsError(f"--threshold {self.threshold} is out of range.", f"Give a score, like {THRESHOLD:g}.")
+            raise SettingsError(
+                f"--threshold {self.threshold} is out of range.", f"Give a score, like {THRESHOLD:g}."
+            )
         for name, number in (("min-occurrences", self.min_occurrences), ("neighbors", self.neighbors)):
             if number < 1:
                 raise SettingsError(f"--{name} {number} is out of range.", "Give 1 or more.")
@@ -45,7 +47,12 @@ def alerts_of(model: Embeddings, rule: AlertRule, start: str, end: str) -> list[
     """The lines of the last slice, which lasts from `start` until just before `end`, the most surprising word first."""
     last = len(model) - 1
     found = surprises(model, "last", len(model.words), rule.min_occurrences)
-    slice_facts = {"slice": model.labels[last], "start": start, "end": end, "compared": found.facts["compared"]}
+    slice_facts = {
+        "slice": model.labels[last],
+        "start": start,
+        "end": end,
+        "compared": found.facts["compared"],
+    }
     return [
         json.dumps(
             {

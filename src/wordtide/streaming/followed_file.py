@@ -22,7 +22,9 @@ from wordtide.corpus.source_files import SourceFile
 from wordtide.errors import InputError
 from wordtide.streaming.rows import HEAD_BYTES, Mark, RowCutter, Rows, StreamFile
 
-_FORGET = "Or begin anew with --forget-position: rows of slices that are in the model are then left out as late."
+_FORGET = (
+    "Or begin anew with --forget-position: rows of slices that are in the model are then left out as late."
+)
 
 
 class RowSource(Protocol):
@@ -65,9 +67,14 @@ class FollowedFile:
         self._path, self._format, self._follow, self._tell = path, format, follow, tell
         with explained_read_errors(str(path)):
             if not stat.S_ISREG(os.stat(path).st_mode):
-                raise InputError(f"{path} is no regular file.", "Send it to standard input: cat FILE | wordtide watch MODEL -")
+                raise InputError(
+                    f"{path} is no regular file.",
+                    "Send it to standard input: cat FILE | wordtide watch MODEL -",
+                )
             if is_compressed(SourceFile(str(path), path.name, format)):
-                raise InputError(f"{path} is compressed, and such a file does not grow row by row.", "Use wordtide update.")
+                raise InputError(
+                    f"{path} is compressed, and such a file does not grow row by row.", "Use wordtide update."
+                )
         if position is None:
             self._begin(path, 0)
         else:
@@ -143,7 +150,9 @@ class FollowedFile:
         if self._is_current():
             if self._file.end >= self.cutter.reading.place:
                 return None
-            self._tell(f"{self._path} was cut short and is read again from its first row; what was not yet read is lost")
+            self._tell(
+                f"{self._path} was cut short and is read again from its first row; what was not yet read is lost"
+            )
             return self._path
         mine = os.fstat(self._file.fd).st_mtime_ns
         later = [(facts.st_mtime_ns, path) for path, facts in self._rotated() if facts.st_mtime_ns > mine]
@@ -168,17 +177,24 @@ class FollowedFile:
         found = []
         for name in os.listdir(self._path.parent):
             with suppress(FileNotFoundError):  # it is being renamed, and will be seen the next time
-                if pattern.fullmatch(name) and stat.S_ISREG((facts := os.stat(self._path.parent / name)).st_mode):
+                if pattern.fullmatch(name) and stat.S_ISREG(
+                    (facts := os.stat(self._path.parent / name)).st_mode
+                ):
                     found.append((self._path.parent / name, facts))
         return found
 
     def _find(self, position: Mapping[str, Any]) -> None:
         """Go on where a saved position says, in the file of that name or in one that rotation made of it."""
-        candidates = [self._path, *(path for path, _ in sorted(self._rotated(), key=lambda found: -found[1].st_mtime_ns))]
+        candidates = [
+            self._path,
+            *(path for path, _ in sorted(self._rotated(), key=lambda found: -found[1].st_mtime_ns)),
+        ]
         for same_inode in (True, False):
             for path in candidates:
                 file = self._open(path, position["file_start"])
-                if (file.identity[1] == position["inode"]) == same_inode and _begins_alike(file, position, same_inode):
+                if (file.identity[1] == position["inode"]) == same_inode and _begins_alike(
+                    file, position, same_inode
+                ):
                     self.cutter.begin(file, position["place"], position["line"])
                     return
                 file.close()

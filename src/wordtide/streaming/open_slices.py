@@ -89,7 +89,9 @@ class OpenSlices:
         if not len(rows):
             return
         stamps = rows.batch.stamps
-        highest = np.maximum.accumulate(stamps if self._watermark is None else np.maximum(stamps, self._watermark))
+        highest = np.maximum.accumulate(
+            stamps if self._watermark is None else np.maximum(stamps, self._watermark)
+        )
         horizon = self._every.ordinals(highest - self._patience)  # the first period that is not over
         before = int(horizon[0]) if self._watermark is None else self._horizon()
         turns = np.flatnonzero(np.diff(horizon, prepend=before))
@@ -134,7 +136,11 @@ class OpenSlices:
 
     def first_needed(self, one: OpenSlice, reading: Mark) -> Mark:
         """The first row that is needed when this slice is in the model: of another open slice, or the next to read."""
-        return min((other.first for other in self._open.values() if other is not one), key=lambda m: m.place, default=reading)
+        return min(
+            (other.first for other in self._open.values() if other is not one),
+            key=lambda m: m.place,
+            default=reading,
+        )
 
     def close(self, one: OpenSlice) -> None:
         """Forget a slice; its rows are in the model, or no good."""
@@ -182,7 +188,8 @@ class OpenSlices:
         dates = _dates(rows.batch.stamps[chosen], rows.batch.spans[chosen])
         with _added_to(one.path) as file:
             file.writelines(
-                f'{{"date":"{date}","text":{_text(rows, n)}}}\n' for date, n in zip(dates, chosen.tolist(), strict=True)
+                f'{{"date":"{date}","text":{_text(rows, n)}}}\n'
+                for date, n in zip(dates, chosen.tolist(), strict=True)
             )
         one.rows += len(chosen)
 

@@ -137,7 +137,12 @@ class RowCutter:
             whole = data if not ends_here or data.endswith(b"\n") else data + b"\n"
             starts, lines, stop, breaks = _rows_in(whole, file.format)
             if ends_here and data:
-                return data, starts, lines, breaks  # a quote that is never closed is for the reader to complain of
+                return (
+                    data,
+                    starts,
+                    lines,
+                    breaks,
+                )  # a quote that is never closed is for the reader to complain of
             if stop or len(data) < size:
                 return data[:stop], starts, lines, breaks
             size *= 4
@@ -183,7 +188,9 @@ class RowCutter:
             if names is None:
                 return  # blank lines
             self.fields = Fields(*names, self.fields.date_format)
-        yield from read_json_lines(file.part(place, stop, line, self.fields.names()), self.fields, self.bad, no_progress)
+        yield from read_json_lines(
+            file.part(place, stop, line, self.fields.names()), self.fields, self.bad, no_progress
+        )
 
 
 def _rows_in(data: bytes, format: str) -> tuple[Integers, Integers, int, int]:

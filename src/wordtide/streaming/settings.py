@@ -44,7 +44,9 @@ def seconds_of(text: str, option: str) -> int:
     """Seconds in "30s", "10m", "36h", "7d", "2w"."""
     match = re.fullmatch(r"(\d{1,9})\s*([smhdw])?", text.strip())
     if not match or (match[2] is None and int(match[1])):
-        raise SettingsError(f"{option} {text!r} is not a length of time.", "Write it like 30s, 10m, 36h or 7d.")
+        raise SettingsError(
+            f"{option} {text!r} is not a length of time.", "Write it like 30s, 10m, 36h or 7d."
+        )
     return int(match[1]) * _SECONDS[match[2] or "s"]
 
 
@@ -98,12 +100,18 @@ def record_of(fitted: Fitted, forget: bool = False) -> WatchRecord | None:
     if not sound and forget:
         return None
     if not sound:
-        raise FolderError("What the model keeps of the stream that was watched is damaged.", "Watch with --forget-position.")
+        raise FolderError(
+            "What the model keeps of the stream that was watched is damaged.", "Watch with --forget-position."
+        )
     return WatchRecord(**wanted)  # type: ignore[arg-type]
 
 
 def _are_names(value: object) -> bool:
-    return isinstance(value, list) and len(value) == 2 and all(name is None or isinstance(name, str) for name in value)
+    return (
+        isinstance(value, list)
+        and len(value) == 2
+        and all(name is None or isinstance(name, str) for name in value)
+    )
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

@@ -91,7 +91,9 @@ def update_model(
         stream = fitted.stream if header_extra is None else dict(header_extra)
         how = Going(observer or FitObserver(), threads, device)
         if len(fitted.diffusion) + len(addition.counts) > MOST_SLICES:
-            write_model(target, replace(_extended_in_memory(fitted, addition, how), stream=stream), overwrite=True)
+            write_model(
+                target, replace(_extended_in_memory(fitted, addition, how), stream=stream), overwrite=True
+            )
         else:
             with new_folder(target, overwrite=True) as folder:
                 sink = _old_slices(target, fitted, SliceFolder(folder))
@@ -227,7 +229,9 @@ def _standing(fitted: Fitted) -> tuple[float, str]:
 def _later_steps(fitted: Fitted, steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The steps of an update, numbered and timed on from those before."""
     done, seconds = len(fitted.curve), max((row["seconds"] or 0.0 for row in fitted.curve[-1:]), default=0.0)
-    return [{**row, "step": done + row["step"], "seconds": round(seconds + row["seconds"], 3)} for row in steps]
+    return [
+        {**row, "step": done + row["step"], "seconds": round(seconds + row["seconds"], 3)} for row in steps
+    ]
 
 
 def _extents(fitted: Fitted) -> npt.NDArray[np.float64]:

@@ -36,7 +36,10 @@ def counts_for(
     paths = list(source) if isinstance(source, (list, tuple)) else [source]
     if len(paths) == 1 and isinstance(paths[0], (str, os.PathLike)) and kind_of(Path(paths[0])) == KIND:
         return _as_they_are(Counts.load(paths[0], check=True), settings)
-    chosen = {**_counting(fitted.counting), **{name: value for name, value in settings.items() if value is not None}}
+    chosen = {
+        **_counting(fitted.counting),
+        **{name: value for name, value in settings.items() if value is not None},
+    }
     _check_tokenizer(fitted, settings.get("tokenizer"))
     if chosen.get("merge_within") and chosen.get("every") != "document":
         del chosen["merge_within"]
@@ -44,7 +47,9 @@ def counts_for(
         with tempfile.TemporaryDirectory(prefix="wordtide-") as folder:
             vocabulary = Path(folder) / "words.txt"
             vocabulary.write_text("".join(f"{word}\n" for word in fitted.words), encoding="utf-8")
-            return count(source, observer=observer, workers=workers, **{**chosen, "vocabulary": str(vocabulary)})
+            return count(
+                source, observer=observer, workers=workers, **{**chosen, "vocabulary": str(vocabulary)}
+            )
     if chosen.get("close_gaps"):
         raise SettingsError(
             "The model's texts were counted with --close-gaps, where a word that comes in changes the pairs of others.",
@@ -56,7 +61,9 @@ def counts_for(
 def _as_they_are(counts: Counts, settings: Mapping[str, Any]) -> Counts:
     for name, value in settings.items():
         if value not in (None, False):
-            raise SettingsError(f"--{name.replace('_', '-')} is for texts, and these are counts.", "Leave it out.")
+            raise SettingsError(
+                f"--{name.replace('_', '-')} is for texts, and these are counts.", "Leave it out."
+            )
     return counts
 
 

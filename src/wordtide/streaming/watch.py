@@ -65,7 +65,11 @@ def watch(
     `source`: a file, or "-" for standard input. `alerts`: the file that alerts are added to (standard output if not given).
     `slices`: stop after so many. Returns how many rows were bad, by reason.
     """
-    settings, reading, observer = settings or WatchSettings(), reading or Reading(), observer or WatchObserver()
+    settings, reading, observer = (
+        settings or WatchSettings(),
+        reading or Reading(),
+        observer or WatchObserver(),
+    )
     target = real_target(model)
     file = _source_file(source, reading.format)
     _check_options(file, reading, slices)
@@ -106,10 +110,14 @@ def _rows(
             "Watch the same as before; or begin with another stream, after the model's last slice: --forget-position.",
         )
     names = record.fields if record is not None else [None, None]
-    fields = Fields(reading.fields.date or names[0], reading.fields.text or names[1], reading.fields.date_format)
+    fields = Fields(
+        reading.fields.date or names[0], reading.fields.text or names[1], reading.fields.date_format
+    )
     position = record.position if record is not None else None
     if kind == "file":
-        return FollowedFile(Path(file.path), file.format, fields, bad, position, reading.follow, observer.tell)
+        return FollowedFile(
+            Path(file.path), file.format, fields, bad, position, reading.follow, observer.tell
+        )
     whole_at_end = settings.close_at_end or not reading.replayed
     return JournaledInput(folder, 0, file.format, fields, bad, position, reading.replayed, whole_at_end)
 
@@ -128,7 +136,9 @@ def _check_options(file: SourceFile, reading: Reading, slices: int | None) -> No
     if reading.follow and file.path == STANDARD_INPUT:
         raise SettingsError("--follow is for files: standard input is followed as it is.", "Leave it out.")
     if reading.replayed and file.path != STANDARD_INPUT:
-        raise SettingsError("--replayed is for standard input: a file is read from where it was left.", "Leave it out.")
+        raise SettingsError(
+            "--replayed is for standard input: a file is read from where it was left.", "Leave it out."
+        )
     if slices is not None and slices < 1:
         raise SettingsError(f"--slices {slices} is out of range.", "Give 1 or more.")
 

@@ -89,7 +89,11 @@ def watch_folder(model: Path) -> Iterator[Path]:
         folder.mkdir(exist_ok=True)
         held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        take_lock(held, f"Another process is watching for {model} already.", "End it first, or watch with a copy of the model.")
+        take_lock(
+            held,
+            f"Another process is watching for {model} already.",
+            "End it first, or watch with a copy of the model.",
+        )
         try:
             clean_up(model)
             with explained_write_errors(folder):
@@ -118,7 +122,13 @@ class Watcher:
         around: Surroundings,
     ) -> None:
         self._model, self._source, self._source_kind, self._slices = model, source, source_kind, slices
-        self._begins, self._every, self._settings, self._bad, self._around = begins, every, settings, bad, around
+        self._begins, self._every, self._settings, self._bad, self._around = (
+            begins,
+            every,
+            settings,
+            bad,
+            around,
+        )
         self._now = 0.0
         self._late_told, self._bad_told = slices.late_rows, 0
         self.closed = 0
@@ -163,10 +173,10 @@ class Watcher:
         batch = rows.batch
         wrong = (batch.stamps - batch.spans // 2 > self._latest() + DAY) | (batch.stamps < _FIRST_DATE)
         for row in np.flatnonzero(wrong).tolist():
-            detail = (
-                f"the date is more than a day after today, or before the year 1: {np.datetime64(int(batch.stamps[row]), 's')}."
+            detail = f"the date is more than a day after today, or before the year 1: {np.datetime64(int(batch.stamps[row]), 's')}."
+            self._bad.report(
+                batch.place(row), "date that cannot be", detail, "Mend the date, and the clock of its sender."
             )
-            self._bad.report(batch.place(row), "date that cannot be", detail, "Mend the date, and the clock of its sender.")
         return rows.where(~wrong)
 
     def _latest(self) -> float:
@@ -199,7 +209,9 @@ class Watcher:
         seconds = time.monotonic() - started
         since = (late - self._late_told, folded, bad - self._bad_told)
         self._late_told, self._bad_told = late, bad
-        self._around.observer.closed(SliceReport(one.label, one.rows, *since, alerts, seconds, admitted, problem))
+        self._around.observer.closed(
+            SliceReport(one.label, one.rows, *since, alerts, seconds, admitted, problem)
+        )
 
     def _update(self, one: OpenSlice, path: Path, record: WatchRecord) -> tuple[str, ...]:
         """Count the rows of a slice and update the model with them and the record; the words that were let in."""

@@ -88,7 +88,9 @@ def test_words_in_capitals_are_found(kind):
     pd.testing.assert_frame_equal(model.similarity("Always", "GAPS"), model.similarity("always", "gaps"))
     pd.testing.assert_frame_equal(model.story("Always"), model.story("always"))
     pd.testing.assert_frame_equal(model.analogy("Always"), model.analogy("always"))
-    pd.testing.assert_frame_equal(model.axis("ALWAYS", ["Gaps"], ["Middle"]), model.axis("always", ["gaps"], ["middle"]))
+    pd.testing.assert_frame_equal(
+        model.axis("ALWAYS", ["Gaps"], ["Middle"]), model.axis("always", ["gaps"], ["middle"])
+    )
 
 
 @each_kind
@@ -109,7 +111,9 @@ def test_an_unknown_word_is_answered_with_near_spellings(name):
 
 @pytest.mark.parametrize("name", ["neighbors", "similarity", "changed", "story", "axis", "analogy"])
 def test_vectors_that_do_not_exist_are_refused_by_every_question(name):
-    asked = {"similarity": ["always", "gaps"], "changed": [], "axis": ["always", ["gaps"], ["middle"]]}.get(name, ["always"])
+    asked = {"similarity": ["always", "gaps"], "changed": [], "axis": ["always", ["gaps"], ["middle"]]}.get(
+        name, ["always"]
+    )
     with pytest.raises(SettingsError, match="Choose word, context or sum"):
         getattr(MODELS["smoother"], name)(*asked, vectors="both")
 
@@ -130,7 +134,14 @@ def test_rows_hold_plain_values_that_json_knows(kind, name):
 
 
 def test_what_is_not_known_is_none_in_rows_and_nan_in_frames():
-    answer = Answer({"word": ["a", "b"], "low": np.array([0.5, np.nan]), "high": empty_intervals(2), "n": np.array([1, 2])})
+    answer = Answer(
+        {
+            "word": ["a", "b"],
+            "low": np.array([0.5, np.nan]),
+            "high": empty_intervals(2),
+            "n": np.array([1, 2]),
+        }
+    )
     assert list(answer.rows()) == [
         {"word": "a", "low": 0.5, "high": None, "n": 1},
         {"word": "b", "low": None, "high": None, "n": 2},

@@ -26,7 +26,9 @@ def steady(kind="smoother"):
     """Words of length one, and noise about as long; still no interval reaches its bounds."""
     means = np.random.default_rng(1).standard_normal((5, 12, 30))
     means += 2.0 * means[:1]
-    return planted(kind, means / np.linalg.norm(means, axis=2, keepdims=True), 20.0 if kind == "smoother" else 0.03)
+    return planted(
+        kind, means / np.linalg.norm(means, axis=2, keepdims=True), 20.0 if kind == "smoother" else 0.03
+    )
 
 
 @each_kind
@@ -35,7 +37,13 @@ def test_a_position_is_the_mean_similarity_to_one_pole_minus_that_to_the_other(k
     model = MODELS[kind]
     answer = axis(model, ["always"], FROM, TO, MOMENTS, vectors)
     poles = [
-        np.mean([column(similarity(model, "always", pole, times=MOMENTS, vectors=vectors), "similarity") for pole in names], 0)
+        np.mean(
+            [
+                column(similarity(model, "always", pole, times=MOMENTS, vectors=vectors), "similarity")
+                for pole in names
+            ],
+            0,
+        )
         for names in (FROM, TO)
     ]
     assert_allclose(column(answer, "position"), poles[1] - poles[0], rtol=1e-9, atol=1e-12)
@@ -48,12 +56,15 @@ def test_drawn_positions_scatter_as_the_interval_says(kind, vectors):
     model, n, time = steady(kind), 40_000, 1911.0
     answer = axis(model, ["w0"], ["w1", "w2"], ["w3", "w4"], [time], vectors)
     units = [
-        draws_of(model, word, n, [time], vectors, seed=4)[:, 0] / length(state_of(model, word, time, vectors)[0])
+        draws_of(model, word, n, [time], vectors, seed=4)[:, 0]
+        / length(state_of(model, word, time, vectors)[0])
         for word in model.words
     ]
     positions = np.einsum("nk,nk->n", units[0], (units[3] + units[4] - units[1] - units[2]) / 2.0)
     reach = Z * positions.std()
-    error = 4.0 * (positions.std() / math.sqrt(n) + Z * standard_error_of_variance(positions) / (2.0 * positions.std()))
+    error = 4.0 * (
+        positions.std() / math.sqrt(n) + Z * standard_error_of_variance(positions) / (2.0 * positions.std())
+    )
     assert column(answer, "position")[0] == pytest.approx(positions.mean(), abs=error)
     assert column(answer, "low")[0] == pytest.approx(positions.mean() - reach, abs=error)
     assert column(answer, "high")[0] == pytest.approx(positions.mean() + reach, abs=error)
@@ -93,7 +104,10 @@ def test_the_columns_are_those_promised_with_a_row_for_each_word_and_time(kind):
 
 @each_kind
 def test_single_words_need_no_list(kind):
-    one, other = (axis(MODELS[kind], *words) for words in (("always", "gaps", "early"), (["always"], ["gaps"], ["early"])))
+    one, other = (
+        axis(MODELS[kind], *words)
+        for words in (("always", "gaps", "early"), (["always"], ["gaps"], ["early"]))
+    )
     assert list(one.rows()) == list(other.rows())
 
 

@@ -36,7 +36,9 @@ def moved_words(model, start=TIMES[0], end=TIMES[-1], vectors="sum"):
 def crowd(kind, certainty=(0.01, 10.0), seed=1):
     """Sixty words that move at random, frequent and rare ones; the noise of each is one of several."""
     generator = np.random.default_rng(seed)
-    places = {f"word{n}": sorted({0, 7, *generator.choice(8, generator.integers(0, 8)).tolist()}) for n in range(60)}
+    places = {
+        f"word{n}": sorted({0, 7, *generator.choice(8, generator.integers(0, 8)).tolist()}) for n in range(60)
+    }
     posterior = posterior_of(kind, places, 5, seed)
     words = posterior.knots.words
     posterior.mean_u[:] += (3.0 * generator.standard_normal((60, 5)))[words]
@@ -47,7 +49,9 @@ def crowd(kind, certainty=(0.01, 10.0), seed=1):
         if kind == "smoother":
             posterior.spread(side)[:] *= certain
     values = generator.integers(1, 40, len(words))
-    return model_of(kind, places, diffusion_of(constant=3.0, prior_variance=50.0), posterior=posterior, values=values)
+    return model_of(
+        kind, places, diffusion_of(constant=3.0, prior_variance=50.0), posterior=posterior, values=values
+    )
 
 
 CROWDS = {kind: crowd(kind) for kind in KINDS}
@@ -57,7 +61,9 @@ NOISY = {kind: crowd(kind, certainty=(0.0001,)) for kind in KINDS}
 
 def uses_between(model, word, start, end):
     """How often a word occurs from one time to another."""
-    return sum(n for time, n in zip(model.times, model.occurrences(word), strict=True) if start <= time <= end)
+    return sum(
+        n for time, n in zip(model.times, model.occurrences(word), strict=True) if start <= time <= end
+    )
 
 
 def may_be_listed(model, since, until, least, vectors="sum"):
@@ -101,7 +107,9 @@ def test_words_without_direction_are_not_listed(kind):
 @each_kind
 @each_choice
 @given
-def test_words_that_occur_too_seldom_or_are_hardly_known_at_either_time_are_left_out(kind, vectors, since, until):
+def test_words_that_occur_too_seldom_or_are_hardly_known_at_either_time_are_left_out(
+    kind, vectors, since, until
+):
     model = CROWDS[kind]
     answer = changed(model, since, until, top=100, by="change", min_occurrences=30, vectors=vectors)
     expected = may_be_listed(model, since, until, 30, vectors)
@@ -115,7 +123,9 @@ def test_a_word_with_fifty_occurrences_is_listed_however_little_is_known_of_it(k
     model = NOISY[kind]
     listed = set(changed(model, since, until, top=100, by="change").columns["word"])
     starts, ends, _ = spans(model, np.arange(60), since, until)
-    often = {word for n, word in enumerate(model.words) if uses_between(model, word, starts[n], ends[n]) >= 50}
+    often = {
+        word for n, word in enumerate(model.words) if uses_between(model, word, starts[n], ends[n]) >= 50
+    }
     assert len(often) > 20
     assert often <= listed
 
@@ -127,7 +137,9 @@ def test_a_rare_word_of_which_little_is_known_is_not_listed(kind):
     uses[0, :] = 4  # 48 in all
     uses[1, :2] = 10
     uses[1, 2:] = 3  # 50 in all
-    model = planted(kind, generator.standard_normal((3, 12, 4)), 4.0 if kind == "filter" else 0.1, values=uses.ravel())
+    model = planted(
+        kind, generator.standard_normal((3, 12, 4)), 4.0 if kind == "filter" else 0.1, values=uses.ravel()
+    )
     assert changed(model, "first", "last", by="change").columns["word"] == ["w1"]
 
 
@@ -143,7 +155,9 @@ def test_occurrences_are_those_between_the_two_times_of_the_word(kind, since, un
 @pytest.mark.parametrize("kind", ["smoother", "point"])
 def test_occurrences_outside_the_two_times_do_not_count(kind):
     model = CROWDS[kind]
-    few, many = (changed(model, TIMES[2], TIMES[4], top=100, by="change", min_occurrences=least) for least in (1, 60))
+    few, many = (
+        changed(model, TIMES[2], TIMES[4], top=100, by="change", min_occurrences=least) for least in (1, 60)
+    )
     assert 0 < len(many) < len(few)
     assert min(many.columns["occurrences"]) >= 60
 
@@ -175,7 +189,9 @@ def test_words_are_ranked_by_what_was_asked_for(kind, by):
 
 @uncertain
 @given
-def test_ranked_by_the_low_end_all_words_are_listed_that_moved_by_more_than_the_noise_and_no_others(kind, since, until):
+def test_ranked_by_the_low_end_all_words_are_listed_that_moved_by_more_than_the_noise_and_no_others(
+    kind, since, until
+):
     every = changed(CROWDS[kind], since, until, top=100, by="change").columns
     moved = {word for word, low in zip(every["word"], every["low"], strict=True) if low > 0}
     answer = changed(CROWDS[kind], since, until, top=100)
@@ -216,7 +232,9 @@ def test_where_no_word_moved_by_more_than_the_noise_a_note_says_so(kind):
 
 @uncertain
 @given
-def test_where_no_word_moved_by_more_than_the_noise_frequent_words_are_listed_by_their_change(kind, since, until):
+def test_where_no_word_moved_by_more_than_the_noise_frequent_words_are_listed_by_their_change(
+    kind, since, until
+):
     model = NOISY[kind]
     answer = changed(model, since, until, top=100).columns
     expected = changed(model, since, until, top=100, by="change", min_occurrences=50).columns["word"]
@@ -244,7 +262,9 @@ def test_where_no_word_is_frequent_nothing_is_listed_and_the_note_says_what_woul
     model = planted(kind, still, 0.1 if kind == "filter" else 10.0, values=np.full(48, 3))
     answer = changed(model, "first", "last")
     assert len(answer) == 0
-    assert answer.notes[-1].startswith("No word changed by more than the noise between 1900 and 1911. No word occurs 50 times")
+    assert answer.notes[-1].startswith(
+        "No word changed by more than the noise between 1900 and 1911. No word occurs 50 times"
+    )
     assert "longer slices" in answer.notes[-1]
 
 

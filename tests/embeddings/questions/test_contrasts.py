@@ -35,13 +35,18 @@ def test_words_are_chosen_one_by_one_for_nearness_contrast_and_difference(kind, 
     states = {time: [state_of(model, word, time) for word in model.words] for time in (start, end)}
     means = {time: [mean for mean, _ in states[time]] for time in (start, end)}
     known = {time: [is_known(model, word, time) for word in model.words] for time in (start, end)}
-    units = {time: np.array([mean / (np.linalg.norm(mean) or 1.0) for mean in means[time]]) for time in (start, end)}
+    units = {
+        time: np.array([mean / (np.linalg.norm(mean) or 1.0) for mean in means[time]])
+        for time in (start, end)
+    }
     for word in (4, 9, 31):
         near = {time: [likeness(means[time], word, other) for other in range(60)] for time in (start, end)}
         noise = {time: [unsure(units[time][word], *state) for state in states[time]] for time in (start, end)}
         pools = {time: nearest_twenty(near[time], known[time]) for time in (start, end)}
         assert all(pools.values())
-        lost = diverse_words(near[start], noise[start], near[end], units[start], pools[start], max(shown, CHOSEN))
+        lost = diverse_words(
+            near[start], noise[start], near[end], units[start], pools[start], max(shown, CHOSEN)
+        )
         left = [other for other in pools[end] if other not in lost[:CHOSEN]]
         gained = diverse_words(near[end], noise[end], near[start], units[end], left, shown)
         lost = [other for place, other in enumerate(lost[:shown]) if place < CHOSEN or other not in gained]
@@ -52,7 +57,9 @@ def test_words_are_chosen_one_by_one_for_nearness_contrast_and_difference(kind, 
 @each_kind
 @pytest.mark.parametrize("shown", [1, 2, SHOWN, CHOSEN, 8])
 def test_the_first_words_are_the_same_however_many_are_shown(kind, shown):
-    few, many = (contrasts(vectors_of(CROWDS[kind]), ALL, TIMES[3], TIMES[6], number) for number in (shown, 12))
+    few, many = (
+        contrasts(vectors_of(CROWDS[kind]), ALL, TIMES[3], TIMES[6], number) for number in (shown, 12)
+    )
     first = min(shown, CHOSEN)
     assert [pair.lost[:first] for pair in few] == [pair.lost[:first] for pair in many]
     assert [pair.gained for pair in few] == [pair.gained[:shown] for pair in many]
@@ -97,7 +104,9 @@ def test_of_two_words_that_are_known_the_nearer_is_passed_over_if_it_is_much_les
 
 @pytest.mark.parametrize("kind", ["filter", "smoother"])
 def test_only_words_that_are_well_known_are_listed(kind):
-    (pair,) = contrasts(vectors_of(behind_vague_words(kind, vague=40)), np.array([0]), 1900.0, 1911.0, shown=8)
+    (pair,) = contrasts(
+        vectors_of(behind_vague_words(kind, vague=40)), np.array([0]), 1900.0, 1911.0, shown=8
+    )
     assert sorted([*pair.lost, *pair.gained]) == [41, 42, 43]
 
 
@@ -106,7 +115,9 @@ def test_a_word_goes_from_one_topic_to_another():
     topics = 4.0 * np.eye(8)
     start, end = topics[0], topics[1]
     movers = np.linspace(0.0, 1.0, 12)[None, :, None]
-    old, new, other = (topic + 0.5 * generator.standard_normal((5, 1, 8)) + 0 * movers for topic in topics[:3])
+    old, new, other = (
+        topic + 0.5 * generator.standard_normal((5, 1, 8)) + 0 * movers for topic in topics[:3]
+    )
     means = np.concatenate([start + movers * (end - start), old, new, other])
     names = ["mover", *(f"{topic}{n}" for topic in ("old", "new", "other") for n in range(5))]
     for kind in KINDS:

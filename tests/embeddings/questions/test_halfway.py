@@ -14,7 +14,13 @@ from wordtide.questions.vectors import vectors_of
 MODELS = {kind: model_of(kind) for kind in KINDS}
 each_kind = pytest.mark.parametrize("kind", KINDS)
 uncertain = pytest.mark.parametrize("kind", ["filter", "smoother"])
-SPANS = [(TIMES[0], TIMES[-1]), (TIMES[2], TIMES[6]), (1840.0, 1890.0), (1851.0, 1855.0), (TIMES[3], TIMES[4])]
+SPANS = [
+    (TIMES[0], TIMES[-1]),
+    (TIMES[2], TIMES[6]),
+    (1840.0, 1890.0),
+    (1851.0, 1855.0),
+    (TIMES[3], TIMES[4]),
+]
 
 
 def crossing(model, word, start=None, end=None, vectors=None):
@@ -31,7 +37,9 @@ def jump(kind, at=6, size=3.0, spread=None):
     """One word that stands still, jumps between the slices `at` - 1 and `at`, and stands still again; and one that stays."""
     start, end = size * np.eye(2, 5)
     means = np.stack([np.where(np.arange(12)[:, None] < at, start, end), np.tile(start, (12, 1))])
-    return planted(kind, means, {"smoother": 1000.0, "filter": 0.001, "point": None}[kind] if spread is None else spread)
+    return planted(
+        kind, means, {"smoother": 1000.0, "filter": 0.001, "point": None}[kind] if spread is None else spread
+    )
 
 
 @uncertain
@@ -52,7 +60,9 @@ def with_a_gap(kind, gap, at=6):
     if kind != "point":
         for side in "uv":
             posterior.spread(side)[:] = {"smoother": 1000.0, "filter": 0.001}[kind]
-    return model_of(kind, places, diffusion_of(YEARS, constant=0.001, prior_variance=10.0), posterior=posterior)
+    return model_of(
+        kind, places, diffusion_of(YEARS, constant=0.001, prior_variance=10.0), posterior=posterior
+    )
 
 
 @uncertain
@@ -125,7 +135,9 @@ def test_the_interval_holds_the_date_is_as_wide_as_a_slice_and_inside_the_span(k
 
 @each_kind
 @pytest.mark.parametrize("word", ["always", "gaps", "middle"])
-def test_the_mean_is_as_near_to_the_start_as_to_the_end_at_the_date_and_nearer_to_the_end_ever_after(kind, word):
+def test_the_mean_is_as_near_to_the_start_as_to_the_end_at_the_date_and_nearer_to_the_end_ever_after(
+    kind, word
+):
     model = MODELS[kind]
     start, end = TIMES[2], TIMES[-1]
     found = crossing(model, word, start, end)

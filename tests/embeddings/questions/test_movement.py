@@ -34,7 +34,9 @@ def moved_words(model, start=TIMES[0], end=TIMES[-1], vectors="sum"):
 
 @each_kind
 @each_choice
-@pytest.mark.parametrize(("start", "end"), [(TIMES[0], TIMES[-1]), (MOMENTS[0], MOMENTS[4]), (MOMENTS[5], MOMENTS[-1])])
+@pytest.mark.parametrize(
+    ("start", "end"), [(TIMES[0], TIMES[-1]), (MOMENTS[0], MOMENTS[4]), (MOMENTS[5], MOMENTS[-1])]
+)
 def test_change_is_the_cosine_distance_of_the_means(kind, vectors, start, end):
     model = MODELS[kind]
     found = moved_words(model, start, end, vectors).change
@@ -52,8 +54,12 @@ def test_the_spread_is_that_of_drawn_movements_along_their_direction(word):
     direction = means[1] / length(means[1]) - means[0] / length(means[0])
     draws = draws_of(model, word, n, [TIMES[1], TIMES[6]], seed=2)
     steps = (draws[:, 1] / length(means[1]) - draws[:, 0] / length(means[0])) @ direction / length(direction)
-    assert steps.mean() == pytest.approx(math.sqrt(moved.squared[number]), abs=4.0 * steps.std() / math.sqrt(n))
-    assert steps.var() == pytest.approx(moved.spread[number] ** 2, abs=4.0 * standard_error_of_variance(steps))
+    assert steps.mean() == pytest.approx(
+        math.sqrt(moved.squared[number]), abs=4.0 * steps.std() / math.sqrt(n)
+    )
+    assert steps.var() == pytest.approx(
+        moved.spread[number] ** 2, abs=4.0 * standard_error_of_variance(steps)
+    )
 
 
 @uncertain
@@ -71,7 +77,9 @@ def test_the_noise_is_the_summed_variance_of_the_movement_with_the_covariance(ve
         if first.any():
             together = covariance_of(model, word, TIMES[1], 1865.0, vectors)
             both = length(first) * length(last)
-            expected = sum(before) / length(first) ** 2 + sum(after) / length(last) ** 2 - 2.0 * sum(together) / both
+            expected = (
+                sum(before) / length(first) ** 2 + sum(after) / length(last) ** 2 - 2.0 * sum(together) / both
+            )
             assert moved.noise[number] == pytest.approx(expected, rel=1e-4)
 
 
@@ -82,7 +90,9 @@ def test_a_filter_leaves_the_covariance_out():
         (first, before), (last, after) = (state_of(model, WORDS[number], time) for time in (TIMES[1], 1865.0))
         variance = before / length(first) ** 2 + after / length(last) ** 2
         step = last / length(last) - first / length(first)
-        assert moved.spread[number] == pytest.approx(math.sqrt(sum(step**2 * variance)) / length(step), rel=1e-9)
+        assert moved.spread[number] == pytest.approx(
+            math.sqrt(sum(step**2 * variance)) / length(step), rel=1e-9
+        )
         assert moved.least[number] == pytest.approx(low_end(step, moved.spread[number], variance), rel=1e-9)
 
 
@@ -110,9 +120,13 @@ def test_the_low_end_takes_away_what_another_sample_of_the_data_would_move():
         for k in range(3):
             data = np.zeros(8)
             data[slices] = precision[:, k]
-            answer = np.linalg.solve(prior_precision(model.diffusion, TIMES.tolist()) + np.diag(data), weights)
+            answer = np.linalg.solve(
+                prior_precision(model.diffusion, TIMES.tolist()) + np.diag(data), weights
+            )
             variance[k] = sum(data * answer**2)
-        assert moved.least[number] == pytest.approx(low_end(step, moved.spread[number], variance), rel=1e-4, abs=1e-5)
+        assert moved.least[number] == pytest.approx(
+            low_end(step, moved.spread[number], variance), rel=1e-4, abs=1e-5
+        )
 
 
 def test_of_words_that_stand_still_few_seem_to_have_moved():
@@ -142,7 +156,9 @@ def test_the_true_movement_along_the_direction_is_covered_as_often_as_promised()
     direction = last / last_length - first / first_length
     steps = truth[:, 9] / last_length - truth[:, 2] / first_length
     steps = np.einsum("wk,wk->w", steps, direction) / np.linalg.norm(direction, axis=1)
-    assert np.mean(steps > np.sqrt(moved.most)) == pytest.approx(0.05, abs=4.0 * math.sqrt(0.05 * 0.95 / 1500))
+    assert np.mean(steps > np.sqrt(moved.most)) == pytest.approx(
+        0.05, abs=4.0 * math.sqrt(0.05 * 0.95 / 1500)
+    )
     lowest = np.sqrt(moved.squared) - Z * moved.spread
     assert np.mean(steps < lowest) == pytest.approx(0.05, abs=4.0 * math.sqrt(0.05 * 0.95 / 1500))
 
@@ -155,5 +171,8 @@ def test_a_word_that_stands_still_may_yet_have_moved_unseen(word):
     assert moved.change[number] == pytest.approx(0.0, abs=1e-12)
     assert low[number] == 0.0
     assert high[number] > 0.01
-    (mean, _), grown = state_of(MODELS["smoother"], word, 1880.0), 2 * 10.0 * MODELS["smoother"].diffusion.constant
+    (mean, _), grown = (
+        state_of(MODELS["smoother"], word, 1880.0),
+        2 * 10.0 * MODELS["smoother"].diffusion.constant,
+    )
     assert moved.spread[number] == pytest.approx(math.sqrt(grown) / length(mean), rel=1e-3)

@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 from embeddings.models import KINDS, TIMES, crowd, model_of
 from numpy.testing import assert_allclose
-from oracles.questions import Z, behind_vague_words, draws_of, is_inferred, nearest_words, planted, share_among, state_of
+from oracles.questions import (
+    Z,
+    behind_vague_words,
+    draws_of,
+    is_inferred,
+    nearest_words,
+    planted,
+    share_among,
+    state_of,
+)
 
 from wordtide.errors import SettingsError
 from wordtide.questions import neighbors as question
@@ -33,7 +42,9 @@ def test_neighbours_are_those_of_looking_at_every_word(kind, vectors, at):
     expected = nearest_words(model, "word7", at, at, vectors)
     assert 5 < len(expected) < 60
     assert answer.columns["word"] == list(expected)
-    assert_allclose(answer.columns["similarity"], [mean for mean, _ in expected.values()], rtol=1e-6, atol=1e-9)
+    assert_allclose(
+        answer.columns["similarity"], [mean for mean, _ in expected.values()], rtol=1e-6, atol=1e-9
+    )
     if kind != "point":
         low = [max(mean - Z * spread, -1.0) for mean, spread in expected.values()]
         high = [min(mean + Z * spread, 1.0) for mean, spread in expected.values()]
@@ -97,7 +108,9 @@ def test_a_list_that_is_empty_because_the_word_is_unknown_does_not_say_that_the_
 def test_a_list_that_is_empty_for_lack_of_occurrences_does_not_say_that_nothing_is_known():
     answer = neighbors(CROWDS["smoother"], "word7", TIMES[4], min_occurrences=10_000)
     assert len(answer) == 0
-    assert answer.notes == ["No other word occurs 10000 times in 1860 and is well known: lower --min-occurrences."]
+    assert answer.notes == [
+        "No other word occurs 10000 times in 1860 and is well known: lower --min-occurrences."
+    ]
 
 
 @pytest.mark.parametrize("kind", ["filter", "smoother"])
@@ -152,8 +165,12 @@ def test_words_that_occur_too_seldom_in_the_slice_are_left_out(kind, least):
     model = CROWDS[kind]
     answer = neighbors(model, "word7", TIMES[4], top=100, min_occurrences=least)
     often = {word for word in model.words if model.occurrences(word)[4] >= least}
-    assert answer.columns["word"] == [word for word in nearest_words(model, "word7", TIMES[4], TIMES[4]) if word in often]
-    assert [model.occurrences(word)[4] for word in answer.columns["word"]] == answer.columns["occurrences"].tolist()
+    assert answer.columns["word"] == [
+        word for word in nearest_words(model, "word7", TIMES[4], TIMES[4]) if word in often
+    ]
+    assert [model.occurrences(word)[4] for word in answer.columns["word"]] == answer.columns[
+        "occurrences"
+    ].tolist()
     assert all(answer.columns["occurrences"] >= least)
 
 
@@ -161,7 +178,9 @@ def test_words_that_occur_too_seldom_in_the_slice_are_left_out(kind, least):
 def test_a_word_that_occurs_just_often_enough_is_listed(kind):
     model = CROWDS[kind]
     least = max(neighbors(model, "word7", TIMES[4], top=100).columns["occurrences"])
-    assert neighbors(model, "word7", TIMES[4], min_occurrences=int(least)).columns["occurrences"].tolist() == [least]
+    assert neighbors(model, "word7", TIMES[4], min_occurrences=int(least)).columns[
+        "occurrences"
+    ].tolist() == [least]
 
 
 @each_kind
@@ -218,7 +237,9 @@ def cloud(dim=100, words=30, slices=4, seed=5):
     drift = 0.1 * generator.standard_normal((words, slices, dim)).cumsum(axis=1)
     precision = generator.uniform(0.3, 3.0, (words, 1, 1)) * np.ones((1, slices, 1))
     times = np.arange(1900.0, 1900.0 + slices)
-    return planted("smoother", places[:, None] + drift, precision, times=times, constant=0.3, prior_variance=20.0)
+    return planted(
+        "smoother", places[:, None] + drift, precision, times=times, constant=0.3, prior_variance=20.0
+    )
 
 
 CLOUD = cloud()
@@ -235,7 +256,9 @@ def drawn_shares(model, word, at, then, best, vectors, listed):
         draws = {name: draws_of(model, name, 2000, [at, then], vectors, seed=1) for name in {word, *listed}}
         own, draws = draws[word][:, 0], {name: both[:, 1] for name, both in draws.items()}
     cosines = [
-        np.einsum("nk,nk->n", own, draws[name]) / np.linalg.norm(own, axis=1) / np.linalg.norm(draws[name], axis=1)
+        np.einsum("nk,nk->n", own, draws[name])
+        / np.linalg.norm(own, axis=1)
+        / np.linalg.norm(draws[name], axis=1)
         for name in listed
     ]
     return share_among(np.stack(cosines, axis=1), best)
@@ -275,7 +298,10 @@ def test_independent_values_are_among_the_best_as_often_as_drawing_says():
 @each_kind
 @pytest.mark.parametrize("by", ["similarity", "low"])
 def test_an_analogy_to_the_same_time_is_a_question_for_neighbours(kind, by):
-    one, other = neighbors(CROWDS[kind], "word7", TIMES[4], 9, by), analogy(CROWDS[kind], "word7", TIMES[4], TIMES[4], 9, by)
+    one, other = (
+        neighbors(CROWDS[kind], "word7", TIMES[4], 9, by),
+        analogy(CROWDS[kind], "word7", TIMES[4], TIMES[4], 9, by),
+    )
     for name in COLUMNS:
         assert np.array_equal(one.columns[name], other.columns[name], equal_nan=name in COLUMNS[1:5])
 
@@ -291,7 +317,9 @@ def test_analogies_are_those_of_looking_at_every_word_the_word_itself_included(k
     if kind != "point":
         low = {word: max(mean - Z * spread, -1.0) for word, (mean, spread) in expected.items()}
         earlier, later = sorted((at, then))
-        low["word7"] = max(-1.0, 1.0 - movement(question.vectors_of(model), np.array([7]), earlier, later).interval()[1][0])
+        low["word7"] = max(
+            -1.0, 1.0 - movement(question.vectors_of(model), np.array([7]), earlier, later).interval()[1][0]
+        )
         assert_allclose(answer.columns["low"], list(low.values()), rtol=1e-4, atol=1e-6)
 
 
@@ -315,12 +343,16 @@ def test_probabilities_of_an_analogy_know_that_a_word_goes_with_its_own_past(at,
 def test_an_analogy_counts_occurrences_at_the_other_time(kind):
     model = CROWDS[kind]
     answer = analogy(model, "word7", TIMES[1], TIMES[6], top=100)
-    assert answer.columns["occurrences"].tolist() == [model.occurrences(word)[6] for word in answer.columns["word"]]
+    assert answer.columns["occurrences"].tolist() == [
+        model.occurrences(word)[6] for word in answer.columns["word"]
+    ]
 
 
 def test_what_is_outside_the_data_or_absent_is_noted():
     notes = analogy(model_of("smoother"), "middle", 1840.0, 1890.0).notes
-    assert ["before the first" in notes[0], "after the last" in notes[1], "does not occur" in notes[2]] == [True] * 3
+    assert ["before the first" in notes[0], "after the last" in notes[1], "does not occur" in notes[2]] == [
+        True
+    ] * 3
     assert neighbors(model_of("smoother"), "middle", TIMES[2]).notes == []
 
 

@@ -52,7 +52,9 @@ def test_no_times_means_all_slices():
 
 def test_a_time_before_the_first_slice_is_noted():
     (note,) = Occasions.of(MODEL, [1840.5, "first"]).notes
-    assert note == "1840 is 9.8 years before the first slice (1850): a prediction, less sure the further away."
+    assert (
+        note == "1840 is 9.8 years before the first slice (1850): a prediction, less sure the further away."
+    )
 
 
 def test_a_time_after_the_last_slice_is_noted():
@@ -66,7 +68,9 @@ def test_of_many_times_outside_the_data_the_outermost_are_noted():
     assert [note[:4] for note in notes] == ["1800", "1990"]
 
 
-@pytest.mark.parametrize(("since", "until"), [("last", "first"), ("first", "first"), (1860, "1860-02-15"), (1999, 1998)])
+@pytest.mark.parametrize(
+    ("since", "until"), [("last", "first"), ("first", "first"), (1860, "1860-02-15"), (1999, 1998)]
+)
 def test_times_between_which_no_time_passes_are_refused(since, until):
     with pytest.raises(SettingsError, match="Give a later time"):
         two_occasions(MODEL, since, until)
@@ -116,19 +120,27 @@ def test_a_word_that_is_absent_at_a_time_is_noted_with_the_nearest_time(kind):
     model = model_of(kind)
     assert absence_note(model, model.index["gaps"], TIMES[3], 3) == []
     (note,) = absence_note(model, model.index["gaps"], TIMES[6], 6)
-    assert note == "'gaps' does not occur in 1862 (nearest: 1860); its place there is inferred from other times."
+    assert (
+        note == "'gaps' does not occur in 1862 (nearest: 1860); its place there is inferred from other times."
+    )
 
 
 def test_a_filter_says_that_it_knows_nothing_of_a_word_before_its_first_occurrence():
     model = model_of("filter")
-    assert absence_note(model, model.index["middle"], TIMES[0], 0) == ["Nothing is known of 'middle' before 1851."]
+    assert absence_note(model, model.index["middle"], TIMES[0], 0) == [
+        "Nothing is known of 'middle' before 1851."
+    ]
 
 
 def test_a_word_that_is_nowhere_is_noted():
-    assert absence_note(MODEL, MODEL.index["never"], TIMES[0], 0) == ["'never' has no occurrences in any slice."]
+    assert absence_note(MODEL, MODEL.index["never"], TIMES[0], 0) == [
+        "'never' has no occurrences in any slice."
+    ]
 
 
-@pytest.mark.parametrize(("slices", "nearby"), [(1, 1), (8, 1), (74, 1), (76, 2), (100, 2), (126, 3), (1000, 20)])
+@pytest.mark.parametrize(
+    ("slices", "nearby"), [(1, 1), (8, 1), (74, 1), (76, 2), (100, 2), (126, 3), (1000, 20)]
+)
 def test_near_a_time_are_the_slices_next_to_it_or_two_percent_of_all(slices, nearby):
     assert slices_nearby(model_of("point", {"a": [0]}, diffusion_of(np.arange(float(slices))))) == nearby
 
@@ -142,7 +154,14 @@ def test_a_word_is_inferred_where_it_does_not_occur_near_the_time(time):
 def test_words_are_inferred_pair_by_pair_beyond_all_slices_that_are_near():
     model = model_of("smoother", {"rare": [50], "never": []}, diffusion_of(np.arange(1900.0, 2000.0)))
     times = 1950.0 + np.array([-3.0, -2.0, 0.0, 2.0, 2.4, 2.6])
-    assert are_inferred(model, np.zeros(6, dtype=np.int64), times).tolist() == [True, False, False, False, False, True]
+    assert are_inferred(model, np.zeros(6, dtype=np.int64), times).tolist() == [
+        True,
+        False,
+        False,
+        False,
+        False,
+        True,
+    ]
     assert are_inferred(model, np.ones(6, dtype=np.int64), times).all()
 
 

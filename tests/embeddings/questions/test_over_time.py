@@ -31,7 +31,9 @@ def test_neighbours_over_time_are_those_of_each_slice(kind, vectors, at_once, mo
             expected = list(neighbors(model, word, time, 5, vectors=vectors).rows())
             assert [row["word"] for row in here] == [row["word"] for row in expected]
             for name in ("similarity", "low", "high"):
-                values = [[np.nan if row[name] is None else row[name] for row in each] for each in (here, expected)]
+                values = [
+                    [np.nan if row[name] is None else row[name] for row in each] for each in (here, expected)
+                ]
                 assert_allclose(*values, rtol=1e-4, atol=1e-5)
             assert [row["occurrences"] for row in here] == [model.occurrences(row["word"])[t] for row in here]
 

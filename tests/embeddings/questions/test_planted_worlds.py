@@ -73,11 +73,18 @@ def fitted(world, method):
         if method == "smoothing":
             start = worlds.static_fit(world, DIM, machine, steps=20)
             solver = SmoothingSolver(
-                world.problem, world.diffusion, start, Schedule(25, 0.7, 0.1, 0.0, measure_every=25), machine, contexts=None
+                world.problem,
+                world.diffusion,
+                start,
+                Schedule(25, 0.7, 0.1, 0.0, measure_every=25),
+                machine,
+                contexts=None,
             )
         else:
             schedule = Schedule(8, 0.7, 0.2, 0.0, measure_every=8)
-            solver = SequentialSolver(world.problem, world.diffusion, DIM, schedule, machine, contexts=None, first_steps=30)
+            solver = SequentialSolver(
+                world.problem, world.diffusion, DIM, schedule, machine, contexts=None, first_steps=30
+            )
         while solver.advance() is not None:
             pass
     knots = world.problem.knots
@@ -89,7 +96,9 @@ def fitted(world, method):
     seen = np.stack([part.values.reshape(SIZE, SIZE).sum(axis=1) for part in world.problem.slices], axis=1)
     occurrences = Occurrences(knots, seen.ravel().astype(np.int64))
     problem = world.problem
-    return DynamicEmbeddings(Fitted(problem.words, problem.labels, world.diffusion, posterior, occurrences, method, "natural"))
+    return DynamicEmbeddings(
+        Fitted(problem.words, problem.labels, world.diffusion, posterior, occurrences, method, "natural")
+    )
 
 
 @pytest.fixture(scope="module")
@@ -153,7 +162,9 @@ def movement_along_the_means(planted, model, words):
     first_length, last_length = lengths_of(first)[:, None], lengths_of(last)[:, None]
     direction = last / last_length - first / first_length
     direction /= lengths_of(direction)[:, None]
-    return np.einsum("nk,nk->n", true[-1, words] / last_length - true[0, words] / first_length, direction), direction
+    return np.einsum(
+        "nk,nk->n", true[-1, words] / last_length - true[0, words] / first_length, direction
+    ), direction
 
 
 def test_nine_in_ten_intervals_of_change_hold_the_movement(drifting):
@@ -174,7 +185,10 @@ def test_nine_in_ten_half_way_intervals_hold_the_crossing(drifting):
     once = np.flatnonzero((np.count_nonzero(past[1:] != past[:-1], axis=0) == 1) & past[-1])
     dates = halfway(model, vectors_of(model), once, 0.0, SLICES - 1.0)
     crossing = past[:, once].argmax(axis=0)
-    held = [date.earliest <= slice - 1 and slice <= date.latest for date, slice in zip(dates, crossing, strict=True)]
+    held = [
+        date.earliest <= slice - 1 and slice <= date.latest
+        for date, slice in zip(dates, crossing, strict=True)
+    ]
     assert len(once) > 25
     assert 0.8 < np.mean(held) < 1.0
     assert np.mean([date.latest - date.earliest for date in dates]) < 0.8 * (SLICES - 1)
@@ -240,7 +254,9 @@ def test_scores_of_words_to_which_nothing_happened_are_standard_normal(shaken, m
     scores = []
     for t in range(2, SLICES):
         answer = surprises(model, float(t), top=SIZE).columns
-        scores.extend(score for word, score in zip(answer["word"], answer["score"], strict=True) if word in quiet)
+        scores.extend(
+            score for word, score in zip(answer["word"], answer["score"], strict=True) if word in quiet
+        )
     assert np.mean(scores) == pytest.approx(0.0, abs=0.15)
     assert np.std(scores) == pytest.approx(1.0, abs=0.15)
     assert np.mean(np.array(scores) > 1.645) == pytest.approx(0.05, abs=0.03)

@@ -40,7 +40,9 @@ def test_the_interval_is_the_closed_form_cut_off_at_one(kind, vectors):
     model = MODELS[kind]
     answer = similarity(model, "always", "gaps", times=TIMES[3:], vectors=vectors)
     for n, time in enumerate(TIMES[3:]):
-        mean, variance = similarity_moments(*(state_of(model, word, time, vectors) for word in ("always", "gaps")))
+        mean, variance = similarity_moments(
+            *(state_of(model, word, time, vectors) for word in ("always", "gaps"))
+        )
         assert column(answer, "low")[n] == pytest.approx(max(mean - Z * math.sqrt(variance), -1.0), rel=1e-9)
         assert column(answer, "high")[n] == pytest.approx(min(mean + Z * math.sqrt(variance), 1.0), rel=1e-9)
 
@@ -108,7 +110,10 @@ def test_a_filter_knows_nothing_of_a_word_before_its_first_occurrence():
 
 
 def test_vectors_too_short_to_divide_by_have_no_direction():
-    places = {"once": [0], "twice": [0, 399]}  # a strong pull shrinks the first to nothing, through all magnitudes
+    places = {
+        "once": [0],
+        "twice": [0, 399],
+    }  # a strong pull shrinks the first to nothing, through all magnitudes
     model = model_of("smoother", places, diffusion_of(np.arange(1900.0, 2300.0), 5.0, 0.1))
     answer = similarity(model, "once", "twice")
     known = np.isfinite(column(answer, "similarity"))
@@ -126,7 +131,9 @@ def test_point_estimates_have_no_interval():
 
 @each_kind
 def test_similarity_is_the_same_from_either_side(kind):
-    one, other = (similarity(MODELS[kind], *pair, times=MOMENTS) for pair in (("early", "gaps"), ("gaps", "early")))
+    one, other = (
+        similarity(MODELS[kind], *pair, times=MOMENTS) for pair in (("early", "gaps"), ("gaps", "early"))
+    )
     for name in ("similarity", "low", "high"):
         assert_allclose(column(one, name), column(other, name), rtol=1e-12)
     assert one.columns["occurrences"] == other.columns["other_occurrences"]
@@ -136,9 +143,15 @@ def test_similarity_is_the_same_from_either_side(kind):
 def test_rotating_all_vectors_changes_no_similarity(kind):
     rotation = np.linalg.qr(np.random.default_rng(1).standard_normal((3, 3)))[0]
     posterior = posterior_of(kind)
-    isotropic = {name: np.repeat(array[:, :1], 3, axis=1) for name, array in posterior.arrays().items() if "mean" not in name}
+    isotropic = {
+        name: np.repeat(array[:, :1], 3, axis=1)
+        for name, array in posterior.arrays().items()
+        if "mean" not in name
+    }
     turned = [(mean @ rotation).astype(np.float32) for mean in (posterior.mean_u, posterior.mean_v)]
-    model = model_of(kind, posterior=Posterior(kind, posterior.knots, posterior.mean_u, posterior.mean_v, **isotropic))
+    model = model_of(
+        kind, posterior=Posterior(kind, posterior.knots, posterior.mean_u, posterior.mean_v, **isotropic)
+    )
     rotated = model_of(kind, posterior=Posterior(kind, posterior.knots, *turned, **isotropic))
     one, other = (similarity(each, "always", *WORDS, times=MOMENTS) for each in (model, rotated))
     for name in ("similarity", "low", "high"):

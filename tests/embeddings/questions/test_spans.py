@@ -13,13 +13,22 @@ from wordtide.questions.story import stories, story
 
 each_kind = pytest.mark.parametrize("kind", KINDS)
 #: Times as a question may give them, and none.
-GIVEN = [("first", "last"), (TIMES[1], TIMES[6]), ("1851", 1862), (None, None), (TIMES[1], None), (None, TIMES[6])]
+GIVEN = [
+    ("first", "last"),
+    (TIMES[1], TIMES[6]),
+    ("1851", 1862),
+    (None, None),
+    (TIMES[1], None),
+    (None, TIMES[6]),
+]
 
 
 def occurring(**words):
     """A model of words that occur so often in each of the eight slices: mill=[0, 3, 0, ...]."""
     places = {word: [t for t in range(8) if numbers[t]] for word, numbers in words.items()}
-    return model_of("smoother", places, values=np.array([n for numbers in words.values() for n in numbers if n]))
+    return model_of(
+        "smoother", places, values=np.array([n for numbers in words.values() for n in numbers if n])
+    )
 
 
 def span_of(model, word, since=None, until=None):
@@ -72,7 +81,9 @@ def test_the_times_of_many_words_are_those_of_counting_their_occurrences_one_by_
 
 def test_fractions_of_occurrences_add_up_to_whole_ones():
     """N-grams have such: of a token that is seen at several places each is a share of one."""
-    model = model_of("smoother", {"word": list(range(8))}, values=np.array([2.5, 2.0, 0.5, 1.0, 1.0, 0.25, 2.0, 2.75]))
+    model = model_of(
+        "smoother", {"word": list(range(8))}, values=np.array([2.5, 2.0, 0.5, 1.0, 1.0, 0.25, 2.0, 2.75])
+    )
     assert span_of(model, "word") == (2, 5)
 
 
@@ -104,7 +115,9 @@ def test_where_a_words_own_time_is_not_after_the_one_that_is_given_the_last_slic
     assert span_of(model, "late", until=TIMES[4]) == (0, 4)
 
 
-@pytest.mark.parametrize(("since", "until"), [("last", None), (None, "first"), ("last", "first"), (1990, None), (None, 1700)])
+@pytest.mark.parametrize(
+    ("since", "until"), [("last", None), (None, "first"), ("last", "first"), (1990, None), (None, 1700)]
+)
 def test_times_that_leave_no_time_for_a_word_are_refused(since, until):
     with pytest.raises(SettingsError, match="Give a later time"):
         spans(model_of("smoother"), np.arange(len(WORDS)), since, until)
@@ -136,7 +149,9 @@ def moving(kind):
     means = np.where(turned, end, start)
     means[7:] = start[7:] + 0.01 * generator.standard_normal((2, 8, 12))
     values = generator.poisson(generator.uniform(1.0, 9.0, (9, 1)) * np.ones(8)) + 1
-    return planted(kind, means, {"smoother": 300.0, "filter": 0.002}.get(kind), times=TIMES, values=values.ravel())
+    return planted(
+        kind, means, {"smoother": 300.0, "filter": 0.002}.get(kind), times=TIMES, values=values.ravel()
+    )
 
 
 MOVING = {kind: moving(kind) for kind in KINDS}

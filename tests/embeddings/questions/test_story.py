@@ -39,7 +39,9 @@ def topics(kind):
 def hazy():
     """As `topics`, and known so badly that nothing can be said of movement."""
     posterior = topics("smoother").fitted.posterior
-    return planted("smoother", posterior.mean_u.reshape(10, 12, 8), 0.01, words=NAMES, constant=1.0, prior_variance=20.0)
+    return planted(
+        "smoother", posterior.mean_u.reshape(10, 12, 8), 0.01, words=NAMES, constant=1.0, prior_variance=20.0
+    )
 
 
 @uncertain
@@ -80,7 +82,9 @@ def test_the_sentence_of_a_word_that_is_nowhere_says_so(kind):
 
 
 def test_the_sentence_of_a_word_without_neighbours_can_be_read():
-    sentence = story(model_of("smoother", {"alone": list(range(8))}), "alone", "first", "last").facts["sentence"]
+    sentence = story(model_of("smoother", {"alone": list(range(8))}), "alone", "first", "last").facts[
+        "sentence"
+    ]
     assert "no word that is well known (1850)" in sentence
     assert "no word that is well known (1870)" in sentence
 
@@ -97,7 +101,9 @@ def test_the_facts_are_complete(kind, word):
     moved = movement(chosen, number, TIMES[0], TIMES[-1])
     expected = [moved.change[0], moved.interval()[0][0], moved.interval()[1][0]]
     dates = vars(halfway(model, chosen, number, TIMES[0], TIMES[-1])[0]).values()
-    expected += [math.nan] * 3 if moved.interval()[0][0] == 0 else dates  # a word within the noise has no date
+    expected += (
+        [math.nan] * 3 if moved.interval()[0][0] == 0 else dates
+    )  # a word within the noise has no date
     found = [facts[name] for name in ("change", "low", "high", "halfway", "halfway_from", "halfway_to")]
     np.testing.assert_allclose(found, expected)
 
@@ -140,7 +146,20 @@ def test_by_itself_a_story_begins_and_ends_where_the_word_occurs(kind):
 @each_kind
 def test_by_itself_a_story_leaves_out_a_few_stray_uses_at_either_end(kind):
     uses = np.ones((10, 12), dtype=np.int64)
-    uses[0] = [3, 0, 1, 9, 9, 9, 9, 9, 9, 9, 2, 2]  # the fifth use is in slice 3, the fifth to last in slice 9
+    uses[0] = [
+        3,
+        0,
+        1,
+        9,
+        9,
+        9,
+        9,
+        9,
+        9,
+        9,
+        2,
+        2,
+    ]  # the fifth use is in slice 3, the fifth to last in slice 9
     places = {name: np.flatnonzero(times).tolist() for name, times in zip(NAMES, uses, strict=True)}
     facts = story(model_of(kind, places, diffusion_of(YEARS), values=uses[uses > 0]), "mover").facts
     assert (facts["since"], facts["until"]) == (1903.0, 1909.0)

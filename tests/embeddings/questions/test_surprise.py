@@ -50,7 +50,9 @@ def test_information_is_the_textbook_divergence_of_the_belief_after_from_that_be
     found = information_gained(beliefs)
     for n in range(6):
         before = beliefs.before_mean[n], np.diag(beliefs.before_variance[n])
-        assert found[n] == pytest.approx(divergence(beliefs.after_mean[n], np.diag(beliefs.after_variance[n]), *before))
+        assert found[n] == pytest.approx(
+            divergence(beliefs.after_mean[n], np.diag(beliefs.after_variance[n]), *before)
+        )
 
 
 def test_nothing_learned_is_no_information():
@@ -70,7 +72,12 @@ def test_the_further_a_word_moves_the_more_it_surprises(measure):
     beliefs = random_beliefs()
     shift = beliefs.after_mean - beliefs.before_mean
     moved = [
-        Beliefs(beliefs.before_mean, beliefs.before_variance, beliefs.before_mean + k * shift, beliefs.after_variance)
+        Beliefs(
+            beliefs.before_mean,
+            beliefs.before_variance,
+            beliefs.before_mean + k * shift,
+            beliefs.after_variance,
+        )
         for k in (0.5, 1.0, 2.0)
     ]
     assert (np.diff([measure(one) for one in moved], axis=0) > 0).all()
@@ -102,7 +109,9 @@ def test_a_filter_believed_what_eq_13_predicts_before_and_what_it_stored_after(t
         slices, mean, variance = knots_in(model, word)
         earlier = slices < t
         for k in range(3):
-            means, variances = filtered(model.diffusion, slices[earlier], mean[earlier, k], variance[earlier, k])
+            means, variances = filtered(
+                model.diffusion, slices[earlier], mean[earlier, k], variance[earlier, k]
+            )
             assert found.before_mean[n, k] == pytest.approx(means[t], rel=1e-9, abs=1e-12)
             assert found.before_variance[n, k] == pytest.approx(variances[t], rel=1e-9)
         assert (found.after_mean[n] == mean[slices == t][0]).all()
@@ -118,7 +127,9 @@ def test_a_smoothers_beliefs_are_those_of_its_messages_by_dense_algebra(t):
         slices, mean, precision = knots_in(model, word)
         for k in range(3):
             before, after = beliefs_of_chain(model.diffusion, slices, mean[:, k], precision[:, k], t)
-            assert_allclose((found.before_mean[n, k], found.before_variance[n, k]), before, rtol=1e-8, atol=1e-8)
+            assert_allclose(
+                (found.before_mean[n, k], found.before_variance[n, k]), before, rtol=1e-8, atol=1e-8
+            )
             assert_allclose((found.after_mean[n, k], found.after_variance[n, k]), after, rtol=1e-8, atol=1e-8)
 
 
@@ -165,7 +176,9 @@ def scores_among_alike(values, occurrences):
     """One word after the other: how far it is from what is usual for its frequency, in usual deviations."""
     groups = groups_alike(occurrences)
     places = [np.mean([math.log(occurrences[n]) for n in group]) for group in groups]
-    usual = curve_through(places, [np.median([values[n] for n in group]) for group in groups], min(2, len(groups) - 1))
+    usual = curve_through(
+        places, [np.median([values[n] for n in group]) for group in groups], min(2, len(groups) - 1)
+    )
     beyond = [value - usual(math.log(often)) for value, often in zip(values, occurrences, strict=True)]
     spreads = [1.4826022185056018 * np.median([abs(beyond[n]) for n in group]) for group in groups]
     spread = curve_through(places, np.log(spreads), min(1, len(groups) - 1))
@@ -177,7 +190,9 @@ def skewed(words, seed=4):
     generator = np.random.default_rng(seed)
     occurrences = np.maximum(generator.poisson(3000.0 / np.arange(1, words + 1)), 1)
     often = np.log(occurrences)
-    return 0.3 + 0.9 * often - 0.05 * often**2 + 0.8 * np.exp(-0.2 * often) * generator.standard_normal(words), occurrences
+    return 0.3 + 0.9 * often - 0.05 * often**2 + 0.8 * np.exp(-0.2 * often) * generator.standard_normal(
+        words
+    ), occurrences
 
 
 @pytest.mark.parametrize("words", [20, 39, 45, 120, 1000])
@@ -199,7 +214,9 @@ def test_in_words_that_follow_the_parabola_scores_are_standard_normal_at_every_f
 
 def test_scores_do_not_depend_on_the_units_of_what_is_measured():
     values, occurrences = skewed(200)
-    assert_allclose(among_alike(5.0 + 3.0 * values, occurrences), among_alike(values, occurrences), rtol=1e-9, atol=1e-9)
+    assert_allclose(
+        among_alike(5.0 + 3.0 * values, occurrences), among_alike(values, occurrences), rtol=1e-9, atol=1e-9
+    )
 
 
 def test_a_word_that_stands_out_does_not_change_the_scores_of_the_others():
@@ -234,7 +251,9 @@ def test_a_word_surprises_by_what_was_not_known_of_it_or_by_what_was_not_expecte
 
 #: A world of which the model knows everything: words drawn from the prior, and the exact posterior of what is seen of them.
 SIZE, DIM, SLICES = 800, 20, 12
-PRIOR = diffusion_of(np.arange(1900.0, 1900.0 + SLICES), constant=0.1, prior_variance=2.0, prior=StationaryPrior)
+PRIOR = diffusion_of(
+    np.arange(1900.0, 1900.0 + SLICES), constant=0.1, prior_variance=2.0, prior=StationaryPrior
+)
 OFTEN = 20
 
 
@@ -345,7 +364,9 @@ def test_an_exact_smoother_is_as_surprised_as_a_filter_that_saw_the_same():
 def test_the_columns_are_those_promised(kind):
     answer = surprises(CROWDS[kind], TIMES[0], top=100)
     assert list(answer.columns) == COLUMNS
-    assert set(answer.columns["word"]) == {word for word in CROWDS[kind].words if CROWDS[kind].occurrences(word)[0]}
+    assert set(answer.columns["word"]) == {
+        word for word in CROWDS[kind].words if CROWDS[kind].occurrences(word)[0]
+    }
     assert answer.columns["time"].tolist() == [TIMES[0]] * len(answer)
     expected = [CROWDS[kind].occurrences(word)[0] for word in answer.columns["word"]]
     assert answer.columns["occurrences"].tolist() == expected
@@ -389,7 +410,9 @@ def test_a_slice_with_too_few_words_has_no_scores_and_says_so(kind):
     assert answer.facts == {"compared": 0}
     assert np.isnan(answer.columns["score"]).all()
     assert np.isnan(answer.columns["p_value"]).all()
-    assert answer.notes == ["The slice has 19 words, too few to say what is usual: ranked by information, without scores."]
+    assert answer.notes == [
+        "The slice has 19 words, too few to say what is usual: ranked by information, without scores."
+    ]
 
 
 @uncertain
@@ -400,7 +423,10 @@ def test_in_a_slice_with_too_few_words_these_are_ranked_by_information(kind):
     answer = surprises(model, TIMES[0]).columns
     order = sorted((word for word in expected), key=lambda word: -expected[word])
     uses = {word: model.occurrences(word)[0] for word in words}
-    assert answer["word"] == [*(w for w in order if uses[w] >= FEW_USES), *(w for w in order if uses[w] < FEW_USES)]
+    assert answer["word"] == [
+        *(w for w in order if uses[w] >= FEW_USES),
+        *(w for w in order if uses[w] < FEW_USES),
+    ]
     assert_allclose(answer["information"], [expected[word] for word in answer["word"]])
 
 
@@ -431,7 +457,9 @@ def test_at_a_slice_without_words_there_is_no_surprise():
 def test_a_time_between_slices_is_answered_with_the_nearest_slice_and_a_note(kind):
     answer = surprises(MODELS[kind], 1860.5)
     assert set(answer.columns["time"]) == {TIMES[4]}
-    assert answer.notes[0] == "No slice is at 1860.5, and only slices can surprise: this is the nearest, 1860."
+    assert (
+        answer.notes[0] == "No slice is at 1860.5, and only slices can surprise: this is the nearest, 1860."
+    )
     assert set(surprises(MODELS[kind], 1990).columns["time"]) == {TIMES[-1]}
 
 
@@ -450,6 +478,8 @@ def test_context_vectors_do_not_change_a_surprise():
     places = {f"word{n}": [n % 7, 7] for n in range(30)}
     posterior, other = posterior_of("smoother", places), posterior_of("smoother", places)
     other.mean_v[:] += 1.0
-    one, two = (surprises(model_of("smoother", places, posterior=each), TIMES[7]) for each in (posterior, other))
+    one, two = (
+        surprises(model_of("smoother", places, posterior=each), TIMES[7]) for each in (posterior, other)
+    )
     assert np.isfinite(one.columns["score"]).all()
     assert one.columns["score"].tolist() == two.columns["score"].tolist()

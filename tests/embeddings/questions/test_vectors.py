@@ -14,7 +14,11 @@ PLACES = {"one": list(range(8)), "other": list(range(8))}
 def known(model, word, time, mean, deviation):
     """Whether a word with this mean (d,) and standard deviation along it is well known."""
     spread = np.full((1, len(mean)), float(deviation) ** 2)
-    return bool(vectors_of(model).are_known(np.array([model.index[word]]), np.array([time]), np.array([mean]), spread)[0])
+    return bool(
+        vectors_of(model).are_known(
+            np.array([model.index[word]]), np.array([time]), np.array([mean]), spread
+        )[0]
+    )
 
 
 def occurring(**times):
@@ -54,7 +58,9 @@ def test_a_word_that_occurs_often_in_the_slice_is_known_however_noisy_it_is(numb
     assert known(occurring(slice3=number), "one", TIMES[3], [0.0, 3.0, 4.0], 100.0) is expected
 
 
-@pytest.mark.parametrize("time", [1800.0, TIMES[1], 1851.61, 1851.64, TIMES[2], 1860.5, 1860.6, 1861.0, 1990.0])
+@pytest.mark.parametrize(
+    "time", [1800.0, TIMES[1], 1851.61, 1851.64, TIMES[2], 1860.5, 1860.6, 1861.0, 1990.0]
+)
 def test_occurrences_count_in_the_slice_nearest_to_the_time(time):
     nearest = int(np.argmin(np.abs(TIMES - time)))
     for t in range(8):
@@ -83,5 +89,7 @@ def test_words_are_known_as_looking_at_each_of_them_says(kind, choice, time):
 def test_point_estimates_are_known_wherever_they_have_a_direction():
     model = model_of("point", posterior=posterior_of("point"))
     vectors, every = vectors_of(model), np.arange(7)
-    found = vectors.are_known(every, np.full(7, TIMES[4]), vectors.means_at(TIMES[4]), vectors.variances_at(TIMES[4]))
+    found = vectors.are_known(
+        every, np.full(7, TIMES[4]), vectors.means_at(TIMES[4]), vectors.variances_at(TIMES[4])
+    )
     assert [model.words[number] for number in np.flatnonzero(~found)] == ["never"]

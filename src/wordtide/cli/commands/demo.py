@@ -24,17 +24,35 @@ from wordtide.storage.folders import kind_of
 _STORIES = ("energy", "economy", "welfare", "america")
 _BESIDE_ENERGY = ("vigor", "power", "conservation")
 #: Words of the map that occur at all its times; some of them wander.
-_LABELLED = ("energy", "want", "work", "power", "public", "information", "money", "health", "war", "treaty", "exports", "just")
+_LABELLED = (
+    "energy",
+    "want",
+    "work",
+    "power",
+    "public",
+    "information",
+    "money",
+    "health",
+    "war",
+    "treaty",
+    "exports",
+    "just",
+)
 _SINCE, _UNTIL = 1850, 2000
 _MAP_WORDS = 1500  # on the map of the page: more would take minutes
 
 
 def demo(
-    output: Annotated[Path, typer.Option("--output", "-o", help="The folder to put everything into.")] = Path("wordtide-demo"),
+    output: Annotated[Path, typer.Option("--output", "-o", help="The folder to put everything into.")] = Path(
+        "wordtide-demo"
+    ),
     fast: Annotated[
-        bool, typer.Option("--fast", help="Decades instead of single addresses, fewer dimensions: about a minute.")
+        bool,
+        typer.Option("--fast", help="Decades instead of single addresses, fewer dimensions: about a minute."),
     ] = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Make anew what an earlier run has left there.")] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Make anew what an earlier run has left there.")
+    ] = False,
 ) -> None:
     """Show all of it on the State of the Union addresses: count, fit, tell stories, draw. Takes a few minutes.
 
@@ -60,7 +78,8 @@ def _counted(folder: Path, fast: bool, overwrite: bool) -> Counts:
         counts = Counts.load(folder)
         if counts.settings.every != every:
             raise SettingsError(
-                f"{folder} was made with other options of this command.", "Use --overwrite, or another --output."
+                f"{folder} was made with other options of this command.",
+                "Use --overwrite, or another --output.",
             )
         typer.echo(f"counts: found in {folder}", err=True)
         return counts
@@ -69,7 +88,13 @@ def _counted(folder: Path, fast: bool, overwrite: bool) -> Counts:
     typer.echo("Counting word pairs in the State of the Union addresses, 1790 to 2026", err=True)
     merge = None if fast else "7d"  # the paper's rule: addresses within a week are one slice
     counts = count(
-        "sotu", output=folder, overwrite=overwrite, every=every, merge_within=merge, examples=3, observer=ProgressBar()
+        "sotu",
+        output=folder,
+        overwrite=overwrite,
+        every=every,
+        merge_within=merge,
+        examples=3,
+        observer=ProgressBar(),
     )
     print_summary(counts)
     return counts

@@ -18,22 +18,34 @@ def evaluate(
     counts: Annotated[Path, typer.Argument(help="A counts folder.")],
     output: Annotated[Path, Option("--output", "-o", help="The report folder to make.")],
     methods: Annotated[
-        str, Option(help="Methods, with commas between: smoothing, filtering, warm-start, independent, static.")
+        str,
+        Option(help="Methods, with commas between: smoothing, filtering, warm-start, independent, static."),
     ] = "smoothing,filtering,warm-start,independent",
     holdout: Annotated[float, Option(help="The share of slices left out of training.")] = 0.1,
     dim: Annotated[int | None, Option(help="Dimensions of a vector. Default: 100.")] = None,
-    diffusion: Annotated[float | None, Option(help="How far vectors drift: D per year. Default: 0.001.")] = None,
-    prior: Annotated[str | None, Option(help="stationary (default), or product: the prior of the paper.")] = None,
-    prior_variance: Annotated[
-        str | None, Option(help="Variance of a coordinate under the prior, or auto: by method and --dim. Default: auto.")
+    diffusion: Annotated[
+        float | None, Option(help="How far vectors drift: D per year. Default: 0.001.")
     ] = None,
-    preset: Annotated[str | None, Option(help="The paper's settings: paper-sotu, paper-twitter or paper-gbooks.")] = None,
-    seed: Annotated[int, Option(help="Decides which slices are left out, and all that is random in the fits.")] = 0,
+    prior: Annotated[
+        str | None, Option(help="stationary (default), or product: the prior of the paper.")
+    ] = None,
+    prior_variance: Annotated[
+        str | None,
+        Option(help="Variance of a coordinate under the prior, or auto: by method and --dim. Default: auto."),
+    ] = None,
+    preset: Annotated[
+        str | None, Option(help="The paper's settings: paper-sotu, paper-twitter or paper-gbooks.")
+    ] = None,
+    seed: Annotated[
+        int, Option(help="Decides which slices are left out, and all that is random in the fits.")
+    ] = 0,
     threads: Annotated[int | None, Option(help="Threads on the CPU. Default: all processors.")] = None,
     resume: Annotated[
         bool, Option("--resume/--no-resume", help="Go on with the models of an evaluation that was stopped.")
     ] = True,
-    overwrite: Annotated[bool, Option("--overwrite", help="Replace the report folder, and its models, if it exists.")] = False,
+    overwrite: Annotated[
+        bool, Option("--overwrite", help="Replace the report folder, and its models, if it exists.")
+    ] = False,
     format: Annotated[Format, Option(help="How the summary is printed.")] = Format.table,
 ) -> None:
     """Compare methods by how well they predict slices they have not seen, and write a report.
@@ -63,7 +75,9 @@ def evaluate(
             **{name: value for name, value in given.items() if value is not None},
         )
     except KeyboardInterrupt:
-        raise InterruptedFitError("interrupted.", "Finished models are kept: run it again to go on with them.") from None
+        raise InterruptedFitError(
+            "interrupted.", "Finished models are kept: run it again to go on with them."
+        ) from None
     if format is Format.table:
         print_rows([{**row, "seconds": _rounded(row["seconds"])} for row in found.summary], format, _TABLE)
         typer.echo(verdict(found.summary), err=True)

@@ -15,41 +15,73 @@ _LOOPBACK = "127.0.0.1"
 
 def explore(
     model: Annotated[Path, typer.Argument(help="A model folder.")],
-    html: Annotated[Path | None, Option(help="Write the page with its data as this one file, and start no server.")] = None,
-    folder: Annotated[Path | None, Option(help="Write the page as this folder, for any web host, and start no server.")] = None,
-    words: Annotated[int | None, Option(help="Keep this many of the most frequent words. Default: all that fit.")] = None,
-    slices: Annotated[int | None, Option(help="Keep this many slices, evenly in time. Default: as many as fit.")] = None,
+    html: Annotated[
+        Path | None, Option(help="Write the page with its data as this one file, and start no server.")
+    ] = None,
+    folder: Annotated[
+        Path | None, Option(help="Write the page as this folder, for any web host, and start no server.")
+    ] = None,
+    words: Annotated[
+        int | None, Option(help="Keep this many of the most frequent words. Default: all that fit.")
+    ] = None,
+    slices: Annotated[
+        int | None, Option(help="Keep this many slices, evenly in time. Default: as many as fit.")
+    ] = None,
     max_mb: Annotated[float, Option(help="The size of the one file, at most, in millions of bytes.")] = 40.0,
-    title: Annotated[str | None, Option(help="The title of the page. Default: the name of the model folder.")] = None,
+    title: Annotated[
+        str | None, Option(help="The title of the page. Default: the name of the model folder.")
+    ] = None,
     licence: Annotated[str | None, Option(help="What is said of the rights to the corpus.")] = None,
-    with_map: Annotated[bool, Option("--map/--no-map", help="Whether the page has a map, which takes a while to make.")] = True,
+    with_map: Annotated[
+        bool, Option("--map/--no-map", help="Whether the page has a map, which takes a while to make.")
+    ] = True,
     map_words: Annotated[int, Option(help="Words on the map, at most: the most frequent.")] = 3000,
     examples: Annotated[
-        Path | None, Option(help="A counts folder made with --examples: show its sentences. Mind whose text they are.")
+        Path | None,
+        Option(help="A counts folder made with --examples: show its sentences. Mind whose text they are."),
     ] = None,
     host: Annotated[
-        str, Option(help="The address of the server. Any other than 127.0.0.1 lets others on the network read the model.")
+        str,
+        Option(
+            help="The address of the server. Any other than 127.0.0.1 lets others on the network read the model."
+        ),
     ] = _LOOPBACK,
     port: Annotated[int, Option(help="The port of the server. Default: any that is free.")] = 0,
-    browser: Annotated[bool, Option("--browser/--no-browser", help="Whether to open the page in a browser.")] = True,
+    browser: Annotated[
+        bool, Option("--browser/--no-browser", help="Whether to open the page in a browser.")
+    ] = True,
     threads: Annotated[int | None, Option(help="Threads for the map. Default: all processors.")] = None,
-    overwrite: Annotated[bool, Option("--overwrite", help="Replace the file or folder if it exists.")] = False,
+    overwrite: Annotated[
+        bool, Option("--overwrite", help="Replace the file or folder if it exists.")
+    ] = False,
 ) -> None:
     """Open a page on a model: type a word, see its story. From a local server, or written as one file or a folder.
 
     Example: wordtide explore model/ --html story.html
     """
     if html is not None and folder is not None:
-        raise SettingsError("--html and --folder are two outputs.", "Give one of them, then the other in a second run.")
-    from wordtide.explorer.explore import PageOptions, save_html, save_site, serve  # brings what counts, writes and serves
+        raise SettingsError(
+            "--html and --folder are two outputs.", "Give one of them, then the other in a second run."
+        )
+    from wordtide.explorer.explore import (
+        PageOptions,
+        save_html,
+        save_site,
+        serve,
+    )  # brings what counts, writes and serves
 
-    options = PageOptions(words, slices, max_mb, title, licence, map_words if with_map else 0, examples, threads)
+    options = PageOptions(
+        words, slices, max_mb, title, licence, map_words if with_map else 0, examples, threads
+    )
     loaded = DynamicEmbeddings.load(model)
     if html is not None:
         written = save_html(loaded, html, options, overwrite, ExportProgress())
         typer.echo(f"written to {written} ({written.stat().st_size / 1e6:.1f} MB)", err=True)
     elif folder is not None:
         written = save_site(loaded, folder, options, overwrite, ExportProgress())
-        typer.echo(f"written to {written / 'index.html'}: a browser needs a web server to open it from a folder", err=True)
+        typer.echo(
+            f"written to {written / 'index.html'}: a browser needs a web server to open it from a folder",
+            err=True,
+        )
     else:
         serve(loaded, options, host, port, browser, typer.echo, ExportProgress())

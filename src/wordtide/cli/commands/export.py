@@ -24,13 +24,20 @@ class ExportProgress(ProgressBar, ExportObserver):
 
 def export(
     model: Annotated[Path, typer.Argument(help="A model folder.")],
-    output: Annotated[Path, Option("--output", "-o", help="The file to make; for projector the name of the pair.")],
-    to: Annotated[str, Option(help="word2vec, word2vec-binary, npz, parquet, projector or dwe (all slices in one npz).")],
+    output: Annotated[
+        Path, Option("--output", "-o", help="The file to make; for projector the name of the pair.")
+    ],
+    to: Annotated[
+        str, Option(help="word2vec, word2vec-binary, npz, parquet, projector or dwe (all slices in one npz).")
+    ],
     at: Annotated[
-        str | None, Option(help="A year, a date, first or last. Without it parquet holds all slices, as dwe does.")
+        str | None,
+        Option(help="A year, a date, first or last. Without it parquet holds all slices, as dwe does."),
     ] = None,
     vectors: Annotated[str, Option(help="word, context, or sum of both.")] = DEFAULT_VECTORS,
-    words: Annotated[Path | None, Option(help="Keep the words of this file, one per line. Default: all.")] = None,
+    words: Annotated[
+        Path | None, Option(help="Keep the words of this file, one per line. Default: all.")
+    ] = None,
     top: Annotated[int | None, Option(help="Keep this many of the most frequent words.")] = None,
     overwrite: Annotated[bool, Option("--overwrite", help="Replace the file if it exists.")] = False,
 ) -> None:

@@ -25,46 +25,83 @@ def fit(
     counts: Annotated[Path, typer.Argument(help="A counts folder.")],
     output: Annotated[Path, Option("--output", "-o", help="The model folder to make.")],
     method: Annotated[
-        str | None, Option(help="smoothing (default), filtering, independent, warm-start or static.", show_default=False)
+        str | None,
+        Option(help="smoothing (default), filtering, independent, warm-start or static.", show_default=False),
     ] = None,
-    solver: Annotated[str | None, Option(help="natural (default), or adam: the paper's own algorithms.")] = None,
+    solver: Annotated[
+        str | None, Option(help="natural (default), or adam: the paper's own algorithms.")
+    ] = None,
     dim: Annotated[int | None, Option(help="Dimensions of a vector. Default: 100.")] = None,
-    diffusion: Annotated[str | None, Option(help="How far vectors drift: D per year, or auto. Default: 0.001.")] = None,
-    prior: Annotated[str | None, Option(help="stationary (default), or product: the prior of the paper.")] = None,
+    diffusion: Annotated[
+        str | None, Option(help="How far vectors drift: D per year, or auto. Default: 0.001.")
+    ] = None,
+    prior: Annotated[
+        str | None, Option(help="stationary (default), or product: the prior of the paper.")
+    ] = None,
     prior_variance: Annotated[
         str | None, Option(help="Variance of a coordinate under the prior, or auto: by --dim. Default: auto.")
     ] = None,
     seed: Annotated[int | None, Option(help="Decides all that is random. Default: 0.")] = None,
-    preset: Annotated[str | None, Option(help="The paper's settings: paper-sotu, paper-twitter or paper-gbooks.")] = None,
-    config: Annotated[Path | None, Option(help="Settings from a TOML file; options given here win.")] = None,
-    max_steps: Annotated[int | None, Option(help="Most steps: in all for smoothing, per slice otherwise.")] = None,
-    tolerance: Annotated[float | None, Option(help="Stop when the ELBO changes by less, relatively. Default: 0.0001.")] = None,
-    negative_contexts: Annotated[
-        int | None, Option(help="Contexts drawn for negative pairs; 0: all. Default: 64 or more, as pairs are many.")
+    preset: Annotated[
+        str | None, Option(help="The paper's settings: paper-sotu, paper-twitter or paper-gbooks.")
     ] = None,
-    negative_ratio: Annotated[float | None, Option(help="Negative pairs per positive pair. Default: 1.")] = None,
-    context_exponent: Annotated[float | None, Option(help="Exponent of context frequencies. Default: 0.75.")] = None,
-    rate: Annotated[float | None, Option(help="Rate of the first natural-gradient step. Default: 0.7.")] = None,
+    config: Annotated[Path | None, Option(help="Settings from a TOML file; options given here win.")] = None,
+    max_steps: Annotated[
+        int | None, Option(help="Most steps: in all for smoothing, per slice otherwise.")
+    ] = None,
+    tolerance: Annotated[
+        float | None, Option(help="Stop when the ELBO changes by less, relatively. Default: 0.0001.")
+    ] = None,
+    negative_contexts: Annotated[
+        int | None,
+        Option(help="Contexts drawn for negative pairs; 0: all. Default: 64 or more, as pairs are many."),
+    ] = None,
+    negative_ratio: Annotated[
+        float | None, Option(help="Negative pairs per positive pair. Default: 1.")
+    ] = None,
+    context_exponent: Annotated[
+        float | None, Option(help="Exponent of context frequencies. Default: 0.75.")
+    ] = None,
+    rate: Annotated[
+        float | None, Option(help="Rate of the first natural-gradient step. Default: 0.7.")
+    ] = None,
     final_rate: Annotated[float | None, Option(help="Rate of the last one. Default: 0.3.")] = None,
-    trust: Annotated[float | None, Option(help="A word moves no further than this in a step. Default: 1.")] = None,
-    adam_steps: Annotated[int | None, Option(help="Filtering by adam: steps per slice. Default: 5000.")] = None,
+    trust: Annotated[
+        float | None, Option(help="A word moves no further than this in a step. Default: 1.")
+    ] = None,
+    adam_steps: Annotated[
+        int | None, Option(help="Filtering by adam: steps per slice. Default: 5000.")
+    ] = None,
     adam_rate: Annotated[float | None, Option(help="Adam's learning rate. Default: 0.01.")] = None,
-    adam_minibatch_words: Annotated[int | None, Option(help="Smoothing by adam: words drawn. Default: 1000.")] = None,
+    adam_minibatch_words: Annotated[
+        int | None, Option(help="Smoothing by adam: words drawn. Default: 1000.")
+    ] = None,
     adam_minibatch_steps: Annotated[
         int | None, Option(help="Smoothing by adam: steps with drawn words. Default: 5000.")
     ] = None,
-    adam_full_steps: Annotated[int | None, Option(help="Smoothing by adam: steps with all words. Default: 1000.")] = None,
-    adam_full_rate: Annotated[float | None, Option(help="Adam's learning rate with all words. Default: 0.001.")] = None,
+    adam_full_steps: Annotated[
+        int | None, Option(help="Smoothing by adam: steps with all words. Default: 1000.")
+    ] = None,
+    adam_full_rate: Annotated[
+        float | None, Option(help="Adam's learning rate with all words. Default: 0.001.")
+    ] = None,
     device: Annotated[str, Option(help="cpu, cuda or mps.")] = "cpu",
     precision: Annotated[str, Option(help="float32 or float64.")] = "float32",
     threads: Annotated[int | None, Option(help="Threads on the CPU. Default: all processors.")] = None,
-    checkpoint_every: Annotated[float, Option(help="Minutes between checkpoints; 0: after every step.")] = 5.0,
-    resume: Annotated[bool, Option("--resume", help="Go on from the checkpoint of a fit that was stopped.")] = False,
+    checkpoint_every: Annotated[
+        float, Option(help="Minutes between checkpoints; 0: after every step.")
+    ] = 5.0,
+    resume: Annotated[
+        bool, Option("--resume", help="Go on from the checkpoint of a fit that was stopped.")
+    ] = False,
     overwrite: Annotated[bool, Option("--overwrite", help="Replace the model folder if it exists.")] = False,
     offload: Annotated[
-        Path | None, Option(help="Keep what smoothing works on in this folder, for models larger than memory. Slower.")
+        Path | None,
+        Option(help="Keep what smoothing works on in this folder, for models larger than memory. Slower."),
     ] = None,
-    process_timeout: Annotated[float, Option(help="Under torchrun: minutes to wait for a process that is silent.")] = 10.0,
+    process_timeout: Annotated[
+        float, Option(help="Under torchrun: minutes to wait for a process that is silent.")
+    ] = 10.0,
 ) -> None:
     """Fit vectors that drift through time to counts.
 
@@ -133,8 +170,14 @@ def fit(
     predicted = model.fitted.prediction
     if predicted is not None and not math.isnan(predicted):
         elbo += f", {predicted:.4f} for unseen slices (chance {CHANCE:.4f})"
-    limit = " (the limit: --max-steps allows more)" if is_cut_off(model.curve, model.settings["tolerance"]) else ""
-    stderr.print(f"{len(model.curve):,} steps{limit} in {time.monotonic() - started:.1f} s{elbo}", markup=False)
+    limit = (
+        " (the limit: --max-steps allows more)"
+        if is_cut_off(model.curve, model.settings["tolerance"])
+        else ""
+    )
+    stderr.print(
+        f"{len(model.curve):,} steps{limit} in {time.monotonic() - started:.1f} s{elbo}", markup=False
+    )
     for weakness in weaknesses(model):
         stderr.print(f"warning: {weakness}", markup=False)
     stderr.print(f"written to {model.path}", markup=False)
@@ -157,4 +200,6 @@ def number_or_auto(option: str, text: str | None, example: str) -> float | str |
     try:
         return float(text)
     except ValueError:
-        raise SettingsError(f"{option} {text!r} is not a number.", f"Give one like {example}, or auto.") from None
+        raise SettingsError(
+            f"{option} {text!r} is not a number.", f"Give one like {example}, or auto."
+        ) from None

@@ -29,7 +29,10 @@ def info(
     all_slices: Annotated[bool, typer.Option("--all", help="Show every slice in the table.")] = False,
     check: Annotated[bool, typer.Option("--check", help="Compare all checksums first.")] = False,
     arrivals: Annotated[
-        bool, typer.Option("--arrivals", help="Of a model: list the words that updates let in, and when each came.")
+        bool,
+        typer.Option(
+            "--arrivals", help="Of a model: list the words that updates let in, and when each came."
+        ),
     ] = False,
 ) -> None:
     """Show what a counts folder holds (slices, dates, tokens, pairs, settings) or a model folder (method, slices, fit).
@@ -44,7 +47,9 @@ def info(
     elif kind == MODEL:
         _print_model(DynamicEmbeddings.load(folder, check=check), format, all_slices)
     elif kind not in (None, COUNTS):
-        raise FolderError(f"{folder} holds a {kind}, of which there is nothing to show.", "Give a counts or model folder.")
+        raise FolderError(
+            f"{folder} holds a {kind}, of which there is nothing to show.", "Give a counts or model folder."
+        )
     else:
         _print_counts(Counts.load(folder, check=check), format, all_slices)
 
@@ -60,7 +65,9 @@ def _print_model(model: DynamicEmbeddings, format: Format, all_slices: bool) -> 
     settings = facts.pop("settings")
     facts = {"slice_count" if name == "slices" else name: value for name, value in facts.items()}
     default = FitSettings().as_json()
-    changed = {name: value for name, value in settings.items() if name not in default or value != default[name]}
+    changed = {
+        name: value for name, value in settings.items() if name not in default or value != default[name]
+    }
     facts["elbo"] = None if facts["elbo"] != facts["elbo"] else facts["elbo"]
     last = {row["slice"]: row["elbo"] for row in model.curve if row["elbo"] is not None}
     rows = [
@@ -76,7 +83,9 @@ def _print_model(model: DynamicEmbeddings, format: Format, all_slices: bool) -> 
     columns = ["slice", "time", "words", "knots", "elbo"]
     if model.fitted.arrivals is not None:
         came = np.bincount(model.fitted.arrivals, minlength=len(model)).tolist()
-        rows = [{**row, "new_words": came[t] if t else 0} for t, row in enumerate(rows)]  # the first slice's were there
+        rows = [
+            {**row, "new_words": came[t] if t else 0} for t, row in enumerate(rows)
+        ]  # the first slice's were there
         columns.append("new_words")
     if format is Format.table and not last.keys() - {None}:  # measured over all slices together
         columns.remove("elbo")
@@ -122,7 +131,13 @@ def _print(
                 continue
             if isinstance(value, dict):
                 value = ", ".join(f"{number:,} ({reason})" for reason, number in value.items()) or 0
-            shown = f"{value:,}" if isinstance(value, int) else f"{value:.4g}" if isinstance(value, float) else str(value)
+            shown = (
+                f"{value:,}"
+                if isinstance(value, int)
+                else f"{value:.4g}"
+                if isinstance(value, float)
+                else str(value)
+            )
             console().print(Text.assemble((f"{name.replace('_', ' '):22}", "bold"), spelled_out(shown)))
         shown = "  ".join(f"{name}={value}" for name, value in changed.items()) or "all as by default"
         console().print(Text.assemble((f"{'settings':22}", "bold"), spelled_out(shown)))
@@ -131,7 +146,9 @@ def _print(
         half = _SHOWN // 2
         print_rows([*rows[:half], *rows[half + cut :]] if cut else rows, format, columns)
         if cut:
-            console().print(f"({cut} slices between the {half}th and the last {half} are not shown: --all shows them)")
+            console().print(
+                f"({cut} slices between the {half}th and the last {half} are not shown: --all shows them)"
+            )
 
 
 def _facts(counts: Counts) -> dict[str, Any]:

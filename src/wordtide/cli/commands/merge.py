@@ -13,7 +13,9 @@ from wordtide.errors import SettingsError
 def merge(
     parts: Annotated[list[Path], typer.Argument(help="Counts folders with the same vocabulary.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The counts folder to make.")],
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the counts folder if it exists.")] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the counts folder if it exists.")
+    ] = False,
 ) -> None:
     """Add counts with the same vocabulary; slices are united.
 

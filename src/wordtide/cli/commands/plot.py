@@ -49,7 +49,9 @@ class StepBar:
 
 def timeline(
     model: Model,
-    words: Annotated[list[str] | None, typer.Argument(help="Words to draw. Default: those that changed most.")] = None,
+    words: Annotated[
+        list[str] | None, typer.Argument(help="Words to draw. Default: those that changed most.")
+    ] = None,
     *,
     output: Output,
     since: Time = "first",
@@ -76,7 +78,9 @@ def similarity(
     word: Annotated[str, typer.Argument(help="A word.")],
     others: Annotated[list[str], typer.Argument(help="One or more words to compare it with.")],
     output: Output,
-    models: Annotated[list[Path] | None, Option("--with", help="A further model; may be given several times.")] = None,
+    models: Annotated[
+        list[Path] | None, Option("--with", help="A further model; may be given several times.")
+    ] = None,
     dpi: Dots = 300,
 ) -> None:
     """Draw how similar a word is to others over time, by one model or by several.
@@ -87,7 +91,9 @@ def similarity(
     def draw(_: StepBar) -> "Figure":
         from wordtide.figures import plots
 
-        return plots.similarity(plots.named_by_method([load(path) for path in [model, *(models or [])]]), word, others)
+        return plots.similarity(
+            plots.named_by_method([load(path) for path in [model, *(models or [])]]), word, others
+        )
 
     _drawn(output, dpi, draw)
 
@@ -95,7 +101,9 @@ def similarity(
 def displacement(
     models: Annotated[list[Path], typer.Argument(help="One or more model folders.")],
     output: Output,
-    start: Annotated[str | None, Option(help="The slice to start from. Default: the last that ten slices follow.")] = None,
+    start: Annotated[
+        str | None, Option(help="The slice to start from. Default: the last that ten slices follow.")
+    ] = None,
     dpi: Dots = 300,
 ) -> None:
     """Draw how far words are from where they were 1 to 10 slices before, for each model.
@@ -112,7 +120,9 @@ def displacement(
 
 
 def likelihood(
-    scores: Annotated[Path, typer.Argument(help="A CSV file with columns method, time, log_likelihood, pairs.")],
+    scores: Annotated[
+        Path, typer.Argument(help="A CSV file with columns method, time, log_likelihood, pairs.")
+    ],
     output: Output,
     dpi: Dots = 300,
 ) -> None:
@@ -131,10 +141,14 @@ def likelihood(
 
 def map_words(
     model: Model,
-    labels: Annotated[list[str] | None, typer.Argument(help="Words to name. Default: some that moved.")] = None,
+    labels: Annotated[
+        list[str] | None, typer.Argument(help="Words to name. Default: some that moved.")
+    ] = None,
     *,
     output: Output,
-    at: Annotated[list[str] | None, Option(help="A time; give several. Default: four, spread over the model.")] = None,
+    at: Annotated[
+        list[str] | None, Option(help="A time; give several. Default: four, spread over the model.")
+    ] = None,
     top: Annotated[int, Option(help="How many words are on the map: the most frequent.")] = 10_000,
     seed: Annotated[int, Option(help="Decides all that is random.")] = 0,
     dpi: Dots = 300,

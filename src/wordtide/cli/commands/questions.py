@@ -28,7 +28,9 @@ _INFERRED = " *"  # after a word that does not occur near the time
 Model = Annotated[Path, typer.Argument(help="A model folder.")]
 Word = Annotated[str, typer.Argument(help="A word of the vocabulary.")]
 At = Annotated[str, Option(help="A time: 1850, 1850.5, 1862-12, 1862-12-01, first or last.")]
-Times = Annotated[list[str] | None, Option("--at", help="A time; may be given several times. Default: all slices.")]
+Times = Annotated[
+    list[str] | None, Option("--at", help="A time; may be given several times. Default: all slices.")
+]
 Top = Annotated[int, Option(help="How many words.")]
 Seen = Annotated[int, Option(help="Leave out words that occur less often in the slice.")]
 Vectors = Annotated[str, Option(help="word, context, or sum of both.")]
@@ -43,7 +45,9 @@ def neighbors(
     top: Top = 10,
     by: Annotated[str, Option(help="Rank by similarity, or by the low end of its interval.")] = "similarity",
     min_occurrences: Seen = 0,
-    over_time: Annotated[bool, Option("--over-time", help="The nearest at every slice, instead of --at, --by.")] = False,
+    over_time: Annotated[
+        bool, Option("--over-time", help="The nearest at every slice, instead of --at, --by.")
+    ] = False,
     vectors: Vectors = "sum",
     all_times: All = False,
     format: Output = Format.table,
@@ -89,7 +93,9 @@ def changed(
     since: Annotated[str | None, Option(help="Compare from this time. Default: each word's first.")] = None,
     until: Annotated[str | None, Option(help="Compare until this time. Default: each word's last.")] = None,
     top: Top = 20,
-    by: Annotated[str, Option(help="Rank by low (end of the interval), probability (to be in the list) or change.")] = "low",
+    by: Annotated[
+        str, Option(help="Rank by low (end of the interval), probability (to be in the list) or change.")
+    ] = "low",
     min_occurrences: Annotated[
         int, Option(help="Leave out words that occur less often between the two times.")
     ] = change.MIN_OCCURRENCES,
@@ -116,7 +122,9 @@ def story(
     since: Annotated[
         str | None, Option(help="Where the story begins. Default: the first slice in which the word occurs.")
     ] = None,
-    until: Annotated[str | None, Option(help="Where it ends. Default: the last slice in which the word occurs.")] = None,
+    until: Annotated[
+        str | None, Option(help="Where it ends. Default: the last slice in which the word occurs.")
+    ] = None,
     top: Top = 5,
     vectors: Vectors = "sum",
     format: Output = Format.table,
@@ -129,7 +137,14 @@ def story(
     answer = story_question.story(loaded, word, since, until, top, vectors)
     print_notes(answer.notes)
     if format is Format.json:
-        print_json([{**{name: _or_none(fact) for name, fact in answer.facts.items()}, "neighbors": list(answer.rows())}])
+        print_json(
+            [
+                {
+                    **{name: _or_none(fact) for name, fact in answer.facts.items()},
+                    "neighbors": list(answer.rows()),
+                }
+            ]
+        )
     elif format is Format.csv:
         typer.echo(answer.facts["sentence"], err=True)  # a table of neighbours has no place for it
         print_rows(list(answer.rows()), format, tuple(answer.columns))
@@ -159,7 +174,9 @@ def surprises(
 def axis(
     model: Model,
     words: Annotated[list[str], typer.Argument(help="Words to place between the poles.")],
-    from_words: Annotated[str, Option("--from", help="Words of one pole, with commas: he,man. Negative is near it.")],
+    from_words: Annotated[
+        str, Option("--from", help="Words of one pole, with commas: he,man. Negative is near it.")
+    ],
     to_words: Annotated[str, Option("--to", help="Words of the other pole: she,woman. Positive is near it.")],
     at: Times = None,
     vectors: Vectors = "sum",
@@ -210,7 +227,10 @@ def print_story(model: Embeddings, answer: Answer) -> None:
         _period(model, period, [row for row in rows if row["period"] == period])
         for period in dict.fromkeys(row["period"] for row in rows)
     ]
-    if sum(max(map(cell_len, block.plain.splitlines())) for block in blocks) + _BETWEEN * (len(blocks) - 1) <= out.width:
+    if (
+        sum(max(map(cell_len, block.plain.splitlines())) for block in blocks) + _BETWEEN * (len(blocks) - 1)
+        <= out.width
+    ):
         table = Table.grid(padding=(0, _BETWEEN, 0, 0))
         table.add_row(*blocks)
         out.print(Text(), table, sep="\n")
@@ -227,7 +247,9 @@ def _period(model: Embeddings, period: str, rows: list[dict[str, Any]]) -> Text:
     lines = [Text(f"{period} ({shown_year(model, rows[0]['time'])})", style="bold")]
     for name, row in zip(names, rows, strict=True):
         bounds = "" if row["low"] is None else f"  [{row['low']:5.2f}, {row['high']:.2f}]"
-        lines.append(Text.assemble(set_cell_size(name, width + 2), (f"{row['similarity']:.2f}{bounds}", "dim")))
+        lines.append(
+            Text.assemble(set_cell_size(name, width + 2), (f"{row['similarity']:.2f}{bounds}", "dim"))
+        )
     return Text("\n").join(lines)
 
 

@@ -17,23 +17,44 @@ _SHOWN = 10  # new words that are named
 def update(
     model: Annotated[Path, typer.Argument(help="A model folder, made with --method filtering.")],
     sources: Annotated[
-        list[str], typer.Argument(help="A counts folder; or texts, as for count: folders, files, quoted globs, or -.")
+        list[str],
+        typer.Argument(help="A counts folder; or texts, as for count: folders, files, quoted globs, or -."),
     ],
     grow: Annotated[int, Option(help="Let in at most this many new words, the most frequent ones.")] = 0,
-    grow_min_count: Annotated[int, Option(help="A new word must occur this often in what is added.")] = MIN_OCCURRENCES,
-    every: Annotated[str | None, Option(help="Texts: length of a slice. Default: as the model was counted.")] = None,
-    since: Annotated[str | None, Option(help="Texts: first date to count: 1800, 1862-12 or 1862-12-01.")] = None,
-    until: Annotated[str | None, Option(help="Texts: last date to count, itself included.")] = None,
-    format: Annotated[str | None, Option(help="Texts: auto, text, csv, tsv, jsonl, parquet or ngrams.")] = None,
-    date_field: Annotated[str | None, Option(help="Texts: column with the date; found by its name if not given.")] = None,
-    text_field: Annotated[str | None, Option(help="Texts: column with the text; found by its name if not given.")] = None,
-    date_format: Annotated[str | None, Option(help="Texts: pattern of dates ('%d/%m/%Y'), or epoch, epoch-ms, year.")] = None,
-    tokenizer: Annotated[
-        str | None, Option(help="Texts: the model's own tokeniser (module:function), if it was counted with one.")
+    grow_min_count: Annotated[
+        int, Option(help="A new word must occur this often in what is added.")
+    ] = MIN_OCCURRENCES,
+    every: Annotated[
+        str | None, Option(help="Texts: length of a slice. Default: as the model was counted.")
     ] = None,
-    skip_bad: Annotated[bool, Option("--skip-bad", help="Texts: leave out bad rows, and report how many and why.")] = False,
+    since: Annotated[
+        str | None, Option(help="Texts: first date to count: 1800, 1862-12 or 1862-12-01.")
+    ] = None,
+    until: Annotated[str | None, Option(help="Texts: last date to count, itself included.")] = None,
+    format: Annotated[
+        str | None, Option(help="Texts: auto, text, csv, tsv, jsonl, parquet or ngrams.")
+    ] = None,
+    date_field: Annotated[
+        str | None, Option(help="Texts: column with the date; found by its name if not given.")
+    ] = None,
+    text_field: Annotated[
+        str | None, Option(help="Texts: column with the text; found by its name if not given.")
+    ] = None,
+    date_format: Annotated[
+        str | None, Option(help="Texts: pattern of dates ('%d/%m/%Y'), or epoch, epoch-ms, year.")
+    ] = None,
+    tokenizer: Annotated[
+        str | None,
+        Option(help="Texts: the model's own tokeniser (module:function), if it was counted with one."),
+    ] = None,
+    skip_bad: Annotated[
+        bool, Option("--skip-bad", help="Texts: leave out bad rows, and report how many and why.")
+    ] = False,
     max_expansion: Annotated[
-        int | None, Option(help="Texts: how many times longer a compressed file may become when it is read. Default: 200.")
+        int | None,
+        Option(
+            help="Texts: how many times longer a compressed file may become when it is read. Default: 200."
+        ),
     ] = None,
     threads: Annotated[int | None, Option(help="Threads on the CPU. Default: all processors.")] = None,
 ) -> None:
@@ -41,7 +62,10 @@ def update(
 
     Example: wordtide update model/ posts.jsonl --every day
     """
-    from wordtide.streaming.update import filtered_model, update_model  # bring PyTorch, which --help must not wait for
+    from wordtide.streaming.update import (
+        filtered_model,
+        update_model,
+    )  # bring PyTorch, which --help must not wait for
     from wordtide.streaming.update_sources import counts_for
 
     counts = counts_for(
@@ -61,8 +85,13 @@ def update(
         skip_bad=skip_bad,
         max_expansion=max_expansion,
     )
-    report = update_model(model, counts, grow=grow, grow_min_count=grow_min_count, observer=FitProgress(), threads=threads)
-    lines = [f"skipped {number:,} row{'s' * (number != 1)}: {why}" for why, number in sorted(counts.summary.skipped.items())]
+    report = update_model(
+        model, counts, grow=grow, grow_min_count=grow_min_count, observer=FitProgress(), threads=threads
+    )
+    lines = [
+        f"skipped {number:,} row{'s' * (number != 1)}: {why}"
+        for why, number in sorted(counts.summary.skipped.items())
+    ]
     new = len(report.slices)
     span = report.slices[0] if new == 1 else f"{report.slices[0]} to {report.slices[-1]}"
     lines.append(f"{new} slice{'s' * (new != 1)} added ({span}) in {report.seconds:.1f} s")

@@ -20,32 +20,57 @@ def watch(
     model: Annotated[Path, typer.Argument(help="A model folder, made with --method filtering.")],
     source: Annotated[str, typer.Argument(help="A file of JSON Lines, CSV or TSV, or - for standard input.")],
     every: Annotated[str | None, Option(help="Length of a slice. Default: as the model was counted.")] = None,
-    alerts: Annotated[Path | None, Option(help="File that alerts are added to. Default: standard output.")] = None,
+    alerts: Annotated[
+        Path | None, Option(help="File that alerts are added to. Default: standard output.")
+    ] = None,
     threshold: Annotated[float, Option(help="Tell of words with at least this score.")] = 4.0,
-    min_occurrences: Annotated[int, Option(help="Tell of words that occur this often in the slice.")] = MIN_OCCURRENCES,
+    min_occurrences: Annotated[
+        int, Option(help="Tell of words that occur this often in the slice.")
+    ] = MIN_OCCURRENCES,
     neighbors: Annotated[int, Option(help="How many neighbours are told, before and after.")] = 5,
     follow: Annotated[bool, Option("--follow", help="Files: wait for what is still to be written.")] = False,
-    patience: Annotated[str, Option(help="How long after its end rows of a slice are waited for: 10m, 36h, 7d.")] = "0",
+    patience: Annotated[
+        str, Option(help="How long after its end rows of a slice are waited for: 10m, 36h, 7d.")
+    ] = "0",
     close_after: Annotated[
         str | None, Option(help="Close a slice by the clock, so long after its end, though no row follows.")
     ] = None,
     close_at_end: Annotated[
         bool, Option("--close-at-end", help="At the end of input close the open slice, too; else it is kept.")
     ] = False,
-    late: Annotated[str, Option(help="Rows of slices that are over: drop them, or fold them into the next slice.")] = "drop",
+    late: Annotated[
+        str, Option(help="Rows of slices that are over: drop them, or fold them into the next slice.")
+    ] = "drop",
     grow: Annotated[int, Option(help="Let in at most this many new words with each slice.")] = 0,
-    grow_min_count: Annotated[int, Option(help="A new word must occur this often in the slice.")] = MIN_OCCURRENCES,
+    grow_min_count: Annotated[
+        int, Option(help="A new word must occur this often in the slice.")
+    ] = MIN_OCCURRENCES,
     format: Annotated[str, Option(help="auto, jsonl, csv or tsv.")] = "auto",
-    date_field: Annotated[str | None, Option(help="Column with the date; found by its name if not given.")] = None,
-    text_field: Annotated[str | None, Option(help="Column with the text; found by its name if not given.")] = None,
-    date_format: Annotated[str | None, Option(help="Pattern of dates ('%d/%m/%Y'), or epoch, epoch-ms, year.")] = None,
-    tokenizer: Annotated[
-        str | None, Option(help="The program that the model's texts were split by, if it was one: module:function.")
+    date_field: Annotated[
+        str | None, Option(help="Column with the date; found by its name if not given.")
     ] = None,
-    skip_bad: Annotated[bool, Option("--skip-bad/--no-skip-bad", help="Count bad rows and go on, or stop.")] = True,
-    replayed: Annotated[bool, Option("--replayed", help="Standard input comes again from its first row.")] = False,
+    text_field: Annotated[
+        str | None, Option(help="Column with the text; found by its name if not given.")
+    ] = None,
+    date_format: Annotated[
+        str | None, Option(help="Pattern of dates ('%d/%m/%Y'), or epoch, epoch-ms, year.")
+    ] = None,
+    tokenizer: Annotated[
+        str | None,
+        Option(help="The program that the model's texts were split by, if it was one: module:function."),
+    ] = None,
+    skip_bad: Annotated[
+        bool, Option("--skip-bad/--no-skip-bad", help="Count bad rows and go on, or stop.")
+    ] = True,
+    replayed: Annotated[
+        bool, Option("--replayed", help="Standard input comes again from its first row.")
+    ] = False,
     forget_position: Annotated[
-        bool, Option("--forget-position", help="Begin anew, after the model's last slice; rows in waiting are given up.")
+        bool,
+        Option(
+            "--forget-position",
+            help="Begin anew, after the model's last slice; rows in waiting are given up.",
+        ),
     ] = False,
     slices: Annotated[int | None, Option(help="Stop after this many slices.")] = None,
     threads: Annotated[int | None, Option(help="Threads on the CPU. Default: all processors.")] = None,
@@ -72,12 +97,21 @@ def watch(
         tokenizer=tokenizer,
         alerts=AlertRule(threshold, min_occurrences, neighbors),
     )
-    reading = Reading(format, Fields(date_field, text_field, date_format), follow, replayed, forget_position, skip_bad)
+    reading = Reading(
+        format, Fields(date_field, text_field, date_format), follow, replayed, forget_position, skip_bad
+    )
     observer = _observer()
     before = signal.signal(signal.SIGTERM, _interrupt)
     try:
         reasons = watch_stream(
-            model, source, settings, reading=reading, alerts=alerts, slices=slices, observer=observer, threads=threads
+            model,
+            source,
+            settings,
+            reading=reading,
+            alerts=alerts,
+            slices=slices,
+            observer=observer,
+            threads=threads,
         )
     finally:
         signal.signal(signal.SIGTERM, before)

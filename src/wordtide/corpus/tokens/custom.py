@@ -14,7 +14,15 @@ import numpy.typing as npt
 
 from wordtide.compiled import integer, kernel
 from wordtide.corpus.documents import Batch, make_batch
-from wordtide.corpus.tokens.lexicon import LONGEST_WORD, TOTAL, LexiconState, find_or_add, hash_bytes, prefix_of, words_that_fit
+from wordtide.corpus.tokens.lexicon import (
+    LONGEST_WORD,
+    TOTAL,
+    LexiconState,
+    find_or_add,
+    hash_bytes,
+    prefix_of,
+    words_that_fit,
+)
 from wordtide.corpus.tokens.scanner import BREAK, UNNAMED
 from wordtide.errors import InputError, SettingsError
 
@@ -109,7 +117,8 @@ def load_tokenizer(name: str) -> Tokenizer:
         function = getattr(importlib.import_module(module_name), function_name)
     except (ImportError, AttributeError, ValueError) as error:
         raise SettingsError(
-            f"The tokenizer {name!r} cannot be loaded: {error}.", "Name it as module:function, importable from here."
+            f"The tokenizer {name!r} cannot be loaded: {error}.",
+            "Name it as module:function, importable from here.",
         ) from error
     if not callable(function):
         raise SettingsError(f"The tokenizer {name!r} is not a function.", "Name it as module:function.")

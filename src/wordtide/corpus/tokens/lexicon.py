@@ -198,7 +198,9 @@ class Lexicon:
         self.add(list(words))
 
     @staticmethod
-    def restored(letters: npt.NDArray[np.uint8], lengths: npt.NDArray[np.int64], totals: npt.NDArray[np.int64]) -> "Lexicon":
+    def restored(
+        letters: npt.NDArray[np.uint8], lengths: npt.NDArray[np.int64], totals: npt.NDArray[np.int64]
+    ) -> "Lexicon":
         """A lexicon with the same words, numbers and totals as the one that was `spelled_out`."""
         lexicon = Lexicon()
         lexicon._numbers(letters, np.concatenate([[0], np.cumsum(lengths)]), may_add=True)
@@ -243,13 +245,18 @@ class Lexicon:
         letters = self.state.arena.tobytes()
         starts = self.state.entries[numbers, START]
         stops = starts + self.state.entries[numbers, LENGTH]
-        return [letters[start:stop].decode("utf-8") for start, stop in zip(starts.tolist(), stops.tolist(), strict=True)]
+        return [
+            letters[start:stop].decode("utf-8")
+            for start, stop in zip(starts.tolist(), stops.tolist(), strict=True)
+        ]
 
     def make_room(self) -> None:
         """Enlarge the arrays that are nearly full."""
         self.state = with_room(self.state)
 
-    def _numbers(self, letters: npt.NDArray[np.uint8], ends: npt.NDArray[np.int64], may_add: bool) -> npt.NDArray[np.int64]:
+    def _numbers(
+        self, letters: npt.NDArray[np.uint8], ends: npt.NDArray[np.int64], may_add: bool
+    ) -> npt.NDArray[np.int64]:
         self.state, numbers = _find_all(self.state, letters, ends, may_add)
         return numbers
 

@@ -58,7 +58,9 @@ def _is_digit(byte: Any) -> bool:
 
 
 @kernel
-def _plain_line(data: npt.NDArray[np.uint8], at: int, last_start: int, last_length: int) -> tuple[int, int, int]:
+def _plain_line(
+    data: npt.NDArray[np.uint8], at: int, last_start: int, last_length: int
+) -> tuple[int, int, int]:
     """Year, matches and the byte after a line of version 2 with the n-gram of the line before and a year of four digits;
     -1 for the last if it is any other line, good or bad, which the general way will read.
     """
@@ -98,7 +100,9 @@ def _ascii_tables(
     for byte in range(0x80):
         fold[byte] = lower[byte]
         letter = kind[byte] == LOWER or kind[byte] == CASED
-        traits[byte] = _LETTER if letter else _DIGIT if kind[byte] == DIGIT else _UNDERSCORE if byte == 0x5F else 0
+        traits[byte] = (
+            _LETTER if letter else _DIGIT if kind[byte] == DIGIT else _UNDERSCORE if byte == 0x5F else 0
+        )
     return fold, traits
 
 
@@ -161,7 +165,14 @@ def scan_ngrams(
     fold, traits = _ascii_tables(kind, lower)
     at, grams, listed, dropped, last_start, last_length = cursor
     while at < data.size:
-        cursor[0], cursor[1], cursor[2], cursor[3], cursor[4], cursor[5] = at, grams, listed, dropped, last_start, last_length
+        cursor[0], cursor[1], cursor[2], cursor[3], cursor[4], cursor[5] = (
+            at,
+            grams,
+            listed,
+            dropped,
+            last_start,
+            last_length,
+        )
         if size[0] >= most_words:
             return LEXICON_FULL
         if data[at] == 0x0A:  # a blank line
@@ -172,7 +183,9 @@ def scan_ngrams(
         same = last_length > 0 and at + last_length < data.size and data[at + last_length] == 0x09
         if same:
             difference = np.uint8(0)
-            for position in range(last_length):  # without an early end, so that it runs on many bytes at a time
+            for position in range(
+                last_length
+            ):  # without an early end, so that it runs on many bytes at a time
                 difference |= data[at + position] ^ data[last_start + position]
             same = difference == 0
         tagged = False
@@ -268,7 +281,14 @@ def scan_ngrams(
             at = after
         listed = added
         ends[grams - 1] = listed
-    cursor[0], cursor[1], cursor[2], cursor[3], cursor[4], cursor[5] = at, grams, listed, dropped, last_start, last_length
+    cursor[0], cursor[1], cursor[2], cursor[3], cursor[4], cursor[5] = (
+        at,
+        grams,
+        listed,
+        dropped,
+        last_start,
+        last_length,
+    )
     return DONE
 
 

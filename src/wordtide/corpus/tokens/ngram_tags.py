@@ -15,11 +15,16 @@ PLACEHOLDERS: Final = ("START", "END", "ROOT")
 @kernel
 def _is_in(words: LexiconState, word: npt.NDArray[np.uint8]) -> bool:
     prefix, code = prefix_of(word, word.size), hash_bytes(word, word.size)
-    return find_or_add(words.slots, words.entries, words.arena, words.size, word, word.size, prefix, code, False) >= 0
+    return (
+        find_or_add(words.slots, words.entries, words.arena, words.size, word, word.size, prefix, code, False)
+        >= 0
+    )
 
 
 @kernel
-def is_tagged(data: npt.NDArray[np.uint8], start: int, stop: int, tags: LexiconState, placeholders: LexiconState) -> bool:
+def is_tagged(
+    data: npt.NDArray[np.uint8], start: int, stop: int, tags: LexiconState, placeholders: LexiconState
+) -> bool:
     """Is this token word_TAG, or _TAG_, _START_, _END_, _ROOT_?"""
     underscore = -1
     for position in range(start, stop):

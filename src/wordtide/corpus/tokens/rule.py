@@ -65,7 +65,9 @@ class Scanner:
         self.rule = rule
         self.lexicon = Lexicon([*MASKS, *ABBREVIATIONS, *(vocabulary or ())], frozen=vocabulary is not None)
         self._tables = character_tables(rule.hyphens == "keep")
-        self._rules = ScanRules(WAYS[rule.numbers], WAYS[rule.urls], WAYS[rule.user_names], len(MASKS) + len(ABBREVIATIONS))
+        self._rules = ScanRules(
+            WAYS[rule.numbers], WAYS[rule.urls], WAYS[rule.user_names], len(MASKS) + len(ABBREVIATIONS)
+        )
         self._ids = np.empty(0, dtype=np.int32)
         self._sentences = np.empty((0, 2), dtype=np.int64)
 
@@ -99,4 +101,6 @@ class Scanner:
             custom = self.rule.tokenizer is not None
             return split_texts(batch.data, batch.offsets, self.lexicon.state, may_add, custom, *out)
         kind, lower, _ = self._tables
-        return scan_texts(batch.data, batch.offsets, kind, lower, self.lexicon.state, may_add, self._rules, *out)
+        return scan_texts(
+            batch.data, batch.offsets, kind, lower, self.lexicon.state, may_add, self._rules, *out
+        )

@@ -47,7 +47,12 @@ def url_length(data: npt.NDArray[np.uint8], at: int, end: int, kind: npt.NDArray
             colon = at + 4
             if (data[colon] | 0x20) == 0x73:
                 colon += 1
-            if colon + 2 < end and data[colon] == 0x3A and data[colon + 1] == 0x2F and data[colon + 2] == 0x2F:
+            if (
+                colon + 2 < end
+                and data[colon] == 0x3A
+                and data[colon + 1] == 0x2F
+                and data[colon + 2] == 0x2F
+            ):
                 prefix = colon + 3 - at
     if prefix == 0:
         return 0
@@ -141,7 +146,11 @@ def scan_word(
                 if following != DIGIT:
                     break
             else:
-                if character_kind == COMMA or not single_letters or (following != LOWER and following != CASED):
+                if (
+                    character_kind == COMMA
+                    or not single_letters
+                    or (following != LOWER and following != CASED)
+                ):
                     break
                 beyond = kind_at(data, at + 1 + decode(data, at + 1)[1], end, kind)
                 if is_wordlike(beyond) or beyond == MARK:

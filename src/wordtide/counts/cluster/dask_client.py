@@ -56,7 +56,9 @@ class Cluster:
         salt = uuid.uuid4().hex  # a scheduler that remembers an earlier run must not answer for this one
         futures = {}
         for number, task in enumerate(tasks):
-            future = self._client.submit(attempt, job, task, key=f"{task.piece}-{salt}", pure=False, priority=-number)
+            future = self._client.submit(
+                attempt, job, task, key=f"{task.piece}-{salt}", pure=False, priority=-number
+            )
             future.add_done_callback(lambda _, number=number: done.put(number))
             futures[number] = future
         failed: dict[int, Outcome | BaseException] = {}
@@ -67,7 +69,9 @@ class Cluster:
                     if future is None:  # it was given up, or is known already
                         continue
                     observer.advance(1)
-                    outcome = None if job.work.has(tasks[number].piece) else self._outcome(future, tasks[number])
+                    outcome = (
+                        None if job.work.has(tasks[number].piece) else self._outcome(future, tasks[number])
+                    )
                     if outcome is not None:
                         failed[number] = outcome
                         for later in [other for other in futures if other > number]:
@@ -82,7 +86,9 @@ class Cluster:
             if first is not None:
                 raise_outcome(first)
 
-    def _ended(self, done: "queue.SimpleQueue[int]", futures: Mapping[int, Any], job: Job, tasks: Sequence[Task]) -> list[int]:
+    def _ended(
+        self, done: "queue.SimpleQueue[int]", futures: Mapping[int, Any], job: Job, tasks: Sequence[Task]
+    ) -> list[int]:
         """Tasks that have ended; an error if the scheduler is gone, or all workers are and stay away. What counts is the piece
         in the work folder: should word of a task be lost, its piece is found there.
         """
@@ -93,7 +99,11 @@ class Cluster:
             except queue.Empty:
                 if self._client.status != "running":
                     raise self._gone() from None
-            found = [number for number, future in futures.items() if future.done() or job.work.has(tasks[number].piece)]
+            found = [
+                number
+                for number, future in futures.items()
+                if future.done() or job.work.has(tasks[number].piece)
+            ]
             if found:
                 return found
             if self._client.scheduler_info()["workers"]:
@@ -132,10 +142,14 @@ def connected(scheduler: str, scratch: Path) -> Iterator[Cluster]:
     try:
         distributed: Any = importlib.import_module("distributed")
     except ImportError:
-        raise SettingsError("Counting on a cluster needs Dask.", "Install it: pip install 'wordtide[cluster]'") from None
+        raise SettingsError(
+            "Counting on a cluster needs Dask.", "Install it: pip install 'wordtide[cluster]'"
+        ) from None
     processes = _local_processes(scheduler)
     with ExitStack() as stack:
-        stack.enter_context(distributed.utils.silence_logging_cmgr(logging.CRITICAL))  # the user reads our words instead
+        stack.enter_context(
+            distributed.utils.silence_logging_cmgr(logging.CRITICAL)
+        )  # the user reads our words instead
         if processes is not None:
             dask: Any = importlib.import_module("dask")
             stack.enter_context(
@@ -179,14 +193,17 @@ def _local_processes(scheduler: str) -> int | None:
 
 def _client(distributed: Any, address: Any, shown: str) -> Any:
     try:
-        if isinstance(address, str):  # a client that fails to connect leaves a thread behind, so the address is tried before
+        if isinstance(
+            address, str
+        ):  # a client that fails to connect leaves a thread behind, so the address is tried before
             with ThreadPoolExecutor(1) as thread:  # of its own, because a notebook has a loop of its own
                 thread.submit(asyncio.run, _reach(distributed, address)).result()
         return distributed.Client(address, timeout=_CONNECTING, set_as_default=False)
     except (OSError, ValueError, TypeError, ImportError) as error:
         told = " ".join(str(error).split()).rstrip(".")
         raise SettingsError(
-            f"The scheduler at {shown} does not answer: {told}.", "Check the address, and that the scheduler runs."
+            f"The scheduler at {shown} does not answer: {told}.",
+            "Check the address, and that the scheduler runs.",
         ) from error
 
 
@@ -196,7 +213,9 @@ async def _reach(distributed: Any, address: str) -> None:
 
 
 def _close(client: Any) -> None:
-    with contextlib.suppress(OSError):  # a scheduler that is gone cannot be told good-bye, and what happened is known already
+    with contextlib.suppress(
+        OSError
+    ):  # a scheduler that is gone cannot be told good-bye, and what happened is known already
         client.close()
 
 
@@ -206,15 +225,20 @@ def _check_workers(client: Any, shown: str) -> None:
         client.wait_for_workers(1, timeout=_FIRST_WORKER)
     except TimeoutError:
         raise SettingsError(
-            f"The scheduler at {shown} has no workers.", f"Start some: dask worker {shown if '://' in shown else 'ADDRESS'}"
+            f"The scheduler at {shown} has no workers.",
+            f"Start some: dask worker {shown if '://' in shown else 'ADDRESS'}",
         ) from None
     except OSError as error:
-        raise SettingsError(f"The scheduler at {shown} has gone away: {error}.", "Check that it runs.") from error
+        raise SettingsError(
+            f"The scheduler at {shown} has gone away: {error}.", "Check that it runs."
+        ) from error
     versions = client.get_versions(packages=["wordtide"])
     own = versions["client"]["packages"]
     _compare("The scheduler", own, versions["scheduler"]["packages"], ("dask", "distributed"))
     for address, facts in versions["workers"].items():
-        _compare(f"The worker at {address}", own, facts["packages"], ("dask", "distributed", "wordtide", "python"))
+        _compare(
+            f"The worker at {address}", own, facts["packages"], ("dask", "distributed", "wordtide", "python")
+        )
 
 
 def _compare(who: str, own: Mapping[str, Any], theirs: Mapping[str, Any], packages: Sequence[str]) -> None:
@@ -230,5 +254,6 @@ def _compare(who: str, own: Mapping[str, Any], theirs: Mapping[str, Any], packag
 
 def _unfit(who: str, problem: str) -> SettingsError:
     return SettingsError(
-        f"{who} {problem}.", f"Install the same everywhere: pip install 'wordtide[cluster]=={__version__}', and the same Dask."
+        f"{who} {problem}.",
+        f"Install the same everywhere: pip install 'wordtide[cluster]=={__version__}', and the same Dask.",
     )

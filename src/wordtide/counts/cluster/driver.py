@@ -103,11 +103,17 @@ class _Driver:
         tasks = [Task(shard.scan, scan_shard, (shard,)) for shard in shards]
         kept = sum(self._work.has(task.piece) for task in tasks)
         if kept:
-            print(f"wordtide: {kept} of {len(tasks)} shards are there from an earlier run.", file=sys.stderr, flush=True)
+            print(
+                f"wordtide: {kept} of {len(tasks)} shards are there from an earlier run.",
+                file=sys.stderr,
+                flush=True,
+            )
         self._run("reading", tasks)
         return [task.piece for task in tasks]
 
-    def _shares(self, scans: Sequence[str], survey: Survey, whole: str, words: int) -> npt.NDArray[np.float64]:
+    def _shares(
+        self, scans: Sequence[str], survey: Survey, whole: str, words: int
+    ) -> npt.NDArray[np.float64]:
         """For each word the sum over slices, in order of time, of its share."""
         plan = self._plan(survey, [])
         tasks = [
@@ -123,7 +129,13 @@ class _Driver:
         return scores
 
     def _write(
-        self, corpus: Corpus, scans: Sequence[str], survey: Survey, vocabulary: list[str], whole: Lexicon, folder: Path
+        self,
+        corpus: Corpus,
+        scans: Sequence[str],
+        survey: Survey,
+        vocabulary: list[str],
+        whole: Lexicon,
+        folder: Path,
     ) -> Counts:
         settings, slices = self._job.settings, survey.slices
         if len(slices) == 0:
@@ -132,7 +144,8 @@ class _Driver:
         else:
             plan = self._plan(survey, vocabulary)
             tasks = [
-                Task(f"pairs-{fingerprint(plan, scan)}", count_pairs, (plan, number, scan)) for number, scan in enumerate(scans)
+                Task(f"pairs-{fingerprint(plan, scan)}", count_pairs, (plan, number, scan))
+                for number, scan in enumerate(scans)
             ]
             self._run("counting", tasks)
             pieces = [task.piece for task in tasks]
@@ -169,12 +182,16 @@ def _run(cluster: Cluster, job: Job, observer: Observer, stage: str, tasks: Sequ
         cluster.run(job, stage, tasks, observer)
 
 
-def _job_name(settings: CountSettings, vocabulary: list[str] | None, tokenizer: Tokenizer | None, ngrams: bool) -> str:
+def _job_name(
+    settings: CountSettings, vocabulary: list[str] | None, tokenizer: Tokenizer | None, ngrams: bool
+) -> str:
     """Changes with whatever changes the pieces of a shard, beside the shard itself."""
     code = ""
     if settings.tokenizer:
         code = _code_of(tokenizer or load_tokenizer(settings.tokenizer))
-    return fingerprint(VERSION, __version__, sys.version_info[:2], settings.as_json(), vocabulary, code, ngrams)
+    return fingerprint(
+        VERSION, __version__, sys.version_info[:2], settings.as_json(), vocabulary, code, ngrams
+    )
 
 
 def _code_of(tokenizer: Tokenizer) -> str:

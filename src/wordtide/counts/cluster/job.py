@@ -89,7 +89,9 @@ class Plan:
     share: dict[str, Any]  # the shard's own part
 
 
-def write_plan(work: WorkFolder, piece: str, words: Sequence[str], window: int, slices: int, parts: Sequence[Part]) -> None:
+def write_plan(
+    work: WorkFolder, piece: str, words: Sequence[str], window: int, slices: int, parts: Sequence[Part]
+) -> None:
     """Keep a plan for all shards; `parts` has one for each, or one for all."""
     if not work.has(piece):
         with work.new_piece(piece) as (folder, facts):
@@ -126,6 +128,7 @@ def write_lexicon(folder: Path, lexicon: Lexicon) -> None:
 def read_lexicon(folder: Path) -> Lexicon:
     """Read it again."""
     letters, lengths, totals = (
-        np.array(load_array(folder, name, dtype)) for name, dtype in ((_LETTERS, "u1"), (_LENGTHS, "i8"), (_TOTALS, "i8"))
+        np.array(load_array(folder, name, dtype))
+        for name, dtype in ((_LETTERS, "u1"), (_LENGTHS, "i8"), (_TOTALS, "i8"))
     )
     return Lexicon.restored(letters, lengths, totals)

@@ -40,8 +40,12 @@ def scan_ngram_shard(job: Job, shard: Shard) -> None:
     bad = BadRows(job.settings.skip_bad)
     with job.work.new_piece(shard.scan) as (folder, facts):
         with job.room(folder) as resources:
-            (reader,) = read_ngrams(shard.corpus(), job.settings, job.dates, job.fixed_words(), bad, resources)
-            write_parts(folder, [{name: getattr(segment, name) for name in _COLUMNS} for segment in reader.segments])
+            (reader,) = read_ngrams(
+                shard.corpus(), job.settings, job.dates, job.fixed_words(), bad, resources
+            )
+            write_parts(
+                folder, [{name: getattr(segment, name) for name in _COLUMNS} for segment in reader.segments]
+            )
             save_array(folder, _YEARS, year_totals(reader.segments).ravel())
         write_lexicon(folder, reader.scanner.lexicon)
         facts.update(dropped=reader.dropped, longest=reader.longest, skipped=dict(bad.reasons))
@@ -62,7 +66,9 @@ def survey_ngrams(work: WorkFolder, scans: Sequence[str], settings: CountSetting
         tagged_ngrams=sum(of_shard["dropped"] for of_shard in facts),
         skipped=dict(sorted(skipped.items())),
     )
-    return Survey(slices, [{"slice_of_year": calendar.slice_of_year}], ngram_window(settings, longest), longest, summary)
+    return Survey(
+        slices, [{"slice_of_year": calendar.slice_of_year}], ngram_window(settings, longest), longest, summary
+    )
 
 
 def count_ngram_shard(job: Job, plan: Plan, scan: str, folder: Path) -> None:
@@ -71,7 +77,9 @@ def count_ngram_shard(job: Job, plan: Plan, scan: str, folder: Path) -> None:
     calendar = YearSlices(plan.share["slice_of_year"], plan.slices)
     segments = _segments(job.work.folder(scan))
     with job.room(folder) as resources:
-        write_ngram_counts(segments, [numbering], len(plan.words), plan.window, calendar, job.settings, resources, folder)
+        write_ngram_counts(
+            segments, [numbering], len(plan.words), plan.window, calendar, job.settings, resources, folder
+        )
     save_slice_numbers(folder, np.arange(plan.slices))
 
 
@@ -82,7 +90,9 @@ def count_words_of_ngram_shard(job: Job, plan: Plan, scan: str, whole: Lexicon, 
     calendar = YearSlices(plan.share["slice_of_year"], plan.slices)
     segments = _segments(job.work.folder(scan))
     with job.room(folder) as resources, CountsWriter(folder, len(whole)) as writer:
-        with closing(sum_segments(segments, [translation], len(whole), None, calendar, job.settings, resources)) as sums:
+        with closing(
+            sum_segments(segments, [translation], len(whole), None, calendar, job.settings, resources)
+        ) as sums:
             for t in range(plan.slices):
                 words = merge([_NOTHING, *sums.take(t)])
                 writer.end_slice(words.keys.astype(np.int64), words.sums)

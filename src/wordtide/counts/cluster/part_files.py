@@ -53,7 +53,9 @@ def read_parts(folder: Path) -> list[dict[str, Any]]:
         part: dict[str, Any] = {}
         for column, stop in ends.items():
             if column not in stored:
-                stored[column] = np.load(folder / f"{column}.npy", mmap_mode="c", allow_pickle=False).view(np.ndarray)
+                stored[column] = np.load(folder / f"{column}.npy", mmap_mode="c", allow_pickle=False).view(
+                    np.ndarray
+                )
             part[column] = stored[column][before.get(column, 0) : stop]
         for name, facts in index["columns"].items():
             if facts["strings"]:
@@ -84,5 +86,6 @@ def _strings(letters: npt.NDArray[np.uint8], lengths: npt.NDArray[np.int64]) -> 
     ends = np.cumsum(lengths)
     starts = ends - lengths
     return [
-        data[start:stop].decode("utf-8", "surrogatepass") for start, stop in zip(starts.tolist(), ends.tolist(), strict=True)
+        data[start:stop].decode("utf-8", "surrogatepass")
+        for start, stop in zip(starts.tolist(), ends.tolist(), strict=True)
     ]

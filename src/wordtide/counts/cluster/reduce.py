@@ -65,7 +65,9 @@ def _ranges(tokens: Integers, parts: int) -> list[tuple[int, int]]:
     return list(pairwise([0, *np.unique(cuts[cuts < len(tokens)]).tolist(), len(tokens)]))
 
 
-def _addition(group: Sequence[Sequence[SliceRange]], first: int, stop: int, words: int, examples: bool) -> Task:
+def _addition(
+    group: Sequence[Sequence[SliceRange]], first: int, stop: int, words: int, examples: bool
+) -> Task:
     pieces = [part.piece for node in group for part in node if part.first < stop and first < part.stop]
     name = f"sums-{fingerprint(pieces, first, stop, words, examples)}"
     return Task(name, merge_counts, (pieces, (first, stop), words, examples))

@@ -10,7 +10,14 @@ from importlib import metadata
 
 from wordtide.corpus.byte_streams import explained_read_errors
 from wordtide.corpus.fields import Fields
-from wordtide.corpus.portions import LineBreaks, can_be_cut, columns_of_lines, cut_lines, cut_parquet, ranges_of
+from wordtide.corpus.portions import (
+    LineBreaks,
+    can_be_cut,
+    columns_of_lines,
+    cut_lines,
+    cut_parquet,
+    ranges_of,
+)
 from wordtide.corpus.remote import is_url
 from wordtide.corpus.source_files import STANDARD_INPUT, Portion, SourceFile
 from wordtide.corpus.sources import Corpus
@@ -37,7 +44,8 @@ def refuse_what_cannot_be_shared(corpus: Corpus) -> None:
         )
     if any(file.path == STANDARD_INPUT for file in corpus.files):
         raise SettingsError(
-            "Standard input cannot be shared out among workers.", "Save it in a file, or count it without --scheduler."
+            "Standard input cannot be shared out among workers.",
+            "Save it in a file, or count it without --scheduler.",
         )
 
 
@@ -46,7 +54,9 @@ def find_shards(corpus: Corpus, settings: CountSettings, work: WorkFolder, run: 
     if isinstance(corpus.in_memory, str):
         return [_shard((), corpus.in_memory)]
     files = [_identified(file) for file in corpus.files]
-    files = [file for file in files if file.format == "text"] + [file for file in files if file.format != "text"]
+    files = [file for file in files if file.format == "text"] + [
+        file for file in files if file.format != "text"
+    ]
     step = min(max(sum(map(_weight, files)) // _SHARDS, _SMALLEST), _LARGEST)
     portions = _cut([file for file in files if can_be_cut(file, step)], settings, step, work, run)
     return list(_grouped(files, portions, step))
@@ -58,7 +68,9 @@ def _identified(file: SourceFile) -> SourceFile:
         return file
     with explained_read_errors(file.shown):
         facts = os.stat(file.path)
-    return replace(file, location=os.path.abspath(file.path), size=facts.st_size, version=str(facts.st_mtime_ns))
+    return replace(
+        file, location=os.path.abspath(file.path), size=facts.st_size, version=str(facts.st_mtime_ns)
+    )
 
 
 def _weight(file: SourceFile) -> int:
@@ -96,14 +108,21 @@ def _cut(
     for file, made in pieces.items():
         facts = [work.facts(piece) for piece in made]
         if file in columns:
-            portions[file] = cut_lines(file, ranges_of(file, step), [LineBreaks(**fact) for fact in facts], columns[file])
+            portions[file] = cut_lines(
+                file, ranges_of(file, step), [LineBreaks(**fact) for fact in facts], columns[file]
+            )
         else:
-            found_portions = [Portion(**{**portion, "columns": tuple(portion["columns"])}) for portion in facts[0]["portions"]]
+            found_portions = [
+                Portion(**{**portion, "columns": tuple(portion["columns"])})
+                for portion in facts[0]["portions"]
+            ]
             portions[file] = [replace(file, portion=portion) for portion in found_portions]
     return {file: parts for file, parts in portions.items() if len(parts) > 1}
 
 
-def _grouped(files: Iterable[SourceFile], portions: dict[SourceFile, list[SourceFile]], step: int) -> Iterable[Shard]:
+def _grouped(
+    files: Iterable[SourceFile], portions: dict[SourceFile, list[SourceFile]], step: int
+) -> Iterable[Shard]:
     group: list[SourceFile] = []
     weight = 0
     for file in files:

@@ -12,7 +12,11 @@ from wordtide.corpus.portions import cut_records, find_line_breaks
 from wordtide.corpus.source_files import SourceFile
 from wordtide.corpus.tokens.lexicon import Lexicon
 from wordtide.counts.cluster.job import Job, Shard, read_lexicon, read_plan, write_lexicon
-from wordtide.counts.cluster.ngram_shards import count_ngram_shard, count_words_of_ngram_shard, scan_ngram_shard
+from wordtide.counts.cluster.ngram_shards import (
+    count_ngram_shard,
+    count_words_of_ngram_shard,
+    scan_ngram_shard,
+)
 from wordtide.counts.cluster.partial_counts import PartialCounts, merge_partial_counts, save_slice_numbers
 from wordtide.counts.cluster.text_shards import count_text_shard, count_words_of_text_shard, scan_text_shard
 from wordtide.errors import InputError, OutputError, WordtideError
@@ -34,7 +38,8 @@ def attempt(job: Job, task: Task) -> Outcome:
     try:
         if not job.work.path.is_dir():
             raise OutputError(
-                f"A worker does not see the work folder {job.folder}.", "Give one on a disk that all workers share: --work DIR."
+                f"A worker does not see the work folder {job.folder}.",
+                "Give one on a disk that all workers share: --work DIR.",
             )
         if not job.work.has(task.piece):
             job.warm_up()
@@ -97,9 +102,13 @@ def count_pairs(job: Job, piece: str, plan: str, shard: int, scan: str) -> None:
         count(job, read_plan(job.work, plan, shard), scan, folder)
 
 
-def merge_counts(job: Job, piece: str, pieces: Sequence[str], slices: tuple[int, int], words: int, examples: bool) -> None:
+def merge_counts(
+    job: Job, piece: str, pieces: Sequence[str], slices: tuple[int, int], words: int, examples: bool
+) -> None:
     """Add partial counts, for a range of slices."""
     parts = [PartialCounts.open(job.work.folder(part)) for part in pieces]
     with job.work.new_piece(piece) as (folder, _):
-        _, numbers = merge_partial_counts(parts, slices[0], slices[1], words, job.settings.examples if examples else 0, folder)
+        _, numbers = merge_partial_counts(
+            parts, slices[0], slices[1], words, job.settings.examples if examples else 0, folder
+        )
         save_slice_numbers(folder, numbers)

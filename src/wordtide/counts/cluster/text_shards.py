@@ -39,7 +39,9 @@ def scan_text_shard(job: Job, shard: Shard) -> None:
     bad = BadRows(job.settings.skip_bad)
     with job.work.new_piece(shard.scan) as (folder, facts):
         with job.room(folder) as resources:
-            scan = scan_texts(shard.corpus(), job.settings, job.dates, job.fixed_words(), job.tokenizer, bad, resources)
+            scan = scan_texts(
+                shard.corpus(), job.settings, job.dates, job.fixed_words(), job.tokenizer, bad, resources
+            )
             write_parts(folder, [_flattened(segment) for segment in scan.segments])
         write_lexicon(folder, scan.lexicons[0])
         facts.update(documents=scan.documents, outside=scan.outside_dates, skipped=dict(bad.reasons))
@@ -61,7 +63,9 @@ def survey_texts(work: WorkFolder, scans: Sequence[str], settings: CountSettings
         outside_dates=sum(of_shard["outside"] for of_shard in facts),
         skipped=dict(sorted(skipped.items())),
     )
-    return Survey(slices, [{"members": places} for places in members], settings.window or TEXT_WINDOW, 1, summary)
+    return Survey(
+        slices, [{"members": places} for places in members], settings.window or TEXT_WINDOW, 1, summary
+    )
 
 
 def count_text_shard(job: Job, plan: Plan, scan: str, folder: Path) -> None:
@@ -70,7 +74,9 @@ def count_text_shard(job: Job, plan: Plan, scan: str, folder: Path) -> None:
     numbering = numbering_of(read_lexicon(job.work.folder(scan)), plan.words)
     tokens = np.zeros(len(by_slice), dtype=np.int64)  # for a progress bar that nobody sees
     with job.room(folder) as resources:
-        count_slices(by_slice, tokens, [numbering], len(plan.words), plan.window, job.settings, resources, folder)
+        count_slices(
+            by_slice, tokens, [numbering], len(plan.words), plan.window, job.settings, resources, folder
+        )
     save_slice_numbers(folder, numbers)
 
 
@@ -138,5 +144,7 @@ def _restored(part: dict[str, Any]) -> Segment:
 
 def _entries(parts: Sequence[dict[str, Any]]) -> Slices:
     """The entries of all segments of a shard, one after the other."""
-    columns = {name: np.concatenate([[], *(part[name] for part in parts)]).astype(np.int64) for name in NUMBERS}
+    columns = {
+        name: np.concatenate([[], *(part[name] for part in parts)]).astype(np.int64) for name in NUMBERS
+    }
     return Slices(**columns, labels=[label for part in parts for label in part["labels"]])

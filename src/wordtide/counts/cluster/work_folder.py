@@ -18,7 +18,15 @@ from pathlib import Path
 from typing import Any
 
 from wordtide.errors import FolderError, OutputError
-from wordtide.storage.folders import HEADER, is_made_by_wordtide, new_folder, read_header, remove_folder, verify, write_header
+from wordtide.storage.folders import (
+    HEADER,
+    is_made_by_wordtide,
+    new_folder,
+    read_header,
+    remove_folder,
+    verify,
+    write_header,
+)
 from wordtide.storage.locks import take_lock
 
 KIND = "work"
@@ -65,7 +73,9 @@ class WorkFolder:
                 write_header(folder, _PIECE, VERSION, {"facts": facts})
                 try:
                     os.rename(folder, self.path / piece)
-                except OSError as error:  # a worker that was believed dead has finished the same piece: it is as good
+                except (
+                    OSError
+                ) as error:  # a worker that was believed dead has finished the same piece: it is as good
                     if error.errno not in (errno.ENOTEMPTY, errno.EEXIST) or not self.has(piece):
                         raise
             finally:
@@ -81,7 +91,9 @@ class WorkFolder:
             except FolderError as error:
                 print(f"wordtide: {error.problem} It is made again.", file=sys.stderr, flush=True)
                 removed = self.path / f"{_BUILDING}{header.parent.name}"
-                os.rename(header.parent, removed)  # at once: half a piece would stand in the way of the new one
+                os.rename(
+                    header.parent, removed
+                )  # at once: half a piece would stand in the way of the new one
                 shutil.rmtree(removed, ignore_errors=True)
 
 
@@ -130,7 +142,8 @@ def explained_work_errors(folder: Path) -> Iterator[None]:
                 "Make room, or give another folder with --work. What is finished is kept there for the next run.",
             ) from error
         raise OutputError(
-            f"The work folder {folder} cannot be written: {error.strerror or error}.", "Give another folder with --work."
+            f"The work folder {folder} cannot be written: {error.strerror or error}.",
+            "Give another folder with --work.",
         ) from error
 
 
@@ -142,14 +155,18 @@ def _prepare(root: Path) -> None:
     elif not any(root.iterdir()):
         write_header(root, KIND, VERSION, {})
     elif not is_made_by_wordtide(root):
-        raise OutputError(f"{root} holds other things than finished shards.", "Give an empty folder with --work.")
+        raise OutputError(
+            f"{root} holds other things than finished shards.", "Give an empty folder with --work."
+        )
 
 
 def _lock(root: Path) -> int:
     lock = os.open(root / _LOCK, os.O_CREAT | os.O_RDWR)
     try:
         take_lock(
-            lock, f"Another run is counting with the work folder {root}.", "Wait for it, or give another folder with --work."
+            lock,
+            f"Another run is counting with the work folder {root}.",
+            "Wait for it, or give another folder with --work.",
         )
     except OutputError:
         os.close(lock)

@@ -88,7 +88,14 @@ def count_words(
     """How often each word stands at any place of an n-gram, (words, T): for a vocabulary, where that fits into memory."""
     totals = np.zeros((words, calendar.total), dtype=np.int64)
     add_words(
-        segment.ids, segment.sizes, segment.ends, segment.years, segment.matches, numbering, calendar.slice_of_year, totals
+        segment.ids,
+        segment.sizes,
+        segment.ends,
+        segment.years,
+        segment.matches,
+        numbering,
+        calendar.slice_of_year,
+        totals,
     )
     return totals
 

@@ -16,7 +16,14 @@ from wordtide.corpus.sources import Corpus
 from wordtide.corpus.tokens.lexicon import Lexicon
 from wordtide.corpus.tokens.rule import TokenRule
 from wordtide.counts.counts import CountArrays, Counts
-from wordtide.counts.ngrams.pair_lists import SEGMENT_ENTRIES, NgramSegment, YearSlices, count_words, sum_pairs, sum_words
+from wordtide.counts.ngrams.pair_lists import (
+    SEGMENT_ENTRIES,
+    NgramSegment,
+    YearSlices,
+    count_words,
+    sum_pairs,
+    sum_words,
+)
 from wordtide.counts.partials import Partial, PartialSums
 from wordtide.counts.segments import SpillSpace
 from wordtide.counts.settings import CountSettings, Summary
@@ -83,7 +90,13 @@ def count_ngrams(
             scores: npt.NDArray[Any] = whole.totals
         else:
             sums = sum_segments(
-                segments, [n.astype(np.int32) for n in numbers], len(whole), None, calendar, settings, resources
+                segments,
+                [n.astype(np.int32) for n in numbers],
+                len(whole),
+                None,
+                calendar,
+                settings,
+                resources,
             )
             scores = np.zeros(len(whole), dtype=np.float64)
             for t in range(calendar.total):
@@ -92,7 +105,9 @@ def count_ngrams(
                 for block in blocks:
                     scores[block.keys.astype(np.int64)] += block.sums / total
             sums.close()
-        vocabulary = choose_vocabulary(whole, scores, settings.vocabulary_size, least_total(settings, longest))
+        vocabulary = choose_vocabulary(
+            whole, scores, settings.vocabulary_size, least_total(settings, longest)
+        )
     numberings = [numbering_of(reader.scanner.lexicon, vocabulary) for reader in readers]
     window = ngram_window(settings, longest)
     arrays, occurrences = write_ngram_counts(
@@ -113,7 +128,9 @@ def count_ngrams(
 def check_ngram_settings(settings: CountSettings) -> None:
     """Refuse what makes no sense for tables of n-grams."""
     if Every.parse(settings.every).unit != "year":
-        raise SettingsError(f"N-gram tables know years only, not --every {settings.every}.", "Use year or N-years.")
+        raise SettingsError(
+            f"N-gram tables know years only, not --every {settings.every}.", "Use year or N-years."
+        )
     if settings.examples or settings.tokenizer or settings.pretokenized or settings.close_gaps:
         raise SettingsError(
             "N-gram tables have no sentences: --examples, --tokenizer, --pretokenized and --close-gaps do not apply.",
@@ -167,8 +184,13 @@ def read_ngrams(
 
 def _year_bounds(dates: tuple[int, int]) -> tuple[int, int]:
     """The years whose middle lies between two stamps."""
-    first, after = (np.array([stamp]).astype("datetime64[s]").astype("datetime64[Y]") for stamp in (dates[0], dates[1] - 1))
-    return max(_YEARS[0], int(first.astype(np.int64)[0]) + 1970), min(_YEARS[1], int(after.astype(np.int64)[0]) + 1970)
+    first, after = (
+        np.array([stamp]).astype("datetime64[s]").astype("datetime64[Y]")
+        for stamp in (dates[0], dates[1] - 1)
+    )
+    return max(_YEARS[0], int(first.astype(np.int64)[0]) + 1970), min(
+        _YEARS[1], int(after.astype(np.int64)[0]) + 1970
+    )
 
 
 def year_totals(segments: Sequence[NgramSegment]) -> npt.NDArray[np.int64]:
@@ -185,7 +207,8 @@ def make_calendar(totals: npt.NDArray[np.int64], every: Every) -> tuple[Slices, 
     tokens, entries = totals
     years = np.flatnonzero(tokens)
     starts, ends = (
-        (years + shift).astype("datetime64[Y]").astype("datetime64[s]").astype(np.int64) for shift in (-1970, -1969)
+        (years + shift).astype("datetime64[Y]").astype("datetime64[s]").astype(np.int64)
+        for shift in (-1970, -1969)
     )
     stamps: Integers = (starts + ends) // 2
     days, seconds = np.divmod(stamps, DAY)
@@ -240,7 +263,9 @@ def _unigrams(
 ) -> npt.NDArray[np.int64]:
     """How often each vocabulary word stands at any place of an n-gram, (words, T)."""
     totals = np.zeros((words, calendar.total), dtype=np.int64)
-    tasks = (partial(count_words, segment, numberings[segment.scanner], words, calendar) for segment in segments)
+    tasks = (
+        partial(count_words, segment, numberings[segment.scanner], words, calendar) for segment in segments
+    )
     for counted in in_order(tasks, resources.workers):
         totals += counted
         resources.observer.advance(1)
@@ -263,7 +288,9 @@ def sum_segments(
         numbering = numberings[segment.scanner]
         if window is None:
             return list(sum_words(segment, numbering, words, calendar))
-        return list(sum_pairs(segment, numbering, words, window, settings.ngram_weights == "literal", calendar))
+        return list(
+            sum_pairs(segment, numbering, words, window, settings.ngram_weights == "literal", calendar)
+        )
 
     for partials in in_order((partial(work, segment) for segment in segments), resources.workers):
         for t, summed in partials:

@@ -55,26 +55,34 @@ def slice_years(rng: np.random.Generator, slices: int, first_year: int) -> Integ
         raise SettingsError(f"{slices} slices are too few for something to happen.", "Give at least 3.")
     years = first_year + np.concatenate([[0], np.cumsum(rng.choice(GAPS, slices - 1))]).astype(np.int64)
     if first_year < 1 or years[-1] > _LAST_YEAR:
-        raise SettingsError(f"The years {first_year} to {years[-1]} cannot be written as dates.", "Give another first_year.")
+        raise SettingsError(
+            f"The years {first_year} to {years[-1]} cannot be written as dates.", "Give another first_year."
+        )
     return years
 
 
 def uneven_shares(rng: np.random.Generator, slices: int, uneven: float) -> Floats:
     """The share of each slice in the corpus, (T,): the largest is `uneven` times the smallest, in no order."""
     if not (np.isfinite(uneven) and uneven >= 1.0):
-        raise SettingsError(f"uneven cannot be {uneven}.", "Give 1 for equal slices, 10 for sizes that vary tenfold.")
+        raise SettingsError(
+            f"uneven cannot be {uneven}.", "Give 1 for equal slices, 10 for sizes that vary tenfold."
+        )
     sizes = rng.permutation(np.geomspace(1.0, uneven, slices))
     return np.asarray(sizes / sizes.sum())
 
 
-def draw_parts(rng: np.random.Generator, cast: Cast, span: tuple[float, float], frequencies: tuple[float, float]) -> list[Part]:
+def draw_parts(
+    rng: np.random.Generator, cast: Cast, span: tuple[float, float], frequencies: tuple[float, float]
+) -> list[Part]:
     """The parts of a cast between two dates. Each kind has the same range of frequencies, so that none gives a kind away.
 
     Words jump, vanish and appear in the middle half of the time; whatever takes time takes 30 % to 60 % of it and leaves
     10 % at either end.
     """
     if not 0.0 < frequencies[0] <= frequencies[1] < np.inf:
-        raise SettingsError(f"{frequencies} is no range of frequencies.", "Give two shares of all words, like (3e-4, 1e-3).")
+        raise SettingsError(
+            f"{frequencies} is no range of frequencies.", "Give two shares of all words, like (3e-4, 1e-3)."
+        )
     parts = []
     for kind, number in cast.kinds().items():
         for frequency in np.geomspace(*frequencies, number + 2)[1:-1].tolist():

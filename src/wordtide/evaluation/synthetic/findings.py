@@ -24,11 +24,17 @@ def findings_of(model: Embeddings, plan: Plan, by: str = "low", vectors: str | N
     asked = vectors_of(model, vectors)
     start, end = float(model.times[0]), float(model.times[-1])
     if start == end:
-        raise SettingsError("A model of one slice knows of no change.", "Fit smoothing, filtering or a baseline, not static.")
+        raise SettingsError(
+            "A model of one slice knows of no change.", "Fit smoothing, filtering or a baseline, not static."
+        )
     moved = movement(asked, np.arange(len(model.words)), start, end)
     rank = moved.least + 1e-9 * moved.change if asked.uncertain and by == "low" else moved.change
-    planted = np.array([model.index[word.word] for word in plan.moving if word.word in model.index], dtype=np.int64)
-    dates = dict(zip((model.words[word] for word in planted), halfway(model, asked, planted, start, end), strict=True))
+    planted = np.array(
+        [model.index[word.word] for word in plan.moving if word.word in model.index], dtype=np.int64
+    )
+    dates = dict(
+        zip((model.words[word] for word in planted), halfway(model, asked, planted, start, end), strict=True)
+    )
     scores = dict(zip(model.words, rank.tolist(), strict=True))
     when = {word: found.date for word, found in dates.items()}
     if not asked.uncertain:

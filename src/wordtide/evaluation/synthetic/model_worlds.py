@@ -17,7 +17,15 @@ from wordtide.counts.counts import CountArrays, Counts
 from wordtide.counts.settings import CountSettings, Summary
 from wordtide.dates import DAY, parse_date
 from wordtide.errors import SettingsError
-from wordtide.evaluation.synthetic.casting import Integers, Part, draw_parts, invented_words, seeded, slice_years, uneven_shares
+from wordtide.evaluation.synthetic.casting import (
+    Integers,
+    Part,
+    draw_parts,
+    invented_words,
+    seeded,
+    slice_years,
+    uneven_shares,
+)
 from wordtide.evaluation.synthetic.planted import (
     MOVING,
     Cast,
@@ -65,7 +73,9 @@ def model_world(
             f"Give a vocabulary of at least {2 * len(cast) + WORDS_OF_A_PLACE}.",
         )
     if not (np.isfinite(pairs) and pairs > 0) or dim < 2:
-        raise SettingsError(f"{pairs} pairs in {dim} dimensions make no world.", "Give at least 2 dimensions, and some pairs.")
+        raise SettingsError(
+            f"{pairs} pairs in {dim} dimensions make no world.", "Give at least 2 dimensions, and some pairs."
+        )
     rng = seeded(seed)
     years = slice_years(rng, slices, first_year)
     prior = ProductPrior(years.astype(np.float64) + 0.5, diffusion, prior_variance)
@@ -136,7 +146,9 @@ def _right_angle(own: Floats, others: Floats) -> int:
 def _named(
     word: str, part: Part, from_words: tuple[str, ...] = (), to_words: tuple[str, ...] = (), unit: float = 1.0
 ) -> PlantedWord:
-    return PlantedWord(word, part.kind, part.date_from, part.date_to, from_words, to_words, part.frequency * unit)
+    return PlantedWord(
+        word, part.kind, part.date_from, part.date_to, from_words, to_words, part.frequency * unit
+    )
 
 
 def _told(words: list[str], parts: list[Part], vectors: Floats, vocabulary: int) -> list[PlantedWord]:
@@ -159,7 +171,9 @@ def _told(words: list[str], parts: list[Part], vectors: Floats, vocabulary: int)
     ]
 
 
-def _frequencies(rng: np.random.Generator, planted: list[PlantedWord], vocabulary: int, times: Floats) -> Floats:
+def _frequencies(
+    rng: np.random.Generator, planted: list[PlantedWord], vocabulary: int, times: Floats
+) -> Floats:
     """The share of each word in each slice, (T, L): by Zipf's law but for planted words, whose own frequencies change."""
     own = np.stack([word.frequency * frequency_factor(word, times) for word in planted], axis=1)
     ranked = rng.permutation(1.0 / (np.arange(vocabulary - len(planted)) + 2.7))
@@ -173,7 +187,9 @@ def _drawn(rng: np.random.Generator, scores: Floats, share: Floats, total: float
     `total`: the sum of n-, which is `total` times the shares (L,) of both words.
     """
     negatives = np.triu(total * np.outer(share, share))
-    np.fill_diagonal(negatives, negatives.diagonal() / 2.0)  # a word paired with itself counts in both directions
+    np.fill_diagonal(
+        negatives, negatives.diagonal() / 2.0
+    )  # a word paired with itself counts in both directions
     found = negatives > 0.0
     drawn = np.zeros(negatives.shape, dtype=np.int64)
     drawn[found] = rng.poisson(rng.gamma(negatives[found], np.exp(scores[found])))
@@ -196,16 +212,22 @@ def _counts(words: list[str], years: Integers, halves: list[sparse.csr_array]) -
         rows.append(used)
         row_ends.append(ends[used])
         stored = int(ends[-1])
-        unigrams.append((np.asarray(half.sum(axis=0)).ravel() + np.asarray(half.sum(axis=1)).ravel() + 1) // 2)
+        unigrams.append(
+            (np.asarray(half.sum(axis=0)).ravel() + np.asarray(half.sum(axis=1)).ravel() + 1) // 2
+        )
     seen = [np.flatnonzero(occurrences) for occurrences in unigrams]
     arrays = CountArrays(
-        columns=np.concatenate([half.indices for half in halves]).astype(np.uint16 if len(words) <= 1 << 16 else np.uint32),
+        columns=np.concatenate([half.indices for half in halves]).astype(
+            np.uint16 if len(words) <= 1 << 16 else np.uint32
+        ),
         values=np.concatenate([half.data for half in halves]).astype(np.uint32),
         rows=np.concatenate(rows).astype(np.uint32),
         row_ends=np.concatenate(row_ends).astype(np.int64),
         slice_rows=np.cumsum([0, *(len(used) for used in rows)]).astype(np.int64),
         unigram_words=np.concatenate(seen).astype(np.uint32),
-        unigram_values=np.concatenate([part[where] for part, where in zip(unigrams, seen, strict=True)]).astype(np.int64),
+        unigram_values=np.concatenate(
+            [part[where] for part, where in zip(unigrams, seen, strict=True)]
+        ).astype(np.int64),
         slice_unigrams=np.cumsum([0, *(len(where) for where in seen)]).astype(np.int64),
     )
     tokens = np.array([occurrences.sum() for occurrences in unigrams], dtype=np.int64)
@@ -216,7 +238,9 @@ def _counts(words: list[str], years: Integers, halves: list[sparse.csr_array]) -
 
 def _slices(years: Integers, tokens: Integers) -> Slices:
     """One document in the middle of each year."""
-    stamps, spans = (np.array(numbers, dtype=np.int64) for numbers in zip(*map(parse_date, years.tolist()), strict=True))
+    stamps, spans = (
+        np.array(numbers, dtype=np.int64) for numbers in zip(*map(parse_date, years.tolist()), strict=True)
+    )
     days, seconds = stamps // DAY, stamps % DAY
     return Slices(
         ordinals=years,

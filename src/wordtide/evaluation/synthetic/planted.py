@@ -158,4 +158,7 @@ class PlantedCounts(Plan):
 
 def in_groups(cast: list[PlantedWord]) -> list[tuple[PlantedWord, ...]]:
     """The groups of a plan: planted, decoys, stable."""
-    return [tuple(word for word in cast if word.kind in kinds) for kinds in ((*MOVING, *PASSING), DECOYS, ("stable",))]
+    return [
+        tuple(word for word in cast if word.kind in kinds)
+        for kinds in ((*MOVING, *PASSING), DECOYS, ("stable",))
+    ]

@@ -40,7 +40,9 @@ class Score:
     value: float
 
 
-def score_table(plan: Plan, scores: Mapping[str, float], dates: Mapping[str, float] | None = None) -> list[Score]:
+def score_table(
+    plan: Plan, scores: Mapping[str, float], dates: Mapping[str, float] | None = None
+) -> list[Score]:
     """Scores of a table word -> how much it changed, with dates if there are any."""
     return score_findings(plan, Findings(scores, dates or {}))
 
@@ -64,7 +66,9 @@ def score_findings(plan: Plan, findings: Findings, top: int | None = None) -> li
     return rows
 
 
-def _kinds(words: Iterable[PlantedWord], together: str, kinds: tuple[str, ...]) -> dict[str, list[PlantedWord]]:
+def _kinds(
+    words: Iterable[PlantedWord], together: str, kinds: tuple[str, ...]
+) -> dict[str, list[PlantedWord]]:
     """Words by kind, those of all kinds together first; kinds without words are left out."""
     listed = list(words)
     found = {together: [word for word in listed if word.kind in kinds]}
@@ -74,7 +78,9 @@ def _kinds(words: Iterable[PlantedWord], together: str, kinds: tuple[str, ...]) 
 
 def _ranking_rows(plan: Plan, scores: Mapping[str, float], top: int) -> list[Score]:
     def of(words: Iterable[str]) -> Floats:
-        return np.nan_to_num(np.array([scores.get(word, np.nan) for word in words], dtype=np.float64), nan=-np.inf)
+        return np.nan_to_num(
+            np.array([scores.get(word, np.nan) for word in words], dtype=np.float64), nan=-np.inf
+        )
 
     decoys, stable = (of(word.word for word in group) for group in (plan.decoys, plan.stable))
     cast = {word.word for word in plan.cast}
@@ -115,7 +121,9 @@ def _date_rows(plan: Plan, findings: Findings) -> list[Score]:
             Score(kind, "date error, mean", _of(np.mean, dated)),
         ]
         if findings.halfway:
-            widths = np.array([b - a for word in truth for a, b in [findings.halfway.get(word, (np.nan, np.nan))]])
+            widths = np.array(
+                [b - a for word in truth for a, b in [findings.halfway.get(word, (np.nan, np.nan))]]
+            )
             rows += [
                 Score(kind, "halfway coverage", _coverage(truth, findings.halfway)),
                 Score(kind, "halfway width, median", _of(np.median, widths[np.isfinite(widths)])),
@@ -132,12 +140,21 @@ def _alarm_rows(plan: Plan, changes: Mapping[str, Interval]) -> list[Score]:
         **_kinds(plan.moving, "planted", MOVING),
         **_kinds(plan.decoys, "decoys", DECOYS),
         **_kinds(plan.stable, "stable", ("stable",)),
-        **{kind: members for kind, members in _kinds(plan.planted, "passing", PASSING).items() if kind != "passing"},
+        **{
+            kind: members
+            for kind, members in _kinds(plan.planted, "passing", PASSING).items()
+            if kind != "passing"
+        },
     }
-    rows = [Score(kind, "alarms", _alarms((word.word for word in members), changes)) for kind, members in groups.items()]
+    rows = [
+        Score(kind, "alarms", _alarms((word.word for word in members), changes))
+        for kind, members in groups.items()
+    ]
     if plan.others_stand_still:
         cast = {word.word for word in plan.cast}
-        rows.append(Score("others", "alarms", _alarms((word for word in changes if word not in cast), changes)))
+        rows.append(
+            Score("others", "alarms", _alarms((word for word in changes if word not in cast), changes))
+        )
     return rows
 
 
@@ -149,5 +166,9 @@ def _alarms(words: Iterable[str], changes: Mapping[str, Interval]) -> float:
 
 def _coverage(truth: Mapping[str, float], intervals: Mapping[str, Interval]) -> float:
     """The share of words whose interval holds the truth, of those with an interval."""
-    known = [(value, *intervals[word]) for word, value in truth.items() if np.isfinite(intervals.get(word, (np.nan,))).all()]
+    known = [
+        (value, *intervals[word])
+        for word, value in truth.items()
+        if np.isfinite(intervals.get(word, (np.nan,))).all()
+    ]
     return float(np.mean([low <= value <= high for value, low, high in known])) if known else float("nan")

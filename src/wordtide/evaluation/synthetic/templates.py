@@ -12,8 +12,23 @@ from functools import cached_property
 import numpy as np
 
 from wordtide.errors import SettingsError
-from wordtide.evaluation.synthetic.casting import Integers, Part, draw_parts, invented_words, seeded, slice_years, uneven_shares
-from wordtide.evaluation.synthetic.planted import Cast, PlantedCorpus, PlantedWord, frequency_factor, in_groups, share_moved
+from wordtide.evaluation.synthetic.casting import (
+    Integers,
+    Part,
+    draw_parts,
+    invented_words,
+    seeded,
+    slice_years,
+    uneven_shares,
+)
+from wordtide.evaluation.synthetic.planted import (
+    Cast,
+    PlantedCorpus,
+    PlantedWord,
+    frequency_factor,
+    in_groups,
+    share_moved,
+)
 from wordtide.model.prior import Floats
 
 #: N, V, F: places for a noun or a verb of the topic, and for filler.
@@ -63,7 +78,11 @@ class _Language:
     @cached_property
     def forms(self) -> list[str]:
         """Words inside a sentence, then as its first word, then as its last."""
-        return [*self.words, *(word.capitalize() for word in self.words), *(f"{word}." for word in self.words)]
+        return [
+            *self.words,
+            *(word.capitalize() for word in self.words),
+            *(f"{word}." for word in self.words),
+        ]
 
 
 @dataclass(frozen=True)
@@ -82,7 +101,9 @@ class _Planting:
         chances = np.empty((len(dates), len(self.cast)))
         for column, word in enumerate(self.cast):
             moved = share_moved(word, dates)
-            here = (topics == self.from_topic[column]) * (1.0 - moved) + (topics == self.to_topic[column]) * moved
+            here = (topics == self.from_topic[column]) * (1.0 - moved) + (
+                topics == self.to_topic[column]
+            ) * moved
             chances[:, column] = word.frequency * frequency_factor(word, dates) * here / scale
         return chances
 
@@ -142,7 +163,12 @@ def _language(rng: np.random.Generator, vocabulary: int, topics: int, planted: i
     first = len(function_words)
     ends = np.cumsum([first, planted, topics * nouns, topics * (per_topic - nouns)])
     parts = [np.arange(a, b) for a, b in zip(ends, [*ends[1:], vocabulary], strict=True)]
-    slots = {"N": _NOUN, "V": _VERB, "F": _FILLED, **{word: number for number, word in enumerate(function_words)}}
+    slots = {
+        "N": _NOUN,
+        "V": _VERB,
+        "F": _FILLED,
+        **{word: number for number, word in enumerate(function_words)},
+    }
     longest = max(len(template.split()) for template in TEMPLATES)
     rows = [[slots[word] for word in template.split()] for template in TEMPLATES]
     return _Language(
@@ -187,7 +213,9 @@ def _check_room(planting: _Planting, language: _Language, years: Integers) -> No
     topics = len(language.nouns)
     dates = np.linspace(float(years[0]), float(years[-1] + 1), 200)
     crowd = max(
-        planting.probability(np.full(len(dates), topic), dates, language.noun_share / topics).sum(axis=1).max()
+        planting.probability(np.full(len(dates), topic), dates, language.noun_share / topics)
+        .sum(axis=1)
+        .max()
         for topic in range(topics)
     )
     if crowd > _MOST_PLANTED:

@@ -51,13 +51,19 @@ def kept_record(folder: Path, name: str, slices: Sequence[int]) -> FitRecord | N
         scores, seconds = [Score(**score) for score in content["scores"]], content["seconds"]
         if [score.slice for score in scores] != list(slices):
             raise ValueError("it is about other slices")
-        if not all(math.isfinite(number) for score in scores for number in (score.time, score.log_likelihood, score.pairs)):
+        if not all(
+            math.isfinite(number)
+            for score in scores
+            for number in (score.time, score.log_likelihood, score.pairs)
+        ):
             raise ValueError("a score is not a finite number")
         return FitRecord(scores, None if seconds is None else float(seconds))
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
-        raise FolderError(f"{place} is damaged: {error}.", "Remove it; the fit will be made again.") from error
+        raise FolderError(
+            f"{place} is damaged: {error}.", "Remove it; the fit will be made again."
+        ) from error
 
 
 def forget_model(folder: Path, name: str) -> None:

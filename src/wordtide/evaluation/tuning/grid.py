@@ -53,7 +53,9 @@ class Combination:
     @property
     def file_name(self) -> str:
         """A name that no other combination has, for files and folders."""
-        return "_".join(f"{name.replace('_', '-')}-{shown_value(value)}" for name, value in self.values().items())
+        return "_".join(
+            f"{name.replace('_', '-')}-{shown_value(value)}" for name, value in self.values().items()
+        )
 
 
 def checked_grid(given: Mapping[str, Any], method: str, own_window: int) -> Grid:
@@ -63,13 +65,17 @@ def checked_grid(given: Mapping[str, Any], method: str, own_window: int) -> Grid
     """
     unknown = sorted(set(given) - set(LISTED))
     if unknown:
-        raise SettingsError(f"{unknown[0]!r} is nothing that can be tuned.", f"Give lists for some of {', '.join(LISTED)}.")
+        raise SettingsError(
+            f"{unknown[0]!r} is nothing that can be tuned.", f"Give lists for some of {', '.join(LISTED)}."
+        )
     lists = {name: _checked_list(name, values) for name, values in given.items()}
     if "diffusion" in lists and method not in WITH_DIFFUSION:
         raise SettingsError(f"--diffusion changes nothing for the method {method}.", "Leave it out.")
     if "diffusion" not in lists and not any(len(values) > 1 for values in lists.values()):
         if method not in WITH_DIFFUSION:
-            raise SettingsError(f"There is nothing to choose from for the method {method}.", "Give a list like --dim 50,100.")
+            raise SettingsError(
+                f"There is nothing to choose from for the method {method}.", "Give a list like --dim 50,100."
+            )
         lists["diffusion"] = list(DEFAULT_DIFFUSIONS)
     defaults = {**FitSettings().as_json(), "window": own_window}
     return {name: lists.get(name, [defaults[name]]) for name in LISTED}
@@ -110,7 +116,9 @@ def _checked_list(name: str, values: Any) -> list[Value]:
         raise SettingsError(f"{option_of(name)} has no values.", f"Give some, like {_EXAMPLES[name]}.")
     for value in checked:
         if checked.count(value) > 1:
-            raise SettingsError(f"{option_of(name)} has the value {shown_value(value)} twice.", "Give each value once.")
+            raise SettingsError(
+                f"{option_of(name)} has the value {shown_value(value)} twice.", "Give each value once."
+            )
     return checked
 
 

@@ -49,7 +49,11 @@ class Splits:
     def planned(self, combinations: Sequence[Combination]) -> list[PlannedFit]:
         """All fits; the splits are the same for all combinations, so that these can be compared slice by slice."""
         if self.method in LEAVING_OUT:
-            return [PlannedFit(one, number, list(out)) for one in combinations for number, out in enumerate(self.left_out, 1)]
+            return [
+                PlannedFit(one, number, list(out))
+                for one in combinations
+                for number, out in enumerate(self.left_out, 1)
+            ]
         return [PlannedFit(one, None, list(range(1, self.slices))) for one in combinations]
 
 
@@ -69,14 +73,22 @@ def splits_for(method: str, slices: int, splits: int | None, holdout: float | No
         for option, value in (("--splits", splits), ("--holdout", holdout)):
             if value is not None:
                 raise SettingsError(
-                    f"{option} does not apply to {method}, which predicts each slice from those before.", "Leave it out."
+                    f"{option} does not apply to {method}, which predicts each slice from those before.",
+                    "Leave it out.",
                 )
         if slices < 2:
-            raise SettingsError("There is 1 slice, and tuning needs at least 2.", "Count again with shorter slices (--every).")
+            raise SettingsError(
+                "There is 1 slice, and tuning needs at least 2.", "Count again with shorter slices (--every)."
+            )
         return Splits(method, slices, 0, None, [])
-    wanted, share = DEFAULT_SPLITS if splits is None else splits, DEFAULT_HOLDOUT if holdout is None else holdout
+    wanted, share = (
+        DEFAULT_SPLITS if splits is None else splits,
+        DEFAULT_HOLDOUT if holdout is None else holdout,
+    )
     if not isinstance(wanted, int) or isinstance(wanted, bool) or not 1 <= wanted <= _MOST_SPLITS:
-        raise SettingsError(f"--splits {wanted} is out of range.", f"Give a whole number from 1 to {_MOST_SPLITS}.")
+        raise SettingsError(
+            f"--splits {wanted} is out of range.", f"Give a whole number from 1 to {_MOST_SPLITS}."
+        )
     found: list[list[int]] = []
     for draw in range(_DRAWS_PER_SPLIT * wanted):
         left_out = held_out_slices(slices, share, seed + draw)

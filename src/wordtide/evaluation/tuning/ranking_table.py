@@ -9,7 +9,16 @@ from wordtide.evaluation.summary import Floats, Row, standard_error
 from wordtide.evaluation.tuning.grid import LISTED, Combination
 
 #: The columns of the table.
-COLUMNS = (*LISTED, "mean", "standard_error", "difference", "difference_error", "slices", "seconds", "verdict")
+COLUMNS = (
+    *LISTED,
+    "mean",
+    "standard_error",
+    "difference",
+    "difference_error",
+    "slices",
+    "seconds",
+    "verdict",
+)
 SCORE_COLUMNS = (*LISTED, "split", "slice", "time", "log_likelihood", "pairs")
 BEST, UNCLEAR, WORSE = "best", "may be as good", "worse"
 
@@ -34,7 +43,10 @@ def tuning_summary(
         row = (
             *combination.values().values(),
             *(float(values.mean()), standard_error(values), mean, error, len(values)),
-            *(float(np.mean(known)) if known else None, BEST if combination == best else _verdict(mean, error)),
+            *(
+                float(np.mean(known)) if known else None,
+                BEST if combination == best else _verdict(mean, error),
+            ),
         )
         rows.append(dict(zip(COLUMNS, row, strict=True)))
     return rows

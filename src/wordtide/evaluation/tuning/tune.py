@@ -107,13 +107,18 @@ def tune(
     check_method(method)
     lists = checked_grid(_with_single_values(grid or {}, settings), method, counts.window)
     fixed = {name: value for name, value in settings.items() if name not in LISTED}
-    fits = {one: resolve({**fixed, "method": method, "seed": seed, **one.fit_values()}) for one in combinations_of(lists)}
+    fits = {
+        one: resolve({**fixed, "method": method, "seed": seed, **one.fit_values()})
+        for one in combinations_of(lists)
+    }
     for one in fits:
         check_dimensions(one.dim, counts)
     parts = splits_for(method, len(counts), splits, holdout, seed)
     with compute(device, precision, threads):
         pass  # a device that is not there is refused before anything is written
-    shared = {name: value for name, value in next(iter(fits.values())).as_json().items() if name not in LISTED}
+    shared = {
+        name: value for name, value in next(iter(fits.values())).as_json().items() if name not in LISTED
+    }
     problem = problem_of(counts, REFERENCE_RATIO, shared["context_exponent"])
     folder = real_target(output)
     identity = {**shared, "precision": precision, "holdout": parts.holdout, "counts": fingerprint(counts)}
@@ -135,7 +140,10 @@ def tune(
         machine = Machine(device, precision, threads, checkpoint_every)
         planned = parts.planned(list(fits))
         records = _records(
-            planned, fits, varied(lists) or LISTED[:2], _Workplace(folder, by_window, problem, machine, observer)
+            planned,
+            fits,
+            varied(lists) or LISTED[:2],
+            _Workplace(folder, by_window, problem, machine, observer),
         )
         scores = [
             {**fit.combination.values(), "split": fit.split, **vars(score)}
@@ -149,7 +157,9 @@ def tune(
             {
                 "scores.csv": csv_bytes(scores, SCORE_COLUMNS),
                 "summary.csv": csv_bytes(rows, COLUMNS),
-                "settings.json": (json.dumps(facts, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode(),
+                "settings.json": (
+                    json.dumps(facts, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+                ).encode(),
             },
         )
     return Tuning(rows, scores, lists, parts, fits, by_window, folder)
@@ -219,6 +229,8 @@ def _facts(problem: Problem, splits: Splits, lists: Grid, settings: Mapping[str,
         "negative_ratio_of_scores": REFERENCE_RATIO,
         "lists": lists,
         "holdout": splits.holdout,
-        "splits": [[{"slice": t, "label": problem.labels[t]} for t in left_out] for left_out in splits.left_out],
+        "splits": [
+            [{"slice": t, "label": problem.labels[t]} for t in left_out] for left_out in splits.left_out
+        ],
         "settings": dict(settings),
     }

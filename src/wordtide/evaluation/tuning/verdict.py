@@ -6,7 +6,14 @@ from dataclasses import fields
 
 from wordtide.errors import SettingsError
 from wordtide.evaluation.summary import Row
-from wordtide.evaluation.tuning.grid import LISTED, Combination, combination_of, option_of, shown_value, varied
+from wordtide.evaluation.tuning.grid import (
+    LISTED,
+    Combination,
+    combination_of,
+    option_of,
+    shown_value,
+    varied,
+)
 from wordtide.evaluation.tuning.ranking_table import BEST, UNCLEAR
 from wordtide.evaluation.tuning.tune import Tuning
 from wordtide.inference.settings import FitSettings, resolve
@@ -36,7 +43,9 @@ def tuning_verdict(tuning: Tuning) -> list[str]:
     names = varied(tuning.grid) or LISTED[:2]
     (best,) = (row for row in tuning.summary if row["verdict"] == BEST)
     unclear = [row for row in tuning.summary if row["verdict"] == UNCLEAR]
-    told = [f"{_shown(best, names)} predicts best: {best['mean']:.4f} per pair over {_slices(best['slices'])}."]
+    told = [
+        f"{_shown(best, names)} predicts best: {best['mean']:.4f} per pair over {_slices(best['slices'])}."
+    ]
     chosen = best
     if len(tuning.summary) == 1:
         told = [f"{_shown(best, names)} has {best['mean']:.4f} per pair over {_slices(best['slices'])}."]
@@ -72,7 +81,9 @@ def _about_noise(tuning: Tuning, best: Row, unclear: Sequence[Row], names: Seque
     if len(unclear) > _MOST_NAMED:
         told = f"The differences to {len(unclear)} others are within two standard errors: they may be noise."
     else:
-        named = " and ".join(f"({_shown(row, names)})" if len(names) > 1 else _shown(row, names) for row in unclear)
+        named = " and ".join(
+            f"({_shown(row, names)})" if len(names) > 1 else _shown(row, names) for row in unclear
+        )
         told = f"The difference to {named} is within two standard errors: it may be noise."
     if tuning.splits.left_out and best["slices"] < tuning.splits.slices - 2:
         told += " More --splits make errors smaller; finished fits are kept."
@@ -90,7 +101,9 @@ def _about_edges(tuning: Tuning, best: Row) -> list[str]:
         further = _allowed(tuning, name, edge * edge / next_to_it)
         if further is not None and further not in numbers:
             side = "smallest" if edge < next_to_it else "largest"
-            told.append(f"The best has the {side} {option_of(name)} of the list: try {shown_value(further)} too.")
+            told.append(
+                f"The best has the {side} {option_of(name)} of the list: try {shown_value(further)} too."
+            )
     return told
 
 

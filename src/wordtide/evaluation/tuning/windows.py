@@ -39,14 +39,20 @@ def place_of_window(folder: Path, window: int) -> Path:
     return folder / f"counts-{window}"
 
 
-def check_windows(counts: Counts, windows: Sequence[int], others: OtherWindows, folder: Path | None) -> OtherWindows:
+def check_windows(
+    counts: Counts, windows: Sequence[int], others: OtherWindows, folder: Path | None
+) -> OtherWindows:
     """Refuse, before anything is written, windows whose counts cannot be had. `folder`: that of a tuning to go on with."""
     asked = [window for window in windows if window != counts.window]
     if others.texts is not None and not asked:
-        raise SettingsError("--texts are for other windows.", f"Leave them out, or give --window {counts.window},8.")
+        raise SettingsError(
+            "--texts are for other windows.", f"Leave them out, or give --window {counts.window},8."
+        )
     for window, given in others.counts.items():
         if given.window != window:
-            raise SettingsError(f"The counts given for window {window} have window {given.window}.", "Count with that window.")
+            raise SettingsError(
+                f"The counts given for window {window} have window {given.window}.", "Count with that window."
+            )
         _check_sameness(counts, given, f"The counts given for window {window}")
     missing = [
         window
@@ -68,11 +74,14 @@ def counts_by_window(
 ) -> dict[int, Counts]:
     """The counts of each window; those of other windows are kept in the folder of the tuning."""
     return {
-        window: counts if window == counts.window else _other_counts(folder, counts, window, others, tell) for window in windows
+        window: counts if window == counts.window else _other_counts(folder, counts, window, others, tell)
+        for window in windows
     }
 
 
-def _other_counts(folder: Path, counts: Counts, window: int, others: OtherWindows, tell: Callable[[str], None]) -> Counts:
+def _other_counts(
+    folder: Path, counts: Counts, window: int, others: OtherWindows, tell: Callable[[str], None]
+) -> Counts:
     place = place_of_window(folder, window)
     if not place.exists() and window in others.counts:
         others.counts[window].save(place)
@@ -82,7 +91,8 @@ def _other_counts(folder: Path, counts: Counts, window: int, others: OtherWindow
     found = Counts.load(place, check=True)
     if window in others.counts and fingerprint(found) != fingerprint(others.counts[window]):
         raise SettingsError(
-            f"{place} holds other counts than those given for window {window}.", "Give those, or tune into another folder."
+            f"{place} holds other counts than those given for window {window}.",
+            "Give those, or tune into another folder.",
         )
     try:
         _check_sameness(counts, found, f"Counted again with window {window}, the texts")
@@ -94,7 +104,12 @@ def _other_counts(folder: Path, counts: Counts, window: int, others: OtherWindow
 
 def _count_again(folder: Path, place: Path, counts: Counts, window: int, others: OtherWindows) -> None:
     write_files(folder, {_VOCABULARY: "".join(f"{word}\n" for word in counts.words).encode()})
-    settings = {**counts.settings.as_json(), "window": window, "vocabulary": str(folder / _VOCABULARY), "examples": 0}
+    settings = {
+        **counts.settings.as_json(),
+        "window": window,
+        "vocabulary": str(folder / _VOCABULARY),
+        "examples": 0,
+    }
     del settings["tokenizer"]
     count(
         others.texts,
@@ -111,7 +126,9 @@ def _checked_source(counts: Counts, others: OtherWindows) -> OtherWindows:
     """The same with texts that can be read more than once, and a tokeniser where the counts need one."""
     texts = list(others.texts) if isinstance(others.texts, Iterator) else others.texts
     if STANDARD_INPUT in ([texts] if isinstance(texts, str) else texts if isinstance(texts, list) else []):
-        raise SettingsError("--texts cannot be standard input, which is read only once.", "Save the texts in a file.")
+        raise SettingsError(
+            "--texts cannot be standard input, which is read only once.", "Save the texts in a file."
+        )
     find_corpus(texts, counts.settings.format, others.max_expansion)
     # The name in the header is not trusted: nobody's folder decides which code runs.
     named = counts.settings.tokenizer
@@ -138,5 +155,9 @@ def _check_sameness(counts: Counts, other: Counts, named: str) -> None:
         raise InputError(f"{named} have {len(other)} slices{new}; the counts have {len(counts)}.", remedy)
     for t, label in enumerate(counts.labels):
         one, two = counts.unigrams(t), other.unigrams(t)
-        if counts.times[t] != other.times[t] or counts.tokens[t] != other.tokens[t] or not np.array_equal(one, two):
+        if (
+            counts.times[t] != other.times[t]
+            or counts.tokens[t] != other.tokens[t]
+            or not np.array_equal(one, two)
+        ):
             raise InputError(f"{named} differ from those of the counts in slice {label}.", remedy)

@@ -61,7 +61,9 @@ class Trajectories:
 class Chains:
     """The prior at the knots, and what is done with whole trajectories."""
 
-    def __init__(self, knots: Knots, diffusion: Diffusion, compute: Compute, fused: bool | None = None) -> None:
+    def __init__(
+        self, knots: Knots, diffusion: Diffusion, compute: Compute, fused: bool | None = None
+    ) -> None:
         self.knots, self.compute = knots, compute
         self.fused = compute.on_cpu if fused is None else fused
         self.set_diffusion(diffusion)
@@ -77,18 +79,24 @@ class Chains:
         """Use another prior from now on."""
         self.diffusion = diffusion
         scalars = prior_at_knots(self.knots, diffusion)
-        self._scalars = [torch.from_numpy(array).to(self.compute.device, self.compute.dtype) for array in scalars]
+        self._scalars = [
+            torch.from_numpy(array).to(self.compute.device, self.compute.dtype) for array in scalars
+        ]
 
     def prior_variance(self, dim: int) -> Tensor:
         """The prior's variance at each knot, (K, d)."""
-        variance = torch.from_numpy(self.diffusion.marginal[self.knots.slices]).to(self.compute.device, self.compute.dtype)
+        variance = torch.from_numpy(self.diffusion.marginal[self.knots.slices]).to(
+            self.compute.device, self.compute.dtype
+        )
         return variance[:, None].repeat(1, dim)
 
     def move(self, trajectories: Trajectories, rate: float, trust: float) -> None:
         """Smooth with the current h and b = g + h mu, then go `rate` of the way, no word further than `trust` at any knot."""
         if self.fused:
             arrays = self._arrays()
-            h, b, s, mu = (t.numpy() for t in (trajectories.h, trajectories.b, trajectories.variance, trajectories.mean))
+            h, b, s, mu = (
+                t.numpy() for t in (trajectories.h, trajectories.b, trajectories.variance, trajectories.mean)
+            )
 
             def one(block: tuple[int, int]) -> None:
                 _smooth(self.knots.starts, *arrays, h, b, s, *block)
@@ -97,7 +105,9 @@ class Chains:
             self.compute.map(one, self._blocks)
             return
         gain, noise, first = self._scalars
-        target, trajectories.variance = smooth(self._steps, gain, noise, first, trajectories.h, trajectories.b)
+        target, trajectories.variance = smooth(
+            self._steps, gain, noise, first, trajectories.h, trajectories.b
+        )
         step = target.sub_(trajectories.mean)
         length = torch.linalg.vector_norm(step, dim=1)
         words = torch.from_numpy(self.knots.words).to(length.device)
@@ -111,10 +121,18 @@ class Chains:
             arrays = self._arrays()
             states = [t.numpy() for t in (trajectories.mean, trajectories.h, trajectories.variance)]
             each = np.zeros(len(self.knots.starts) - 1)
-            self.compute.map(lambda block: _divergence(self.knots.starts, *arrays, *states, each, *block), self._blocks)
+            self.compute.map(
+                lambda block: _divergence(self.knots.starts, *arrays, *states, each, *block), self._blocks
+            )
             return each
         gain, noise, first = self._scalars
-        return np.array([divergence(self._steps, gain, noise, first, trajectories.mean, trajectories.h, trajectories.variance)])
+        return np.array(
+            [
+                divergence(
+                    self._steps, gain, noise, first, trajectories.mean, trajectories.h, trajectories.variance
+                )
+            ]
+        )
 
     def divergence(self, trajectories: Trajectories) -> float:
         """KL(q || p) of all trajectories. The sum does not depend on how they are shared out."""
@@ -146,7 +164,11 @@ class Chains:
         return tuple(tensor.cpu().numpy() for tensor in parts)
 
     def _on_blocks(
-        self, work: Callable[[tuple[int, int]], None], trajectories: Trajectories, b: npt.NDArray[Any], s: npt.NDArray[Any]
+        self,
+        work: Callable[[tuple[int, int]], None],
+        trajectories: Trajectories,
+        b: npt.NDArray[Any],
+        s: npt.NDArray[Any],
     ) -> None:
         """Compiled work that fills b and the variances, also of another device."""
         self.compute.map(work, self._blocks if self.fused else [(0, len(self.knots.starts) - 1)])

@@ -76,7 +76,11 @@ def add_all_negatives(
 ) -> None:
     """Set the sums of the own words, and of all contexts, over all active pairs: nine products of (a, a, d)."""
     words, contexts = Columns(u, word_weight), Columns(v, context_weight)
-    weighted_words, _, _ = words.weighted, contexts.weighted, contexts.squares  # once, before threads ask for them
+    weighted_words, _, _ = (
+        words.weighted,
+        contexts.weighted,
+        contexts.squares,
+    )  # once, before threads ask for them
 
     def over(rows: range) -> Tensor:
         """The rows' own sums, and their share in those of the contexts, (3, a, d)."""
@@ -126,7 +130,9 @@ def expected_softplus(m: Tensor, s2: Tensor) -> Tensor:
 def _kappa_and_p(rows: Vectors, columns: Columns, compute: Compute) -> tuple[Tensor, Tensor]:
     shape = len(rows.mean), len(columns.vectors.mean)
     kappa, p = compute.work.empty("kappa", *shape), compute.work.empty("p", *shape)
-    second_moment = torch.addcmul(rows.variance, rows.mean, rows.mean, out=compute.work.empty("second", *rows.mean.shape))
+    second_moment = torch.addcmul(
+        rows.variance, rows.mean, rows.mean, out=compute.work.empty("second", *rows.mean.shape)
+    )
     torch.mm(second_moment, columns.vectors.variance.T, out=kappa)
     kappa.addmm_(rows.variance, columns.squares.T)
     kappa.mul_(math.pi / 8).add_(1.0).rsqrt_()

@@ -59,7 +59,9 @@ def choose_diffusion(solver: SmoothingSolver, observer: FitObserver) -> float:
 
     observer.start("diffusion", _FIRST_STEPS + _STEPS * _MOST_TRIED, "steps")
     try:
-        solver.use_diffusion(math.exp(smallest))  # whatever it was: vectors that once moved too far take long to come back
+        solver.use_diffusion(
+            math.exp(smallest)
+        )  # whatever it was: vectors that once moved too far take long to come back
         go(_FIRST_STEPS)
         rough = minimize_scalar(
             lambda log_constant: -_total(solver, math.exp(log_constant)),

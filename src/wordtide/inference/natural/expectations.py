@@ -62,7 +62,12 @@ class PreparedSlice:
     """
 
     def __init__(
-        self, part: SliceData, compute: Compute, contexts: int | None, alone: bool = False, keep: Keep = in_memory
+        self,
+        part: SliceData,
+        compute: Compute,
+        contexts: int | None,
+        alone: bool = False,
+        keep: Keep = in_memory,
     ) -> None:
         self.part = part
         self.size = len(part)
@@ -71,10 +76,16 @@ class PreparedSlice:
         if alone or not (compute.on_cpu or compute.processes.several):
             self.shares = RowShares.whole(part.indptr)
         else:
-            self.shares = RowShares.of(part.indptr, compute.processes, _MOST_PARTS if self.contexts else _MOST_EXACT_PARTS)
+            self.shares = RowShares.of(
+                part.indptr, compute.processes, _MOST_PARTS if self.contexts else _MOST_EXACT_PARTS
+            )
         self.positives = PositivePairs(part, compute, shares=self.shares, keep=keep)
-        self.word_weight = torch.from_numpy(part.negatives * part.word_probability).to(compute.device, compute.dtype)[:, None]
-        self.context_weight = torch.from_numpy(part.context_probability).to(compute.device, compute.dtype)[:, None]
+        self.word_weight = torch.from_numpy(part.negatives * part.word_probability).to(
+            compute.device, compute.dtype
+        )[:, None]
+        self.context_weight = torch.from_numpy(part.context_probability).to(compute.device, compute.dtype)[
+            :, None
+        ]
         self._scale_v = self.context_weight * part.negatives
         self._contexts = WeightedSampler(part.context_probability, self.contexts or self.size)
         self._words = WeightedSampler(part.word_probability, self.contexts or self.size)
@@ -86,7 +97,9 @@ class PreparedSlice:
         sums_v = tuple(work.empty(f"sums_v{k}", *shape) for k in range(3))
         e, r = work.empty("e", len(self.positives.values)), work.empty("r", len(self.positives.values))
         if self.contexts is None:
-            add_all_negatives(u, v, self.word_weight, self.context_weight, sums_u, sums_v, self.shares, self.compute)
+            add_all_negatives(
+                u, v, self.word_weight, self.context_weight, sums_u, sums_v, self.shares, self.compute
+            )
         else:
             contexts = self._drawn(v, self._contexts, generator)
             words = self._drawn(u, self._words, generator)
@@ -137,7 +150,9 @@ class PreparedSlice:
             step = max(1, (1 << 18) // len(columns.weight))
             for start in range(rows.start, rows.stop, step):
                 block = slice(start, min(start + step, rows.stop))
-                softplus = cost(u.mean[block] @ columns.vectors.mean.T, pair_variance(u[block], columns.vectors))
+                softplus = cost(
+                    u.mean[block] @ columns.vectors.mean.T, pair_variance(u[block], columns.vectors)
+                )
                 total -= float((self.word_weight[block].T @ (softplus @ columns.weight)).double())
             return total
 

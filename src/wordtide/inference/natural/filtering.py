@@ -160,7 +160,9 @@ class SequentialSolver:
         slice = PreparedSlice(part, self.compute, self.contexts)
         return SliceFit(slice, self.number, prior, start, self.trust, self.point)
 
-    def _inherited(self, words: npt.NDArray[np.int32]) -> tuple[tuple[Vectors, Vectors], tuple[Tensor, Tensor]]:
+    def _inherited(
+        self, words: npt.NDArray[np.int32]
+    ) -> tuple[tuple[Vectors, Vectors], tuple[Tensor, Tensor]]:
         """Prior and start of the active words of the current slice."""
         beliefs = self.beliefs
         seen = beliefs.last[words] >= 0
@@ -174,7 +176,10 @@ class SequentialSolver:
             start = np.zeros_like(mean)
             if not self.point:
                 assert beliefs.variance is not None
-                mean[known], variance[known] = beliefs.mean[kind][words[known]], beliefs.variance[kind][words[known]]
+                mean[known], variance[known] = (
+                    beliefs.mean[kind][words[known]],
+                    beliefs.variance[kind][words[known]],
+                )
                 mean, variance = passage.predict(mean, variance)  # Eq. 13
                 start[known] = mean[known]
             elif self.method == "warm-start":
@@ -192,11 +197,15 @@ class SequentialSolver:
         if self.method == "independent" and self.number > 0:
             means = self._aligned(means)
         mean = np.stack(means)
-        variance = None if self.point else np.stack([(1.0 / precision).cpu().numpy() for precision in fit.precision])
+        variance = (
+            None if self.point else np.stack([(1.0 / precision).cpu().numpy() for precision in fit.precision])
+        )
         self.sink.put(self.number, part.words, mean, variance)
         self.beliefs.keep(self.number, part.words, mean, variance)
         self.pairs.append(part.pairs)
-        self.predictions.append(fit.prediction(np.random.default_rng([self.seed, self.number])) if self.number else math.nan)
+        self.predictions.append(
+            fit.prediction(np.random.default_rng([self.seed, self.number])) if self.number else math.nan
+        )
         self.number += 1
         self.done, self._before, self._fit = 0, None, None
 

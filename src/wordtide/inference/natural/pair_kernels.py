@@ -14,7 +14,16 @@ Array = Any
 
 @arithmetic
 def pair_moments(
-    indptr: Array, indices: Array, mu_u: Array, s_u: Array, mu_v: Array, s_v: Array, start: int, stop: int, m: Array, s2: Array
+    indptr: Array,
+    indices: Array,
+    mu_u: Array,
+    s_u: Array,
+    mu_v: Array,
+    s_v: Array,
+    start: int,
+    stop: int,
+    m: Array,
+    s2: Array,
 ) -> None:
     """Mean and variance of u_i . v_j under the mean field for every stored pair of rows `start` to `stop`; m, s2: (nnz,).
 

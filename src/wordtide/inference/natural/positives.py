@@ -47,7 +47,11 @@ class PositivePairs:
         here = slice(int(part.indptr[rows.start]), int(part.indptr[rows.stop]))
         self.values = torch.from_numpy(part.values[here]).to(compute.device, compute.dtype)
         self._indices = part.indices[here]
-        self._indptr = part.indptr if len(rows) == len(part) else np.clip(part.indptr - here.start, 0, len(self._indices))
+        self._indptr = (
+            part.indptr
+            if len(rows) == len(part)
+            else np.clip(part.indptr - here.start, 0, len(self._indices))
+        )
         self._given: TransposedPairs | None = None
         if shares is not None and shares.processes.several:
             self._given = TransposedPairs(shares, self._indices)
@@ -58,7 +62,9 @@ class PositivePairs:
             self._transposed = keep(transposed)
             self._straight = np.zeros(0, dtype=np.int32)
         else:
-            self._rows = torch.from_numpy(np.repeat(np.arange(len(part)), np.diff(self._indptr))).to(compute.device)
+            self._rows = torch.from_numpy(np.repeat(np.arange(len(part)), np.diff(self._indptr))).to(
+                compute.device
+            )
             self._columns = torch.from_numpy(self._indices.astype(np.int64)).to(compute.device)
             self._transpose = torch.from_numpy(transposed.astype(np.int64)).to(compute.device)
 
@@ -70,7 +76,9 @@ class PositivePairs:
         """Where the pairs of a range of rows are stored."""
         return slice(int(self._indptr[rows.start]), int(self._indptr[rows.stop]))
 
-    def moments(self, rows: range, u: tuple[Tensor, Tensor], v: tuple[Tensor, Tensor], m: Tensor, s2: Tensor) -> None:
+    def moments(
+        self, rows: range, u: tuple[Tensor, Tensor], v: tuple[Tensor, Tensor], m: Tensor, s2: Tensor
+    ) -> None:
         """Mean and variance of u_i . v_j for the stored pairs of some rows, into m and s2 (nnz,); u, v: mean and variance."""
         if self.fused:
             arrays = [tensor.numpy() for tensor in (*u, *v)]
@@ -82,16 +90,26 @@ class PositivePairs:
             m[chunk] = (mean_u * mean_v).sum(-1)
             s2[chunk] = ((mean_u * mean_u + variance_u) * variance_v + variance_u * (mean_v * mean_v)).sum(-1)
 
-    def add_to_words(self, rows: range, e: Tensor, r: Tensor, v: tuple[Tensor, Tensor], sums: tuple[Tensor, ...]) -> None:
+    def add_to_words(
+        self, rows: range, e: Tensor, r: Tensor, v: tuple[Tensor, Tensor], sums: tuple[Tensor, ...]
+    ) -> None:
         """Add e mu_v, r s_v and r mu_v^2 over each word's contexts to its three sums, (a, d) each."""
         self._add(rows, e, r, v, sums, to_words=True)
 
-    def add_to_contexts(self, rows: range, e: Tensor, r: Tensor, u: tuple[Tensor, Tensor], sums: tuple[Tensor, ...]) -> None:
+    def add_to_contexts(
+        self, rows: range, e: Tensor, r: Tensor, u: tuple[Tensor, Tensor], sums: tuple[Tensor, ...]
+    ) -> None:
         """Add e mu_u, r s_u and r mu_u^2 over each context's words to its three sums, (a, d) each."""
         self._add(rows, e, r, u, sums, to_words=False)
 
     def _add(
-        self, rows: range, e: Tensor, r: Tensor, others: tuple[Tensor, Tensor], sums: tuple[Tensor, ...], to_words: bool
+        self,
+        rows: range,
+        e: Tensor,
+        r: Tensor,
+        others: tuple[Tensor, Tensor],
+        sums: tuple[Tensor, ...],
+        to_words: bool,
     ) -> None:
         if self.fused:
             places: npt.NDArray[np.int32] = self._straight if to_words else self._transposed
@@ -100,7 +118,11 @@ class PositivePairs:
             _add(self._indptr, self._indices, places, *arrays, rows.start, rows.stop, *out)
             return
         for chunk in _chunks(self.places(rows)):
-            here, mean, variance = self._rows[chunk], others[0][self._columns[chunk]], others[1][self._columns[chunk]]
+            here, mean, variance = (
+                self._rows[chunk],
+                others[0][self._columns[chunk]],
+                others[1][self._columns[chunk]],
+            )
             at: Any = chunk if to_words else self._transpose[chunk]
             e_here, r_here = e[at][:, None], r[at][:, None]
             sums[0].index_add_(0, here, e_here * mean)
@@ -109,4 +131,6 @@ class PositivePairs:
 
 
 def _chunks(places: slice) -> list[slice]:
-    return [slice(start, min(start + _CHUNK, places.stop)) for start in range(places.start, places.stop, _CHUNK)]
+    return [
+        slice(start, min(start + _CHUNK, places.stop)) for start in range(places.start, places.stop, _CHUNK)
+    ]

@@ -40,7 +40,9 @@ class RowShares:
         worthwhile = max(1, int(effort.sum()) // _EFFORT)
         cuts = shared_out(effort, min(most, 1 << (worthwhile.bit_length() - 1)))
         parts = [range(a, b) for a, b in itertools.pairwise(cuts.tolist()) if b > a]
-        shares = shared_out(np.array([effort[part.start : part.stop].sum() for part in parts]), processes.size)
+        shares = shared_out(
+            np.array([effort[part.start : part.stop].sum() for part in parts]), processes.size
+        )
         ends = np.array([part.start for part in parts] + [len(effort)])
         return RowShares(parts, ends[shares], indptr, processes)
 
@@ -77,14 +79,22 @@ class RowShares:
 
     def numbers(self, own: list[float]) -> list[float]:
         """What each part came to, in order of the parts."""
-        return [float(value) for part in self.processes.gathered(np.array(own, dtype=np.float64)) for value in part]
+        return [
+            float(value)
+            for part in self.processes.gathered(np.array(own, dtype=np.float64))
+            for value in part
+        ]
 
     def tensors(self, own: list[Tensor], like: Tensor) -> list[Tensor]:
         """The same of tensors (3, a, d), for rows `like` (a, d)."""
         if not self.processes.several:
             return own
         found = torch.stack(own) if own else like.new_empty(0, 3, *like.shape)
-        return [torch.from_numpy(each).to(like) for part in self.processes.gathered(found.cpu().numpy()) for each in part]
+        return [
+            torch.from_numpy(each).to(like)
+            for part in self.processes.gathered(found.cpu().numpy())
+            for each in part
+        ]
 
 
 class TransposedPairs:
@@ -98,7 +108,9 @@ class TransposedPairs:
         self._processes = shares.processes
         owners = np.searchsorted(shares.bounds, indices, side="right") - 1
         self._order = torch.from_numpy(np.argsort(indices, kind="stable"))
-        self._sizes = np.bincount(owners, minlength=shares.processes.size).tolist()  # given and taken: n+ is symmetric
+        self._sizes = np.bincount(
+            owners, minlength=shares.processes.size
+        ).tolist()  # given and taken: n+ is symmetric
         self.places = np.empty(len(indices), dtype=np.int32)
         self.places[np.argsort(owners, kind="stable")] = np.arange(len(indices), dtype=np.int32)
 

@@ -58,7 +58,9 @@ class SmoothingSolver:
     def _prepared(self, number: int) -> PreparedSlice:
         part = self.problem.slices[number]
         part = replace(part, indices=self.states.kept(part.indices), values=self.states.kept(part.values))
-        return PreparedSlice(part, self.compute, self.contexts, alone=self.compute.on_cpu, keep=self.states.kept)
+        return PreparedSlice(
+            part, self.compute, self.contexts, alone=self.compute.on_cpu, keep=self.states.kept
+        )
 
     def begin(self) -> None:
         """Go back to vectors that stand still."""
@@ -136,7 +138,9 @@ class SmoothingSolver:
         """All it takes to go on to the same bits."""
         return {
             "place": np.array([self.done, self.over], dtype=np.int64),
-            "numbers": np.array([self.slow, np.nan if self._before is None else self._before, self.diffusion.constant]),
+            "numbers": np.array(
+                [self.slow, np.nan if self._before is None else self._before, self.diffusion.constant]
+            ),
             **self.states.arrays(),
         }
 
@@ -160,4 +164,6 @@ class SmoothingSolver:
         return self._slices[number].expected_log_likelihood(u, v, np.random.default_rng([self.seed, number]))
 
     def _predictive(self, number: int, u: Vectors, v: Vectors) -> float:
-        return self._slices[number].predictive_log_likelihood(u, v, np.random.default_rng([self.seed, number]))
+        return self._slices[number].predictive_log_likelihood(
+            u, v, np.random.default_rng([self.seed, number])
+        )

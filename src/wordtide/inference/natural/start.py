@@ -33,7 +33,9 @@ def standing_start(
         settings.dim,
         Schedule(_STEPS, settings.rate, settings.final_rate, settings.tolerance),
         compute,
-        contexts=settings.contexts if settings.contexts in (None, AUTO) else max(_CONTEXTS, settings.contexts),
+        contexts=settings.contexts
+        if settings.contexts in (None, AUTO)
+        else max(_CONTEXTS, settings.contexts),
         trust=settings.trust,
         seed=settings.seed,
     )

@@ -61,7 +61,10 @@ class SliceFit:
         """Step of words, or of contexts. Is it finite?"""
         prior = self.prior[kind]
         precision = (
-            self.precision[kind].mul_(1 - rate).add_(gradient.h, alpha=rate).add_(self._prior_precision[kind], alpha=rate)
+            self.precision[kind]
+            .mul_(1 - rate)
+            .add_(gradient.h, alpha=rate)
+            .add_(self._prior_precision[kind], alpha=rate)
         )
         pull = torch.sub(self.mean[kind], prior.mean, out=gradient.h).mul_(self._prior_precision[kind])
         step = gradient.g.sub_(pull).div_(precision)
@@ -74,7 +77,10 @@ class SliceFit:
         """The slice's log-likelihood per pair under its prior; NaN for point estimates, which have none."""
         if self.point:
             return math.nan
-        return self.slice.predictive_log_likelihood(self.prior[0], self.prior[1], generator) / self.slice.part.pairs
+        return (
+            self.slice.predictive_log_likelihood(self.prior[0], self.prior[1], generator)
+            / self.slice.part.pairs
+        )
 
     def rotate_to_principal_axes(self) -> Tensor:
         """Turn all vectors so that their weighted second moments are diagonal, which makes diagonal steps good ones.
@@ -99,7 +105,9 @@ class SliceFit:
                 total -= _distance(vectors, prior)
             else:
                 total -= filter_kl(vectors.mean, vectors.variance, prior.mean, prior.variance)
-        processes = self.slice.compute.processes  # they decide by this number whether to go on, so they need the same one
+        processes = (
+            self.slice.compute.processes
+        )  # they decide by this number whether to go on, so they need the same one
         return float(processes.of_first(np.array([total / self.slice.part.pairs]))[0])
 
 

@@ -35,7 +35,9 @@ class AdamSteps:
             return step
         first = taken(self.first, rows)
         second = taken(self.second, rows)
-        adam = torch.optim.Adam([step], lr=rate, betas=self.betas, eps=self.epsilon, maximize=True, fused=True)
+        adam = torch.optim.Adam(
+            [step], lr=rate, betas=self.betas, eps=self.epsilon, maximize=True, fused=True
+        )
         adam.state[step] = adam_state(count, first, second)
         step.grad = gradient
         adam.step()

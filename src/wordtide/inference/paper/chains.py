@@ -48,7 +48,12 @@ class ChainGradients:
 
 
 def chain_gradients(
-    prior: ChainPrior, rho: Tensor, nu: Tensor, omega: Tensor, noise: Tensor, gamma_of: Callable[[Tensor], Tensor]
+    prior: ChainPrior,
+    rho: Tensor,
+    nu: Tensor,
+    omega: Tensor,
+    noise: Tensor,
+    gamma_of: Callable[[Tensor], Tensor],
 ) -> ChainGradients:
     """The estimates from one sample, made of standard normal `noise` (T, n, d).
 

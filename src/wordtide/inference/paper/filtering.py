@@ -110,7 +110,10 @@ class AdamFilter:
         assert beliefs.variance is not None
         unseen = (beliefs.last[words] < 0)[:, None]
         mean, variance = (moment[:, words].astype(np.float64) for moment in (beliefs.mean, beliefs.variance))
-        mean, variance = np.where(unseen, 0.0, mean), np.where(unseen, self.diffusion.prior_variance, variance)
+        mean, variance = (
+            np.where(unseen, 0.0, mean),
+            np.where(unseen, self.diffusion.prior_variance, variance),
+        )
         return beliefs.passage_to(self._t, words, self.diffusion, np.float64).predict(mean, variance)
 
     def _enter(self) -> None:
@@ -119,7 +122,9 @@ class AdamFilter:
         if self._t == self.end:
             return
         self._slice = SliceTensors.of(self._part(), self.device, self.dtype)
-        mean, variance = (torch.tensor(part, device=self.device, dtype=self.dtype).contiguous() for part in self.prior())
+        mean, variance = (
+            torch.tensor(part, device=self.device, dtype=self.dtype).contiguous() for part in self.prior()
+        )
         self._prior_mean, self._prior_variance = mean, variance
         self._prior_precision = variance.reciprocal()
         self.parameters = torch.stack([mean, 0.5 * variance.log()])
@@ -143,7 +148,11 @@ class AdamFilter:
         if self._t == self.end:
             return None
         self.estimate_gradient()
-        elbo = self._elbo() if (self._step + 1) % MEASURED_EVERY == 0 or self._step + 1 == self.steps_per_slice else math.nan
+        elbo = (
+            self._elbo()
+            if (self._step + 1) % MEASURED_EVERY == 0 or self._step + 1 == self.steps_per_slice
+            else math.nan
+        )
         self._adam.step()
         # A sum is finite only if every term is, and costs one pass.
         if not math.isfinite(float(self._gradient.sum() + self.parameters.sum())):

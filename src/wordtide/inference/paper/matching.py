@@ -18,7 +18,9 @@ _SWEEPS = 500
 _CLOSE = 1e-6
 
 
-def matching_precision(variance: npt.NDArray[np.float32], knots: Knots, diffusion: Diffusion) -> npt.NDArray[np.float32]:
+def matching_precision(
+    variance: npt.NDArray[np.float32], knots: Knots, diffusion: Diffusion
+) -> npt.NDArray[np.float32]:
     """The h >= 0 (K, d) with which the marginal variances are `variance` (K, d), as far as any h can make them so.
 
     KL(q || .) is convex in h, and its minimum in one knot's h is known: what that knot's marginal precision lacks. Knots are
@@ -48,10 +50,14 @@ def _predicted(steps: KnotSteps, gain: Tensor, noise: Tensor, first: Tensor, h: 
     return predicted
 
 
-def _sweep(steps: KnotSteps, gain: Tensor, noise: Tensor, predicted: Tensor, wanted: Tensor, h: Tensor) -> float:
+def _sweep(
+    steps: KnotSteps, gain: Tensor, noise: Tensor, predicted: Tensor, wanted: Tensor, h: Tensor
+) -> float:
     """From the last knots to the first: set each h to its best value given all others. Returns the largest relative change."""
     change = 0.0
-    from_later = torch.empty(0, h.shape[1], dtype=h.dtype)  # the precision that the data of later knots add, (rows, d)
+    from_later = torch.empty(
+        0, h.shape[1], dtype=h.dtype
+    )  # the precision that the data of later knots add, (rows, d)
     for k in range(len(steps.rows) - 1, -1, -1):
         rows = steps.rows[k]
         later = torch.zeros(len(rows), h.shape[1], dtype=h.dtype)

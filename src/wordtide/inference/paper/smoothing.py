@@ -55,7 +55,11 @@ class AdamSmoother:
         device: torch.device | str = "cpu",
         dtype: torch.dtype = torch.float32,
     ) -> None:
-        if min(minibatch_words, dim) < 1 or min(minibatch_steps, full_steps) < 0 or not min(minibatch_rate, full_rate) > 0:
+        if (
+            min(minibatch_words, dim) < 1
+            or min(minibatch_steps, full_steps) < 0
+            or not min(minibatch_rate, full_rate) > 0
+        ):
             raise SettingsError(
                 "Smoothing needs words, dimensions and rates above 0, and no negative number of steps.",
                 "Leave these settings out to use those of the paper.",
@@ -101,7 +105,11 @@ class AdamSmoother:
         if self._step % KEPT_EVERY == 0:
             self._keep()
         rate = self.rate
-        elbo = self.elbo() if (self._step + 1) % MEASURED_EVERY == 0 or self._step + 1 == self.steps else math.nan
+        elbo = (
+            self.elbo()
+            if (self._step + 1) % MEASURED_EVERY == 0 or self._step + 1 == self.steps
+            else math.nan
+        )
         generator = noise_generator(self.device, self.seed, _STEPPING, self._step)
         rows = self.draw(generator)
         trajectories = self.rho.shape[1] if rows is None else len(rows)
@@ -118,7 +126,9 @@ class AdamSmoother:
         if self._step >= self.minibatch_steps or self.minibatch_words == size:
             return None
         words, contexts = (
-            torch.randperm(size, generator=generator, device=self.device)[: self.minibatch_words].sort().values
+            torch.randperm(size, generator=generator, device=self.device)[: self.minibatch_words]
+            .sort()
+            .values
             for _ in range(2)
         )
         return torch.cat([words, size + contexts])
@@ -127,7 +137,9 @@ class AdamSmoother:
     def estimate(self, rows: Tensor | None, noise: Tensor) -> ChainGradients:
         """The gradients for the trajectories `rows`, or for all, from the sample that `noise` (T, n, d) makes."""
         rho, nu, omega = (taken(part, rows) for part in self._parameters)
-        estimate = chain_gradients(self._prior, rho, nu, omega, noise, lambda sample: self._gamma(sample, rows))
+        estimate = chain_gradients(
+            self._prior, rho, nu, omega, noise, lambda sample: self._gamma(sample, rows)
+        )
         _check_finite(estimate.rho, estimate.nu, estimate.omega)
         return estimate
 
@@ -144,7 +156,9 @@ class AdamSmoother:
             contexts, v = active_among(rows[half:] - len(self.problem.words), part)
             v += half
             scale = len(self.problem.words) / half  # L / L'
-            gamma[t, u], gamma[t, v] = minibatch_gradients(part, words, contexts, sample[t, u], sample[t, v], scale)
+            gamma[t, u], gamma[t, v] = minibatch_gradients(
+                part, words, contexts, sample[t, u], sample[t, v], scale
+            )
         return gamma
 
     def _move(self, estimate: ChainGradients, rows: Tensor | None, rate: float) -> None:
@@ -240,7 +254,10 @@ class AdamSmoother:
         """Go on where `state` was taken, in this or another process."""
         tensors = self._tensors()
         saved = {name: torch.as_tensor(state[name]) for name in tensors}
-        if any(saved[name].shape != tensor.shape or saved[name].dtype != tensor.dtype for name, tensor in tensors.items()):
+        if any(
+            saved[name].shape != tensor.shape or saved[name].dtype != tensor.dtype
+            for name, tensor in tensors.items()
+        ):
             raise SettingsError("The saved state belongs to another fit.", "Start again, without resuming.")
         for name, tensor in tensors.items():
             tensor.copy_(saved[name])

@@ -103,7 +103,9 @@ class StatesInMemory:
 
     def observe(self, gradients_of: GradientsOf, rate: float) -> list[bool]:
         """Slice after slice, or several at a time on threads: their rows are different ones."""
-        return self.compute.map(lambda t: self.block.observe(t, gradients_of(t, *self.block.vectors(t)), rate), self.slices)
+        return self.compute.map(
+            lambda t: self.block.observe(t, gradients_of(t, *self.block.vectors(t)), rate), self.slices
+        )
 
     def move(self, rate: float, trust: float) -> None:
         """One smoother pass over all trajectories, and a step towards what it finds."""
@@ -131,7 +133,9 @@ class StatesInMemory:
 
     def arrays(self) -> dict[str, Storable]:
         """All there is, by name."""
-        states: dict[str, Storable] = {name: tensor.cpu().numpy() for name, tensor in self.block.arrays().items()}
+        states: dict[str, Storable] = {
+            name: tensor.cpu().numpy() for name, tensor in self.block.arrays().items()
+        }
         return {"start": self._start, **states}
 
     def restore(self, state: Mapping[str, Array]) -> None:
@@ -154,4 +158,6 @@ def as_singles(array: Storable) -> Any:
     if not isinstance(array, Streamed):
         return np.asarray(array, dtype=np.float32)
     made = array.pieces
-    return Streamed(np.dtype(np.float32), array.shape, lambda: (piece.astype(np.float32, copy=False) for piece in made()))
+    return Streamed(
+        np.dtype(np.float32), array.shape, lambda: (piece.astype(np.float32, copy=False) for piece in made())
+    )

@@ -37,7 +37,9 @@ class OffloadFolder:
 
     def __enter__(self) -> "OffloadFolder":
         if not self.path.is_dir():
-            raise SettingsError(f"The folder {self.path} of --offload does not exist.", f"Make it first: mkdir -p {self.path}")
+            raise SettingsError(
+                f"The folder {self.path} of --offload does not exist.", f"Make it first: mkdir -p {self.path}"
+            )
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -88,7 +90,9 @@ class OffloadFolder:
             with explained_write_errors(self.path / _FILES):
                 count = os.preadv(file.fileno(), [view[done:]], offset + done)
             if count == 0:
-                raise OutputError(f"A file in {self.path} ends too early.", "Fit again, with --offload on another disk.")
+                raise OutputError(
+                    f"A file in {self.path} ends too early.", "Fit again, with --offload on another disk."
+                )
             done += count
         self._count(len(view))
 

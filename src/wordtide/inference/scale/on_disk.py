@@ -51,7 +51,9 @@ class OffloadedStates:
         self.ranges = WordRanges.of(knots, words_of_slices, min(blocks, len(knots.starts) - 1))
         self._offsets = np.concatenate([[0], np.cumsum(self.ranges.runs[:, -1])])
         fields = (*FIELDS, "aside")  # means are put aside while slices are predicted without themselves
-        self._files = {f"{field}_{side}": folder.file(len(knots) * self._row) for side in "uv" for field in fields}
+        self._files = {
+            f"{field}_{side}": folder.file(len(knots) * self._row) for side in "uv" for field in fields
+        }
         self._moved, self._since, self._note = folder.moved, time.monotonic(), ""
 
     @property
@@ -99,7 +101,9 @@ class OffloadedStates:
         for part in range(len(self.ranges)):
             block = self._block(part)
             for side, kind in zip("uv", block.kinds, strict=True):
-                self._read_block(part, block, {f"mean_{side}": kind.mean, f"h_{side}": kind.h, f"variance_{side}": kind.b})
+                self._read_block(
+                    part, block, {f"mean_{side}": kind.mean, f"h_{side}": kind.h, f"variance_{side}": kind.b}
+                )
             block.move(rate, trust)
             for side, kind in zip("uv", block.kinds, strict=True):
                 self._write_block(part, block, {f"mean_{side}": kind.mean, f"variance_{side}": kind.variance})
@@ -109,7 +113,9 @@ class OffloadedStates:
 
     def likelihoods(self, likelihood_of: LikelihoodOf) -> list[float]:
         """One number from each slice."""
-        return self.compute.map(lambda t: likelihood_of(t, *as_vectors(self._slice(t, ("mean", "variance")))), self.slices)
+        return self.compute.map(
+            lambda t: likelihood_of(t, *as_vectors(self._slice(t, ("mean", "variance")))), self.slices
+        )
 
     def of_all_slices(self, own: list[float]) -> list[float]:
         """These are all."""
@@ -127,7 +133,11 @@ class OffloadedStates:
                 self._read_block(part, block, {f"mean_{side}": kind.mean, f"h_{side}": kind.h})
             block.leave_out(prior)
             for side, kind in zip("uv", block.kinds, strict=True):
-                written = {f"mean_{side}": kind.mean, f"variance_{side}": kind.variance, f"aside_{side}": kind.b}
+                written = {
+                    f"mean_{side}": kind.mean,
+                    f"variance_{side}": kind.variance,
+                    f"aside_{side}": kind.b,
+                }
                 self._write_block(part, block, written)
 
     def put_back(self) -> None:
@@ -181,7 +191,9 @@ class OffloadedStates:
         return found
 
     def _block(self, part: int) -> WordBlock:
-        return WordBlock(self.ranges.knots(self.knots, part), self._diffusion, self.dim, self.compute, reuse=True)
+        return WordBlock(
+            self.ranges.knots(self.knots, part), self._diffusion, self.dim, self.compute, reuse=True
+        )
 
     def _filled_blocks(self) -> Iterator[WordBlock]:
         for part in range(len(self.ranges)):

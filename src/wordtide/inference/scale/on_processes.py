@@ -51,8 +51,12 @@ class SharedStates:
         item = torch.empty(0, dtype=compute.dtype).element_size()
         under_way = _FIELDS * len(knots) * self.dim * item / self.processes.size
         self._portions = self._cut(max(1, math.ceil(under_way / portion_bytes)))
-        most = [max(sum(sizes) for sizes in way) for way in zip(*map(self._sizes, self._portions), strict=True)]
-        self._given, self._taken = (torch.empty(size, dtype=compute.dtype, device=compute.device) for size in most)
+        most = [
+            max(sum(sizes) for sizes in way) for way in zip(*map(self._sizes, self._portions), strict=True)
+        ]
+        self._given, self._taken = (
+            torch.empty(size, dtype=compute.dtype, device=compute.device) for size in most
+        )
 
     def _cut(self, number: int) -> list[list[range]]:
         """Portions of the exchange, and in each the slices of every process."""
@@ -66,7 +70,9 @@ class SharedStates:
         """Numbers given to each process, and taken from each."""
         rank, width = self.processes.rank, _FIELDS * self.dim
         given = [width * sum(self.ranges.rows(rank, t) for t in theirs) for theirs in portion]
-        taken = [width * sum(self.ranges.rows(p, t) for t in portion[rank]) for p in range(self.processes.size)]
+        taken = [
+            width * sum(self.ranges.rows(p, t) for t in portion[rank]) for p in range(self.processes.size)
+        ]
         return given, taken
 
     def _views(self, buffer: Tensor, of: Sequence[tuple[int, int]]) -> dict[tuple[int, int], Tensor]:
@@ -84,9 +90,13 @@ class SharedStates:
     def _collect(self, portion: list[range]) -> dict[tuple[int, int], Tensor]:
         """Mean and variance of the words of this process's slices, from all processes."""
         given, taken = self._sizes(portion)
-        self.compute.map(lambda item: self.block.copy_vectors(item[0][0], item[1]), self._outgoing(portion).items())
+        self.compute.map(
+            lambda item: self.block.copy_vectors(item[0][0], item[1]), self._outgoing(portion).items()
+        )
         self.processes.exchange(self._given[: sum(given)], given, self._taken[: sum(taken)], taken)
-        return self._views(self._taken, [(t, p) for p in range(self.processes.size) for t in portion[self.processes.rank]])
+        return self._views(
+            self._taken, [(t, p) for p in range(self.processes.size) for t in portion[self.processes.rank]]
+        )
 
     def _assembled(self, t: int, incoming: Mapping[tuple[int, int], Tensor]) -> list[Tensor]:
         """The four fields of a slice, (a, d) each, from what each process has of it."""
@@ -135,7 +145,9 @@ class SharedStates:
 
             def take_in(item: tuple[tuple[int, int], Tensor]) -> None:
                 (t, _), fields = item
-                sound[t] = self.block.observe(t, (Gradient(fields[0], fields[1]), Gradient(fields[2], fields[3])), rate)
+                sound[t] = self.block.observe(
+                    t, (Gradient(fields[0], fields[1]), Gradient(fields[2], fields[3])), rate
+                )
 
             self.compute.map(take_in, self._outgoing(portion).items())
         return [bool(each) for each in np.min(self.processes.gathered(sound[None]), axis=(0, 1))]
@@ -157,11 +169,17 @@ class SharedStates:
 
     def of_all_slices(self, own: list[float]) -> list[float]:
         """One number for each of all slices: processes have runs of them, in order."""
-        return [float(value) for part in self.processes.gathered(np.array(own, dtype=np.float64)) for value in part]
+        return [
+            float(value)
+            for part in self.processes.gathered(np.array(own, dtype=np.float64))
+            for value in part
+        ]
 
     def divergence(self) -> float:
         """KL(q || p) of all trajectories; the sum is exact, so it does not matter who adds what."""
-        return math.fsum(value for part in self.processes.gathered(self.block.divergences()) for value in part)
+        return math.fsum(
+            value for part in self.processes.gathered(self.block.divergences()) for value in part
+        )
 
     def leave_out(self, prior: Diffusion) -> None:
         """Each vector becomes what all slices but its own say of it under a prior, the one in use or another."""
@@ -173,7 +191,10 @@ class SharedStates:
 
     def arrays(self) -> dict[str, Storable]:
         """All there is, by name: at the first process a stream from all, which the others feed."""
-        words, knots = np.diff(self.ranges.bounds).tolist(), np.diff(self.knots.starts[self.ranges.bounds]).tolist()
+        words, knots = (
+            np.diff(self.ranges.bounds).tolist(),
+            np.diff(self.knots.starts[self.ranges.bounds]).tolist(),
+        )
 
         def standing() -> Iterator[Array]:
             for kind in self._start:

@@ -69,7 +69,9 @@ class Processes:
         """Are there others?"""
         return self.size > 1
 
-    def exchange(self, given: Tensor, given_sizes: Sequence[int], taken: Tensor, taken_sizes: Sequence[int]) -> None:
+    def exchange(
+        self, given: Tensor, given_sizes: Sequence[int], taken: Tensor, taken_sizes: Sequence[int]
+    ) -> None:
         """Give each process its part of `given` and take its part for this one into `taken`; both (n,), in order of rank."""
         self.sent += (sum(given_sizes) - given_sizes[self.rank]) * given.element_size()
         with _answering():
@@ -83,7 +85,9 @@ class Processes:
             lengths = torch.zeros(self.size, dtype=torch.int64)
             lengths[self.rank] = len(array)
             dist.all_reduce(lengths)
-            padded = torch.zeros((int(lengths.max()), *array.shape[1:]), dtype=torch.from_numpy(array[:0].copy()).dtype)
+            padded = torch.zeros(
+                (int(lengths.max()), *array.shape[1:]), dtype=torch.from_numpy(array[:0].copy()).dtype
+            )
             padded[: len(array)] = torch.from_numpy(np.ascontiguousarray(array))
             parts = [torch.empty_like(padded) for _ in range(self.size)]
             dist.all_gather(parts, padded)
@@ -127,7 +131,9 @@ class Processes:
             raise SpokenError(*found["error"])
         return str(found["text"])
 
-    def pieces_at_first(self, own: Callable[[], Iterator[Array]], sizes: Sequence[int], width: int) -> Iterator[Array]:
+    def pieces_at_first(
+        self, own: Callable[[], Iterator[Array]], sizes: Sequence[int], width: int
+    ) -> Iterator[Array]:
         """At the first process all rows of all processes, piece by piece in order of rank; the others give theirs.
 
         `own` yields this process's rows, (n, width) each; process p has `sizes[p]` of them.

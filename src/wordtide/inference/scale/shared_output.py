@@ -39,7 +39,8 @@ def check_target(target: Path | None, overwrite: bool, processes: Processes) -> 
     if target is None:
         if processes.several:
             raise SettingsError(
-                "A fit by several processes needs an output folder.", "Give an output: none of them holds it all."
+                "A fit by several processes needs an output folder.",
+                "Give an output: none of them holds it all.",
             )
         return
 
@@ -54,20 +55,30 @@ def check_sharing(settings: FitSettings, processes: Processes) -> None:
     """Refuse methods that are not shared out: each process would do all of the work."""
     if processes.several and (settings.solver == "adam" or settings.method in ("independent", "warm-start")):
         way = "--solver adam" if settings.solver == "adam" else f"--method {settings.method}"
-        raise SettingsError(f"A fit with {way} is not shared out over processes.", "Start it without torchrun.")
+        raise SettingsError(
+            f"A fit with {way} is not shared out over processes.", "Start it without torchrun."
+        )
 
 
 def check_offload(settings: FitSettings, processes: Processes, target: Path | None, device: str) -> None:
     """Refuse --offload where it does not help, or is not there yet."""
     if settings.method != "smoothing" or settings.solver != "natural":
         what = "--solver adam" if settings.solver == "adam" else f"--method {settings.method}"
-        raise SettingsError(f"--offload is for smoothing by the natural solver, not for {what}.", "Leave --offload out.")
+        raise SettingsError(
+            f"--offload is for smoothing by the natural solver, not for {what}.", "Leave --offload out."
+        )
     if processes.several:
-        raise SettingsError("--offload is for one process.", "Leave it out: with more processes each needs less memory.")
+        raise SettingsError(
+            "--offload is for one process.", "Leave it out: with more processes each needs less memory."
+        )
     if device != "cpu":
-        raise SettingsError(f"--offload is for the CPU, not for {device}.", "Leave out --device or --offload.")
+        raise SettingsError(
+            f"--offload is for the CPU, not for {device}.", "Leave out --device or --offload."
+        )
     if target is None:
-        raise SettingsError("--offload needs an output folder.", "Give one: a model that is read from it needs little memory.")
+        raise SettingsError(
+            "--offload needs an output folder.", "Give one: a model that is read from it needs little memory."
+        )
 
 
 class SharedSliceFolder(SliceFolder):
@@ -105,6 +116,8 @@ def slices_in(folder: Path, processes: Processes) -> SliceFolder:
     return SharedSliceFolder(folder, processes) if processes.several else SliceFolder(folder)
 
 
-def open_offload(path: str | PathLike[str] | None, block_bytes: int) -> AbstractContextManager[OffloadFolder | None]:
+def open_offload(
+    path: str | PathLike[str] | None, block_bytes: int
+) -> AbstractContextManager[OffloadFolder | None]:
     """The folder of --offload, if it is given."""
     return nullcontext() if path is None else OffloadFolder(Path(path), block_bytes)

@@ -34,14 +34,17 @@ class WordBlock:
     `reuse`: its arrays are work arrays, which the next such block takes over.
     """
 
-    def __init__(self, knots: Knots, diffusion: Diffusion, dim: int, compute: Compute, reuse: bool = False) -> None:
+    def __init__(
+        self, knots: Knots, diffusion: Diffusion, dim: int, compute: Compute, reuse: bool = False
+    ) -> None:
         self.knots, self.dim, self.compute = knots, dim, compute
         self.chains = Chains(knots, diffusion, compute)
         self.rows: list[Integers] = rows_by_slice(knots, len(diffusion))
         self._rows = [torch.from_numpy(rows).to(compute.device) for rows in self.rows]
         work = compute.work if reuse else Workspace(compute.device, compute.dtype)
         self.kinds = [
-            Trajectories(*(work.empty(f"{field} {side}", len(knots), dim) for field in (*FIELDS, "b"))) for side in "uv"
+            Trajectories(*(work.empty(f"{field} {side}", len(knots), dim) for field in (*FIELDS, "b")))
+            for side in "uv"
         ]
 
     def begin(self, start: Array) -> None:
@@ -103,7 +106,9 @@ class WordBlock:
     def arrays(self) -> dict[str, Tensor]:
         """All that lives on from step to step, by name."""
         return {
-            f"{field}_{side}": getattr(kind, field) for side, kind in zip("uv", self.kinds, strict=True) for field in FIELDS
+            f"{field}_{side}": getattr(kind, field)
+            for side, kind in zip("uv", self.kinds, strict=True)
+            for field in FIELDS
         }
 
     def restore(self, state: Mapping[str, Array], rows: slice) -> None:
