@@ -61,9 +61,7 @@ def count(
     [1850.5, 1950.5]
     """
     given = tokenizer if callable(tokenizer) else None
-    name = (
-        f"{tokenizer.__module__}:{tokenizer.__qualname__}" if given is not None and tokenizer else tokenizer
-    )  # type: ignore[union-attr]
+    name = tokenizer if given is None else f"{given.__module__}:{given.__qualname__}"
     try:
         record = CountSettings(tokenizer=name, **settings)  # type: ignore[arg-type]
     except TypeError as error:

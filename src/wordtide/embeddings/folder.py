@@ -204,9 +204,8 @@ def _posterior(
         check_knots(knots, header["slices"], "knots")  # before they are counted by slice
         return read_slices(folder, knots, header["slices"], header["dim"], check)
     names = [f"{quantity}_{side}" for quantity in ("mean", SPREADS[kind]) if quantity for side in "uv"]
-    return Posterior(
-        kind, knots, *(arrays[name] for name in names[:2]), **{name: arrays[name] for name in names[2:]}
-    )  # type: ignore[arg-type]
+    spreads: dict[str, Any] = {name: arrays[name] for name in names[2:]}
+    return Posterior(kind, knots, arrays[names[0]], arrays[names[1]], **spreads)
 
 
 def _assemble(
