@@ -45,9 +45,9 @@ $(BENCHMARKS:%=bench-%): bench-%: .venv/bench.done
 	$(BIN)/python benchmarks/$*.py
 
 bench-peers: .venv/bench.done .venv-pwe/done
-	$(BIN)/python benchmarks/peers/comparing.py
-	$(BIN)/python benchmarks/peers/comparing.py --worlds few --seeds 1 --with-pwe
-	$(BIN)/python benchmarks/peers/drawn_counts.py
+	PYTHONPATH=benchmarks $(BIN)/python benchmarks/peers/comparing.py
+	PYTHONPATH=benchmarks $(BIN)/python benchmarks/peers/comparing.py --worlds few --seeds 1 --with-pwe
+	PYTHONPATH=benchmarks $(BIN)/python benchmarks/peers/drawn_counts.py
 
 # All commands that write, killed again and again, and load on watch and the explorer's server: docs/reliability.md.
 .PHONY: soak

@@ -22,9 +22,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-
-from wordtide.embeddings.embeddings import DynamicEmbeddings
-from wordtide.evaluation.calibration import (
+from simulation.coupling import CoupledPosterior, couple_problem
+from simulation.coverage import (
     DRAWS,
     Ranks,
     Share,
@@ -35,8 +34,9 @@ from wordtide.evaluation.calibration import (
     ranks_of_normal,
     uniformity,
 )
-from wordtide.evaluation.coupling import CoupledPosterior, couple_problem
-from wordtide.evaluation.small_worlds import SmallWorld, draw_small_world, fit_small_world
+from simulation.small_worlds import SmallWorld, draw_small_world, fit_small_world
+
+from wordtide.embeddings.embeddings import DynamicEmbeddings
 from wordtide.inference.elbo import monte_carlo_elbo
 from wordtide.inference.settings import FitSettings
 from wordtide.questions.similarity import Scaled, scaled, similarity_and_spread

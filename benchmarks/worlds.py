@@ -8,10 +8,11 @@ negative pairs are not drawn but computed, and counts scatter less: like Poisson
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from simulation.small_worlds import full_slice
+from simulation.trajectories import draw_trajectories
 
 from wordtide.embeddings.embeddings import DynamicEmbeddings
 from wordtide.embeddings.posterior import Fitted, Posterior
-from wordtide.evaluation.small_worlds import full_slice
 from wordtide.inference.compute import compute
 from wordtide.inference.natural.filtering import SequentialSolver
 from wordtide.inference.natural.negatives import AUTO
@@ -95,10 +96,10 @@ class Kind:
 def drawn(kind: Kind, seed: int) -> World:
     """A world of a kind; words have frequencies by Zipf's law."""
     rng, prior = np.random.default_rng(seed), kind.diffusion
-    u, v = (_trajectories(rng, prior, kind.size, kind.dim) for _ in range(2))
+    u, v = (draw_trajectories(rng, prior, (kind.size, kind.dim)) for _ in range(2))
     if kind.cluster:
         for vectors in (u, v):
-            centres = _trajectories(rng, prior, -(-kind.size // kind.cluster), kind.dim)
+            centres = draw_trajectories(rng, prior, (-(-kind.size // kind.cluster), kind.dim))
             vectors[:] = (
                 np.sqrt(0.4) * vectors + np.sqrt(0.6) * centres[:, np.arange(kind.size) // kind.cluster]
             )
@@ -119,15 +120,6 @@ def drawn(kind: Kind, seed: int) -> World:
     slices = [_slice(rng, *one, total, kind.poisson) for one in zip(u, v, frequency, strict=True)]
     names, labels = [f"w{word}" for word in range(kind.size)], [str(int(time)) for time in prior.times]
     return World(u, v, prior, Problem(names, prior.times, labels, slices), jumps, decoys)
-
-
-def _trajectories(rng: np.random.Generator, prior: Diffusion, size: int, dim: int) -> np.ndarray:
-    """Draws from the prior, (T, L, d)."""
-    steps = rng.standard_normal((len(prior), size, dim))
-    steps[0] *= np.sqrt(prior.marginal[0])
-    for t in range(1, len(prior)):
-        steps[t] = prior.gain[t - 1] * steps[t - 1] + np.sqrt(prior.noise[t - 1]) * steps[t]
-    return steps
 
 
 def _slice(

@@ -19,11 +19,11 @@ from recent_debates import RECENT_DEBATES
 from reporting import roughness_of
 from scipy.stats import ttest_ind, ttest_rel
 from short_texts import SHORT_TEXTS, few_sentences
+from simulation import Cast, template_world
 from state_of_the_union import STATE_OF_THE_UNION
 from un_debates import UN_DEBATES
 
 from wordtide.errors import InputError, SettingsError
-from wordtide.evaluation.synthetic import Cast, template_world
 
 CLAIMS = 13
 

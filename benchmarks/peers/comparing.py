@@ -1,5 +1,6 @@
 """This package and its peers side by side: planted drift, held-out likelihood, time and memory.
 
+    export PYTHONPATH=benchmarks
     python benchmarks/peers/comparing.py [--worlds medium,thin,sotu] [--seeds 1,2,3] [--only smoothing,...] [--with-pwe]
     python benchmarks/peers/comparing.py --small | --tune
 

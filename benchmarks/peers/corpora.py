@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sentence_files import write_sentences
+from simulation import Cast, PlantedCorpus, template_world
 from slice_texts import sentences_by_slice
 
 import wordtide
 from wordtide.counts.counts import Counts
-from wordtide.evaluation.synthetic import Cast, PlantedCorpus, template_world
 
 #: Settings of `template_world`; docs/planted.md has tables of the first three.
 WORLDS = {

@@ -1,6 +1,6 @@
 """Planted drift in counts drawn from the model itself, for our methods. Peers read texts and cannot take counts.
 
-    python benchmarks/peers/drawn_counts.py [--seeds 1,2,3] [--pairs 2e6,2e5]
+    PYTHONPATH=benchmarks python benchmarks/peers/drawn_counts.py [--seeds 1,2,3] [--pairs 2e6,2e5]
 
 prints a Markdown table; means over seeds, fitted with each world's own settings.
 """
@@ -8,9 +8,9 @@ prints a Markdown table; means over seeds, fitted with each world's own settings
 import argparse
 
 import numpy as np
+from simulation import PlantedCounts, model_world, score_model
 
 import wordtide
-from wordtide.evaluation.synthetic import PlantedCounts, model_world, score_model
 
 METHODS = ("smoothing", "filtering", "warm-start", "independent")
 _ALARMS = ("planted", "decoys", "stable")

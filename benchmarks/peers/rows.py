@@ -15,12 +15,12 @@ from gensim_peers import NEGATIVES
 from likelihoods import best_shift, own_scores, peer_scores, shift_of
 from methods import LEAVING_OUT, OURS, PWE, settings_of
 from point_models import model_of
+from simulation import score_model
 from slice_vectors import load_slices
 
 import wordtide
 from wordtide.embeddings.states import Embeddings
 from wordtide.evaluation.holdout import held_out_slices
-from wordtide.evaluation.synthetic import score_model
 from wordtide.inference.problem import Problem, problem_of
 
 HERE = Path(__file__).parent

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 from oracles import worlds
+from simulation.small_worlds import full_slice
 
 from wordtide.embeddings.embeddings import DynamicEmbeddings
 from wordtide.embeddings.posterior import Fitted, Posterior
-from wordtide.evaluation.small_worlds import full_slice
 from wordtide.inference.compute import compute
 from wordtide.inference.natural.filtering import SequentialSolver
 from wordtide.inference.natural.schedule import Schedule

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from simulation.trajectories import draw_trajectories
 from wordtide.embeddings.embeddings import DynamicEmbeddings
 from wordtide.embeddings.posterior import Fitted
 from wordtide.errors import SettingsError
@@ -59,21 +60,12 @@ def draw_small_world(
         )
     rng = np.random.default_rng(seed)
     prior = ProductPrior(np.arange(float(slices)), diffusion, prior_variance)
-    vectors = draw_trajectories(rng, prior, (2, words, dim))
+    vectors = np.ascontiguousarray(draw_trajectories(rng, prior, (2, words, dim)).swapaxes(0, 1))
     frequency = np.asarray(1.0 / (np.arange(words) + _SHIFT), dtype=np.float64)
     frequency /= frequency.sum()
     parts = [_slice(rng, u, v, frequency, negatives * words**2) for u, v in vectors.transpose(1, 0, 2, 3)]
     names, labels = [f"w{word}" for word in range(words)], [str(int(time)) for time in prior.times]
     return SmallWorld(vectors, prior, Problem(names, prior.times, labels, parts))
-
-
-def draw_trajectories(rng: np.random.Generator, prior: Diffusion, shape: tuple[int, int, int]) -> Floats:
-    """Draws from the prior: for each of (n, L, d) coordinates a trajectory, (n, T, L, d)."""
-    states = rng.standard_normal((len(prior), *shape))
-    states[0] *= np.sqrt(prior.marginal[0])
-    for t in range(1, len(prior)):
-        states[t] = prior.gain[t - 1] * states[t - 1] + np.sqrt(prior.noise[t - 1]) * states[t]
-    return np.ascontiguousarray(states.transpose(1, 0, 2, 3))
 
 
 def _slice(rng: np.random.Generator, u: Floats, v: Floats, frequency: Floats, negatives: float) -> SliceData:

@@ -6,13 +6,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from simulation import Cast, score_model, template_world
 
 import wordtide
-from wordtide.evaluation.synthetic import Cast, score_model, template_world
 from wordtide.inference.prediction import log_likelihood_per_pair
 from wordtide.inference.problem import problem_of
 
-PEERS = Path(__file__).parents[1] / "benchmarks" / "peers"
+PEERS = Path(__file__).parents[2] / "benchmarks" / "peers"
 MODULES = ("gensim_peers", "likelihoods", "point_models", "sentence_files", "slice_texts", "slice_vectors")
 NAMES = ["per-slice", "chained", "compass"]
 

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from simulation import coupling
+from simulation.coupling import couple, couple_problem, precision_of, turns_of
+from simulation.small_worlds import draw_small_world, fit_small_world
 
 import wordtide
 from wordtide.errors import SettingsError
-from wordtide.evaluation import coupling
-from wordtide.evaluation.coupling import couple, couple_problem, precision_of, turns_of
-from wordtide.evaluation.small_worlds import draw_small_world, fit_small_world
 from wordtide.inference.settings import FitSettings
 
 CONVERGED = FitSettings(negative_contexts=0, max_steps=100, tolerance=0.0)

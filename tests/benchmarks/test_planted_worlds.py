@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from simulation import Cast, PlantedWord, model_world, template_world
+from simulation.plan import frequency_factor, share_moved
 
 import wordtide
 from wordtide.errors import SettingsError
-from wordtide.evaluation.synthetic import Cast, PlantedWord, model_world, template_world
-from wordtide.evaluation.synthetic.planted import frequency_factor, share_moved
 from wordtide.timeline import float_year
 
 SMALL = {"tokens": 60_000, "vocabulary": 400, "slices": 10, "topics": 6, "cast": Cast(2, 2, 1, 1, 1, 1, 1, 3)}

@@ -13,11 +13,7 @@ takes n- from the sums of n+, not from the frequencies behind them.
 import numpy as np
 from scipy import sparse
 
-from wordtide.counts.counts import CountArrays, Counts
-from wordtide.counts.settings import CountSettings, Summary
-from wordtide.dates import DAY, parse_date
-from wordtide.errors import SettingsError
-from wordtide.evaluation.synthetic.casting import (
+from simulation.casting import (
     Integers,
     Part,
     draw_parts,
@@ -26,7 +22,7 @@ from wordtide.evaluation.synthetic.casting import (
     slice_years,
     uneven_shares,
 )
-from wordtide.evaluation.synthetic.planted import (
+from simulation.plan import (
     MOVING,
     Cast,
     PlantedCounts,
@@ -35,7 +31,12 @@ from wordtide.evaluation.synthetic.planted import (
     in_groups,
     share_moved,
 )
-from wordtide.model.prior import Diffusion, Floats, ProductPrior
+from simulation.trajectories import draw_trajectories
+from wordtide.counts.counts import CountArrays, Counts
+from wordtide.counts.settings import CountSettings, Summary
+from wordtide.dates import DAY, parse_date
+from wordtide.errors import SettingsError
+from wordtide.model.prior import Floats, ProductPrior
 from wordtide.timeline import Slices
 
 #: So many of the nearest words are told as the words of a place.
@@ -81,7 +82,7 @@ def model_world(
     prior = ProductPrior(years.astype(np.float64) + 0.5, diffusion, prior_variance)
     words = invented_words(rng, vocabulary, set())
     parts = draw_parts(rng, cast, (float(years[0]), float(years[-1] + 1)), _PLANTED_FREQUENCIES)
-    u = _planted_trajectories(_trajectories(rng, prior, vocabulary, dim), parts, prior.times)
+    u = _planted_trajectories(draw_trajectories(rng, prior, (vocabulary, dim)), parts, prior.times)
     v = u * np.where(np.arange(dim) % 2, -1.0, 1.0)
     planted = _told(words, parts, u + v, vocabulary)
     frequency = _frequencies(rng, planted, vocabulary, prior.times)
@@ -106,15 +107,6 @@ def model_world(
         others_stand_still=False,
         changes={words[number]: float(changes[number]) for number in known},
     )
-
-
-def _trajectories(rng: np.random.Generator, prior: Diffusion, size: int, dim: int) -> Floats:
-    """Draws from the prior, (T, L, d)."""
-    states = rng.standard_normal((len(prior), size, dim))
-    states[0] *= np.sqrt(prior.marginal[0])
-    for t in range(1, len(prior)):
-        states[t] = prior.gain[t - 1] * states[t - 1] + np.sqrt(prior.noise[t - 1]) * states[t]
-    return states
 
 
 def _planted_trajectories(u: Floats, parts: list[Part], times: Floats) -> Floats:

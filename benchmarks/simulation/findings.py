@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from simulation.plan import Plan
+from simulation.scores import Findings, Score, score_findings
 from wordtide.embeddings.states import Embeddings
 from wordtide.errors import SettingsError
-from wordtide.evaluation.synthetic.planted import Plan
-from wordtide.evaluation.synthetic.scoring import Findings, Score, score_findings
 from wordtide.questions.halfway import halfway
 from wordtide.questions.movement import movement
 from wordtide.questions.vectors import vectors_of

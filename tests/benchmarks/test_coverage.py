@@ -2,9 +2,7 @@
 
 import numpy as np
 import pytest
-
-from wordtide.errors import SettingsError
-from wordtide.evaluation.calibration import (
+from simulation.coverage import (
     DRAWS,
     coverage,
     histogram,
@@ -14,7 +12,10 @@ from wordtide.evaluation.calibration import (
     ranks_of_normal,
     uniformity,
 )
-from wordtide.evaluation.small_worlds import draw_small_world, draw_trajectories
+from simulation.small_worlds import draw_small_world
+from simulation.trajectories import draw_trajectories
+
+from wordtide.errors import SettingsError
 from wordtide.model.prior import ProductPrior
 
 
@@ -34,11 +35,11 @@ def known_gaussian(seed, spread, shift=0.0, worlds=60, cases=400):
 def test_trajectories_have_the_covariance_of_the_prior():
     prior = ProductPrior(np.array([0.0, 1.0, 3.0, 4.0]), 0.1, 2.0)
     drawn = draw_trajectories(np.random.default_rng(0), prior, (2, 20_000, 2))
-    assert drawn.shape == (2, 4, 20_000, 2)
+    assert drawn.shape == (4, 2, 20_000, 2)
     diagonal, beside = prior.precision()
     expected = np.linalg.inv(np.diag(diagonal) + np.diag(beside, 1) + np.diag(beside, -1))
     # 80,000 trajectories: the standard error of a covariance is at most sqrt(2 / 80,000) of a variance.
-    found = np.cov(drawn.transpose(1, 0, 2, 3).reshape(4, -1))
+    found = np.cov(drawn.reshape(4, -1))
     assert np.abs(found - expected).max() < 5 * np.sqrt(2 / 80_000) * expected.max()
 
 

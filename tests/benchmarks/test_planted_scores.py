@@ -4,10 +4,7 @@ import math
 
 import numpy as np
 import pytest
-
-import wordtide
-from wordtide.errors import InputError, SettingsError
-from wordtide.evaluation.synthetic import (
+from simulation import (
     Cast,
     Findings,
     Plan,
@@ -19,6 +16,9 @@ from wordtide.evaluation.synthetic import (
     score_table,
     template_world,
 )
+
+import wordtide
+from wordtide.errors import InputError, SettingsError
 
 
 def planted(word, kind, date_from=1900.0, date_to=1900.0):

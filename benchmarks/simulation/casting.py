@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from simulation.plan import MOVING, PASSING, Cast
 from wordtide.corpus.tokens.rule import ABBREVIATIONS
 from wordtide.errors import SettingsError
-from wordtide.evaluation.synthetic.planted import MOVING, PASSING, Cast
 from wordtide.model.prior import Floats
 
 Integers = npt.NDArray[np.int64]

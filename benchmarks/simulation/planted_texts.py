@@ -11,8 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from wordtide.errors import SettingsError
-from wordtide.evaluation.synthetic.casting import (
+from simulation.casting import (
     Integers,
     Part,
     draw_parts,
@@ -21,7 +20,7 @@ from wordtide.evaluation.synthetic.casting import (
     slice_years,
     uneven_shares,
 )
-from wordtide.evaluation.synthetic.planted import (
+from simulation.plan import (
     Cast,
     PlantedCorpus,
     PlantedWord,
@@ -29,6 +28,7 @@ from wordtide.evaluation.synthetic.planted import (
     in_groups,
     share_moved,
 )
+from wordtide.errors import SettingsError
 from wordtide.model.prior import Floats
 
 #: N, V, F: places for a noun or a verb of the topic, and for filler.

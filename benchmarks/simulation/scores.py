@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from simulation.plan import DECOYS, MOVING, PASSING, Plan, PlantedWord
 from wordtide.errors import InputError
-from wordtide.evaluation.synthetic.planted import DECOYS, MOVING, PASSING, Plan, PlantedWord
 from wordtide.model.prior import Floats
 
 Interval = tuple[float, float]
