@@ -7,10 +7,12 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import numba
+import numba.extending
 import numpy as np
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 _REORDER = {"reassoc", "contract", "nsz", "arcp"}
+_ELEMENTARY: dict[str, Any] = {"nogil": True, "fastmath": {"contract"}, "error_model": "numpy"}
 
 
 def kernel(function: Function) -> Function:
@@ -40,6 +42,32 @@ def is_cached(function: Callable[..., Any]) -> bool:
 def inlined(function: Function) -> Function:
     """Like `kernel`, but copied into each kernel that calls it: passing arrays costs more than a short search in them."""
     return cast(Function, numba.njit(inline="always", nogil=True)(function))
+
+
+def elementary(function: Function) -> Function:
+    """Like `inlined`, for functions of numbers: loops that call them run on vector units.
+
+    Operations keep their order, and division by zero gives infinity instead of an exception.
+    """
+    return cast(Function, numba.njit(**_ELEMENTARY)(function))
+
+
+def by_precision(single: Function, double: Function) -> Function:
+    """Combine two `elementary` functions of one number: `single` computes in float32, `double` in float64."""
+
+    def choose(x: Any) -> Any:
+        return single(x) if isinstance(x, np.float32) else double(x)
+
+    @numba.extending.overload(choose, jit_options=_ELEMENTARY)  # type: ignore[arg-type]
+    def choose_when_compiling(x: Any) -> Callable[[Any], Any]:
+        chosen = single if x == numba.float32 else double
+
+        def run(x: Any) -> Any:
+            return chosen(x)
+
+        return run
+
+    return cast(Function, elementary(lambda x: choose(x)))
 
 
 @kernel
