@@ -11,7 +11,7 @@ import argparse
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,9 +22,11 @@ import generated
 import psutil
 
 import wordtide
-from wordtide.counts.cluster.dask_client import Cluster
-from wordtide.counts.cluster.work_folder import WorkFolder
+from wordtide.counts.cluster import driver
+from wordtide.counts.cluster.job import Job
+from wordtide.counts.cluster.tasks import Piece
 from wordtide.counts.workers import Observer
+from wordtide.dask_client import Cluster
 
 ROUNDS = 3
 
@@ -41,26 +43,26 @@ class Stopping(Observer):
 
 
 class Traffic:
-    """Adds up what tasks carry and what pieces hold, by stage."""
+    """Adds up the bytes of tasks and of pieces, by stage."""
 
     def __init__(self) -> None:
-        self.carried = 0
-        self.pieces: dict[str, int] = {}
-        original = Cluster.run
+        self.task_bytes = 0
+        self.piece_bytes: dict[str, int] = {}
+        self._original = driver.run_stage
 
-        def run(cluster: Cluster, job: Any, stage: str, tasks: Any, observer: Observer) -> None:
-            original(cluster, job, stage, tasks, observer)
-            work: WorkFolder = job.work
-            for task in tasks:
-                self.carried += len(cloudpickle.dumps((job, task)))
-                size = sum(path.stat().st_size for path in work.folder(task.piece).iterdir())
-                self.pieces[stage] = self.pieces.get(stage, 0) + size
+        def run_stage(
+            cluster: Cluster, job: Job, observer: Observer, stage: str, pieces: Sequence[Piece]
+        ) -> None:
+            self._original(cluster, job, observer, stage, pieces)
+            for piece in pieces:
+                self.task_bytes += len(cloudpickle.dumps(piece.task(job)))
+                size = sum(path.stat().st_size for path in job.work.folder(piece.name).iterdir())
+                self.piece_bytes[stage] = self.piece_bytes.get(stage, 0) + size
 
-        self._original = original
-        Cluster.run = run  # type: ignore[method-assign]
+        driver.run_stage = run_stage
 
     def close(self) -> None:
-        Cluster.run = self._original  # type: ignore[method-assign]
+        driver.run_stage = self._original
 
 
 class Cost(NamedTuple):
@@ -148,8 +150,8 @@ def measure(place: Path, scheduler: str) -> None:
             f"| {what} | {cost.wall:.2f} | {cost.wall / one.wall:.2f} | {cost.cpu:.2f} | {cost.cpu / one.cpu:.2f} |"
         )
     print("\n| what is moved | MB | share of the input |\n|---|---:|---:|")
-    print(f"| through the scheduler | {traffic.carried / 1e6:.2f} | {traffic.carried / size:.4f} |")
-    for stage, held in traffic.pieces.items():
+    print(f"| through the scheduler | {traffic.task_bytes / 1e6:.2f} | {traffic.task_bytes / size:.4f} |")
+    for stage, held in traffic.piece_bytes.items():
         print(f"| through the work folder: {stage} | {held / 1e6:.1f} | {held / size:.2f} |")
 
 

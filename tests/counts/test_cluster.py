@@ -4,6 +4,7 @@ import gzip
 import os
 import signal
 import threading
+from collections import Counter
 from pathlib import Path
 
 import distributed
@@ -15,7 +16,7 @@ import wordtide
 from wordtide.counts.cluster import partial_counts
 from wordtide.counts.cluster import reduce as tree_reduction
 from wordtide.counts.cluster import shards as sharding
-from wordtide.counts.cluster.dask_client import Cluster
+from wordtide.counts.workers import Observer
 from wordtide.errors import InputError, SettingsError
 
 TESTS = Path(__file__).parent.parent
@@ -48,18 +49,14 @@ def small_pieces(monkeypatch):
     monkeypatch.setattr(partial_counts, "_BLOCK", 16)
 
 
-class Pieces:
-    """Notes how many tasks each stage has."""
+class StageSizes(Observer):
+    """Notes how many pieces each stage has."""
 
-    def __init__(self, monkeypatch):
-        self.stages = {}
-        original = Cluster.run
+    def __init__(self):
+        self.pieces = Counter()
 
-        def run(cluster, job, stage, tasks, observer):
-            self.stages[stage] = self.stages.get(stage, 0) + len(tasks)
-            original(cluster, job, stage, tasks, observer)
-
-        monkeypatch.setattr(Cluster, "run", run)
+    def start(self, stage, total, unit):
+        self.pieces[stage] += total
 
 
 SOURCES = {
@@ -92,13 +89,13 @@ CASES = {
 def test_a_cluster_gives_the_same_bytes(case, scheduler, tmp_path, monkeypatch):
     kind, settings = CASES[case]
     source = SOURCES[kind](tmp_path)
-    pieces = Pieces(monkeypatch)
+    sizes = StageSizes()
     monkeypatch.setattr(sharding, "_SMALLEST", 500 if kind == "texts" else 3000)
     wordtide.count(source, output=tmp_path / "here", workers=1, **settings)
-    wordtide.count(source, output=tmp_path / "there", scheduler=scheduler, **settings)
+    wordtide.count(source, output=tmp_path / "there", observer=sizes, scheduler=scheduler, **settings)
     assert files_of(tmp_path / "there") == files_of(tmp_path / "here")
-    assert pieces.stages["reading"] > 2  # else nothing was shared out
-    assert pieces.stages["adding"] > pieces.stages["reading"] // 2
+    assert sizes.pieces["reading"] > 2  # else nothing was distributed
+    assert sizes.pieces["adding"] > sizes.pieces["reading"] // 2
     assert not (tmp_path / "there.work").exists()
 
 

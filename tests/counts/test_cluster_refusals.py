@@ -11,14 +11,14 @@ import pytest
 from counts.small_shards import json_lines
 
 import wordtide
-from wordtide.counts.cluster import dask_client as cluster
-from wordtide.counts.cluster.work_folder import open_work
+from wordtide import dask_client
 from wordtide.errors import OutputError, SettingsError
+from wordtide.storage.work_folder import open_work
 
 
 def test_a_folder_with_other_things_is_no_work_folder(tmp_path):
     source = json_lines(tmp_path / "posts.jsonl")
-    with pytest.raises(OutputError, match="holds other things than finished shards"):
+    with pytest.raises(OutputError, match="is neither empty nor a work folder"):
         wordtide.count(source, output=tmp_path / "counts", scheduler="local:2", work=tmp_path)
     assert source.exists()
 
@@ -27,7 +27,7 @@ def test_two_runs_do_not_share_a_work_folder(tmp_path):
     source = json_lines(tmp_path / "posts.jsonl")
     with (
         open_work(tmp_path / "counts.work", "other", keep_root=False),
-        pytest.raises(OutputError, match="Another run is counting"),
+        pytest.raises(OutputError, match="Another run is using the work folder"),
     ):
         wordtide.count(source, output=tmp_path / "counts", scheduler="local:2")
 
@@ -41,7 +41,7 @@ def test_what_is_no_scheduler_is_refused_with_what_to_type(name, tmp_path):
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "tcp://", "carrier-pigeon://host:1"])
 def test_a_scheduler_that_does_not_answer_is_given_up(address, tmp_path, monkeypatch):
-    monkeypatch.setattr(cluster, "_CONNECTING", 0.5)
+    monkeypatch.setattr(dask_client, "_CONNECT_SECONDS", 0.5)
     source = json_lines(tmp_path / "posts.jsonl")
     with pytest.raises(SettingsError, match="does not answer"):
         wordtide.count(source, output=tmp_path / "counts", scheduler=address)
@@ -49,7 +49,7 @@ def test_a_scheduler_that_does_not_answer_is_given_up(address, tmp_path, monkeyp
 
 
 def test_a_connection_that_failed_leaves_no_thread_behind(tmp_path, monkeypatch):
-    monkeypatch.setattr(cluster, "_CONNECTING", 0.2)
+    monkeypatch.setattr(dask_client, "_CONNECT_SECONDS", 0.2)
     source = json_lines(tmp_path / "posts.jsonl")
     before = set(threading.enumerate())
     with pytest.raises(SettingsError):
@@ -72,14 +72,14 @@ def lone_scheduler():
 
 
 def test_a_scheduler_without_workers_is_given_up(lone_scheduler, tmp_path, monkeypatch):
-    monkeypatch.setattr(cluster, "_FIRST_WORKER", 0.3)
+    monkeypatch.setattr(dask_client, "_FIRST_WORKER_SECONDS", 0.3)
     source = json_lines(tmp_path / "posts.jsonl")
     with pytest.raises(SettingsError, match=f"dask worker {lone_scheduler}"):
         wordtide.count(source, output=tmp_path / "counts", scheduler=lone_scheduler)
 
 
 @pytest.mark.parametrize(
-    ("version", "problem"), [(None, "has no wordtide"), ("9.9.9", "has wordtide 9.9.9, and here is")]
+    ("version", "problem"), [(None, "has no wordtide"), ("9.9.9", "has wordtide 9.9.9, this process has")]
 )
 def test_a_worker_without_this_wordtide_is_refused(version, problem, lone_scheduler, tmp_path):
     """The worker is a real one, in an environment with everything but this package."""

@@ -12,7 +12,7 @@ from counts.small_shards import command_with_shards_of, files_of
 from counts.waiting_texts import TEXTS, TOKENIZER, finished_scans, prepare, readers_of, wait_for
 
 import wordtide
-from wordtide.counts.cluster import dask_client as cluster
+from wordtide import dask_client
 from wordtide.counts.cluster import shards as sharding
 from wordtide.errors import WordtideError
 
@@ -61,7 +61,7 @@ def test_a_killed_job_goes_on_from_its_finished_shards_and_ends_with_the_same_by
         "texts", output="there", tokenizer=TOKENIZER, scheduler="local:1"
     )  # another number of workers finds them too
     told = capfd.readouterr().err
-    assert "checksum is wrong. It is made again." in told
+    assert "checksum is wrong. It will be made again." in told
     assert "3 of 5 shards are there from an earlier run" in told
     assert files_of(place / "there") == files_of(place / "here")
     assert sorted(len(readers) for readers in readers_of(place).values()) == [1, 1, 1, 2, 2]
@@ -77,7 +77,7 @@ def dask(*arguments):
 
 def test_a_job_whose_scheduler_goes_away_ends_with_a_word(place, monkeypatch, capfd):
     """Scheduler and worker are processes of their own; the scheduler is killed while the worker is counting."""
-    monkeypatch.setattr(cluster, "_LOOK", 0.2)
+    monkeypatch.setattr(dask_client, "_POLL_SECONDS", 0.2)
     monkeypatch.setattr(sharding, "_SMALLEST", 1)
     port, found = free_port(), []
     address = f"tcp://127.0.0.1:{port}"
@@ -107,7 +107,7 @@ def test_a_job_whose_scheduler_goes_away_ends_with_a_word(place, monkeypatch, ca
         assert not job.is_alive()
         (error,) = found
         assert address in error.problem
-        assert error.remedy == "Start the same command again: what is finished is kept."
+        assert error.remedy == "Run the same command again: finished work is kept."
         assert len(finished_scans(place)) == TEXTS.index("wait")
         assert "Traceback" not in capfd.readouterr().err
     finally:

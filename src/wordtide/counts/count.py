@@ -13,7 +13,6 @@ from wordtide.corpus.expansion import MAX_EXPANSION
 from wordtide.corpus.sources import Corpus, find_corpus
 from wordtide.corpus.tokens.custom import Tokenizer
 from wordtide.counts.cluster.driver import Place, count_on_cluster
-from wordtide.counts.cluster.work_folder import remove_work
 from wordtide.counts.counts import Counts, write_facts
 from wordtide.counts.ngrams.tables import count_ngrams
 from wordtide.counts.settings import CountSettings
@@ -24,6 +23,7 @@ from wordtide.counts.workers import Observer, Resources
 from wordtide.dates import bounds
 from wordtide.errors import NothingToCountError, SettingsError
 from wordtide.storage.folders import check_writable, explained_write_errors, new_folder, real_target
+from wordtide.storage.work_folder import remove_work
 
 DEFAULT_MEMORY = 1 << 30
 _ALL_TIME = (-(1 << 62), 1 << 62)

@@ -21,15 +21,13 @@ from wordtide import __version__
 from wordtide.corpus.sources import Corpus
 from wordtide.corpus.tokens.custom import Tokenizer, load_tokenizer
 from wordtide.corpus.tokens.lexicon import Lexicon
-from wordtide.counts.cluster.dask_client import Cluster, connected
 from wordtide.counts.cluster.job import Job, read_lexicon, write_plan, write_words
 from wordtide.counts.cluster.ngram_shards import survey_ngrams
 from wordtide.counts.cluster.partial_counts import PartialCounts, merge_partial_counts
 from wordtide.counts.cluster.reduce import add_up, unite_lexicons
 from wordtide.counts.cluster.shards import Run, find_shards, refuse_what_cannot_be_shared
-from wordtide.counts.cluster.tasks import Task, count_pairs, count_words, scan_shard
+from wordtide.counts.cluster.tasks import Piece, count_pairs, count_words, scan_shard
 from wordtide.counts.cluster.text_shards import Survey, survey_texts
-from wordtide.counts.cluster.work_folder import VERSION, WorkFolder, fingerprint, open_work
 from wordtide.counts.counts import Counts
 from wordtide.counts.ngrams.tables import check_ngram_settings, least_total
 from wordtide.counts.settings import CountSettings
@@ -37,6 +35,8 @@ from wordtide.counts.texts import add_shares
 from wordtide.counts.vocabulary import choose_vocabulary
 from wordtide.counts.workers import Observer, Resources
 from wordtide.counts.writer import CountsWriter
+from wordtide.dask_client import Cluster, connect
+from wordtide.storage.work_folder import VERSION, WorkFolder, fingerprint, open_work
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def count_on_cluster(
     name = _job_name(settings, vocabulary, tokenizer, corpus.is_ngrams)
     with (
         open_work(place.root, name, place.keep_root) as work,
-        connected(place.scheduler, work.path / "scratch") as cluster,
+        connect(place.scheduler, work.path / "scratch") as cluster,
     ):
         job = Job(str(work.path), settings, dates, resources.memory, corpus.is_ngrams, tokenizer)
         if vocabulary is not None:
@@ -81,7 +81,7 @@ class _Driver:
     def __init__(self, job: Job, cluster: Cluster, observer: Observer) -> None:
         self._job = job
         self._work = job.work
-        self._run: Run = partial(_run, cluster, job, observer)
+        self._run: Run = partial(run_stage, cluster, job, observer)
         self._observer = observer
 
     def count(self, corpus: Corpus, vocabulary: list[str] | None, folder: Path) -> Counts:
@@ -100,8 +100,8 @@ class _Driver:
 
     def _scan(self, corpus: Corpus) -> list[str]:
         shards = find_shards(corpus, self._job.settings, self._work, self._run)
-        tasks = [Task(shard.scan, scan_shard, (shard,)) for shard in shards]
-        kept = sum(self._work.has(task.piece) for task in tasks)
+        tasks = [Piece(shard.scan, scan_shard, (shard,)) for shard in shards]
+        kept = sum(self._work.has(task.name) for task in tasks)
         if kept:
             print(
                 f"wordtide: {kept} of {len(tasks)} shards are there from an earlier run.",
@@ -109,7 +109,7 @@ class _Driver:
                 flush=True,
             )
         self._run("reading", tasks)
-        return [task.piece for task in tasks]
+        return [task.name for task in tasks]
 
     def _shares(
         self, scans: Sequence[str], survey: Survey, whole: str, words: int
@@ -117,12 +117,12 @@ class _Driver:
         """For each word the sum over slices, in order of time, of its share."""
         plan = self._plan(survey, [])
         tasks = [
-            Task(f"words-{fingerprint(plan, whole, scan)}", count_words, (plan, number, scan, whole))
+            Piece(f"words-{fingerprint(plan, whole, scan)}", count_words, (plan, number, scan, whole))
             for number, scan in enumerate(scans)
         ]
         self._run("weighing", tasks)
         scores = np.zeros(words, dtype=np.float64)
-        for part in add_up([task.piece for task in tasks], survey.slices.tokens, words, False, self._run):
+        for part in add_up([task.name for task in tasks], survey.slices.tokens, words, False, self._run):
             counts = PartialCounts.open(self._work.folder(part.piece))
             for place in range(len(counts.numbers)):
                 add_shares(scores, counts.unigrams(place))
@@ -144,11 +144,11 @@ class _Driver:
         else:
             plan = self._plan(survey, vocabulary)
             tasks = [
-                Task(f"pairs-{fingerprint(plan, scan)}", count_pairs, (plan, number, scan))
+                Piece(f"pairs-{fingerprint(plan, scan)}", count_pairs, (plan, number, scan))
                 for number, scan in enumerate(scans)
             ]
             self._run("counting", tasks)
-            pieces = [task.piece for task in tasks]
+            pieces = [task.name for task in tasks]
             ranges = add_up(pieces, slices.tokens, len(vocabulary), settings.examples > 0, self._run)
             self._observer.start("writing", len(slices), "slices")
             parts = [PartialCounts.open(self._work.folder(part.piece)) for part in ranges]
@@ -177,9 +177,19 @@ class _Driver:
         return piece
 
 
-def _run(cluster: Cluster, job: Job, observer: Observer, stage: str, tasks: Sequence[Task]) -> None:
-    if tasks:
-        cluster.run(job, stage, tasks, observer)
+def run_stage(cluster: Cluster, job: Job, observer: Observer, stage: str, tasks: Sequence[Piece]) -> None:
+    """Have the workers make all pieces of a stage that do not exist yet."""
+    if not tasks:
+        return
+    observer.start(stage, len(tasks), "shards")
+    try:
+        cluster.run(
+            [task.task(job) for task in tasks],
+            is_done=lambda task: job.work.has(task.name),
+            advance=observer.advance,
+        )
+    finally:
+        observer.finish()
 
 
 def _job_name(

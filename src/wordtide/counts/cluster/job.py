@@ -18,11 +18,11 @@ from wordtide.corpus.sources import Corpus
 from wordtide.corpus.tokens.custom import Tokenizer
 from wordtide.corpus.tokens.lexicon import Lexicon
 from wordtide.counts.cluster.part_files import Part, read_parts, write_parts
-from wordtide.counts.cluster.work_folder import WorkFolder
 from wordtide.counts.settings import CountSettings
 from wordtide.counts.warm_up import warm_up
 from wordtide.counts.workers import Observer, Resources
 from wordtide.storage.arrays import load_array, save_array
+from wordtide.storage.work_folder import WorkFolder
 
 _LETTERS, _LENGTHS, _TOTALS = "lexicon_letters", "lexicon_lengths", "lexicon_totals"
 _warming = threading.Lock()

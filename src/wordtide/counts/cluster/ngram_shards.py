@@ -13,7 +13,6 @@ from wordtide.counts.cluster.job import Job, Plan, Shard, read_lexicon, write_le
 from wordtide.counts.cluster.part_files import read_parts, write_parts
 from wordtide.counts.cluster.partial_counts import save_slice_numbers
 from wordtide.counts.cluster.text_shards import Survey
-from wordtide.counts.cluster.work_folder import WorkFolder
 from wordtide.counts.ngrams.pair_lists import NgramSegment, YearSlices
 from wordtide.counts.ngrams.tables import (
     make_calendar,
@@ -28,6 +27,7 @@ from wordtide.counts.settings import CountSettings, Summary
 from wordtide.counts.vocabulary import numbering_of
 from wordtide.counts.writer import CountsWriter
 from wordtide.storage.arrays import load_array, save_array
+from wordtide.storage.work_folder import WorkFolder
 from wordtide.timeline import Every
 
 _COLUMNS = ("ids", "sizes", "ends", "years", "matches")

@@ -10,8 +10,8 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from wordtide.counts.cluster.shards import Run
-from wordtide.counts.cluster.tasks import Task, merge_counts, merge_lexicons
-from wordtide.counts.cluster.work_folder import fingerprint
+from wordtide.counts.cluster.tasks import Piece, merge_counts, merge_lexicons
+from wordtide.storage.work_folder import fingerprint
 from wordtide.timeline import Integers
 
 _Node = TypeVar("_Node")
@@ -32,9 +32,9 @@ def unite_lexicons(pieces: Sequence[str], run: Run) -> str:
     """The piece with the words and totals of all."""
     level = list(pieces)
     while len(level) > 1:
-        tasks = [Task(f"lexicon-{fingerprint(group)}", merge_lexicons, (group,)) for group in _groups(level)]
+        tasks = [Piece(f"lexicon-{fingerprint(group)}", merge_lexicons, (group,)) for group in _groups(level)]
         run("uniting", tasks)
-        level = [task.piece for task in tasks]
+        level = [task.name for task in tasks]
     return level[0]
 
 
@@ -44,12 +44,12 @@ def add_up(pieces: Sequence[str], tokens: Integers, words: int, examples: bool, 
     while len(level) > 1:
         groups = _groups(level)
         ranges = _ranges(tokens, min(-(-_TASKS // len(groups)), 1 + int(tokens.sum()) // _LEAST_TOKENS))
-        tasks: list[Task] = []
+        tasks: list[Piece] = []
         level = []
         for group in groups:
             made = [_addition(group, first, stop, words, examples) for first, stop in ranges]
             tasks += made
-            level.append([SliceRange(task.piece, *bounds) for task, bounds in zip(made, ranges, strict=True)])
+            level.append([SliceRange(task.name, *bounds) for task, bounds in zip(made, ranges, strict=True)])
         run("adding", tasks)
     return level[0]
 
@@ -67,7 +67,7 @@ def _ranges(tokens: Integers, parts: int) -> list[tuple[int, int]]:
 
 def _addition(
     group: Sequence[Sequence[SliceRange]], first: int, stop: int, words: int, examples: bool
-) -> Task:
+) -> Piece:
     pieces = [part.piece for node in group for part in node if part.first < stop and first < part.stop]
     name = f"sums-{fingerprint(pieces, first, stop, words, examples)}"
-    return Task(name, merge_counts, (pieces, (first, stop), words, examples))
+    return Piece(name, merge_counts, (pieces, (first, stop), words, examples))

@@ -22,17 +22,17 @@ from wordtide.corpus.remote import is_url
 from wordtide.corpus.source_files import STANDARD_INPUT, Portion, SourceFile
 from wordtide.corpus.sources import Corpus
 from wordtide.counts.cluster.job import Shard
-from wordtide.counts.cluster.tasks import Task, find_breaks, find_portions
-from wordtide.counts.cluster.work_folder import WorkFolder, fingerprint
+from wordtide.counts.cluster.tasks import Piece, find_breaks, find_portions
 from wordtide.counts.settings import CountSettings
 from wordtide.errors import SettingsError
+from wordtide.storage.work_folder import WorkFolder, fingerprint
 
 _SHARDS = 64
 _SMALLEST, _LARGEST = 16 << 20, 256 << 20  # bytes of a shard: some seconds of work
 _COMPRESSION = 4  # how much longer a compressed file is than it looks, more or less
 
 #: Has tasks done on the cluster.
-Run = Callable[[str, Sequence[Task]], None]
+Run = Callable[[str, Sequence[Piece]], None]
 
 
 def refuse_what_cannot_be_shared(corpus: Corpus) -> None:
@@ -84,7 +84,7 @@ def _cut(
     fields = Fields(settings.date_field, settings.text_field, settings.date_format)
     portions: dict[SourceFile, list[SourceFile]] = {}
     columns: dict[SourceFile, tuple[str, ...]] = {}
-    tasks: list[Task] = []
+    tasks: list[Piece] = []
     pieces: dict[SourceFile, list[str]] = {}
     for file in files:
         if file.format == "parquet":
@@ -92,7 +92,7 @@ def _cut(
             continue
         key = fingerprint(asdict(file), step)
         if file.format in ("csv", "tsv"):
-            tasks.append(Task(f"portions-{key}", find_portions, (file, step)))
+            tasks.append(Piece(f"portions-{key}", find_portions, (file, step)))
             pieces[file] = [f"portions-{key}"]
             continue
         found = columns_of_lines(file, fields, settings.skip_bad)
@@ -101,7 +101,7 @@ def _cut(
         columns[file] = found
         pieces[file] = [f"breaks-{key}-{number}" for number in range(len(ranges_of(file, step)))]
         tasks += [
-            Task(piece, find_breaks, (file, start, stop))
+            Piece(piece, find_breaks, (file, start, stop))
             for piece, (start, stop) in zip(pieces[file], ranges_of(file, step), strict=True)
         ]
     run("cutting", tasks)

@@ -1,13 +1,9 @@
-"""What the workers of a cluster do. Each task makes one piece of the job in the work folder, from pieces that are there.
-
-A task returns nothing, or the error that the user shall read: class, problem and remedy.
-"""
+"""What the workers of a cluster do: each task makes one piece of the job in the work folder, from pieces that exist."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from wordtide import errors
 from wordtide.corpus.portions import cut_records, find_line_breaks
 from wordtide.corpus.source_files import SourceFile
 from wordtide.corpus.tokens.lexicon import Lexicon
@@ -19,40 +15,33 @@ from wordtide.counts.cluster.ngram_shards import (
 )
 from wordtide.counts.cluster.partial_counts import PartialCounts, merge_partial_counts, save_slice_numbers
 from wordtide.counts.cluster.text_shards import count_text_shard, count_words_of_text_shard, scan_text_shard
-from wordtide.errors import InputError, OutputError, WordtideError
-
-Outcome = tuple[str, str, str] | None
+from wordtide.dask_client import Task
+from wordtide.errors import InputError, OutputError
 
 
 @dataclass(frozen=True)
-class Task:
-    """A piece to make: `work(job, piece, *arguments)` makes it."""
+class Piece:
+    """A piece to make: `make(job, name, *arguments)` makes it."""
 
-    piece: str
-    work: Callable[..., None]
+    name: str
+    make: Callable[..., None]
     arguments: tuple[Any, ...]
 
-
-def attempt(job: Job, task: Task) -> Outcome:
-    """Do a task on a worker; an error for the user comes back as plain text, which no version of Python reads otherwise."""
-    try:
-        if not job.work.path.is_dir():
-            raise OutputError(
-                f"A worker does not see the work folder {job.folder}.",
-                "Give one on a disk that all workers share: --work DIR.",
-            )
-        if not job.work.has(task.piece):
-            job.warm_up()
-            task.work(job, task.piece, *task.arguments)
-    except WordtideError as error:
-        return type(error).__name__, error.problem, error.remedy
-    return None
+    def task(self, job: Job) -> Task:
+        """The task that makes this piece of a job."""
+        return Task(self.name, make_piece, (job, self))
 
 
-def raise_outcome(outcome: tuple[str, str, str]) -> None:
-    """Raise on the client what a worker met."""
-    name, problem, remedy = outcome
-    raise getattr(errors, name)(problem, remedy)
+def make_piece(job: Job, piece: Piece) -> None:
+    """Make a piece on a worker, unless another worker has made it."""
+    if not job.work.path.is_dir():
+        raise OutputError(
+            f"A worker does not see the work folder {job.folder}.",
+            "Choose one on a disk that all workers share: --work DIR.",
+        )
+    if not job.work.has(piece.name):
+        job.warm_up()
+        piece.make(job, piece.name, *piece.arguments)
 
 
 def find_breaks(job: Job, piece: str, file: SourceFile, start: int, stop: int) -> None:

@@ -13,13 +13,13 @@ from wordtide.corpus.tokens.lexicon import Lexicon
 from wordtide.counts.cluster.job import Job, Plan, Shard, read_lexicon, write_lexicon
 from wordtide.counts.cluster.part_files import Part, read_parts, write_parts
 from wordtide.counts.cluster.partial_counts import save_slice_numbers
-from wordtide.counts.cluster.work_folder import WorkFolder
 from wordtide.counts.segments import Segment, SentenceTexts
 from wordtide.counts.settings import CountSettings, Summary
 from wordtide.counts.slices import count_slices
 from wordtide.counts.texts import TEXT_WINDOW, scan_texts, words_of_slice
 from wordtide.counts.vocabulary import numbering_of
 from wordtide.counts.writer import CountsWriter
+from wordtide.storage.work_folder import WorkFolder
 from wordtide.timeline import NUMBERS, Every, Integers, Slices, parse_duration, unite
 
 

@@ -1,8 +1,8 @@
-"""The folder in which the finished pieces of a job on a cluster are kept until the counts are complete.
+"""The folder with the finished pieces of a long job, which outlive a killed worker or a killed job.
 
-Each piece is a folder of its own, named after what it is made from, built under a hidden name and renamed when it is whole: so
-a killed worker, or a killed job, costs only what was not finished. What an earlier run left is used if its checksums are
-right. All workers must see the folder. Jobs with other settings have other subfolders.
+A piece is a folder named after what it is made from. It is built under a hidden name and renamed when it is complete, so a
+kill costs only unfinished pieces. The next run uses the pieces of an earlier one if their checksums are right. All workers of
+a cluster must see the folder. Jobs with different settings have different subfolders.
 """
 
 import errno
@@ -38,33 +38,33 @@ _BUILDING = ".building-"
 
 
 def fingerprint(*things: object) -> str:
-    """A short name that changes with any of the things, which must be plain data."""
+    """A short hash of plain data (what JSON can express)."""
     text = json.dumps(things, ensure_ascii=True, sort_keys=True)
     return hashlib.blake2b(text.encode("ascii"), digest_size=12).hexdigest()
 
 
 class WorkFolder:
-    """The pieces of one job. The client and all workers open the same."""
+    """The pieces of one job. The client and all workers open the same folder."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def has(self, piece: str) -> bool:
-        """Is this piece finished?"""
+        """Whether a piece is complete."""
         return (self.path / piece / HEADER).is_file()
 
     def folder(self, piece: str) -> Path:
-        """Where a finished piece lies."""
+        """The folder of a complete piece."""
         return self.path / piece
 
     def facts(self, piece: str) -> dict[str, Any]:
-        """What is written beside the arrays of a piece."""
+        """The facts stored with a piece."""
         facts: dict[str, Any] = read_header(self.path / piece, _PIECE, VERSION)["facts"]
         return facts
 
     @contextmanager
     def new_piece(self, piece: str) -> Iterator[tuple[Path, dict[str, Any]]]:
-        """A folder and facts to fill, which become the piece when the block ends without an error."""
+        """Yield a folder and a dictionary to fill; they become the piece when the block ends without an error."""
         with explained_work_errors(self.path):
             folder = Path(tempfile.mkdtemp(prefix=_BUILDING, dir=self.path))
             facts: dict[str, Any] = {}
@@ -73,34 +73,42 @@ class WorkFolder:
                 write_header(folder, _PIECE, VERSION, {"facts": facts})
                 try:
                     os.rename(folder, self.path / piece)
-                except (
-                    OSError
-                ) as error:  # a worker that was believed dead has finished the same piece: it is as good
+                except OSError as error:  # a worker believed dead may have completed the same piece
                     if error.errno not in (errno.ENOTEMPTY, errno.EEXIST) or not self.has(piece):
                         raise
             finally:
                 shutil.rmtree(folder, ignore_errors=True)
 
     def clean(self) -> None:
-        """Remove what an earlier run left unfinished, or what has been damaged since."""
+        """Remove pieces that an earlier run left unfinished, and damaged ones."""
         for unfinished in self.path.glob(f"{_BUILDING}*"):
             shutil.rmtree(unfinished, ignore_errors=True)
         for header in list(self.path.glob(f"*/{HEADER}")):
             try:
                 verify(header.parent, read_header(header.parent, _PIECE, VERSION))
             except FolderError as error:
-                print(f"wordtide: {error.problem} It is made again.", file=sys.stderr, flush=True)
+                print(f"wordtide: {error.problem} It will be made again.", file=sys.stderr, flush=True)
                 removed = self.path / f"{_BUILDING}{header.parent.name}"
-                os.rename(
-                    header.parent, removed
-                )  # at once: half a piece would stand in the way of the new one
+                os.rename(header.parent, removed)  # atomic: half a piece would block the new one
                 shutil.rmtree(removed, ignore_errors=True)
 
 
 @contextmanager
 def open_work(root: Path, job: str, keep_root: bool) -> Iterator[WorkFolder]:
-    """The work folder of a job below `root`, with what an earlier run of it left. After an error it stays, for the next run,
-    unless nothing in it is finished.
+    """Open the work folder of a job below `root`, with the pieces of earlier runs, and lock it.
+
+    After an error the folder stays for the next run, unless nothing in it is complete.
+
+    Args:
+        root: The folder for all jobs; made if it does not exist.
+        job: The name of the job, which must change with everything that its pieces depend on.
+        keep_root: Whether `root` is the user's and stays when it is empty.
+
+    Yields:
+        The folder of the job.
+
+    Raises:
+        OutputError: The folder cannot be written, holds other files, or is used by another run.
     """
     with explained_work_errors(root):
         _prepare(root)
@@ -119,7 +127,7 @@ def open_work(root: Path, job: str, keep_root: bool) -> Iterator[WorkFolder]:
 
 
 def remove_work(root: Path, keep_root: bool) -> None:
-    """Remove a work folder when the counts are in their place; of a folder of the user's (`keep_root`) what was put into it."""
+    """Remove a work folder when the job is complete; from a folder of the user's (`keep_root`) only what wordtide put there."""
     if not keep_root:
         remove_folder(root)
         return
@@ -132,23 +140,23 @@ def remove_work(root: Path, keep_root: bool) -> None:
 
 @contextmanager
 def explained_work_errors(folder: Path) -> Iterator[None]:
-    """Turn the system's errors while writing into ones that name the work folder and the remedy."""
+    """Turn the system's write errors into errors that name the work folder and the remedy."""
     try:
         yield
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise OutputError(
                 f"The disk is full: the work folder {folder} could not be written.",
-                "Make room, or give another folder with --work. What is finished is kept there for the next run.",
+                "Free some space, or choose another folder with --work. Finished pieces are kept for the next run.",
             ) from error
         raise OutputError(
             f"The work folder {folder} cannot be written: {error.strerror or error}.",
-            "Give another folder with --work.",
+            "Choose another folder with --work.",
         ) from error
 
 
 def _prepare(root: Path) -> None:
-    """Make the folder, or see that it is one of ours. By its header it is known, and not taken for a folder of texts."""
+    """Make the folder, or check that it is a work folder. Its header keeps it from being read as a folder of texts."""
     if not root.exists():
         with new_folder(root) as folder:
             write_header(folder, KIND, VERSION, {})
@@ -156,7 +164,7 @@ def _prepare(root: Path) -> None:
         write_header(root, KIND, VERSION, {})
     elif not is_made_by_wordtide(root):
         raise OutputError(
-            f"{root} holds other things than finished shards.", "Give an empty folder with --work."
+            f"{root} is neither empty nor a work folder.", "Choose an empty folder with --work."
         )
 
 
@@ -165,8 +173,8 @@ def _lock(root: Path) -> int:
     try:
         take_lock(
             lock,
-            f"Another run is counting with the work folder {root}.",
-            "Wait for it, or give another folder with --work.",
+            f"Another run is using the work folder {root}.",
+            "Wait until it ends, or choose another folder with --work.",
         )
     except OutputError:
         os.close(lock)
