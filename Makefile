@@ -36,7 +36,7 @@ fuzz: .venv/fuzz.done
 test-lowest test-newest: test-%: .venv-%/done
 	NUMBA_CACHE_DIR=$(CURDIR)/.venv-$*/numba .venv-$*/bin/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile \
 	  --override-ini filterwarnings=default --disable-warnings tests/model tests/corpus tests/counts tests/embeddings tests/figures \
-	  tests/inference tests/evaluation tests/cli tests/faults
+	  tests/inference tests/streaming tests/evaluation tests/cli tests/faults
 
 bench: bench-counting bench-fitting bench-questions bench-uncertainty
 

@@ -16,9 +16,8 @@ from pathlib import Path
 import numpy as np
 
 import wordtide
-from wordtide.streaming.settings import WatchSettings
-from wordtide.streaming.watch import watch
-from wordtide.streaming.watcher import SliceReport, WatchObserver
+from wordtide.streaming.settings import WatchOptions, WatchSettings
+from wordtide.streaming.watch import SliceReport, WatchObserver, watch
 
 WORDS, DIM, TOPICS, WORDS_PER_TEXT = 20_000, 100, 200, 15
 OLD_DAYS, SEED = 2, 7
@@ -62,7 +61,7 @@ class Timing(WatchObserver):
         self.moments = [(time.perf_counter(), time.process_time())]
         self.reports: list[SliceReport] = []
 
-    def closed(self, report: SliceReport) -> None:
+    def slice_closed(self, report: SliceReport) -> None:
         self.moments.append((time.perf_counter(), time.process_time()))
         self.reports.append(report)
 
@@ -94,14 +93,9 @@ def main() -> None:
                 stream.write(one.read_bytes())
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         timing = Timing()
-        watch(
-            folder / "model",
-            folder / "posts.jsonl",
-            WatchSettings(close_at_end=True),
-            alerts=folder / "alerts.jsonl",
-            observer=timing,
-            threads=chosen.threads,
-        )
+        settings = WatchSettings(close_at_end=True)
+        options = WatchOptions(alerts=folder / "alerts.jsonl", threads=chosen.threads)
+        watch(folder / "model", folder / "posts.jsonl", settings, options, timing)
         after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         print(f"L = {WORDS:,}, d = {DIM}, {chosen.texts:,} texts of {WORDS_PER_TEXT} words a day\n")
         print(

@@ -20,7 +20,6 @@ DOORS = {
     "wordtide.__main__",
     "wordtide.embeddings.embeddings",
     "wordtide.embeddings.states",
-    "wordtide.inference.fit",
 }
 
 

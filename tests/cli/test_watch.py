@@ -10,14 +10,14 @@ import time
 
 import pytest
 from cli.command_line import command, run
-from inference.watched_world import content, copy_of, lines, make_model, rows
+from watched_world import content, copy_of, lines, make_model, rows
 
 OPTIONS = ("--threads", "1")
 DAYS = (4, 5, 6, 7)
 #: Where the process dies. What is told is noted by `os.replace`.
 MOMENTS = [
     ("wordtide.inference.slice_sinks", "write_slice", 1),  # while the first slice is fitted
-    ("wordtide.streaming.watcher", "alerts_of", 1),  # the slice is in the model, its alerts are not written
+    ("wordtide.streaming.watch", "find_alerts", 1),  # the slice is in the model, its alerts are not written
     ("os", "replace", 2),  # they are, but that is not noted
     ("wordtide.storage.folders", "exchange", 2),  # before a slice gets into the model
 ]
@@ -167,7 +167,7 @@ def test_alerts_go_to_standard_output_and_what_became_of_slices_to_standard_erro
 def test_another_kind_of_source_than_before_is_refused(world, model):
     run("watch", model, world / "posts.jsonl", "--slices", "1", *OPTIONS)
     done = run("watch", model, "-")
-    assert (done.code, "was watching a file" in done.err, "--forget-position" in done.err) == (2, True, True)
+    assert (done.code, "read a file" in done.err, "--forget-position" in done.err) == (2, True, True)
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_another_kind_of_source_than_before_is_refused(world, model):
     [
         (("nowhere.jsonl",), 3, "nowhere.jsonl does not exist"),
         (("-", "--follow"), 2, "--follow is for files"),
-        (("-", "--patience", "long"), 2, "--patience 'long' is not a length of time"),
+        (("-", "--patience", "long"), 2, "--patience 'long' is not a duration"),
         (("-", "--late", "keep"), 2, "--late 'keep' is not known"),
         (("-", "--slices", "0"), 2, "--slices 0 is out of range"),
     ],

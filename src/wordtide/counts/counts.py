@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from wordtide.counts.settings import CountSettings, Summary
+from wordtide.counts.settings import RECIPE, CountSettings, Summary
 from wordtide.dates import shown_date
 from wordtide.errors import FolderError, SettingsError
 from wordtide.spelling import number_of
@@ -124,6 +124,11 @@ class Counts:
     def index(self) -> dict[str, int]:
         """Word to its number."""
         return {word: number for number, word in enumerate(self.words)}
+
+    def recipe(self) -> dict[str, Any]:
+        """Return how later texts must be counted to continue these counts; models store it."""
+        settings = {name: getattr(self.settings, name) for name in RECIPE}
+        return {**settings, "window": self.window, "places": self.places}
 
     def word_number(self, word: str) -> int:
         """The number of a word; an error that names the nearest spellings if it is not in the vocabulary."""

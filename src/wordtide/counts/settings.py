@@ -100,6 +100,12 @@ class CountSettings:
 #: Two counts can be added only if these agree: otherwise their sum is the count of nothing.
 MUST_AGREE = ("every", "merge_within", "close_gaps", "ngram_weights")
 
+#: Later texts for a model are counted with these settings. Each source has its own columns for date and text.
+RECIPE = (
+    *("every", "merge_within", "close_gaps", "ngram_weights"),
+    *("numbers", "urls", "user_names", "hyphens", "tokenizer", "pretokenized"),
+)
+
 
 @dataclass(frozen=True)
 class Summary:

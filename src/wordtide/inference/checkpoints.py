@@ -125,7 +125,7 @@ class Checkpoints:
             raise FolderError(f"The checkpoint {self.path} was made from other counts.", remedy)
         curve = read_curve(self.path / "curve.csv", _LARGEST_CURVE)
         if self.slices is not None:
-            self.slices.take_over(self.path, header["files"])
+            self.slices.link_from(self.path, header["files"])
         return (
             header["stage"],
             map_tensors(self.path / "state.safetensors", _DIMENSIONS, changeable=True),

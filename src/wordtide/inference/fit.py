@@ -35,7 +35,6 @@ from wordtide.inference.settings import FitSettings, resolve
 from wordtide.inference.training import FitObserver
 from wordtide.model.knots import Knots, Occurrences, occurrences_of
 from wordtide.storage.folders import clean_up, real_target
-from wordtide.streaming.additions import counting_of
 from wordtide.timeline import float_year
 
 CHECKPOINT_MINUTES = 5.0
@@ -195,7 +194,7 @@ def _fitted(
         curve=outcome.curve,
         extents=extents,
         elbo=outcome.elbo(),
-        counting=counting_of(counts),
+        counting=counts.recipe(),
         pairs=None if outcome.predictions is None and not filtering else np.array(outcome.pairs),
         predictions=None if outcome.predictions is None else np.array(outcome.predictions),
         static_prediction=outcome.static_prediction,

@@ -1,39 +1,42 @@
-"""What an update adds to a model: counts of later slices in the model's words, after checks, and words that come in."""
+"""What an update adds to a model: later texts counted as the model's were, checked, in the model's vocabulary."""
 
+import os
+import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from wordtide.counts.counts import Counts
+from wordtide.counts.count import count
+from wordtide.counts.counts import KIND, Counts
 from wordtide.counts.renumber import only_slices, renumbered
+from wordtide.counts.settings import RECIPE, CountSettings
+from wordtide.counts.workers import Observer
 from wordtide.embeddings.posterior import Fitted
 from wordtide.errors import InputError, NothingToCountError, SettingsError
 from wordtide.questions.change import MIN_OCCURRENCES
+from wordtide.storage.folders import kind_of
 from wordtide.timeline import Every, float_year
+from wordtide.types import Floats
 
-#: Settings of the model's counts that later texts are counted with; where dates and texts stand is each source's own affair.
-ALIKE = (
-    *("every", "merge_within", "close_gaps", "ngram_weights"),
-    *("numbers", "urls", "user_names", "hyphens", "tokenizer", "pretokenized"),
-)
-#: A new word is admitted if it occurs this often in the new slices: the number from which `changed` lists words, too.
+#: How often a new word must occur in the new slices. `changed` lists words from the same number on.
 GROW_MIN_COUNT = MIN_OCCURRENCES
-
-
-def counting_of(counts: Counts) -> dict[str, Any]:
-    """How counts were made, as far as later texts must be counted alike: kept in the model's header."""
-    alike = {name: getattr(counts.settings, name) for name in ALIKE}
-    return {**alike, "window": counts.window, "places": counts.places}
+_ALL_WORDS = 1 << 24
 
 
 @dataclass(frozen=True)
 class Addition:
-    """Later slices of a model. `counts` are in its words, those admitted at the end.
+    """Later slices of a model.
 
-    `admitted`: new words; `arrivals`: for each the first of the new slices where it occurs. `unknown`: how many other words
-    were left out, `unknown_share` their share of the occurrences of counted words. `left_out`: labels of slices in which no two
-    of the model's words meet.
+    Attributes:
+        counts: The counts of these slices in the words of the model, followed by the admitted ones.
+        admitted: The new words.
+        arrivals: For each of them the first of these slices in which it occurs.
+        unknown: The number of other words, which are left out.
+        unknown_share: Their share of all counted occurrences.
+        left_out: The labels of slices without a pair of the model's words.
     """
 
     counts: Counts
@@ -44,75 +47,187 @@ class Addition:
     left_out: list[str]
 
 
-def addition_to(
+def count_for_update(
+    fitted: Fitted,
+    source: object,
+    grow: int = 0,
+    observer: Observer | None = None,
+    workers: int | None = None,
+    **settings: Any,
+) -> Counts:
+    """Return the counts of a source for an update of a model.
+
+    Texts are counted as the model's were, with its vocabulary, or with all words if it may grow.
+
+    Args:
+        fitted: The model.
+        source: Counts, a counts folder, or whatever `wordtide.count` reads.
+        grow: The largest number of new words.
+        observer: Receives the progress of counting.
+        workers: The number of threads.
+        **settings: Settings of `wordtide.count` for texts; None: as the model was counted.
+
+    Raises:
+        SettingsError: The texts cannot be counted as the model's were.
+    """
+    if isinstance(source, Counts):
+        return _unchanged(source, settings)
+    paths = list(source) if isinstance(source, (list, tuple)) else [source]
+    if len(paths) == 1 and isinstance(paths[0], (str, os.PathLike)) and kind_of(Path(paths[0])) == KIND:
+        return _unchanged(Counts.load(paths[0], check=True), settings)
+    given = {name: value for name, value in settings.items() if value is not None}
+    chosen = {**_recipe(fitted), **given, "observer": observer, "workers": workers}
+    _check_tokenizer(fitted, settings.get("tokenizer"))
+    if chosen["merge_within"] and chosen["every"] != "document":
+        del chosen["merge_within"]
+    if not grow:
+        with tempfile.TemporaryDirectory(prefix="wordtide-") as folder:
+            vocabulary = Path(folder) / "words.txt"
+            vocabulary.write_text("".join(f"{word}\n" for word in fitted.words), encoding="utf-8")
+            return count(source, **{**chosen, "vocabulary": str(vocabulary)})
+    if chosen["close_gaps"]:
+        raise SettingsError(
+            "The model's texts were counted with --close-gaps, where a new word changes the pairs of others.",
+            "Count the new texts with a --vocabulary of old and new words, and update from the counts folder.",
+        )
+    return count(source, **{**chosen, "vocabulary_size": _ALL_WORDS})
+
+
+def prepare_addition(
     fitted: Fitted, counts: Counts, grow: int = 0, grow_min_count: int = GROW_MIN_COUNT
 ) -> Addition:
-    """Counts as later slices of a fitted model. Slices that are not later, and counts made otherwise, are refused."""
+    """Turn counts into later slices of a model.
+
+    Args:
+        fitted: The model.
+        counts: The counts of later texts.
+        grow: Admit at most this many new words, the most frequent ones.
+        grow_min_count: A new word must occur this often in the counts.
+
+    Raises:
+        SettingsError: The slices are not later than the model's, or were counted otherwise.
+        NothingToCountError: No slice has a pair of the model's words.
+    """
     for name, number in (("grow", grow), ("grow-min-count", grow_min_count)):
         if isinstance(number, bool) or not isinstance(number, int) or number < (name != "grow"):
             raise SettingsError(f"--{name} {number} is out of range.", "Give a whole number, like 500.")
     _check_counting(fitted, counts)
     totals = sum((counts.unigrams(t) for t in range(len(counts))), np.zeros(len(counts.words)))
-    known = set(fitted.words)
-    new = [n for n, word in enumerate(counts.words) if word not in known and totals[n] > 0]
-    ranked = sorted(
-        (n for n in new if totals[n] >= grow_min_count), key=lambda n: (-totals[n], counts.words[n])
-    )
-    admitted = [counts.words[n] for n in ranked[:grow]]
-    unknown = set(new) - set(ranked[:grow])
+    admitted, unknown = _choose_words(fitted, counts, totals, grow, grow_min_count)
     if unknown and counts.settings.close_gaps:
         raise SettingsError(
-            "The counts were made with --close-gaps and have words that the model does not know.",
+            "The counts were made with --close-gaps and contain words that the model does not know.",
             "Count again with the words of the model: --vocabulary with the file words.txt of its folder.",
         )
     mapped = renumbered(counts, [*fitted.words, *admitted])
     full = [t for t in range(len(mapped)) if mapped.upper(t).nnz]
     if not full:
         raise NothingToCountError(
-            "There is no pair of the model's words in any of the new slices.",
-            "Check that the texts are in the model's language, or let new words in: --grow 500.",
+            "None of the new slices has a pair of the model's words.",
+            "Check that the texts are in the model's language, or admit new words: --grow 500.",
         )
     chosen = only_slices(mapped, full)
     _check_later(fitted, chosen)
-    occurring = [chosen.unigrams(t)[len(fitted.words) :] > 0 for t in range(len(chosen))]
-    arrivals = [next((t for t, seen in enumerate(occurring) if seen[n]), 0) for n in range(len(admitted))]
-    left_out = [label for t, label in enumerate(mapped.labels) if t not in set(full)]
-    share = float(totals[list(unknown)].sum() / max(1.0, totals.sum()))
-    return Addition(chosen, admitted, arrivals, len(unknown), share, left_out)
+    return Addition(
+        counts=chosen,
+        admitted=admitted,
+        arrivals=_first_occurrences(chosen, len(fitted.words)),
+        unknown=len(unknown),
+        unknown_share=float(totals[unknown].sum() / max(1.0, totals.sum())),
+        left_out=[label for t, label in enumerate(mapped.labels) if t not in set(full)],
+    )
+
+
+def _choose_words(
+    fitted: Fitted, counts: Counts, totals: Floats, grow: int, least: int
+) -> tuple[list[str], list[int]]:
+    """Return the new words to admit, the most frequent first, and the numbers of those that are not."""
+    known = set(fitted.words)
+    new = [n for n, word in enumerate(counts.words) if word not in known and totals[n] > 0]
+    frequent = (n for n in new if totals[n] >= least)
+    admitted = sorted(frequent, key=lambda n: (-totals[n], counts.words[n]))[:grow]
+    return [counts.words[n] for n in admitted], sorted(set(new) - set(admitted))
+
+
+def _first_occurrences(counts: Counts, old_words: int) -> list[int]:
+    """Return for each word after the first `old_words` the slice in which it first occurs."""
+    occurs = [counts.unigrams(t)[old_words:] > 0 for t in range(len(counts))]
+    return [int(slices.argmax()) for slices in np.array(occurs).T]
+
+
+def _unchanged(counts: Counts, settings: Mapping[str, Any]) -> Counts:
+    for name, value in settings.items():
+        if value not in (None, False):
+            option = f"--{name.replace('_', '-')}"
+            raise SettingsError(f"{option} is for texts, and these are counts.", f"Omit {option}.")
+    return counts
+
+
+def _recipe(fitted: Fitted) -> dict[str, Any]:
+    """Return the settings that the model's texts were counted with."""
+    if fitted.counting is None:
+        raise SettingsError(
+            "The model does not record how its texts were counted: an earlier version of wordtide made it.",
+            "Count the new texts with its words (wordtide count ... --vocabulary model/words.txt), and update "
+            "from the counts.",
+        )
+    saved = CountSettings.from_json(dict(fitted.counting))
+    return {name: getattr(saved, name) for name in (*RECIPE, "window")}
+
+
+def _check_tokenizer(fitted: Fitted, given: Any) -> None:
+    """Refuse a tokenizer that only the header of a model names: it is a program, and the user must name it, too."""
+    saved = (fitted.counting or {}).get("tokenizer")
+    name = f"{given.__module__}:{given.__qualname__}" if callable(given) else given
+    if name == saved:
+        return
+    if name:
+        problem = f"The model's texts were tokenized by {saved or 'the rule of wordtide'}, not by {name}."
+    else:
+        problem = f"The model's texts were tokenized by the program {saved}, which runs only on request."
+    raise SettingsError(
+        problem, f"If you trust it, add --tokenizer {saved}." if saved else "Omit --tokenizer."
+    )
 
 
 def _check_counting(fitted: Fitted, counts: Counts) -> None:
-    """The window, and whether texts or n-grams were counted, must be as the model was made."""
+    """Require the window and the kind of source of the model."""
     if len(counts) == 0:
-        raise InputError("The counts have no slices.", "Count texts with words in them.")
-    counting = fitted.counting or {}
-    for name, found in (("window", counts.window), ("places", counts.places)):
-        if counting.get(name, found) != found:
-            what = "a window of" if name == "window" else "n-grams, with places"
-            raise SettingsError(
-                f"The model was made from counts with {what} {counting[name]}, and the new counts have {found}.",
-                f"Count again with --window {counting.get('window', 'as before')}, from the same kind of source.",
-            )
-    if counts.places > 1 and np.issubdtype(fitted.occurrences.values.dtype, np.integer):
+        raise InputError("The counts have no slices.", "Count texts that contain words.")
+    recipe = fitted.counting or {}
+    window, places = recipe.get("window", counts.window), recipe.get("places", counts.places)
+    if window != counts.window:
         raise SettingsError(
-            "The model was made from texts, and the new counts are of n-grams.", "Count texts."
+            f"The model was made from counts with a window of {window}, and the new counts have {counts.window}.",
+            f"Count again with --window {window}.",
         )
+    if places != counts.places:
+        raise SettingsError(
+            f"The model was made from {_kind(places)}, and the new counts from {_kind(counts.places)}.",
+            f"Count {_kind(places)}.",
+        )
+    if counts.places > 1 and np.issubdtype(fitted.occurrences.values.dtype, np.integer):
+        raise SettingsError("The model was made from texts, and the new counts from n-grams.", "Count texts.")
+
+
+def _kind(places: int) -> str:
+    return "texts" if places == 1 else f"{places}-grams"
 
 
 def _check_later(fitted: Fitted, counts: Counts) -> None:
-    """Slices must follow the model's last one: what a filter has passed it cannot come back to."""
+    """Require slices after the model's last one: a filter cannot revise earlier slices."""
     last, first = fitted.labels[-1], counts.labels[0]
-    remedy = f"Give texts after {last}: for example, count with --since and the day after it."
+    remedy = f"Give texts after {last}: for example, count with --since and the following day."
     if Every.parse(counts.settings.every).unit != "document" and first == last:
         raise SettingsError(
-            f"The slice {first} is in the model already: it ends with {last}.",
-            f"{remedy} To fit {last} again with more texts, fit all slices anew.",
+            f"The model already contains the slice {first}: it ends with {last}.",
+            f"{remedy} To add texts to {last}, fit all slices again.",
         )
     reached = float(fitted.diffusion.times[-1] if fitted.extents is None else fitted.extents[-1, 1])
     begins = float_year(int(counts.slices.first[0]))
     if begins < reached or float(counts.times[0]) <= float(fitted.diffusion.times[-1]):
         raise SettingsError(
-            f"The slice {first} begins before the end of the model's last slice {last}: {begins:.3f} is not after "
-            f"{reached:.3f} (in years).",
+            f"The slice {first} begins before the end of the model's last slice {last}: {begins:.3f} is not "
+            f"after {reached:.3f} (in years).",
             remedy,
         )

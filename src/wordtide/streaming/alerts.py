@@ -1,13 +1,12 @@
-"""Alerts: the words of a model's last slice that surprise, as JSON Lines, with their neighbours before and after it.
+"""Alerts: the surprising words of a model's last slice as JSON Lines, with their neighbors before and after it.
 
-The lines of a slice follow from the model alone. So after a restart they are made again, and what of them is not yet in the
-file is added: none is lost or doubled, whenever the process was killed.
+The alerts of a slice follow from the model alone. After a restart they are computed again, and those missing from the file
+are added: none is lost or written twice, whenever the process is killed.
 """
 
 import json
 import os
 import sys
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -19,7 +18,7 @@ from wordtide.questions.neighbors import neighbors
 from wordtide.questions.surprise import surprises
 from wordtide.storage.folders import explained_write_errors
 
-#: Of a million ordinary words some thirty have such a score.
+#: About thirty of a million ordinary words reach this score.
 THRESHOLD = 4.0
 NEIGHBORS = 5
 _LF = 0x0A
@@ -27,11 +26,11 @@ _LF = 0x0A
 
 @dataclass(frozen=True)
 class AlertRule:
-    """Which words are told of: those with such a score at least that occur so often in the slice; and with how many others."""
+    """Which words are reported: those with at least this score and this many occurrences in the slice."""
 
     threshold: float = THRESHOLD
     min_occurrences: int = MIN_OCCURRENCES
-    neighbors: int = NEIGHBORS
+    neighbors: int = NEIGHBORS  # listed for each word, before and after
 
     def __post_init__(self) -> None:
         if not -1e9 < self.threshold < 1e9:
@@ -43,8 +42,18 @@ class AlertRule:
                 raise SettingsError(f"--{name} {number} is out of range.", "Give 1 or more.")
 
 
-def alerts_of(model: Embeddings, rule: AlertRule, start: str, end: str) -> list[str]:
-    """The lines of the last slice, which lasts from `start` until just before `end`, the most surprising word first."""
+def find_alerts(model: Embeddings, rule: AlertRule, start: str, end: str) -> list[str]:
+    """List the alerts of a model's last slice, the most surprising word first.
+
+    Args:
+        model: A model fitted by filtering.
+        rule: Which words are reported.
+        start: The first moment of the slice.
+        end: The moment at which it ends, exclusive.
+
+    Returns:
+        One JSON object a word, without line breaks.
+    """
     last = len(model) - 1
     found = surprises(model, "last", len(model.words), rule.min_occurrences)
     slice_facts = {
@@ -62,8 +71,8 @@ def alerts_of(model: Embeddings, rule: AlertRule, start: str, end: str) -> list[
                 "p_value": float(f"{row['p_value']:.3g}"),
                 "information": round(row["information"], 3),
                 "occurrences": row["occurrences"],
-                "before": _near(model, row["word"], last - 1, rule.neighbors),
-                "after": _near(model, row["word"], last, rule.neighbors),
+                "before": _neighbors_at(model, row["word"], last - 1, rule.neighbors),
+                "after": _neighbors_at(model, row["word"], last, rule.neighbors),
             },
             ensure_ascii=False,
         )
@@ -72,12 +81,12 @@ def alerts_of(model: Embeddings, rule: AlertRule, start: str, end: str) -> list[
     ]
 
 
-def _near(model: Embeddings, word: str, number: int, top: int) -> list[dict[str, Any]]:
-    """The neighbours of a word at a slice; none where nothing was known of it yet."""
+def _neighbors_at(model: Embeddings, word: str, t: int, top: int) -> list[dict[str, Any]]:
+    """List the neighbors of a word at slice t; none if the word had not occurred yet."""
     seen = model.fitted.occurrences.of_word(model.word_number(word), len(model))
-    if number < 0 or not seen[: number + 1].any():
+    if t < 0 or not seen[: t + 1].any():
         return []
-    rows = neighbors(model, word, float(model.times[number]), top).rows()
+    rows = neighbors(model, word, float(model.times[t]), top).rows()
     return [{name: _rounded(row[name]) for name in ("word", "similarity", "low", "high")} for row in rows]
 
 
@@ -86,51 +95,49 @@ def _rounded(value: Any) -> Any:
 
 
 class AlertFile:
-    """Where alerts go: appended to a file, or to standard output. The file `told` names the last slice that is done."""
+    """Appends alerts to a file, or to standard output if `path` is None.
 
-    def __init__(self, path: Path | None, told: Path) -> None:
-        self._path, self._told = path, told
+    The file `marker` names the last slice whose alerts are complete.
+    """
+
+    def __init__(self, path: Path | None, marker: Path) -> None:
+        self._path, self._marker = path, marker
         if path is not None:
             with explained_write_errors(path), open(path, "ab"):
                 pass
 
-    def is_told(self, label: str) -> bool:
-        """Are all alerts of this slice written?"""
+    def is_complete(self, label: str) -> bool:
+        """Return whether all alerts of this slice have been written."""
         try:
-            return self._told.read_text(encoding="utf-8") == label
+            return self._marker.read_text(encoding="utf-8") == label
         except FileNotFoundError:
             return False
 
     def write(self, label: str, lines: list[str]) -> None:
-        """Write the alerts of a slice, but for those that are in the file already; what was torn is made whole."""
+        """Write the alerts of a slice except those already in the file, completing a torn line."""
         text = "".join(f"{line}\n" for line in lines)
         if self._path is None:
             sys.stdout.write(text)
             sys.stdout.flush()
         else:
             with explained_write_errors(self._path), open(self._path, "ab+") as file:
-                file.write(_missing(file, text.encode()))
+                file.write(_missing_bytes(file, text.encode()))
                 file.flush()
                 os.fsync(file.fileno())
-        with explained_write_errors(self._told):
-            beside = self._told.with_suffix(".new")
-            beside.write_text(label, encoding="utf-8")
-            os.replace(beside, self._told)
+        with explained_write_errors(self._marker):
+            partial = self._marker.with_suffix(".new")
+            partial.write_text(label, encoding="utf-8")
+            os.replace(partial, self._marker)
 
 
-def _missing(file: IO[bytes], wanted: bytes) -> bytes:
-    """What has to be added to a file that it ends with the wanted lines, of which some, or part of one, may be there."""
+def _missing_bytes(file: IO[bytes], wanted: bytes) -> bytes:
+    """Return what to append so that the file ends with the wanted lines, some of which it may already have."""
     size = file.seek(0, os.SEEK_END)
-    from_here = max(0, size - len(wanted) - 1)
-    file.seek(from_here)
-    end = file.read()
-    starts = [at + 1 for at, byte in enumerate(end) if byte == _LF]
-    for start in [0, *starts] if from_here == 0 else starts:
-        if wanted.startswith(end[start:]):
-            return wanted[len(end) - start :]
-    return b"\n" + wanted if wanted else b""  # the last line is torn, but none of these
-
-
-def rule_of(record: Mapping[str, Any]) -> AlertRule:
-    """The rule that is saved with a model."""
-    return AlertRule(float(record["threshold"]), int(record["min_occurrences"]), int(record["neighbors"]))
+    tail_start = max(0, size - len(wanted) - 1)
+    file.seek(tail_start)
+    tail = file.read()
+    starts = [at + 1 for at, byte in enumerate(tail) if byte == _LF]
+    for start in [0, *starts] if tail_start == 0 else starts:
+        if wanted.startswith(tail[start:]):
+            return wanted[len(tail) - start :]
+    return b"\n" + wanted if wanted else b""  # the last line is torn, and none of these

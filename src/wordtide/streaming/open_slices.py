@@ -1,7 +1,7 @@
-"""Slices of a stream that are not over yet. Their rows wait on disk, not in memory.
+"""Slices of a stream that are still open. Their rows wait on disk, not in memory.
 
-The dates of rows decide, not the clock. A slice is over when a row comes whose date is `patience` or more after the slice's
-end; a row of a slice that is over is late. So the same rows give the same slices, whenever and however they are read.
+The dates of rows decide, not the clock. A slice ends when a row arrives that is dated `patience` or more after the end of
+the slice; rows of ended slices are late. So the same rows give the same slices, at whatever speed they are read.
 """
 
 import json
@@ -16,17 +16,18 @@ import numpy as np
 
 from wordtide.dates import shown_date
 from wordtide.storage.folders import explained_write_errors
-from wordtide.streaming.rows import Mark, Rows
-from wordtide.timeline import Every, Integers
+from wordtide.streaming.rows import RowPosition, Rows
+from wordtide.timeline import Every
+from wordtide.types import Integers
 
-#: What becomes of late rows.
+#: What can happen to late rows.
 LATE = ("drop", "fold")
-_FIRST_STAMP, _LAST_STAMP = -(1 << 39), 1 << 39  # some 17,000 years before and after 1970
+_FIRST_STAMP, _LAST_STAMP = -(1 << 39), 1 << 39  # about 17,000 years before and after 1970
 
 
 @lru_cache(maxsize=4096)
-def first_stamp(every: Every, ordinal: int) -> int:
-    """The first second of a period, found by asking for the period of seconds: right for whatever periods there are."""
+def period_start(every: Every, ordinal: int) -> int:
+    """Find the first second of a period by bisection, which is right for any kind of period."""
     low, high = _FIRST_STAMP, _LAST_STAMP
     while low < high:
         middle = (low + high) // 2
@@ -38,12 +39,12 @@ def first_stamp(every: Every, ordinal: int) -> int:
 
 
 @dataclass(frozen=True)
-class Standing:
-    """How far a watch has come. Dates are seconds from 1970.
+class WatchProgress:
+    """How far a watch has come. Dates are in seconds from 1970.
 
-    Rows dated before `begins` are older than the watch; their texts may be in the model, so they are left out. Those before
-    `closed_until` belong to slices that are in the model: if they stand before the place `seen_until` of the stream they were
-    dealt with, else they are late.
+    Rows dated before `begins` are older than the watch; the model may contain their texts, so they are dropped. Rows dated
+    before `closed_until` belong to slices that the model contains. Of these, rows before the offset `seen_until` of the
+    stream have been handled, and later ones are late.
     """
 
     begins: int
@@ -54,161 +55,149 @@ class Standing:
 
 @dataclass
 class OpenSlice:
-    """A slice whose rows are still coming: its period, the file they wait in, the first of them, and how many they are."""
+    """A slice whose rows are still arriving, with the file they wait in and the position of the first one."""
 
     ordinal: int
     start: int
     end: int
     label: str
     path: Path
-    first: Mark
+    first: RowPosition
     rows: int = 0
 
 
 class OpenSlices:
-    """Sorts rows into slices.
+    """Sorts rows into slices, each row once.
 
-    Of rows in `standing` nothing is taken in twice. `early_rows` are from before the watch, `late_rows` came too late.
+    `early_rows` counts rows from before the watch, `late_rows` those that came too late.
     """
 
-    def __init__(self, folder: Path, every: Every, patience: int, late: str, standing: Standing) -> None:
+    def __init__(self, folder: Path, every: Every, patience: int, late: str, progress: WatchProgress) -> None:
+        self.every = every
+        self.progress = progress
         self.early_rows = 0
-        self.late_rows = standing.late_rows
-        self._folder, self._every, self._patience, self._fold = folder, every, patience, late == "fold"
-        self._standing = standing
-        self._closed_until = standing.closed_until
+        self.late_rows = progress.late_rows
+        self._folder, self._patience, self._fold = folder, patience, late == "fold"
+        self._closed_until = progress.closed_until
         self._open: dict[int, OpenSlice] = {}
-        self._watermark: int | None = None
-        self._folded = 0
+        self._watermark: int | None = None  # the latest date so far
+        self._to_fold = 0
+        self._late_path = folder / "late"
 
-    def __len__(self) -> int:
-        return len(self._open)
-
-    def take(self, rows: Rows) -> Iterator[Mark]:
-        """Take in rows. Whenever one of them ends slices it is handed out before it is taken in, and `over` tells which."""
+    def add(self, rows: Rows) -> Iterator[RowPosition]:
+        """Add rows. Before a row that ends slices is added, yields its position; `ended` then lists these slices."""
         if not len(rows):
             return
         stamps = rows.batch.stamps
         highest = np.maximum.accumulate(
             stamps if self._watermark is None else np.maximum(stamps, self._watermark)
         )
-        horizon = self._every.ordinals(highest - self._patience)  # the first period that is not over
+        horizon = self.every.ordinals(highest - self._patience)  # the first period that has not ended
         before = int(horizon[0]) if self._watermark is None else self._horizon()
         turns = np.flatnonzero(np.diff(horizon, prepend=before))
         done = 0
         for turn in [*turns.tolist(), len(rows)]:
-            self._put(rows, done, turn, before)
+            self._sort(rows, done, turn, before)
             done = turn
             if turn < len(rows):
                 before = int(horizon[turn])
                 self._watermark = int(highest[turn])
-                if self.over():
-                    yield rows.mark(turn)
+                if self.ended():
+                    yield rows.position(turn)
         self._watermark = int(highest[-1])
 
-    def over(self) -> list[OpenSlice]:
-        """Slices that are over by the dates of rows, in order of time."""
-        return self._before(self._horizon()) if self._watermark is not None else []
-
-    def over_by(self, moment: float) -> list[OpenSlice]:
-        """Slices whose end was before a moment, in order of time."""
-        return [one for one in self.all() if one.end <= moment]
-
     def all(self) -> list[OpenSlice]:
-        """All open slices, in order of time."""
+        """Return all open slices in order of time."""
         return [self._open[ordinal] for ordinal in sorted(self._open)]
 
-    def next_end(self) -> int | None:
-        """When the first of them ends."""
-        return min((one.end for one in self._open.values()), default=None)
+    def ended(self) -> list[OpenSlice]:
+        """Return the slices that have ended by the dates of rows, in order of time."""
+        if self._watermark is None:
+            return []
+        horizon = self._horizon()
+        return [one for one in self.all() if one.ordinal < horizon]
 
-    def with_late_rows(self, one: OpenSlice) -> tuple[Path, int]:
-        """The file of a slice, together with late rows that came since the last one, and their number; they are dated to its
-        beginning."""
-        late = self._late_path()
-        if self._folded:
-            date = _dates(np.array([one.start]), np.array([1]))[0]
-            with _added_to(one.path) as file, open(late, encoding="utf-8") as texts:
+    def ended_by(self, moment: float) -> list[OpenSlice]:
+        """Return the slices whose period ended by a moment, in order of time."""
+        return [one for one in self.all() if one.end <= moment]
+
+    def fold_late_rows(self, one: OpenSlice) -> int:
+        """Add the late rows since the previous slice to this one, dated to its beginning; return their number."""
+        if self._to_fold:
+            date = _format_dates(np.array([one.start]), np.array([1]))[0]
+            with _appending(one.path) as file, open(self._late_path, encoding="utf-8") as texts:
                 file.writelines(f'{{"date":"{date}","text":{text.rstrip()}}}\n' for text in texts)
-            late.unlink()
-        folded, self._folded = self._folded, 0
-        return one.path, folded
+            self._late_path.unlink()
+        folded, self._to_fold = self._to_fold, 0
+        return folded
 
-    def first_needed(self, one: OpenSlice, reading: Mark) -> Mark:
-        """The first row that is needed when this slice is in the model: of another open slice, or the next to read."""
-        return min(
-            (other.first for other in self._open.values() if other is not one),
-            key=lambda m: m.place,
-            default=reading,
-        )
+    def first_needed(self, one: OpenSlice, next_row: RowPosition) -> RowPosition:
+        """Return the first row that is needed once this slice is in the model: of another slice, or the next row."""
+        others = (other.first for other in self._open.values() if other is not one)
+        return min(others, key=lambda position: position.offset, default=next_row)
 
     def close(self, one: OpenSlice) -> None:
-        """Forget a slice; its rows are in the model, or no good."""
+        """Forget a slice whose rows are in the model or of no use."""
         del self._open[one.ordinal]
         one.path.unlink()
         self._closed_until = max(self._closed_until, one.end)
 
     def _horizon(self) -> int:
+        """Return the first period that has not ended."""
         assert self._watermark is not None
-        return int(self._every.ordinals(np.array([self._watermark - self._patience]))[0])
+        return int(self.every.ordinals(np.array([self._watermark - self._patience]))[0])
 
-    def _before(self, ordinal: int) -> list[OpenSlice]:
-        return [one for one in self.all() if one.ordinal < ordinal]
-
-    def _put(self, rows: Rows, start: int, stop: int, horizon: int) -> None:
-        """Put rows, during which no slice ends, into the files of their slices."""
+    def _sort(self, rows: Rows, start: int, stop: int, horizon: int) -> None:
+        """Append rows among which no slice ends to the files of their slices."""
         if start == stop:
             return
-        stamps, places = rows.batch.stamps[start:stop], rows.places[start:stop]
-        ordinals = self._every.ordinals(stamps)
+        stamps, offsets = rows.batch.stamps[start:stop], rows.offsets[start:stop]
+        ordinals = self.every.ordinals(stamps)
         closed = stamps < self._closed_until
-        early = stamps < self._standing.begins
-        seen = closed & (places < self._standing.seen_until)
+        early = stamps < self.progress.begins
+        seen = closed & (offsets < self.progress.seen_until)
         late = (closed | (ordinals < horizon)) & ~seen & ~early
         self.early_rows += int(np.count_nonzero(early & ~seen))
-        self._put_late(rows, np.flatnonzero(late) + start)
+        self._keep_late(rows, np.flatnonzero(late) + start)
         good = ~late & ~seen & ~early
         for ordinal in np.unique(ordinals[good]).tolist():
             self._append(rows, ordinal, np.flatnonzero(good & (ordinals == ordinal)) + start)
 
-    def _put_late(self, rows: Rows, chosen: Integers) -> None:
+    def _keep_late(self, rows: Rows, chosen: Integers) -> None:
         self.late_rows += len(chosen)
         if self._fold and len(chosen):
-            self._folded += len(chosen)
-            with _added_to(self._late_path()) as file:
-                file.writelines(f"{_text(rows, n)}\n" for n in chosen.tolist())
+            self._to_fold += len(chosen)
+            with _appending(self._late_path) as file:
+                file.writelines(f"{_json_text(rows, n)}\n" for n in chosen.tolist())
 
     def _append(self, rows: Rows, ordinal: int, chosen: Integers) -> None:
         one = self._open.get(ordinal)
         if one is None:
             path = self._folder / f"slice{ordinal:+d}.jsonl"
-            start, end = first_stamp(self._every, ordinal), first_stamp(self._every, ordinal + 1)
-            one = OpenSlice(ordinal, start, end, self._every.label(ordinal), path, rows.mark(int(chosen[0])))
-            self._open[ordinal] = one
-        dates = _dates(rows.batch.stamps[chosen], rows.batch.spans[chosen])
-        with _added_to(one.path) as file:
+            start, end = period_start(self.every, ordinal), period_start(self.every, ordinal + 1)
+            label, first = self.every.label(ordinal), rows.position(int(chosen[0]))
+            one = self._open[ordinal] = OpenSlice(ordinal, start, end, label, path, first)
+        dates = _format_dates(rows.batch.stamps[chosen], rows.batch.spans[chosen])
+        with _appending(one.path) as file:
             file.writelines(
-                f'{{"date":"{date}","text":{_text(rows, n)}}}\n'
+                f'{{"date":"{date}","text":{_json_text(rows, n)}}}\n'
                 for date, n in zip(dates, chosen.tolist(), strict=True)
             )
         one.rows += len(chosen)
 
-    def _late_path(self) -> Path:
-        return self._folder / "late"
-
 
 @contextmanager
-def _added_to(path: Path) -> Iterator[IO[str]]:
+def _appending(path: Path) -> Iterator[IO[str]]:
     with explained_write_errors(path), open(path, "a", encoding="utf-8") as file:
         yield file
 
 
-def _text(rows: Rows, row: int) -> str:
+def _json_text(rows: Rows, row: int) -> str:
     return json.dumps(rows.batch.text(row).decode("utf-8"), ensure_ascii=False)
 
 
-def _dates(stamps: Integers, spans: Integers) -> list[str]:
-    """Dates as they are read back to the same stamp and span."""
+def _format_dates(stamps: Integers, spans: Integers) -> list[str]:
+    """Write dates so that they are read back with the same stamp and span."""
     moments = np.datetime_as_string(stamps.astype("datetime64[s]")).tolist()
     return [
         moment if span == 1 else shown_date(int(stamp), int(span))

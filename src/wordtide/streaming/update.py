@@ -1,7 +1,7 @@
-"""`update`: later slices are filtered as if they had been there from the start, and the vocabulary may grow.
+"""`wordtide update`: filter later slices as if they had been there from the start.
 
-A filter goes on from its last beliefs, so an update takes the time of its own slices. The new folder is made beside the old one
-with the old slices' files under a second name, and put in its place at the end.
+A filter continues from its latest posterior, so an update takes only the time of its own slices. The new folder is filled
+beside the old one, with hard links to the files of old slices, and replaces it at the end.
 """
 
 import time
@@ -26,18 +26,18 @@ from wordtide.inference.natural.filtering import SequentialSolver
 from wordtide.inference.problem import problem_of
 from wordtide.inference.sequential_solvers import elbo_of_slices, sequential_solver
 from wordtide.inference.settings import FitSettings
-from wordtide.inference.slice_sinks import SliceFolder, SlicesInMemory
+from wordtide.inference.slice_sinks import SliceFolder, SliceList
 from wordtide.inference.training import FitObserver, train
 from wordtide.model.knots import occurrences_of
 from wordtide.storage.folders import changing, check_writable, new_folder, real_target
 from wordtide.storage.tensors import REMEDY
-from wordtide.streaming.additions import GROW_MIN_COUNT, Addition, addition_to
-from wordtide.streaming.update_sources import counts_for
+from wordtide.streaming.additions import GROW_MIN_COUNT, Addition, count_for_update, prepare_addition
+from wordtide.types import Floats
 
 
 @dataclass(frozen=True)
 class UpdateReport:
-    """What an update did. `slices`: labels of the new slices. The rest as in `Addition`; `seconds` it took."""
+    """What an update did. `slices` are the labels of the new slices; `Addition` explains the other fields."""
 
     slices: list[str]
     left_out: list[str]
@@ -57,12 +57,14 @@ def update(
     threads: int | None = None,
     **settings: Any,
 ) -> tuple[Fitted, UpdateReport]:
-    """Append the slices of counts or texts to a model, in its folder if it has one: what `DynamicEmbeddings.update` does."""
+    """Append the slices of a source to a model, in its folder if it has one. See `DynamicEmbeddings.update`."""
+    words: dict[str, Any] = {"grow": grow, "grow_min_count": grow_min_count}
     if path is None:
-        counts = counts_for(_filtered(fitted, "The model"), source, grow, workers=threads, **settings)
-        return updated_in_memory(fitted, counts, grow=grow, grow_min_count=grow_min_count, threads=threads)
-    counts = counts_for(filtered_model(path), source, grow, workers=threads, **settings)
-    report = update_model(path, counts, grow=grow, grow_min_count=grow_min_count, threads=threads)
+        _check_filtered(fitted, "The model")
+        counts = count_for_update(fitted, source, grow, workers=threads, **settings)
+        return update_in_memory(fitted, counts, threads=threads, **words)
+    counts = count_for_update(read_filtered(path), source, grow, workers=threads, **settings)
+    report = update_model(path, counts, threads=threads, **words)
     return read_model(path), report
 
 
@@ -75,34 +77,40 @@ def update_model(
     header_extra: Mapping[str, Any] | None = None,
     observer: FitObserver | None = None,
     threads: int | None = None,
-    device: str = "cpu",
 ) -> UpdateReport:
-    """Append the slices of counts to the filtering model in a folder; whole, or not at all.
+    """Append the slices of counts to the filtering model in a folder, completely or not at all.
 
-    `grow`: at most so many new words are admitted, those that occur most and at least `grow_min_count` times in the counts.
-    `header_extra` is kept with the model as `Fitted.stream`, and changes together with its slices; None leaves what is there.
-    Only one process at a time may update a model.
+    Args:
+        path: The model folder. Only one process at a time may update it.
+        counts: The counts of later slices.
+        grow: Admit at most this many new words, the most frequent ones.
+        grow_min_count: A new word must occur this often in the counts.
+        header_extra: Stored with the model as `Fitted.stream`, and changed together with its slices. None: unchanged.
+        observer: Receives the progress.
+        threads: The number of threads. None: one for each processor.
+
+    Raises:
+        SettingsError: The model or the counts cannot be used for an update.
+        OutputError: Another process is changing the model.
     """
     started = time.monotonic()
-    target = _put_back(path)
+    target = _restore_replaced(path)
     with changing(target):
-        fitted = _filtered(read_model(target), str(path))
-        addition = addition_to(fitted, counts, grow, grow_min_count)
-        stream = fitted.stream if header_extra is None else dict(header_extra)
-        how = Going(observer or FitObserver(), threads, device)
+        fitted = read_model(target)
+        _check_filtered(fitted, str(path))
+        addition = prepare_addition(fitted, counts, grow, grow_min_count)
+        fitted = replace(fitted, stream=fitted.stream if header_extra is None else dict(header_extra))
         if len(fitted.diffusion) + len(addition.counts) > MOST_SLICES:
-            write_model(
-                target, replace(_extended_in_memory(fitted, addition, how), stream=stream), overwrite=True
-            )
+            write_model(target, _extend_in_memory(fitted, addition, observer, threads), overwrite=True)
         else:
             with new_folder(target, overwrite=True) as folder:
-                sink = _old_slices(target, fitted, SliceFolder(folder))
-                updated = _extended(fitted, addition, sink, how)
-                fill_folder(folder, replace(updated, stream=stream), sink.facts)
-    return report_of(addition, time.monotonic() - started)
+                sink = SliceFolder(folder)
+                _carry_over_slices(target, fitted, sink)
+                fill_folder(folder, _extend(fitted, addition, sink, observer, threads), sink.facts)
+    return _report(addition, started)
 
 
-def updated_in_memory(
+def update_in_memory(
     fitted: Fitted,
     counts: Counts,
     *,
@@ -110,86 +118,93 @@ def updated_in_memory(
     grow_min_count: int = GROW_MIN_COUNT,
     observer: FitObserver | None = None,
     threads: int | None = None,
-    device: str = "cpu",
 ) -> tuple[Fitted, UpdateReport]:
-    """The same for a model that is nowhere on disk."""
+    """Append the slices of counts to a model in memory; the arguments are those of `update_model`."""
     started = time.monotonic()
-    addition = addition_to(_filtered(fitted, "The model"), counts, grow, grow_min_count)
-    updated = _extended_in_memory(fitted, addition, Going(observer or FitObserver(), threads, device))
-    return updated, report_of(addition, time.monotonic() - started)
+    _check_filtered(fitted, "The model")
+    addition = prepare_addition(fitted, counts, grow, grow_min_count)
+    return _extend_in_memory(fitted, addition, observer, threads), _report(addition, started)
 
 
-def filtered_model(path: str | PathLike[str]) -> Fitted:
-    """The model in a folder, if it is one that can be updated."""
-    return _filtered(read_model(_put_back(path)), str(path))
+def read_filtered(path: str | PathLike[str]) -> Fitted:
+    """Read a model folder.
+
+    Raises:
+        SettingsError: The model was not fitted by filtering, so it cannot be updated.
+    """
+    fitted = read_model(_restore_replaced(path))
+    _check_filtered(fitted, str(path))
+    return fitted
 
 
-def _put_back(path: str | PathLike[str]) -> Path:
-    """Where the model really is; one that a killed process was about to replace is put back there."""
+def _restore_replaced(path: str | PathLike[str]) -> Path:
+    """Return the real path of a model, after putting back one that a killed process was about to replace."""
     target = real_target(path)
     if not target.exists() and target.parent.is_dir():
         check_writable(target, overwrite=True)
     return target
 
 
-def report_of(addition: Addition, seconds: float) -> UpdateReport:
-    """What is told of an addition."""
-    facts = (addition.left_out, addition.admitted, addition.unknown, addition.unknown_share)
-    return UpdateReport(addition.counts.labels, *facts, seconds)
-
-
-@dataclass(frozen=True)
-class Going:
-    """How an update is made, which does not decide its result."""
-
-    observer: FitObserver
-    threads: int | None
-    device: str
-
-
-def _filtered(fitted: Fitted, name: str) -> Fitted:
-    """The model, if it can be updated."""
+def _check_filtered(fitted: Fitted, name: str) -> None:
     if fitted.method != "filtering" or fitted.posterior.kind != "filter":
         raise SettingsError(
-            f"{name} was fitted by {fitted.method}, and only filtering can go on from its last slice.",
-            "Fit with --method filtering to update later; or fit old and new counts together (wordtide merge, wordtide fit).",
+            f"{name} was fitted by {fitted.method}, and only filtering can continue after its last slice.",
+            "Fit with --method filtering to update later; or fit old and new counts together (wordtide merge, "
+            "wordtide fit).",
         )
-    return fitted
 
 
-def _old_slices(target: Path, fitted: Fitted, sink: SliceFolder) -> SliceFolder:
-    """The old slices in the new folder: their files under a second name, or, of a model in one file, written once."""
+def _report(addition: Addition, started: float) -> UpdateReport:
+    return UpdateReport(
+        slices=addition.counts.labels,
+        left_out=addition.left_out,
+        admitted=addition.admitted,
+        unknown=addition.unknown,
+        unknown_share=addition.unknown_share,
+        seconds=time.monotonic() - started,
+    )
+
+
+def _carry_over_slices(target: Path, fitted: Fitted, sink: SliceFolder) -> None:
+    """Link the old slices into the new folder, or write them if the old model is a single file."""
     header = model_header(target)
     if header["version"] == SLICED_VERSION:
-        sink.take_over(target, header["files"])
+        sink.link_from(target, header["files"])
     else:
         for t, states in enumerate(slices_of(fitted.posterior, len(fitted.diffusion))):
             sink.write(t, states)
-    return sink
 
 
-def _extended_in_memory(fitted: Fitted, addition: Addition, how: Going) -> Fitted:
-    sink = SlicesInMemory()
-    updated = _extended(fitted, addition, sink, how)
+def _extend_in_memory(
+    fitted: Fitted, addition: Addition, observer: FitObserver | None, threads: int | None
+) -> Fitted:
+    sink = SliceList()
+    extended = _extend(fitted, addition, sink, observer, threads)
     states = [*slices_of(fitted.posterior, len(fitted.diffusion)), *sink.slices]
-    knots = updated.posterior.knots
-    return replace(updated, posterior=Posterior.by_slice(knots, states, fitted.posterior.dim))
+    posterior = Posterior.by_slice(extended.posterior.knots, states, fitted.posterior.dim)
+    return replace(extended, posterior=posterior)
 
 
-def _extended(fitted: Fitted, addition: Addition, sink: SliceFolder | SlicesInMemory, how: Going) -> Fitted:
-    """Filter the new slices into the sink. The record of the longer model knows all places of states; they are in the sink."""
-    settings, counts, old = _settings(fitted), addition.counts, len(fitted.diffusion)
-    pace, precision = _standing(fitted)
+def _extend(
+    fitted: Fitted,
+    addition: Addition,
+    sink: SliceFolder | SliceList,
+    observer: FitObserver | None,
+    threads: int | None,
+) -> Fitted:
+    """Filter the new slices into a sink. The posterior of the returned record has all knots, but no states."""
+    settings, counts, old = _fit_settings(fitted), addition.counts, len(fitted.diffusion)
+    pace, precision = _filter_state(fitted)
     diffusion = fitted.diffusion.on(np.concatenate([fitted.diffusion.times, counts.times]))
     labels = [*fitted.labels, *counts.labels]
     problem = problem_of(counts, settings.negative_ratio, settings.context_exponent, on_demand=True)
     beliefs = Beliefs.of(fitted.posterior, np.dtype(precision)).grown(len(addition.admitted))
-    with compute(how.device, precision, how.threads) as machine:
+    with compute("cpu", precision, threads) as machine:
         solver = sequential_solver(problem, diffusion, settings, machine, sink, Past(old, beliefs, pace))
-        steps = train(solver, "filtering", labels, how.observer)
+        steps = train(solver, "filtering", labels, observer or FitObserver())
     active = [problem.active_words(t) for t in range(len(problem))]
     knots, _ = fitted.posterior.knots.extended(active, old, len(problem.words))
-    curve = [*fitted.curve, *_later_steps(fitted, steps)]
+    curve = [*fitted.curve, *_renumbered_steps(fitted, steps)]
     pairs = None if fitted.pairs is None else np.concatenate([fitted.pairs, solver.pairs])
     predictions = None
     if fitted.predictions is not None and isinstance(solver, SequentialSolver):
@@ -211,14 +226,14 @@ def _extended(fitted: Fitted, addition: Addition, sink: SliceFolder | SlicesInMe
     )
 
 
-def _settings(fitted: Fitted) -> FitSettings:
-    """The settings that the model was fitted with; what a later version wrote beside them is not known here."""
+def _fit_settings(fitted: Fitted) -> FitSettings:
+    """Return the settings of the fit without those that only a later version knows."""
     known = {field.name for field in fields(FitSettings)}
     return FitSettings(**{name: value for name, value in fitted.settings.items() if name in known})
 
 
-def _standing(fitted: Fitted) -> tuple[float, str]:
-    """The pace that the filter had come down to, and its precision."""
+def _filter_state(fitted: Fitted) -> tuple[float, str]:
+    """Return the share of the rate that the filter had come down to, and its precision."""
     saved = fitted.filter or {}
     pace, precision = saved.get("pace", 1.0), saved.get("precision", "float32")
     if type(pace) not in (int, float) or not 0 < pace <= 1 or precision not in ("float32", "float64"):
@@ -226,21 +241,22 @@ def _standing(fitted: Fitted) -> tuple[float, str]:
     return float(pace), precision
 
 
-def _later_steps(fitted: Fitted, steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The steps of an update, numbered and timed on from those before."""
-    done, seconds = len(fitted.curve), max((row["seconds"] or 0.0 for row in fitted.curve[-1:]), default=0.0)
+def _renumbered_steps(fitted: Fitted, steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Number and time the steps of an update after those before."""
+    done = len(fitted.curve)
+    seconds = (fitted.curve[-1]["seconds"] or 0.0) if fitted.curve else 0.0
     return [
         {**row, "step": done + row["step"], "seconds": round(seconds + row["seconds"], 3)} for row in steps
     ]
 
 
-def _extents(fitted: Fitted) -> npt.NDArray[np.float64]:
+def _extents(fitted: Fitted) -> Floats:
     times = fitted.diffusion.times
     return np.column_stack([times, times]) if fitted.extents is None else fitted.extents
 
 
 def _arrivals(fitted: Fitted, addition: Addition) -> npt.NDArray[np.int32] | None:
-    """The slice at which each word came in; None as long as all were there from the start."""
+    """Return the slice at which each word was admitted, or None if all were there from the start."""
     if fitted.arrivals is None and not addition.admitted:
         return None
     before = np.zeros(len(fitted.words), dtype=np.int32) if fitted.arrivals is None else fitted.arrivals

@@ -1,181 +1,321 @@
-"""The one call that watches a stream: where it begins, or goes on, and with what."""
+"""`wordtide watch`: update a model with each slice of an endless stream, and report surprising words.
+
+One rename puts a slice into the model together with the position in the stream (`Fitted.stream`), and everything else can be
+recomputed from these two. So a process that replaces a killed one arrives at the same model. Rows of open slices wait in a
+folder beside the model, and nothing is read while a slice is fitted: memory stays bounded, and a faster writer has to wait.
+"""
 
 import os
+import shutil
 import time
-from collections.abc import Callable
-from contextlib import closing
-from dataclasses import dataclass, field
-from fractions import Fraction
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import asdict, dataclass, field
 from os import PathLike
 from pathlib import Path
 
 import numpy as np
 
-from wordtide.corpus.documents import BadRows
-from wordtide.corpus.fields import Fields
-from wordtide.corpus.source_files import STANDARD_INPUT, SourceFile
-from wordtide.corpus.sources import find_corpus
-from wordtide.dates import bounds
+from wordtide.corpus.source_files import STANDARD_INPUT
+from wordtide.counts.workers import Observer as CountObserver
+from wordtide.dates import DAY
+from wordtide.embeddings.embeddings import DynamicEmbeddings
+from wordtide.embeddings.folder import read_model
 from wordtide.embeddings.posterior import Fitted
-from wordtide.errors import InputError, SettingsError
-from wordtide.storage.folders import real_target
-from wordtide.streaming.alerts import AlertFile
-from wordtide.streaming.followed_file import FollowedFile, RowSource
-from wordtide.streaming.journal import JournaledInput, drop_journal
-from wordtide.streaming.open_slices import OpenSlices, Standing, first_stamp
-from wordtide.streaming.settings import WatchRecord, WatchSettings, record_of
-from wordtide.streaming.update import filtered_model
-from wordtide.streaming.watcher import Surroundings, Watcher, WatchObserver, watch_folder
+from wordtide.errors import NothingToCountError, SettingsError
+from wordtide.inference.training import FitObserver
+from wordtide.progress import Observer
+from wordtide.storage.folders import clean_up, explained_write_errors, real_target
+from wordtide.storage.locks import take_lock
+from wordtide.streaming.additions import count_for_update
+from wordtide.streaming.alerts import AlertFile, find_alerts
+from wordtide.streaming.open_slices import OpenSlice, OpenSlices
+from wordtide.streaming.row_sources import find_stream, open_stream
+from wordtide.streaming.rows import RowPosition, Rows, RowSource
+from wordtide.streaming.settings import WatchOptions, WatchSettings
+from wordtide.streaming.update import read_filtered, update_model
+from wordtide.streaming.watch_record import WatchRecord, read_record, resume_progress
 from wordtide.timeline import Every
 
-_FORMATS = ("jsonl", "csv", "tsv")
+_POLL_SECONDS = 1.0
+_FIRST_DATE = int(np.datetime64("0001-01-01", "s").astype(np.int64))
 
 
 @dataclass(frozen=True)
-class Reading:
-    """How a stream is read.
+class SliceReport:
+    """What happened to a slice.
 
-    `format`: auto, jsonl, csv or tsv. `follow`: wait for what is still to be written to the file. `replayed`: standard input
-    comes again from its first row. `forget_position`: begin anew, after the model's last slice. `skip_bad`: leave bad rows
-    out; else the first is an error.
+    Attributes:
+        label: The name of the slice.
+        rows: The number of its rows.
+        late, bad: Rows since the previous slice that came too late or are not valid.
+        folded: Late rows that were added to this slice.
+        alerts: The number of alerts.
+        seconds: The time from the row that ended the slice to its alerts.
+        admitted: New words.
+        problem: Why the slice is not in the model, or empty.
     """
 
-    format: str = "auto"
-    fields: Fields = field(default_factory=Fields)
-    follow: bool = False
-    replayed: bool = False
-    forget_position: bool = False
-    skip_bad: bool = True
+    label: str
+    rows: int
+    late: int
+    folded: int
+    bad: int
+    alerts: int
+    seconds: float
+    admitted: tuple[str, ...] = ()
+    problem: str = ""
+
+
+class WatchObserver(Observer):
+    """Receives messages and a report of each slice. This class ignores them."""
+
+    counting: CountObserver | None = None
+    fitting: FitObserver | None = None
+
+    def slice_closed(self, report: SliceReport) -> None:
+        """Report that a slice was added to the model or left out."""
 
 
 def watch(
     model: str | PathLike[str],
     source: str | PathLike[str] = STANDARD_INPUT,
     settings: WatchSettings | None = None,
-    *,
-    reading: Reading | None = None,
-    alerts: str | PathLike[str] | None = None,
-    slices: int | None = None,
+    options: WatchOptions | None = None,
     observer: WatchObserver | None = None,
-    threads: int | None = None,
     clock: Callable[[], float] = time.time,
 ) -> dict[str, int]:
-    """Update a model, fitted by filtering, with the slices of a stream, and go on where the last watch of this model ended.
+    """Update a filtering model with the slices of a stream, continuing where its last watch stopped.
 
-    `source`: a file, or "-" for standard input. `alerts`: the file that alerts are added to (standard output if not given).
-    `slices`: stop after so many. Returns how many rows were bad, by reason.
+    Args:
+        model: The model folder. Only one process at a time may watch with it.
+        source: A file, or "-" for standard input.
+        settings: How the stream is cut into slices and fitted.
+        options: How the stream is read and where alerts go.
+        observer: Receives messages and a report of each slice.
+        clock: Returns the time in seconds from 1970.
+
+    Returns:
+        The number of bad rows by reason.
+
+    Raises:
+        SettingsError: The model, or the settings, cannot be used for a watch.
+        InputError: The source cannot be watched, or is not the one that was watched last.
+        OutputError: Another process is watching with this model.
     """
-    settings, reading, observer = (
-        settings or WatchSettings(),
-        reading or Reading(),
-        observer or WatchObserver(),
-    )
+    settings, options = settings or WatchSettings(), options or WatchOptions()
+    observer = observer or WatchObserver()
     target = real_target(model)
-    file = _source_file(source, reading.format)
-    _check_options(file, reading, slices)
-    every = _every(filtered_model(target), settings)
-    bad = BadRows(reading.skip_bad)
-    with watch_folder(target) as folder:
-        fitted = filtered_model(target)  # as it is now that no other watcher changes it
-        kind = "input" if file.path == STANDARD_INPUT else "file"
-        record = record_of(fitted, reading.forget_position)
-        standing = _standing(fitted, every, record, reading.forget_position)
-        told = AlertFile(None if alerts is None else Path(alerts), folder / "told")
-        with closing(_rows(file, kind, folder, reading, settings, record, bad, observer)) as rows:
-            waiting = OpenSlices(folder / "slices", every, settings.patience, settings.late, standing)
-            around = Surroundings(told, observer, clock, threads)
-            Watcher(target, rows, kind, waiting, standing.begins, every, settings, bad, around).run(slices)
-            _tell_the_rest(waiting, fitted, observer)
-    return dict(sorted(bad.reasons.items()))
+    stream = find_stream(source, options)
+    every = _slice_length(read_filtered(target), settings)
+    with _watch_folder(target) as folder:
+        fitted = read_filtered(target)  # again, now that no other watcher can change it
+        record = read_record(fitted, options.forget_position)
+        progress = resume_progress(fitted, every, record, options.forget_position)
+        alerts = AlertFile(None if options.alerts is None else Path(options.alerts), folder / "told")
+        whole_at_end = settings.close_at_end or not options.replayed
+        with closing(open_stream(stream, folder, options, whole_at_end, record, observer)) as rows:
+            slices = OpenSlices(folder / "slices", every, settings.patience, settings.late, progress)
+            watcher = Watcher(target, rows, slices, settings, alerts, observer, clock, options.threads)
+            watcher.run(options.slices)
+            _report_remaining_rows(slices, fitted, observer)
+            return dict(sorted(rows.reader.bad.reasons.items()))
 
 
-def _rows(
-    file: SourceFile,
-    kind: str,
-    folder: Path,
-    reading: Reading,
-    settings: WatchSettings,
-    record: WatchRecord | None,
-    bad: BadRows,
-    observer: WatchObserver,
-) -> RowSource:
-    """The source, at the place where it is to go on."""
-    if reading.forget_position:
-        drop_journal(folder)
-        record = None
-    if record is not None and record.source != kind:
-        before = "a file" if record.source == "file" else "standard input"
-        raise SettingsError(
-            f"This model was watching {before}, and goes on from there.",
-            "Watch the same as before; or begin with another stream, after the model's last slice: --forget-position.",
-        )
-    names = record.fields if record is not None else [None, None]
-    fields = Fields(
-        reading.fields.date or names[0], reading.fields.text or names[1], reading.fields.date_format
-    )
-    position = record.position if record is not None else None
-    if kind == "file":
-        return FollowedFile(
-            Path(file.path), file.format, fields, bad, position, reading.follow, observer.tell
-        )
-    whole_at_end = settings.close_at_end or not reading.replayed
-    return JournaledInput(folder, 0, file.format, fields, bad, position, reading.replayed, whole_at_end)
-
-
-def _source_file(source: str | PathLike[str], format: str) -> SourceFile:
-    files = find_corpus(os.fspath(source), format).files
-    if len(files) != 1 or files[0].format not in _FORMATS or "://" in files[0].path:
-        raise InputError(
-            f"{source} is not a file of rows that can be watched.",
-            f"Give one file, or - for standard input, and its --format if the name does not tell: {', '.join(_FORMATS)}.",
-        )
-    return files[0]
-
-
-def _check_options(file: SourceFile, reading: Reading, slices: int | None) -> None:
-    if reading.follow and file.path == STANDARD_INPUT:
-        raise SettingsError("--follow is for files: standard input is followed as it is.", "Leave it out.")
-    if reading.replayed and file.path != STANDARD_INPUT:
-        raise SettingsError(
-            "--replayed is for standard input: a file is read from where it was left.", "Leave it out."
-        )
-    if slices is not None and slices < 1:
-        raise SettingsError(f"--slices {slices} is out of range.", "Give 1 or more.")
-
-
-def _every(fitted: Fitted, settings: WatchSettings) -> Every:
-    """The length of a slice."""
+def _slice_length(fitted: Fitted, settings: WatchSettings) -> Every:
     text = settings.every or str((fitted.counting or {}).get("every", ""))
     if not text:
-        raise SettingsError("The model does not tell how long its slices are.", "Say it: --every day.")
+        raise SettingsError("The model does not record the length of its slices.", "Give it: --every day.")
     every = Every.parse(text)
     if every.unit == "document":
-        raise SettingsError("A slice for each document is never over.", "Give slices a length: --every day.")
+        raise SettingsError("Slices of one document never end.", "Give slices a length: --every day.")
     return every
 
 
-def _standing(fitted: Fitted, every: Every, record: WatchRecord | None, forget: bool) -> Standing:
-    """How far the watch is: as it was kept, unless the model went on since then. A new one begins with the next slice."""
-    reached = _last_date(fitted)
-    if record is None or record.closed_until <= reached:
-        closed = first_stamp(every, int(every.ordinals(np.array([reached]))[0]) + 1)
-    else:
-        closed = record.closed_until
-    if record is None or forget:
-        return Standing(closed, closed)
-    return Standing(record.begins, closed, record.seen_until, record.late_rows)
+@contextmanager
+def _watch_folder(model: Path) -> Iterator[Path]:
+    """Lock the folder beside a model that holds what is not yet in the model."""
+    folder = model.with_name(f"{model.name}.watch")
+    with explained_write_errors(folder):
+        folder.mkdir(exist_ok=True)
+        held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        take_lock(
+            held,
+            f"Another process is already watching with {model}.",
+            "End it first, or watch with a copy of the model.",
+        )
+        try:
+            clean_up(model)
+            with explained_write_errors(folder):
+                shutil.rmtree(folder / "slices", ignore_errors=True)
+                (folder / "slices").mkdir()
+            yield folder
+        finally:
+            shutil.rmtree(folder / "slices", ignore_errors=True)
+    finally:
+        os.close(held)
 
 
-def _last_date(fitted: Fitted) -> int:
-    """The last date in a model, in seconds from 1970."""
-    year = float(fitted.diffusion.times[-1] if fitted.extents is None else fitted.extents[-1, 1])
-    start, after = bounds(str(int(np.floor(year))))
-    return round(start + (Fraction(year) - int(np.floor(year))) * (after - start))
+def _report_remaining_rows(slices: OpenSlices, fitted: Fitted, observer: Observer) -> None:
+    if slices.early_rows:
+        observer.message(
+            f"{slices.early_rows:,} rows from before the end of the model ({fitted.labels[-1]}) were left out"
+        )
+    for one in slices.all():
+        observer.message(
+            f"{one.label} is still open: its {one.rows:,} rows so far are kept for the next start"
+        )
 
 
-def _tell_the_rest(waiting: OpenSlices, fitted: Fitted, observer: WatchObserver) -> None:
-    if waiting.early_rows:
-        last = fitted.labels[-1]
-        observer.tell(f"{waiting.early_rows:,} rows from before the end of the model ({last}) were left out")
-    for one in waiting.all():
-        observer.tell(f"{one.label} is not over: its {one.rows:,} rows so far are kept for the next start")
+@dataclass
+class Watcher:
+    """Reads a source, closes slices that have ended, and adds each to the model."""
+
+    model: Path
+    source: RowSource
+    slices: OpenSlices
+    settings: WatchSettings
+    alerts: AlertFile
+    observer: WatchObserver
+    clock: Callable[[], float] = time.time
+    threads: int | None = None
+    closed: int = field(default=0, init=False)
+    _now: float = field(default=0.0, init=False)
+    _late_reported: int = field(init=False)
+    _bad_reported: int = field(default=0, init=False)
+
+    def __post_init__(self) -> None:
+        self._late_reported = self.slices.late_rows
+
+    def run(self, limit: int | None = None) -> None:
+        """Continue until the stream ends or `limit` slices are closed."""
+        self._write_alerts(read_model(self.model))
+        while limit is None or self.closed < limit:
+            found = self.source.read()
+            if found is not None:
+                self._add(found, limit)
+            elif self.source.ended:
+                break
+            elif not self.source.wait(_POLL_SECONDS):
+                self._close_by_clock()
+        else:
+            return
+        if self.settings.close_at_end:
+            for one in self.slices.all()[: None if limit is None else limit - self.closed]:
+                self._close(one, self.source.reader.position)
+
+    def _add(self, found: list[Rows], limit: int | None) -> None:
+        for rows in found:
+            for position in self.slices.add(self._plausible(rows)):
+                for one in self.slices.ended():
+                    self._close(one, position)
+                    if limit is not None and self.closed >= limit:
+                        return
+
+    def _plausible(self, rows: Rows) -> Rows:
+        """Drop rows of the future: one wrong date would end all slices and make all following rows late."""
+        batch = rows.batch
+        wrong = (batch.stamps - batch.spans // 2 > self._latest() + DAY) | (batch.stamps < _FIRST_DATE)
+        for row in np.flatnonzero(wrong).tolist():
+            date = np.datetime64(int(batch.stamps[row]), "s")
+            self.source.reader.bad.report(
+                batch.place(row),
+                "impossible date",
+                f"the date is more than a day after today, or before the year 1: {date}.",
+                "Correct the date, and the clock of its sender.",
+            )
+        return rows.where(~wrong)
+
+    def _latest(self) -> float:
+        """Return the latest time that the clock has shown, so that setting it back changes nothing."""
+        self._now = max(self._now, self.clock())
+        return self._now
+
+    def _close_by_clock(self) -> None:
+        if self.settings.close_after is not None:
+            for one in self.slices.ended_by(self._latest() - self.settings.close_after):
+                self._close(one, self.source.reader.position)
+
+    def _close(self, one: OpenSlice, next_row: RowPosition) -> None:
+        """Add a slice to the model, write its alerts, and release its rows."""
+        started = time.monotonic()
+        folded = self.slices.fold_late_rows(one)
+        needed = self.slices.first_needed(one, next_row)
+        problem, alerts, admitted = "", 0, list[str]()
+        try:
+            admitted = self._update(one, self._record(one, needed, next_row))
+        except NothingToCountError as error:  # a slice without known words must not end the watch
+            problem = error.problem
+        else:
+            alerts = self._write_alerts(read_model(self.model))
+        self.slices.close(one)
+        self.source.discard_before(needed.offset)
+        self.closed += 1
+        late, bad = self.slices.late_rows, sum(self.source.reader.bad.reasons.values())
+        self.observer.slice_closed(
+            SliceReport(
+                label=one.label,
+                rows=one.rows,
+                late=late - self._late_reported,
+                folded=folded,
+                bad=bad - self._bad_reported,
+                alerts=alerts,
+                seconds=time.monotonic() - started,
+                admitted=tuple(admitted),
+                problem=problem,
+            )
+        )
+        self._late_reported, self._bad_reported = late, bad
+
+    def _update(self, one: OpenSlice, record: WatchRecord) -> list[str]:
+        """Count the rows of a slice, and update the model with them and the record. Returns the admitted words."""
+        settings, observer = self.settings, self.observer
+        counts = count_for_update(
+            read_filtered(self.model),
+            str(one.path),
+            settings.grow,
+            observer.counting,
+            self.threads,
+            every=str(self.slices.every),
+            tokenizer=settings.tokenizer,
+            format="jsonl",
+            date_field="date",
+            text_field="text",
+        )
+        report = update_model(
+            self.model,
+            counts,
+            grow=settings.grow,
+            grow_min_count=settings.grow_min_count,
+            header_extra=record.as_json(),
+            observer=observer.fitting,
+            threads=self.threads,
+        )
+        return report.admitted
+
+    def _record(self, one: OpenSlice, needed: RowPosition, next_row: RowPosition) -> WatchRecord:
+        fields = self.source.reader.fields
+        return WatchRecord(
+            source=self.source.kind,
+            fields=[fields.date, fields.text],
+            position=self.source.saved_position(needed),
+            begins=self.slices.progress.begins,
+            closed_until=one.end,
+            seen_until=next_row.offset,
+            late_rows=self.slices.late_rows,
+            slice=one.label,
+            start=str(np.datetime64(one.start, "s")),
+            end=str(np.datetime64(one.end, "s")),
+            alerts=asdict(self.settings.alerts),
+        )
+
+    def _write_alerts(self, fitted: Fitted) -> int:
+        """Write the alerts of the last slice, if a watch added it and they are incomplete. Returns their number."""
+        record = read_record(fitted)
+        if record is None or record.slice != fitted.labels[-1] or self.alerts.is_complete(record.slice):
+            return 0
+        model = DynamicEmbeddings(fitted, self.model)
+        lines = find_alerts(model, record.alert_rule(), record.start, record.end)
+        self.alerts.write(record.slice, lines)
+        return len(lines)

@@ -62,14 +62,11 @@ def update(
 
     Example: wordtide update model/ posts.jsonl --every day
     """
-    from wordtide.streaming.update import (
-        filtered_model,
-        update_model,
-    )  # bring PyTorch, which --help must not wait for
-    from wordtide.streaming.update_sources import counts_for
+    from wordtide.streaming.additions import count_for_update  # brings the solvers, which --help does without
+    from wordtide.streaming.update import read_filtered, update_model
 
-    counts = counts_for(
-        filtered_model(model),
+    counts = count_for_update(
+        read_filtered(model),
         sources,
         grow,
         ProgressBar(),

@@ -81,15 +81,14 @@ def watch(
 
     Example: wordtide watch model/ posts.jsonl --follow --every day --alerts alerts.jsonl
     """
-    from wordtide.streaming.alerts import AlertRule  # bring PyTorch, which --help must not wait for
-    from wordtide.streaming.settings import WatchSettings, seconds_of
-    from wordtide.streaming.watch import Reading
+    from wordtide.streaming.alerts import AlertRule  # brings the solvers, which --help does without
+    from wordtide.streaming.settings import WatchOptions, WatchSettings, parse_seconds
     from wordtide.streaming.watch import watch as watch_stream
 
     settings = WatchSettings(
         every=every,
-        patience=seconds_of(patience, "--patience"),
-        close_after=None if close_after is None else seconds_of(close_after, "--close-after"),
+        patience=parse_seconds(patience, "--patience"),
+        close_after=None if close_after is None else parse_seconds(close_after, "--close-after"),
         close_at_end=close_at_end,
         late=late,
         grow=grow,
@@ -97,26 +96,25 @@ def watch(
         tokenizer=tokenizer,
         alerts=AlertRule(threshold, min_occurrences, neighbors),
     )
-    reading = Reading(
-        format, Fields(date_field, text_field, date_format), follow, replayed, forget_position, skip_bad
+    options = WatchOptions(
+        format=format,
+        fields=Fields(date_field, text_field, date_format),
+        follow=follow,
+        replayed=replayed,
+        forget_position=forget_position,
+        skip_bad=skip_bad,
+        alerts=alerts,
+        slices=slices,
+        threads=threads,
     )
     observer = _observer()
     before = signal.signal(signal.SIGTERM, _interrupt)
     try:
-        reasons = watch_stream(
-            model,
-            source,
-            settings,
-            reading=reading,
-            alerts=alerts,
-            slices=slices,
-            observer=observer,
-            threads=threads,
-        )
+        reasons = watch_stream(model, source, settings, options, observer)
     finally:
         signal.signal(signal.SIGTERM, before)
     for reason, number in reasons.items():
-        observer.tell(f"skipped {number:,} row{'s' * (number != 1)}: {reason}")
+        observer.message(f"skipped {number:,} row{'s' * (number != 1)}: {reason}")
 
 
 def _interrupt(number: int, frame: object) -> None:
@@ -125,21 +123,21 @@ def _interrupt(number: int, frame: object) -> None:
 
 
 def _observer() -> Any:
-    """Tells on standard error what becomes of each slice."""
-    from wordtide.streaming.watcher import SliceReport, WatchObserver
+    """Return an observer that reports each slice on standard error."""
+    from wordtide.streaming.watch import SliceReport, WatchObserver
 
     console = Console(stderr=True, highlight=False, soft_wrap=True)
 
-    class Talk(WatchObserver):
-        def tell(self, message: str) -> None:
-            console.print(message, markup=False)
+    class ConsoleObserver(WatchObserver):
+        counting, fitting = ProgressBar(), FitProgress()
 
-        def closed(self, report: SliceReport) -> None:
-            self.tell(_line(report))
+        def message(self, text: str) -> None:
+            console.print(text, markup=False)
 
-    talk = Talk()
-    talk.counting, talk.fitting = ProgressBar(), FitProgress()
-    return talk
+        def slice_closed(self, report: SliceReport) -> None:
+            self.message(_line(report))
+
+    return ConsoleObserver()
 
 
 def _line(report: Any) -> str:

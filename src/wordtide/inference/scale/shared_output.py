@@ -93,10 +93,10 @@ class SharedSliceFolder(SliceFolder):
         if self.processes.first:
             super().put(t, words, mean, variance)
 
-    def take_over(self, source: Path, facts: Mapping[str, Any]) -> None:
+    def link_from(self, source: Path, facts: Mapping[str, Any]) -> None:
         """The files of slices from another folder."""
         if self.processes.first:
-            super().take_over(source, facts)
+            super().link_from(source, facts)
 
     def read(self, slices: int, dim: int) -> list[SliceStates]:
         """What was written, as maps of the files; the folder keeps its name until all have opened them."""

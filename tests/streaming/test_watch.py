@@ -3,12 +3,13 @@
 import contextlib
 import json
 import os
+import time
 import tracemalloc
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from inference.watched_world import JUMPER, WORDS, content, copy_of, lines, make_model, rows
+from watched_world import JUMPER, WORDS, content, copy_of, lines, make_model, rows
 
 import wordtide
 from wordtide.corpus.documents import BadRows
@@ -16,26 +17,25 @@ from wordtide.corpus.fields import Fields
 from wordtide.errors import InputError, OutputError, SettingsError
 from wordtide.streaming.alerts import AlertRule
 from wordtide.streaming.followed_file import FollowedFile
-from wordtide.streaming.open_slices import OpenSlices, Standing, first_stamp
-from wordtide.streaming.rows import CHUNK_BYTES
-from wordtide.streaming.settings import WatchSettings, seconds_of
-from wordtide.streaming.watch import Reading, watch
-from wordtide.streaming.watcher import WatchObserver, watch_folder
+from wordtide.streaming.open_slices import OpenSlices, WatchProgress, period_start
+from wordtide.streaming.rows import CHUNK_BYTES, RowReader
+from wordtide.streaming.settings import WatchOptions, WatchSettings, parse_seconds
+from wordtide.streaming.watch import WatchObserver, _watch_folder, watch
 from wordtide.timeline import Every
 
 RULE = AlertRule(threshold=2.0, min_occurrences=5, neighbors=3)
 
 
-class Hearing(WatchObserver):
-    """Remembers what it hears."""
+class RecordingObserver(WatchObserver):
+    """Records messages and reports."""
 
     def __init__(self):
         self.messages, self.reports = [], []
 
-    def tell(self, message):
-        self.messages.append(message)
+    def message(self, text):
+        self.messages.append(text)
 
-    def closed(self, report):
+    def slice_closed(self, report):
         self.reports.append(report)
 
 
@@ -61,23 +61,12 @@ def stream(tmp_path):
     return add
 
 
-def watched(model, path, reading=None, slices=None, clock=None, **settings):
-    """Watch a file; what was heard, and the alerts."""
-    observer = Hearing()
+def watched(model, path, options=None, slices=None, clock=time.time, **settings):
+    """Watch a file; returns the observer, with the alerts."""
+    observer = RecordingObserver()
     alerts = model.parent / "alerts.jsonl"
-    more = {} if clock is None else {"clock": clock}
-    chosen = WatchSettings(alerts=RULE, **settings)
-    observer.bad = watch(
-        model,
-        path,
-        chosen,
-        reading=reading,
-        alerts=alerts,
-        slices=slices,
-        observer=observer,
-        threads=1,
-        **more,
-    )
+    options = WatchOptions(**(options or {}), alerts=alerts, slices=slices, threads=1)
+    observer.bad = watch(model, path, WatchSettings(alerts=RULE, **settings), options, observer, clock)
     observer.alerts = [json.loads(line) for line in alerts.read_text().splitlines()]
     return observer
 
@@ -102,7 +91,7 @@ def test_a_watched_file_gives_the_bits_of_updates(fitted, model, stream, tmp_pat
         ("2020-01-04", 60),
         ("2020-01-05", 60),
     ]
-    assert "2020-01-06 is not over: its 60 rows so far are kept for the next start" in heard.messages
+    assert "2020-01-06 is still open: its 60 rows so far are kept for the next start" in heard.messages
 
 
 def test_the_word_that_jumped_is_told_with_its_neighbours_before_and_after(model, stream):
@@ -183,7 +172,7 @@ def test_with_patience_rows_in_disorder_are_in_their_slices(fitted, model, strea
     assert shuffled != posts
     path = stream(*shuffled)
     for slices in (1, 2):
-        heard = watched(model, path, slices=slices, patience=seconds_of("12h", "--patience"))
+        heard = watched(model, path, slices=slices, patience=parse_seconds("12h", "--patience"))
     twin = updated(fitted, tmp_path_factory.mktemp("twin"), rows(4), rows(5), rows(6))
     assert arrays(model) == arrays(twin)
     assert sum(report.late for report in heard.reports) == 0
@@ -200,7 +189,7 @@ def test_rows_from_before_the_end_of_the_model_are_left_out_even_where_late_ones
 def test_one_row_of_the_far_future_does_not_end_the_slice(fitted, model, stream, tmp_path_factory):
     heard = watched(model, stream(*rows(4)[:30], ("2999-01-01", "mill"), *rows(4)[30:], *rows(5)[:1]))
     assert arrays(model) == arrays(updated(fitted, tmp_path_factory.mktemp("twin"), rows(4)))
-    assert (heard.bad, heard.reports[0].bad) == ({"date that cannot be": 1}, 1)
+    assert (heard.bad, heard.reports[0].bad) == ({"impossible date": 1}, 1)
 
 
 def test_bad_rows_are_counted_and_left_out(fitted, model, stream, tmp_path_factory):
@@ -215,14 +204,14 @@ def test_bad_rows_are_counted_and_left_out(fitted, model, stream, tmp_path_facto
 def test_a_bad_row_is_an_error_where_that_was_asked_for(model, stream):
     path = stream(*rows(4)[:3], ("soon", "mill"))
     with pytest.raises(InputError, match=r"posts.jsonl, line 4: 'soon'"):
-        watched(model, path, Reading(skip_bad=False))
+        watched(model, path, {"skip_bad": False})
 
 
 def test_a_slice_is_closed_by_the_clock_though_no_row_follows(model, stream):
-    end = first_stamp(Every("day"), int(Every("day").ordinals(np.array([1578100000]))[0]) + 1)
+    end = period_start(Every("day"), int(Every("day").ordinals(np.array([1578100000]))[0]) + 1)
     ticks = iter([end + 50.0, *[end + 99.0] * 3, end - 4e6, *[end + 101.0] * 99])  # it is put back once
     path = stream(*rows(4))
-    heard = watched(model, path, Reading(follow=True), 1, lambda: next(ticks), close_after=100)
+    heard = watched(model, path, {"follow": True}, 1, lambda: next(ticks), close_after=100)
     assert [report.label for report in heard.reports] == ["2020-01-04"]
     assert next(ticks) == end + 101.0
 
@@ -279,9 +268,9 @@ def test_another_file_in_its_place_is_refused_unless_the_position_is_to_be_forgo
     watched(model, path)
     os.rename(path, tmp_path / "elsewhere")
     stream(*rows(5), *rows(6)[:1])
-    with pytest.raises(InputError, match=r"(?s)is not the file that was watched last.*--forget-position"):
+    with pytest.raises(InputError, match=r"(?s)the file that was watched last.*--forget-position"):
         watched(model, path)
-    assert [report.rows for report in watched(model, path, Reading(forget_position=True)).reports] == [60]
+    assert [report.rows for report in watched(model, path, {"forget_position": True}).reports] == [60]
 
 
 def test_a_model_that_went_on_otherwise_is_not_given_its_slices_again(model, stream):
@@ -293,7 +282,7 @@ def test_a_model_that_went_on_otherwise_is_not_given_its_slices_again(model, str
 
 
 def test_of_two_watchers_the_second_is_refused(model, stream):
-    with watch_folder(model), pytest.raises(OutputError, match="Another process is watching"):
+    with _watch_folder(model), pytest.raises(OutputError, match="Another process is already watching"):
         watched(model, stream(*rows(4)))
 
 
@@ -305,16 +294,15 @@ def test_memory_does_not_grow_with_the_slice(tmp_path):
             f'{{"date": "2020-01-04T{n % 24:02}:00:00", "text": "{n} {text}"}}\n' for n in range(30_000)
         )
     (tmp_path / "slices").mkdir()
-    slices = OpenSlices(tmp_path / "slices", Every("day"), 0, "drop", Standing(0, 0))
-    with contextlib.closing(
-        FollowedFile(tmp_path / "posts.jsonl", "jsonl", Fields(), BadRows(True))
-    ) as source:
+    slices = OpenSlices(tmp_path / "slices", Every("day"), 0, "drop", WatchProgress(0, 0))
+    reader = RowReader("jsonl", Fields(), BadRows(True))
+    with contextlib.closing(FollowedFile(tmp_path / "posts.jsonl", reader)) as source:
         source.read()  # so that what is loaded once does not count
         tracemalloc.start()
         most = 0
         while (found := source.read()) is not None:
             for part in found:
-                assert list(slices.take(part)) == []
+                assert list(slices.add(part)) == []
             most = max(most, pa.total_allocated_bytes())
         peak = tracemalloc.get_traced_memory()[1] + most
         tracemalloc.stop()
@@ -325,30 +313,30 @@ def test_memory_does_not_grow_with_the_slice(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("settings", "reading", "problem"),
+    ("settings", "options", "problem"),
     [
-        ({"every": "document"}, {}, "never over"),
+        ({"every": "document"}, {}, "never end"),
         ({"every": "fortnight"}, {}, "not a length"),
         ({}, {"replayed": True}, "--replayed is for standard input"),
         ({}, {"format": "parquet"}, "can be watched"),
     ],
 )
-def test_what_cannot_be_watched_is_said(model, stream, settings, reading, problem):
+def test_what_cannot_be_watched_is_said(model, stream, settings, options, problem):
     with pytest.raises((SettingsError, InputError), match=problem):
-        watched(model, stream(*rows(4)), Reading(**reading), **settings)
+        watched(model, stream(*rows(4)), options, **settings)
 
 
 @pytest.mark.parametrize(
     ("text", "seconds"), [("0", 0), ("30s", 30), ("10m", 600), ("36h", 129_600), ("7d", 604_800)]
 )
 def test_lengths_of_time_are_understood(text, seconds):
-    assert seconds_of(text, "--patience") == seconds
+    assert parse_seconds(text, "--patience") == seconds
 
 
 @pytest.mark.parametrize("text", ["", "7", "h", "1y", "-1h", "1.5h"])
 def test_other_lengths_of_time_are_refused(text):
     with pytest.raises(SettingsError, match="--patience"):
-        seconds_of(text, "--patience")
+        parse_seconds(text, "--patience")
 
 
 @pytest.mark.parametrize(
@@ -358,6 +346,6 @@ def test_the_first_second_of_a_period_is_in_it_and_the_one_before_is_not(every):
     parsed = Every.parse(every)
     for stamp in (-(10**10), -1, 0, 1578096000, 4 * 10**9):
         ordinal = int(parsed.ordinals(np.array([stamp]))[0])
-        first = first_stamp(parsed, ordinal)
+        first = period_start(parsed, ordinal)
         assert first <= stamp
         assert parsed.ordinals(np.array([first, first - 1])).tolist() == [ordinal, ordinal - 1]

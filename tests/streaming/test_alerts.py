@@ -5,12 +5,12 @@ import json
 import numpy as np
 import pytest
 from embeddings.models import model_of
-from inference.watched_world import JUMP, JUMPER, copy_of, make_model, rows
+from watched_world import JUMP, JUMPER, copy_of, make_model, rows
 
 import wordtide
 from wordtide.errors import SettingsError
 from wordtide.questions.surprise import LEAST_COMPARED
-from wordtide.streaming.alerts import AlertFile, AlertRule, alerts_of
+from wordtide.streaming.alerts import AlertFile, AlertRule, find_alerts
 
 LINES = [f'{{"slice": "1900", "word": "{word}"}}' for word in ("mill", "café", "milling")]
 WHOLE = "".join(f"{line}\n" for line in LINES).encode()
@@ -28,7 +28,7 @@ def alerts_by_day(folder, days, **world):
     for day in days:
         wordtide.load(folder).update(rows(day, **world), threads=1)
         found[day] = [
-            json.loads(line) for line in alerts_of(wordtide.load(folder), AlertRule(), "start", "end")
+            json.loads(line) for line in find_alerts(wordtide.load(folder), AlertRule(), "start", "end")
         ]
     return found
 
@@ -39,7 +39,7 @@ def jumping(fitted, tmp_path_factory):
     return alerts_by_day(copy_of(fitted, tmp_path_factory.mktemp("jumping")), range(4, JUMP + 6))
 
 
-def test_the_day_on_which_a_word_jumps_alerts_of_it_alone(jumping):
+def test_the_day_on_which_a_word_jumps_find_alerts_it_alone(jumping):
     assert [alert["word"] for alert in jumping[JUMP]] == [JUMPER]
 
 
@@ -67,7 +67,7 @@ def test_days_on_which_nothing_happens_do_not_alert(fitted, tmp_path):
 
 def test_a_slice_with_too_few_words_for_scores_does_not_alert():
     few = model_of("filter", {f"word{n}": [6, 7] for n in range(LEAST_COMPARED - 1)}, values=np.full(38, 50))
-    assert alerts_of(few, AlertRule(), "start", "end") == []
+    assert find_alerts(few, AlertRule(), "start", "end") == []
 
 
 @pytest.mark.parametrize("before", BEFORE)
@@ -86,12 +86,12 @@ def test_a_torn_line_of_another_program_is_ended(tmp_path):
     assert path.read_bytes() == b'{"other": 1\n' + WHOLE
 
 
-def test_a_slice_without_alerts_is_told_too_and_adds_nothing(tmp_path):
+def test_a_slice_without_alerts_is_complete_too_and_adds_nothing(tmp_path):
     path = tmp_path / "alerts"
     path.write_bytes(WHOLE)
     alerts = AlertFile(path, tmp_path / "told")
     alerts.write("1900", [])
-    assert (path.read_bytes(), alerts.is_told("1900"), alerts.is_told("1901")) == (WHOLE, True, False)
+    assert (path.read_bytes(), alerts.is_complete("1900"), alerts.is_complete("1901")) == (WHOLE, True, False)
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,10 @@ import pytest
 from wordtide.corpus.documents import BadRows
 from wordtide.corpus.fields import Fields
 from wordtide.errors import InputError
-from wordtide.streaming import journal as journaling
+from wordtide.streaming import journal as journal_module
 from wordtide.streaming.followed_file import FollowedFile
 from wordtide.streaming.journal import JournaledInput
+from wordtide.streaming.rows import RowReader
 
 TEXTS = ["steam power", "a café", 'said "no"', "two\nlines", "x" * 300, "", "the end"]
 JSON_LINES = "".join(
@@ -30,13 +31,13 @@ def taken(source):
     found = []
     while (parts := source.read()) is not None:
         found += [
-            (part.batch.text(n).decode(), int(part.places[n])) for part in parts for n in range(len(part))
+            (part.batch.text(n).decode(), int(part.offsets[n])) for part in parts for n in range(len(part))
         ]
     return found
 
 
 def followed(path, format, **options):
-    return contextlib.closing(FollowedFile(path, format, Fields(), BadRows(), **options))
+    return contextlib.closing(FollowedFile(path, RowReader(format, Fields(), BadRows()), **options))
 
 
 @pytest.fixture
@@ -75,7 +76,7 @@ def test_from_the_place_of_any_row_the_rows_from_there_on_follow(write, format):
     path = write(CONTENT[format])
     with followed(path, format) as source:
         (part,) = source.read()
-        positions = [source.position(part.mark(n)) for n in range(len(part))]
+        positions = [source.saved_position(part.position(n)) for n in range(len(part))]
         expected = [part.batch.text(n).decode() for n in range(len(part))]
     for n, position in enumerate(positions):
         with followed(path, format, position=position) as source:
@@ -107,12 +108,12 @@ def test_a_file_that_is_renamed_while_it_is_followed_is_read_to_its_end_and_then
 def test_a_file_that_is_emptied_while_it_is_followed_is_begun_anew_and_that_is_told(write):
     path = write(JSON_LINES)
     told = []
-    with followed(path, "jsonl", follow=True, tell=told.append) as source:
+    with followed(path, "jsonl", follow=True, report=told.append) as source:
         taken(source)
         os.truncate(path, 0)
         write(JSON_LINES.splitlines(keepends=True)[0])
         assert len(taken(source)) == 1
-    assert "cut short" in told[0]
+    assert "was truncated" in told[0]
 
 
 def test_a_compressed_file_is_refused(write):
@@ -146,9 +147,8 @@ class Piped:
 
         sender = threading.Thread(target=send)
         sender.start()
-        source = JournaledInput(
-            self.folder, reading, self.format, Fields(), BadRows(True), position, **options
-        )
+        reader = RowReader(self.format, Fields(), BadRows(True))
+        source = JournaledInput(self.folder, reading, reader, position, **options)
         try:
             yield source
         finally:
@@ -209,13 +209,13 @@ def test_the_header_of_csv_is_sent_at_each_start_and_must_be_the_same(tmp_path):
     piped = Piped(tmp_path, "csv")
     piped.rows("date,text\n1850,one\n")
     assert [text for text, _ in piped.rows("date,text\n1851,two\n")] == ["one", "two"]
-    with pytest.raises(InputError, match="does not begin with the header that it had before: date,text"):
+    with pytest.raises(InputError, match="does not begin with the same header line as before: date,text"):
         piped.rows("text,date\n1851,two\n")
 
 
 @pytest.mark.parametrize("format", CONTENT)
 def test_what_is_done_with_leaves_the_journal_and_the_rest_goes_on(tmp_path, monkeypatch, format):
-    monkeypatch.setattr(journaling, "_SUPERFLUOUS_BYTES", 10)
+    monkeypatch.setattr(journal_module, "_OBSOLETE_BYTES", 10)
     rows = [
         f"18{n:02},text {n}\n" if format == "csv" else f'{{"date": "18{n:02}", "text": "text {n}"}}\n'
         for n in range(6)
@@ -225,12 +225,12 @@ def test_what_is_done_with_leaves_the_journal_and_the_rest_goes_on(tmp_path, mon
     with piped.started(header + "".join(rows[:4])) as source:
         source.wait(5.0)
         (part,) = source.read()
-        position = source.position(part.mark(3))
-        source.taken(position["place"])
+        position = source.saved_position(part.position(3))
+        source.discard_before(position["place"])
         (journal,) = tmp_path.iterdir()
         assert journal.read_text() == header + rows[3]
         assert taken(source) == []
-    with pytest.raises(InputError, match="should be in"):
+    with pytest.raises(InputError, match="lacks rows"):
         piped.rows("", {"place": 0, "line": 1})
     again = piped.rows(header + "".join(rows), position, replayed=True)
     assert [text for text, _ in again] == ["text 3", "text 4", "text 5"]

@@ -13,8 +13,8 @@ from wordtide.embeddings import folder as model_folder
 from wordtide.embeddings.folder import read_model
 from wordtide.errors import FolderError, InputError, OutputError, SettingsError
 from wordtide.storage.folders import changing
-from wordtide.streaming.update import update_model, updated_in_memory
-from wordtide.streaming.update_sources import counts_for
+from wordtide.streaming.additions import count_for_update
+from wordtide.streaming.update import update_in_memory, update_model
 
 STEMS = ("river", "mill", "road", "king", "law", "steam", "gold", "war")
 WORDS = [stem + ending for stem in STEMS for ending in ("", "er", "ing", "ly", "s")]
@@ -144,7 +144,7 @@ def test_a_model_of_too_many_slices_for_files_is_updated_in_its_one_file(
 def test_a_pace_that_had_slowed_down_stays_slow(fitted, counted, tmp_path):
     model = read_model(fitted(tmp_path / "part", 4))
     slow = replace(model, filter={"pace": 0.5, "precision": "float32"})
-    updated, _ = updated_in_memory(slow, counted(YEARS[4:]), threads=1)
+    updated, _ = update_in_memory(slow, counted(YEARS[4:]), threads=1)
     assert next(row["rate"] for row in updated.curve if row["slice"] == 4) == 0.5 * model.settings["rate"]
     assert updated.filter["pace"] == 0.5
 
@@ -155,7 +155,7 @@ def test_a_pace_that_had_slowed_down_stays_slow(fitted, counted, tmp_path):
 def test_a_standing_that_cannot_be_is_refused(fitted, counted, tmp_path, filter):
     damaged = replace(read_model(fitted(tmp_path / "part", 4)), filter=filter)
     with pytest.raises(FolderError, match="damaged"):
-        updated_in_memory(damaged, counted(YEARS[4:]), threads=1)
+        update_in_memory(damaged, counted(YEARS[4:]), threads=1)
 
 
 def test_the_files_of_old_slices_are_the_same_files(model, counted):
@@ -262,7 +262,7 @@ def test_slices_that_are_not_later_are_refused_with_both_dates(model, counted, y
 
 def test_later_texts_of_the_last_slice_are_refused(model, counted):
     counts = wordtide.count([("1911-12-30", text(1911))], every="year")
-    with pytest.raises(SettingsError, match="1911 is in the model already"):
+    with pytest.raises(SettingsError, match="The model already contains the slice 1911"):
         update_model(model, counts, threads=1)
 
 
@@ -291,7 +291,7 @@ def test_slices_without_a_pair_of_the_models_words_are_left_out_and_told(model, 
 
 
 def test_an_update_without_any_pair_of_the_models_words_is_refused(model, counted):
-    with pytest.raises(InputError, match="no pair of the model's words"):
+    with pytest.raises(InputError, match="None of the new slices has a pair of the model's words"):
         update_model(model, wordtide.count([("1920", "nothing known here")]), threads=1)
 
 
@@ -316,15 +316,15 @@ def test_a_program_that_the_header_names_is_not_run_unless_the_user_names_it(mod
     opened = wordtide.load(model)
     hostile = replace(opened.fitted, counting={**opened.fitted.counting, "tokenizer": "os:system"})
     with pytest.raises(
-        SettingsError, match=r"os:system, which is not run unasked.*\n.*--tokenizer os:system"
+        SettingsError, match=r"os:system, which runs only on request.*\n.*--tokenizer os:system"
     ):
-        counts_for(hostile, [("1920", "touch /tmp/owned")])
+        count_for_update(hostile, [("1920", "touch /tmp/owned")])
 
 
 def test_the_tokeniser_of_the_model_splits_later_texts(tmp_path):
     texts = [(str(year), text(year)) for year in YEARS]
     model = wordtide.fit(wordtide.count(texts[:4], tokenizer=upper_case, workers=1), **NATURAL)
-    with pytest.raises(SettingsError, match="not run unasked"):
+    with pytest.raises(SettingsError, match="runs only on request"):
         model.update(texts[4:])
     model.update(texts[4:], tokenizer=upper_case, threads=1)
     assert model.occurrences("MILL").sum() == sum(words.split().count("mill") for _, words in texts)
