@@ -10,7 +10,6 @@ from wordtide.questions.change import changed
 from wordtide.questions.halfway import halfway
 from wordtide.questions.movement import movement
 from wordtide.questions.neighbors import neighbors
-from wordtide.questions.predictions import beliefs_at
 from wordtide.questions.similarity import Scaled, interval, scaled, similarity_and_spread
 from wordtide.questions.surprise import shift_of, surprises
 from wordtide.questions.vectors import Vectors, lengths_of, vectors_of
@@ -213,7 +212,7 @@ def scores(seen: Seen) -> Measures:
         answer = surprises(model, float(time), top=len(model.words)).columns
         words = seen.numbers(list(answer["word"]))
         table[t, words] = answer["score"]
-        raw[t, words] = (shift_of(beliefs_at(model, words, t)) - model.dim) / np.sqrt(2.0 * model.dim)
+        raw[t, words] = (shift_of(model.sides[0].beliefs(words, t)) - model.dim) / np.sqrt(2.0 * model.dim)
     quiet = (
         np.isfinite(table)
         & np.isin(np.arange(len(model.words)), world.drifting)

@@ -10,7 +10,8 @@ from numpy.testing import assert_allclose
 from wordtide.embeddings.facts import info_facts
 from wordtide.embeddings.posterior import Posterior
 from wordtide.errors import SettingsError, UnknownWordError
-from wordtide.model.variances import marginal_variances, passages
+from wordtide.model.chain import smooth_words
+from wordtide.model.transitions import prior_at_knots
 
 MODELS = {kind: model_of(kind) for kind in KINDS}
 each_kind = pytest.mark.parametrize("model", MODELS.values(), ids=KINDS)
@@ -49,8 +50,9 @@ def test_variances_of_many_words_of_all_lengths_agree_with_one_word_at_a_time():
     }
     model = model_of("smoother", places)
     knots, precision = model.fitted.posterior.knots, model.fitted.posterior.precision_u
-    gain, noise = passages(knots.starts, model._word_side.prior.slices[knots.slices])
-    together = marginal_variances(knots.starts, gain, noise, precision)
+    together, data = np.empty(precision.shape), precision.astype(np.float64)
+    prior = prior_at_knots(knots, model.diffusion)
+    smooth_words(knots.starts, *prior, data, np.zeros_like(data), together, 0, len(places))
     for number in range(0, 600, 7):
         rows = knots.rows_of(number)
         expected = model.variance(str(number))[knots.slices[rows]]

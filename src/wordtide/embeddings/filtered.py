@@ -7,15 +7,13 @@ is the prior.
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 
-from wordtide.embeddings.trajectories import rows_or_zeros
+from wordtide.embeddings.trajectories import Beliefs, Moments, MovementVariance, rows_or_zeros
 from wordtide.errors import SettingsError
-from wordtide.model.chain_moments import Moments, MovementVariance, Reals
-from wordtide.model.knots import Integers, Knots, narrowed
-from wordtide.model.prior import Diffusion, Floats, slice_before
-
-Singles = npt.NDArray[np.float32]
+from wordtide.model.kalman import condition, look_back
+from wordtide.model.knots import Knots, narrowed
+from wordtide.model.prior import Diffusion, slice_before
+from wordtide.types import Floats, Integers, Reals, Singles
 
 
 class FilteredTrajectories:
@@ -122,16 +120,20 @@ class FilteredTrajectories:
         )
         mean, variance = self._word(word, chain)
         steps = self.diffusion.passage(chain[:-1], chain[1:])
-        pull, gain, noise = steps.pull, steps.gain, steps.noise
         states = generator.standard_normal((len(chain), size, self.mean.shape[1]))
         states[-1] = mean[-1] + np.sqrt(variance[-1]) * states[-1]
         for k in range(len(chain) - 2, -1, -1):
-            shrink = 1.0 / (1.0 + pull[k] * variance[k])
-            predicted = gain[k] ** 2 * shrink * variance[k] + noise[k]
-            back = gain[k] * shrink * variance[k] / predicted
-            center = shrink * mean[k] + back * (states[k + 1] - gain[k] * shrink * mean[k])
-            states[k] = center + np.sqrt(shrink * variance[k] * noise[k] / predicted) * states[k]
+            pulled = condition(mean[k], variance[k], steps.pull[k], 0.0)
+            center, left = look_back(steps.gain[k], steps.noise[k], *pulled, states[k + 1], 0.0)
+            states[k] = center + np.sqrt(left) * states[k]
         return np.ascontiguousarray(states[np.searchsorted(chain, times)].transpose(1, 0, 2))
+
+    def beliefs(self, words: Integers, number: int) -> Beliefs:
+        """Beliefs about words just before and after slice `number`, at which they all have knots."""
+        here = self.knots.rows_after(number, words) - 1
+        before = np.where(here > self.knots.starts[words], here - 1, -1)
+        predicted = self.predicted(before, np.full(len(words), self.grid[number]))
+        return Beliefs(*predicted, *(array[here].astype(np.float64) for array in (self.mean, self.variance)))
 
     def _word(self, word: int, times: Floats) -> tuple[Floats, Floats]:
         return self.predicted(self.knots.around_one(word, slice_before(self.grid, times))[0], times)

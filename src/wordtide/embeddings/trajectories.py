@@ -3,14 +3,39 @@
 One object answers for the word vectors, another for the context vectors.
 """
 
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
-from wordtide.model.chain_moments import Moments, MovementVariance, Reals
-from wordtide.model.knots import Integers, Knots
-from wordtide.model.prior import Floats, slice_before
+from wordtide.errors import SettingsError
+from wordtide.model.knots import Knots
+from wordtide.model.prior import slice_before
+from wordtide.types import Array, Floats, Integers, Reals, Singles
+
+#: One moment in float years for all words, or one for each, (n,).
+Moments = float | Floats
+
+
+@dataclass(frozen=True)
+class MovementVariance:
+    """Variances of a movement, the difference of scaled vectors at two times, by coordinate, (n, d).
+
+    `posterior`: of the movement, given the data. `sampling`: of its posterior mean, from one sample of the data to another.
+    """
+
+    posterior: Reals
+    sampling: Reals
+
+
+@dataclass(frozen=True)
+class Beliefs:
+    """Means and variances of some words before and after a slice was seen, each (n, d)."""
+
+    before_mean: Floats
+    before_variance: Floats
+    after_mean: Floats
+    after_variance: Floats
 
 
 class Trajectories(Protocol):
@@ -54,8 +79,11 @@ class Trajectories(Protocol):
     def draw(self, word: int, size: int, times: Floats, generator: np.random.Generator) -> Floats:
         """Joint draws of a trajectory at the times, (size, n, d)."""
 
+    def beliefs(self, words: Integers, number: int) -> Beliefs:
+        """Beliefs about words just before and after slice `number`, at which they all have knots."""
 
-def rows_or_zeros(array: npt.NDArray[Any], rows: Integers) -> Floats:
+
+def rows_or_zeros(array: Array, rows: Integers) -> Floats:
     """Rows of an array as float64, (n, d); a negative row number gives zeros."""
     taken = np.zeros((len(rows), array.shape[1]))
     there = rows >= 0
@@ -69,7 +97,7 @@ class PointTrajectories:
     A word that was never fitted has the zero vector.
     """
 
-    def __init__(self, knots: Knots, grid: Floats, mean: npt.NDArray[np.float32]) -> None:
+    def __init__(self, knots: Knots, grid: Floats, mean: Singles) -> None:
         self.knots, self.grid, self.mean = knots, grid, mean
 
     def word_means(self, word: int, times: Floats) -> Floats:
@@ -132,3 +160,10 @@ class PointTrajectories:
     def draw(self, word: int, size: int, times: Floats, generator: np.random.Generator) -> Floats:
         """The one trajectory there is, repeated, (size, n, d)."""
         return np.repeat(self.word_means(word, times)[None], size, axis=0)
+
+    def beliefs(self, words: Integers, number: int) -> Beliefs:
+        """An error: without a posterior there is nothing to compare."""
+        raise SettingsError(
+            "Point estimates have no uncertainty, so no slice can surprise them.",
+            "Fit the model by filtering or smoothing.",
+        )

@@ -1,21 +1,24 @@
 """The ELBO of a finished fit by one and the same Monte-Carlo estimate, whichever solver made it."""
 
 import math
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
 from wordtide.embeddings.posterior import Posterior
-from wordtide.inference.natural.chains import prior_at_knots
 from wordtide.inference.problem import Problem
-from wordtide.model.chain import KnotSteps, divergence, smooth
+from wordtide.model.chain import divergence_of_words, smooth_words
 from wordtide.model.divergence import filter_kl
 from wordtide.model.likelihood import SliceTensors, expected_log_likelihood
 from wordtide.model.prior import Diffusion
+from wordtide.model.transitions import prior_at_knots
 
 Array = npt.NDArray[np.float32]
 Estimate = tuple[float, float]
+_smooth: Any = smooth_words  # compiled functions have no types
+_divergence: Any = divergence_of_words
 
 
 def monte_carlo_elbo(
@@ -91,8 +94,9 @@ def _filter_distance(problem: Problem, diffusion: Diffusion, posterior: Posterio
 
 def _smoothed(problem: Problem, diffusion: Diffusion, mean: Array, precision: Array) -> tuple[Array, float]:
     """Marginal variances, and KL(q || p), of one side's trajectories."""
-    steps = KnotSteps.of(problem.knots.starts, torch.device("cpu"))
-    gain, noise, first = (torch.from_numpy(array) for array in prior_at_knots(problem.knots, diffusion))
-    mu, h = (torch.from_numpy(np.asarray(array, dtype=np.float64)) for array in (mean, precision))
-    _, variance = smooth(steps, gain, noise, first, h, torch.zeros_like(h))
-    return variance.numpy().astype(np.float32), divergence(steps, gain, noise, first, mu, h, variance)
+    prior, every = prior_at_knots(problem.knots, diffusion), (0, len(problem.knots.starts) - 1)
+    mu, h = (np.asarray(array, dtype=np.float64) for array in (mean, precision))
+    variance, divergences = np.empty_like(h), np.zeros(every[1])
+    _smooth(problem.knots.starts, *prior, h, np.zeros_like(h), variance, *every)
+    _divergence(problem.knots.starts, *prior, mu, h, variance, divergences, *every)
+    return variance.astype(np.float32), math.fsum(divergences)

@@ -1,83 +1,262 @@
-"""Kalman smoothing of trajectories on any device: step k handles the k-th knot of all words that have so many.
+"""Passes over whole trajectories, compiled: what the solvers do with the chains of knots of many words.
 
-The twin of the compiled `inference.chain_kernels`, for devices where those do not run. Rows of the (K, d) tensors are knots,
-word by word; `gain`, `noise` (K,) lead from the knot before to each knot, and `first` (words,) is the prior variance at a
-word's first knot.
+Rows of the (K, d) arrays are knots, word by word, and each coordinate is a chain of its own. `gain[k]`, `noise[k]` lead from
+the knot before to knot k; a word's first knot has the prior variance `first[word]` (see `model.knots.transitions`). Every
+function works on the words `start` to `stop`, so that threads can share the words out; they all release the GIL.
+With h the precision that the data add at the knots, the posterior of a chain is N(mu, (Pi + diag(h))^-1).
 """
 
-from dataclasses import dataclass
+import math
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-import torch
-from torch import Tensor
+
+from wordtide.compiled import arithmetic, inlined
+from wordtide.model import kalman
+
+Array = Any
+
+predict = inlined(kalman.predict)
+condition = inlined(kalman.condition)
+look_back = inlined(kalman.look_back)
+carry_back = inlined(kalman.carry_back)
 
 
-@dataclass(frozen=True)
-class KnotSteps:
-    """For each k the rows of the k-th knots, of the words with the most knots first; each is a prefix of the last."""
+@arithmetic
+def observe_rows(rows: Array, g: Array, h_new: Array, rate: float, mu: Array, h: Array, b: Array) -> bool:
+    """Take in a slice's gradients: h moves to `h_new` by `rate`, and b becomes g + h mu. Returns whether all are finite.
 
-    rows: list[Tensor]
-    words: Tensor
+    `g` and `h_new` have a line for each of `rows`. Lines are independent, so the result does not depend on which rows are
+    passed together.
+    """
+    dim = mu.shape[1]
+    new, old = mu.dtype.type(rate), mu.dtype.type(1 - rate)
+    sound = True
+    for place in range(len(rows)):
+        row = rows[place]
+        total = mu[row, 0] * 0
+        for k in range(dim):
+            h[row, k] = old * h[row, k] + new * h_new[place, k]
+            b[row, k] = g[place, k] + h[row, k] * mu[row, k]
+            total += abs(h[row, k]) + abs(b[row, k])  # not finite as soon as one of them is not
+        # numba's isfinite tests whether x - x is 0, which reordered arithmetic takes for granted
+        if not total < np.inf:
+            sound = False
+    return sound
 
-    @staticmethod
-    def of(starts: npt.NDArray[np.int64], device: torch.device) -> "KnotSteps":
-        """From `starts` (words + 1,): where each word's knots begin."""
-        lengths = np.diff(starts)
-        order = np.argsort(-lengths, kind="stable")
-        order = order[lengths[order] > 0]
-        longest = int(lengths.max()) if len(lengths) else 0
-        counts = np.searchsorted(-lengths[order], -np.arange(longest), side="left")
-        rows = [torch.from_numpy(starts[order[:count]] + k).to(device) for k, count in enumerate(counts)]
-        return KnotSteps(rows, torch.from_numpy(order).to(device))
+
+@arithmetic
+def smooth_words(
+    starts: Array,
+    gain: Array,
+    noise: Array,
+    first: Array,
+    h: Array,
+    b: Array,
+    s: Array,
+    start: int,
+    stop: int,
+) -> None:
+    """Replace b by the means (Pi + diag(h))^-1 b, and s by the marginal variances."""
+    dim = h.shape[1]
+    nothing = h.dtype.type(0)
+    for word in range(start, stop):
+        begin, end = starts[word], starts[word + 1]
+        for row in range(begin, end):
+            x, p, data = b[row], s[row], h[row]
+            if row == begin:
+                prior = first[word]
+                for k in range(dim):
+                    x[k], p[k] = condition(nothing, prior, data[k], x[k])
+            else:
+                a, q = gain[row], noise[row]
+                x_before, p_before = b[row - 1], s[row - 1]
+                for k in range(dim):
+                    mean, variance = predict(a, q, x_before[k], p_before[k])
+                    x[k], p[k] = condition(mean, variance, data[k], x[k])
+        for row in range(end - 2, begin - 1, -1):
+            a, q = gain[row + 1], noise[row + 1]
+            x, p = b[row], s[row]
+            x_after, s_after = b[row + 1], s[row + 1]
+            for k in range(dim):
+                x[k], p[k] = look_back(a, q, x[k], p[k], x_after[k], s_after[k])
 
 
-def smooth(
-    steps: KnotSteps, gain: Tensor, noise: Tensor, first: Tensor, h: Tensor, b: Tensor
-) -> tuple[Tensor, Tensor]:
-    """(Pi + diag(h))^-1 b and the marginal variances, (K, d) each."""
-    x, p = torch.empty_like(b), torch.empty_like(b)
-    for k, rows in enumerate(steps.rows):
-        if k == 0:
-            predicted, mean = (
-                first[steps.words][:, None].expand(len(rows), b.shape[1]),
-                torch.zeros_like(b[rows]),
+@arithmetic
+def move_words(
+    starts: Array, target: Array, mu: Array, rate: float, cap: float, start: int, stop: int
+) -> None:
+    """Move means toward their targets by `rate`; the steps of a word are scaled down together, to at most `cap` at any knot."""
+    dim = mu.shape[1]
+    for word in range(start, stop):
+        longest = 0.0
+        for row in range(starts[word], starts[word + 1]):
+            length = mu[row, 0] * 0
+            for k in range(dim):
+                length += (target[row, k] - mu[row, k]) ** 2
+            longest = max(longest, float(length))
+        step = mu.dtype.type(rate if longest <= cap * cap else rate * cap / math.sqrt(longest))
+        for row in range(starts[word], starts[word + 1]):
+            for k in range(dim):
+                mu[row, k] += step * (target[row, k] - mu[row, k])
+
+
+@arithmetic
+def divergence_of_words(
+    starts: Array,
+    gain: Array,
+    noise: Array,
+    first: Array,
+    mu: Array,
+    h: Array,
+    s: Array,
+    out: Array,
+    start: int,
+    stop: int,
+) -> None:
+    """Fill `out` with KL(q || p) of each word: 1/2 [mu' Pi mu - sum h s + log det(Pi + diag h) - log det Pi]."""
+    dim = mu.shape[1]
+    variance = np.empty(dim, dtype=np.float64)
+    growth = np.empty(dim, dtype=np.float64)
+    for word in range(start, stop):
+        begin, end = starts[word], starts[word + 1]
+        total = 0.0
+        growth[:] = 1.0
+        variance[:] = 0.0
+        for row in range(begin, end):
+            a, q = (
+                (0.0, np.float64(first[word]))
+                if row == begin
+                else (np.float64(gain[row]), np.float64(noise[row]))
             )
-        else:
-            before = steps.rows[k - 1][: len(rows)]
-            a = gain[rows][:, None]
-            predicted, mean = a * a * p[before] + noise[rows][:, None], a * x[before]
-        share = 1.0 / (1.0 + h[rows] * predicted)
-        p[rows] = predicted * share
-        x[rows] = (mean + predicted * b[rows]) * share
-    for after, rows in zip(steps.rows[:0:-1], steps.rows[-2::-1], strict=True):
-        rows = rows[: len(after)]
-        a, q = gain[after][:, None], noise[after][:, None]
-        share = p[rows] / (a * a * p[rows] + q)
-        back = a * share
-        x[rows] += back * (x[after] - a * x[rows])
-        p[rows] = q * share + back * back * p[after]
-    return x, p
+            before = mu[max(row - 1, begin)]
+            for k in range(dim):
+                center, predicted = predict(a, q, np.float64(before[k]), variance[k])
+                total += (np.float64(mu[row, k]) - center) ** 2 / q
+                total -= h[row, k] * s[row, k]
+                growth[k] *= 1.0 + h[row, k] * predicted
+                variance[k] = condition(center, predicted, h[row, k], 0.0)[1]
+            if (row - begin) % 8 == 7 or row == end - 1:  # products of eight, because a logarithm is dear
+                for k in range(dim):
+                    total += math.log(growth[k])
+                    growth[k] = 1.0
+        out[word] = 0.5 * total
 
 
-def divergence(
-    steps: KnotSteps, gain: Tensor, noise: Tensor, first: Tensor, mu: Tensor, h: Tensor, s: Tensor
+@arithmetic
+def messages_of_word(gain: Array, noise: Array, first: float, mu: Array, h: Array, b: Array) -> None:
+    """Fill b with (Pi + diag h) mu for one word, whose knots are the lines of all arrays."""
+    later = np.zeros(mu.shape[1], dtype=np.float64)
+    for row in range(len(mu) - 1, -1, -1):
+        a, q = (0.0, float(first)) if row == 0 else (float(gain[row]), float(noise[row]))
+        before = mu[max(row - 1, 0)]
+        for k in range(mu.shape[1]):
+            pull = (mu[row, k] - a * before[k]) / q
+            b[row, k] = pull + h[row, k] * mu[row, k] - later[k]
+            later[k] = a * pull
+
+
+@arithmetic
+def messages_of_words(
+    starts: Array,
+    gain: Array,
+    noise: Array,
+    first: Array,
+    mu: Array,
+    h: Array,
+    b: Array,
+    start: int,
+    stop: int,
+) -> None:
+    """Fill b with the messages of the data at each knot, b = (Pi + diag h) mu."""
+    for word in range(start, stop):
+        own = slice(starts[word], starts[word + 1])
+        messages_of_word(gain[own], noise[own], first[word], mu[own], h[own], b[own])
+
+
+@arithmetic
+def leave_out_words(
+    starts: Array,
+    gain: Array,
+    noise: Array,
+    first: Array,
+    h: Array,
+    b: Array,
+    s: Array,
+    start: int,
+    stop: int,
+) -> None:
+    """Predict each knot from the messages (h, b) of all other knots: b becomes the mean, s the variance.
+
+    What the prior and the earlier knots say comes forward, what the later ones say comes backward; a knot's own message is
+    never subtracted.
+    """
+    dim = h.shape[1]
+    longest = 0
+    for word in range(start, stop):
+        longest = max(longest, starts[word + 1] - starts[word])
+    before = np.empty((longest, dim), dtype=np.float64)
+    precision = np.empty(dim, dtype=np.float64)
+    message = np.empty(dim, dtype=np.float64)
+    for word in range(start, stop):
+        begin, end = starts[word], starts[word + 1]
+        for row in range(begin, end):
+            m, p = before[row - begin], s[row]
+            if row == begin:
+                for k in range(dim):
+                    m[k], p[k] = 0.0, first[word]
+            else:
+                m_before, p_before, h_before, b_before = (
+                    before[row - 1 - begin],
+                    s[row - 1],
+                    h[row - 1],
+                    b[row - 1],
+                )
+                for k in range(dim):
+                    mean, variance = condition(m_before[k], p_before[k], h_before[k], b_before[k])
+                    m[k], p[k] = predict(gain[row], noise[row], mean, variance)
+        precision[:] = 0.0
+        message[:] = 0.0
+        for row in range(end - 1, begin - 1, -1):
+            m, p, x = before[row - begin], s[row], b[row]
+            for k in range(dim):
+                own = x[k]
+                x[k], p[k] = condition(m[k], p[k], precision[k], message[k])
+                precision[k], message[k] = carry_back(
+                    gain[row], noise[row], precision[k] + h[row, k], message[k] + own
+                )
+
+
+@arithmetic
+def match_words(
+    starts: Array, gain: Array, noise: Array, first: Array, wanted: Array, h: Array, start: int, stop: int
 ) -> float:
-    """KL(q || p): 1/2 [mu' Pi mu - sum h s + log det(Pi + diag h) - log det Pi], summed over words and coordinates."""
-    total = -(h * s).sum(dtype=torch.float64)
-    variance = torch.empty(0)
-    for k, rows in enumerate(steps.rows):
-        if k == 0:
-            prior = first[steps.words][:, None]
-            variance = prior.expand(len(rows), mu.shape[1])
-            total += (mu[rows].square() / prior).sum(dtype=torch.float64)
-        else:
-            a, q = gain[rows][:, None], noise[rows][:, None]
-            variance = a * a * variance[: len(rows)] + q
-            total += ((mu[rows] - a * mu[steps.rows[k - 1][: len(rows)]]).square() / q).sum(
-                dtype=torch.float64
-            )
-        ratio = 1.0 + h[rows] * variance
-        total += ratio.log().sum(dtype=torch.float64)
-        variance = variance / ratio
-    return 0.5 * float(total)
+    """Set each knot's h >= 0, from the last to the first, to what its marginal precision lacks to be `wanted` (K, d).
+
+    Returns the largest change, relative to the precision wanted. Knots follow one another because neighbors share their
+    precision: changed all at once, they would overshoot.
+    """
+    dim = h.shape[1]
+    longest = 0
+    for word in range(start, stop):
+        longest = max(longest, starts[word + 1] - starts[word])
+    predicted = np.empty((longest, dim), dtype=np.float64)
+    later = np.empty(dim, dtype=np.float64)  # the precision that later knots add
+    change = 0.0
+    for word in range(start, stop):
+        begin, end = starts[word], starts[word + 1]
+        for row in range(begin, end):
+            for k in range(dim):
+                if row == begin:
+                    predicted[0, k] = first[word]
+                else:
+                    variance = condition(0.0, predicted[row - 1 - begin, k], h[row - 1, k], 0.0)[1]
+                    predicted[row - begin, k] = predict(gain[row], noise[row], 0.0, variance)[1]
+        later[:] = 0.0
+        for row in range(end - 1, begin - 1, -1):
+            for k in range(dim):
+                best = max(wanted[row, k] - 1.0 / predicted[row - begin, k] - later[k], 0.0)
+                change = max(change, abs(best - h[row, k]) / wanted[row, k])
+                h[row, k] = best
+                later[k] = carry_back(gain[row], noise[row], best + later[k], 0.0)[0]
+    return change

@@ -1,214 +1,173 @@
-"""Many smoothed trajectories at once: their variances at one moment, and how sure their movement between two moments is.
+"""Passes over trajectories that answer questions, compiled: moments, contrasts and beliefs of some words.
 
-Every knot is visited a fixed number of times. All of it adds, multiplies and divides positive numbers (only the two ends of a
-movement have opposite signs), so nothing cancels and single precision is enough.
+Arrays are those of `model.chain`, with `model.transitions` from knot to knot: a word's first knot has gain 0 and as noise the
+prior variance. Work is in float64, whatever the type of the states.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from wordtide.model.knots import Integers, Knots
-from wordtide.model.prior import Diffusion, Floats, Places, slice_before
-from wordtide.model.variances import passages
+from wordtide.compiled import arithmetic
+from wordtide.model.chain import carry_back, condition, look_back, messages_of_word, predict
 
-Singles = npt.NDArray[np.float32]
-Reals = npt.NDArray[np.floating]
-#: One moment in float years for all words, or one for each, (n,).
-Moments = float | npt.NDArray[np.float64]
-
-_WORDS_AT_ONCE = 256  # fewer cost more in calls, more in memory
+Array = Any
 
 
-@dataclass(frozen=True)
-class MovementVariance:
-    """How sure a movement, the difference of scaled vectors at two times, is: variances of each coordinate, (n, d).
+@arithmetic
+def variances_at_moments(
+    starts: Array,
+    gain: Array,
+    noise: Array,
+    h: Array,
+    words: Array,
+    asked: Array,
+    after: Array,
+    gain_in: Array,
+    noise_in: Array,
+    gain_out: Array,
+    noise_out: Array,
+    places: Array,
+    out: Array,
+) -> None:
+    """Variances at moments: word `words[n]` at the moments `asked[n]` to `asked[n + 1]`, each written to a row of `out`.
 
-    `posterior`: of the movement, given the data. `sampling`: of its posterior mean, from one sample of the data to another.
+    Of each moment: the row `after` its last knot before, the steps from there and to the next knot (`Bridges`), and the row
+    `places` of `out`. A Kalman filter comes forward to the moment, and what later knots say comes backward.
     """
+    dim = h.shape[1]
+    longest = 0
+    for n in range(len(words)):
+        longest = max(longest, starts[words[n] + 1] - starts[words[n]])
+    filtered = np.zeros((longest + 1, dim), dtype=np.float64)  # line k: after k knots
+    ahead = np.zeros(
+        (longest + 1, dim), dtype=np.float64
+    )  # line k: the precision of knot k and those after it
+    for n in range(len(words)):
+        begin, end = starts[words[n]], starts[words[n] + 1]
+        latest, earliest = begin, end
+        for m in range(asked[n], asked[n + 1]):
+            latest, earliest = max(latest, after[m]), min(earliest, after[m])
+        for row in range(begin, latest):
+            p_before, p, data = filtered[row - begin], filtered[row - begin + 1], h[row]
+            for k in range(dim):
+                variance = predict(gain[row], noise[row], 0.0, p_before[k])[1]
+                p[k] = condition(0.0, variance, data[k], 0.0)[1]
+        for row in range(end - 1, earliest - 1, -1):
+            line, data = ahead[row - begin], h[row]
+            if row == end - 1:
+                for k in range(dim):
+                    line[k] = data[k]
+            else:
+                later = ahead[row - begin + 1]
+                for k in range(dim):
+                    line[k] = data[k] + carry_back(gain[row + 1], noise[row + 1], later[k], 0.0)[0]
+        for m in range(asked[n], asked[n + 1]):
+            row = after[m] - begin
+            p, found = filtered[row], out[places[m]]
+            if after[m] == end:
+                for k in range(dim):
+                    found[k] = predict(gain_in[m], noise_in[m], 0.0, p[k])[1]
+            else:
+                later = ahead[row]
+                for k in range(dim):
+                    variance = predict(gain_in[m], noise_in[m], 0.0, p[k])[1]
+                    precision = carry_back(gain_out[m], noise_out[m], later[k], 0.0)[0]
+                    found[k] = condition(0.0, variance, precision, 0.0)[1]
 
-    posterior: Reals
-    sampling: Reals
+
+@arithmetic
+def contrasts_of_chains(
+    starts: Array,
+    gain: Array,
+    noise: Array,
+    rows: Array,
+    weights: Array,
+    h: Array,
+    posterior: Array,
+    sampling: Array,
+) -> None:
+    """Variances of weighted sums c . x over chains, whose steps are knots (`rows` of h) and moments without data (row -1).
+
+    With S the posterior covariance of a chain and y = S c, the variance of c . x is c . y. The posterior mean is S times the
+    messages of the data, whose precision is h, so the variance of c . mean from sample to sample is sum h y^2.
+    y is what a smoother finds from the messages c. Fills `posterior` and `sampling` (chains, d).
+    """
+    dim = h.shape[1]
+    longest = 0
+    for n in range(len(starts) - 1):
+        longest = max(longest, starts[n + 1] - starts[n])
+    mean = np.zeros((longest + 1, dim), dtype=np.float64)  # line k: after k steps
+    variance = np.zeros((longest + 1, dim), dtype=np.float64)
+    for n in range(len(starts) - 1):
+        begin, end = starts[n], starts[n + 1]
+        for step in range(begin, end):
+            place = step - begin
+            y_before, p_before, y, p = mean[place], variance[place], mean[place + 1], variance[place + 1]
+            for k in range(dim):
+                y[k], p[k] = predict(gain[step], noise[step], y_before[k], p_before[k])
+            if rows[step] >= 0:
+                data = h[rows[step]]
+                for k in range(dim):
+                    y[k], p[k] = condition(y[k], p[k], data[k], 0.0)
+            else:
+                for k in range(dim):
+                    y[k], p[k] = condition(y[k], p[k], 0.0, weights[step])
+        total, explained = posterior[n], sampling[n]
+        total[:] = 0.0
+        explained[:] = 0.0
+        for step in range(end - 1, begin - 1, -1):
+            y, p = mean[step - begin + 1], variance[step - begin + 1]
+            if step < end - 1:
+                y_after = mean[step - begin + 2]
+                for k in range(dim):
+                    y[k] = look_back(gain[step + 1], noise[step + 1], y[k], p[k], y_after[k], 0.0)[0]
+            if rows[step] >= 0:
+                data = h[rows[step]]
+                for k in range(dim):
+                    explained[k] += data[k] * y[k] * y[k]
+            else:
+                for k in range(dim):
+                    total[k] += weights[step] * y[k]
 
 
-class ChainMoments:
-    """Answers for chains with knots `knots` to which the data add `precision` (K, d)."""
-
-    def __init__(self, knots: Knots, prior: Diffusion, precision: Singles) -> None:
-        self.knots, self.prior, self.precision = knots, prior, precision
-        gain, noise = passages(knots.starts, prior.slices[knots.slices])
-        self.gain, self.noise = gain.astype(np.float32), noise.astype(np.float32)
-
-    def variances(self, words: Integers, time: float) -> Singles:
-        """Variances of some words at one time, (n, d)."""
-        variances = np.empty((len(words), self.precision.shape[1]), np.float32)
-        moment = self.prior.at(np.array([time]))
-        for block in self._blocks(words):
-            starts, stops = self.knots.starts[words[block]], self.knots.starts[words[block] + 1]
-            middle = self.rows_until(words[block], time)
-            before = self._variance_before(starts, middle, moment)
-            variances[block] = before / (1.0 + before * self._precision_after(middle, stops, moment))
-        return variances
-
-    def movement(
-        self, words: Integers, earlier: Moments, later: Moments, first_weight: Reals, last_weight: Reals
-    ) -> MovementVariance:
-        """Variances of last_weight x(later) - first_weight x(earlier) for some words, with weights (n,).
-
-        With S the posterior's covariance and c the weights at the two times, y = S c: the posterior variance is c . y. The
-        posterior mean is S times what the data say, whose variance is the data's precision h: that of c . mean is sum h y^2.
-        """
-        shape = (len(words), self.precision.shape[1])
-        moved = MovementVariance(np.empty(shape, np.float32), np.empty(shape, np.float32))
-        first, last = (np.broadcast_to(np.asarray(time, np.float64), len(words)) for time in (earlier, later))
-        for block in self._blocks(words):
-            weights = (-first_weight[block].astype(np.float32), last_weight[block].astype(np.float32))
-            chains = _chains(self, words[block], first[block], last[block])
-            moved.posterior[block], moved.sampling[block] = chains.solved(weights)
-        return moved
-
-    def _blocks(self, words: Integers) -> Iterator[Integers]:
-        """Places in `words`, some at a time; words alike in their number of knots are worked on together."""
-        order = np.argsort(-(self.knots.starts[words + 1] - self.knots.starts[words]), kind="stable")
-        for first in range(0, len(words), _WORDS_AT_ONCE):
-            yield order[first : first + _WORDS_AT_ONCE]
-
-    def rows_until(self, words: Integers, time: Moments) -> Integers:
-        """For each word the row after its last knot at or before a time, (n,)."""
-        slices = slice_before(self.prior.times, np.atleast_1d(np.asarray(time, np.float64)))
-        return self.knots.rows_until_each(words, np.broadcast_to(slices, len(words)))
-
-    def _variance_before(self, starts: Integers, stops: Integers, moment: Places) -> Singles:
-        """The variance at a moment given the knots in rows `starts` to `stops`, all of them before it, (n, d)."""
-        variance = np.zeros((len(starts), self.precision.shape[1]), np.float32)
-        for k, some in enumerate(_with_more_than(stops - starts)):
-            rows = starts[some] + k
-            one, added = variance[some], self.precision[rows]
-            one *= self.gain[rows, None] ** 2
-            one += self.noise[rows, None]
-            added *= one
-            added += 1.0
-            one /= added
-            variance[some] = one
-        known = stops > starts
-        gain, noise = self._places(stops - 1, known).to(moment[np.zeros(len(stops), dtype=np.int64)])
-        variance *= np.where(known, gain, 0.0)[:, None] ** 2
-        variance += np.where(known, noise, moment.marginal)[:, None]
-        return variance
-
-    def _precision_after(self, starts: Integers, stops: Integers, moment: Places) -> Singles:
-        """The precision that the knots in rows `starts` to `stops`, all of them after a moment, put on it, (n, d)."""
-        precision = np.zeros((len(starts), self.precision.shape[1]), np.float32)
-        first_gain, first_noise = moment[np.zeros(len(starts), dtype=np.int64)].to(
-            self._places(starts, stops > starts)
+@arithmetic
+def beliefs_at_knots(
+    starts: Array,
+    gain: Array,
+    noise: Array,
+    mu: Array,
+    h: Array,
+    words: Array,
+    here: Array,
+    before_mean: Array,
+    before_variance: Array,
+    after_mean: Array,
+    after_variance: Array,
+) -> None:
+    """Beliefs about words just before and just after their knots `here`, from the messages of these and earlier knots."""
+    dim = h.shape[1]
+    longest = 0
+    for n in range(len(words)):
+        longest = max(longest, starts[words[n] + 1] - starts[words[n]])
+    center, added, messages = (
+        np.empty((longest, dim), dtype=np.float64),
+        np.empty((longest, dim), dtype=np.float64),
+        np.empty((longest, dim), dtype=np.float64),
+    )
+    for n in range(len(words)):
+        begin, end = starts[words[n]], starts[words[n] + 1]
+        size = end - begin
+        center[:size] = mu[begin:end]
+        added[:size] = h[begin:end]
+        messages_of_word(
+            gain[begin:end], noise[begin:end], noise[begin], center[:size], added[:size], messages[:size]
         )
-        for k, some in enumerate(_with_more_than(stops - starts)):
-            rows = stops[some] - 1 - k
-            is_first = rows == starts[some]
-            one = precision[some] + self.precision[rows]
-            scale = (
-                1.0
-                + one * np.where(is_first, first_noise[some], self.noise[rows]).astype(np.float32)[:, None]
-            )
-            one *= np.where(is_first, first_gain[some], self.gain[rows]).astype(np.float32)[:, None] ** 2
-            one /= scale
-            precision[some] = one
-        return precision
-
-    def _places(self, rows: Integers, there: npt.NDArray[np.bool_]) -> Places:
-        """The prior at knots; where there is none, at slice 0, which nobody then looks at."""
-        slices = np.zeros(len(rows), dtype=np.int64)
-        slices[there] = self.knots.slices[rows[there]]
-        return self.prior.slices[slices]
-
-
-@dataclass(frozen=True)
-class _Chains:
-    """Some words' chains of knots and two moments, the longest first: step by step, (steps, n) and (steps, n, d).
-
-    `gain`, `noise`: of the prior from the step before; `precision`: what the data add. `active`: how many of the words have
-    each step, (steps,). `ends`: the steps of the two moments, (2, n).
-    """
-
-    active: Integers
-    gain: Singles
-    noise: Singles
-    precision: Singles
-    ends: Integers
-
-    def solved(self, weights: tuple[Singles, Singles]) -> tuple[Singles, Singles]:
-        """With c the weights (n,) at the two moments and y = S c: c . y and sum h y^2, each (n, d).
-
-        y is the mean of a Kalman smoother to which c is what the data say: forward, then back (Rauch, Tung and Striebel).
-        """
-        steps, words, dim = self.precision.shape
-        mean, back = np.zeros((2, steps, words, dim), np.float32)
-        variance = np.zeros((words, dim), np.float32)
-        for k in range(steps):
-            now = self.active[k]
-            predicted = variance[:now] * self.gain[k, :now, None] ** 2
-            predicted += self.noise[k, :now, None]
-            if k > 0:
-                np.divide(variance[:now], predicted, out=back[k - 1, :now])
-                back[k - 1, :now] *= self.gain[k, :now, None]
-                np.multiply(mean[k - 1, :now], self.gain[k, :now, None], out=mean[k, :now])
-            shrink = self.precision[k, :now] * predicted
-            shrink += 1.0
-            mean[k, :now] /= shrink
-            np.divide(predicted, shrink, out=variance[:now])
-            for end, weight in zip(self.ends, weights, strict=True):
-                here = np.flatnonzero(end[:now] == k)
-                mean[k, here] += variance[here] * weight[here, None]
-        return self._backward(mean, back, weights)
-
-    def _backward(
-        self, mean: Singles, back: Singles, weights: tuple[Singles, Singles]
-    ) -> tuple[Singles, Singles]:
-        steps, words, dim = self.precision.shape
-        answer, posterior, sampling = np.zeros((3, words, dim), np.float32)
-        later = 0
-        for k in range(steps - 1, -1, -1):
-            now = self.active[k]
-            step = answer[:later]
-            step -= mean[k, :later] * self.gain[k + 1, :later, None] if later else 0.0
-            step *= back[k, :later]
-            step += mean[k, :later]
-            answer[later:now] = mean[k, later:now]
-            sampling[:now] += self.precision[k, :now] * answer[:now] ** 2
-            for end, weight in zip(self.ends, weights, strict=True):
-                here = np.flatnonzero(end[:now] == k)
-                posterior[here] += answer[here] * weight[here, None]
-            later = now
-        return posterior, sampling
-
-
-def _chains(source: ChainMoments, words: Integers, earlier: Floats, later: Floats) -> _Chains:
-    """Chains of knots and two moments. A moment is a step of its own also where the word has a knot: the noise between is 0."""
-    starts, stops = source.knots.starts[words], source.knots.starts[words + 1]
-    first, second = (source.rows_until(words, time) - starts for time in (earlier, later))
-    ends = np.stack([first, second + 1])
-    lengths = stops - starts + 2
-    number = np.arange(int(lengths.max(initial=2)))[:, None]
-    is_knot = (number < lengths) & (number != ends[0]) & (number != ends[1])
-    rows = np.where(is_knot, starts + number - (number > ends[0]) - (number > ends[1]), 0)
-    places = source.prior.slices[source.knots.slices[rows] if len(source.knots) else np.zeros_like(rows)]
-    moments = (source.prior.at(earlier), source.prior.at(later))
-    logs, marginals = places.log_correlation, places.marginal
-    for moment, end in zip(moments, ends, strict=True):
-        logs = np.where(number == end, moment.log_correlation, logs)
-        marginals = np.where(number == end, moment.marginal, marginals)
-    gain, noise = np.zeros(logs.shape), marginals.copy()
-    gain[1:], noise[1:] = Places(logs[:-1], marginals[:-1]).to(Places(logs[1:], marginals[1:]))
-    precision = np.zeros((*rows.shape, source.precision.shape[1]), np.float32)
-    precision[is_knot] = source.precision[rows[is_knot]]
-    active = np.count_nonzero(number < lengths, axis=1)
-    return _Chains(active, gain.astype(np.float32), noise.astype(np.float32), precision, ends)
-
-
-def _with_more_than(counts: Integers) -> Iterator[Integers]:
-    """For k = 0, 1, ...: which words have more than k knots."""
-    order = np.argsort(-counts, kind="stable")
-    for k in range(int(counts.max(initial=0))):
-        yield order[: np.searchsorted(-counts[order], -k, side="left")]
+        m, p, predicted, spread = after_mean[n], after_variance[n], before_mean[n], before_variance[n]
+        m[:] = 0.0
+        p[:] = 0.0
+        for row in range(begin, here[n] + 1):
+            data, message = h[row], messages[row - begin]
+            for k in range(dim):
+                predicted[k], spread[k] = predict(gain[row], noise[row], m[k], p[k])
+                m[k], p[k] = condition(predicted[k], spread[k], data[k], message[k])

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wordtide.errors import SettingsError
+from wordtide.model import kalman
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.integer[Any]]
@@ -33,6 +34,9 @@ class Places:
 
     log_correlation: Floats
     marginal: Floats
+
+    def __len__(self) -> int:
+        return len(self.marginal)
 
     def __getitem__(self, rows: npt.NDArray[np.integer[Any]] | slice) -> "Places":
         return Places(self.log_correlation[rows], self.marginal[rows])
@@ -77,8 +81,7 @@ class Passage:
             np.asarray(field)[..., None] if np.ndim(mean) > np.ndim(field) and np.ndim(field) else field
             for field in (self.pull, self.gain, self.noise)
         )
-        shrink = 1.0 / (1.0 + pull * variance)
-        return gain * shrink * mean, gain * gain * shrink * variance + noise
+        return kalman.predict(gain, noise, *kalman.condition(mean, variance, pull, 0.0))
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from wordtide.model.chain_moments import Moments
+from wordtide.embeddings.trajectories import Moments
 from wordtide.model.knots import Integers
 from wordtide.model.prior import Floats
 from wordtide.questions.vectors import Vectors, lengths_of

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from wordtide.embeddings.states import Embeddings
-from wordtide.model.chain_moments import Moments
+from wordtide.embeddings.trajectories import Moments
 from wordtide.model.knots import Integers
 from wordtide.model.prior import Floats
 from wordtide.questions.similarity import SIDES

@@ -16,12 +16,12 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from wordtide.model.chain_moments import Moments, Reals
+from wordtide.embeddings.trajectories import Moments
 from wordtide.model.knots import Integers
-from wordtide.model.prior import Floats
 from wordtide.questions.answers import empty_intervals
 from wordtide.questions.similarity import SIDES
 from wordtide.questions.vectors import STILL, Vectors, lengths_of
+from wordtide.types import Floats, Reals
 
 
 @dataclass(frozen=True)

@@ -24,13 +24,13 @@ import numpy as np
 import numpy.typing as npt
 
 from wordtide.embeddings.states import Embeddings
+from wordtide.embeddings.trajectories import Beliefs
 from wordtide.embeddings.when import Time
 from wordtide.errors import SettingsError
 from wordtide.model.knots import Integers
 from wordtide.model.prior import Floats
 from wordtide.questions.answers import Answer
 from wordtide.questions.asking import checked_number
-from wordtide.questions.predictions import Beliefs, beliefs_at
 from wordtide.questions.shown_dates import shown_year
 
 #: Words are compared with so many others at least. At a slice with fewer words there are no scores.
@@ -112,7 +112,7 @@ def surprises(model: Embeddings, at: Time = "last", top: int = 20, min_occurrenc
     occurrences = model.fitted.occurrences.of_slice(number)
     words = np.flatnonzero(model.fitted.posterior.knots.has_at(number) & (occurrences > 0))
     often = occurrences[words]
-    beliefs = beliefs_at(model, words, number)
+    beliefs = model.sides[0].beliefs(words, number)
     information = information_gained(beliefs)
     enough = len(words) >= LEAST_COMPARED
     score = scores_of(beliefs, often) if enough else np.full(len(words), np.nan)

@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from wordtide.embeddings.states import Embeddings
-from wordtide.embeddings.trajectories import Trajectories
+from wordtide.embeddings.trajectories import Moments, MovementVariance, Trajectories
 from wordtide.errors import SettingsError
-from wordtide.model.chain_moments import Moments, MovementVariance, Reals
 from wordtide.model.knots import Integers, Occurrences
-from wordtide.model.prior import Floats, nearest_slice
+from wordtide.model.prior import nearest_slice
+from wordtide.types import Floats, Reals
 
 #: What questions are about if nothing else is said. docs/similarity.md tells how it was chosen.
 DEFAULT = "sum"

@@ -24,7 +24,6 @@ from wordtide.questions.change import changed
 from wordtide.questions.halfway import halfway
 from wordtide.questions.movement import movement
 from wordtide.questions.neighbors import neighbors
-from wordtide.questions.predictions import beliefs_at
 from wordtide.questions.similarity import SIDES, similarity
 from wordtide.questions.surprise import shift_of, surprises
 from wordtide.questions.vectors import lengths_of, vectors_of
@@ -265,5 +264,5 @@ def test_scores_of_words_to_which_nothing_happened_are_standard_normal(shaken, m
 def test_the_mean_field_makes_shifts_shorter_than_an_exact_posterior_would(drifting):
     """Why words are measured against other words: of an exact posterior shifts would be chi-squares."""
     model = drifting.models["smoothing"]
-    shifts = np.concatenate([shift_of(beliefs_at(model, np.arange(SIZE), t)) for t in range(2, SLICES)])
+    shifts = np.concatenate([shift_of(model.sides[0].beliefs(np.arange(SIZE), t)) for t in range(2, SLICES)])
     assert shifts.mean() < 0.95 * DIM

@@ -9,9 +9,9 @@ from numpy.testing import assert_allclose
 from oracles.questions import beliefs_of_chain, divergence, drawn_from, exact_model, uses_by_zipf
 from oracles.trajectories import filtered
 
+from wordtide.embeddings.trajectories import Beliefs
 from wordtide.errors import SettingsError
 from wordtide.model.prior import StationaryPrior
-from wordtide.questions.predictions import Beliefs, beliefs_at
 from wordtide.questions.surprise import (
     FEW_USES,
     LEAST_COMPARED,
@@ -34,7 +34,7 @@ def words_at(model, t):
 
 def beliefs_of(model, t):
     words = words_at(model, t)
-    return words, beliefs_at(model, np.array([model.index[word] for word in words], dtype=np.int64), t)
+    return words, model.sides[0].beliefs(np.array([model.index[word] for word in words], dtype=np.int64), t)
 
 
 def random_beliefs(words=6, dim=4, seed=0):
@@ -137,7 +137,7 @@ def test_a_smoothers_beliefs_are_those_of_its_messages_by_dense_algebra(t):
 def test_after_a_words_last_slice_the_messages_have_become_the_smoothers_own_answer(word):
     model = MODELS["smoother"]
     last = int(knots_in(model, word)[0][-1])
-    found = beliefs_at(model, np.array([model.index[word]]), last)
+    found = model.sides[0].beliefs(np.array([model.index[word]]), last)
     assert_allclose(found.after_mean[0], model.mean(word, TIMES[last]), rtol=1e-6, atol=1e-7)
     assert_allclose(found.after_variance[0], model.variance(word, TIMES[last]), rtol=1e-9)
 
@@ -145,9 +145,9 @@ def test_after_a_words_last_slice_the_messages_have_become_the_smoothers_own_ans
 @uncertain
 def test_beliefs_of_some_words_in_any_order_are_those_of_each(kind):
     model = MODELS[kind]
-    together = beliefs_at(model, np.array([4, 1, 0]), 0)
+    together = model.sides[0].beliefs(np.array([4, 1, 0]), 0)
     for n, word in enumerate([4, 1, 0]):
-        alone = beliefs_at(model, np.array([word]), 0)
+        alone = model.sides[0].beliefs(np.array([word]), 0)
         for name, values in vars(together).items():
             assert (values[n] == getattr(alone, name)[0]).all()
 
@@ -384,7 +384,7 @@ def test_the_p_value_is_the_normal_tail_of_the_score(kind):
 def test_words_are_compared_with_the_others_of_their_slice(kind):
     model = CROWDS[kind]
     words = np.flatnonzero(model.fitted.occurrences.of_slice(5))
-    beliefs = beliefs_at(model, words, 5)
+    beliefs = model.sides[0].beliefs(words, 5)
     scores = dict(zip(words, scores_of(beliefs, model.fitted.occurrences.of_slice(5)[words]), strict=True))
     answer = surprises(model, TIMES[5], top=100)
     assert answer.facts == {"compared": len(words)}

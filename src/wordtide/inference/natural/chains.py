@@ -16,8 +16,7 @@ import torch
 from torch import Tensor
 
 from wordtide.inference.compute import Compute
-from wordtide.model.chain import KnotSteps, divergence, smooth
-from wordtide.model.chain_kernels import (
+from wordtide.model.chain import (
     divergence_of_words,
     leave_out_words,
     messages_of_words,
@@ -26,6 +25,8 @@ from wordtide.model.chain_kernels import (
 )
 from wordtide.model.knots import Knots
 from wordtide.model.prior import Diffusion
+from wordtide.model.tensor_chain import KnotSteps, divergence, smooth
+from wordtide.model.transitions import prior_at_knots
 
 Floats = npt.NDArray[np.float64]
 _smooth: Any = smooth_words  # compiled functions take what comes, so their types say nothing
@@ -34,18 +35,6 @@ _divergence: Any = divergence_of_words
 _leave_out: Any = leave_out_words
 _messages: Any = messages_of_words
 _BLOCKS = 8  # blocks of words per thread, so that threads end together
-
-
-def prior_at_knots(knots: Knots, diffusion: Diffusion) -> tuple[Floats, Floats, Floats]:
-    """Gain and noise from the knot before to each knot, (K,), and the prior variance at each word's first knot, (L,)."""
-    has_knots = np.diff(knots.starts) > 0
-    inner = np.ones(len(knots), dtype=bool)
-    inner[knots.starts[:-1][has_knots]] = False
-    later = np.flatnonzero(inner)
-    gain, noise, first = np.zeros(len(knots)), np.ones(len(knots)), np.ones(len(has_knots))
-    gain[later], noise[later] = diffusion.across(knots.slices[later - 1], knots.slices[later])
-    first[has_knots] = diffusion.marginal[knots.slices[knots.starts[:-1][has_knots]]]
-    return gain, noise, first
 
 
 @dataclass

@@ -19,7 +19,7 @@ from wordtide.inference.scale.in_memory import GradientsOf, LikelihoodOf, as_vec
 from wordtide.inference.scale.offload_files import OffloadFolder
 from wordtide.inference.scale.shares import WordRanges
 from wordtide.inference.scale.word_blocks import FIELDS, WordBlock
-from wordtide.model.chain_kernels import observe_rows
+from wordtide.model.chain import observe_rows
 from wordtide.model.knots import Knots
 from wordtide.model.prior import Diffusion
 from wordtide.storage.tensors import Storable, Streamed

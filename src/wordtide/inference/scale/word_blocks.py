@@ -18,7 +18,7 @@ from wordtide.inference.natural.dense_pairs import Vectors
 from wordtide.inference.natural.expectations import Gradient
 from wordtide.inference.scale.shares import Integers, rows_by_slice
 from wordtide.inference.workspace import Workspace
-from wordtide.model.chain_kernels import observe_rows
+from wordtide.model.chain import observe_rows
 from wordtide.model.knots import Knots
 from wordtide.model.prior import Diffusion
 
