@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from wordtide.cli.commands.plot import StepBar
+from wordtide.cli.progress import ProgressBar
 from wordtide.embeddings.embeddings import DynamicEmbeddings, load
 from wordtide.figures.map_figure import map_of
 from wordtide.figures.similarity_figure import similarity_figure, similarity_of
@@ -55,15 +55,13 @@ def _draw_changed(experiment: "Experiment", model: DynamicEmbeddings, folder: Pa
     since, until = experiment.between
     answer = changed(model, since, until, top=2 * _IN_THE_FIGURE)
     pd.DataFrame(answer.columns).to_csv(folder / "changed.csv", index=False)
-    with StepBar() as bar:
-        figure = timeline_figure(timeline_of(model, None, since, until, _IN_THE_FIGURE, bar))
+    figure = timeline_figure(timeline_of(model, None, since, until, _IN_THE_FIGURE, ProgressBar()))
     save_figure(figure, target)
 
 
 def _draw_map(experiment: "Experiment", model: DynamicEmbeddings, target: Path) -> None:
     if target.exists():
         return
-    with StepBar("mapping") as bar:
-        figure, rows = map_of(model, labelled=experiment.labelled, top=experiment.mapped, observer=bar)
+    figure, rows = map_of(model, labelled=experiment.labelled, top=experiment.mapped, observer=ProgressBar())
     pd.DataFrame(rows).to_csv(target.with_suffix(".csv"), index=False)
     save_figure(figure, target)

@@ -6,10 +6,9 @@ import sys
 import threading
 
 from targets.modelling import small_model
-from wordtide.explorer.browser_access import RemoteResources
-from wordtide.explorer.page_cache import everything
-from wordtide.explorer.page_data import PageData
-from wordtide.explorer.page_header import Labels
+from wordtide.explorer.page_data import Labels, PageData
+from wordtide.explorer.page_selection import select_all
+from wordtide.explorer.resources import RemoteResources
 from wordtide.explorer.server import ExplorerServer
 
 _PAGE = (
@@ -46,7 +45,7 @@ class _Strict(ExplorerServer):
 def _server() -> _Strict:
     model = small_model("smoother")
     server = _Strict(
-        _PAGE, RemoteResources(PageData(model, everything(model), Labels("A title")), words_per_chunk=2)
+        _PAGE, RemoteResources(PageData(model, select_all(model), Labels("A title")), words_per_chunk=2)
     )
     server.problems, server.complain = [], server.complained
     threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()

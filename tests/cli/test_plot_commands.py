@@ -1,6 +1,5 @@
 """`wordtide plot`: every figure of real models in every format, and what cannot be drawn leaves nothing behind."""
 
-import contextlib
 import struct
 import xml.etree.ElementTree as ET
 
@@ -8,9 +7,9 @@ import pytest
 from cli.command_line import listing, run, run_process
 from embeddings.models import model_of
 from matplotlib.figure import Figure
+from observers import RecordingObserver
 
 import wordtide
-from wordtide.cli.commands.plot import StepBar
 from wordtide.figures import plots
 from wordtide.figures.map_figure import map_of
 
@@ -284,50 +283,26 @@ def test_a_process_of_its_own_ends_with_the_same_code_and_one_message(models, tm
     assert (done.code, len(done.err.splitlines()), listing(tmp_path)) == (EXIT_USAGE, 2, [])
 
 
-class Recorded:
-    """A progress bar that writes down what happens to it."""
-
-    def __init__(self):
-        self.told = []
-
-    def start(self, stage, total, unit):
-        self.told.append(("start", total))
-
-    def advance(self, amount):
-        self.told.append(("advance", amount))
-
-    def finish(self):
-        self.told.append("finish")
-
-
 @pytest.fixture
 def recorded(monkeypatch):
-    bar = Recorded()
-    monkeypatch.setattr("wordtide.cli.commands.plot.ProgressBar", lambda: bar)
-    return bar
-
-
-def test_a_bar_runs_from_the_beginning_and_learns_its_goal_from_the_first_step(recorded):
-    with StepBar() as bar:
-        bar(1, 3)
-        bar(3, 3)
-    assert recorded.told == [("start", 0), "finish", ("start", 4), ("advance", 1), ("advance", 2), "finish"]
-
-
-def test_a_bar_goes_away_when_the_work_fails(recorded):
-    with contextlib.suppress(KeyboardInterrupt), StepBar() as bar:
-        bar(1, 3)
-        raise KeyboardInterrupt
-    assert recorded.told[-1] == "finish"
+    observer = RecordingObserver()
+    monkeypatch.setattr("wordtide.cli.commands.plot.ProgressBar", lambda: observer)
+    return observer
 
 
 @pytest.mark.parametrize(("name", "steps"), [("timeline of words", 2), ("displacement", 3)])
-def test_long_figures_move_a_bar_step_by_step(models, tmp_path, recorded, name, steps):
+def test_long_figures_report_each_step_inside_a_bar_that_runs_from_the_beginning(
+    models, tmp_path, recorded, name, steps
+):
     plot(models, COMMANDS[name], tmp_path / "figure.svg")
-    assert recorded.told == [
-        ("start", 0),
-        "finish",
-        ("start", steps + 1),
-        *[("advance", 1)] * steps,
-        "finish",
-    ]
+    assert recorded.stages == [["drawing", 0, 0, 0], ["drawing", steps, steps, 1]]
+    assert recorded.finished
+
+
+def test_a_bar_goes_away_when_the_figure_cannot_be_drawn(models, tmp_path, recorded):
+    assert (
+        run("plot", "timeline", models / "smoothing", "stean", "-o", tmp_path / "figure.svg").code
+        == EXIT_USAGE
+    )
+    assert recorded.stages == [["drawing", 0, 0, 0]]
+    assert recorded.finished

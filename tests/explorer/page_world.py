@@ -35,7 +35,10 @@ ORDINARY = (
 WORDS = (*ORDINARY[:12], *HOSTILE, *ORDINARY[12:])
 DIM = 8
 SHOWN = ("1800", "1825", "1850", "1875", "1875", "1900", "1950", "1975", "2000")  # two slices are shown alike
-LEFT_OUT = "Left out: 1 slice and the 12 least frequent words (to stay within 40 MB). The answers that are here rest on all of them."
+LEFT_OUT = (
+    "Left out: 1 slice and the 12 least frequent words (to stay within 40 MB). "
+    "All answers on this page are based on the whole model."
+)
 NEARBY = 1
 UNSURE = "No word changed by more than the noise between 1825 and 2000. All of them are <b>uncertain</b>."
 TIMES = (1800.5, 1825.5, 1850.5, 1875.1, 1875.6, 1900.5, 1950.5, 1975.5, 2000.5)

@@ -9,9 +9,8 @@ import numpy as np
 from embeddings.models import diffusion_of, model_of, posterior_of
 from oracles.questions import planted
 
-from wordtide.explorer.page_cache import everything
-from wordtide.explorer.page_data import PageData
-from wordtide.explorer.page_header import Labels
+from wordtide.explorer.page_data import Labels, PageData
+from wordtide.explorer.page_selection import select_all
 
 KINDS = ("smoother", "filter", "point")
 #: Words that mean something to a browser or to a reader of JSON.
@@ -57,7 +56,7 @@ def moving_model(kind="smoother", words=24, slices=6):
 
 
 def page_data(model, **facts):
-    return PageData(model, everything(model), facts.pop("labels", Labels("A title")), **facts)
+    return PageData(model, select_all(model), facts.pop("labels", Labels("A title")), **facts)
 
 
 def opened(packed):

@@ -8,15 +8,15 @@ import re
 import numpy as np
 import pytest
 from explorer.small_pages import HOSTILE, KINDS, PAGE, block_of, blocks_in, parsed, small_model
+from observers import RecordingObserver
 
 from wordtide.counts.count import count
 from wordtide.embeddings.embeddings import DynamicEmbeddings
 from wordtide.errors import FolderError, OutputError, SettingsError
 from wordtide.explorer import explore as opening
 from wordtide.explorer.explore import PageOptions, save_html, save_site
-from wordtide.explorer.page import policy, single_file
+from wordtide.explorer.html_page import policy, single_file
 from wordtide.explorer.server import ExplorerServer
-from wordtide.exports.export import ExportObserver
 from wordtide.inference.fit import fit
 
 NO_MAP = PageOptions(map_words=0)
@@ -27,16 +27,6 @@ FILES = ["header.bin", "occurrences.bin", "stories.bin", "changed.bin", "cards.b
 @pytest.fixture(autouse=True)
 def _plain_page(monkeypatch):
     monkeypatch.setattr(opening, "built_page", lambda: PAGE)
-
-
-class Listening(ExportObserver):
-    """Keeps what it is told."""
-
-    def __init__(self):
-        self.heard = []
-
-    def tell(self, message):
-        self.heard.append(message)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -100,7 +90,7 @@ def test_the_same_model_gives_the_same_bytes(tmp_path):
 
 @pytest.mark.parametrize("max_mb", [0.12, 0.2])
 def test_a_file_stays_within_its_size_and_says_what_it_leaves_out(max_mb, tmp_path):
-    listening = Listening()
+    listening = RecordingObserver()
     model = LARGE
     written = save_html(
         model, tmp_path / "story.html", PageOptions(map_words=0, max_mb=max_mb), observer=listening
@@ -108,7 +98,7 @@ def test_a_file_stays_within_its_size_and_says_what_it_leaves_out(max_mb, tmp_pa
     header = parsed(blocks_in(written.read_bytes())["header.bin"])
     assert written.stat().st_size <= max_mb * 1e6
     assert written.stat().st_size > 0.7 * max_mb * 1e6
-    assert listening.heard == [header["left_out"]["why"]]
+    assert listening.messages == [header["left_out"]["why"]]
     assert f"to stay within {max_mb:g} MB" in header["left_out"]["why"]
     assert header["left_out"]["slices"] == 40 - len(header["slices"]) > 0
 
@@ -155,7 +145,7 @@ def test_options_that_make_no_page_are_refused(option):
 
 
 def test_a_model_without_time_has_no_page(tmp_path):
-    with pytest.raises(SettingsError, match="1 slice"):
+    with pytest.raises(SettingsError, match="single slice"):
         save_html(small_model(slices=1), tmp_path / "story.html")
 
 
@@ -217,7 +207,7 @@ def test_a_folder_that_cannot_be_finished_leaves_what_was_there(tmp_path, monkey
     def failing(self, name):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("wordtide.explorer.browser_access.RemoteResources.resource", failing)
+    monkeypatch.setattr("wordtide.explorer.resources.RemoteResources.resource", failing)
     with pytest.raises(OutputError, match="disk is full"):
         save_site(model, tmp_path / "site", NO_MAP, overwrite=True)
     assert (site / "index.html").read_bytes() == before
@@ -288,30 +278,19 @@ def test_a_model_opens_its_own_page_by_its_method(monkeypatch, capsys):
     assert re.fullmatch(r"http://127\.0\.0\.1:\d+/\n", capsys.readouterr().out)
 
 
-class Bars(ExportObserver):
-    """Refuses a bar inside another, which a terminal cannot show."""
-
-    def __init__(self):
-        self.stages, self.open = [], False
-
-    def start(self, stage, total, unit):
-        assert not self.open
-        self.open = True
-        self.stages.append(stage)
-
-    def finish(self):
-        self.open = False
-
-
 def test_a_file_and_a_folder_show_one_bar_at_a_time(corpus, tmp_path):
     model, options = small_model(words=12, slices=3), PageOptions(map_words=12)
-    bars = Bars()
-    save_html(model, tmp_path / "story.html", options, observer=bars)
-    assert bars.stages == ["stories", "changes", "mapping", "vectors"]
-    save_site(model, tmp_path / "site", options, observer=bars)
-    assert bars.stages[4:] == ["changes", "mapping", "vectors", "stories", "writing"]
-    save_html(corpus[1], tmp_path / "with.html", PageOptions(map_words=0, examples=corpus[0]), observer=bars)
-    assert "sentences" in bars.stages
+    file, site, sentences = RecordingObserver(), RecordingObserver(), RecordingObserver()
+    save_html(model, tmp_path / "story.html", options, observer=file)
+    assert [name for name, *_ in file.stages] == ["stories", "changes", "mapping", "vectors"]
+    save_site(model, tmp_path / "site", options, observer=site)
+    assert [name for name, *_ in site.stages] == ["changes", "mapping", "vectors", "stories", "writing"]
+    with_examples = PageOptions(map_words=0, examples=corpus[0])
+    save_html(corpus[1], tmp_path / "with.html", with_examples, observer=sentences)
+    assert "sentences" in [name for name, *_ in sentences.stages]
+    for observer in (file, site, sentences):
+        assert observer.finished
+        assert all(depth == 0 and done == total for _, done, total, depth in observer.stages)
 
 
 def test_a_model_with_fractions_of_occurrences_has_whole_ones_on_the_page(tmp_path):

@@ -19,13 +19,12 @@ from explorer.small_pages import (
 from numpy.testing import assert_allclose, assert_array_equal
 from oracles.questions import planted
 
-from wordtide.counts.workers import Observer
-from wordtide.explorer.blocks import Block, along_time
-from wordtide.explorer.browser_access import RemoteResources
-from wordtide.explorer.packing import gzipped, packed_json
-from wordtide.explorer.page_cache import Kept, everything, thinned_slices
-from wordtide.explorer.page_size import page_similarity
+from wordtide.explorer.compression import gzipped, packed_json
+from wordtide.explorer.page_selection import PageSelection, select_all, thin_slices
+from wordtide.explorer.quantization import Block, differences_along_time, page_similarity
+from wordtide.explorer.resources import RemoteResources
 from wordtide.explorer.single_file import Limits, embedded_resources
+from wordtide.progress import Observer
 from wordtide.questions.change import changed
 from wordtide.questions.contrasts import contrasts
 from wordtide.questions.halfway import halfway
@@ -359,21 +358,21 @@ def test_occurrences_and_totals_are_the_models(kind):
     assert [one["tokens"] for one in header["all_slices"]] == table.sum(axis=0).tolist()
 
 
-def test_thinned_slices_keep_both_ends_and_the_number_and_prefer_the_rich():
+def test_thin_slices_keep_both_ends_and_the_number_and_prefer_the_rich():
     times = np.array([0.0, 1.0, 2.0, 3.0, 10.0, 11.0, 12.0, 20.0, 21.0, 30.0])
     richness = np.array([1.0, 5.0, 9.0, 5.0, 1.0, 7.0, 1.0, 1.0, 8.0, 1.0])
     for number in range(2, 11):
-        kept = thinned_slices(times, richness, number)
+        kept = thin_slices(times, richness, number)
         assert len(kept) == number
         assert (kept[0], kept[-1]) == (0, 9)
         assert (np.diff(kept) > 0).all()
-    assert thinned_slices(times, richness, 5).tolist() == [0, 2, 5, 8, 9]
-    assert thinned_slices(times, richness, 99).tolist() == list(range(10))
+    assert thin_slices(times, richness, 5).tolist() == [0, 2, 5, 8, 9]
+    assert thin_slices(times, richness, 99).tolist() == list(range(10))
 
 
-def test_thinned_slices_fill_gaps_where_a_stretch_of_time_is_empty():
+def test_thin_slices_fill_gaps_where_a_stretch_of_time_is_empty():
     times = np.array([0.0, 1.0, 2.0, 3.0, 4.0, 100.0])
-    assert thinned_slices(times, np.ones(6), 4).tolist() == [0, 1, 4, 5]
+    assert thin_slices(times, np.ones(6), 4).tolist() == [0, 1, 4, 5]
 
 
 def test_a_page_of_some_slices_tells_which_and_what_is_missing():
@@ -388,7 +387,7 @@ def test_a_page_of_some_slices_tells_which_and_what_is_missing():
 
 def test_differences_along_time_wrap_around_and_can_be_undone():
     directions = np.random.default_rng(0).integers(-127, 128, (12, 3)).astype(np.int8)
-    assert_array_equal(undone(along_time(directions, 4), 4), directions)
+    assert_array_equal(undone(differences_along_time(directions, 4), 4), directions)
 
 
 @each_kind
@@ -518,6 +517,6 @@ def test_packed_bytes_carry_no_date():
 
 def test_kept_words_are_the_most_frequent():
     model = MODELS["smoother"]
-    kept = everything(model).with_words(5)
+    kept = select_all(model).most_frequent(5)
     assert set(model.total_occurrences[kept.words]) == set(np.sort(model.total_occurrences)[-5:])
-    assert Kept(kept.words, np.arange(3)).rows == 15
+    assert PageSelection(kept.words, np.arange(3)).rows == 15

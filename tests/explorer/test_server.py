@@ -12,10 +12,9 @@ from explorer.small_pages import PAGE, page_data, parsed, small_model
 
 from wordtide.errors import SettingsError
 from wordtide.explorer import server as serving
-from wordtide.explorer.browser_access import RemoteResources
-from wordtide.explorer.making_once import MakingOnce
-from wordtide.explorer.page import policy, remote_page
-from wordtide.explorer.server import ExplorerServer
+from wordtide.explorer.html_page import policy, remote_page
+from wordtide.explorer.resources import RemoteResources
+from wordtide.explorer.server import ExplorerServer, ResourceCache
 
 RESOURCES = RemoteResources(page_data(small_model(words=12, slices=4)), words_per_chunk=4)
 
@@ -177,7 +176,7 @@ def test_a_resource_is_made_once_however_many_ask():
         time.sleep(0.05)
         return name.encode()
 
-    once = MakingOnce(make)
+    once = ResourceCache(make)
     answers = []
     threads = [threading.Thread(target=lambda: answers.append(once.get("a"))) for _ in range(8)]
     for thread in threads:
@@ -195,7 +194,7 @@ def test_what_was_not_asked_for_longest_is_made_again():
         made.append(name)
         return bytes(40)
 
-    once = MakingOnce(make, most_bytes=100)
+    once = ResourceCache(make, most_bytes=100)
     for name in "abacab":
         once.get(name)
     assert "".join(made) == "abcb"
@@ -209,7 +208,7 @@ def test_what_failed_is_tried_again():
             raise error
         return b"made"
 
-    once = MakingOnce(make)
+    once = ResourceCache(make)
     with pytest.raises(ValueError, match="once"):
         once.get("a")
     assert once.get("a") == b"made"

@@ -2,9 +2,17 @@
 
 import numpy as np
 import pytest
+from observers import RecordingObserver
 
 from wordtide.errors import SettingsError
-from wordtide.figures.dynamic_tsne import affinities, descend, dynamic_tsne, joint_gradient, principal_start
+from wordtide.figures.dynamic_tsne import (
+    SHARED_STEPS,
+    affinities,
+    descend,
+    dynamic_tsne,
+    joint_gradient,
+    principal_start,
+)
 
 SLICES, WORDS, DIM = 3, 40, 6
 
@@ -188,11 +196,10 @@ def test_words_without_a_vector_are_laid_out_too():
 
 
 def test_the_observer_counts_up_to_the_total():
-    told = []
-    dynamic_tsne(
-        vectors_of(), perplexity=10, steps=5, observer=lambda done, total: told.append((done, total))
-    )
-    assert told == [(number, told[0][1]) for number in range(1, told[0][1] + 1)]
+    observer, vectors = RecordingObserver(), vectors_of()
+    dynamic_tsne(vectors, perplexity=10, steps=5, observer=observer)
+    steps = len(vectors) + SHARED_STEPS + 5
+    assert observer.stages == [["mapping", steps, steps, 0]]
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from figures.lines import (
     shown_panels,
 )
 from matplotlib.colors import to_rgba
+from observers import RecordingObserver
 
 from wordtide.errors import SettingsError, UnknownWordError
 from wordtide.figures.style import BLACK, END_COLOUR, START_COLOUR, save_figure
@@ -162,11 +163,9 @@ def test_the_years_asked_for_are_ticks():
 
 
 def test_the_observer_of_a_timeline_counts_words():
-    told = []
-    timeline_of(
-        model_of("smoother", seed=3), ["always", "gaps", "late"], observer=lambda *step: told.append(step)
-    )
-    assert told == [(1, 3), (2, 3), (3, 3)]
+    observer = RecordingObserver()
+    timeline_of(model_of("smoother", seed=3), ["always", "gaps", "late"], observer=observer)
+    assert observer.stages == [["drawing", 3, 3, 0]]
 
 
 def test_words_of_one_figure_have_the_neighbours_they_have_alone():

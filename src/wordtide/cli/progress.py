@@ -2,6 +2,7 @@
 
 import threading
 
+import typer
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -19,7 +20,8 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from wordtide.counts.workers import Observer
+from wordtide.counts.workers import Observer as CountObserver
+from wordtide.progress import Observer
 
 
 class _Rate(ProgressColumn):
@@ -30,22 +32,22 @@ class _Rate(ProgressColumn):
         return Text(f"{speed:,.0f}/s" if speed else "", style="progress.data.speed")
 
 
-class ProgressBar(Observer):
-    """Draws one bar for each stage, on standard error; nothing where that is not a terminal."""
+class ProgressBar(Observer, CountObserver):
+    """Draws a bar for the innermost stage on standard error if that is a terminal. Messages go there in any case."""
 
     def __init__(self) -> None:
         self._console = Console(stderr=True)
-        self._progress: Progress | None = None
+        self._bars: list[Progress] = []
         self._lock = threading.Lock()
 
-    def start(self, stage: str, total: int, unit: str) -> None:
-        """Begin a bar."""
+    def start(self, stage: str, total: int = 0, unit: str = "steps") -> None:
+        """Draw a bar in place of that of the outer stage."""
         if not self._console.is_terminal:
             return
         amount: tuple[ProgressColumn, ...] = (
             (DownloadColumn(), TransferSpeedColumn()) if unit == "bytes" else (MofNCompleteColumn(), _Rate())
         )
-        self._progress = Progress(
+        bar = Progress(
             SpinnerColumn(),
             TextColumn(f"{stage:9}"),
             BarColumn(),
@@ -54,21 +56,36 @@ class ProgressBar(Observer):
             TimeElapsedColumn(),
             TextColumn("left"),
             TimeRemainingColumn(),
+            TextColumn("{task.fields[status]}"),
             console=self._console,
             transient=True,
         )
-        self._progress.add_task(stage, total=total or None)
-        self._progress.start()
+        bar.add_task(stage, total=total or None, status="")
+        with self._lock:
+            if self._bars:
+                self._bars[-1].stop()
+            self._bars.append(bar)
+            bar.start()
+
+    def step(self, amount: int = 1, status: str = "") -> None:
+        """Move the bar."""
+        with self._lock:
+            if self._bars:
+                bar, task = self._bars[-1], self._bars[-1].tasks[0]
+                bar.update(task.id, advance=amount, status=status or task.fields["status"])
 
     def advance(self, amount: int) -> None:
         """Move the bar."""
-        with self._lock:
-            if self._progress is not None:
-                self._progress.advance(self._progress.task_ids[0], amount)
+        self.step(amount)
+
+    def message(self, text: str) -> None:
+        """Print a line."""
+        typer.echo(text, err=True)
 
     def finish(self) -> None:
-        """Take the bar away."""
+        """Remove the bar and show that of the outer stage again."""
         with self._lock:
-            if self._progress is not None:
-                self._progress.stop()
-                self._progress = None
+            if self._bars:
+                self._bars.pop().stop()
+            if self._bars:
+                self._bars[-1].start()

@@ -1,4 +1,4 @@
-"""Sentences from the corpus for the page. They are the corpus's own text, so they are there only if asked for."""
+"""Sentences from the corpus for the page. They are the text of the corpus, so a page has them only on request."""
 
 from typing import Any
 
@@ -8,11 +8,11 @@ from wordtide.counts.counts import Counts
 from wordtide.counts.examples import ExampleStore, in_context
 from wordtide.embeddings.states import Embeddings
 from wordtide.errors import SettingsError
-from wordtide.explorer.page_cache import Kept
-from wordtide.model.knots import Integers
+from wordtide.explorer.page_selection import PageSelection
 from wordtide.questions.shown_dates import shown_year
+from wordtide.types import Integers
 
-#: Sentences a word at most: in the single file, and elsewhere.
+#: The most sentences per word: in the single file, and elsewhere.
 FEW, MANY = 6, 60
 
 
@@ -22,7 +22,7 @@ class Evidence:
     def __init__(self, model: Embeddings, counts: Counts) -> None:
         if len(counts) != len(model) or not np.allclose(counts.times, model.times, rtol=0.0, atol=1e-6):
             raise SettingsError(
-                f"The counts {counts.path} have other slices than the model, so their sentences are not its own.",
+                f"The counts {counts.path} have other slices than the model, so their sentences do not belong to it.",
                 "Give --examples the counts that the model was fitted to.",
             )
         self._model, self._counts, self._store = model, counts, ExampleStore.open(counts)
@@ -35,7 +35,7 @@ class Evidence:
 
     @property
     def corpus(self) -> dict[str, int]:
-        """What the counts know of the corpus and the model does not."""
+        """Sizes of the corpus that only the counts know."""
         summary = self._counts.summary
         return {
             "documents": summary.documents,
@@ -43,10 +43,17 @@ class Evidence:
             "distinct_words": summary.distinct_words,
         }
 
-    def sentences(self, kept: Kept, places: Integers, most: int) -> dict[str, list[dict[str, Any]]]:
-        """Up to `most` sentences of each word, by its place among those kept, evenly over time.
+    def sentences(self, kept: PageSelection, places: Integers, most: int) -> dict[str, list[dict[str, Any]]]:
+        """Choose sentences of some words, evenly over time.
 
-        A sentence of a slice that the page does not hold stands with the nearest one that it holds.
+        Args:
+            kept: The words and slices on the page.
+            places: The positions of the words among those on the page.
+            most: The most sentences per word.
+
+        Returns:
+            Sentences by the position of the word. A sentence from a slice that is not on the page is assigned to the
+            nearest slice that is.
         """
         rows = self._rows(
             {self._numbers.get(self._model.words[kept.words[place]], -1): int(place) for place in places}
@@ -67,7 +74,7 @@ class Evidence:
         return found
 
     def _rows(self, wanted: dict[int, int]) -> dict[int, list[tuple[int, int]]]:
-        """For each wanted word, in order of time, the slices and rows of its sentences."""
+        """The slices and rows of each wanted word's sentences, in order of time."""
         numbers = np.array(sorted(number for number in wanted if number >= 0), dtype=np.int64)
         rows: dict[int, list[tuple[int, int]]] = {}
         for t in range(len(self._counts)):

@@ -1,4 +1,4 @@
-"""The explorer's doors: a model as one file, as a folder for a web host, or from a server on this machine."""
+"""The explorer of a model as one file, as a folder for a web host, or from a server on this machine."""
 
 import threading
 import webbrowser
@@ -10,30 +10,43 @@ from pathlib import Path
 from wordtide.counts.counts import Counts
 from wordtide.embeddings.states import Embeddings
 from wordtide.errors import SettingsError
-from wordtide.explorer.browser_access import RemoteResources
 from wordtide.explorer.evidence import Evidence
-from wordtide.explorer.layout import write_site
-from wordtide.explorer.page import built_page, single_file
-from wordtide.explorer.page_cache import AS_ASKED, asked_for, check_has_story, everything, left_out
-from wordtide.explorer.page_data import PageData
-from wordtide.explorer.page_header import Labels
+from wordtide.explorer.html_page import built_page, remote_page, single_file
+from wordtide.explorer.page_data import Labels, PageData
+from wordtide.explorer.page_selection import (
+    AS_REQUESTED,
+    check_has_story,
+    left_out,
+    select_all,
+    select_requested,
+)
+from wordtide.explorer.resources import RemoteResources
 from wordtide.explorer.server import LOOPBACK, ExplorerServer
 from wordtide.explorer.single_file import Limits, embedded_resources
 from wordtide.explorer.word_map import MAP_WORDS
-from wordtide.exports.export import ExportObserver
+from wordtide.progress import Observer
 from wordtide.storage.files import check_file_writable, new_files
-from wordtide.storage.folders import check_writable, real_target
+from wordtide.storage.folders import check_writable, new_folder, real_target, write_header
 
 MAX_MB = 40.0
-_SERVED_WORDS = 4  # in a chunk: a server makes what is asked for, and stories take long
+#: The kind and version of a folder for a web host.
+KIND, VERSION = "explorer page", 1
+_SERVED_WORDS = 4  # in a chunk: a server makes chunks on request, and stories take long
 
 
 @dataclass(frozen=True)
 class PageOptions:
     """What a page shows.
 
-    `words`, `slices`: how many to keep; None is all, or for a single file as many as fit into `max_mb`. `map_words`: on the map
-    at most, 0 for no map. `examples`: a counts folder whose sentences are shown; they are the corpus's own text.
+    Attributes:
+        words: How many words to keep; None for all, or for as many as fit into a single file.
+        slices: How many slices to keep; None for all, or for as many as fit into a single file.
+        max_mb: The most megabytes of a single file.
+        title: The title of the page; None for the name of the model folder.
+        licence: A remark about the rights to the corpus.
+        map_words: The most words on the map, 0 for no map.
+        examples: A counts folder whose sentences are shown. They are the text of the corpus.
+        threads: Threads for the map; None for all cores.
     """
 
     words: int | None = None
@@ -64,10 +77,21 @@ def save_html(
     output: str | PathLike[str],
     options: PageOptions | None = None,
     overwrite: bool = False,
-    observer: ExportObserver | None = None,
+    observer: Observer | None = None,
 ) -> Path:
-    """Write the page with its data as one file, which needs no network, and return its path."""
-    options, observer = options or PageOptions(), observer or ExportObserver()
+    """Write the page with its data as one file, which needs no network.
+
+    Args:
+        model: The model.
+        output: The file to write.
+        options: What the page shows.
+        overwrite: Whether to replace an existing file.
+        observer: Receives the progress.
+
+    Returns:
+        The path of the file.
+    """
+    options, observer = options or PageOptions(), observer or Observer()
     target = real_target(output)
     check_file_writable(target, overwrite)
     page, data = built_page(), _page_data(model, options, observer)
@@ -76,7 +100,7 @@ def save_html(
         resources, held = embedded_resources(
             data, Limits(room, options.words, options.slices, options.max_mb), observer
         )
-        _tell_left_out(model, held, observer)
+        _report_left_out(model, held, observer)
         with open(partial, "wb") as file:
             for part in single_file(page, resources):
                 file.write(part)
@@ -88,14 +112,49 @@ def save_site(
     output: str | PathLike[str],
     options: PageOptions | None = None,
     overwrite: bool = False,
-    observer: ExportObserver | None = None,
+    observer: Observer | None = None,
 ) -> Path:
-    """Write the page and its data as a folder for any web host, and return its path."""
-    options, observer = options or PageOptions(), observer or ExportObserver()
-    check_writable(real_target(output), overwrite)
-    data = _as_asked(_page_data(model, options, observer), options)
-    _tell_left_out(model, data, observer)
-    return write_site(output, built_page(), RemoteResources(data, at_once=True), overwrite, observer)
+    """Write the page and its data as a folder for any web host.
+
+    Args:
+        model: The model.
+        output: The folder to write.
+        options: What the page shows.
+        overwrite: Whether to replace an existing folder.
+        observer: Receives the progress.
+
+    Returns:
+        The path of the folder.
+    """
+    options, observer = options or PageOptions(), observer or Observer()
+    target = real_target(output)
+    check_writable(target, overwrite)
+    data = _as_requested(_page_data(model, options, observer), options)
+    _report_left_out(model, data, observer)
+    resources = RemoteResources(data, at_once=True)
+    with new_folder(target, overwrite) as site:
+        (site / "index.html").write_bytes(remote_page(built_page()))
+        write_header(site, KIND, VERSION, {"title": data.labels.title})  # so that it can be replaced later
+        _write_resources(site / "data", resources, observer)
+    return target
+
+
+def _write_resources(folder: Path, resources: RemoteResources, observer: Observer) -> None:
+    """Write all resources, first the slow ones, which report their own progress."""
+    names = list(resources.names())
+    slow = [name for name in names if "/" not in name or name in ("stories/0000.bin", "slices/0000.bin")]
+    for name in slow:
+        _write(folder / name, resources.resource(name))
+    rest = [name for name in names if name not in slow]
+    with observer.stage("writing", len(rest), "files"):
+        for name in rest:
+            _write(folder / name, resources.resource(name))
+            observer.step()
+
+
+def _write(path: Path, content: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
 
 
 def page_server(
@@ -103,14 +162,14 @@ def page_server(
     options: PageOptions | None = None,
     host: str = LOOPBACK,
     port: int = 0,
-    observer: ExportObserver | None = None,
+    observer: Observer | None = None,
 ) -> ExplorerServer:
-    """A server for the page, bound to its address; `serve_forever` makes it work."""
-    options, observer = options or PageOptions(), observer or ExportObserver()
+    """A server for the page, bound to its address. Call `serve_forever` to start it."""
+    options, observer = options or PageOptions(), observer or Observer()
     if not 0 <= port <= 65535:
-        raise SettingsError(f"--port cannot be {port}.", "Give 1 to 65535, or leave it out for any free one.")
-    data = _as_asked(_page_data(model, options, ExportObserver()), options)
-    return ExplorerServer(built_page(), RemoteResources(data, _SERVED_WORDS), host, port, observer.tell)
+        raise SettingsError(f"--port cannot be {port}.", "Give 1 to 65535, or omit it to use any free port.")
+    data = _as_requested(_page_data(model, options, Observer()), options)
+    return ExplorerServer(built_page(), RemoteResources(data, _SERVED_WORDS), host, port, observer.message)
 
 
 def serve(
@@ -120,41 +179,51 @@ def serve(
     port: int = 0,
     browser: bool = True,
     announce: Callable[[str], None] = print,
-    observer: ExportObserver | None = None,
+    observer: Observer | None = None,
 ) -> None:
-    """Serve the page until Ctrl-C, after its address was announced, and opened in a browser if wanted."""
-    observer = observer or ExportObserver()
+    """Serve the page until Ctrl-C.
+
+    Args:
+        model: The model.
+        options: What the page shows.
+        host: The address to listen on.
+        port: The port to listen on; 0 for any free one.
+        browser: Whether to open the page in a browser.
+        announce: Called with the address of the page.
+        observer: Receives messages.
+    """
+    observer = observer or Observer()
     with page_server(model, options, host, port, observer) as server:
         if not server.is_private:
-            observer.tell(
-                f"warning: {host} is not this machine alone. Whoever reaches it can read this model and its words."
+            observer.message(
+                f"warning: {host} is reachable from other machines. Anyone who can reach it can read this model."
             )
         announce(server.address)
-        observer.tell("Ctrl-C ends the server.")
+        observer.message("Press Ctrl-C to stop the server.")
         if browser:
             threading.Thread(target=webbrowser.open, args=(server.address,), daemon=True).start()
         try:
             server.serve_forever()
         except KeyboardInterrupt:
-            observer.tell("The server has ended.")
+            observer.message("The server has stopped.")
 
 
-def _page_data(model: Embeddings, options: PageOptions, observer: ExportObserver) -> PageData:
+def _page_data(model: Embeddings, options: PageOptions, observer: Observer) -> PageData:
     check_has_story(model)
     title = options.title or (model.path.resolve().name if model.path else "") or "wordtide"
     evidence = None if options.examples is None else Evidence(model, Counts.load(options.examples))
     labels = Labels(title, options.licence)
     return PageData(
-        model, everything(model), labels, options.map_words, evidence, "", options.threads, observer
+        model, select_all(model), labels, options.map_words, evidence, "", options.threads, observer
     )
 
 
-def _as_asked(data: PageData, options: PageOptions) -> PageData:
-    """The words and slices that were asked for."""
-    return data.keeping(asked_for(data.model, options.words, options.slices), AS_ASKED)
+def _as_requested(data: PageData, options: PageOptions) -> PageData:
+    """Keep the requested words and slices."""
+    return data.keeping(select_requested(data.model, options.words, options.slices), AS_REQUESTED)
 
 
-def _tell_left_out(model: Embeddings, data: PageData, observer: ExportObserver) -> None:
+def _report_left_out(model: Embeddings, data: PageData, observer: Observer) -> None:
     why = left_out(model, data.kept, data.why)["why"]
     if why:
-        observer.tell(str(why))
+        observer.message(str(why))

@@ -1,31 +1,64 @@
-"""Everything a page is made of but the vectors, each part worked out once: what all three hosts have in common."""
+"""The content of a page except its vectors, each part computed once. All three hosts use it.
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+The parts are the header (words, slices, what was left out, facts about the model), occurrences, stories, the table of changed
+words, word cards, the map and sentences.
+"""
+
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from wordtide.counts.workers import Observer
+import wordtide
 from wordtide.embeddings.states import Embeddings
+from wordtide.explorer.compression import gzipped, packed_json, whole_or_float
 from wordtide.explorer.evidence import Evidence
-from wordtide.explorer.packing import gzipped, packed_json
-from wordtide.explorer.page_cache import Kept, left_out
-from wordtide.explorer.page_header import Labels, header, occurrences
-from wordtide.explorer.page_stories import changed_table, told_stories, word_cards
-from wordtide.explorer.word_map import map_steps, mapped_words, word_map
-from wordtide.model.knots import Integers
-from wordtide.questions.vectors import Vectors, vectors_of
+from wordtide.explorer.page_selection import PageSelection, left_out, slice_tokens
+from wordtide.explorer.page_stories import changed_table, page_stories, word_cards
+from wordtide.explorer.word_map import mapped_words, word_map
+from wordtide.progress import Observer
+from wordtide.questions.asking import slices_nearby
+from wordtide.questions.shown_dates import shown_year
+from wordtide.questions.vectors import DEFAULT, NOISE, OFTEN, Vectors, vectors_of
+from wordtide.types import Integers
+
+FORMAT, VERSION = "wordtide-explorer", 1
+_SIMILARITY = (
+    "Similarity is the inner product of the vectors of two words, in units of the lengths of their posterior means: "
+    "the cosine of the means"
+)
+_CITE = (
+    "wordtide: how the meaning of words moves through time, and how sure that is.",
+    "Robert Bamler and Stephan Mandt: Dynamic Word Embeddings. International Conference on Machine Learning (ICML), 2017.",
+)
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The user's own texts on a page: its title, and the license of what it shows."""
+
+    title: str
+    license: str | None = None
 
 
 @dataclass(frozen=True)
 class PageData:
-    """A model and what of it goes into a page. `map_words`: on the map at most, 0 for none. `why` others are left out."""
+    """A model and the part of it on a page.
+
+    Attributes:
+        model: The model.
+        kept: The words and slices on the page.
+        labels: Title and license.
+        map_words: The most words on the map, 0 for no map.
+        evidence: Sentences from the corpus, if requested.
+        why: The reason for leaving out other words and slices.
+        threads: Threads for the map; None for all cores.
+        observer: Receives the progress.
+    """
 
     model: Embeddings
-    kept: Kept
+    kept: PageSelection
     labels: Labels
     map_words: int = 0
     evidence: Evidence | None = None
@@ -38,49 +71,46 @@ class PageData:
         """The vectors that similarity compares."""
         return vectors_of(self.model)
 
-    def keeping(self, kept: Kept, why: str) -> "PageData":
-        """The same of other words or slices."""
+    def keeping(self, kept: PageSelection, why: str) -> "PageData":
+        """The same data for other words or slices."""
         return replace(self, kept=kept, why=why)
 
     @cached_property
     def words_on_map(self) -> int:
-        """How many words the map has; 0: no map."""
+        """The number of words on the map; 0 if there is no map."""
         return mapped_words(self.model, self.kept, self.map_words)
 
     @cached_property
     def stories(self) -> list[dict[str, Any]]:
-        """The stories of all words, told together, which is far quicker than one by one."""
-        with _stage(self.observer, "stories", len(self.kept.words), "words"):
-            return told_stories(self.model, self.kept, self.kept.words, self.observer.advance)
+        """The stories of all words, computed together, which is far faster than one by one."""
+        with self.observer.stage("stories", len(self.kept.words), "words"):
+            return page_stories(self.model, self.kept, self.kept.words, self.observer.step)
 
     @cached_property
     def changed(self) -> dict[str, Any]:
         """The table of changed words."""
-        with _stage(self.observer, "changes", 0, "words"):
+        with self.observer.stage("changes", 0, "words"):
             return changed_table(self.model, self.vectors, self.kept)
 
     def header(self, **facts: Any) -> bytes:
-        """The header, with facts that depend on the host."""
-        content = header(
-            self.model,
-            self.vectors,
-            self.kept,
-            self.labels,
-            self.evidence,
-            left_out=left_out(self.model, self.kept, self.why),
-            map=self.words_on_map > 0,
-            examples=self.evidence is not None,
+        """The header, with `facts` that depend on the host."""
+        content = {
+            **_header(self.model, self.vectors, self.kept, self.labels, self.evidence),
+            "left_out": left_out(self.model, self.kept, self.why),
+            "map": self.words_on_map > 0,
+            "examples": self.evidence is not None,
             **facts,
-        )
+            "about": _about(self.model, self.labels, self.evidence),
+        }
         return packed_json(content)
 
     def packed_occurrences(self) -> bytes:
-        """Occurrences of words in slices."""
-        return gzipped([occurrences(self.model, self.kept)])
+        """The occurrences of words in slices."""
+        return gzipped([_occurrences(self.model, self.kept)])
 
     def packed_stories(self, places: Integers) -> bytes:
-        """The stories of some kept words by their places, without those of others."""
-        return packed_json(told_stories(self.model, self.kept, self.kept.words[places]))
+        """The stories of the words at some positions, without computing those of others."""
+        return packed_json(page_stories(self.model, self.kept, self.kept.words[places]))
 
     def packed_changed(self) -> bytes:
         """The table of changed words."""
@@ -92,33 +122,97 @@ class PageData:
 
     def packed_map(self) -> bytes:
         """The map."""
-        told = 0
-
-        def hear(done: int, total: int) -> None:
-            nonlocal told
-            self.observer.advance(done - told)
-            told = done
-
-        with _stage(self.observer, "mapping", map_steps(self.model), "steps"):
-            return packed_json(
-                word_map(self.model, self.vectors, self.kept, self.words_on_map, self.threads, hear)
-            )
+        return packed_json(
+            word_map(self.model, self.vectors, self.kept, self.words_on_map, self.threads, self.observer)
+        )
 
     def packed_examples(self, most: int, places: Integers | None = None) -> bytes:
-        """Sentences of some kept words by their places, or of all; `most` for each."""
+        """Up to `most` sentences of each word at some positions, or of all words."""
         if self.evidence is None:
-            raise ValueError("no sentences were asked for")
+            raise ValueError("the page has no sentences")
         if places is not None:
             return packed_json(self.evidence.sentences(self.kept, places, most))
-        with _stage(self.observer, "sentences", 0, "words"):
+        with self.observer.stage("sentences", 0, "words"):
             return packed_json(self.evidence.sentences(self.kept, np.arange(len(self.kept.words)), most))
 
 
-@contextmanager
-def _stage(observer: Observer, name: str, total: int, unit: str) -> Iterator[None]:
-    """A stage that the observer hears of, however it ends."""
-    observer.start(name, total, unit)
-    try:
-        yield
-    finally:
-        observer.finish()
+def _estimand(vectors: Vectors) -> str:
+    """One sentence that defines similarity and its interval."""
+    interval = (
+        "with the 90 % interval of that product under the posterior"
+        if vectors.uncertain
+        else "without an interval"
+    )
+    return f"{_SIMILARITY}, {interval}. A vector is the sum of a word's and its context's vector."
+
+
+def _header(
+    model: Embeddings, vectors: Vectors, kept: PageSelection, labels: Labels, evidence: Evidence | None
+) -> dict[str, Any]:
+    tokens, documents = slice_tokens(model), evidence.documents if evidence else [None] * len(model)
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "title": labels.title,
+        "estimand": _estimand(vectors),
+        "method": model.method,
+        "uncertain": vectors.uncertain,
+        "vectors": DEFAULT,
+        "dim": model.dim,
+        "words": [model.words[number] for number in kept.words],
+        "totals": [whole_or_float(total) for total in model.total_occurrences[kept.words]],
+        "slices": [
+            {
+                "time": float(model.times[t]),
+                "label": model.labels[t],
+                "shown": shown_year(model, float(model.times[t])),
+                "tokens": whole_or_float(tokens[t]),
+                "documents": documents[t],
+            }
+            for t in kept.slices
+        ],
+        "all_slices": [
+            {"time": float(time), "tokens": whole_or_float(number)}
+            for time, number in zip(model.times, tokens, strict=True)
+        ],
+        "known": {"noise": NOISE, "often": OFTEN},
+        "slices_nearby": slices_nearby(model),
+    }
+
+
+def _about(model: Embeddings, labels: Labels, evidence: Evidence | None) -> dict[str, Any]:
+    tokens = whole_or_float(model.total_occurrences.sum())
+    corpus: dict[str, Any] = {"documents": None, "tokens": tokens, "distinct_words": None}
+    return {
+        "corpus": {
+            **(evidence.corpus if evidence else corpus),
+            "first": model.labels[0],
+            "last": model.labels[-1],
+            "slices": len(model),
+            "words": len(model.words),
+        },
+        "settings": {
+            **model.settings,
+            "diffusion": model.diffusion.constant,
+            "prior": model.diffusion.name,
+            "prior_variance": model.diffusion.prior_variance,
+        },
+        "wordtide": wordtide.__version__,
+        "licence": labels.license,
+        "cite": list(_CITE),
+    }
+
+
+def _occurrences(model: Embeddings, kept: PageSelection) -> bytes:
+    """The number of occurrences of each word in each slice, word by word, as uint32."""
+    place = np.full(len(model.words), -1)
+    place[kept.words] = np.arange(len(kept.words))
+    column = np.full(len(model), -1)
+    column[kept.slices] = np.arange(len(kept.slices))
+    places, values = model.fitted.occurrences.places, model.fitted.occurrences.values
+    rows, columns = place[places.words], column[places.slices]
+    there = (rows >= 0) & (columns >= 0)
+    table = np.zeros((len(kept.words), len(kept.slices)), dtype="<u4")
+    counted = np.asarray(values)[there]
+    table[rows[there], columns[there]] = np.clip(np.rint(counted), counted > 0, 2**32 - 1).astype("<u4")
+    return table.tobytes()

@@ -1,4 +1,4 @@
-"""What the page tells that needs the joint law over time: stories of words, the list of changed words, and word cards."""
+"""The parts of a page that need the joint posterior over time: stories, the table of changed words, and word cards."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -7,56 +7,55 @@ from typing import Any
 import numpy as np
 
 from wordtide.embeddings.states import Embeddings
-from wordtide.explorer.page_cache import Kept
-from wordtide.model.knots import Integers
-from wordtide.model.prior import Floats
+from wordtide.explorer.page_selection import PageSelection
 from wordtide.questions.change import MIN_OCCURRENCES, Moving, by_change, changed, moving_words
 from wordtide.questions.story import Story, stories
 from wordtide.questions.vectors import Vectors, lengths_of
+from wordtide.types import Floats, Integers
 
-#: Words of the list of changed words, at most; and word cards on the first view.
+#: The most rows in the table of changed words, and the number of word cards in the first view.
 MOST_CHANGED, CARDS = 1000, 12
-_BESIDE = 6  # words suggested for curves
+_COMPANIONS = 6  # words suggested for curves
 _CANDIDATES = 60  # for cards
-_LIKENESS = 0.5  # what likeness to a card already chosen costs
+_LIKENESS_PENALTY = 0.5  # for similarity to a card already chosen
 _BAR_WIDTHS, _MOST_BARS = (1.0, 2.0, 3.0, 5.0), 40  # degrees
 _PRIOR_DRAWS = 4000
-_NONE_KEPT = "None of the words that changed is on this page: make it with more words (--words)."
+_NONE_KEPT = "None of the changed words is on this page. Include more words with --words."
 _FACTS = ("since", "until", "change", "low", "high", "halfway", "halfway_from", "halfway_to")
 
 
-def told_stories(
-    model: Embeddings, kept: Kept, words: Integers, observer: Callable[[int], None] | None = None
+def page_stories(
+    model: Embeddings, kept: PageSelection, words: Integers, observer: Callable[[int], None] | None = None
 ) -> list[dict[str, Any]]:
-    """The stories of some words, by their numbers, as the page shows them."""
+    """The stories of words, given by number, in the form that the page shows."""
     names = {model.words[number] for number in kept.words}
-    return [_told(one, names) for one in stories(model, words, observer=observer)]
+    return [_page_story(one, names) for one in stories(model, words, observer=observer)]
 
 
-def _told(one: Story, names: set[str]) -> dict[str, Any]:
+def _page_story(one: Story, names: set[str]) -> dict[str, Any]:
     facts = {name: one.facts[name] for name in _FACTS}
     return {
         "sentence": one.sentence,
         **facts,
         "from": one.lost,
         "to": one.gained,
-        "beside": _beside(one, names),
+        "beside": _companions(one, names),
     }
 
 
-def _beside(one: Story, names: set[str]) -> list[str]:
-    """Words for curves: as many that it left as that it came to, as far as there are; all of them are on the page.
+def _companions(one: Story, names: set[str]) -> list[str]:
+    """Words to draw beside the story's word: lost and gained neighbors in equal numbers, all of them on the page.
 
-    Either list is in order of worth, with words that differ from each other, and they have no word in common.
+    Both lists are sorted by relevance, contain words that differ from each other, and have no word in common.
     """
     lost, gained = ([word for word in side if word in names] for side in (one.lost, one.gained))
-    half = _BESIDE // 2
-    more_lost, more_gained = max(half, _BESIDE - len(gained)), max(half, _BESIDE - len(lost))
-    return [*lost[:more_lost], *gained[:more_gained]][:_BESIDE]
+    half = _COMPANIONS // 2
+    more_lost, more_gained = max(half, _COMPANIONS - len(gained)), max(half, _COMPANIONS - len(lost))
+    return [*lost[:more_lost], *gained[:more_gained]][:_COMPANIONS]
 
 
-def changed_table(model: Embeddings, vectors: Vectors, kept: Kept) -> dict[str, Any]:
-    """The words that changed most, each over its own time, as stories tell it; and a histogram of how far words turned."""
+def changed_table(model: Embeddings, vectors: Vectors, kept: PageSelection) -> dict[str, Any]:
+    """The words that changed most, each over its own time as in stories, and a histogram of the angles they turned by."""
     answer = changed(model, top=min(MOST_CHANGED, len(model.words)))
     places = {model.words[number]: place for place, number in enumerate(kept.words)}
     rows = [row for row, word in enumerate(answer.columns["word"]) if word in places]
@@ -66,12 +65,12 @@ def changed_table(model: Embeddings, vectors: Vectors, kept: Kept) -> dict[str, 
         "min_occurrences": MIN_OCCURRENCES,
         "notes": list(answer.notes) if rows or not len(answer) else [*answer.notes, _NONE_KEPT],
         "columns": columns,
-        "histogram": turns(model, vectors, kept.words),
+        "histogram": turn_histogram(model, vectors, kept.words),
     }
 
 
-def turns(model: Embeddings, vectors: Vectors, words: Integers) -> dict[str, Any]:
-    """How far words turned in all, in degrees: so many words in each bar, and so many under the prior alone."""
+def turn_histogram(model: Embeddings, vectors: Vectors, words: Integers) -> dict[str, Any]:
+    """The number of words by the angle they turned, in degrees: observed, and expected under the prior alone."""
     moving, _ = moving_words(model, MIN_OCCURRENCES)
     moving = moving[np.isin(moving.words, words)]
     observed = _degrees(by_change(vectors, moving)[1])
@@ -88,7 +87,7 @@ def turns(model: Embeddings, vectors: Vectors, words: Integers) -> dict[str, Any
 
 
 def _prior_turns(model: Embeddings, moving: Moving) -> Floats:
-    """Angles in degrees between the places of vectors at the two times of words, drawn from the prior."""
+    """Angles, in degrees, between vectors drawn from the prior at the first and last time of words."""
     generator = np.random.default_rng(0)
     drawn = moving[generator.integers(len(moving), size=_PRIOR_DRAWS)]
     starts, ends = (model.diffusion.at(times).log_correlation for times in (drawn.starts, drawn.ends))
@@ -102,11 +101,11 @@ def _degrees(change: Floats) -> Floats:
     return np.degrees(np.arccos(np.clip(1.0 - change, -1.0, 1.0)))
 
 
-def word_cards(model: Embeddings, vectors: Vectors, kept: Kept, table: dict[str, Any]) -> list[int]:
-    """Places of words for the first view: of those that changed most surely some that differ from each other."""
+def word_cards(model: Embeddings, vectors: Vectors, kept: PageSelection, table: dict[str, Any]) -> list[int]:
+    """Positions of words for the first view: words whose change is certain and that differ from each other."""
     columns: dict[str, Sequence[float]] = table["columns"]
-    surely = np.nan_to_num(np.asarray(columns["low"], dtype=np.float64)[:_CANDIDATES])
-    worth = surely if (surely > 0).any() else np.asarray(columns["change"], dtype=np.float64)[:_CANDIDATES]
+    certain = np.nan_to_num(np.asarray(columns["low"], dtype=np.float64)[:_CANDIDATES])
+    worth = certain if (certain > 0).any() else np.asarray(columns["change"], dtype=np.float64)[:_CANDIDATES]
     places = np.asarray(columns["word"], dtype=np.int64)[:_CANDIDATES]
     if not len(places):
         return []
@@ -117,7 +116,7 @@ def word_cards(model: Embeddings, vectors: Vectors, kept: Kept, table: dict[str,
     chosen: list[int] = []
     while len(chosen) < min(CARDS, len(places)):
         cost = alike[:, chosen].max(axis=1, initial=0.0)
-        left = np.where(np.isin(np.arange(len(places)), chosen), -np.inf, worth - _LIKENESS * cost)
+        left = np.where(np.isin(np.arange(len(places)), chosen), -np.inf, worth - _LIKENESS_PENALTY * cost)
         chosen.append(int(np.argmax(left)))
     return [int(places[one]) for one in chosen]
 

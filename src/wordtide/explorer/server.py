@@ -1,14 +1,14 @@
-"""A local server for the page over a memory-mapped model: everything at full size, made when it is asked for.
+"""A local server for the page over a memory-mapped model: everything at full size, made on request.
 
-It reads and never writes. Only names of resources are understood, no paths. It answers to its own address alone: a request
-with another Host, or from a page of another origin, is refused, so that no site on the web can read the model through a
-visitor's browser. Time, size and number of requests are bounded.
+The server only reads. It accepts names of resources, never paths. It rejects requests with another Host or from a page of
+another origin, so no website can read the model through a visitor's browser. Time, size and number of requests are bounded.
 """
 
 import contextlib
 import ipaddress
 import socket
 import threading
+from collections import OrderedDict
 from collections.abc import Callable
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -16,20 +16,49 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from wordtide.errors import SettingsError
-from wordtide.explorer.browser_access import RemoteResources
-from wordtide.explorer.making_once import MakingOnce
-from wordtide.explorer.page import policy, remote_page
+from wordtide.explorer.html_page import policy, remote_page
+from wordtide.explorer.resources import RemoteResources
 
 LOOPBACK = "127.0.0.1"
-_PATIENCE = 10.0  # seconds for a request to arrive, or for an answer to be taken
+_PATIENCE = 10.0  # seconds for a request to arrive, or for a client to read the answer
 _MOST_CONNECTIONS = 32
+_MOST_BYTES = 256_000_000  # of resources in memory
 _EVERYWHERE = ("0.0.0.0", "::")
 _PAGES = ("/", "/index.html")
 _DATA = "/data/"
 
 
+class ResourceCache:
+    """Resources by name, each made once even if several threads want it, within a number of bytes.
+
+    The least recently used resources are dropped first.
+    """
+
+    def __init__(self, make: Callable[[str], bytes], most_bytes: int = _MOST_BYTES) -> None:
+        self._make, self._most = make, most_bytes
+        self._lock = threading.Lock()
+        self._locks: dict[str, threading.Lock] = {}
+        self._held: OrderedDict[str, bytes] = OrderedDict()
+
+    def get(self, name: str) -> bytes:
+        """The resource, from memory if it is there."""
+        with self._lock:
+            lock = self._locks.setdefault(name, threading.Lock())
+        with lock:
+            with self._lock:
+                if name in self._held:
+                    self._held.move_to_end(name)
+                    return self._held[name]
+            made = self._make(name)
+            with self._lock:
+                self._held[name] = made
+                while len(self._held) > 1 and sum(map(len, self._held.values())) > self._most:
+                    self._held.popitem(last=False)
+            return made
+
+
 class ExplorerServer(ThreadingHTTPServer):
-    """Serves the page and its resources at an address. Use it as a context, or call `server_close` at the end."""
+    """Serves the page and its resources. Use it as a context manager, or call `server_close` at the end."""
 
     daemon_threads = True
     block_on_close = False
@@ -47,7 +76,7 @@ class ExplorerServer(ThreadingHTTPServer):
         self.address_family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
         self._free = threading.BoundedSemaphore(_MOST_CONNECTIONS)
         self.page, self.policy = remote_page(page), f"{policy(page, remote=True)}; frame-ancestors 'none'"
-        self.resources, self.made = resources, MakingOnce(resources.resource)
+        self.resources, self.cache = resources, ResourceCache(resources.resource)
         self.complain = complain or (lambda problem: None)
         try:
             super().__init__((self.host, port), _Handler)
@@ -55,15 +84,15 @@ class ExplorerServer(ThreadingHTTPServer):
             reason = getattr(error, "strerror", None) or error
             raise SettingsError(
                 f"The server cannot use {host} with port {port}: {reason}.",
-                "Choose another --port, or none for any free one.",
+                "Choose another --port, or omit it to use any free one.",
             ) from None
         self.address = f"http://{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}/"
 
     def is_own(self, host: str) -> bool:
-        """Is this the Host of a request that is meant for this server?
+        """Whether a request with this Host is meant for this server.
 
-        A server that listens at all addresses cannot list its names. There any plain address will do, which no foreign page
-        can have for its own; a name must be this machine's.
+        A server that listens at all addresses cannot list its names. It accepts any plain IP address, which no foreign page
+        can have as its origin; names must be this machine's.
         """
         try:
             parts = urlsplit(f"//{host}")
@@ -81,23 +110,23 @@ class ExplorerServer(ThreadingHTTPServer):
 
     @property
     def is_private(self) -> bool:
-        """Can nobody but this machine reach it?"""
+        """Whether only this machine can reach the server."""
         return self.host == "localhost" or _is_loopback(self.host)
 
     @property
     def port(self) -> int:
-        """The port it listens to."""
+        """The port that the server listens on."""
         return int(self.server_address[1])
 
     def server_bind(self) -> None:
-        """Bind without asking the name service who we are, which may take seconds."""
+        """Bind without a name lookup, which may take seconds."""
         socket.socket.setsockopt(self.socket, socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self.socket.bind(self.server_address)
         self.server_address = self.socket.getsockname()
         self.server_name, self.server_port = str(self.server_address[0]), int(self.server_address[1])
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Answer in a thread of its own, if not too many are at work: then the connection is closed at once."""
+        """Answer in a new thread, or close the connection if too many are open."""
         if not self._free.acquire(blocking=False):
             self.shutdown_request(request)
             return
@@ -108,14 +137,14 @@ class ExplorerServer(ThreadingHTTPServer):
             raise
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
-        """Answer, then make room for another."""
+        """Answer, then free the slot for another connection."""
         try:
             super().process_request_thread(request, client_address)
         finally:
             self._free.release()
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Say nothing of connections that break: the next request is a new one."""
+        """Ignore broken connections."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -123,14 +152,12 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server_version, sys_version = "wordtide", ""
     timeout = _PATIENCE
-    disable_nagle_algorithm = (
-        True  # headers and content are sent apart, and the second would wait for word of the first
-    )
+    disable_nagle_algorithm = True  # content must not wait until the headers are acknowledged
     error_message_format = "%(code)d %(message)s\n"
     error_content_type = "text/plain; charset=utf-8"
 
     def handle_one_request(self) -> None:
-        """A request that does not arrive in time, be it byte by byte, is hung up on."""
+        """Close the connection if the request does not arrive in time, even if it arrives byte by byte."""
         self._watch = threading.Timer(_PATIENCE, self._hang_up)
         self._watch.daemon = True
         self._watch.start()
@@ -174,10 +201,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(HTTPStatus.NOT_FOUND, "text/plain; charset=utf-8", b"404 Not Found\n", with_body)
             return
         try:
-            content = self.server.made.get(name)
-        except (
-            Exception
-        ) as error:  # whatever a damaged model gives: the server lives on, and says so where it was started
+            content = self.server.cache.get(name)
+        except Exception as error:  # a damaged model can raise anything; the server continues and reports it
             self.server.complain(f"{name} could not be made: {type(error).__name__}: {error}")
             message = b"500 This part of the model cannot be read.\n"
             self._send(HTTPStatus.INTERNAL_SERVER_ERROR, "text/plain; charset=utf-8", message, with_body)
@@ -185,7 +210,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(HTTPStatus.OK, "application/octet-stream", content, with_body)
 
     def _refusal(self) -> HTTPStatus | None:
-        """Why a request is not answered, if it is not."""
+        """The reason for rejecting a request, if there is one."""
         hosts, origins = self.headers.get_all("host") or [], self.headers.get_all("origin") or []
         own = hosts[0].strip().lower() if len(hosts) == 1 else ""
         if not self.server.is_own(own):
@@ -203,7 +228,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(content)
 
     def end_headers(self) -> None:
-        """The headers that every answer has."""
+        """Add the headers common to all answers."""
         self.send_header("Content-Security-Policy", self.server.policy)
         self.send_header("X-Content-Type-Options", "nosniff")
         self.send_header("Referrer-Policy", "no-referrer")
@@ -212,7 +237,7 @@ class _Handler(BaseHTTPRequestHandler):
         super().end_headers()
 
     def log_message(self, format: str, *args: object) -> None:
-        """Requests are not worth a line."""
+        """Do not log requests."""
 
 
 def _is_address(name: str) -> bool:

@@ -1,7 +1,7 @@
-"""The resources of the single file: everything, with vectors as differences along time, within a given number of bytes.
+"""The resources of the single file, with vectors as differences along time, within a given number of bytes.
 
-How many slices and words fit is estimated from a sample of words. Slices are thinned first, because neighbouring slices tell
-nearly the same; words go only when a dozen slices of all of them are too many.
+A sample of words gives an estimate of how many slices and words fit. Slices are dropped first, because neighboring slices are
+nearly the same; words are dropped only if a dozen slices of all of them are too large.
 """
 
 from collections.abc import Iterator
@@ -10,39 +10,41 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from wordtide.counts.workers import Observer
 from wordtide.errors import SettingsError
-from wordtide.explorer.blocks import along_time, joined, word_blocks
+from wordtide.explorer.compression import gzipped, packed_json
 from wordtide.explorer.evidence import FEW
-from wordtide.explorer.packing import gzipped, packed_json
-from wordtide.explorer.page_cache import (
-    AS_ASKED,
-    FEWEST_SLICES,
-    Kept,
-    asked_for,
-    thinned_slices,
-    tokens_of_slices,
-)
 from wordtide.explorer.page_data import PageData
-from wordtide.explorer.page_size import Sample, Sampled, measured
-from wordtide.model.knots import Integers
-from wordtide.model.prior import Floats
+from wordtide.explorer.page_selection import (
+    AS_REQUESTED,
+    FEWEST_SLICES,
+    PageSelection,
+    select_requested,
+    slice_tokens,
+    thin_slices,
+)
+from wordtide.explorer.quantization import (
+    Sample,
+    SampledBlock,
+    differences_along_time,
+    join_blocks,
+    quantization_facts,
+    word_blocks,
+)
+from wordtide.progress import Observer
+from wordtide.types import Floats, Integers
 
 _SAMPLED = 150  # words whose size is measured
-_SAFETY = 1.02  # the sample's error, mostly
+_SAFETY = 1.02  # a margin for the error of the estimate
 _FEWEST_WORDS = 10
-_WORD_BYTES, _EXAMPLES_BYTES, _MAP_BYTES = (
-    200,
-    900,
-    90,
-)  # of a word's story, of its sentences, and of its places on the map
+#: Estimated bytes per word: of its story, its sentences, and its positions on the map.
+_WORD_BYTES, _EXAMPLES_BYTES, _MAP_BYTES = 200, 900, 90
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a single file may hold: bytes of data, and numbers of words and slices that a user asks for (None: what fits).
+    """Limits of a single file: bytes of data, and the requested numbers of words and slices (None: as many as fit).
 
-    `megabytes` is how the size of the whole file is said.
+    `megabytes` is the size of the whole file, for messages.
     """
 
     size: int
@@ -52,11 +54,18 @@ class Limits:
 
     @property
     def why(self) -> str:
-        """The reason to leave something out."""
+        """The reason for leaving something out."""
         return f"to stay within {self.megabytes:g} MB"
 
     def check(self, words: int) -> None:
-        """An error if so few words fit that there is no page, or if less fits than was asked for in both ways."""
+        """Check that the file can hold what was requested.
+
+        Args:
+            words: The number of words that fit.
+
+        Raises:
+            SettingsError: Too few words fit, or fewer than the user requested together with the slices.
+        """
         if self.words is not None and self.slices is not None:
             raise SettingsError(
                 f"{self.words:,} words and {self.slices:,} slices do not fit into {self.megabytes:g} MB.",
@@ -64,7 +73,7 @@ class Limits:
             )
         if words < _FEWEST_WORDS:
             raise SettingsError(
-                f"{self.megabytes:g} MB are too few for a page of this model.",
+                f"{self.megabytes:g} MB is too small for a page of this model.",
                 "Give a larger --max-mb, or --no-map.",
             )
 
@@ -72,8 +81,17 @@ class Limits:
 def embedded_resources(
     data: PageData, limits: Limits, observer: Observer
 ) -> tuple[dict[str, bytes], PageData]:
-    """The resources of a single file by name, together within the limits, the header first; and what of the data they hold."""
-    whole = data.keeping(asked_for(data.model, limits.words, limits.slices), AS_ASKED)
+    """Make the resources of a single file.
+
+    Args:
+        data: The content of the page.
+        limits: The size of the file, and the requested words and slices.
+        observer: Receives the progress.
+
+    Returns:
+        The resources by name, the header first, and the data with the words and slices that fit.
+    """
+    whole = data.keeping(select_requested(data.model, limits.words, limits.slices), AS_REQUESTED)
     kept, why = _fitting(whole, limits)
     found: dict[str, bytes] = {}
     words = 0
@@ -84,7 +102,9 @@ def embedded_resources(
             found |= _depending_on_words(chosen)
             words = len(kept.words)
         found["vectors.bin"], sampled = _vectors(chosen, observer)
-        header = chosen.header(embedded=True, words_per_chunk=words, **measured(chosen.vectors, sampled))
+        header = chosen.header(
+            embedded=True, words_per_chunk=words, **quantization_facts(chosen.vectors, sampled)
+        )
         total = stored_size({"header.bin": header, **found})
         if total <= limits.size:
             return {"header.bin": header, **found}, chosen
@@ -92,11 +112,11 @@ def embedded_resources(
 
 
 def stored_size(resources: dict[str, bytes]) -> int:
-    """Bytes of resources in the file, where four letters stand for three bytes."""
-    return sum(_in_letters(len(content)) + 100 for content in resources.values())
+    """The size of resources in the file, in base64."""
+    return sum(_base64_size(len(content)) + 100 for content in resources.values())
 
 
-def _in_letters(size: int) -> int:
+def _base64_size(size: int) -> int:
     return -(-size // 3) * 4
 
 
@@ -119,21 +139,21 @@ def _depending_on_words(data: PageData) -> dict[str, bytes]:
 
 
 def _expected_size(data: PageData) -> int:
-    """About how many bytes all but the vectors will take in the file. They take long to make, so this must be guessed."""
+    """A rough size of everything but the vectors, which would take long to make."""
     words = _WORD_BYTES + (_EXAMPLES_BYTES if data.evidence else 0)
     return (
         words * len(data.kept.words)
         + _MAP_BYTES * data.words_on_map
-        + _in_letters(len(data.packed_occurrences()))
+        + _base64_size(len(data.packed_occurrences()))
     )
 
 
-def _fitting(data: PageData, limits: Limits) -> tuple[Kept, str]:
-    """The words and slices that are estimated to fit, and why others do not."""
-    kept, times, richness = data.kept, data.model.times, tokens_of_slices(data.model)
+def _fitting(data: PageData, limits: Limits) -> tuple[PageSelection, str]:
+    """The words and slices that probably fit, and the reason for leaving out others."""
+    kept, times, richness = data.kept, data.model.times, slice_tokens(data.model)
     sample = kept.words[np.unique(np.linspace(0, len(kept.words) - 1, _SAMPLED).astype(np.int64))]
     blocks = [block for _, block in word_blocks(data.vectors, times, sample, kept.slices, one_scale=True)]
-    curves = joined(blocks).directions.reshape(len(sample), len(kept.slices), -1)
+    curves = join_blocks(blocks).directions.reshape(len(sample), len(kept.slices), -1)
     rest = _expected_size(data)
 
     def size(slices: int) -> float:
@@ -146,38 +166,42 @@ def _fitting(data: PageData, limits: Limits) -> tuple[Kept, str]:
     low = high = most
     if limits.slices is None:
         low = min(FEWEST_SLICES, most)
-    while high - low > 1:  # size(low) is taken to fit, size(high) does not
+    while high - low > 1:  # size(low) fits by assumption, size(high) does not
         middle = (low + high) // 2
         low, high = (middle, high) if size(middle) <= limits.size else (low, middle)
     words = min(len(kept.words), int(len(kept.words) * limits.size / size(low)))
     limits.check(words)
-    return Kept(kept.words[:words], _thinned(kept, times, richness, low)), limits.why
+    return PageSelection(kept.words[:words], _thinned(kept, times, richness, low)), limits.why
 
 
-def _less(data: PageData, limits: Limits, kept: Kept, total: int) -> Kept:
-    """A little less, after an estimate that was too low."""
+def _less(data: PageData, limits: Limits, kept: PageSelection, total: int) -> PageSelection:
+    """A smaller selection, after an estimate that was too low."""
     share = 0.98 * limits.size / total
     slices, words = int(len(kept.slices) * share), int(len(kept.words) * share)
     limits.check(words)
     if limits.slices is None and slices >= FEWEST_SLICES:
-        return Kept(kept.words, _thinned(data.kept, data.model.times, tokens_of_slices(data.model), slices))
-    return kept.with_words(words)
+        return PageSelection(
+            kept.words, _thinned(data.kept, data.model.times, slice_tokens(data.model), slices)
+        )
+    return kept.most_frequent(words)
 
 
-def _thinned(kept: Kept, times: Floats, richness: Floats, number: int) -> Integers:
-    return kept.slices[thinned_slices(times[kept.slices], richness[kept.slices], number)]
+def _thinned(kept: PageSelection, times: Floats, richness: Floats, number: int) -> Integers:
+    return kept.slices[thin_slices(times[kept.slices], richness[kept.slices], number)]
 
 
 def _packed_size(curves: npt.NDArray[np.int8]) -> int:
-    """Bytes that directions (n, S, d) take, with noise and flags."""
+    """The compressed size of directions (n, S, d), with noise and flags."""
     rows = int(curves.shape[0] * curves.shape[1])
-    return len(gzipped([along_time(curves.reshape(rows, -1), curves.shape[1]).tobytes()])) + 2 * rows
+    return (
+        len(gzipped([differences_along_time(curves.reshape(rows, -1), curves.shape[1]).tobytes()])) + 2 * rows
+    )
 
 
-def _vectors(data: PageData, observer: Observer) -> tuple[bytes, Sampled]:
-    """The block of all words, packed; and a sample of it, to measure its errors."""
+def _vectors(data: PageData, observer: Observer) -> tuple[bytes, SampledBlock]:
+    """The compressed block of all words, and a sample of it for measuring its errors."""
     kept, slices = data.kept, len(data.kept.slices)
-    sample = Sample.of(len(kept.words), slices)
+    sample = Sample.draw(len(kept.words), slices)
     noise, settled, sampled = [], [], []
 
     def parts() -> Iterator[bytes]:
@@ -187,15 +211,12 @@ def _vectors(data: PageData, observer: Observer) -> tuple[bytes, Sampled]:
             noise.append(block.noise)
             settled.append(block.settled)
             chosen = np.flatnonzero(np.isin(places, sample.words))
-            sampled.append(block.taken((chosen[:, None] * slices + sample.slices).ravel()))
-            observer.advance(len(places))
-            yield along_time(block.directions, slices).tobytes()
+            sampled.append(block.take((chosen[:, None] * slices + sample.slices).ravel()))
+            observer.step(len(places))
+            yield differences_along_time(block.directions, slices).tobytes()
         yield np.concatenate(noise).astype("<f2").tobytes()
         yield np.concatenate(settled).tobytes()
 
-    observer.start("vectors", len(kept.words), "words")
-    try:
+    with observer.stage("vectors", len(kept.words), "words"):
         packed = gzipped(parts())
-    finally:
-        observer.finish()
-    return packed, Sampled(kept.words[sample.words], kept.slices[sample.slices], joined(sampled))
+    return packed, SampledBlock(kept.words[sample.words], kept.slices[sample.slices], join_blocks(sampled))

@@ -1,47 +1,53 @@
-"""The map: places of frequent words at some slices in one plane, by dynamic t-SNE."""
+"""The map: positions of frequent words in one plane at several slices, by dynamic t-SNE."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from wordtide.embeddings.states import Embeddings
-from wordtide.explorer.page_cache import Kept, thinned_slices, tokens_of_slices
+from wordtide.explorer.page_selection import PageSelection, slice_tokens, thin_slices
+from wordtide.progress import Observer
 from wordtide.questions.shown_dates import shown_year
 from wordtide.questions.vectors import Vectors
 
-#: Words on the map if nothing else is said, and frames at most.
+#: The default number of words on the map, and the most frames.
 MAP_WORDS, FRAMES = 3000, 12
-#: Words that occur less often have no place worth showing; a map needs a few words (figures.dynamic_tsne).
+#: Rarer words have no reliable position; dynamic t-SNE needs a few words.
 _FEWEST_OCCURRENCES, _FEWEST_WORDS = 5, 10
 _DECIMALS = 4
-_STEPS = 250  # of dynamic t-SNE, with what it begins with
 
 
-def mapped_words(model: Embeddings, kept: Kept, number: int) -> int:
-    """How many of the kept words, from the first on, are on the map; 0 if they are too few for one."""
+def mapped_words(model: Embeddings, kept: PageSelection, number: int) -> int:
+    """How many of the most frequent words are on the map; 0 if there are too few for a map."""
     frequent = int(np.count_nonzero(model.total_occurrences[kept.words] >= _FEWEST_OCCURRENCES))
     chosen = min(frequent, number)
     return chosen if chosen >= _FEWEST_WORDS and model.dim > 1 else 0
 
 
-def map_steps(model: Embeddings) -> int:
-    """How many steps the observer of a map hears of: affinities of each frame, the layout they share, and theirs."""
-    return min(FRAMES, len(model)) + _STEPS
-
-
 def word_map(
     model: Embeddings,
     vectors: Vectors,
-    kept: Kept,
+    kept: PageSelection,
     number: int,
     threads: int | None = None,
-    observer: Callable[[int, int], None] | None = None,
+    observer: Observer | None = None,
 ) -> dict[str, Any]:
-    """Places of the first `number` kept words at each frame, within [-1, 1]; the observer hears of steps done, of how many."""
+    """Compute the map.
+
+    Args:
+        model: The model.
+        vectors: Its vectors.
+        kept: The words and slices on the page.
+        number: How many of the words are on the map.
+        threads: Threads for t-SNE; None for all cores.
+        observer: Receives the progress.
+
+    Returns:
+        Positions of the words at each frame, within [-1, 1].
+    """
     from wordtide.figures.dynamic_tsne import dynamic_tsne  # brings openTSNE
 
-    years = model.times[thinned_slices(model.times, tokens_of_slices(model), FRAMES)]
+    years = model.times[thin_slices(model.times, slice_tokens(model), FRAMES)]
     means = np.stack([vectors.means_at(float(year), kept.words[:number]) for year in years])
     lengths = np.linalg.norm(means, axis=2, keepdims=True)
     units = np.divide(means, lengths, out=means, where=lengths > 0.0)

@@ -27,7 +27,7 @@ What departs from the supplement, and why:
 
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -37,7 +37,7 @@ from openTSNE.tsne import kl_divergence_bh, kl_divergence_fft
 from scipy import sparse
 
 from wordtide.errors import SettingsError
-from wordtide.figures.observing import Observer
+from wordtide.progress import Observer
 
 Floats = npt.NDArray[np.float64]
 Affinities = sparse.csr_matrix | sparse.csr_array
@@ -62,36 +62,23 @@ def dynamic_tsne(
     """The places (T, N, 2) of N words at T times in one plane, from their vectors (T, N, d), compared by Euclidean distance.
 
     `perplexity` is about how many neighbours a word keeps near; it is never above (N - 1) / 3. `penalty` is lambda at the first
-    step, multiplied by `decay` after each. The same arguments give the same bits on one machine. The observer is told how many
-    steps of how many are done; the affinities of a slice count as a step.
+    step, multiplied by `decay` after each. The same arguments give the same bits on one machine.
     """
     vectors = _checked_vectors(vectors)
     _check_settings(perplexity, penalty, decay, steps, seed, threads)
     slices, words = vectors.shape[:2]
     cores = _threads_for(words) if threads is None else threads
-    total, done = slices + SHARED_STEPS + steps, 0
-
-    def step_done() -> None:
-        nonlocal done
-        done += 1
-        if observer is not None:
-            observer(done, total)
-
-    joint = []
-    for t in range(slices):
-        joint.append(affinities(vectors[t], min(perplexity, (words - 1) / 3.0), cores))
-        step_done()
-    shared = sum(joint[1:], joint[0]).tocsr() / slices
-    shared.sort_indices()
-    start = principal_start(vectors.mean(axis=0), seed)[None]
-    start = descend(start, [shared], [0.0] * SHARED_STEPS, cores, step_done)
-    return descend(
-        np.repeat(start, slices, axis=0),
-        joint,
-        [penalty * decay**step for step in range(steps)],
-        cores,
-        step_done,
-    )
+    observer, joint = observer or Observer(), []
+    with observer.stage("mapping", slices + SHARED_STEPS + steps, "steps"):
+        for t in range(slices):
+            joint.append(affinities(vectors[t], min(perplexity, (words - 1) / 3.0), cores))
+            observer.step()
+        shared = sum(joint[1:], joint[0]).tocsr() / slices
+        shared.sort_indices()
+        start = principal_start(vectors.mean(axis=0), seed)[None]
+        start = descend(start, [shared], [0.0] * SHARED_STEPS, cores, observer)
+        penalties = [penalty * decay**step for step in range(steps)]
+        return descend(np.repeat(start, slices, axis=0), joint, penalties, cores, observer)
 
 
 def affinities(vectors: Floats, perplexity: float, threads: int = 1) -> Affinities:
@@ -133,10 +120,10 @@ def descend(
     joint: Sequence[Affinities],
     penalties: Sequence[float],
     threads: int = 1,
-    step_done: Callable[[], None] | None = None,
+    observer: Observer | None = None,
 ) -> Floats:
     """The layout (T, N, 2) after a step of momentum descent on the joint cost for each of the penalties."""
-    layout, velocity = start.copy(), np.zeros_like(start)
+    layout, velocity, observer = start.copy(), np.zeros_like(start), observer or Observer()
     slices, words = layout.shape[:2]
     rate = words / 4.0
     coupling = _path_laplacian(slices)
@@ -146,8 +133,7 @@ def descend(
         direction = np.linalg.solve(preconditioner, gradient.reshape(slices, -1)).reshape(gradient.shape)
         velocity = _MOMENTUM * velocity - rate * direction
         layout += velocity
-        if step_done is not None:
-            step_done()
+        observer.step()
     return layout
 
 

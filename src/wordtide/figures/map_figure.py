@@ -21,8 +21,8 @@ from wordtide.embeddings.when import Time
 from wordtide.errors import SettingsError
 from wordtide.figures.dynamic_tsne import FEWEST_WORDS, dynamic_tsne
 from wordtide.figures.labels import place_names
-from wordtide.figures.observing import Observer
 from wordtide.figures.style import BLUE, ORANGE, VERMILLION, WIDTH, printable, styled
+from wordtide.progress import Observer
 from wordtide.questions.shown_dates import shown_year
 from wordtide.questions.vectors import vectors_of
 
@@ -110,7 +110,7 @@ def map_of(
     """The map of a model's words at a few times by dynamic t-SNE, and its table: word, time, x, y.
 
     On it are `words`; or else the `top` most frequent that occur at least five times, and the labelled ones. Vectors are means,
-    scaled to length 1, so that near means alike in use. The observer is told (steps done, of how many).
+    scaled to length 1, so that near means alike in use.
     """
     years = map_slices(model, times)
     numbers, totals = _mapped_words(model, words, labelled, top)

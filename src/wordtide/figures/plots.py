@@ -1,4 +1,4 @@
-"""The figures, each from models (or scores) to a matplotlib Figure, which `save_figure` writes as png, svg or pdf."""
+"""The figures: from models or scores to a matplotlib Figure, which `save_figure` writes as png, svg or pdf."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -12,11 +12,11 @@ from wordtide.embeddings.when import Time
 from wordtide.errors import SettingsError
 from wordtide.figures.displacement_figure import displacement_figure, displacements
 from wordtide.figures.likelihood_figure import likelihood_figure, read_scores
-from wordtide.figures.observing import Observer
 from wordtide.figures.similarity_figure import similarity_figure, similarity_of
 from wordtide.figures.timeline_figure import timeline_figure, timeline_of
+from wordtide.progress import Observer
 
-#: A model, or several models by the names they have in a figure.
+#: A model, or several models by their names in the figure.
 Models = Embeddings | Mapping[str, Embeddings]
 
 
@@ -28,36 +28,66 @@ def timeline(
     top: int = 10,
     observer: Observer | None = None,
 ) -> Figure:
-    """Words on the move: similarity over time to their five nearest words at the start and at the end.
+    """Draw the similarity of moving words over time to their five nearest neighbors at the start and at the end.
 
-    Without `words` those that changed most between the two times, `top` of them. The observer is told (words done, of how
-    many) before they are drawn.
+    Args:
+        model: The model.
+        words: The words to draw; None for those that changed most.
+        since: The first time.
+        until: The last time.
+        top: How many words to draw if `words` is None.
+        observer: Receives the progress, word by word.
+
+    Returns:
+        The figure.
     """
     return timeline_figure(timeline_of(model, words, since, until, top, observer))
 
 
 def similarity(models: Models, word: str, others: Sequence[str]) -> Figure:
-    """A word's similarity to others over time; with several models, a panel for each of the others with a line per model."""
+    """Draw the similarity of a word to others over time.
+
+    Args:
+        models: A model, or several by name; then each of the other words has a panel with a line per model.
+        word: The word.
+        others: The words to compare it with.
+
+    Returns:
+        The figure.
+    """
     if not others:
         raise SettingsError(f"There is no word to compare {word!r} with.", "Give at least one more word.")
     return similarity_figure(similarity_of(_by_name(models), [(word, other) for other in others]))
 
 
 def displacement(models: Models, start: Time | None = None, observer: Observer | None = None) -> Figure:
-    """Histograms of how far words are from where they were 1 to 10 slices before, for each model.
+    """Draw histograms of how far words move within 1 to 10 slices, for each model.
 
-    The observer is told (models done, of how many) before they are drawn.
+    Args:
+        models: A model, or several by name.
+        start: The slice to start from; None for the last that ten slices follow.
+        observer: Receives the progress, model by model.
+
+    Returns:
+        The figure.
     """
-    named, distances = _by_name(models), {}
-    for name, model in named.items():
-        distances[name] = displacements(model, start)
-        if observer is not None:
-            observer(len(distances), len(named))
+    named, distances, observer = _by_name(models), {}, observer or Observer()
+    with observer.stage("drawing", len(named), "models"):
+        for name, model in named.items():
+            distances[name] = displacements(model, start)
+            observer.step()
     return displacement_figure(distances)
 
 
 def likelihood(scores: str | PathLike[str]) -> Figure:
-    """Predictive log-likelihood over time by method, from a CSV file with columns method, time, log_likelihood, pairs."""
+    """Draw the predictive log-likelihood of methods over time.
+
+    Args:
+        scores: A CSV file with columns method, time, log_likelihood, pairs, such as `scores.csv` of an evaluation.
+
+    Returns:
+        The figure.
+    """
     return likelihood_figure(read_scores(scores))
 
 
@@ -66,7 +96,7 @@ def _by_name(models: Models) -> Mapping[str, Embeddings]:
 
 
 def named_by_method(models: Sequence[Embeddings]) -> dict[str, Embeddings]:
-    """Models by their methods; those of one method are told apart by their folders, or by the folders that these are in."""
+    """Models by method. Models of the same method are distinguished by the names of their folders or parent folders."""
     choices = [
         (model.method, *(f"{model.method} ({Path(*model.path.parts[-parts:])})" for parts in (1, 2)))
         if model.path is not None
@@ -78,6 +108,6 @@ def named_by_method(models: Sequence[Embeddings]) -> dict[str, Embeddings]:
     for name, uses in Counter(chosen).items():
         if uses > 1:
             raise SettingsError(
-                f"Two of the models have the same name: {name}.", "Give each model once, or rename a folder."
+                f"Two models have the same name: {name}.", "Give each model once, or rename a folder."
             )
     return dict(zip(chosen, models, strict=True))

@@ -32,10 +32,10 @@ from wordtide.figures.curves import (
     panel_grid,
 )
 from wordtide.figures.labels import end_labels
-from wordtide.figures.observing import Observer
 from wordtide.figures.style import BLACK, END_COLOUR, GREY, START_COLOUR, shown, styled, text_widths
 from wordtide.model.knots import Integers
 from wordtide.model.prior import Floats
+from wordtide.progress import Observer
 from wordtide.questions.asking import two_occasions
 from wordtide.questions.change import changed
 from wordtide.questions.halfway import halfway
@@ -173,7 +173,7 @@ def timeline_of(
     top: int = 10,
     observer: Observer | None = None,
 ) -> list[Panel]:
-    """The panels of some words, or of the `top` that changed most between two times. A panel is a step for the observer."""
+    """The panels of words, or of the `top` words that changed most between two times."""
     start, end, _ = two_occasions(model, since, until)
     named = None if words is None else [model.word_number(word) for word in words]
     asked = top if named is None else len(named)
@@ -185,11 +185,11 @@ def timeline_of(
         raise SettingsError("There is no word to draw.", "Name the words, or choose a longer time.")
     chosen = vectors_of(model)
     vectors = _MeansKept(**vars(chosen))
-    panels = []
-    for number in named:
-        panels.append(_panel_of(model, vectors, number, start, end))
-        if observer is not None:
-            observer(len(panels), len(named))
+    panels, observer = [], observer or Observer()
+    with observer.stage("drawing", len(named), "words"):
+        for number in named:
+            panels.append(_panel_of(model, vectors, number, start, end))
+            observer.step()
     return panels
 
 

@@ -8,8 +8,6 @@ import typer
 
 from wordtide.cli.answers import dated
 from wordtide.cli.commands.count import print_summary
-from wordtide.cli.commands.export import ExportProgress
-from wordtide.cli.commands.plot import StepBar
 from wordtide.cli.commands.questions import print_story
 from wordtide.cli.fit_progress import FitProgress
 from wordtide.cli.output import Format, console, print_rows
@@ -132,11 +130,12 @@ def _drawn(model: DynamicEmbeddings, folder: Path, fast: bool) -> list[Path]:
     from wordtide.figures.style import save_figure
 
     typer.echo(f"Drawing figures{'' if fast else '; the map takes a minute or two'}", err=True)
-    with StepBar() as bar:
+    bar = ProgressBar()
+    with bar.stage("drawing"):
         figure = plots.timeline(model, since=_SINCE, until=_UNTIL, observer=bar)
         timeline = save_figure(figure, folder / "timeline.png")
         energy = save_figure(plots.similarity(model, "energy", _BESIDE_ENERGY), folder / "energy.png")
-    with StepBar("mapping") as bar:
+    with bar.stage("drawing"):
         top = 1500 if fast else 10_000
         figure, _ = map_of(model, [1830, 1890, 1950, 2010], labelled=_LABELLED, top=top, observer=bar)
         return [timeline, energy, save_figure(figure, folder / "map.png")]
@@ -153,7 +152,7 @@ def _written_page(model: DynamicEmbeddings, folder: Path, fast: bool) -> Path:
         map_words=0 if fast else _MAP_WORDS,
         examples=folder / "counts",
     )
-    return save_html(model, folder / "story.html", options, overwrite=True, observer=ExportProgress())
+    return save_html(model, folder / "story.html", options, overwrite=True, observer=ProgressBar())
 
 
 def _print_next(folder: Path, figures: list[Path], page: Path) -> None:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from wordtide.cli.commands.export import ExportProgress
+from wordtide.cli.progress import ProgressBar
 from wordtide.embeddings.embeddings import DynamicEmbeddings
 from wordtide.errors import SettingsError
 
@@ -75,13 +75,13 @@ def explore(
     )
     loaded = DynamicEmbeddings.load(model)
     if html is not None:
-        written = save_html(loaded, html, options, overwrite, ExportProgress())
+        written = save_html(loaded, html, options, overwrite, ProgressBar())
         typer.echo(f"written to {written} ({written.stat().st_size / 1e6:.1f} MB)", err=True)
     elif folder is not None:
-        written = save_site(loaded, folder, options, overwrite, ExportProgress())
+        written = save_site(loaded, folder, options, overwrite, ProgressBar())
         typer.echo(
             f"written to {written / 'index.html'}: a browser needs a web server to open it from a folder",
             err=True,
         )
     else:
-        serve(loaded, options, host, port, browser, typer.echo, ExportProgress())
+        serve(loaded, options, host, port, browser, typer.echo, ProgressBar())

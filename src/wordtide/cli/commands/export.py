@@ -15,11 +15,11 @@ Option = typer.Option
 
 
 class ExportProgress(ProgressBar, ExportObserver):
-    """Draws a bar where standard error is a terminal; messages go there in any case."""
+    """A progress bar for exports."""
 
     def tell(self, message: str) -> None:
-        """A line for the user."""
-        typer.echo(message, err=True)
+        """Print a line."""
+        self.message(message)
 
 
 def export(

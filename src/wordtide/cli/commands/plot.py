@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Self
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -22,31 +22,6 @@ Dots = Annotated[int, Option("--dpi", help="Dots an inch of a .png; the figure i
 Time = Annotated[str, Option(help="A time: 1850, 1850.5, 1862-12, first or last.")]
 
 
-class StepBar:
-    """A progress bar for a `with` block, which takes it away however the block ends.
-
-    It runs without a goal until work tells it how many of its steps are done; one more is left for drawing and writing.
-    """
-
-    def __init__(self, stage: str = "drawing") -> None:
-        self._stage, self._bar, self._done = stage, ProgressBar(), 0
-
-    def __enter__(self) -> Self:
-        self._bar.start(self._stage, 0, "steps")
-        return self
-
-    def __call__(self, done: int, total: int) -> None:
-        """So many steps of so many are done."""
-        if self._done == 0:
-            self._bar.finish()
-            self._bar.start(self._stage, total + 1, "steps")
-        self._bar.advance(done - self._done)
-        self._done = done
-
-    def __exit__(self, *_: object) -> None:
-        self._bar.finish()
-
-
 def timeline(
     model: Model,
     words: Annotated[
@@ -64,7 +39,7 @@ def timeline(
     Example: wordtide plot timeline model/ --since 1850 -o timeline.png
     """
 
-    def draw(bar: StepBar) -> "Figure":
+    def draw(bar: ProgressBar) -> "Figure":
         from wordtide.figures import plots  # matplotlib, which --help must not wait for
 
         return plots.timeline(load(model), words or None, since, until, top, bar)
@@ -88,7 +63,7 @@ def similarity(
     Example: wordtide plot similarity model/ energy oil conservation -o energy.png
     """
 
-    def draw(_: StepBar) -> "Figure":
+    def draw(_: ProgressBar) -> "Figure":
         from wordtide.figures import plots
 
         return plots.similarity(
@@ -111,7 +86,7 @@ def displacement(
     Example: wordtide plot displacement smoothing/ filtering/ -o displacement.png
     """
 
-    def draw(bar: StepBar) -> "Figure":
+    def draw(bar: ProgressBar) -> "Figure":
         from wordtide.figures import plots
 
         return plots.displacement(plots.named_by_method([load(path) for path in models]), start, bar)
@@ -131,7 +106,7 @@ def likelihood(
     Example: wordtide plot likelihood scores.csv -o likelihood.png
     """
 
-    def draw(_: StepBar) -> "Figure":
+    def draw(_: ProgressBar) -> "Figure":
         from wordtide.figures import plots
 
         return plots.likelihood(scores)
@@ -158,7 +133,7 @@ def map_words(
     Example: wordtide plot map model/ energy women war -o map.png
     """
 
-    def draw(bar: StepBar) -> "Figure":
+    def draw(bar: ProgressBar) -> "Figure":
         from wordtide.figures.map_figure import map_of
 
         return map_of(load(model), at, labelled=labels or None, top=top, seed=seed, observer=bar)[0]
@@ -177,9 +152,10 @@ FIGURES: dict[str, Callable[..., None]] = {
 }
 
 
-def _drawn(output: Path, dpi: int, draw: Callable[[StepBar], "Figure"]) -> None:
+def _drawn(output: Path, dpi: int, draw: Callable[[ProgressBar], "Figure"]) -> None:
     """Make a figure and write it; whether it can be written is found out first."""
-    with StepBar() as bar:
+    bar = ProgressBar()
+    with bar.stage("drawing"):
         from wordtide.figures.style import check_figure_path, save_figure
 
         check_figure_path(output, dpi)

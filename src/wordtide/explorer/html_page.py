@@ -1,8 +1,7 @@
-"""The built page, and how data and its policy are put into it.
+"""The built page, and how its data and its content security policy are inserted.
 
-The page is one HTML file with one script and one style, both inline. The policy allows these two by their hashes and nothing
-else, so nothing that a corpus or a model contains can run. Data are letters, digits, + / and = inside elements that are never
-executed.
+The page is one HTML file with one inline script and one inline style. The policy allows these two by their hashes and nothing
+else, so nothing in a corpus or a model can run. Data are base64 text inside elements that browsers never execute.
 """
 
 import base64
@@ -21,16 +20,20 @@ _RESOURCE_NAME = re.compile(r"[a-z]+(?:/[0-9]+)?\.bin")
 
 
 def built_page() -> str:
-    """The page that ships with the package."""
+    """The page that ships with the package.
+
+    Raises:
+        FolderError: The installation lacks the page.
+    """
     place = resources.files("wordtide.explorer") / "page" / "explorer.html"
     try:
         return place.read_text(encoding="utf-8")
     except OSError:
-        raise FolderError("The page of the explorer is missing in this installation.", _REMEDY) from None
+        raise FolderError("This installation lacks the page of the explorer.", _REMEDY) from None
 
 
 def policy(page: str, remote: bool) -> str:
-    """The content security policy of a page: its own script and style, pictures it makes, and for remote data its own host."""
+    """The content security policy of a page: its own script, style and images, and its own host for remote data."""
     hashes = {name: f"'sha256-{_digest(_inline(page, name))}'" for name in ("script", "style")}
     rules = [
         "default-src 'none'",
@@ -45,13 +48,13 @@ def policy(page: str, remote: bool) -> str:
 
 
 def remote_page(page: str) -> bytes:
-    """The page for a folder or a server: it fetches its data."""
+    """The page for a folder or a server, which fetches its data."""
     before, after = _around_data(_with_policy(page, remote=True))
     return (before + after).encode("utf-8")
 
 
 def single_file(page: str, embedded: Mapping[str, bytes]) -> Iterator[bytes]:
-    """The page with its data inside, part by part."""
+    """The page with embedded data, in parts."""
     before, after = _around_data(_with_policy(page, remote=False))
     yield before.encode("utf-8")
     for name, content in embedded.items():
@@ -66,7 +69,7 @@ def single_file(page: str, embedded: Mapping[str, bytes]) -> Iterator[bytes]:
 def _with_policy(page: str, remote: bool) -> str:
     if page.count(POLICY_MARK) != 1 or page.count(DATA_MARK) != 1:
         raise FolderError(
-            "The page of the explorer is damaged: it has no place for its policy or its data.", _REMEDY
+            "The page of the explorer is damaged: the marks for policy and data are missing.", _REMEDY
         )
     tag = f'<meta http-equiv="Content-Security-Policy" content="{policy(page, remote)}">'
     return page.replace(POLICY_MARK, tag)
@@ -78,7 +81,7 @@ def _around_data(page: str) -> tuple[str, str]:
 
 
 def _inline(page: str, name: str) -> str:
-    """The content of the one inline script or style."""
+    """The content of the only inline script or style."""
     found = re.findall(rf"<{name}[^>]*>(.*?)</{name}>", page, re.DOTALL)
     if len(found) != 1:
         raise FolderError(

@@ -1,6 +1,6 @@
-"""The resources of a folder or a server: one by one, by name, with all words and slices.
+"""The resources of a folder or a server, by name, with all requested words and slices.
 
-A name is one of a few forms, each checked by a regular expression and against the numbers of slices and words there are.
+Names have a few fixed forms. Each is checked by a regular expression and against the numbers of slices and words.
 """
 
 import re
@@ -10,26 +10,36 @@ from typing import Any
 
 import numpy as np
 
-from wordtide.explorer.blocks import Block, joined, slice_block, word_blocks
+from wordtide.explorer.compression import gzipped, packed_json
 from wordtide.explorer.evidence import MANY
-from wordtide.explorer.packing import gzipped, packed_json
 from wordtide.explorer.page_data import PageData
-from wordtide.explorer.page_size import Sample, Sampled, measured
-from wordtide.model.knots import Integers
+from wordtide.explorer.quantization import (
+    Block,
+    Sample,
+    SampledBlock,
+    join_blocks,
+    quantization_facts,
+    slice_block,
+    word_blocks,
+)
+from wordtide.types import Integers
 
-#: Numbers in a chunk of words at most, so that a word's curve is fetched in an instant; and words.
+#: The most numbers and the most words in a chunk, so that the curve of a word loads instantly.
 _CHUNK_NUMBERS, _CHUNK_WORDS = 400_000, 64
-_MOST_NUMBERS = 1 << 30  # that are held in memory
+_MOST_NUMBERS = 1 << 30  # in memory
 _NAME = re.compile(
     r"(?:(header|occurrences|changed|cards|map)|(slices|words|stories|examples)/([0-9]{4,7}))\.bin", re.ASCII
 )
 
 
 class RemoteResources:
-    """What can be fetched, by name. `words_per_chunk`: so many words' vectors, stories or sentences come together.
+    """Everything that the page can fetch, by name.
 
-    `at_once`: whether all stories are told with the first, and all vectors worked out with the first, as far as memory allows:
-    for one who will fetch everything.
+    Args:
+        data: The content of the page.
+        words_per_chunk: The number of words whose vectors, stories or sentences form one resource.
+        at_once: Whether to compute all stories and vectors with the first one, as far as memory allows: for a caller that
+            fetches everything.
     """
 
     def __init__(self, data: PageData, words_per_chunk: int | None = None, at_once: bool = False) -> None:
@@ -43,7 +53,7 @@ class RemoteResources:
         return -(-len(self.data.kept.words) // self.words_per_chunk)
 
     def names(self) -> Iterator[str]:
-        """All names there are, those without a number first."""
+        """All names, those without a number first."""
         yield from ("header.bin", "occurrences.bin", "changed.bin", "cards.bin")
         if self.data.words_on_map:
             yield "map.bin"
@@ -53,7 +63,7 @@ class RemoteResources:
             yield from (f"{kind}/{number:04d}.bin" for number in range(self.chunks))
 
     def has(self, name: str) -> bool:
-        """Is there a resource of this name?"""
+        """Whether there is a resource of this name."""
         match = _NAME.fullmatch(name)
         if match is None:
             return False
@@ -68,7 +78,11 @@ class RemoteResources:
         )
 
     def resource(self, name: str) -> bytes:
-        """The bytes of a resource; KeyError if there is none of this name."""
+        """The bytes of a resource.
+
+        Raises:
+            KeyError: There is no resource of this name.
+        """
         match = _NAME.fullmatch(name)
         if match is None or not self.has(name):
             raise KeyError(name)
@@ -91,7 +105,7 @@ class RemoteResources:
         return self._stories(places) if kind == "stories" else self.data.packed_examples(MANY, places)
 
     def _places(self, chunk: int) -> Integers:
-        """Places of a chunk's words among those kept."""
+        """The positions of a chunk's words among those on the page."""
         first = chunk * self.words_per_chunk
         return np.arange(first, min(first + self.words_per_chunk, len(self.data.kept.words)))
 
@@ -102,46 +116,45 @@ class RemoteResources:
 
     @cached_property
     def _whole(self) -> Block | None:
-        """All rows, word by word; None if they are to be worked out when they are asked for."""
+        """All rows, word by word; None if rows are computed on request."""
         kept, model = self.data.kept, self.data.model
         if not self.at_once or kept.rows * model.dim > _MOST_NUMBERS:
             return None
         blocks = []
-        self.data.observer.start("vectors", len(kept.words), "words")
-        try:
+        with self.data.observer.stage("vectors", len(kept.words), "words"):
             for places, block in word_blocks(self.data.vectors, model.times, kept.words, kept.slices):
                 blocks.append(block)
-                self.data.observer.advance(len(places))
-        finally:
-            self.data.observer.finish()
-        return joined(blocks)
+                self.data.observer.step(len(places))
+        return join_blocks(blocks)
 
     def _words(self, places: Integers) -> bytes:
         kept = self.data.kept
         if self._whole is not None:
             first, size = int(places[0]) * len(kept.slices), len(places) * len(kept.slices)
-            return gzipped(self._whole.taken(np.arange(first, first + size)).parts())
+            return gzipped(self._whole.take(np.arange(first, first + size)).parts())
         blocks = [
             block
             for _, block in word_blocks(
                 self.data.vectors, self.data.model.times, kept.words[places], kept.slices
             )
         ]
-        return gzipped(joined(blocks).parts())
+        return gzipped(join_blocks(blocks).parts())
 
     def _slice(self, number: int) -> bytes:
         kept = self.data.kept
         if self._whole is not None:
-            return gzipped(self._whole.taken(np.arange(number, kept.rows, len(kept.slices))).parts())
+            return gzipped(self._whole.take(np.arange(number, kept.rows, len(kept.slices))).parts())
         block = slice_block(self.data.vectors, self.data.model.times, kept.words, int(kept.slices[number]))
         return gzipped(block.parts())
 
     def _header(self) -> bytes:
-        return self.data.header(embedded=False, words_per_chunk=self.words_per_chunk, **self._measured())
+        return self.data.header(
+            embedded=False, words_per_chunk=self.words_per_chunk, **self._quantization_facts()
+        )
 
-    def _measured(self) -> dict[str, Any]:
+    def _quantization_facts(self) -> dict[str, Any]:
         kept = self.data.kept
-        sample = Sample.of(len(kept.words), len(kept.slices))
+        sample = Sample.draw(len(kept.words), len(kept.slices))
         words, slices = kept.words[sample.words], kept.slices[sample.slices]
         blocks = [block for _, block in word_blocks(self.data.vectors, self.data.model.times, words, slices)]
-        return measured(self.data.vectors, Sampled(words, slices, joined(blocks)))
+        return quantization_facts(self.data.vectors, SampledBlock(words, slices, join_blocks(blocks)))
