@@ -16,7 +16,7 @@ from wordtide.cli.progress import ProgressBar
 from wordtide.errors import SettingsError, WordtideError
 from wordtide.evaluation.evaluate import evaluate
 from wordtide.inference.checkpoints import place_of
-from wordtide.storage.folders import kind_of
+from wordtide.storage.header import kind_of
 
 METHODS = ("smoothing", "filtering", "warm-start", "independent", "static")
 #: The methods that a variant fits again. It is compared with the others as the first evaluation fitted them: without diffusion,

@@ -8,7 +8,7 @@ import pandas as pd
 from claims import check_claims
 
 from wordtide.counts.counts import Counts
-from wordtide.evaluation.folder import write_files
+from wordtide.storage.folders import write_files
 
 if TYPE_CHECKING:
     from experiment import Experiment

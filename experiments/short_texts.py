@@ -11,7 +11,7 @@ import numpy as np
 from experiment import Experiment, main
 
 from wordtide.errors import InputError
-from wordtide.evaluation.folder import write_files
+from wordtide.storage.folders import write_files
 
 SENTENCES = 300
 _SEED = 1

@@ -11,7 +11,8 @@ import pytest
 import wordtide.storage.exchange
 import wordtide.storage.folders
 from wordtide.storage.exchange import exchange
-from wordtide.storage.folders import new_folder, write_header
+from wordtide.storage.folders import new_folder
+from wordtide.storage.header import write_header
 
 
 def fill(target, text, overwrite=True):

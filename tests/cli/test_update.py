@@ -166,7 +166,7 @@ def test_an_update_without_room_on_the_disk_is_one_error_and_leaves_the_model_al
 def test_two_updates_at_once_are_one_and_a_refusal(world, model):
     """The second starts while the first waits for its input, and holds the lock."""
     code = (
-        "import sys; from pathlib import Path; from wordtide.storage.folders import changing\n"
+        "import sys; from pathlib import Path; from wordtide.storage.locks import changing\n"
         f"with changing(Path({str(model)!r})):\n print('held', flush=True); sys.stdin.read()"
     )
     with subprocess.Popen(

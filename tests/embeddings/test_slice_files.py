@@ -19,7 +19,7 @@ from wordtide.embeddings.posterior import Posterior
 from wordtide.embeddings.slice_files import slice_name, slices_of
 from wordtide.errors import FolderError, WordtideError
 from wordtide.model.knots import Knots, Occurrences
-from wordtide.storage.folders import file_facts
+from wordtide.storage.header import file_facts
 from wordtide.storage.tensors import write_tensors
 
 SLICES = 8

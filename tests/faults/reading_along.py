@@ -7,7 +7,7 @@ from pathlib import Path
 
 import wordtide
 from wordtide.errors import FolderError
-from wordtide.storage.folders import HEADER, read_header
+from wordtide.storage.header import HEADER, read_header
 
 _LOADERS = {
     "counts": lambda path: (counts := wordtide.Counts.load(path, check=True)) and tuple(counts.labels),

@@ -12,7 +12,7 @@ import wordtide
 from wordtide.embeddings import folder as model_folder
 from wordtide.embeddings.folder import read_model
 from wordtide.errors import FolderError, InputError, OutputError, SettingsError
-from wordtide.storage.folders import changing
+from wordtide.storage.locks import changing
 from wordtide.streaming.additions import count_for_update
 from wordtide.streaming.update import update_in_memory, update_model
 

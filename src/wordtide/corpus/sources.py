@@ -19,7 +19,7 @@ from wordtide.corpus.samples import SAMPLES, read_sample
 from wordtide.corpus.source_files import STANDARD_INPUT, SourceFile
 from wordtide.corpus.text_files import read_text_files
 from wordtide.errors import InputError, SettingsError
-from wordtide.storage.folders import is_made_by_wordtide
+from wordtide.storage.header import is_made_by_wordtide
 
 FORMATS = ("auto", "text", "csv", "tsv", "jsonl", "parquet", "ngrams")
 _ENDINGS = {

@@ -20,8 +20,8 @@ from wordtide.errors import FolderError, SettingsError
 from wordtide.spelling import number_of
 from wordtide.storage.arrays import load_array, save_array
 from wordtide.storage.cells import is_plain, spelled_out
-from wordtide.storage.folders import new_folder, read_header, verify, write_header
-from wordtide.storage.locks import read_as_one
+from wordtide.storage.folders import new_folder
+from wordtide.storage.header import read_as_one, read_header, verify, write_header
 from wordtide.timeline import NUMBERS, Slices
 
 if TYPE_CHECKING:

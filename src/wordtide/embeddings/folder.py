@@ -24,8 +24,8 @@ from wordtide.errors import FolderError, SettingsError
 from wordtide.model.knots import Knots, Occurrences
 from wordtide.model.prior import PRIORS, Diffusion, ProductPrior
 from wordtide.storage.cells import is_plain, spelled_out
-from wordtide.storage.folders import new_folder, read_header, verify, write_header
-from wordtide.storage.locks import read_as_one
+from wordtide.storage.folders import new_folder
+from wordtide.storage.header import read_as_one, read_header, verify, write_header
 from wordtide.storage.tensors import REMEDY, Storable, Streamed, map_tensors, write_tensors
 
 KIND = "model"

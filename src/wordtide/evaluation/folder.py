@@ -5,9 +5,6 @@ that was stopped can go on with the models it has, and never with those of anoth
 """
 
 import json
-import os
-import shutil
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -17,17 +14,9 @@ from typing import Any
 from wordtide.embeddings.training_curve import read_curve
 from wordtide.errors import FolderError, OutputError
 from wordtide.inference.checkpoints import is_left, place_of
-from wordtide.storage.folders import (
-    HEADER,
-    check_writable,
-    clean_up,
-    explained_write_errors,
-    kind_of,
-    new_folder,
-    read_header,
-    write_header,
-)
-from wordtide.storage.locks import take_lock
+from wordtide.storage.folders import check_writable, clean_up, explained_write_errors, new_folder, write_files
+from wordtide.storage.header import kind_of, read_header, write_header
+from wordtide.storage.locks import locked
 
 _SECONDS = "seconds.json"
 _LARGEST_CURVE = 1 << 30
@@ -75,16 +64,13 @@ EVALUATION = Work("evaluation", 1, "an", {"counts": "of other counts", "held_out
 @contextmanager
 def working_alone(folder: Path) -> Iterator[None]:
     """Keep other processes from working in the same folder; an error if one does so already. What was left beside it goes."""
-    with explained_write_errors(folder):
-        lock = os.open(folder / HEADER, os.O_RDWR)
-    try:
-        take_lock(
-            lock, f"Another process makes fits in {folder}.", "Wait for it, or choose another folder (-o)."
-        )
+    with locked(
+        folder.with_name(f".{folder.name}.working.lock"),
+        f"Another process makes fits in {folder}.",
+        "Wait for it, or choose another folder (-o).",
+    ):
         clean_up(folder)
         yield
-    finally:
-        os.close(lock)
 
 
 def models_folder(folder: Path) -> Path:
@@ -123,23 +109,3 @@ def seconds_of_checkpoint(model: Path) -> float:
         return 0.0
     curve = read_curve(place_of(model) / "curve.csv", _LARGEST_CURVE)
     return float(curve[-1]["seconds"]) if curve else 0.0
-
-
-def write_files(folder: Path, contents: Mapping[str, bytes]) -> None:
-    """Write files into a folder: all are written beside before the first is put in place; those of the same names go.
-
-    Only for the one that works in the folder: what a killed process left hidden there is swept away.
-    """
-    for leftover in folder.glob(".partial-*"):
-        shutil.rmtree(leftover, ignore_errors=True)
-    with (
-        explained_write_errors(folder),
-        tempfile.TemporaryDirectory(prefix=".partial-", dir=folder) as hidden,
-    ):
-        for name, content in contents.items():
-            with open(Path(hidden) / name, "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-        for name in contents:
-            os.replace(Path(hidden) / name, folder / name)

@@ -11,7 +11,6 @@ from matplotlib.figure import Figure
 
 import wordtide
 from wordtide.embeddings.states import Embeddings
-from wordtide.evaluation.folder import write_files
 from wordtide.evaluation.motion import COLUMNS as MOTION_COLUMNS
 from wordtide.evaluation.motion import distances_in, motion_row, windows_of
 from wordtide.evaluation.predictors import METHODS
@@ -24,6 +23,7 @@ from wordtide.figures.likelihood_figure import likelihood_figure
 from wordtide.figures.style import styled
 from wordtide.inference.problem import Problem
 from wordtide.storage.cells import csv_text
+from wordtide.storage.folders import write_files
 
 DISPLACEMENT_COLUMNS = ("method", "delta", "words", "mean", "q05", "q25", "median", "q75", "q95")
 _DPI = {"png": 200, "svg": 72}

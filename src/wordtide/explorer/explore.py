@@ -25,8 +25,8 @@ from wordtide.explorer.server import LOOPBACK, ExplorerServer
 from wordtide.explorer.single_file import Limits, embedded_resources
 from wordtide.explorer.word_map import MAP_WORDS
 from wordtide.progress import Observer
-from wordtide.storage.files import check_file_writable, new_files
-from wordtide.storage.folders import check_writable, new_folder, real_target, write_header
+from wordtide.storage.folders import check_file_writable, check_writable, new_files, new_folder, real_target
+from wordtide.storage.header import write_header
 
 MAX_MB = 40.0
 #: The kind and version of a folder for a web host.

@@ -17,8 +17,7 @@ from wordtide.exports.archives import write_state, write_trajectories
 from wordtide.exports.projector import projector_paths, save_projector
 from wordtide.exports.selection import DEFAULT_VECTORS, Selection, select
 from wordtide.exports.word2vec import save_word2vec
-from wordtide.storage.files import check_file_writable, new_files
-from wordtide.storage.folders import real_target
+from wordtide.storage.folders import check_file_writable, new_files, real_target
 
 #: The formats there are.
 FORMATS = ("word2vec", "word2vec-binary", "npz", "parquet", "projector", "dwe")

@@ -11,7 +11,7 @@ import numpy as np
 
 from wordtide.embeddings.posterior import Singles
 from wordtide.exports.plain_text import rows_of_text, without_spaces
-from wordtide.storage.files import new_files
+from wordtide.storage.folders import new_files
 
 
 def save_word2vec(

@@ -19,8 +19,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from wordtide.errors import SettingsError
-from wordtide.storage.files import check_file_writable, new_files
-from wordtide.storage.folders import real_target
+from wordtide.storage.folders import check_file_writable, new_files, real_target
 
 WIDTH = 7.0  # inches: the text block of a page
 BLUE, VERMILLION, GREEN, ORANGE = "#0072B2", "#D55E00", "#009E73", "#E69F00"

@@ -16,16 +16,8 @@ from wordtide.embeddings.training_curve import read_curve, write_curve
 from wordtide.errors import FolderError
 from wordtide.inference.scale.processes import ALONE, Processes
 from wordtide.inference.slice_sinks import SliceFolder
-from wordtide.storage.folders import (
-    check_writable,
-    kind_of,
-    new_folder,
-    read_header,
-    real_target,
-    remove_folder,
-    verify,
-    write_header,
-)
+from wordtide.storage.folders import check_writable, new_folder, real_target, remove_folder
+from wordtide.storage.header import kind_of, read_header, verify, write_header
 from wordtide.storage.tensors import Storable, Streamed, in_file_order, map_tensors, pieces, write_tensors
 
 KIND, VERSION = "checkpoint", 2

@@ -12,7 +12,8 @@ from wordtide.embeddings.slice_files import read_slice, slice_name, write_slice
 from wordtide.embeddings.slice_states import SliceStates
 from wordtide.errors import SettingsError
 from wordtide.model.knots import Knots
-from wordtide.storage.folders import file_facts, link_or_copy
+from wordtide.storage.folders import link_or_copy
+from wordtide.storage.header import file_facts
 from wordtide.types import Array
 
 

@@ -13,21 +13,14 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 from wordtide.errors import FolderError, OutputError
-from wordtide.storage.folders import (
-    HEADER,
-    is_made_by_wordtide,
-    new_folder,
-    read_header,
-    remove_folder,
-    verify,
-    write_header,
-)
-from wordtide.storage.locks import take_lock
+from wordtide.storage.folders import new_folder, remove_folder
+from wordtide.storage.header import HEADER, is_made_by_wordtide, read_header, verify, write_header
+from wordtide.storage.locks import locked
 
 KIND = "work"
 VERSION = 1
@@ -110,20 +103,25 @@ def open_work(root: Path, job: str, keep_root: bool) -> Iterator[WorkFolder]:
     Raises:
         OutputError: The folder cannot be written, holds other files, or is used by another run.
     """
-    with explained_work_errors(root):
-        _prepare(root)
-        lock = _lock(root)
-        work = WorkFolder(root / f"{_JOB}{job}")
-        work.path.mkdir(exist_ok=True)
-        work.clean()
-    try:
-        yield work
-    except BaseException:
-        if not any(root.glob(f"{_JOB}*/*/{HEADER}")):
-            remove_work(root, keep_root)
-        raise
-    finally:
-        os.close(lock)
+    with ExitStack() as held:
+        with explained_work_errors(root):
+            _prepare(root)
+            held.enter_context(
+                locked(
+                    root / _LOCK,
+                    f"Another run is using the work folder {root}.",
+                    "Wait until it ends, or choose another folder with --work.",
+                )
+            )
+            work = WorkFolder(root / f"{_JOB}{job}")
+            work.path.mkdir(exist_ok=True)
+            work.clean()
+        try:
+            yield work
+        except BaseException:
+            if not any(root.glob(f"{_JOB}*/*/{HEADER}")):
+                remove_work(root, keep_root)
+            raise
 
 
 def remove_work(root: Path, keep_root: bool) -> None:
@@ -166,17 +164,3 @@ def _prepare(root: Path) -> None:
         raise OutputError(
             f"{root} is neither empty nor a work folder.", "Choose an empty folder with --work."
         )
-
-
-def _lock(root: Path) -> int:
-    lock = os.open(root / _LOCK, os.O_CREAT | os.O_RDWR)
-    try:
-        take_lock(
-            lock,
-            f"Another run is using the work folder {root}.",
-            "Wait until it ends, or choose another folder with --work.",
-        )
-    except OutputError:
-        os.close(lock)
-        raise
-    return lock

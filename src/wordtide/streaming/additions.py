@@ -17,7 +17,7 @@ from wordtide.counts.workers import Observer
 from wordtide.embeddings.posterior import Fitted
 from wordtide.errors import InputError, NothingToCountError, SettingsError
 from wordtide.questions.change import MIN_OCCURRENCES
-from wordtide.storage.folders import kind_of
+from wordtide.storage.header import kind_of
 from wordtide.timeline import Every, float_year
 from wordtide.types import Floats
 

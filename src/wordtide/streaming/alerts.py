@@ -16,7 +16,7 @@ from wordtide.errors import SettingsError
 from wordtide.questions.change import MIN_OCCURRENCES
 from wordtide.questions.neighbors import neighbors
 from wordtide.questions.surprise import surprises
-from wordtide.storage.folders import explained_write_errors
+from wordtide.storage.folders import explained_write_errors, write_files
 
 #: About thirty of a million ordinary words reach this score.
 THRESHOLD = 4.0
@@ -124,10 +124,7 @@ class AlertFile:
                 file.write(_missing_bytes(file, text.encode()))
                 file.flush()
                 os.fsync(file.fileno())
-        with explained_write_errors(self._marker):
-            partial = self._marker.with_suffix(".new")
-            partial.write_text(label, encoding="utf-8")
-            os.replace(partial, self._marker)
+        write_files(self._marker.parent, {self._marker.name: label.encode()})
 
 
 def _missing_bytes(file: IO[bytes], wanted: bytes) -> bytes:

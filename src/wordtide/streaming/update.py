@@ -29,7 +29,8 @@ from wordtide.inference.settings import FitSettings
 from wordtide.inference.slice_sinks import SliceFolder, SliceList
 from wordtide.inference.training import FitObserver, train
 from wordtide.model.knots import occurrences_of
-from wordtide.storage.folders import changing, check_writable, new_folder, real_target
+from wordtide.storage.folders import check_writable, new_folder, real_target
+from wordtide.storage.locks import changing
 from wordtide.storage.tensors import REMEDY
 from wordtide.streaming.additions import GROW_MIN_COUNT, Addition, count_for_update, prepare_addition
 from wordtide.types import Floats

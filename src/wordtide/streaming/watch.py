@@ -5,7 +5,6 @@ recomputed from these two. So a process that replaces a killed one arrives at th
 folder beside the model, and nothing is read while a slice is fitted: memory stays bounded, and a faster writer has to wait.
 """
 
-import os
 import shutil
 import time
 from collections.abc import Callable, Iterator
@@ -26,7 +25,7 @@ from wordtide.errors import NothingToCountError, SettingsError
 from wordtide.inference.training import FitObserver
 from wordtide.progress import Observer
 from wordtide.storage.folders import clean_up, explained_write_errors, real_target
-from wordtide.storage.locks import take_lock
+from wordtide.storage.locks import locked
 from wordtide.streaming.additions import count_for_update
 from wordtide.streaming.alerts import AlertFile, find_alerts
 from wordtide.streaming.open_slices import OpenSlice, OpenSlices
@@ -125,10 +124,10 @@ def watch(
 def _slice_length(fitted: Fitted, settings: WatchSettings) -> Every:
     text = settings.every or str((fitted.counting or {}).get("every", ""))
     if not text:
-        raise SettingsError("The model does not record the length of its slices.", "Give it: --every day.")
+        raise SettingsError("The model does not record the length of its slices.", "Give it: --every=day.")
     every = Every.parse(text)
     if every.unit == "document":
-        raise SettingsError("Slices of one document never end.", "Give slices a length: --every day.")
+        raise SettingsError("Slices of one document never end.", "Give slices a length: --every=day.")
     return every
 
 
@@ -138,13 +137,12 @@ def _watch_folder(model: Path) -> Iterator[Path]:
     folder = model.with_name(f"{model.name}.watch")
     with explained_write_errors(folder):
         folder.mkdir(exist_ok=True)
-        held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        take_lock(
-            held,
-            f"Another process is already watching with {model}.",
-            "End it first, or watch with a copy of the model.",
-        )
+    with locked(
+        folder / ".lock",
+        f"Another process is already watching with {model}.",
+        "End it first, or watch with a copy of the model.",
+        folder,
+    ):
         try:
             clean_up(model)
             with explained_write_errors(folder):
@@ -153,8 +151,6 @@ def _watch_folder(model: Path) -> Iterator[Path]:
             yield folder
         finally:
             shutil.rmtree(folder / "slices", ignore_errors=True)
-    finally:
-        os.close(held)
 
 
 def _report_remaining_rows(slices: OpenSlices, fitted: Fitted, observer: Observer) -> None:

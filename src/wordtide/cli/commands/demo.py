@@ -17,7 +17,7 @@ from wordtide.embeddings.embeddings import DynamicEmbeddings, load
 from wordtide.errors import OutputError, SettingsError
 from wordtide.questions.change import changed
 from wordtide.questions.story import story
-from wordtide.storage.folders import kind_of
+from wordtide.storage.header import kind_of
 
 _STORIES = ("energy", "economy", "welfare", "america")
 _BESIDE_ENERGY = ("vigor", "power", "conservation")

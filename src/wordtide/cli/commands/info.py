@@ -17,7 +17,7 @@ from wordtide.embeddings.folder import KIND as MODEL
 from wordtide.errors import FolderError, SettingsError
 from wordtide.inference.settings import FitSettings
 from wordtide.storage.cells import spelled_out
-from wordtide.storage.folders import kind_of
+from wordtide.storage.header import kind_of
 
 _COLUMNS = ("slice", "time", "date", "documents", "tokens", "in_vocabulary", "active_words", "pairs")
 _SHOWN = 24  # rows of the table before the middle is left out

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from wordtide.errors import FolderError
-from wordtide.evaluation.folder import Work, write_files
+from wordtide.evaluation.folder import Work
 from wordtide.evaluation.scores import Score
-from wordtide.storage.folders import explained_write_errors, remove_folder
+from wordtide.storage.folders import explained_write_errors, remove_folder, write_files
 
 TUNING = Work("tuning", 1, "a", {"counts": "of other counts"})
 

@@ -16,7 +16,7 @@ from wordtide.counts.workers import Observer
 from wordtide.embeddings.notebook import result_html
 from wordtide.errors import SettingsError, WordtideError
 from wordtide.evaluation.evaluate import Machine, check_dimensions, found_or_fitted
-from wordtide.evaluation.folder import working_alone, write_files
+from wordtide.evaluation.folder import working_alone
 from wordtide.evaluation.holdout import without
 from wordtide.evaluation.report import corpus_facts, csv_bytes
 from wordtide.evaluation.scores import score_slices
@@ -39,7 +39,7 @@ from wordtide.inference.fit import CHECKPOINT_MINUTES
 from wordtide.inference.problem import Problem, problem_of
 from wordtide.inference.settings import FitSettings, resolve
 from wordtide.inference.training import FitObserver
-from wordtide.storage.folders import real_target
+from wordtide.storage.folders import real_target, write_files
 
 #: All combinations are scored on pairs of this eta, whatever theirs is: likelihoods of different pairs do not compare.
 REFERENCE_RATIO = FitSettings().negative_ratio

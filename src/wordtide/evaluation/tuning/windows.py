@@ -15,9 +15,8 @@ from wordtide.counts.count import count
 from wordtide.counts.counts import Counts
 from wordtide.counts.workers import Observer
 from wordtide.errors import InputError, SettingsError
-from wordtide.evaluation.folder import write_files
 from wordtide.inference.checkpoints import fingerprint
-from wordtide.storage.folders import remove_folder
+from wordtide.storage.folders import remove_folder, write_files
 
 _VOCABULARY = "words.txt"
 
