@@ -1,4 +1,4 @@
-"""A word as a user types it, and the number it has in a vocabulary."""
+"""Look up a word in a vocabulary as a user types it."""
 
 from collections.abc import Mapping
 from difflib import get_close_matches
@@ -7,12 +7,16 @@ from wordtide.errors import UnknownWordError
 
 
 def number_of(word: str, index: Mapping[str, int], remedy: str) -> int:
-    """The number of a word, or of it in lower case; else an error that names the nearest spellings, or the remedy."""
+    """The number of a word, in the given spelling or in lower case.
+
+    Raises:
+        UnknownWordError: The word is not in the index. The error suggests similar words, or else the `remedy`.
+    """
     for spelling in (word, word.lower()):
         if spelling in index:
             return index[spelling]
-    near = get_close_matches(word.lower(), index, n=5)
+    similar = get_close_matches(word.lower(), index, n=5)
     raise UnknownWordError(
         f"{word!r} is not in the vocabulary of {len(index):,} words.",
-        f"Near it: {', '.join(near)}." if near else remedy,
+        f"Near it: {', '.join(similar)}." if similar else remedy,
     )

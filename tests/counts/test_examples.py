@@ -56,7 +56,7 @@ def test_the_draw_is_uniform(tmp_path):
 
 def test_asking_without_examples_says_how_to_keep_them(tmp_path):
     counts = wordtide.count(CORPUS, output=tmp_path / "counts")
-    with pytest.raises(InputError, match="--examples"):
+    with pytest.raises(InputError, match="examples="):
         find_examples(counts, "alpha", [0])
 
 

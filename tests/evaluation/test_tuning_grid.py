@@ -66,17 +66,17 @@ def test_names_show_values_as_one_types_them():
 @pytest.mark.parametrize(
     ("lists", "problem"),
     [
-        ({"dim": []}, "--dim has no values"),
-        ({"dim": [5, ""]}, "--dim has an empty value"),
-        ({"dim": [5, 5]}, "--dim has the value 5 twice"),
-        ({"diffusion": [1, 1.0]}, "--diffusion has the value 1 twice"),
-        ({"diffusion": ["fast"]}, "--diffusion 'fast' is not a number"),
-        ({"diffusion": ["auto"]}, "--diffusion auto would look at the slices"),
-        ({"prior_variance": ["big"]}, "--prior-variance 'big' is not a number"),
-        ({"negative_ratio": [True]}, "--negative-ratio True is not a number"),
-        ({"dim": [5.5]}, "--dim 5.5 is not a whole number"),
-        ({"window": [2.0]}, "--window 2.0 is not a whole number"),
-        ({"window": [0]}, "--window 0 is out of range"),
+        ({"dim": []}, "dim= has no values"),
+        ({"dim": [5, ""]}, "dim= has an empty value"),
+        ({"dim": [5, 5]}, "dim= has the value 5 twice"),
+        ({"diffusion": [1, 1.0]}, "diffusion= has the value 1 twice"),
+        ({"diffusion": ["fast"]}, "diffusion='fast' is not a number"),
+        ({"diffusion": ["auto"]}, "diffusion='auto' would look at the slices"),
+        ({"prior_variance": ["big"]}, "prior_variance='big' is not a number"),
+        ({"negative_ratio": [True]}, "negative_ratio=True is not a number"),
+        ({"dim": [5.5]}, "dim=5.5 is not a whole number"),
+        ({"window": [2.0]}, "window=2.0 is not a whole number"),
+        ({"window": [0]}, "window=0 is out of range"),
         ({"seed": [1, 2]}, "'seed' is nothing that can be tuned"),
     ],
 )
@@ -86,7 +86,7 @@ def test_lists_that_cannot_be_searched_are_refused(lists, problem):
 
 
 def test_diffusion_is_refused_for_a_method_without_it():
-    with pytest.raises(SettingsError, match="--diffusion changes nothing for the method warm-start"):
+    with pytest.raises(SettingsError, match="diffusion= changes nothing for the method warm-start"):
         grid_of("warm-start", diffusion=[0.1, 0.2])
 
 
@@ -120,13 +120,13 @@ def test_a_sequential_method_predicts_all_slices_but_the_first():
     ("options", "problem"),
     [
         (("magic", 9, None, None), "There is no method 'magic' to tune"),
-        (("smoothing", 9, 0, None), "--splits 0 is out of range"),
-        (("smoothing", 9, 1.5, None), "--splits 1.5 is out of range"),
-        (("smoothing", 9, None, 0.0), "--holdout 0.0 is not a share"),
+        (("smoothing", 9, 0, None), "splits=0 is out of range"),
+        (("smoothing", 9, 1.5, None), "splits=1.5 is out of range"),
+        (("smoothing", 9, None, 0.0), "holdout=0.0 is not a share"),
         (("smoothing", 9, None, 0.9), "would leave out 8 of 9 slices"),
         (("smoothing", 2, None, None), "There are 2 slices"),
-        (("filtering", 9, 3, None), "--splits does not apply to filtering"),
-        (("filtering", 9, None, 0.1), "--holdout does not apply to filtering"),
+        (("filtering", 9, 3, None), "splits= does not apply to filtering"),
+        (("filtering", 9, None, 0.1), "holdout= does not apply to filtering"),
         (("filtering", 1, None, None), "There is 1 slice, and tuning needs at least 2"),
     ],
 )

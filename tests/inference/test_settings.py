@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from wordtide.errors import InputError, SettingsError
-from wordtide.inference.settings import FitSettings, resolve
+from wordtide.inference.settings import PRIOR_NAMES, FitSettings, resolve
+from wordtide.model.prior import PRIORS
 
 WHOLE = {
     "dim": (0, -1, 16_385),
@@ -50,7 +51,7 @@ def config(tmp_path, content):
 def test_a_bad_value_is_named_with_its_option(name, value):
     with pytest.raises(SettingsError) as caught:
         FitSettings(**{name: value})
-    assert caught.value.problem.startswith("--" + name.replace("_", "-") + " ")
+    assert caught.value.problem.startswith("--" + name.replace("_", "-") + "=")
 
 
 @pytest.mark.parametrize(("name", "value"), BAD, ids=lambda value: str(value)[:20])
@@ -80,12 +81,12 @@ def test_adam_is_refused_for_methods_that_have_no_use_for_it(method):
     [{"solver": "adam"}, {"method": "independent"}, {"method": "warm-start"}, {"method": "static"}],
 )
 def test_the_diffusion_constant_is_not_estimated_where_that_cannot_be_done(settings):
-    with pytest.raises(SettingsError, match="--diffusion auto"):
+    with pytest.raises(SettingsError, match="diffusion='auto'"):
         FitSettings(diffusion="auto", **settings)
 
 
 def test_smoothing_by_adam_without_any_step_is_refused():
-    with pytest.raises(SettingsError, match="--adam-full-steps"):
+    with pytest.raises(SettingsError, match="adam_full_steps="):
         FitSettings(solver="adam", adam_minibatch_steps=0, adam_full_steps=0)
 
 
@@ -156,7 +157,7 @@ def test_names_in_a_file_have_hyphens_or_underscores(tmp_path, name):
 
 
 def test_a_bad_value_in_a_file_is_refused(tmp_path):
-    with pytest.raises(SettingsError, match="--dim"):
+    with pytest.raises(SettingsError, match="dim=-3"):
         resolve({}, None, config(tmp_path, "dim = -3"))
 
 
@@ -215,3 +216,7 @@ def test_an_unknown_setting_is_told_with_those_there_are():
 def test_numbers_of_numpy_become_plain_ones():
     settings = resolve({"dim": np.int64(7), "diffusion": np.float32(0.5)})
     assert [type(settings.dim), type(settings.diffusion)] == [int, float]
+
+
+def test_the_names_of_priors_are_those_of_the_model():
+    assert set(PRIORS) == set(PRIOR_NAMES)

@@ -268,7 +268,7 @@ def test_another_file_in_its_place_is_refused_unless_the_position_is_to_be_forgo
     watched(model, path)
     os.rename(path, tmp_path / "elsewhere")
     stream(*rows(5), *rows(6)[:1])
-    with pytest.raises(InputError, match=r"(?s)the file that was watched last.*--forget-position"):
+    with pytest.raises(InputError, match=r"(?s)the file that was watched last.*forget_position=True"):
         watched(model, path)
     assert [report.rows for report in watched(model, path, {"forget_position": True}).reports] == [60]
 
@@ -317,7 +317,7 @@ def test_memory_does_not_grow_with_the_slice(tmp_path):
     [
         ({"every": "document"}, {}, "never end"),
         ({"every": "fortnight"}, {}, "not a length"),
-        ({}, {"replayed": True}, "--replayed is for standard input"),
+        ({}, {"replayed": True}, "replayed=True is for standard input"),
         ({}, {"format": "parquet"}, "can be watched"),
     ],
 )
@@ -335,7 +335,7 @@ def test_lengths_of_time_are_understood(text, seconds):
 
 @pytest.mark.parametrize("text", ["", "7", "h", "1y", "-1h", "1.5h"])
 def test_other_lengths_of_time_are_refused(text):
-    with pytest.raises(SettingsError, match="--patience"):
+    with pytest.raises(SettingsError, match="patience="):
         parse_seconds(text, "--patience")
 
 

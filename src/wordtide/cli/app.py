@@ -11,7 +11,7 @@ import typer
 
 from wordtide import __version__
 from wordtide.cli.registry import COMMANDS, PLOT, PLOT_HELP, command, figures, named_only
-from wordtide.errors import OutputError, WordtideError
+from wordtide.errors import OutputError, WordtideError, in_shell
 from wordtide.storage.cells import spelled_out
 
 
@@ -66,9 +66,9 @@ def _tell(error: WordtideError) -> None:
     from rich.console import Console  # costs a third of the start, and most commands have nothing to tell
     from rich.text import Text
 
-    message = Text(spelled_out(f"wordtide: {error.problem}"), style="bold red")
+    message = Text(spelled_out(in_shell(f"wordtide: {error.problem}")), style="bold red")
     Console(stderr=True, highlight=False, soft_wrap=True).print(
-        message, Text(spelled_out(f"  {error.remedy}")), sep="\n"
+        message, Text(spelled_out(in_shell(f"  {error.remedy}"))), sep="\n"
     )
 
 

@@ -1,4 +1,4 @@
-"""How a corpus was counted: one frozen record, saved with the counts, so that they can be made again and merged safely."""
+"""Settings of a count: one frozen record, saved with the counts, so that they can be repeated and merged safely."""
 
 import os
 from dataclasses import asdict, dataclass, field, fields
@@ -6,78 +6,94 @@ from typing import Any
 
 from wordtide.dates import check_format
 from wordtide.errors import SettingsError
+from wordtide.settings import check_settings, setting
 from wordtide.timeline import Every, parse_duration
+
+_WAYS = ("skip", "keep", "mask")
 
 
 @dataclass(frozen=True)
 class CountSettings:
-    """Settings that decide the result. (The number of workers and the memory do not.)"""
+    """Settings that determine the result. (Workers and memory are arguments of `count`.)"""
 
-    every: str = "year"
-    since: str | None = None
-    until: str | None = None
-    merge_within: str | None = None
-    date_field: str | None = None
-    text_field: str | None = None
-    date_format: str | None = None
-    format: str = "auto"
-    numbers: str = "skip"
-    urls: str = "skip"
-    user_names: str = "skip"
-    hyphens: str = "keep"
-    tokenizer: str | None = None
-    pretokenized: bool = False
-    vocabulary_size: int = 10_000
-    vocabulary_by: str = "total"
-    min_count: int = 1
-    vocabulary: str | None = None
-    window: int | None = None
-    close_gaps: bool = False
-    ngram_weights: str = "overlap"
-    examples: int = 0
-    seed: int = 0
-    skip_bad: bool = False
+    every: str = setting(
+        "year", "Length of a slice: document, hour, day, week, month, quarter, year or N-years"
+    )
+    since: str | None = setting(None, "First date to count: 1800, 1862-12 or 1862-12-01")
+    until: str | None = setting(None, "Last date to count, inclusive")
+    merge_within: str | None = setting(
+        None, "With --every document: documents closer than this become one slice (7d, 36h)"
+    )
+    date_field: str | None = setting(None, "Column with the date", shown_default="found by its name")
+    text_field: str | None = setting(None, "Column with the text", shown_default="found by its name")
+    date_format: str | None = setting(
+        None, "Pattern of dates ('%d/%m/%Y'), or epoch, epoch-ms or year", shown_default="found by looking"
+    )
+    format: str = setting(
+        "auto", "Format: auto, text, csv, tsv, jsonl, parquet, or ngrams (Google Books 2 and 3)"
+    )
+    numbers: str = setting(
+        "skip", "Numbers", choices=_WAYS, note="what is skipped keeps its place, and the mask is <number>"
+    )
+    urls: str = setting("skip", "URLs", choices=_WAYS, note="the mask is <url>")
+    user_names: str = setting("skip", "@names", choices=_WAYS, note="the mask is <user>")
+    hyphens: str = setting("keep", "Hyphens", choices=["keep", "split"], note="if kept, to-day is one word")
+    tokenizer: str | None = setting(
+        None, "Your own tokenizer as module:function, from a text to words or lists of words"
+    )
+    pretokenized: bool = setting(False, "Split at white space only; each line is a sentence")
+    vocabulary_size: int = setting(
+        10_000, "Number of words: the most frequent ones", minimum=1, maximum=1 << 24
+    )
+    vocabulary_by: str = setting(
+        "total",
+        "Frequency by which words are chosen",
+        choices=["total", "share"],
+        note="share is the average over slices of the relative frequency",
+    )
+    min_count: int = setting(1, "Leave out words that occur less often than this", minimum=1, maximum=1 << 62)
+    vocabulary: str | None = setting(
+        None, "Fixed vocabulary: a file with one word per line, or a counts folder"
+    )
+    window: int | None = setting(
+        None,
+        "Largest distance between the words of a pair",
+        minimum=1,
+        maximum=255,
+        shown_default="4; n - 1 for n-grams",
+    )
+    close_gaps: bool = setting(False, "Close the gaps left by words outside the vocabulary")
+    ngram_weights: str = setting(
+        "overlap",
+        "Weights of pairs in n-grams",
+        choices=["overlap", "literal"],
+        note="overlap gives those of a text, literal counts the window inside each n-gram",
+    )
+    examples: int = setting(
+        0, "Number of example sentences to keep per word and slice", minimum=0, maximum=1000
+    )
+    seed: int = setting(0, "Seed that determines which sentences are kept", minimum=0, maximum=(1 << 63) - 1)
+    skip_bad: bool = setting(False, "Leave out bad rows, and report how many and why")
 
     def __post_init__(self) -> None:
-        for name in ("vocabulary", "since", "until"):  # in Python one gives a path, or a year as a number
+        for name in ("vocabulary", "since", "until"):  # in Python one may give a path, or a year as a number
             value = getattr(self, name)
-            if isinstance(value, (os.PathLike, int)):
+            if isinstance(value, (os.PathLike, int)) and not isinstance(value, bool):
                 object.__setattr__(self, name, str(value))
+        check_settings(self)
         every = Every.parse(self.every)
         if self.merge_within is not None:
             parse_duration(self.merge_within)
             if every.unit != "document":
-                raise SettingsError("--merge-within joins documents.", "Use it with --every document.")
+                raise SettingsError("--merge-within joins documents.", "Use it with --every=document.")
         if self.date_format is not None:
             try:
                 check_format(self.date_format)
             except ValueError as error:
                 raise SettingsError(
-                    f"--date-format {self.date_format!r} is no pattern for dates: {error}.",
-                    "Write it like --date-format '%d/%m/%Y', or give epoch, epoch-ms or year.",
+                    f"--date-format={self.date_format!r} is not a pattern of dates: {error}.",
+                    "Write it like --date-format='%d/%m/%Y', or give epoch, epoch-ms or year.",
                 ) from None
-        for name, smallest, largest in (
-            ("vocabulary_size", 1, 1 << 24),
-            ("min_count", 1, 1 << 62),
-            ("window", 1, 255),
-            ("examples", 0, 1000),
-            ("seed", 0, (1 << 63) - 1),
-        ):
-            value = getattr(self, name)
-            if value is not None and not smallest <= value <= largest:
-                option = "--" + name.replace("_", "-")
-                raise SettingsError(
-                    f"{option} {value} is out of range.", f"Give a number from {smallest} to {largest}."
-                )
-        for name, choices in (
-            ("vocabulary_by", ("total", "share")),
-            ("ngram_weights", ("overlap", "literal")),
-        ):
-            if getattr(self, name) not in choices:
-                option = "--" + name.replace("_", "-")
-                raise SettingsError(
-                    f"{option} {getattr(self, name)!r} is not known.", f"Use {' or '.join(choices)}."
-                )
 
     def as_json(self) -> dict[str, Any]:
         """For the header of the counts folder."""
@@ -85,7 +101,7 @@ class CountSettings:
 
     @staticmethod
     def from_json(saved: object) -> "CountSettings":
-        """Read back; what an older or newer version wrote beside is ignored."""
+        """Read settings back. Entries of other versions are ignored."""
         known = {field.name for field in fields(CountSettings)}
         if not isinstance(saved, dict):
             raise SettingsError("The settings in the header are damaged.", "Make the counts folder again.")
@@ -97,7 +113,7 @@ class CountSettings:
             ) from error
 
 
-#: Two counts can be added only if these agree: otherwise their sum is the count of nothing.
+#: Settings on which counts must agree to be added.
 MUST_AGREE = ("every", "merge_within", "close_gaps", "ngram_weights")
 
 #: Later texts for a model are counted with these settings. Each source has its own columns for date and text.
@@ -109,7 +125,7 @@ RECIPE = (
 
 @dataclass(frozen=True)
 class Summary:
-    """What was met on the way: for the user, and kept in the header."""
+    """What counting found, for the user and for the header."""
 
     documents: int = 0
     tokens: int = 0

@@ -128,7 +128,7 @@ def _fit_settings(
         raise SettingsError("An evaluation has no setting 'method'.", "Give the methods as --methods.")
     if settings.get("diffusion") == "auto":
         raise SettingsError(
-            "--diffusion auto would look at the slices that are to be predicted.", "Give a number like 0.001."
+            "--diffusion=auto would look at the slices that are to be predicted.", "Give a number like 0.001."
         )
     return {method: resolve({**settings, "seed": seed, "method": method}, preset) for method in chosen}
 

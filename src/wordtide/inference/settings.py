@@ -1,94 +1,107 @@
-"""How a model is fitted: one frozen record, saved with the model; presets from the paper, and settings from a file."""
+"""Settings of a fit: one frozen record, which is saved with the model; the paper's presets; settings from a file."""
 
-import tomllib
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
-
-from wordtide.errors import InputError, SettingsError
+from wordtide.errors import SettingsError
 from wordtide.inference.natural.negatives import AUTO
-from wordtide.model.prior import PRIORS, Diffusion
+from wordtide.settings import check_settings, read_settings, setting, settings_of
+from wordtide.types import Floats
+
+if TYPE_CHECKING:
+    from wordtide.model.prior import Diffusion
 
 METHODS = ("smoothing", "filtering", "independent", "warm-start", "static")
 SOLVERS = ("natural", "adam")
-#: Of `prior_variance="auto"`: the variance at d = 100, of methods whose vectors drift and of the others; it falls with the cube
-#: root of d. By held-out likelihood on five corpora, checked on a sixth (docs/fitting.md).
+#: The names in `wordtide.model.prior.PRIORS`.
+PRIOR_NAMES = ("stationary", "product")
+#: `prior_variance="auto"`: the variance at d = 100 for methods whose vectors drift, and for the others. It falls with the
+#: cube root of d. Chosen by held-out likelihood on five corpora, checked on a sixth (docs/fitting.md).
 _VARIANCE, _STANDING_VARIANCE = 0.35, 0.2
-#: Most steps of the natural solver: for smoothing over all slices, otherwise for each slice.
+#: The most steps of the natural solver: over all slices for smoothing, for each slice otherwise.
 MOST_STEPS = {"smoothing": 12, "filtering": 5, "independent": 24, "warm-start": 12, "static": 24}
+_MANY_STEPS, _MANY_WORDS = 1_000_000, 1 << 24
 
 
 @dataclass(frozen=True)
 class FitSettings:
-    """Settings that decide the result. (Device, threads and checkpoints do not.)
+    """Settings that determine the result. (Threads, precision and checkpoints are arguments of `fit`.)
 
     The paper's letters: `dim` d, `diffusion` D per year, `prior_variance` sigma_0^2, `negative_ratio` eta,
-    `context_exponent` gamma. `prior` names one of `PRIORS`.
+    `context_exponent` gamma.
     """
 
-    method: str = "smoothing"
-    solver: str = "natural"
-    dim: int = 100
-    diffusion: float | str = 1e-3
-    prior: str = "stationary"
-    prior_variance: float | str = "auto"
-    seed: int = 0
-    negative_ratio: float = 1.0
-    context_exponent: float = 0.75
-    negative_contexts: int | None = None
-    max_steps: int | None = None
-    tolerance: float = 1e-4
-    rate: float = 0.7
-    final_rate: float = 0.3
-    trust: float = 1.0
-    adam_steps: int = 5000
-    adam_rate: float = 1e-2
-    adam_minibatch_words: int = 1000
-    adam_minibatch_steps: int = 5000
-    adam_full_steps: int = 1000
-    adam_full_rate: float = 1e-3
+    method: str = setting("smoothing", "Method", choices=METHODS)
+    solver: str = setting("natural", "Solver", choices=SOLVERS, note="adam runs the paper's own algorithms")
+    dim: int = setting(100, "Dimensions of a vector", minimum=1, maximum=1 << 14)
+    # Bounds of variances: float32 loses smaller ones beside others, and a model folder refuses them.
+    diffusion: float | str = setting(
+        1e-3,
+        "How fast vectors drift: the constant D per year, or auto",
+        minimum=1e-9,
+        maximum=1e6,
+        choices=["auto"],
+        example="0.001",
+    )
+    prior: str = setting("stationary", "Prior", choices=PRIOR_NAMES, note="product is the prior of the paper")
+    prior_variance: float | str = setting(
+        "auto",
+        "Prior variance of a coordinate, or auto: depends on the method and --dim",
+        minimum=1e-6,
+        maximum=1e6,
+        choices=["auto"],
+        example="0.3",
+    )
+    seed: int = setting(0, "Seed of everything that is random", minimum=0, maximum=(1 << 63) - 1)
+    negative_ratio: float = setting(1.0, "Negative pairs per positive pair", minimum=1e-6, maximum=1e3)
+    context_exponent: float = setting(0.75, "Exponent of context frequencies", minimum=0.0, maximum=2.0)
+    negative_contexts: int | None = setting(
+        None,
+        "Contexts drawn for negative pairs; 0 takes all",
+        minimum=0,
+        maximum=_MANY_WORDS,
+        shown_default="64, or more where words have many partners",
+    )
+    max_steps: int | None = setting(
+        None,
+        "Maximum number of steps: in total for smoothing, per slice otherwise",
+        minimum=1,
+        maximum=_MANY_STEPS,
+        shown_default="depends on the method",
+    )
+    tolerance: float = setting(
+        1e-4, "Stop when the ELBO changes by less than this, relatively", minimum=0.0, maximum=1.0
+    )
+    rate: float = setting(0.7, "Rate of the first natural-gradient step", minimum=1e-6, maximum=1.0)
+    final_rate: float = setting(0.3, "Rate of the last natural-gradient step", minimum=1e-6, maximum=1.0)
+    trust: float = setting(1.0, "Maximum distance that a word moves in one step", minimum=1e-6, maximum=1e6)
+    adam_steps: int = setting(5000, "Filtering with adam: steps per slice", minimum=1, maximum=_MANY_STEPS)
+    adam_rate: float = setting(1e-2, "Adam's learning rate", minimum=1e-12, maximum=1.0)
+    adam_minibatch_words: int = setting(
+        1000, "Smoothing with adam: words in a minibatch", minimum=1, maximum=_MANY_WORDS
+    )
+    adam_minibatch_steps: int = setting(
+        5000, "Smoothing with adam: steps on minibatches", minimum=0, maximum=_MANY_STEPS
+    )
+    adam_full_steps: int = setting(
+        1000, "Smoothing with adam: steps on all words", minimum=0, maximum=_MANY_STEPS
+    )
+    adam_full_rate: float = setting(1e-3, "Adam's learning rate on all words", minimum=1e-12, maximum=1.0)
 
     def __post_init__(self) -> None:
-        for name, choices in (("method", METHODS), ("solver", SOLVERS), ("prior", tuple(PRIORS))):
-            if getattr(self, name) not in choices:
-                raise SettingsError(
-                    f"{_option(name)} {getattr(self, name)!r} is not known.",
-                    f"Use {', '.join(choices[:-1])} or {choices[-1]}.",
-                )
+        check_settings(self)
         if self.solver == "adam" and self.method not in ("smoothing", "filtering"):
             raise SettingsError(
-                f"The solver adam is for smoothing and filtering, not {self.method}.", "Leave --solver out."
+                f"--solver=adam is for smoothing and filtering, not for {self.method}.", "Leave --solver out."
             )
-        if isinstance(self.diffusion, str):
-            if self.diffusion != "auto":
-                raise SettingsError(
-                    f"--diffusion {self.diffusion!r} is not a number.", "Give one like 0.001, or auto."
-                )
-            if self.solver == "adam" or self.method not in ("smoothing", "filtering"):
-                raise SettingsError(
-                    "--diffusion auto needs --solver natural and --method smoothing or filtering.",
-                    "Give a number.",
-                )
-        for name, smallest, largest in (
-            ("dim", 1, 1 << 14),
-            ("seed", 0, (1 << 63) - 1),
-            ("negative_contexts", 0, 1 << 24),
-            ("max_steps", 1, 1_000_000),
-            ("adam_steps", 1, 1_000_000),
-            ("adam_minibatch_words", 1, 1 << 24),
-            ("adam_minibatch_steps", 0, 1_000_000),
-            ("adam_full_steps", 0, 1_000_000),
+        if self.diffusion == "auto" and (
+            self.solver == "adam" or self.method not in ("smoothing", "filtering")
         ):
-            value = getattr(self, name)
-            whole = isinstance(value, int) and not isinstance(value, bool) and smallest <= value <= largest
-            if not whole and not (name in ("max_steps", "negative_contexts") and value is None):
-                raise SettingsError(
-                    f"{_option(name)} {value} is out of range.",
-                    f"Give a whole number from {smallest} to {largest}.",
-                )
+            raise SettingsError(
+                "--diffusion=auto needs --solver=natural and --method=smoothing or --method=filtering.",
+                "Give a number.",
+            )
         if (
             self.solver == "adam"
             and self.method == "smoothing"
@@ -98,41 +111,18 @@ class FitSettings:
                 "--adam-minibatch-steps and --adam-full-steps are both 0, so nothing would be fitted.",
                 "Give at least one of them a number above 0, or leave both out.",
             )
-        if isinstance(self.prior_variance, str) and self.prior_variance != "auto":
-            raise SettingsError(
-                f"--prior-variance {self.prior_variance!r} is not a number.", "Give one like 0.3, or auto."
-            )
-        # Variances so small that float32 loses them beside others, or that a model folder refuses, end here.
-        for name, smallest_value, largest_value in (
-            ("diffusion", 1e-9, 1e6),
-            ("prior_variance", 1e-6, 1e6),
-            ("negative_ratio", 1e-6, 1e3),
-            ("context_exponent", 0.0, 2.0),
-            ("rate", 1e-6, 1.0),
-            ("final_rate", 1e-6, 1.0),
-            ("trust", 1e-6, 1e6),
-            ("adam_rate", 1e-12, 1.0),
-            ("adam_full_rate", 1e-12, 1.0),
-            ("tolerance", 0.0, 1.0),
-        ):
-            value = getattr(self, name)
-            if name in ("diffusion", "prior_variance") and value == "auto":
-                continue
-            real = isinstance(value, int | float) and not isinstance(value, bool)
-            if not real or not smallest_value <= value <= largest_value:
-                raise SettingsError(
-                    f"{_option(name)} {value} is out of range.",
-                    f"Give a number from {smallest_value:g} to {largest_value:g}.",
-                )
 
-    def prior_on(self, times: npt.NDArray[np.float64], constant: float) -> Diffusion:
+    def prior_on(self, times: Floats, constant: float) -> "Diffusion":
         """The prior on slices at `times` (T,) with this diffusion constant."""
+        from wordtide.model.prior import PRIORS  # not needed to read or check settings
+
         return PRIORS[self.prior](times, constant, self.variance_of_prior())
 
     def variance_of_prior(self) -> float:
-        """The prior variance in use; `auto` depends on nothing but method, prior and dimension.
+        """The prior variance in use.
 
-        So slices that come later do not change it, and an update is the same as one fit.
+        "auto" depends only on method, prior and dimension, so later slices do not change it, and an update gives the
+        same result as one fit.
         """
         if not isinstance(self.prior_variance, str):
             return float(self.prior_variance)
@@ -143,7 +133,7 @@ class FitSettings:
 
     @property
     def contexts(self) -> int | None:
-        """How many contexts are drawn for the negative pairs; None: the sum is exact. AUTO: as many as suit a slice."""
+        """The number of contexts drawn for negative pairs; None: the sum is exact; AUTO: depends on the slice."""
         return AUTO if self.negative_contexts is None else self.negative_contexts or None
 
     def as_json(self) -> dict[str, Any]:
@@ -157,7 +147,7 @@ _PAPER: dict[str, Any] = {
     "negative_ratio": 1.0,
     "context_exponent": 0.75,
 }
-#: The paper's table of hyper-parameters; those of Adam are the defaults above.
+#: The paper's table of hyperparameters; those of Adam are the defaults above.
 PRESETS: dict[str, dict[str, Any]] = {
     "paper-sotu": {**_PAPER, "dim": 100, "diffusion": 1e-3},
     "paper-twitter": {**_PAPER, "dim": 100, "diffusion": 1.0},
@@ -168,41 +158,26 @@ PRESETS: dict[str, dict[str, Any]] = {
 def resolve(
     given: dict[str, Any], preset: str | None = None, config: str | Path | None = None
 ) -> FitSettings:
-    """Settings from a preset, then a file, then what is given; later ones win."""
-    known = {field.name for field in fields(FitSettings)}
-    from_file = read_config(Path(config), known) if config is not None else {}
+    """Combine settings.
+
+    Args:
+        given: Settings by name. They override those of the file.
+        preset: One of `PRESETS`. It overrides a preset that the file names.
+        config: A TOML file. It overrides the preset.
+
+    Raises:
+        SettingsError: A name or value cannot be used.
+        InputError: The file cannot be read.
+    """
+    known = settings_of(FitSettings)
+    from_file = read_settings(Path(config), FitSettings, also=["preset"]) if config is not None else {}
     preset_of_file = from_file.pop("preset", None)
     preset = preset_of_file if preset is None else preset
     if preset is not None and (not isinstance(preset, str) or preset not in PRESETS):
         raise SettingsError(f"There is no preset {preset!r}.", f"Use one of {', '.join(PRESETS)}.")
-    unknown = sorted(set(given) - known)
+    unknown = sorted(set(given) - set(known))
     if unknown:
         raise SettingsError(
             f"There is no setting {unknown[0]!r}.", f"Settings are {', '.join(sorted(known))}."
         )
-    # NumPy's numbers are welcome, but the settings are written to JSON.
-    given = {name: value.item() if isinstance(value, np.generic) else value for name, value in given.items()}
     return FitSettings(**{**(PRESETS[preset] if preset else {}), **from_file, **given})
-
-
-def read_config(path: Path, known: set[str]) -> dict[str, Any]:
-    """Settings from a TOML file, one `name = value` a line, names as in Python or with hyphens, `preset` among them."""
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"There is no file {path}.", "Check the path given to --config.") from None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise InputError(
-            f"{path} cannot be read: {error}", "Write one setting a line, like: dim = 100"
-        ) from error
-    settings = {name.replace("-", "_"): value for name, value in content.items()}
-    unknown = sorted(set(settings) - known - {"preset"})
-    if unknown:
-        raise InputError(
-            f"{path}: there is no setting {unknown[0]!r}.", f"Settings are {', '.join(sorted(known))}."
-        )
-    return settings
-
-
-def _option(name: str) -> str:
-    return "--" + name.replace("_", "-")

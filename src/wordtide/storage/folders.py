@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from wordtide.errors import OutputError
+from wordtide.errors import OutputError, write_error
 from wordtide.storage.exchange import exchange
 from wordtide.storage.header import is_made_by_wordtide
 from wordtide.storage.locks import only_writer, refuse_if_written
@@ -133,14 +133,7 @@ def explained_write_errors(target: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise OutputError(
-                f"The disk is full: {target} could not be written.",
-                f"Make room, or write to another disk. Nothing was left behind in {target.parent}.",
-            ) from error
-        raise OutputError(
-            f"{target} cannot be written: {error.strerror or error}.", "Choose another place for the output."
-        ) from error
+        raise write_error(error, target) from error
 
 
 def link_or_copy(source: Path, target: Path) -> None:

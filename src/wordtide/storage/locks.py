@@ -11,24 +11,31 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from wordtide.errors import FolderError, OutputError
+from wordtide.errors import FolderError, OutputError, write_error
 
 #: Seconds for which a lock is tried: long enough to see that its file was removed by a holder that has just finished.
 _PATIENCE, _PAUSE = 0.1, 0.01
 
 
 @contextmanager
-def locked(path: Path, problem: str, remedy: str) -> Iterator[None]:
-    """Hold the lock whose file is `path`, in a folder that exists.
+def locked(path: Path, problem: str, remedy: str, target: Path | None = None) -> Iterator[None]:
+    """Hold a lock.
+
+    Args:
+        path: The file of the lock, in a folder that exists.
+        problem, remedy: The error if another process holds the lock.
+        target: What the error names if the file cannot be made; by default the file.
 
     Raises:
-        OutputError: Another process holds the lock; the error says `problem` and `remedy`.
+        OutputError: Another process holds the lock, or its file cannot be made.
     """
     lock = FileLock(path, thread_local=False, fallback_to_soft=False)
     try:
         lock.acquire(timeout=_PATIENCE, poll_interval=_PAUSE)
     except Timeout:
         raise OutputError(problem, remedy) from None
+    except OSError as error:
+        raise write_error(error, target or path) from error
     try:
         yield
     finally:
@@ -47,6 +54,7 @@ def only_writer(target: Path) -> Iterator[None]:
         _lock_file(target),
         f"Another process is writing {target} just now.",
         "Wait until it has finished, or choose another name.",
+        target,
     ):
         yield
 
@@ -62,6 +70,7 @@ def changing(folder: Path) -> Iterator[None]:
         folder.with_name(f".{folder.name}.changing.lock"),
         f"Another process is changing {folder} just now.",
         "Wait until it has finished, and run the command again.",
+        folder,
     ):
         yield
 

@@ -186,7 +186,7 @@ def _check_tokenizer(fitted: Fitted, given: Any) -> None:
     else:
         problem = f"The model's texts were tokenized by the program {saved}, which runs only on request."
     raise SettingsError(
-        problem, f"If you trust it, add --tokenizer {saved}." if saved else "Omit --tokenizer."
+        problem, f"If you trust it, add --tokenizer={saved}." if saved else "Omit --tokenizer."
     )
 
 

@@ -150,7 +150,7 @@ def _check_filtered(fitted: Fitted, name: str) -> None:
     if fitted.method != "filtering" or fitted.posterior.kind != "filter":
         raise SettingsError(
             f"{name} was fitted by {fitted.method}, and only filtering can continue after its last slice.",
-            "Fit with --method filtering to update later; or fit old and new counts together (wordtide merge, "
+            "Fit with --method=filtering to update later; or fit old and new counts together (wordtide merge, "
             "wordtide fit).",
         )
 

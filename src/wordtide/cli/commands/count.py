@@ -2,18 +2,21 @@
 
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
+from wordtide.cli.options import takes
 from wordtide.cli.progress import ProgressBar
 from wordtide.counts.counts import Counts
+from wordtide.counts.settings import CountSettings
 from wordtide.errors import SettingsError
 
 Option = typer.Option
 
 
+@takes(CountSettings, after="output")
 def count(
     sources: Annotated[
         list[str],
@@ -22,60 +25,6 @@ def count(
         ),
     ],
     output: Annotated[Path, Option("--output", "-o", help="The counts folder to make.")],
-    every: Annotated[
-        str, Option(help="Length of a slice: document, hour, day, week, month, quarter, year, or N-years.")
-    ] = "year",
-    since: Annotated[str | None, Option(help="First date to count: 1800, 1862-12 or 1862-12-01.")] = None,
-    until: Annotated[str | None, Option(help="Last date to count, itself included.")] = None,
-    merge_within: Annotated[
-        str | None, Option(help="With --every document: closer documents become one slice (7d, 36h).")
-    ] = None,
-    format: Annotated[
-        str, Option(help="auto, text, csv, tsv, jsonl, parquet or ngrams (Google Books, versions 2 and 3).")
-    ] = "auto",
-    date_field: Annotated[
-        str | None, Option(help="Column with the date; found by its name if not given.")
-    ] = None,
-    text_field: Annotated[
-        str | None, Option(help="Column with the text; found by its name if not given.")
-    ] = None,
-    date_format: Annotated[
-        str | None, Option(help="Pattern of dates ('%d/%m/%Y'), or epoch, epoch-ms, year.")
-    ] = None,
-    vocabulary_size: Annotated[int, Option(help="Number of words: the most frequent ones.")] = 10_000,
-    vocabulary_by: Annotated[
-        str, Option(help="total, or share: add up each slice's relative frequencies.")
-    ] = "total",
-    min_count: Annotated[int, Option(help="Leave out words seen less often than this.")] = 1,
-    vocabulary: Annotated[
-        Path | None, Option(help="Fixed vocabulary: a file with a word per line, or a counts folder.")
-    ] = None,
-    window: Annotated[
-        int | None, Option(help="Pairs up to this distance count. Default: 4; for n-grams n - 1.")
-    ] = None,
-    close_gaps: Annotated[
-        bool, Option("--close-gaps", help="Words out of the vocabulary do not keep their place.")
-    ] = False,
-    ngram_weights: Annotated[
-        str, Option(help="overlap: a text's weights; literal: the window rule inside each n-gram.")
-    ] = "overlap",
-    numbers: Annotated[
-        str, Option(help="Numbers: skip (they keep their place), keep, or mask as <number>.")
-    ] = "skip",
-    urls: Annotated[str, Option(help="URLs: skip, keep, or mask as <url>.")] = "skip",
-    user_names: Annotated[str, Option(help="@names: skip, keep, or mask as <user>.")] = "skip",
-    hyphens: Annotated[str, Option(help="keep (to-day is one word) or split.")] = "keep",
-    tokenizer: Annotated[
-        str | None, Option(help="Your own, as module:function, from a text to words or lists of words.")
-    ] = None,
-    pretokenized: Annotated[
-        bool, Option("--pretokenized", help="Split at white space only; a line is a sentence.")
-    ] = False,
-    examples: Annotated[int, Option(help="Keep up to this many sentences per word and slice.")] = 0,
-    seed: Annotated[int, Option(help="Decides which sentences are kept.")] = 0,
-    skip_bad: Annotated[
-        bool, Option("--skip-bad", help="Leave out bad rows, and report how many and why.")
-    ] = False,
     workers: Annotated[
         int | None, Option(help="Threads (processes for --tokenizer). Default: all processors.")
     ] = None,
@@ -96,6 +45,7 @@ def count(
         ),
     ] = None,
     overwrite: Annotated[bool, Option("--overwrite", help="Replace the counts folder if it exists.")] = False,
+    **settings: Any,
 ) -> None:
     """Count the word pairs of dated texts, slice by slice.
 
@@ -116,30 +66,7 @@ def count(
         scheduler=scheduler,
         work=work,
         observer=ProgressBar(),
-        every=every,
-        since=since,
-        until=until,
-        merge_within=merge_within,
-        format=format,
-        date_field=date_field,
-        text_field=text_field,
-        date_format=date_format,
-        vocabulary_size=vocabulary_size,
-        vocabulary_by=vocabulary_by,
-        min_count=min_count,
-        vocabulary=None if vocabulary is None else str(vocabulary),
-        window=window,
-        close_gaps=close_gaps,
-        ngram_weights=ngram_weights,
-        numbers=numbers,
-        urls=urls,
-        user_names=user_names,
-        hyphens=hyphens,
-        tokenizer=tokenizer,
-        pretokenized=pretokenized,
-        examples=examples,
-        seed=seed,
-        skip_bad=skip_bad,
+        **settings,
     )
     print_summary(counts, time.monotonic() - started)
 

@@ -5,15 +5,18 @@ from typing import Annotated, Any
 
 import typer
 
-from wordtide.cli.commands.fit import InterruptedFitError, number_or_auto
+from wordtide.cli.commands.fit import InterruptedFitError
 from wordtide.cli.fit_progress import FitProgress
+from wordtide.cli.options import takes
 from wordtide.cli.output import Format, print_rows
 from wordtide.errors import SettingsError
+from wordtide.inference.settings import FitSettings
 
 Option = typer.Option
 _TABLE = ("method", "mean", "standard_error", "difference", "difference_error", "wins", "slices", "seconds")
 
 
+@takes(FitSettings, after="holdout", only=("dim", "diffusion", "prior", "prior_variance"))
 def evaluate(
     counts: Annotated[Path, typer.Argument(help="A counts folder.")],
     output: Annotated[Path, Option("--output", "-o", help="The report folder to make.")],
@@ -22,17 +25,6 @@ def evaluate(
         Option(help="Methods, with commas between: smoothing, filtering, warm-start, independent, static."),
     ] = "smoothing,filtering,warm-start,independent",
     holdout: Annotated[float, Option(help="The share of slices left out of training.")] = 0.1,
-    dim: Annotated[int | None, Option(help="Dimensions of a vector. Default: 100.")] = None,
-    diffusion: Annotated[
-        float | None, Option(help="How far vectors drift: D per year. Default: 0.001.")
-    ] = None,
-    prior: Annotated[
-        str | None, Option(help="stationary (default), or product: the prior of the paper.")
-    ] = None,
-    prior_variance: Annotated[
-        str | None,
-        Option(help="Variance of a coordinate under the prior, or auto: by method and --dim. Default: auto."),
-    ] = None,
     preset: Annotated[
         str | None, Option(help="The paper's settings: paper-sotu, paper-twitter or paper-gbooks.")
     ] = None,
@@ -47,6 +39,7 @@ def evaluate(
         bool, Option("--overwrite", help="Replace the report folder, and its models, if it exists.")
     ] = False,
     format: Annotated[Format, Option(help="How the summary is printed.")] = Format.table,
+    **settings: Any,
 ) -> None:
     """Compare methods by how well they predict slices they have not seen, and write a report.
 
@@ -55,8 +48,6 @@ def evaluate(
     from wordtide.evaluation.evaluate import evaluate as evaluate_counts  # brings PyTorch and matplotlib
     from wordtide.evaluation.summary import COLUMNS, verdict
 
-    variance = number_or_auto("--prior-variance", prior_variance, "0.3")
-    given: dict[str, Any] = {"dim": dim, "diffusion": diffusion, "prior": prior, "prior_variance": variance}
     chosen = [method.strip() for method in methods.split(",")]
     if not all(chosen):
         raise SettingsError(f"--methods {methods!r} has an empty name.", "Write it like smoothing,filtering.")
@@ -72,7 +63,7 @@ def evaluate(
             observer=FitProgress(),
             preset=preset,
             threads=threads,
-            **{name: value for name, value in given.items() if value is not None},
+            **settings,
         )
     except KeyboardInterrupt:
         raise InterruptedFitError(

@@ -9,7 +9,9 @@ import typer
 from rich.console import Console
 
 from wordtide.cli.fit_progress import FitProgress
-from wordtide.errors import SettingsError, WordtideError
+from wordtide.cli.options import takes
+from wordtide.errors import WordtideError
+from wordtide.inference.settings import FitSettings
 from wordtide.storage.folders import check_writable
 
 Option = typer.Option
@@ -21,70 +23,14 @@ class InterruptedFitError(WordtideError):
     exit_code = 130
 
 
+@takes(FitSettings, after="output")
 def fit(
     counts: Annotated[Path, typer.Argument(help="A counts folder.")],
     output: Annotated[Path, Option("--output", "-o", help="The model folder to make.")],
-    method: Annotated[
-        str | None,
-        Option(help="smoothing (default), filtering, independent, warm-start or static.", show_default=False),
-    ] = None,
-    solver: Annotated[
-        str | None, Option(help="natural (default), or adam: the paper's own algorithms.")
-    ] = None,
-    dim: Annotated[int | None, Option(help="Dimensions of a vector. Default: 100.")] = None,
-    diffusion: Annotated[
-        str | None, Option(help="How far vectors drift: D per year, or auto. Default: 0.001.")
-    ] = None,
-    prior: Annotated[
-        str | None, Option(help="stationary (default), or product: the prior of the paper.")
-    ] = None,
-    prior_variance: Annotated[
-        str | None, Option(help="Variance of a coordinate under the prior, or auto: by --dim. Default: auto.")
-    ] = None,
-    seed: Annotated[int | None, Option(help="Decides all that is random. Default: 0.")] = None,
     preset: Annotated[
         str | None, Option(help="The paper's settings: paper-sotu, paper-twitter or paper-gbooks.")
     ] = None,
     config: Annotated[Path | None, Option(help="Settings from a TOML file; options given here win.")] = None,
-    max_steps: Annotated[
-        int | None, Option(help="Most steps: in all for smoothing, per slice otherwise.")
-    ] = None,
-    tolerance: Annotated[
-        float | None, Option(help="Stop when the ELBO changes by less, relatively. Default: 0.0001.")
-    ] = None,
-    negative_contexts: Annotated[
-        int | None,
-        Option(help="Contexts drawn for negative pairs; 0: all. Default: 64 or more, as pairs are many."),
-    ] = None,
-    negative_ratio: Annotated[
-        float | None, Option(help="Negative pairs per positive pair. Default: 1.")
-    ] = None,
-    context_exponent: Annotated[
-        float | None, Option(help="Exponent of context frequencies. Default: 0.75.")
-    ] = None,
-    rate: Annotated[
-        float | None, Option(help="Rate of the first natural-gradient step. Default: 0.7.")
-    ] = None,
-    final_rate: Annotated[float | None, Option(help="Rate of the last one. Default: 0.3.")] = None,
-    trust: Annotated[
-        float | None, Option(help="A word moves no further than this in a step. Default: 1.")
-    ] = None,
-    adam_steps: Annotated[
-        int | None, Option(help="Filtering by adam: steps per slice. Default: 5000.")
-    ] = None,
-    adam_rate: Annotated[float | None, Option(help="Adam's learning rate. Default: 0.01.")] = None,
-    adam_minibatch_words: Annotated[
-        int | None, Option(help="Smoothing by adam: words drawn. Default: 1000.")
-    ] = None,
-    adam_minibatch_steps: Annotated[
-        int | None, Option(help="Smoothing by adam: steps with drawn words. Default: 5000.")
-    ] = None,
-    adam_full_steps: Annotated[
-        int | None, Option(help="Smoothing by adam: steps with all words. Default: 1000.")
-    ] = None,
-    adam_full_rate: Annotated[
-        float | None, Option(help="Adam's learning rate with all words. Default: 0.001.")
-    ] = None,
     device: Annotated[str, Option(help="cpu, cuda or mps.")] = "cpu",
     precision: Annotated[str, Option(help="float32 or float64.")] = "float32",
     threads: Annotated[int | None, Option(help="Threads on the CPU. Default: all processors.")] = None,
@@ -102,6 +48,7 @@ def fit(
     process_timeout: Annotated[
         float, Option(help="Under torchrun: minutes to wait for a process that is silent.")
     ] = 10.0,
+    **settings: Any,
 ) -> None:
     """Fit vectors that drift through time to counts.
 
@@ -114,29 +61,6 @@ def fit(
     from wordtide.inference.fit import fit as fit_counts  # brings PyTorch, which --help must not wait for
     from wordtide.inference.scale.processes import is_first, speaks_for_all
 
-    given: dict[str, Any] = {
-        "method": method,
-        "solver": solver,
-        "dim": dim,
-        "diffusion": number_or_auto("--diffusion", diffusion, "0.001"),
-        "prior": prior,
-        "prior_variance": number_or_auto("--prior-variance", prior_variance, "0.3"),
-        "seed": seed,
-        "max_steps": max_steps,
-        "tolerance": tolerance,
-        "negative_contexts": negative_contexts,
-        "negative_ratio": negative_ratio,
-        "context_exponent": context_exponent,
-        "rate": rate,
-        "final_rate": final_rate,
-        "trust": trust,
-        "adam_steps": adam_steps,
-        "adam_rate": adam_rate,
-        "adam_minibatch_words": adam_minibatch_words,
-        "adam_minibatch_steps": adam_minibatch_steps,
-        "adam_full_steps": adam_full_steps,
-        "adam_full_rate": adam_full_rate,
-    }
     started = time.monotonic()
     try:
         model = fit_counts(
@@ -153,7 +77,7 @@ def fit(
             offload=offload,
             process_timeout=process_timeout,
             observer=FitProgress(),
-            **{name: value for name, value in given.items() if value is not None},
+            **settings,
         )
     except KeyboardInterrupt:
         if not speaks_for_all():
@@ -191,15 +115,3 @@ def _interrupted(checkpoint: Path) -> InterruptedFitError:
         "interrupted before the first checkpoint; nothing was left.",
         "Run it again; with --checkpoint-every 1 it writes a checkpoint every minute.",
     )
-
-
-def number_or_auto(option: str, text: str | None, example: str) -> float | str | None:
-    """The value of an option that is a number or "auto"."""
-    if text is None or text == "auto":
-        return text
-    try:
-        return float(text)
-    except ValueError:
-        raise SettingsError(
-            f"{option} {text!r} is not a number.", f"Give one like {example}, or auto."
-        ) from None

@@ -1,19 +1,33 @@
 """`wordtide update`: later slices for a model fitted by filtering."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
 from wordtide.cli.fit_progress import FitProgress
+from wordtide.cli.options import takes
 from wordtide.cli.progress import ProgressBar
+from wordtide.counts.settings import CountSettings
 from wordtide.questions.change import MIN_OCCURRENCES
 
 Option = typer.Option
 _SHOWN = 10  # new words that are named
+#: How texts are read; what else decides a count is as the model was counted.
+OF_TEXTS = (
+    *("every", "since", "until", "format", "date_field", "text_field", "date_format"),
+    *("tokenizer", "skip_bad"),
+)
 
 
+@takes(
+    CountSettings,
+    after="grow_min_count",
+    only=OF_TEXTS,
+    prefix="Texts",
+    defaults={"every": "as the model was counted", "format": ""},
+)
 def update(
     model: Annotated[Path, typer.Argument(help="A model folder, made with --method filtering.")],
     sources: Annotated[
@@ -24,32 +38,6 @@ def update(
     grow_min_count: Annotated[
         int, Option(help="A new word must occur this often in what is added.")
     ] = MIN_OCCURRENCES,
-    every: Annotated[
-        str | None, Option(help="Texts: length of a slice. Default: as the model was counted.")
-    ] = None,
-    since: Annotated[
-        str | None, Option(help="Texts: first date to count: 1800, 1862-12 or 1862-12-01.")
-    ] = None,
-    until: Annotated[str | None, Option(help="Texts: last date to count, itself included.")] = None,
-    format: Annotated[
-        str | None, Option(help="Texts: auto, text, csv, tsv, jsonl, parquet or ngrams.")
-    ] = None,
-    date_field: Annotated[
-        str | None, Option(help="Texts: column with the date; found by its name if not given.")
-    ] = None,
-    text_field: Annotated[
-        str | None, Option(help="Texts: column with the text; found by its name if not given.")
-    ] = None,
-    date_format: Annotated[
-        str | None, Option(help="Texts: pattern of dates ('%d/%m/%Y'), or epoch, epoch-ms, year.")
-    ] = None,
-    tokenizer: Annotated[
-        str | None,
-        Option(help="Texts: the model's own tokeniser (module:function), if it was counted with one."),
-    ] = None,
-    skip_bad: Annotated[
-        bool, Option("--skip-bad", help="Texts: leave out bad rows, and report how many and why.")
-    ] = False,
     max_expansion: Annotated[
         int | None,
         Option(
@@ -57,6 +45,7 @@ def update(
         ),
     ] = None,
     threads: Annotated[int | None, Option(help="Threads on the CPU. Default: all processors.")] = None,
+    **settings: Any,
 ) -> None:
     """Append later slices to a model fitted by filtering, as if they had been there from the start.
 
@@ -71,16 +60,8 @@ def update(
         grow,
         ProgressBar(),
         threads,
-        every=every,
-        since=since,
-        until=until,
-        format=format,
-        date_field=date_field,
-        text_field=text_field,
-        date_format=date_format,
-        tokenizer=tokenizer,
-        skip_bad=skip_bad,
         max_expansion=max_expansion,
+        **settings,
     )
     report = update_model(
         model, counts, grow=grow, grow_min_count=grow_min_count, observer=FitProgress(), threads=threads

@@ -74,7 +74,7 @@ def checked_grid(given: Mapping[str, Any], method: str, own_window: int) -> Grid
     if "diffusion" not in lists and not any(len(values) > 1 for values in lists.values()):
         if method not in WITH_DIFFUSION:
             raise SettingsError(
-                f"There is nothing to choose from for the method {method}.", "Give a list like --dim 50,100."
+                f"There is nothing to choose from for the method {method}.", "Give a list like --dim=50,100."
             )
         lists["diffusion"] = list(DEFAULT_DIFFUSIONS)
     defaults = {**FitSettings().as_json(), "window": own_window}
@@ -129,15 +129,15 @@ def _checked_value(name: str, given: Any) -> Value:
     if value == "":
         raise SettingsError(f"{option} has an empty value.", remedy)
     if value == "auto" and name == "diffusion":
-        raise SettingsError("--diffusion auto would look at the slices that are to be predicted.", remedy)
+        raise SettingsError("--diffusion=auto would look at the slices that are to be predicted.", remedy)
     if value == "auto" and name == "prior_variance":
         return "auto"
     if not isinstance(value, int | float) or isinstance(value, bool):
-        raise SettingsError(f"{option} {value!r} is not a number.", remedy)
+        raise SettingsError(f"{option}={value!r} is not a number.", remedy)
     if name not in _WHOLE:
         return float(value)
     if not isinstance(value, int):
-        raise SettingsError(f"{option} {value} is not a whole number.", remedy)
+        raise SettingsError(f"{option}={value} is not a whole number.", remedy)
     if name == "window":
         CountSettings(window=value)  # says what is out of range
     return value

@@ -1,0 +1,78 @@
+"""Options of commands, built from the settings that a record declares."""
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any
+
+import typer
+
+from wordtide.settings import Setting, settings_of
+
+Command = Callable[..., None]
+
+
+def takes(
+    record: type[Any],
+    *,
+    after: str,
+    only: Sequence[str] = (),
+    prefix: str = "",
+    defaults: Mapping[str, str] | None = None,
+) -> Callable[[Command], Command]:
+    """Give a command an option for each setting of a record. It receives those that are given as `**settings`.
+
+    Args:
+        record: The dataclass that declares the settings.
+        after: The parameter of the command that the options follow.
+        only: The settings to take; by default all of them.
+        prefix: Words before each help text, such as "Texts".
+        defaults: How the help states the default where it differs from the declared one; "" states none.
+    """
+    chosen = {name: one for name, one in settings_of(record).items() if not only or name in only}
+
+    def decorate(command: Command) -> Command:
+        own = [
+            parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+            for parameter in inspect.signature(command).parameters.values()
+            if parameter.kind is not inspect.Parameter.VAR_KEYWORD
+        ]
+        place = [parameter.name for parameter in own].index(after) + 1
+        options = [_option(one, _help(one, prefix, defaults or {})) for one in chosen.values()]
+
+        @functools.wraps(command)
+        def run(**arguments: Any) -> None:
+            given = {name: _value(one, arguments.pop(name)) for name, one in chosen.items()}
+            command(**arguments, **{name: value for name, value in given.items() if value is not None})
+
+        parameters = [*own[:place], *options, *own[place:]]
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+        return run
+
+    return decorate
+
+
+def _option(one: Setting, help: str) -> inspect.Parameter:
+    if bool in one.types:
+        annotation: Any = Annotated[bool, typer.Option(f"--{one.name.replace('_', '-')}", help=help)]
+        default: bool | None = False
+    else:
+        kind = str if str in one.types else float if float in one.types else int
+        annotation = Annotated[kind | None, typer.Option(help=help, show_default=False)]
+        default = None
+    return inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _help(one: Setting, prefix: str, defaults: Mapping[str, str]) -> str:
+    text = one.described()
+    if one.name in defaults:
+        text = f"{one.help}. Default: {defaults[one.name]}." if defaults[one.name] else f"{one.help}."
+    return f"{prefix}: {text[0].lower()}{text[1:]}" if prefix else text
+
+
+def _value(one: Setting, given: Any) -> Any:
+    """The value to pass on; None if none was given."""
+    if bool in one.types:
+        return True if given else None
+    return one.parse(given) if isinstance(given, str) and one.is_number else given
