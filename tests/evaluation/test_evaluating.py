@@ -193,7 +193,7 @@ def test_a_fit_that_was_stopped_goes_on_from_its_checkpoint(counts, tmp_path):
     [
         ({"dim": 2}, "with dim = 3, not 2"),
         ({"seed": 1}, "with seed = 0, not 1"),
-        ({"holdout": 0.5}, "with another --holdout"),
+        ({"holdout": 0.5}, "with another holdout="),
     ],
 )
 def test_an_evaluation_with_other_settings_is_not_gone_on_with(report, counts, other, named):
@@ -239,10 +239,10 @@ def test_three_slices_are_enough(tmp_path):
         ({"holdout": 0.9}, "would leave out 5 of 6 slices"),
         ({"diffusion": "auto"}, "would look at the slices"),
         ({"dim": 1000}, "larger than the vocabulary"),
-        ({"threads": 0}, "--threads 0 is out of range"),
+        ({"threads": 0}, "threads=0 is out of range"),
         ({"preset": "paper-magic"}, "There is no preset"),
         ({"magic": 1}, "There is no setting 'magic'"),
-        ({"seed": -1}, "--seed -1 is out of range"),
+        ({"seed": -1}, "seed=-1 is out of range"),
     ],
 )
 def test_what_cannot_be_done_is_refused_before_anything_is_written(counts, tmp_path, options, problem):

@@ -330,18 +330,18 @@ def test_fewer_splits_than_wanted_are_told(tmp_path):
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        ({"grid": {"dim": [2, 1000]}}, "--dim 1000 is larger than the vocabulary"),
-        ({"grid": {"dim": [0, 2]}}, "--dim 0 is out of range"),
-        ({"grid": {"diffusion": [1e-3, float("nan")]}}, "--diffusion nan is out of range"),
+        ({"grid": {"dim": [2, 1000]}}, "dim=1000 is larger than the vocabulary"),
+        ({"grid": {"dim": [0, 2]}}, "dim=0 is out of range"),
+        ({"grid": {"diffusion": [1e-3, float("nan")]}}, "diffusion=nan is out of range"),
         ({"grid": {"dim": [2]}, "dim": 3}, "dim is given twice"),
         ({"method": "magic"}, "There is no method 'magic'"),
-        ({"splits": 0}, "--splits 0 is out of range"),
+        ({"splits": 0}, "splits=0 is out of range"),
         ({"holdout": 1.0}, "not a share of the slices"),
-        ({"seed": -1}, "--seed -1 is out of range"),
+        ({"seed": -1}, "seed=-1 is out of range"),
         ({"magic": 1}, "There is no setting 'magic'"),
-        ({"threads": 0}, "--threads 0 is out of range"),
-        ({"grid": {"window": [4, 8]}}, "for --window 8 the texts must be counted again"),
-        ({"texts": "sotu"}, "--texts are for other windows"),
+        ({"threads": 0}, "threads=0 is out of range"),
+        ({"grid": {"window": [4, 8]}}, "for window=8 the texts must be counted again"),
+        ({"texts": "sotu"}, "texts= are for other windows"),
     ],
 )
 def test_what_cannot_be_done_is_refused_before_anything_is_written(counts, tmp_path, options, problem):

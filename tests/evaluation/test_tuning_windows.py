@@ -174,9 +174,9 @@ def test_the_tokeniser_named_in_a_folder_does_not_run_unless_it_is_asked_for(tmp
 @pytest.mark.parametrize(
     ("source", "tokenizer", "problem"),
     [
-        ("-", None, "--texts cannot be standard input"),
-        (["-"], None, "--texts cannot be standard input"),
-        (texts(), shouted, "The counts were made without a --tokenizer"),
+        ("-", None, "texts= cannot be standard input"),
+        (["-"], None, "texts= cannot be standard input"),
+        (texts(), shouted, "The counts were made without a tokenizer="),
         (12, None, "A int is not a source of texts"),
     ],
 )

@@ -171,7 +171,7 @@ def test_every_item_has_one_share_whatever_the_number_of_shares(parts):
 
 def test_what_is_not_shared_out_is_refused_by_all(results):
     errors = [notes["errors"] for notes in results["two"]["notes"]]
-    assert all("--method independent is not shared out" in found[0][1] for found in errors)
+    assert all("--method=independent is not shared out" in found[0][1] for found in errors)
 
 
 def test_an_error_of_the_settings_is_met_by_all(results):

@@ -190,8 +190,8 @@ def test_a_fit_that_was_stopped_in_memory_goes_on_on_disk(counts, tmp_path, disk
 @pytest.mark.parametrize(
     ("settings", "reason"),
     [
-        ({"method": "filtering"}, "--method filtering"),
-        ({"solver": "adam"}, "--solver adam"),
+        ({"method": "filtering"}, "method='filtering'"),
+        ({"solver": "adam"}, "solver='adam'"),
         ({"output": None}, "output folder"),
     ],
 )

@@ -72,15 +72,15 @@ def _check_options(model: Embeddings, to: str, at: Time | None, vectors: str, ou
         raise SettingsError(f"There is no export to {to!r}.", f"Use one of {', '.join(FORMATS)}.")
     if to == "dwe" and at is not None:
         raise SettingsError(
-            "--to dwe writes all slices, not one time.", "Leave out --at, or use --to npz for one time."
+            "--to=dwe writes all slices, not one time.", "Leave out --at, or use --to=npz for one time."
         )
     if to not in ("dwe", "parquet") and at is None:
         raise SettingsError(
-            f"--to {to} writes one time, and none is given.",
-            f"Add --at, like --at {model.times[-1]:.0f}, or use --to dwe or parquet for all slices.",
+            f"--to={to} writes one time, and none is given.",
+            f"Add --at, like --at={model.times[-1]:.0f}, or use --to=dwe or --to=parquet for all slices.",
         )
     if to == "npz" and vectors != DEFAULT_VECTORS:
-        raise SettingsError("--to npz writes both word and context vectors.", "Leave out --vectors.")
+        raise SettingsError("--to=npz writes both word and context vectors.", "Leave out --vectors.")
     if output.suffix in _COMPRESSED:
         raise SettingsError(
             f"{output} has the name of a compressed file, and readers would take it for one.",

@@ -54,7 +54,7 @@ def check_target(target: Path | None, overwrite: bool, processes: Processes) -> 
 def check_sharing(settings: FitSettings, processes: Processes) -> None:
     """Refuse methods that are not shared out: each process would do all of the work."""
     if processes.several and (settings.solver == "adam" or settings.method in ("independent", "warm-start")):
-        way = "--solver adam" if settings.solver == "adam" else f"--method {settings.method}"
+        way = "--solver=adam" if settings.solver == "adam" else f"--method={settings.method}"
         raise SettingsError(
             f"A fit with {way} is not shared out over processes.", "Start it without torchrun."
         )
@@ -63,7 +63,7 @@ def check_sharing(settings: FitSettings, processes: Processes) -> None:
 def check_offload(settings: FitSettings, processes: Processes, target: Path | None, device: str) -> None:
     """Refuse --offload where it does not help, or is not there yet."""
     if settings.method != "smoothing" or settings.solver != "natural":
-        what = "--solver adam" if settings.solver == "adam" else f"--method {settings.method}"
+        what = "--solver=adam" if settings.solver == "adam" else f"--method={settings.method}"
         raise SettingsError(
             f"--offload is for smoothing by the natural solver, not for {what}.", "Leave --offload out."
         )
