@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import torch
 from oracles import model as dense
 
 from wordtide.model.bidiagonal import cholesky, covariances, multiply_tridiagonal, solve, solve_transposed
@@ -12,28 +11,26 @@ BATCH = (2, 3)
 
 def chains(length, seed=0):
     rng = np.random.default_rng(seed)
-    nu = torch.as_tensor(rng.uniform(0.5, 2.0, size=(length, *BATCH)))
-    omega = torch.as_tensor(rng.normal(size=(length - 1, *BATCH)))
-    right = torch.as_tensor(rng.normal(size=(length, *BATCH)))
+    nu = rng.uniform(0.5, 2.0, size=(length, *BATCH))
+    omega = rng.normal(size=(length - 1, *BATCH))
+    right = rng.normal(size=(length, *BATCH))
     return nu, omega, right
 
 
-def for_each(function, *tensors):
+def for_each(function, *arrays):
     """The results (T, ...) of a function of single trajectories (T,), put together to a batch."""
     found = [
-        [function(*(tensor[:, i, j] for tensor in tensors)) for j in range(BATCH[1])] for i in range(BATCH[0])
+        [function(*(array[:, i, j] for array in arrays)) for j in range(BATCH[1])] for i in range(BATCH[0])
     ]
     return np.moveaxis(np.array(found), -1, 0)
-
-
-def matrix(nu, omega):
-    return dense.bidiagonal(nu, omega).numpy()
 
 
 @pytest.mark.parametrize("length", [1, 2, 6])
 def test_solve_agrees_with_a_dense_solve(length):
     nu, omega, right = chains(length)
-    expected = for_each(lambda nu, omega, right: np.linalg.solve(matrix(nu, omega), right), nu, omega, right)
+    expected = for_each(
+        lambda nu, omega, right: np.linalg.solve(dense.bidiagonal(nu, omega), right), nu, omega, right
+    )
     np.testing.assert_allclose(solve(nu, omega, right), expected, rtol=1e-10, atol=1e-12)
 
 
@@ -41,7 +38,7 @@ def test_solve_agrees_with_a_dense_solve(length):
 def test_solve_transposed_agrees_with_a_dense_solve(length):
     nu, omega, right = chains(length)
     expected = for_each(
-        lambda nu, omega, right: np.linalg.solve(matrix(nu, omega).T, right), nu, omega, right
+        lambda nu, omega, right: np.linalg.solve(dense.bidiagonal(nu, omega).T, right), nu, omega, right
     )
     np.testing.assert_allclose(solve_transposed(nu, omega, right), expected, rtol=1e-10, atol=1e-12)
 
@@ -50,16 +47,38 @@ def test_solve_transposed_agrees_with_a_dense_solve(length):
 def test_one_matrix_serves_a_whole_batch(solver):
     nu, omega, right = chains(5)
     nu, omega = nu[:, :1, :1], omega[:, :1, :1]
-    expected = solver(nu.expand(right.shape), omega.expand(4, *BATCH), right)
-    assert torch.equal(solver(nu, omega, right), expected)
+    expected = solver(np.broadcast_to(nu, right.shape), np.broadcast_to(omega, (4, *BATCH)), right)
+    assert np.array_equal(solver(nu, omega, right), expected)
+
+
+@pytest.mark.parametrize("length", [1, 2, 6])
+def test_solve_transposed_is_the_adjoint_of_solve(length):
+    nu, omega, right = chains(length)
+    other = chains(length, seed=1)[2]
+    forward = (solve(nu, omega, right) * other).sum()
+    assert (right * solve_transposed(nu, omega, other)).sum() == pytest.approx(forward, rel=1e-12)
+
+
+@pytest.mark.parametrize("length", [1, 2, 6])
+def test_solving_twice_undoes_the_tridiagonal_product(length):
+    diagonal, off_diagonal = 3.0 + chains(length)[0], 0.5 * chains(length)[1]
+    x = chains(length)[2]
+    nu, omega = cholesky(diagonal, off_diagonal)
+    product = multiply_tridiagonal(diagonal, off_diagonal, x)
+    found = solve(nu, omega, solve_transposed(nu, omega, product))  # (B^T B)^-1 = B^-1 B^-T
+    np.testing.assert_allclose(found, x, rtol=1e-10, atol=1e-12)
 
 
 @pytest.mark.parametrize("length", [1, 2, 6])
 def test_cholesky_gives_back_a_tridiagonal_precision(length):
     nu, omega, _ = chains(length)
-    diagonal = for_each(lambda nu, omega: np.diag(matrix(nu, omega).T @ matrix(nu, omega)), nu, omega)
-    off_diagonal = for_each(lambda nu, omega: np.diag(matrix(nu, omega).T @ matrix(nu, omega), 1), nu, omega)
-    found_nu, found_omega = cholesky(torch.as_tensor(diagonal), torch.as_tensor(off_diagonal))
+    diagonal = for_each(
+        lambda nu, omega: np.diag(dense.bidiagonal(nu, omega).T @ dense.bidiagonal(nu, omega)), nu, omega
+    )
+    off_diagonal = for_each(
+        lambda nu, omega: np.diag(dense.bidiagonal(nu, omega).T @ dense.bidiagonal(nu, omega), 1), nu, omega
+    )
+    found_nu, found_omega = cholesky(diagonal, off_diagonal)
     np.testing.assert_allclose(found_nu, nu, rtol=1e-10)
     np.testing.assert_allclose(found_omega, omega, rtol=1e-10)
 
@@ -67,9 +86,7 @@ def test_cholesky_gives_back_a_tridiagonal_precision(length):
 @pytest.mark.parametrize("length", [1, 2, 6])
 def test_tridiagonal_product_agrees_with_a_dense_product(length):
     diagonal, off_diagonal, x = chains(length)
-    expected = for_each(
-        lambda a, b, x: dense.tridiagonal(a.numpy(), b.numpy()) @ x.numpy(), diagonal, off_diagonal, x
-    )
+    expected = for_each(lambda a, b, x: dense.tridiagonal(a, b) @ x, diagonal, off_diagonal, x)
     np.testing.assert_allclose(
         multiply_tridiagonal(diagonal, off_diagonal, x), expected, rtol=1e-12, atol=1e-14
     )
@@ -80,7 +97,11 @@ def test_tridiagonal_product_agrees_with_a_dense_product(length):
 def test_covariances_agree_with_the_dense_inverse(length, lag):
     nu, omega, _ = chains(length)
     expected = for_each(
-        lambda nu, omega: np.diag(np.linalg.inv(matrix(nu, omega).T @ matrix(nu, omega)), lag), nu, omega
+        lambda nu, omega: np.diag(
+            np.linalg.inv(dense.bidiagonal(nu, omega).T @ dense.bidiagonal(nu, omega)), lag
+        ),
+        nu,
+        omega,
     )
     np.testing.assert_allclose(
         covariances(nu, omega)[lag], expected.reshape(-1, *BATCH), rtol=1e-9, atol=1e-12

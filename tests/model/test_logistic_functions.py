@@ -8,7 +8,7 @@ from scipy.integrate import quad
 from scipy.special import expit, log_expit
 
 from wordtide.compiled import kernel
-from wordtide.model.likelihood import kappa, log_sigmoid, sigmoid
+from wordtide.model.likelihood import kappa, log, log_sigmoid, sigmoid
 
 SCORES = np.concatenate(
     [
@@ -38,7 +38,13 @@ def map_kappa(x, out):
         out[i] = kappa(x[i])
 
 
-LOOPS = {"sigmoid": map_sigmoid, "log_sigmoid": map_log_sigmoid, "kappa": map_kappa}
+@kernel
+def map_log(x, out):
+    for i in range(len(x)):
+        out[i] = log(x[i])
+
+
+LOOPS = {"log": map_log, "sigmoid": map_sigmoid, "log_sigmoid": map_log_sigmoid, "kappa": map_kappa}
 
 
 def computed(name, x):
@@ -54,6 +60,14 @@ def test_functions_are_right_to_rounding(name, dtype, units):
     expected = EXACT[name](x.astype(np.float64))
     error = np.abs(computed(name, x) - expected) / np.abs(expected)
     assert error.max() < units * np.finfo(dtype).eps
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_logarithm_is_right_to_rounding(dtype):
+    x = np.concatenate([np.geomspace(1e-37, 1e37, 20_001), np.linspace(0.5, 2.0, 20_001)]).astype(dtype)
+    expected = np.log(x.astype(np.float64))
+    error = np.abs(computed("log", x) - expected) / np.maximum(1.0, np.abs(expected))
+    assert error.max() < np.finfo(dtype).eps
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -3,7 +3,6 @@
 from itertools import pairwise
 
 import numpy as np
-import torch
 from scipy import sparse
 
 from wordtide.inference.problem import Problem, slice_data
@@ -35,11 +34,22 @@ def negative_counts(counts, ratio=1.0, exponent=0.75):
 
 
 def log_likelihood(counts, negatives, u, v):
-    """Eq. 2 on tensors (L, L), (L, d)."""
+    """Eq. 2 on matrices (L, L), (L, d), also complex ones (see `derivatives`)."""
     scores = u @ v.T
-    return (
-        counts * torch.nn.functional.logsigmoid(scores) + negatives * torch.nn.functional.logsigmoid(-scores)
-    ).sum()
+    return -(counts * np.log1p(np.exp(-scores)) + negatives * np.log1p(np.exp(scores))).sum()
+
+
+def derivatives(function, at):
+    """The derivatives of a real analytic function by every entry of `at`, by differences along the imaginary axis.
+
+    f(x + ih) = f(x) + ih f'(x) + O(h^2): nothing is subtracted, so these are exact to rounding.
+    """
+    found, width = np.empty(at.shape), 1e-30
+    for place in np.ndindex(at.shape):
+        moved = at.astype(np.complex128)
+        moved[place] += 1j * width
+        found[place] = function(moved).imag / width
+    return found
 
 
 def tridiagonal(diagonal, off_diagonal):
@@ -60,8 +70,8 @@ def prior_precision(times, constant, prior_variance):
 
 
 def bidiagonal(nu, omega):
-    """B of one trajectory as a (T, T) tensor that autograd can follow."""
-    return torch.diag(nu) + torch.diag(omega, 1)
+    """B of one trajectory, (T, T)."""
+    return np.diag(nu) + np.diag(omega, 1)
 
 
 def gaussian_kl(mean, covariance, prior_mean, prior_covariance):

@@ -9,10 +9,11 @@ import numpy as np
 from wordtide.embeddings.states import Embeddings
 from wordtide.evaluation.predictors import LEAVING_OUT, PREDICTORS, Prediction, Predictor
 from wordtide.inference.compute import compute
-from wordtide.inference.prediction import Belief, integrated_log_likelihood_per_pair, log_likelihood_per_pair
+from wordtide.inference.prediction import integrated_log_likelihood_per_pair, log_likelihood_per_pair
 from wordtide.inference.problem import Problem, SliceData
 from wordtide.inference.reports import Report
 from wordtide.inference.training import FitObserver
+from wordtide.model.likelihood import GaussianVectors
 
 _Task = tuple[str, Predictor, Embeddings, int]
 
@@ -97,5 +98,6 @@ def prediction_score(part: SliceData, prediction: Prediction, shift: float = 0.0
     """The log-likelihood per pair of a slice under what was expected of its active words; `shift` as in `prediction`."""
     if prediction.u_variance is None or prediction.v_variance is None:
         return log_likelihood_per_pair(part, prediction.u, prediction.v, shift)
-    u, v = Belief(prediction.u, prediction.u_variance), Belief(prediction.v, prediction.v_variance)
+    u = GaussianVectors(prediction.u, prediction.u_variance)
+    v = GaussianVectors(prediction.v, prediction.v_variance)
     return integrated_log_likelihood_per_pair(part, u, v, shift)

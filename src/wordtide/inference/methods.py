@@ -15,7 +15,7 @@ from wordtide.inference.natural.schedule import Schedule
 from wordtide.inference.natural.smoothing import SmoothingSolver
 from wordtide.inference.natural.start import standing_start
 from wordtide.inference.paper.matching import matching_precision
-from wordtide.inference.paper.smoothing import AdamSmoother
+from wordtide.inference.paper.smoothing import AdamSmoother, SmootherOptions
 from wordtide.inference.problem import Problem
 from wordtide.inference.scale.in_memory import States, as_singles
 from wordtide.inference.scale.offload_files import OffloadFolder
@@ -193,9 +193,7 @@ def _states(fit: Run, diffusion: Diffusion, start: Array) -> States | None:
 def _adam_smoothing(fit: Run) -> Outcome:
     settings, problem = fit.settings, fit.problem
     diffusion = settings.prior_on(problem.times, float(settings.diffusion))
-    solver = AdamSmoother(
-        problem,
-        diffusion,
+    options = SmootherOptions(
         settings.dim,
         settings.seed,
         minibatch_words=settings.adam_minibatch_words,
@@ -203,9 +201,9 @@ def _adam_smoothing(fit: Run) -> Outcome:
         full_steps=settings.adam_full_steps,
         minibatch_rate=settings.adam_rate,
         full_rate=settings.adam_full_rate,
-        device=fit.compute.device,
-        dtype=fit.compute.dtype,
+        dtype=np.dtype(str(fit.compute.dtype).removeprefix("torch.")),
     )
+    solver = AdamSmoother(problem, diffusion, options)
     curve = fit.train(solver, "smoothing by adam")
     precisions = [
         matching_precision(variance, problem.knots, diffusion)

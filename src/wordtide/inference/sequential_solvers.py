@@ -8,7 +8,7 @@ from wordtide.inference.natural.beliefs import Past
 from wordtide.inference.natural.filtering import SequentialSolver
 from wordtide.inference.natural.negatives import contexts_for
 from wordtide.inference.natural.schedule import Schedule
-from wordtide.inference.paper.filtering import AdamFilter
+from wordtide.inference.paper.filtering import AdamFilter, FilterOptions
 from wordtide.inference.problem import Problem
 from wordtide.inference.settings import MOST_STEPS, FitSettings
 from wordtide.inference.slice_sinks import SliceSink
@@ -29,18 +29,14 @@ def sequential_solver(
 ) -> SequentialSolver | AdamFilter:
     """Filtering by either solver, the static model, or a baseline."""
     if settings.solver == "adam":
-        return AdamFilter(
-            problem,
-            diffusion,
+        options = FilterOptions(
             settings.dim,
             settings.seed,
             steps_per_slice=settings.adam_steps,
             rate=settings.adam_rate,
-            device=compute.device,
-            dtype=compute.dtype,
-            sink=sink,
-            past=past,
+            dtype=np.dtype(str(compute.dtype).removeprefix("torch.")),
         )
+        return AdamFilter(problem, diffusion, options, sink, past)
     steps = settings.max_steps or MOST_STEPS[settings.method]
     # The first slice of a filter has more steps even if it is the only one yet: an update may bring others.
     longer = settings.method == "filtering" or len(problem) > 1

@@ -1,41 +1,46 @@
 """Kullback-Leibler divergences from a variational posterior to its prior, exact, constants included.
 
-The ELBO is the expected log likelihood minus these.
+The ELBO is the expected log-likelihood minus these.
 """
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from wordtide.model.bidiagonal import covariances
 from wordtide.model.prior import Diffusion
+from wordtide.types import Floats, Reals
 
 
-def filter_kl(mean: Tensor, variance: Tensor, prior_mean: Tensor, prior_variance: Tensor) -> float:
-    """KL(q || p) of independent Gaussians, summed over all entries: minus the last two terms of Eq. 11."""
+def filter_kl(mean: Reals, variance: Reals, prior_mean: Reals, prior_variance: Reals) -> float:
+    """Sum KL(q || p) of independent Gaussians over all entries: minus the last two terms of Eq. 11."""
     ratio = variance / prior_variance
-    distance = (mean - prior_mean).square() / prior_variance
-    return 0.5 * float((ratio + distance - 1.0 - ratio.log()).sum(dtype=torch.float64))
+    distance = (mean - prior_mean) ** 2 / prior_variance
+    return 0.5 * float((ratio + distance - 1.0 - np.log(ratio)).sum(dtype=np.float64))
 
 
-def smoothing_kl(mu: Tensor, nu: Tensor, omega: Tensor, diffusion: Diffusion) -> float:
-    """KL(N(mu, (B^T B)^-1) || N(0, Pi^-1)), summed over all trajectories. `mu`, `nu`: (T, n, d), `omega`: (T - 1, n, d)."""
-    diagonal, off_diagonal = (torch.as_tensor(part, device=mu.device) for part in diffusion.precision())
+def smoothing_kl(mu: Reals, nu: Reals, omega: Reals, diffusion: Diffusion) -> float:
+    """Sum KL(N(mu, (B^T B)^-1) || N(0, Pi^-1)) over all trajectories.
+
+    Args:
+        mu: Means, (T, n, d).
+        nu: Diagonal of B, (T, n, d).
+        omega: Superdiagonal of B, (T - 1, n, d).
+        diffusion: The prior, with precision Pi (Eq. S11).
+    """
+    diagonal, off_diagonal = diffusion.precision()
     variance, lag_one = covariances(nu, omega)
-    # Pi is nearly singular, so its terms cancel: each slice is summed in float64 whatever the type of the parameters.
-    second = _sums(variance) + _sums(mu.square())
-    neighbours = _sums(lag_one) + _sums(mu[:-1] * mu[1:])
-    quadratic = diagonal @ second + 2.0 * (off_diagonal @ neighbours)
-    trajectories = mu[0].numel()
-    log_determinant_b = float(nu.log().sum(dtype=torch.float64))
-    return (
-        0.5 * (float(quadratic) - mu.numel() - trajectories * _log_determinant(diffusion)) + log_determinant_b
-    )
+    # Pi is nearly singular, so its terms cancel: each slice is summed in float64 whatever the precision of the parameters.
+    second = _sums(variance) + _sums(mu**2)
+    neighbors = _sums(lag_one) + _sums(mu[:-1] * mu[1:])
+    quadratic: float = float(diagonal @ second + 2.0 * (off_diagonal @ neighbors))
+    log_determinant_b = float(np.log(nu).sum(dtype=np.float64))
+    constant: float = mu.size + mu[0].size * _log_determinant(diffusion)
+    return 0.5 * (quadratic - constant) + log_determinant_b
 
 
-def _sums(values: Tensor) -> Tensor:
-    """The sum of each slice, (T, n, d) to (T,)."""
-    return values.sum(dim=(1, 2), dtype=torch.float64)
+def _sums(values: Reals) -> Floats:
+    """Sum each slice, (T, n, d) to (T,)."""
+    sums: Floats = values.sum(axis=(1, 2), dtype=np.float64)
+    return sums
 
 
 def _log_determinant(diffusion: Diffusion) -> float:

@@ -1,23 +1,22 @@
 """The skip-gram likelihood of one slice on its active words: value, gradients, minibatch gradients and expectation.
 
-n+ is sparse and n- has rank one, so neither is ever dense: the one (a, a) matrix made here is that of the probabilities
-sigmoid(u_i . v_j). All functions are pure and work in the type and on the device of their `SliceTensors`.
+n+ is sparse and n- has rank one, so neither is ever dense. The scores u_i . v_j are computed some rows at a time, in blocks
+that stay in the processor's cache. All functions are pure and compute in the precision of their `ActiveSlice`.
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
-import torch
-from torch import Tensor
-from torch.nn.functional import logsigmoid, softplus
 
-from wordtide.compiled import by_precision, elementary
+from wordtide.compiled import arithmetic, by_precision, elementary
 from wordtide.errors import SettingsError
+from wordtide.types import Array, Floats, Indices, Reals
 
-Numbers = npt.NDArray[Any]
+_ELEMENTS = 1 << 18  # of a block of rows of the (a, a) matrix of scores
 
 # exp(r) = 1 + r + r^2 q(r) for |r| <= log(2) / 2, and log((1 + s) / (1 - s)) = s (2 + z l(z)) for z = s^2 <= 1 / 9:
 # the coefficients of q and l are minimax fits with relative errors of 3e-9 and 5e-9.
@@ -28,6 +27,7 @@ _LOWEST = np.float32(-87.0)  # exp of it is the smallest power that is still a n
 _INVERSE_LOG_2, _LOG_2, _LOG_2_REST = np.float32(1.442695), np.float32(0.693359375), np.float32(-2.1219444e-4)
 _INTEGERS = np.float32(1.5 * 2**23)  # adding it rounds to an integer, which then fills the lowest bits
 _EXPONENT = np.int32(23)  # the place of the exponent in a float32
+_ROOT_HALF_BITS = np.int32(0x3F3504F3)  # of sqrt(1/2)
 _PI_EIGHTHS = np.float32(math.pi / 8)
 
 
@@ -78,169 +78,235 @@ def _kappa_double(variance: Any) -> Any:
     return 1.0 / math.sqrt(1.0 + math.pi / 8 * variance)
 
 
+@elementary
+def _log_single(x: Any) -> Any:
+    """log(x) of a positive normal float32."""
+    bits = np.float32(x).view(np.int32)
+    exponent = (bits - _ROOT_HALF_BITS) >> _EXPONENT
+    m = np.int32(bits - (exponent << _EXPONENT)).view(np.float32)  # between sqrt(1/2) and sqrt(2)
+    s = (m - _ONE) / (m + _ONE)
+    z = s * s
+    power = np.float32(exponent)
+    return power * _LOG_2 + (s * (_TWO + z * (_L0 + z * (_L1 + z * (_L2 + z * _L3)))) + power * _LOG_2_REST)
+
+
+@elementary
+def _log_double(x: Any) -> Any:
+    return math.log(x)
+
+
 #: sigmoid(x) = 1 / (1 + exp(-x)). Relative error below 2e-7 for float32 x > -87.
 sigmoid = by_precision(_sigmoid_single, _sigmoid_double)
 #: log sigmoid(x). Relative error below 3e-7 for float32 x < 87.
 log_sigmoid = by_precision(_log_sigmoid_single, _log_sigmoid_double)
 #: kappa = 1 / sqrt(1 + pi variance / 8): E[sigmoid(x)] is close to sigmoid(kappa mean) for Gaussian x.
 kappa = by_precision(_kappa_single, _kappa_double)
+#: log(x) for positive x. Absolute error below 1e-7 of the larger of 1 and |log(x)| for normal float32 x.
+log = by_precision(_log_single, _log_double)
 
 
 class _SliceData(Protocol):
-    """What is needed of inference's SliceData, which this layer may not import."""
+    """The attributes of inference's SliceData that are needed here; this layer must not import it."""
 
     @property
-    def words(self) -> Numbers: ...
+    def words(self) -> Indices: ...
     @property
-    def indptr(self) -> Numbers: ...
+    def indptr(self) -> Indices: ...
     @property
-    def indices(self) -> Numbers: ...
+    def indices(self) -> Indices: ...
     @property
-    def values(self) -> Numbers: ...
+    def values(self) -> Reals: ...
     @property
-    def word_probability(self) -> Numbers: ...
+    def word_probability(self) -> Floats: ...
     @property
-    def context_probability(self) -> Numbers: ...
+    def context_probability(self) -> Floats: ...
     @property
     def negatives(self) -> float: ...
 
 
 @dataclass(frozen=True)
-class SliceTensors:
-    """One slice as tensors. a active words, z stored pairs of n+ (both directions), sorted by row.
+class GaussianVectors:
+    """Independent Gaussian beliefs about vectors: the mean and variance of each coordinate, (a, d)."""
 
-    `words` (a,): numbers in the vocabulary, ascending. `starts` (a + 1,): where each row's pairs begin. `columns` and
-    `values` (z,): n+. `places` (z,): the same pairs as numbers a i + j. `excess` (z,): n+ / n- there.
-    `word_weight` (a, 1): negatives * P. `context_weight` (a, 1): P'. Their product is n-.
+    mean: Reals
+    variance: Reals
+
+
+@dataclass(frozen=True)
+class ActiveSlice:
+    """One slice on its a active words, with z stored pairs of n+ (in both directions), sorted by row.
+
+    Attributes:
+        words: Word numbers in the vocabulary, ascending, (a,).
+        starts: Where the pairs of each row begin, (a + 1,).
+        columns: The context of each pair as an index into `words`, (z,).
+        values: n+ of each pair, (z,).
+        excess: n+ / n- of each pair, (z,).
+        word_weight: |n-| P, (a,).
+        context_weight: P', (a,). The outer product of the two weights is n- (Eq. S3).
     """
 
-    words: Tensor
-    starts: Tensor
-    columns: Tensor
-    places: Tensor
-    values: Tensor
-    excess: Tensor
-    word_weight: Tensor
-    context_weight: Tensor
+    words: Indices
+    starts: Indices
+    columns: Indices
+    values: Reals
+    excess: Reals
+    word_weight: Reals
+    context_weight: Reals
 
     def __len__(self) -> int:
         return len(self.words)
 
     @staticmethod
-    def of(
-        part: _SliceData, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float32
-    ) -> "SliceTensors":
-        """The tensors of a slice. A slice without negative pairs is refused: its likelihood has no maximum."""
+    def of(part: _SliceData, dtype: npt.DTypeLike = np.float32) -> "ActiveSlice":
+        """Prepare a slice.
+
+        Args:
+            part: The counts of the slice.
+            dtype: float32 or float64, the precision of all computations.
+
+        Raises:
+            SettingsError: If the slice has no negative pairs, because its likelihood has no maximum then.
+        """
         if not part.negatives > 0:
             raise SettingsError(
                 "The ratio of negative to positive pairs is not positive.", "Give a ratio like 1."
             )
+        word_weight, context_weight = part.negatives * part.word_probability, part.context_probability
         rows = np.repeat(np.arange(len(part.words)), np.diff(part.indptr))
-        word_weight = part.negatives * part.word_probability
-        excess = part.values / (word_weight[rows] * part.context_probability[part.indices])
-
-        def whole(numbers: Numbers) -> Tensor:
-            return torch.as_tensor(numbers.astype(np.int64), device=device)
-
-        def real(numbers: Numbers) -> Tensor:
-            return torch.as_tensor(numbers).to(device, dtype)
-
-        return SliceTensors(
-            whole(part.words),
-            whole(part.indptr),
-            whole(part.indices),
-            whole(rows * len(part.words) + part.indices),
-            real(part.values),
-            real(excess),
-            real(word_weight[:, None]),
-            real(part.context_probability[:, None]),
-        )
+        excess = part.values / (word_weight[rows] * context_weight[part.indices])
+        reals = (array.astype(dtype) for array in (part.values, excess, word_weight, context_weight))
+        return ActiveSlice(part.words, part.indptr, part.indices, *reals)
 
 
-def log_likelihood(part: SliceTensors, u: Tensor, v: Tensor) -> Tensor:
-    """log p(n+, n- | U, V), Eq. 2, a scalar. `u`, `v`: (a, d). Differentiable."""
-    scores = u @ v.T
-    positive = part.values @ logsigmoid(scores.view(-1)[part.places])
-    negative = part.word_weight.T @ (softplus(scores) @ part.context_weight)  # log sigmoid(-x) = -softplus(x)
-    return positive - negative.squeeze()
+def row_blocks(rows: int, columns: int) -> Iterator[slice]:
+    """Split the rows of a (rows, columns) matrix into blocks that fit into the cache."""
+    step = max(1, _ELEMENTS // max(1, columns))
+    return (slice(start, min(start + step, rows)) for start in range(0, rows, step))
 
 
-def gradients(part: SliceTensors, u: Tensor, v: Tensor, work: Tensor | None = None) -> tuple[Tensor, Tensor]:
-    """The derivatives Gamma_u, Gamma_v (a, d) of the log likelihood (supplement, Gamma). `u`, `v`: (a, d).
+def log_likelihood(
+    part: ActiveSlice, u: Reals, v: Reals, shift: float = 0.0, self_pairs: bool = True
+) -> float:
+    """Compute log p(n+, n- | U, V), Eq. 2.
 
-    `work` (a, a) is overwritten when given; a caller that takes many steps saves the cost of fresh memory.
+    Args:
+        part: The slice.
+        u: Word vectors, (a, d).
+        v: Context vectors, (a, d).
+        shift: Added to every score u_i . v_j.
+        self_pairs: Whether to include the pairs of a word with itself.
     """
-    return _gradients(u, v, part.word_weight, part.context_weight, part.places, part.excess, work)
+    u, v = (np.asarray(vectors, dtype=part.values.dtype) for vectors in (u, v))
+    total = 0.0
+    for rows in row_blocks(len(u), len(v)):
+        total += _sum_log_sigmoids(
+            u[rows] @ v.T,
+            rows.start,
+            (part.starts, part.columns, part.values),
+            (part.word_weight, part.context_weight),
+            part.values.dtype.type(shift),
+            self_pairs,
+        )
+    return total
+
+
+@arithmetic
+def _sum_log_sigmoids(
+    scores: Array, first: int, positives: Any, weights: Any, shift: Any, self_pairs: bool
+) -> float:
+    """Eq. 2 over a block of rows (n, a) that begins with row `first`."""
+    starts, columns, values = positives
+    word_weight, context_weight = weights
+    total = 0.0
+    for i in range(scores.shape[0]):
+        x, row = scores[i], first + i
+        negative = scores.dtype.type(0)
+        for j in range(len(x)):
+            x[j] += shift
+            negative += context_weight[j] * log_sigmoid(-x[j])
+        if not self_pairs:
+            negative -= context_weight[row] * log_sigmoid(-x[row])
+        total += word_weight[row] * negative
+        for place in range(starts[row], starts[row + 1]):
+            if self_pairs or columns[place] != row:
+                total += values[place] * log_sigmoid(x[columns[place]])
+    return total
+
+
+def gradients(part: ActiveSlice, u: Reals, v: Reals) -> tuple[Reals, Reals]:
+    """Compute the derivatives Gamma_u, Gamma_v (a, d) of the log-likelihood (Eq. S12). `u`, `v`: (a, d)."""
+    everyone = np.arange(len(part))
+    return minibatch_gradients(part, everyone, everyone, u, v, scale=1.0)
 
 
 def minibatch_gradients(
-    part: SliceTensors, words: Tensor, contexts: Tensor, u: Tensor, v: Tensor, scale: float
-) -> tuple[Tensor, Tensor]:
-    """The estimates Gamma'_u (m, d) and Gamma'_v (n, d) from a minibatch (supplement, "Sampling in vocabulary space").
+    part: ActiveSlice, words: Indices, contexts: Indices, u: Reals, v: Reals, scale: float
+) -> tuple[Reals, Reals]:
+    """Estimate Gamma_u (m, d) and Gamma_v (n, d) from a minibatch (Eq. S17).
 
-    `words` (m,) and `contexts` (n,): the minibatch's active words, as places in `part.words`. `u` (m, d) and `v` (n, d): their
-    vectors. `scale` is L / L', of the whole vocabulary and of the whole minibatch, inactive words included.
+    With p = sigmoid(u_i . v_j), the bracket of Eq. S12 is n+ (1 - p) - n- p = -n- [p - (n+ / n-) (1 - p)]. The weights of
+    n-, which has rank one, multiply the vectors before and after the matrix products; only the sigmoid is dense.
+
+    Args:
+        part: The slice.
+        words: The active words of the minibatch as indices into `part.words`, (m,).
+        contexts: Its active contexts, likewise, (n,).
+        u: Vectors of these words, (m, d).
+        v: Vectors of these contexts, (n, d).
+        scale: L / L', the ratio of the whole vocabulary to the whole minibatch, inactive words included.
     """
-    counts = part.starts[words + 1] - part.starts[words]
-    ends = counts.cumsum(0)
-    row = torch.repeat_interleave(torch.arange(len(words), device=words.device), counts)
-    entry = torch.arange(len(row), device=words.device) + (part.starts[words] - ends + counts)[row]
-    column_of = torch.full((len(part),), -1, dtype=torch.int64, device=words.device)
-    column_of[contexts] = torch.arange(len(contexts), device=words.device)
-    column = column_of[part.columns[entry]]
-    drawn = column >= 0
-    places = row[drawn] * len(contexts) + column[drawn]
-    gamma_u, gamma_v = _gradients(
-        u, v, part.word_weight[words], part.context_weight[contexts], places, part.excess[entry[drawn]], None
-    )
-    return gamma_u.mul_(scale), gamma_v.mul_(scale)
-
-
-def _gradients(
-    u: Tensor,
-    v: Tensor,
-    word_weight: Tensor,
-    context_weight: Tensor,
-    places: Tensor,
-    excess: Tensor,
-    work: Tensor | None,
-) -> tuple[Tensor, Tensor]:
-    """Gamma = (n+ + n-) sigmoid(-x) - n- = n+ (1 - s) - n- s, with s = sigmoid(x), times the other side's vectors.
-
-    Written as -n- [s - (n+ / n-)(1 - s)]: the rank one n- then weighs vectors (a, d) before and after the products, and the
-    dense matrix is read by no element-wise pass but the sigmoid.
-    """
-    residual = torch.mm(u, v.T, out=work).sigmoid_()
-    flat = residual.view(-1)
-    probability = flat[places]
-    flat[places] = probability - excess * (1.0 - probability)
-    gamma_u = (residual @ (context_weight * v)).mul_(word_weight).neg_()
-    gamma_v = (residual.T @ (word_weight * u)).mul_(context_weight).neg_()
+    column_of = np.full(len(part), -1, dtype=np.int64)
+    column_of[contexts] = np.arange(len(contexts))
+    word_weight, context_weight = part.word_weight[words, None], part.context_weight[contexts, None]
+    weighted_u, weighted_v = word_weight * u, context_weight * v
+    gamma_u, gamma_v = np.empty_like(u), np.zeros_like(v)
+    work = None
+    for rows in row_blocks(len(u), len(v)):
+        work = np.empty((rows.stop, len(v)), dtype=u.dtype) if work is None else work
+        residual = np.matmul(u[rows], v.T, out=work[: rows.stop - rows.start])
+        _to_residuals(residual, words[rows], part.starts, part.columns, part.excess, column_of)
+        np.matmul(residual, weighted_v, out=gamma_u[rows])
+        gamma_v += residual.T @ weighted_u[rows]
+    gamma_u *= -part.values.dtype.type(scale) * word_weight
+    gamma_v *= -part.values.dtype.type(scale) * context_weight
     return gamma_u, gamma_v
 
 
-@torch.no_grad()
-def expected_log_likelihood(
-    part: SliceTensors,
-    mean_u: Tensor,
-    variance_u: Tensor,
-    mean_v: Tensor,
-    variance_v: Tensor,
-    samples: int,
-    generator: torch.Generator,
-) -> tuple[float, float]:
-    """E_q[log p(n+, n- | U, V)] by plain Monte Carlo, and its standard error. q is Gaussian with (a, d) means and variances.
+@arithmetic
+def _to_residuals(
+    scores: Array, words: Array, starts: Array, columns: Array, excess: Array, column_of: Array
+) -> None:
+    """Replace scores (m, n) by p - (n+ / n-) (1 - p). `column_of` (a,) is -1 for contexts outside the minibatch."""
+    one = scores.dtype.type(1)
+    for i in range(scores.shape[0]):
+        x = scores[i]
+        for j in range(len(x)):
+            x[j] = sigmoid(x[j])
+        for place in range(starts[words[i]], starts[words[i] + 1]):
+            j = column_of[columns[place]]
+            if j >= 0:
+                x[j] -= excess[place] * (one - x[j])
 
-    Computed in the type of `part`, whatever that of the moments. All solvers are compared by this one function.
+
+def expected_log_likelihood(
+    part: ActiveSlice, u: GaussianVectors, v: GaussianVectors, samples: int, generator: np.random.Generator
+) -> tuple[float, float]:
+    """Estimate E_q[log p(n+, n- | U, V)] by plain Monte Carlo. All solvers are compared by this function.
+
+    Returns:
+        The estimate and its standard error.
+
+    Raises:
+        SettingsError: If there are fewer than 2 samples.
     """
     if samples < 2:
         raise SettingsError(f"{samples} samples give no standard error.", "Take at least 2 samples.")
-    mean = torch.stack([mean_u, mean_v]).to(part.values)
-    deviation = torch.stack([variance_u, variance_v]).to(part.values).sqrt()
-    drawn = []
-    for _ in range(samples):
-        noise = torch.randn(mean.shape, generator=generator, device=mean.device, dtype=mean.dtype)
-        u, v = mean + deviation * noise
-        drawn.append(float(log_likelihood(part, u, v)))
-    values = np.array(drawn)
-    return float(values.mean()), float(values.std(ddof=1) / math.sqrt(samples))
+    dtype = part.values.dtype
+    mean = np.stack([u.mean, v.mean]).astype(dtype)
+    deviation = np.sqrt(np.stack([u.variance, v.variance]).astype(dtype))
+    drawn = [
+        log_likelihood(part, *(mean + deviation * generator.standard_normal(mean.shape, dtype=dtype)))
+        for _ in range(samples)
+    ]
+    return float(np.mean(drawn)), float(np.std(drawn, ddof=1) / math.sqrt(samples))

@@ -177,4 +177,5 @@ class PreparedSlice:
 
 def _surprise(mean: Tensor, variance: Tensor) -> Tensor:
     """-log E[sigmoid(-x)] for x ~ N(mean, variance)."""
-    return log_expected_sigmoid(mean.neg_(), variance.clamp_(min=0.0).sqrt_()).neg_()
+    deviation = variance.clamp_(min=0.0).sqrt_().cpu().numpy()
+    return -torch.from_numpy(log_expected_sigmoid(mean.neg_().cpu().numpy(), deviation)).to(mean.device)

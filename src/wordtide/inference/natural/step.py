@@ -104,7 +104,12 @@ class SliceFit:
             if self.point:
                 total -= _distance(vectors, prior)
             else:
-                total -= filter_kl(vectors.mean, vectors.variance, prior.mean, prior.variance)
+                total -= filter_kl(
+                    *(
+                        tensor.cpu().numpy()
+                        for tensor in (vectors.mean, vectors.variance, prior.mean, prior.variance)
+                    )
+                )
         processes = (
             self.slice.compute.processes
         )  # they decide by this number whether to go on, so they need the same one

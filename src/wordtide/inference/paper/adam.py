@@ -1,62 +1,73 @@
-"""What both Adam solvers share: noise that depends only on where it is used, and steps taken from torch's Adam."""
+"""What both solvers of the paper share: noise that depends only on where it is used, and the Adam optimizer."""
+
+import math
+from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
 
-from wordtide.inference.paper.grid import taken
+from wordtide.compiled import arithmetic
+from wordtide.types import Array, Indices, Reals
 
-
-def noise_generator(device: torch.device, *place: int) -> torch.Generator:
-    """A generator that depends on `place` (seed, slice, step) alone: a resumed run needs no memory of past draws."""
-    # The numbers are mixed first: torch seeds its generator with the lower 32 bits, and near seeds give like streams.
-    mixed = int(np.random.SeedSequence([number % 2**64 for number in place]).generate_state(1, np.uint32)[0])
-    return torch.Generator(device).manual_seed(mixed)
+Betas = tuple[float, float]
 
 
-class AdamSteps:
-    """Turns gradients into the update steps d[.] of Algorithm 2, for words drawn from a vocabulary.
+def noise_generator(*place: int) -> np.random.Generator:
+    """Create a generator that depends on `place` (seed, slice, step) alone: a resumed run needs no past draws."""
+    return np.random.default_rng([number % 2**64 for number in place])
 
-    Mirror ascent needs the step itself, not the moved parameter. So torch's Adam acts on a tensor of zeros, and what it leaves
-    there is d[.]. In a minibatch only the drawn words' moments are read and moved, while the count of steps, which corrects
-    the moments' bias, runs on for all: as in torch.optim.SparseAdam, but with the regulariser where Adam's paper has it.
+
+class Adam:
+    """Adam (Kingma and Ba, 2015) for maximization. It returns steps and leaves the parameters to its caller.
+
+    Mirror ascent needs the step d[.] itself (Eq. S18), not the moved parameter. In a minibatch only the moments of the
+    words in it are read and updated, while the number of steps, which corrects the bias of the moments, counts for all
+    words, as in torch.optim.SparseAdam.
+
+    Attributes:
+        first: Running means of the gradients, in the shape of the parameters, (..., words, d).
+        second: Running means of the squared gradients.
+        count: The number of steps taken.
     """
 
-    def __init__(self, like: Tensor, betas: tuple[float, float], epsilon: float) -> None:
-        self.betas = betas
-        self.epsilon = epsilon
-        self.first = torch.zeros_like(like)  # moment estimates, (T, words, d)
-        self.second = torch.zeros_like(like)
+    def __init__(self, parameters: Reals, betas: Betas, epsilon: float) -> None:
+        self.betas, self.epsilon = betas, epsilon
+        self.first, self.second = np.zeros((2, *parameters.shape), dtype=parameters.dtype)
+        self.count = 0
 
-    def step(self, gradient: Tensor, rows: Tensor | None, rate: float, count: int) -> Tensor:
-        """d[.] for a gradient (T, n, d) of the words `rows` (n,), or of all; `count` steps were taken before."""
-        step = torch.zeros_like(gradient)
-        if gradient.numel() == 0:
-            return step
-        first = taken(self.first, rows)
-        second = taken(self.second, rows)
-        adam = torch.optim.Adam(
-            [step], lr=rate, betas=self.betas, eps=self.epsilon, maximize=True, fused=True
+    def step(self, gradient: Reals, rate: float, rows: Indices | None = None) -> Reals:
+        """Compute the next step from a gradient (..., n, d) of the words `rows` (n,), or of all words."""
+        self.count += 1
+        gradient = np.ascontiguousarray(gradient)
+        step = np.empty_like(gradient)
+        first, second, by, out = (
+            array.reshape(-1, *array.shape[-2:]) for array in (self.first, self.second, gradient, step)
         )
-        adam.state[step] = adam_state(count, first, second)
-        step.grad = gradient
-        adam.step()
-        step.grad = None
-        if rows is not None:
-            self.first.index_copy_(1, rows, first)
-            self.second.index_copy_(1, rows, second)
+        rows = np.arange(by.shape[1]) if rows is None else rows
+        number = gradient.dtype.type
+        beta1, beta2 = self.betas
+        rate_now = rate / (1.0 - beta1**self.count)  # with the corrections of the bias of both moments
+        correction = 1.0 / math.sqrt(1.0 - beta2**self.count)
+        constants = tuple(map(number, (1.0 - beta1, beta2, 1.0 - beta2, rate_now, correction, self.epsilon)))
+        _adam_step(first, second, by, rows, constants, out)
         return step
 
     def reset(self) -> None:
         """Forget all gradients."""
-        self.first.zero_()
-        self.second.zero_()
+        self.count = 0
+        self.first[:] = 0.0
+        self.second[:] = 0.0
 
 
-def adam_state(count: int, first: Tensor, second: Tensor) -> dict[str, Tensor]:
-    """What torch's Adam remembers of a parameter after `count` steps."""
-    return {
-        "step": torch.tensor(float(count), dtype=torch.float32, device=first.device),
-        "exp_avg": first,
-        "exp_avg_sq": second,
-    }
+@arithmetic
+def _adam_step(
+    first: Array, second: Array, gradient: Array, rows: Array, constants: tuple[Any, ...], out: Array
+) -> None:
+    """Update the moments (T, words, d) of some words with a gradient (T, n, d), and write their steps (T, n, d)."""
+    share1, keep2, share2, rate, correction, epsilon = constants
+    for t in range(gradient.shape[0]):
+        for i in range(len(rows)):
+            m, v, g, step = first[t, rows[i]], second[t, rows[i]], gradient[t, i], out[t, i]
+            for k in range(len(g)):
+                m[k] += share1 * (g[k] - m[k])
+                v[k] = keep2 * v[k] + share2 * g[k] * g[k]
+                step[k] = rate * m[k] / (correction * np.sqrt(v[k]) + epsilon)

@@ -1,39 +1,40 @@
 """The gradient estimates of skip-gram smoothing for many trajectories at once, each in time linear in T, and mirror ascent.
 
-Tensors are (T, n, d): n trajectories of words or contexts, time first. `omega` has T - 1 slices.
+Arrays are (T, n, d): n trajectories of words or contexts, time first. `omega` has T - 1 slices.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import torch
-from torch import Tensor
+import numpy as np
+import numpy.typing as npt
 
 from wordtide.model.bidiagonal import cholesky, multiply_tridiagonal, solve, solve_transposed
 from wordtide.model.prior import Diffusion
+from wordtide.types import Reals
 
 
 @dataclass(frozen=True)
 class ChainPrior:
-    """The prior of every trajectory as (T, 1, 1) and (T - 1, 1, 1) tensors: Pi, and the `nu`, `omega` of B with B^T B = Pi.
+    """The prior of every trajectory as (T, 1, 1) and (T - 1, 1, 1) arrays: Pi, and the `nu`, `omega` of B with B^T B = Pi.
 
     This B is also the inverse of the natural basis A, since Pi^-1 = A A^T.
     """
 
-    diagonal: Tensor
-    off_diagonal: Tensor
-    nu: Tensor
-    omega: Tensor
+    diagonal: Reals
+    off_diagonal: Reals
+    nu: Reals
+    omega: Reals
 
     @staticmethod
-    def of(diffusion: Diffusion, device: torch.device, dtype: torch.dtype) -> "ChainPrior":
-        """The prior of a diffusion. Factorised in float64, because Pi is nearly singular."""
-        diagonal, off_diagonal = (torch.as_tensor(part) for part in diffusion.precision())
-        parts = (diagonal, off_diagonal, *cholesky(diagonal, off_diagonal))
-        return ChainPrior(*(part[:, None, None].to(device, dtype) for part in parts))
+    def of(diffusion: Diffusion, dtype: npt.DTypeLike) -> "ChainPrior":
+        """Prepare the prior of a diffusion. Factorized in float64, because Pi (Eq. S11) is nearly singular."""
+        precision = diffusion.precision()
+        parts = (*precision, *cholesky(*precision))
+        return ChainPrior(*(part[:, None, None].astype(dtype) for part in parts))
 
-    def mean(self, rho: Tensor) -> Tensor:
-        """mu = A rho, by solving A^-1 mu = rho (the supplement's "Natural basis", which prints A mu = rho)."""
+    def mean(self, rho: Reals) -> Reals:
+        """mu = A rho (Eq. S19), by solving A^-1 mu = rho (the supplement prints A mu = rho)."""
         return solve(self.nu, self.omega, rho)
 
 
@@ -41,37 +42,41 @@ class ChainPrior:
 class ChainGradients:
     """Estimates of the ELBO's derivatives by mu, rho, nu (T, n, d) and omega (T - 1, n, d)."""
 
-    mu: Tensor
-    rho: Tensor
-    nu: Tensor
-    omega: Tensor
+    mu: Reals
+    rho: Reals
+    nu: Reals
+    omega: Reals
 
 
 def chain_gradients(
-    prior: ChainPrior,
-    rho: Tensor,
-    nu: Tensor,
-    omega: Tensor,
-    noise: Tensor,
-    gamma_of: Callable[[Tensor], Tensor],
+    prior: ChainPrior, rho: Reals, nu: Reals, omega: Reals, noise: Reals, gamma_of: Callable[[Reals], Reals]
 ) -> ChainGradients:
-    """The estimates from one sample, made of standard normal `noise` (T, n, d).
+    """Estimate the gradients from one sample.
 
-    `gamma_of` maps the sampled trajectories (T, n, d) to the derivatives Gamma of the log likelihood by them.
+    Args:
+        prior: The prior of every trajectory.
+        rho: Means in the natural basis, (T, n, d).
+        nu: Diagonal of B, (T, n, d).
+        omega: Superdiagonal of B, (T - 1, n, d).
+        noise: Standard normal epsilon, (T, n, d).
+        gamma_of: Maps sampled trajectories (T, n, d) to the derivatives Gamma of the log-likelihood by them.
     """
-    x = solve(nu, omega, noise)  # B x = epsilon
-    sample = prior.mean(rho).add_(x)  # u = mu + x
-    by_mu = gamma_of(sample).sub_(multiply_tridiagonal(prior.diagonal, prior.off_diagonal, sample))  # grad-mu
-    y = solve_transposed(nu, omega, by_mu)  # B^T y = Gamma - Pi u
-    by_rho = solve_transposed(prior.nu, prior.omega, by_mu)  # A^T times the gradient by mu
-    by_nu = (y * x).add_(nu.reciprocal()).neg_()  # grad-nu
-    by_omega = (y[:-1] * x[1:]).neg_()  # grad-omega
+    x = solve(nu, omega, noise)  # B x = epsilon (S9)
+    sample = prior.mean(rho)
+    sample += x  # u = mu + x (S8)
+    by_mu = gamma_of(sample)
+    by_mu -= multiply_tridiagonal(prior.diagonal, prior.off_diagonal, sample)  # Gamma - Pi u (S10)
+    y = solve_transposed(nu, omega, by_mu)  # B^T y = Gamma - Pi u (S16)
+    by_rho = solve_transposed(prior.nu, prior.omega, by_mu)  # A^T times the gradient by mu (after S19)
+    by_nu = -y * x - 1.0 / nu  # (S14)
+    by_omega = -y[:-1] * x[1:]  # (S15)
     return ChainGradients(by_mu, by_rho, by_nu, by_omega)
 
 
-def mirror_ascent(nu: Tensor, step: Tensor) -> Tensor:
-    """nu after a step d[nu] of mirror ascent: nu' = nu d / 2 + sqrt((nu d / 2)^2 + nu^2), positive for every d.
+def mirror_ascent(nu: Reals, step: Reals) -> Reals:
+    """Move nu by a step d of mirror ascent: nu' = nu d / 2 + sqrt((nu d / 2)^2 + nu^2) (S18), positive for every d.
 
     With sqrt(1 + r^2) + r = exp(asinh(r)) nothing cancels when d is very negative.
     """
-    return nu * torch.asinh(0.5 * step).exp_()
+    moved: Reals = nu * np.exp(np.arcsinh(0.5 * step))
+    return moved

@@ -4,8 +4,6 @@ At the optimum of the ELBO the two are the same; before it, the nearest member i
 same marginal variances.
 """
 
-from typing import Any
-
 import numpy as np
 
 from wordtide.model.chain import match_words
@@ -16,19 +14,18 @@ from wordtide.types import Reals, Singles
 
 _SWEEPS = 500
 _CLOSE = 1e-6
-_match: Any = match_words  # compiled functions have no types
 
 
 def matching_precision(variance: Reals, knots: Knots, diffusion: Diffusion) -> Singles:
-    """The h >= 0 (K, d) whose marginal variances are `variance` (K, d), as nearly as any h can make them.
+    """Find the h >= 0 (K, d) whose marginal variances are closest to `variance` (K, d).
 
-    KL(q || .) is convex in h, and its minimum in one knot's h is known: what that knot's marginal precision lacks. Sweeps over
+    KL(q || .) is convex in h, and its minimum in the h of one knot is known: the precision that the knot lacks. Sweeps over
     all knots end when no h changes any more.
     """
-    prior = prior_at_knots(knots, diffusion)
+    prior, words = prior_at_knots(knots, diffusion), len(knots.starts) - 1
     wanted = 1.0 / np.asarray(variance, dtype=np.float64)
     h = np.zeros_like(wanted)
     for _ in range(_SWEEPS):
-        if _match(knots.starts, *prior, wanted, h, 0, len(knots.starts) - 1) < _CLOSE:
+        if match_words(knots.starts, *prior, wanted, h, 0, words) < _CLOSE:
             break
     return h.astype(np.float32)
