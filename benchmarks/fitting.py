@@ -30,9 +30,9 @@ from wordtide.inference.natural.expectations import PreparedSlice
 from wordtide.inference.natural.filtering import SequentialSolver
 from wordtide.inference.natural.schedule import Schedule
 from wordtide.inference.natural.step import SliceFit
-from wordtide.inference.paper.filtering import AdamFilter
+from wordtide.inference.paper.filtering import AdamFilter, FilterOptions
 from wordtide.inference.paper.matching import matching_precision
-from wordtide.inference.paper.smoothing import AdamSmoother
+from wordtide.inference.paper.smoothing import AdamSmoother, SmootherOptions
 from wordtide.inference.problem import Problem, problem_of
 from wordtide.inference.settings import FitSettings
 from wordtide.model.prior import Diffusion, ProductPrior
@@ -108,8 +108,7 @@ def filtering(everything: Problem) -> list[Row]:
     for name, slices in (("one slice (1790)", [1]), ("a run of four slices (1790 to 1792)", [0, 1, 2, 3])):
         problem = part_of(everything, slices)
         diffusion = ProductPrior(problem.times, D, PRIOR)
-        torch.set_num_threads(2)
-        adam = AdamFilter(problem, diffusion, DIM, seed=0)
+        adam = AdamFilter(problem, diffusion, FilterOptions(DIM, seed=0))
         adam_seconds = timed(lambda adam=adam: run(adam))
         wanted, error = monte_carlo_elbo(problem, diffusion, filter_posterior(adam, problem), SAMPLES)
         with compute() as machine:
@@ -141,8 +140,7 @@ def smoothing(everything: Problem) -> list[Row]:
     counts = wordtide.count("sotu", every="20-years", until="2016", vocabulary_size=1000)
     problem = problem_of(counts, 1.0, 0.75)
     diffusion = ProductPrior(problem.times, D, PRIOR)
-    torch.set_num_threads(2)
-    adam = AdamSmoother(problem, diffusion, 20, seed=0, minibatch_words=300)
+    adam = AdamSmoother(problem, diffusion, SmootherOptions(20, seed=0, minibatch_words=300))
     adam_seconds = timed(lambda: run(adam))
     precisions = [
         matching_precision(variance, problem.knots, diffusion)
@@ -178,9 +176,9 @@ def smoothing(everything: Problem) -> list[Row]:
 def smoothing_at_size(problem: Problem) -> list[Row]:
     diffusion = ProductPrior(problem.times, D, PRIOR)
     seconds = {}
-    torch.set_num_threads(2)
     for dim in (4, 8):
-        adam = AdamSmoother(problem, diffusion, dim, seed=0, minibatch_steps=2, full_steps=2)
+        options = SmootherOptions(dim, seed=0, minibatch_steps=2, full_steps=2)
+        adam = AdamSmoother(problem, diffusion, options)
         adam.advance()
         minibatch = timed(adam.advance)
         adam.advance()

@@ -16,10 +16,10 @@ from wordtide.inference.compute import compute
 from wordtide.inference.natural.filtering import SequentialSolver
 from wordtide.inference.natural.schedule import Schedule
 from wordtide.inference.natural.smoothing import SmoothingSolver
-from wordtide.inference.paper.filtering import AdamFilter
-from wordtide.inference.paper.smoothing import AdamSmoother
+from wordtide.inference.paper.filtering import AdamFilter, FilterOptions
+from wordtide.inference.paper.smoothing import AdamSmoother, SmootherOptions
 from wordtide.model.divergence import filter_kl
-from wordtide.model.likelihood import expected_log_likelihood
+from wordtide.model.likelihood import GaussianVectors, expected_log_likelihood
 from wordtide.model.prior import ProductPrior
 
 SIZE, DIM = 12, 3
@@ -141,11 +141,9 @@ def test_a_later_slice_does_not_change_a_bit_of_adam_s_filter_before():
     short = AdamFilter(
         dense.problem_from(COUNTS[:3], TIMES[:3]),
         ProductPrior(TIMES[:3], 0.05, 1.3),
-        DIM,
-        0,
-        steps_per_slice=20,
+        FilterOptions(DIM, 0, steps_per_slice=20),
     )
-    whole = AdamFilter(dense.problem_from(COUNTS, TIMES), PRIOR, DIM, 0, steps_per_slice=20)
+    whole = AdamFilter(dense.problem_from(COUNTS, TIMES), PRIOR, FilterOptions(DIM, 0, steps_per_slice=20))
     for solver in (short, whole):
         finish(solver)
     past = whole.problem.knots.slices < 3
@@ -284,20 +282,16 @@ def test_each_coordinate_steps_to_where_the_elbo_rises_by_finite_differences(com
 
 def adam_filter_elbo(solver):
     """The slice's ELBO with 400 samples of the likelihood, and its standard error."""
-    mean, variance = solver.parameters[0], (2.0 * solver.parameters[1]).exp()
-    draws = torch.Generator().manual_seed(0)
-    fit, error = expected_log_likelihood(
-        solver._slice, mean[0], variance[0], mean[1], variance[1], 400, draws
-    )
-    return float(fit) - float(filter_kl(mean, variance, solver._prior_mean, solver._prior_variance)), float(
-        error
-    )
+    mean, variance = solver.parameters[0], np.exp(2.0 * solver.parameters[1])
+    sides = map(GaussianVectors, mean, variance)
+    fit, error = expected_log_likelihood(solver._slice, *sides, 400, np.random.default_rng(0))
+    return fit - filter_kl(mean, variance, solver._prior_mean, solver._prior_variance), error
 
 
 def test_adam_s_filter_climbs_from_random_vectors():
     problem = dense.problem_from(COUNTS, TIMES)
-    solver = AdamFilter(problem, PRIOR, DIM, 0, steps_per_slice=100, dtype=torch.float64)
-    solver.parameters[0].normal_(0.0, 0.7, generator=torch.Generator().manual_seed(2))
+    solver = AdamFilter(problem, PRIOR, FilterOptions(DIM, 0, steps_per_slice=100, dtype=np.float64))
+    solver.parameters[0] = np.random.default_rng(2).normal(0.0, 0.7, solver.parameters[0].shape)
     before, _ = adam_filter_elbo(solver)
     for _ in range(60):
         solver.advance()
@@ -307,10 +301,9 @@ def test_adam_s_filter_climbs_from_random_vectors():
 
 def test_adam_s_smoother_climbs_from_random_vectors():
     problem = dense.problem_from(COUNTS, TIMES)
-    solver = AdamSmoother(
-        problem, PRIOR, DIM, 0, minibatch_words=SIZE, minibatch_steps=200, dtype=torch.float64
-    )
-    solver.rho.normal_(0.0, 0.5, generator=torch.Generator().manual_seed(2))
+    options = SmootherOptions(DIM, 0, minibatch_words=SIZE, minibatch_steps=200, dtype=np.float64)
+    solver = AdamSmoother(problem, PRIOR, options)
+    solver.rho[:] = np.random.default_rng(2).normal(0.0, 0.5, solver.rho.shape)
 
     def measured():
         """Its ELBO from one sample of all trajectories, a number of times with other noise."""

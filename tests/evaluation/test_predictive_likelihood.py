@@ -5,20 +5,19 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-import torch
 from oracles.model import negative_counts, random_counts
 from scipy import sparse
 from scipy.integrate import quad
 from scipy.special import expit
 
-from wordtide.inference import prediction
 from wordtide.inference.prediction import (
-    Belief,
     integrated_log_likelihood_per_pair,
     log_expected_sigmoid,
     log_likelihood_per_pair,
 )
 from wordtide.inference.problem import slice_data
+from wordtide.model import likelihood
+from wordtide.model.likelihood import GaussianVectors
 
 
 def slice_of(counts, ratio=1.0, exponent=0.75):
@@ -73,7 +72,7 @@ def test_a_slice_is_as_by_loops_over_all_pairs():
 def test_rows_taken_a_few_at_a_time_give_the_same(monkeypatch):
     part, _, _, u, v = some_slice()
     whole = log_likelihood_per_pair(part, u, v)
-    monkeypatch.setattr(prediction, "_ELEMENTS", 13)
+    monkeypatch.setattr(likelihood, "_ELEMENTS", 13)
     assert log_likelihood_per_pair(part, u, v) == pytest.approx(whole, rel=1e-6)
 
 
@@ -114,12 +113,12 @@ def expected_sigmoid(mean, deviation):
 @pytest.mark.parametrize(("deviation", "tolerance"), [(0.2, 1e-5), (1.0, 2e-5), (2.0, 2e-5), (4.0, 2e-3)])
 @pytest.mark.parametrize("mean", [-9.0, -2.5, 0.0, 1.0, 6.0])
 def test_the_expected_probability_is_that_of_adaptive_quadrature(mean, deviation, tolerance):
-    found = log_expected_sigmoid(torch.tensor([mean]), torch.tensor([deviation]))
+    found = log_expected_sigmoid(np.float32([mean]), np.float32([deviation]))
     assert found.item() == pytest.approx(math.log(expected_sigmoid(mean, deviation)), abs=tolerance)
 
 
 def test_an_expected_probability_too_small_for_single_precision_has_a_logarithm():
-    assert log_expected_sigmoid(torch.tensor([-120.0]), torch.tensor([0.1])).item() == pytest.approx(
+    assert log_expected_sigmoid(np.float32([-120.0]), np.float32([0.1])).item() == pytest.approx(
         -120.0, abs=0.01
     )
 
@@ -127,7 +126,7 @@ def test_an_expected_probability_too_small_for_single_precision_has_a_logarithm(
 def test_without_variance_the_integral_is_the_likelihood_itself():
     part, _, _, u, v = some_slice()
     none = np.zeros_like(u)
-    found = integrated_log_likelihood_per_pair(part, Belief(u, none), Belief(v, none))
+    found = integrated_log_likelihood_per_pair(part, GaussianVectors(u, none), GaussianVectors(v, none))
     assert found == pytest.approx(log_likelihood_per_pair(part, u, v), rel=1e-5)
 
 
@@ -139,7 +138,7 @@ def test_the_integrated_likelihood_is_as_by_loops_over_pairs_and_dimensions():
         variance = sum(u[i, k] ** 2 * r[j, k] + v[j, k] ** 2 * s[i, k] + s[i, k] * r[j, k] for k in range(3))
         return expected_sigmoid(u[i] @ v[j], math.sqrt(variance))
 
-    found = integrated_log_likelihood_per_pair(part, Belief(u, s), Belief(v, r))
+    found = integrated_log_likelihood_per_pair(part, GaussianVectors(u, s), GaussianVectors(v, r))
     assert found == pytest.approx(looped(positive, negative, probability), rel=1e-4)
 
 
@@ -148,5 +147,46 @@ def test_uncertainty_helps_where_the_mean_is_wrong():
     u, v = np.array([[3.0], [3.0]]), np.array([[-3.0], [-3.0]])
     doubt = np.ones_like(u)
     assert integrated_log_likelihood_per_pair(
-        part, Belief(u, doubt), Belief(v, doubt)
+        part, GaussianVectors(u, doubt), GaussianVectors(v, doubt)
     ) > log_likelihood_per_pair(part, u, v)
+
+
+def test_expected_probabilities_in_double_precision_agree_with_single():
+    rng = np.random.default_rng(0)
+    mean, deviation = rng.normal(scale=3.0, size=(40, 70)), rng.gamma(1.0, 0.5, size=(40, 70))
+    double = log_expected_sigmoid(mean, deviation)
+    single = log_expected_sigmoid(mean.astype(np.float32), deviation.astype(np.float32))
+    assert (double.dtype, single.dtype) == (np.float64, np.float32)
+    np.testing.assert_allclose(single, double, rtol=2e-6, atol=2e-7)
+
+
+def without_self_pairs(positive, negative):
+    for counts in (positive, negative):
+        np.fill_diagonal(counts, 0.0)
+    return positive, negative
+
+
+def test_without_self_pairs_a_slice_is_as_by_loops_over_the_other_pairs():
+    part, positive, negative, u, v = some_slice()
+    assert np.diag(positive).sum() > 0
+    expected = looped(*without_self_pairs(positive, negative), lambda i, j: expit(u[i] @ v[j]))
+    assert log_likelihood_per_pair(part, u, v, self_pairs=False) == pytest.approx(expected, rel=1e-6)
+
+
+def test_without_self_pairs_the_integral_is_over_the_other_pairs():
+    part, positive, negative, u, v = some_slice()
+    none = np.zeros_like(u)
+    expected = looped(*without_self_pairs(positive, negative), lambda i, j: expit(u[i] @ v[j]))
+    found = integrated_log_likelihood_per_pair(
+        part, GaussianVectors(u, none), GaussianVectors(v, none), self_pairs=False
+    )
+    assert found == pytest.approx(expected, rel=1e-5)
+
+
+def test_a_shift_changes_the_odds_of_all_pairs_alike():
+    part, positive, negative, u, v = some_slice()
+    expected = looped(positive, negative, lambda i, j: expit(u[i] @ v[j] + 0.4))
+    none = np.zeros_like(u)
+    assert log_likelihood_per_pair(part, u, v, 0.4) == pytest.approx(expected, rel=1e-6)
+    found = integrated_log_likelihood_per_pair(part, GaussianVectors(u, none), GaussianVectors(v, none), 0.4)
+    assert found == pytest.approx(expected, rel=1e-5)

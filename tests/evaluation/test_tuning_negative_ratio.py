@@ -9,8 +9,9 @@ from scipy import sparse
 from scipy.integrate import quad
 from scipy.special import expit
 
-from wordtide.inference.prediction import Belief, integrated_log_likelihood_per_pair, log_likelihood_per_pair
+from wordtide.inference.prediction import integrated_log_likelihood_per_pair, log_likelihood_per_pair
 from wordtide.inference.problem import slice_data
+from wordtide.model.likelihood import GaussianVectors
 
 SHIFT = math.log(5.0)
 
@@ -61,7 +62,9 @@ def test_the_shift_is_added_to_the_mean_of_an_uncertain_score():
             0
         ] / math.sqrt(2 * math.pi)
 
-    found = integrated_log_likelihood_per_pair(slice_of(counts), Belief(u, s), Belief(v, r), SHIFT)
+    found = integrated_log_likelihood_per_pair(
+        slice_of(counts), GaussianVectors(u, s), GaussianVectors(v, r), SHIFT
+    )
     assert found == pytest.approx(looped(counts, negative_counts(counts), probability), rel=1e-4)
 
 

@@ -2,42 +2,38 @@
 
 import numpy as np
 import pytest
-import torch
 
-from wordtide.inference.paper.adam import AdamSteps, noise_generator
+from wordtide.inference.paper.adam import Adam, noise_generator
 from wordtide.inference.paper.chains import ChainPrior, chain_gradients, mirror_ascent
 from wordtide.model.prior import ProductPrior
 
-CPU = torch.device("cpu")
 DIFFUSION = ProductPrior(np.array([1800.0, 1801.0, 1804.0, 1805.0, 1811.0]), 0.05, 1.3)
-STEPS = torch.tensor([-1e8, -1e4, -3.0, -1e-3, 0.0, 1e-3, 3.0, 1e4], dtype=torch.float64)
+STEPS = np.array([-1e8, -1e4, -3.0, -1e-3, 0.0, 1e-3, 3.0, 1e4])
 
 
 def test_mirror_ascent_keeps_nu_positive():
-    assert (mirror_ascent(torch.full_like(STEPS, 0.7), STEPS) > 0).all()
+    assert (mirror_ascent(np.full_like(STEPS, 0.7), STEPS) > 0).all()
 
 
 def test_mirror_ascent_keeps_nu_positive_in_single_precision():
-    assert (mirror_ascent(torch.full_like(STEPS, 0.7).float(), STEPS.float()) > 0).all()
+    assert (mirror_ascent(np.full_like(STEPS, 0.7, dtype=np.float32), STEPS.astype(np.float32)) > 0).all()
 
 
 def test_mirror_ascent_satisfies_its_defining_equation():
-    nu = torch.full_like(STEPS, 0.7)
+    nu = np.full_like(STEPS, 0.7)
     after = mirror_ascent(nu, STEPS)
-    torch.testing.assert_close(
-        after / nu - nu / after, STEPS, rtol=1e-12, atol=1e-12
-    )  # with c1 = nu and c2 = 1 / nu
+    np.testing.assert_allclose(after / nu - nu / after, STEPS, rtol=1e-12, atol=1e-12)  # c1 = nu, c2 = 1 / nu
 
 
 def test_mirror_ascent_equals_the_printed_formula():
-    nu, step = torch.full_like(STEPS, 0.7)[2:], STEPS[2:]
-    printed = 0.5 * nu * step + ((0.5 * nu * step) ** 2 + nu**2).sqrt()
-    torch.testing.assert_close(mirror_ascent(nu, step), printed, rtol=1e-12, atol=0.0)
+    nu, step = np.full_like(STEPS, 0.7)[2:], STEPS[2:]
+    printed = 0.5 * nu * step + np.sqrt((0.5 * nu * step) ** 2 + nu**2)
+    np.testing.assert_allclose(mirror_ascent(nu, step), printed, rtol=1e-12)
 
 
 def test_natural_basis_turns_white_noise_into_the_prior():
-    prior = ChainPrior.of(DIFFUSION, CPU, torch.float64)
-    basis = prior.mean(torch.eye(5, dtype=torch.float64)[:, :, None])[:, :, 0].numpy()  # the matrix A
+    prior = ChainPrior.of(DIFFUSION, np.float64)
+    basis = prior.mean(np.eye(5)[:, :, None])[:, :, 0]  # the matrix A
     np.testing.assert_allclose(np.diag(basis @ basis.T), DIFFUSION.marginal, rtol=1e-10)
     pi = (
         np.diag(DIFFUSION.precision()[0])
@@ -52,72 +48,88 @@ def expected_gradients_without_data(rho, nu, omega):
     negatives, scaled by sqrt(T).
     """
     size = len(rho)
-    unit = np.sqrt(size) * torch.eye(size, dtype=torch.float64)
-    noise = torch.cat([unit, -unit], dim=1)[:, :, None]
-    spread = (part[:, None, None].expand(-1, 2 * size, 1) for part in (rho, nu, omega))
-    found = chain_gradients(ChainPrior.of(DIFFUSION, CPU, torch.float64), *spread, noise, torch.zeros_like)
-    return found.rho.mean(dim=1), found.nu.mean(dim=1), found.omega.mean(dim=1)
+    unit = np.sqrt(size) * np.eye(size)
+    noise = np.hstack([unit, -unit])[:, :, None]
+    spread = (np.tile(part[:, None, None], (1, 2 * size, 1)) for part in (rho, nu, omega))
+    found = chain_gradients(ChainPrior.of(DIFFUSION, np.float64), *spread, noise, np.zeros_like)
+    return found.rho.mean(axis=1), found.nu.mean(axis=1), found.omega.mean(axis=1)
 
 
 @pytest.mark.parametrize("which", [0, 1, 2])
 def test_without_data_the_expected_gradients_vanish_at_the_prior(which):
-    prior = ChainPrior.of(DIFFUSION, CPU, torch.float64)
-    found = expected_gradients_without_data(
-        torch.zeros(5, dtype=torch.float64), prior.nu.flatten(), prior.omega.flatten()
-    )
-    assert found[which].abs().max() < 1e-10
+    prior = ChainPrior.of(DIFFUSION, np.float64)
+    found = expected_gradients_without_data(np.zeros(5), prior.nu.ravel(), prior.omega.ravel())
+    assert np.abs(found[which]).max() < 1e-10
 
 
 @pytest.mark.parametrize("which", [0, 1, 2])
 def test_without_data_the_expected_gradients_do_not_vanish_elsewhere(which):
-    prior = ChainPrior.of(DIFFUSION, CPU, torch.float64)
-    away = (torch.ones(5, dtype=torch.float64), 1.2 * prior.nu.flatten(), 0.8 * prior.omega.flatten())
-    assert expected_gradients_without_data(*away)[which].abs().min() > 1e-3
+    prior = ChainPrior.of(DIFFUSION, np.float64)
+    away = (np.ones(5), 1.2 * prior.nu.ravel(), 0.8 * prior.omega.ravel())
+    assert np.abs(expected_gradients_without_data(*away)[which]).min() > 1e-3
 
 
-def test_steps_for_all_words_are_those_of_adam():
-    gradients = torch.randn(6, 3, 4, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    steps = AdamSteps(gradients[0], (0.9, 0.999), 1e-8)
-    moved = torch.zeros_like(gradients[0])
-    twin = torch.zeros_like(moved)
-    adam = torch.optim.Adam([twin], lr=0.01, betas=(0.9, 0.999), eps=1e-8, maximize=True)
+class TextbookAdam:
+    """Algorithm 1 of Kingma and Ba (2015) for one number that is maximized."""
+
+    def __init__(self, rate, betas, epsilon):
+        self.rate, self.betas, self.epsilon = rate, betas, epsilon
+        self.m = self.v = 0.0
+
+    def step(self, gradient, t):
+        self.m = self.betas[0] * self.m + (1 - self.betas[0]) * gradient
+        self.v = self.betas[1] * self.v + (1 - self.betas[1]) * gradient**2
+        m, v = self.m / (1 - self.betas[0] ** t), self.v / (1 - self.betas[1] ** t)
+        return self.rate * m / (v**0.5 + self.epsilon)
+
+
+@pytest.mark.parametrize(("dtype", "close"), [(np.float32, 1e-5), (np.float64, 1e-12)])
+@pytest.mark.parametrize("epsilon", [1e-8, 0.1])
+def test_steps_for_all_words_are_those_of_the_textbook(dtype, close, epsilon):
+    gradients = np.random.default_rng(0).normal(size=(6, 3, 4, 2)).astype(dtype)
+    adam = Adam(gradients[0], (0.9, 0.999), epsilon)
+    twins = {place: TextbookAdam(0.01, (0.9, 0.999), epsilon) for place in np.ndindex(3, 4, 2)}
     for count, gradient in enumerate(gradients):
-        moved += steps.step(gradient.clone(), None, 0.01, count)
-        twin.grad = gradient.clone()
-        adam.step()
-        torch.testing.assert_close(moved, twin, rtol=1e-12, atol=1e-14)
+        step = adam.step(gradient, 0.01)
+        assert step.dtype == dtype
+        for place, twin in twins.items():
+            assert step[place] == pytest.approx(twin.step(float(gradient[place]), count + 1), rel=close)
 
 
-def test_steps_for_drawn_words_are_those_of_sparse_adam():
-    generator = torch.Generator().manual_seed(0)
-    slices, words = 3, 5
-    steps = AdamSteps(torch.zeros(slices, words, 2, dtype=torch.float64), (0.9, 0.999), 1e-30)
-    moved = torch.zeros(slices, words, 2, dtype=torch.float64)
-    twin = torch.zeros(words, slices, 2, dtype=torch.float64)  # SparseAdam wants words first
-    adam = torch.optim.SparseAdam([twin], lr=0.01, betas=(0.9, 0.999), eps=1e-30, maximize=True)
+def test_steps_for_drawn_words_leave_the_moments_of_others_and_count_for_all():
+    rng = np.random.default_rng(0)
+    adam = Adam(np.zeros((3, 5, 2)), (0.9, 0.999), 1e-8)
+    twins = {place: TextbookAdam(0.01, (0.9, 0.999), 1e-8) for place in np.ndindex(3, 5, 2)}
     for count in range(8):
-        rows = torch.randperm(words, generator=generator)[:2].sort().values
-        gradient = torch.randn(slices, 2, 2, generator=generator, dtype=torch.float64)
-        moved.index_add_(1, rows, steps.step(gradient.clone(), rows, 0.01, count))
-        values = gradient.transpose(0, 1).contiguous()
-        twin.grad = torch.sparse_coo_tensor(rows[None], values, twin.shape, check_invariants=True)
-        adam.step()
-    torch.testing.assert_close(moved, twin.transpose(0, 1), rtol=1e-12, atol=1e-14)
+        rows = np.sort(rng.choice(5, 2, replace=False))
+        gradient = rng.normal(size=(3, 2, 2))
+        step = adam.step(gradient, 0.01, rows)
+        for t, i, k in np.ndindex(step.shape):
+            twin = twins[t, rows[i], k]
+            assert step[t, i, k] == pytest.approx(twin.step(gradient[t, i, k], count + 1), rel=1e-12)
+    np.testing.assert_allclose(adam.first, np.reshape([twin.m for twin in twins.values()], (3, 5, 2)))
+
+
+def test_steps_do_not_depend_on_the_memory_layout_of_the_gradient():
+    gradient = np.random.default_rng(0).normal(size=(3, 4, 2))
+    transposed = np.asfortranarray(gradient)
+    one, other = (Adam(layout, (0.9, 0.999), 1e-8).step(layout, 0.01) for layout in (gradient, transposed))
+    assert np.array_equal(one, other)
 
 
 def test_moments_of_words_not_drawn_stay():
-    steps = AdamSteps(torch.zeros(2, 4, 1, dtype=torch.float64), (0.9, 0.999), 1e-8)
-    steps.step(torch.ones(2, 2, 1, dtype=torch.float64), torch.tensor([0, 2]), 0.01, 0)
-    assert (steps.first[:, [0, 2]] != 0).all()
-    assert (steps.first[:, [1, 3]] == 0).all()
+    adam = Adam(np.zeros((2, 4, 1)), (0.9, 0.999), 1e-8)
+    adam.step(np.ones((2, 2, 1)), 0.01, np.array([0, 2]))
+    assert (adam.first[:, [0, 2]] != 0).all()
+    assert (adam.first[:, [1, 3]] == 0).all()
 
 
 def test_noise_depends_on_the_place_alone():
-    one, other = (torch.randn(5, generator=noise_generator(CPU, 1, 2, 3)) for _ in range(2))
-    assert torch.equal(one, other)
+    one, other = (noise_generator(1, 2, 3).standard_normal(5) for _ in range(2))
+    assert np.array_equal(one, other)
 
 
 @pytest.mark.parametrize("place", [(2, 2, 3), (1, 3, 3), (1, 2, 4), (3, 2, 1), (-1, 2, 3)])
 def test_noise_differs_between_places(place):
-    there = torch.randn(5, generator=noise_generator(CPU, *place))
-    assert not torch.equal(torch.randn(5, generator=noise_generator(CPU, 1, 2, 3)), there)
+    there = noise_generator(*place).standard_normal(5)
+    assert not np.array_equal(noise_generator(1, 2, 3).standard_normal(5), there)

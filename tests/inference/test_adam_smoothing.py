@@ -4,16 +4,15 @@ import math
 
 import numpy as np
 import pytest
-import torch
 from oracles import model as dense
 
 import wordtide.inference.paper.smoothing as module
 from wordtide.errors import SettingsError
-from wordtide.inference.paper.filtering import AdamFilter
-from wordtide.inference.paper.smoothing import AdamSmoother
+from wordtide.inference.paper.filtering import AdamFilter, FilterOptions
+from wordtide.inference.paper.smoothing import AdamSmoother, SmootherOptions
 from wordtide.inference.reports import Diverged
 from wordtide.model.divergence import filter_kl, smoothing_kl
-from wordtide.model.likelihood import SliceTensors, expected_log_likelihood
+from wordtide.model.likelihood import ActiveSlice, GaussianVectors, expected_log_likelihood
 from wordtide.model.prior import ProductPrior
 
 SIZE, DIM = 6, 2
@@ -31,18 +30,19 @@ def problem(slices=3, texts=1):
 
 
 def solver(slices=3, seed=0, texts=1, **settings):
-    chosen = {"minibatch_words": 3, "minibatch_steps": 6, "full_steps": 6, "dtype": torch.float64} | settings
-    return AdamSmoother(problem(slices, texts), ProductPrior(TIMES[:slices], 0.05, 1.3), DIM, seed, **chosen)
+    chosen = {"minibatch_words": 3, "minibatch_steps": 6, "full_steps": 6, "dtype": np.float64} | settings
+    prior = ProductPrior(TIMES[:slices], 0.05, 1.3)
+    return AdamSmoother(problem(slices, texts), prior, SmootherOptions(DIM, seed, **chosen))
 
 
 def disturbed(slices=3):
     """A smoother away from its start, and noise for one sample of all trajectories."""
     smoother = solver(slices)
-    generator = torch.Generator().manual_seed(5)
-    smoother.rho.normal_(generator=generator)
-    smoother.nu.mul_(torch.empty_like(smoother.nu).uniform_(0.5, 2.0, generator=generator))
-    smoother.omega.normal_(generator=generator)
-    return smoother, torch.randn(smoother.rho.shape, generator=generator, dtype=torch.float64)
+    rng = np.random.default_rng(5)
+    smoother.rho[:] = rng.normal(size=smoother.rho.shape)
+    smoother.nu *= rng.uniform(0.5, 2.0, size=smoother.nu.shape)
+    smoother.omega[:] = rng.normal(size=smoother.omega.shape)
+    return smoother, rng.normal(size=smoother.rho.shape)
 
 
 def finish(solver):
@@ -55,36 +55,38 @@ def results(solver):
 
 def dense_elbo(mu, nu, omega, noise, words, contexts, scale):
     """The sampled objective of the words and contexts with (T, n, d) parameters, on dense matrices; constants left out."""
-    pi = torch.as_tensor(dense.prior_precision(TIMES[: len(mu)], 0.05, 1.3))
-    samples = torch.zeros_like(mu)
-    objective = -nu.log().sum()
+    pi = dense.prior_precision(TIMES[: len(mu)], 0.05, 1.3)
+    samples = np.zeros(mu.shape, dtype=np.result_type(mu, nu, omega))
+    objective = -np.log(nu).sum()
     for i in range(mu.shape[1]):
         for k in range(mu.shape[2]):
-            u = mu[:, i, k] + torch.linalg.inv(dense.bidiagonal(nu[:, i, k], omega[:, i, k])) @ noise[:, i, k]
-            objective = objective - 0.5 * u @ pi @ u
-            samples = samples.index_put((torch.arange(len(mu)), torch.tensor(i), torch.tensor(k)), u)
+            u = mu[:, i, k] + np.linalg.solve(dense.bidiagonal(nu[:, i, k], omega[:, i, k]), noise[:, i, k])
+            objective -= 0.5 * u @ pi @ u
+            samples[:, i, k] = u
     for t in range(len(mu)):
         counts, negatives = counts_of(t), dense.negative_counts(counts_of(t))
-        seen = (torch.as_tensor(part[np.ix_(words, contexts)]) for part in (counts, negatives))
+        seen = (part[np.ix_(words, contexts)] for part in (counts, negatives))
         fit = dense.log_likelihood(*seen, samples[t, : len(words)], samples[t, len(words) :])
-        objective = objective + scale * fit
+        objective += scale * fit
     return objective
 
 
-def dense_gradients(smoother, noise, words, contexts, scale):
-    """Derivatives by mu, rho, nu and omega of the dense objective, by autograd."""
+def dense_gradient(by, smoother, noise, words, contexts, scale):
+    """Derivatives of the dense objective by mu, rho, nu or omega, (T, n, d)."""
     rows = [*words, *(SIZE + j for j in contexts)]
-    slices = len(smoother.rho)
-    basis = np.linalg.inv(
-        np.linalg.cholesky(dense.prior_precision(TIMES[:slices], 0.05, 1.3)).T
-    )  # A, upper triangular
-    rho, nu, omega = (
-        part[:, rows].clone().requires_grad_() for part in (smoother.rho, smoother.nu, smoother.omega)
-    )
-    mu = torch.einsum("st,tnk->snk", torch.as_tensor(basis), rho)
-    mu.retain_grad()
-    dense_elbo(mu, nu, omega, noise, words, contexts, scale).backward()
-    return {"mu": mu.grad, "rho": rho.grad, "nu": nu.grad, "omega": omega.grad}
+    precision = dense.prior_precision(TIMES[: len(smoother.rho)], 0.05, 1.3)
+    basis = np.linalg.inv(np.linalg.cholesky(precision).T)  # A, upper triangular
+    rho, nu, omega = (part[:, rows] for part in (smoother.rho, smoother.nu, smoother.omega))
+    at = {"mu": np.einsum("st,tnk->snk", basis, rho), "nu": nu, "omega": omega}
+
+    def objective(moved):
+        if by == "rho":
+            changed = at | {"mu": np.einsum("st,tnk->snk", basis, moved)}
+        else:
+            changed = at | {by: moved}
+        return dense_elbo(**changed, noise=noise, words=words, contexts=contexts, scale=scale)
+
+    return dense.derivatives(objective, rho if by == "rho" else at[by])
 
 
 @pytest.mark.parametrize("by", ["mu", "rho", "nu", "omega"])
@@ -92,20 +94,18 @@ def dense_gradients(smoother, noise, words, contexts, scale):
 def test_gradients_are_derivatives_of_the_dense_objective(by, slices):
     smoother, noise = disturbed(slices)
     everyone = list(range(SIZE))
-    expected = dense_gradients(smoother, noise, everyone, everyone, scale=1.0)
-    torch.testing.assert_close(
-        getattr(smoother.estimate(None, noise), by), expected[by], rtol=1e-8, atol=1e-8
-    )
+    expected = dense_gradient(by, smoother, noise, everyone, everyone, scale=1.0)
+    np.testing.assert_allclose(getattr(smoother.estimate(None, noise), by), expected, rtol=1e-8, atol=1e-8)
 
 
 @pytest.mark.parametrize("by", ["mu", "rho", "nu", "omega"])
 def test_minibatch_gradients_are_derivatives_of_the_scaled_dense_objective(by):
     smoother, noise = disturbed()
     words, contexts = [1, 3, 4], [0, 3, 5]
-    rows = torch.tensor([*words, *(SIZE + j for j in contexts)])
-    expected = dense_gradients(smoother, noise[:, :6], words, contexts, scale=SIZE / 3)
-    torch.testing.assert_close(
-        getattr(smoother.estimate(rows, noise[:, :6]), by), expected[by], rtol=1e-8, atol=1e-8
+    rows = np.array([*words, *(SIZE + j for j in contexts)])
+    expected = dense_gradient(by, smoother, noise[:, :6], words, contexts, scale=SIZE / 3)
+    np.testing.assert_allclose(
+        getattr(smoother.estimate(rows, noise[:, :6]), by), expected, rtol=1e-8, atol=1e-8
     )
 
 
@@ -129,49 +129,45 @@ def test_results_are_the_dense_moments_at_the_knots(monkeypatch):
             for k in range(DIM):
                 b = dense.bidiagonal(
                     smoother.nu[:, side * SIZE + word, k], smoother.omega[:, side * SIZE + word, k]
-                ).numpy()
+                )
                 assert variance[row, k] == pytest.approx(np.linalg.inv(b.T @ b)[t, t], rel=1e-6)
                 assert mean[row, k] == pytest.approx(float(smoother.mu[t, side * SIZE + word, k]), rel=1e-6)
 
 
 def test_a_minibatch_holds_distinct_words_and_distinct_contexts():
-    rows = solver().draw(torch.Generator().manual_seed(0)).numpy()
+    rows = solver().draw(np.random.default_rng(0))
     assert len(set(rows)) == len(rows) == 6
     assert (rows[:3] < SIZE).all()
     assert (rows[3:] >= SIZE).all()
 
 
 def test_minibatches_are_drawn_from_the_whole_vocabulary():
-    smoother, generator = solver(), torch.Generator().manual_seed(0)
+    smoother, generator = solver(), np.random.default_rng(0)
     drawn = {int(row) for _ in range(40) for row in smoother.draw(generator)}
     assert drawn == set(range(2 * SIZE))
 
 
 def test_a_minibatch_larger_than_the_vocabulary_is_the_vocabulary():
     smoother = solver(minibatch_words=1000)
-    assert smoother.draw(torch.Generator()) is None
+    assert smoother.draw(np.random.default_rng()) is None
     assert smoother.minibatch_words == SIZE
 
 
 def test_words_that_are_not_drawn_do_not_move():
     smoother = solver(minibatch_words=1)
-    before = [part.clone() for part in (smoother.rho, smoother.nu, smoother.omega)]
+    before = [part.copy() for part in (smoother.rho, smoother.nu, smoother.omega)]
     smoother.advance()
     for part, old in zip((smoother.rho, smoother.nu, smoother.omega), before, strict=True):
-        assert int((part != old).any(dim=2).any(dim=0).sum()) == 2  # one word and one context
+        assert (part != old).any(axis=(0, 2)).sum() == 2  # one word and one context
 
 
 def test_the_first_step_moves_means_and_omega_by_the_rate_and_nu_by_mirror_ascent():
-    smoother = solver(minibatch_words=SIZE, minibatch_rate=0.01)
-    nu, omega = smoother.nu.clone(), smoother.omega.clone()
+    smoother = solver(minibatch_words=SIZE, minibatch_rate=0.01, epsilon=1e-12)
+    nu, omega = smoother.nu.copy(), smoother.omega.copy()
     smoother.advance()  # Adam's first step is the rate times the sign of the gradient
-    torch.testing.assert_close(smoother.rho.abs(), torch.full_like(nu, 0.01), rtol=1e-5, atol=0.0)
-    torch.testing.assert_close(
-        (smoother.omega - omega).abs(), torch.full_like(omega, 0.01), rtol=1e-5, atol=0.0
-    )
-    torch.testing.assert_close(
-        (smoother.nu / nu - nu / smoother.nu).abs(), torch.full_like(nu, 0.01), rtol=1e-5, atol=0.0
-    )
+    np.testing.assert_allclose(np.abs(smoother.rho), 0.01, rtol=1e-5)
+    np.testing.assert_allclose(np.abs(smoother.omega - omega), 0.01, rtol=1e-5)
+    np.testing.assert_allclose(np.abs(smoother.nu / nu - nu / smoother.nu), 0.01, rtol=1e-5)
 
 
 def test_the_rate_drops_when_full_batches_begin():
@@ -184,11 +180,9 @@ def test_full_batches_begin_with_fresh_moments():
     smoother = solver(full_rate=0.003)
     for _ in range(6):
         smoother.advance()
-    before = smoother.rho.clone()
+    before = smoother.rho.copy()
     smoother.advance()  # again a first step of Adam: the rate times the sign of the gradient
-    torch.testing.assert_close(
-        (smoother.rho - before).abs(), torch.full_like(before, 0.003), rtol=1e-5, atol=0.0
-    )
+    np.testing.assert_allclose(np.abs(smoother.rho - before), 0.003, rtol=1e-5)
 
 
 def test_reports_count_every_step_and_measure_every_fiftieth_and_the_last():
@@ -200,13 +194,13 @@ def test_reports_count_every_step_and_measure_every_fiftieth_and_the_last():
 def test_elbo_of_a_point_is_its_log_likelihood_minus_the_exact_divergence(monkeypatch):
     monkeypatch.setattr(module, "WORDS_AT_ONCE", 4)
     smoother, _ = disturbed()
-    smoother.nu.fill_(1e7)  # so precise that every sample is the mean
-    smoother.omega.zero_()
+    smoother.nu[:] = 1e7  # so precise that every sample is the mean
+    smoother.omega[:] = 0.0
     total = pairs = 0.0
     for t in range(3):
         counts = counts_of(t)
-        both = torch.as_tensor(counts), torch.as_tensor(dense.negative_counts(counts))
-        total += float(dense.log_likelihood(*both, smoother.mu[t, :SIZE], smoother.mu[t, SIZE:]))
+        negatives = dense.negative_counts(counts)
+        total += dense.log_likelihood(counts, negatives, smoother.mu[t, :SIZE], smoother.mu[t, SIZE:])
         pairs += 2 * counts.sum()
     divergence = smoothing_kl(smoother.mu, smoother.nu, smoother.omega, smoother.diffusion)
     assert smoother.elbo() == pytest.approx((total - divergence) / pairs, rel=1e-7)
@@ -214,7 +208,7 @@ def test_elbo_of_a_point_is_its_log_likelihood_minus_the_exact_divergence(monkey
 
 @pytest.mark.parametrize("stop", [0, 4, 6, 9, 12])
 def test_a_resumed_run_ends_with_the_same_bits(stop):
-    one, other = solver(dtype=torch.float32), solver(dtype=torch.float32)
+    one, other = solver(dtype=np.float32), solver(dtype=np.float32)
     for _ in range(stop):
         one.advance()
     state = one.state()
@@ -239,7 +233,7 @@ def test_the_state_of_another_fit_is_refused():
 
 def test_the_state_of_a_fit_in_another_precision_is_refused():
     with pytest.raises(SettingsError, match="another fit"):
-        solver().restore(solver(dtype=torch.float32).state())
+        solver().restore(solver(dtype=np.float32).state())
 
 
 def test_another_seed_gives_another_result():
@@ -286,7 +280,7 @@ def test_after_its_last_occurrence_a_word_follows_the_prior():
     smoother = solver(texts=20, minibatch_steps=600, full_steps=500, **FAST)
     finish(smoother)
     gain = smoother.diffusion.gain[:, None]
-    gone = smoother.mu[:, [5, SIZE + 5]].flatten(1).numpy()  # word 5 occurs in the first slice only
+    gone = smoother.mu[:, [5, SIZE + 5]].reshape(len(gain) + 1, -1)  # word 5 occurs in the first slice only
     noise_deviation = np.sqrt(smoother.diffusion.noise)[:, None]
     assert np.abs(gone[0]).max() > 0.3  # the data moved it there
     assert (np.abs(gone[1:] - gain * gone[:-1]) < 0.2 * noise_deviation).all()
@@ -294,23 +288,20 @@ def test_after_its_last_occurrence_a_word_follows_the_prior():
 
 def elbo_on_one_slice(solver):
     """ELBO per pair of a solver's result, by many samples."""
-    mean_u, variance_u, mean_v, variance_v = (
-        torch.as_tensor(part).double()
-        for part in (solver.mean_u, solver.variance_u, solver.mean_v, solver.variance_v)
-    )
+    u = GaussianVectors(solver.mean_u, solver.variance_u)
+    v = GaussianVectors(solver.mean_v, solver.variance_v)
     part = solver.problem.slices[0]
-    tensors = SliceTensors.of(part, dtype=torch.float64)
-    fit, _ = expected_log_likelihood(
-        tensors, mean_u, variance_u, mean_v, variance_v, 1000, torch.Generator().manual_seed(0)
-    )
-    for mean, variance in ((mean_u, variance_u), (mean_v, variance_v)):
-        fit -= filter_kl(mean, variance, torch.zeros_like(mean), torch.full_like(mean, 1.3))
+    active = ActiveSlice.of(part, np.float64)
+    fit, _ = expected_log_likelihood(active, u, v, 1000, np.random.default_rng(0))
+    for side in (u, v):
+        fit -= filter_kl(side.mean, side.variance, np.zeros_like(side.mean), np.full_like(side.mean, 1.3))
     return fit / part.pairs
 
 
 def test_on_one_slice_filter_and_smoother_reach_the_same_elbo():
     smoother = solver(slices=1, texts=20, minibatch_steps=900, full_steps=300, **FAST)
-    filter = AdamFilter(smoother.problem, smoother.diffusion, DIM, seed=3, steps_per_slice=1000)
+    options = FilterOptions(DIM, seed=3, steps_per_slice=1000)
+    filter = AdamFilter(smoother.problem, smoother.diffusion, options)
     start = elbo_on_one_slice(smoother)
     finish(smoother)
     finish(filter)

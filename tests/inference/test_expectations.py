@@ -14,7 +14,7 @@ from wordtide.inference.natural.dense_pairs import Vectors, expected_softplus
 from wordtide.inference.natural.expectations import PreparedSlice
 from wordtide.inference.natural.positives import PositivePairs
 from wordtide.inference.problem import slice_data
-from wordtide.model.likelihood import SliceTensors, expected_log_likelihood, gradients
+from wordtide.model.likelihood import ActiveSlice, GaussianVectors, expected_log_likelihood, gradients
 
 SIZE, DIM = 14, 3
 ACTIVE = [0, 2, 3, 4, 6, 7, 9, 10, 12, 13]
@@ -105,9 +105,7 @@ def test_likelihood_of_points_is_the_log_likelihood(computing, fused):
     slice = PreparedSlice(part(), computing, None)
     slice.positives = PositivePairs(slice.part, computing, fused)
     mean_u, variance_u, mean_v, variance_v = moments(spread=0.0)
-    expected = dense.log_likelihood(
-        *(torch.as_tensor(array) for array in (COUNTS, NEGATIVES, mean_u, mean_v))
-    )
+    expected = dense.log_likelihood(COUNTS, NEGATIVES, mean_u, mean_v)
     found = slice.expected_log_likelihood(*vectors(mean_u, variance_u, mean_v, variance_v), GENERATOR)
     assert found == pytest.approx(float(expected), rel=1e-12)
 
@@ -115,9 +113,9 @@ def test_likelihood_of_points_is_the_log_likelihood(computing, fused):
 def test_gradients_of_points_are_those_of_the_log_likelihood(alone):
     slice = PreparedSlice(part(), alone, None)
     u, v = vectors(*moments(spread=0.0))
-    expected = gradients(SliceTensors.of(slice.part, dtype=torch.float64), u.mean, v.mean)
+    expected = gradients(ActiveSlice.of(slice.part, np.float64), u.mean.numpy(), v.mean.numpy())
     for gradient, gamma in zip(slice.gradients(u, v, GENERATOR), expected, strict=True):
-        agree(gradient.g.numpy(), gamma.numpy(), 1e-12)
+        agree(gradient.g.numpy(), gamma, 1e-12)
 
 
 @pytest.mark.parametrize("m", [-3.0, 0.0, 0.7, 4.0])
@@ -139,10 +137,9 @@ def test_quadrature_of_pairs_agrees_with_samples_of_the_vectors(alone):
     slice = PreparedSlice(part(), alone, None)
     u, v = vectors(*moments(spread=0.5))
     found = slice.expected_log_likelihood(u, v, GENERATOR) / slice.part.pairs
-    tensors = SliceTensors.of(slice.part, dtype=torch.float64)
-    sampled, error = expected_log_likelihood(
-        tensors, u.mean, u.variance, v.mean, v.variance, 20000, torch.Generator().manual_seed(2)
-    )
+    sides = (GaussianVectors(side.mean.numpy(), side.variance.numpy()) for side in (u, v))
+    active = ActiveSlice.of(slice.part, np.float64)
+    sampled, error = expected_log_likelihood(active, *sides, 20000, np.random.default_rng(2))
     assert found == pytest.approx(sampled / slice.part.pairs, abs=4 * error / slice.part.pairs + 2e-3)
 
 

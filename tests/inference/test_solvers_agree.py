@@ -2,18 +2,17 @@
 
 import numpy as np
 import pytest
-import torch
 from oracles import worlds
 
 from wordtide.inference.compute import compute
 from wordtide.inference.natural.filtering import SequentialSolver
 from wordtide.inference.natural.schedule import Schedule
 from wordtide.inference.natural.smoothing import SmoothingSolver
-from wordtide.inference.paper.filtering import AdamFilter
-from wordtide.inference.paper.smoothing import AdamSmoother
+from wordtide.inference.paper.filtering import AdamFilter, FilterOptions
+from wordtide.inference.paper.smoothing import AdamSmoother, SmootherOptions
 from wordtide.inference.problem import Problem
 from wordtide.model.divergence import filter_kl, smoothing_kl
-from wordtide.model.likelihood import SliceTensors, expected_log_likelihood
+from wordtide.model.likelihood import ActiveSlice, GaussianVectors, expected_log_likelihood
 from wordtide.model.prior import ProductPrior
 
 SIZE, DIM = 25, 3
@@ -45,14 +44,12 @@ def likelihood(problem, means, variances):
     """E_q[log p(n | U, V)] of all slices and its standard error, from moments of words and contexts at the knots, (K, d)."""
     total = squared_error = 0.0
     for part, rows in zip(problem.slices, problem.knots.by_slice, strict=True):
-        (mean_u, mean_v), (variance_u, variance_v) = (
-            [torch.as_tensor(kind[rows]).double() for kind in kinds] for kinds in (means, variances)
+        u, v = (
+            GaussianVectors(mean[rows], variance[rows])
+            for mean, variance in zip(means, variances, strict=True)
         )
-        tensors = SliceTensors.of(part, dtype=torch.float64)
-        generator = torch.Generator().manual_seed(0)
-        value, error = expected_log_likelihood(
-            tensors, mean_u, variance_u, mean_v, variance_v, 2000, generator
-        )
+        active = ActiveSlice.of(part, np.float64)
+        value, error = expected_log_likelihood(active, u, v, 2000, np.random.default_rng(0))
         total += value
         squared_error += error**2
     return total, squared_error**0.5
@@ -61,15 +58,14 @@ def likelihood(problem, means, variances):
 def filter_elbo(problem, means, variances):
     value, error = likelihood(problem, means, variances)
     for mean, variance in zip(means, variances, strict=True):
-        mean, variance = torch.as_tensor(mean).double(), torch.as_tensor(variance).double()
-        value -= filter_kl(mean, variance, torch.zeros_like(mean), torch.full_like(mean, 1.3))
+        value -= filter_kl(mean, variance, np.zeros_like(mean), np.full_like(mean, 1.3))
     return value, error
 
 
 def test_on_one_slice_the_natural_filter_ends_no_lower_than_adam(world, computing):
     one = Problem(world.problem.words, TIMES[:1], world.problem.labels[:1], world.problem.slices[:1])
     prior = ProductPrior(TIMES[:1], 0.05, 1.3)
-    adam = finish(AdamFilter(one, prior, DIM, 0, steps_per_slice=2500, dtype=torch.float64))
+    adam = finish(AdamFilter(one, prior, FilterOptions(DIM, 0, steps_per_slice=2500, dtype=np.float64)))
     natural = finish(SequentialSolver(one, prior, DIM, CALM, computing, contexts=None))
     low, low_error = filter_elbo(one, (adam.mean_u, adam.mean_v), (adam.variance_u, adam.variance_v))
     high, high_error = filter_elbo(one, natural.mean, natural.variance)
@@ -78,11 +74,8 @@ def test_on_one_slice_the_natural_filter_ends_no_lower_than_adam(world, computin
 
 def test_over_all_slices_the_natural_smoother_ends_no_lower_than_adam(world, computing):
     problem, settings = world.problem, {"minibatch_words": SIZE, "minibatch_rate": 0.05, "full_rate": 0.005}
-    adam = finish(
-        AdamSmoother(
-            problem, PRIOR, DIM, 0, minibatch_steps=1000, full_steps=400, dtype=torch.float64, **settings
-        )
-    )
+    options = SmootherOptions(DIM, 0, minibatch_steps=1000, full_steps=400, dtype=np.float64, **settings)
+    adam = finish(AdamSmoother(problem, PRIOR, options))
     start = worlds.static_fit(world, DIM, computing)
     natural = finish(SmoothingSolver(problem, PRIOR, start, CALM, computing, contexts=None))
     high_divergence = sum(natural.chains.divergence(kind) for kind in natural.kinds)

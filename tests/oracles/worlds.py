@@ -12,8 +12,9 @@ from oracles import natural
 from wordtide.embeddings.smoothed import SmoothedTrajectories
 from wordtide.inference.natural.filtering import SequentialSolver
 from wordtide.inference.natural.schedule import Schedule
-from wordtide.inference.prediction import Belief, integrated_log_likelihood_per_pair
+from wordtide.inference.prediction import integrated_log_likelihood_per_pair
 from wordtide.inference.problem import Problem, SliceData
+from wordtide.model.likelihood import GaussianVectors
 from wordtide.model.prior import Diffusion, ProductPrior
 
 
@@ -115,5 +116,5 @@ def predicted(solver, world, t):
         arrays = (array.numpy().astype(np.float32) for array in (kind.mean, kind.h))
         side = SmoothedTrajectories(solver.problem.knots, solver.diffusion, *arrays)
         time = float(world.problem.times[t])
-        beliefs.append(Belief(side.means_at(time), side.variances_at(time)))
+        beliefs.append(GaussianVectors(side.means_at(time), side.variances_at(time)))
     return integrated_log_likelihood_per_pair(world.problem.slices[t], *beliefs)
