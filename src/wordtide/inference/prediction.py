@@ -79,7 +79,8 @@ def log_expected_sigmoid(mean: Reals, deviation: Reals) -> Reals:
     """Compute log E[sigmoid(x)] for x ~ N(mean, deviation^2), element by element."""
     out = np.empty(mean.shape, dtype=mean.dtype)
     flat, spread = (np.ascontiguousarray(array).reshape(-1) for array in (mean, deviation))
-    _map_log_expected_sigmoids(flat, spread, _quadrature(mean.dtype), out.reshape(-1))
+    wide = spread.max(initial=0.0) > _NARROW
+    _map_log_expected_sigmoids(flat, spread, _quadrature(mean.dtype), wide, out.reshape(-1))
     return out
 
 
@@ -121,11 +122,13 @@ def _log_expected_sigmoids(mean: Array, deviation: Array, quadrature: Any, wide:
 
 
 @arithmetic
-def _map_log_expected_sigmoids(mean: Array, deviation: Array, quadrature: Any, out: Array) -> None:
-    """Apply `_log_expected_sigmoids` to short ranges, so that a few wide ones do not slow down all others."""
-    for start in range(0, len(mean), 1024):
-        m, s, found = mean[start : start + 1024], deviation[start : start + 1024], out[start : start + 1024]
-        _log_expected_sigmoids(m, s, quadrature, s.max() > _NARROW, found)
+def _map_log_expected_sigmoids(
+    mean: Array, deviation: Array, quadrature: Any, wide: bool, out: Array
+) -> None:
+    """Apply `_log_expected_sigmoids` to ranges that stay in the cache."""
+    for start in range(0, len(mean), 2048):
+        here = slice(start, start + 2048)
+        _log_expected_sigmoids(mean[here], deviation[here], quadrature, wide, out[here])
 
 
 @arithmetic
