@@ -15,7 +15,7 @@ from wordtide.cli.fit_progress import FitProgress
 from wordtide.cli.progress import ProgressBar
 from wordtide.errors import SettingsError, WordtideError
 from wordtide.evaluation.evaluate import evaluate
-from wordtide.inference.checkpoints import place_of
+from wordtide.inference.checkpoints import checkpoint_path
 from wordtide.storage.header import kind_of
 
 METHODS = ("smoothing", "filtering", "warm-start", "independent", "static")
@@ -126,7 +126,7 @@ def _fitted(experiment: Experiment, counts: wordtide.Counts, target: Path) -> wo
         wordtide.fit(
             counts,
             output=target,
-            resume=place_of(target).exists(),
+            resume=checkpoint_path(target).exists(),
             observer=FitProgress(),
             **experiment.fitting,
         )

@@ -20,8 +20,8 @@ from torch.distributed import TCPStore
 import wordtide
 from wordtide.errors import WordtideError
 from wordtide.inference import methods
-from wordtide.inference.checkpoints import Checkpoints
 from wordtide.inference.scale import processes
+from wordtide.inference.scale.shared_output import SharedCheckpoints
 
 PATIENCE = 100.0  # seconds after which a job that hangs is stopped
 
@@ -102,7 +102,7 @@ def remember_shares(knots):
 
 def die_at_checkpoint(number):
     """Kill this process, without a chance to tidy up, when it is about to write, or to feed, the nth checkpoint."""
-    original, calls = Checkpoints.save, []
+    original, calls = SharedCheckpoints.save, []
 
     def dying(self, *arguments):
         calls.append(1)
@@ -110,7 +110,7 @@ def die_at_checkpoint(number):
             os.kill(os.getpid(), signal.SIGKILL)
         return original(self, *arguments)
 
-    Checkpoints.save = dying
+    SharedCheckpoints.save = dying
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import pytest
 
 import wordtide
 from wordtide.errors import FolderError, OutputError
-from wordtide.inference.checkpoints import Checkpoints, fingerprint, place_of
+from wordtide.inference.checkpoints import Checkpoints, checkpoint_path, fingerprint
 from wordtide.inference.training import FitObserver
 
 WORDS = [
@@ -161,7 +161,7 @@ def test_the_same_counts_on_disk_are_the_same(counts, tmp_path):
 
 
 def test_a_checkpoint_lies_beside_the_model(tmp_path):
-    assert place_of(tmp_path / "model") == tmp_path / "model.checkpoint"
+    assert checkpoint_path(tmp_path / "model") == tmp_path / "model.checkpoint"
 
 
 def test_a_state_comes_back_as_it_was_saved(tmp_path):

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import wordtide
-from wordtide.inference.memory import needed_bytes
+from wordtide.inference.memory import estimate_memory
 from wordtide.inference.problem import problem_of
+from wordtide.inference.scale.shared_output import bytes_of_each
 from wordtide.inference.scale.shares import WordRanges, shared_out
 from wordtide.inference.settings import FitSettings
 from wordtide.model.knots import Knots
@@ -153,7 +154,8 @@ def test_one_process_goes_on_where_several_were_stopped(place, alone, results):
 
 def test_the_estimate_of_memory_falls_with_the_number_of_processes(place):
     problem, settings = problem_of(wordtide.Counts.load(place / "counts"), 1.0, 0.75), FitSettings(dim=300)
-    needed = [needed_bytes(problem, settings, 1, processes=number) for number in (1, 4, 8)]
+    estimate = estimate_memory(problem, settings, 1)
+    needed = [bytes_of_each(estimate, problem, settings, 4, number) for number in (1, 4, 8)]
     assert needed == sorted(needed, reverse=True)
 
 

@@ -1,6 +1,6 @@
-"""What a fit says about memory before it begins."""
+"""The memory that a fit is estimated to need, and the refusal of one that is too large."""
 
-import functools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,74 +8,96 @@ import pytest
 import wordtide
 from wordtide.errors import SettingsError
 from wordtide.inference import memory
-from wordtide.inference.memory import available_bytes, check_memory, gigabytes, needed_bytes
+from wordtide.inference.memory import available_bytes, check_memory, estimate_memory, gigabytes
 from wordtide.inference.problem import problem_of
 from wordtide.inference.settings import FitSettings
 
 WORDS = [f"word{number}" for number in range(60)]
-WAYS = [
-    FitSettings(method=method, solver=solver, dim=100)
-    for method in ("smoothing", "filtering", "independent", "warm-start")
-    for solver in ("natural", "adam")
-    if solver == "natural" or method in ("smoothing", "filtering")
-]
+WAYS = {
+    "smoothing": FitSettings(dim=100),
+    "filtering": FitSettings(method="filtering", dim=100),
+    "independent": FitSettings(method="independent", dim=100),
+    "warm-start": FitSettings(method="warm-start", dim=100),
+    "smoothing by adam": FitSettings(solver="adam", dim=100),
+    "filtering by adam": FitSettings(method="filtering", solver="adam", dim=100),
+}
 
 
-def text(seed, length):
-    return " ".join(np.random.default_rng(seed).choice(WORDS, length))
+def count(slices):
+    texts = [" ".join(np.random.default_rng(t).choice(WORDS, 500)) for t in range(slices)]
+    return wordtide.count([(str(1900 + t), text) for t, text in enumerate(texts)])
 
 
-@functools.cache
-def problem(slices, length=500):
-    return problem_of(wordtide.count([(str(1900 + t), text(t, length)) for t in range(slices)]), 1.0, 0.75)
+@pytest.fixture(scope="module")
+def short():
+    return problem_of(count(5), 1.0, 0.75)
 
 
-def shown(settings):
-    return f"{settings.method} by {settings.solver}"
+@pytest.fixture(scope="module")
+def long():
+    return problem_of(count(20), 1.0, 0.75)
 
 
-@pytest.mark.parametrize("settings", WAYS, ids=shown)
-def test_more_slices_need_more_memory(settings):
-    assert needed_bytes(problem(20), settings, 1) > needed_bytes(problem(5), settings, 1)
+def needed(problem, settings, *arguments, **options):
+    return estimate_memory(problem, settings, *arguments or (1,), **options).total
 
 
-@pytest.mark.parametrize("settings", WAYS, ids=shown)
-def test_more_dimensions_need_more_memory(settings):
-    wider = FitSettings(method=settings.method, solver=settings.solver, dim=200)
-    assert needed_bytes(problem(5), wider, 1) > needed_bytes(problem(5), settings, 1)
+@pytest.mark.parametrize("way", WAYS)
+def test_slices_dimensions_and_precision_cost_memory(short, long, way):
+    settings = WAYS[way]
+    least = needed(short, settings)
+    assert needed(long, settings) > least
+    assert needed(short, replace(settings, dim=200)) > least
+    assert needed(short, settings, item=8) > least
 
 
-@pytest.mark.parametrize("settings", WAYS, ids=shown)
-def test_double_precision_needs_more_memory(settings):
-    assert needed_bytes(problem(5), settings, 1, item=8) > needed_bytes(problem(5), settings, 1, item=4)
+@pytest.mark.parametrize("way", WAYS)
+def test_the_states_of_the_model_are_included(long, way):
+    """Mean and variance of both vectors at all knots."""
+    assert estimate_memory(long, WAYS[way], 1).states >= 4 * len(long.knots) * 100 * 4
 
 
-def test_more_threads_of_smoothing_need_more_memory():
-    settings = FitSettings(dim=100)
-    assert needed_bytes(problem(5), settings, 64) > needed_bytes(problem(5), settings, 1)
+def test_more_threads_of_smoothing_need_more_memory(short):
+    assert needed(short, WAYS["smoothing"], 64) > needed(short, WAYS["smoothing"], 1)
 
 
-def test_memory_grows_with_the_knots_and_not_with_the_vocabulary():
-    dense, settings = problem(20), FitSettings(method="filtering", dim=100)
-    with_absent_words = type(dense)(
-        [*dense.words, *(f"rare{n}" for n in range(10_000))], dense.times, dense.labels, dense.slices
+@pytest.mark.parametrize("way", ["filtering", "filtering by adam", "smoothing"])
+def test_states_on_disk_need_less_memory(long, way):
+    in_memory, on_disk = (estimate_memory(long, WAYS[way], 1, on_disk=disk) for disk in (False, True))
+    assert on_disk.states < in_memory.states / 2
+    assert on_disk.pairs < in_memory.pairs
+
+
+@pytest.mark.parametrize("way", ["filtering", "filtering by adam"])
+def test_a_filter_on_disk_grows_with_the_slices_by_little_more_than_an_index(short, long, way):
+    """The arrays of a slice of 60 words take 24 kB each, and there are 15 more slices."""
+    least, most = (estimate_memory(problem, WAYS[way], 1, on_disk=True).states for problem in (short, long))
+    assert most - least < 15 * 60 * 100
+
+
+def test_pairs_that_are_counted_beforehand_give_the_same_estimate(short):
+    stored = [len(part.values) for part in short.slices]
+    for settings in WAYS.values():
+        assert needed(short, settings, stored=stored) == needed(short, settings)
+
+
+def test_memory_grows_with_the_knots_and_not_with_the_vocabulary(long):
+    settings = WAYS["filtering"]
+    with_absent_words = type(long)(
+        [*long.words, *(f"rare{n}" for n in range(10_000))], long.times, long.labels, long.slices
     )
-    assert needed_bytes(with_absent_words, settings, 1) == needed_bytes(dense, settings, 1)
+    assert needed(with_absent_words, settings) == needed(long, settings)
 
 
 def test_the_machine_says_how_much_memory_it_has():
-    available = available_bytes()
-    assert available is None or available > 1 << 20
+    """Nothing that runs tests has less than 64 MB or more than 64 TB."""
+    assert 64 << 20 < available_bytes() < 64 << 40
 
 
-def test_a_fit_that_the_memory_suffices_for_is_let_through(monkeypatch):
-    monkeypatch.setattr(memory, "available_bytes", lambda: 1000)
-    assert check_memory(1000, FitSettings()) is None
-
-
-def test_a_machine_that_does_not_say_lets_every_fit_through(monkeypatch):
-    monkeypatch.setattr(memory, "available_bytes", lambda: None)
-    assert check_memory(1 << 60, FitSettings()) is None
+@pytest.mark.parametrize(("available", "wanted"), [(1000, 1000), (None, 1 << 60)])
+def test_a_fit_that_is_not_known_to_be_too_large_is_accepted(monkeypatch, available, wanted):
+    monkeypatch.setattr(memory, "available_bytes", lambda: available)
+    check_memory(wanted, FitSettings())
 
 
 def test_a_fit_that_is_too_large_is_refused_with_both_figures(monkeypatch):
@@ -84,26 +106,29 @@ def test_a_fit_that_is_too_large_is_refused_with_both_figures(monkeypatch):
         check_memory(2_000_000_000, FitSettings())
 
 
-@pytest.mark.parametrize("way", ["--method filtering", "--dim", "--every", "vocabulary"])
-def test_smoothing_that_is_too_large_is_told_what_to_change(monkeypatch, way):
+def remedy_for(monkeypatch, settings, offloaded=False):
     monkeypatch.setattr(memory, "available_bytes", lambda: 1)
     with pytest.raises(SettingsError) as caught:
-        check_memory(2, FitSettings())
-    assert way in caught.value.remedy
+        check_memory(2, settings, offloaded)
+    return caught.value.remedy
 
 
-def test_filtering_that_is_too_large_is_not_told_to_filter(monkeypatch):
-    monkeypatch.setattr(memory, "available_bytes", lambda: 1)
-    with pytest.raises(SettingsError) as caught:
-        check_memory(2, FitSettings(method="filtering"))
-    assert "filtering" not in caught.value.remedy
+def test_the_refusal_of_smoothing_names_ways_to_need_less(monkeypatch):
+    remedy = remedy_for(monkeypatch, WAYS["smoothing"])
+    for way in ("--offload", "--method filtering", "--dim", "--every", "vocabulary"):
+        assert way in remedy
+    assert "--offload" not in remedy_for(monkeypatch, WAYS["smoothing"], offloaded=True)
+    assert "--offload" not in remedy_for(monkeypatch, WAYS["smoothing by adam"])
+
+
+def test_the_refusal_of_filtering_does_not_suggest_filtering(monkeypatch):
+    assert "filtering" not in remedy_for(monkeypatch, WAYS["filtering"])
 
 
 def test_a_fit_that_is_too_large_never_begins(monkeypatch, tmp_path):
     monkeypatch.setattr(memory, "available_bytes", lambda: 1 << 20)
-    counts = wordtide.count([("1900", text(0, 500))])
     with pytest.raises(SettingsError, match="memory"):
-        wordtide.fit(counts, output=tmp_path / "model", dim=5, threads=1)
+        wordtide.fit(count(1), output=tmp_path / "model", dim=5, threads=1)
     assert list(tmp_path.iterdir()) == []
 
 

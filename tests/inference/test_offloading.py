@@ -13,7 +13,7 @@ from oracles import model as dense
 import wordtide
 from wordtide.errors import OutputError, SettingsError
 from wordtide.inference.compute import compute
-from wordtide.inference.memory import needed_bytes
+from wordtide.inference.memory import estimate_memory
 from wordtide.inference.natural.schedule import Schedule
 from wordtide.inference.natural.smoothing import SmoothingSolver
 from wordtide.inference.problem import problem_of
@@ -202,7 +202,7 @@ def test_offloading_what_cannot_be_is_refused(counts, tmp_path, disk, settings, 
 
 def test_the_estimate_of_memory_is_smaller_on_disk(counts):
     problem, settings = problem_of(wordtide.Counts.load(counts), 1.0, 0.75), FitSettings(dim=500)
-    needed = [needed_bytes(problem, settings, 1, offloaded=offloaded) for offloaded in (False, True)]
+    needed = [estimate_memory(problem, settings, 1, on_disk=on_disk).total for on_disk in (False, True)]
     assert needed[1] < needed[0]
 
 

@@ -24,7 +24,7 @@ from wordtide.evaluation.predictors import LEAVING_OUT, METHODS
 from wordtide.evaluation.report import Findings, write_report
 from wordtide.evaluation.scores import Score, score_models
 from wordtide.evaluation.summary import Row, summary, verdict
-from wordtide.inference.checkpoints import fingerprint, is_left, place_of
+from wordtide.inference.checkpoints import checkpoint_path, fingerprint, has_checkpoint
 from wordtide.inference.compute import compute
 from wordtide.inference.fit import CHECKPOINT_MINUTES, fit
 from wordtide.inference.problem import problem_of
@@ -154,13 +154,13 @@ def found_or_fitted(
         if model.settings != settings.as_json():
             raise FolderError(f"{place} is a model of other settings.", f"Remove {place} to fit it again.")
         clean_up(place)  # after a fit that was killed when its model had just got its name
-        remove_folder(place_of(place))
+        remove_folder(checkpoint_path(place))
         return model, None
     earlier, started = seconds_of_checkpoint(place), monotonic()
     model = fit(
         counts,
         output=place,
-        resume=is_left(place),
+        resume=has_checkpoint(place),
         device=machine.device,
         precision=machine.precision,
         threads=machine.threads,

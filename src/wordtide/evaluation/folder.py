@@ -13,7 +13,7 @@ from typing import Any
 
 from wordtide.embeddings.training_curve import read_curve
 from wordtide.errors import FolderError, OutputError
-from wordtide.inference.checkpoints import is_left, place_of
+from wordtide.inference.checkpoints import checkpoint_path, has_checkpoint
 from wordtide.storage.folders import check_writable, clean_up, explained_write_errors, new_folder, write_files
 from wordtide.storage.header import kind_of, read_header, write_header
 from wordtide.storage.locks import locked
@@ -105,7 +105,7 @@ def record_seconds(folder: Path, method: str, seconds: float) -> None:
 
 def seconds_of_checkpoint(model: Path) -> float:
     """How long a fit that was stopped had taken until its checkpoint; 0 if there is none."""
-    if not is_left(model):
+    if not has_checkpoint(model):
         return 0.0
-    curve = read_curve(place_of(model) / "curve.csv", _LARGEST_CURVE)
+    curve = read_curve(checkpoint_path(model) / "curve.csv", _LARGEST_CURVE)
     return float(curve[-1]["seconds"]) if curve else 0.0

@@ -1,4 +1,4 @@
-"""A fit that was stopped goes on from its last checkpoint, to the same bits as one that was not."""
+"""Checkpoints: a fit that was stopped continues from the last one and ends with the same bits as one that was not."""
 
 import hashlib
 import json
@@ -9,38 +9,36 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from wordtide.counts.counts import ARRAYS, Counts
 from wordtide.embeddings.training_curve import read_curve, write_curve
 from wordtide.errors import FolderError
-from wordtide.inference.scale.processes import ALONE, Processes
 from wordtide.inference.slice_sinks import SliceFolder
 from wordtide.storage.folders import check_writable, new_folder, real_target, remove_folder
 from wordtide.storage.header import kind_of, read_header, verify, write_header
-from wordtide.storage.tensors import Storable, Streamed, in_file_order, map_tensors, pieces, write_tensors
+from wordtide.storage.tensors import Storable, map_tensors, pieces, write_tensors
+from wordtide.types import Array
 
 KIND, VERSION = "checkpoint", 2
 _LARGEST_CURVE = 1 << 30
-_DIMENSIONS = range(8)  # of the arrays of a state; single numbers have none
-Array = npt.NDArray[Any]
+_DIMENSIONS = range(8)  # of the arrays of a state; 0 for a single number
 
 
-def place_of(output: Path) -> Path:
-    """Where the checkpoint of a fit to `output` lies: beside it."""
+def checkpoint_path(output: Path) -> Path:
+    """Return the path of the checkpoint of a fit: beside its output."""
     output = real_target(output)
     return output.with_name(output.name + ".checkpoint")
 
 
-def is_left(output: Path) -> bool:
-    """Did a fit to `output` leave a checkpoint? One that was moved aside when its fit was killed is put back."""
-    place = place_of(output)
-    check_writable(place, overwrite=True)
-    return place.exists()
+def has_checkpoint(output: Path) -> bool:
+    """Return whether a fit to `output` left a checkpoint, after restoring one that a killed fit had moved aside."""
+    path = checkpoint_path(output)
+    check_writable(path, overwrite=True)
+    return path.exists()
 
 
 def fingerprint(counts: Counts) -> str:
-    """What tells these counts from others."""
+    """Return a hash of everything in counts that decides a fit."""
     digest = hashlib.blake2b(digest_size=16)
     digest.update(json.dumps([counts.words, counts.labels, counts.window, counts.times.tolist()]).encode())
     for name in ARRAYS:
@@ -49,103 +47,88 @@ def fingerprint(counts: Counts) -> str:
     return digest.hexdigest()
 
 
-def feed(arrays: Mapping[str, Storable]) -> None:
-    """Give the first process, which writes these arrays, what this one has of them."""
-    for array in in_file_order(arrays).values():
-        if isinstance(array, Streamed):
-            for _ in array.pieces():
-                pass
-
-
 @dataclass
 class Checkpoints:
-    """Writes checkpoints of one fit, not more often than every `interval` seconds."""
+    """Writes the checkpoints of one fit, at most one every `interval` seconds.
+
+    `counts` is the fingerprint of the counts. `slices` are the finished slices of a filter on disk, which a checkpoint
+    holds as hard links.
+    """
 
     path: Path
     settings: Mapping[str, Any]
-    counts: str  # fingerprint
+    counts: str
     interval: float
     last: float = field(default_factory=time.monotonic)
-    processes: Processes = ALONE
-    slices: SliceFolder | None = (
-        None  # finished slices on disk, which a checkpoint holds as further names of their files
-    )
+    slices: SliceFolder | None = None
 
     def due(self) -> bool:
-        """Has enough time gone by?"""
-        return self.processes.agreed(time.monotonic() - self.last >= self.interval)
+        """Return whether it is time for the next checkpoint."""
+        return time.monotonic() - self.last >= self.interval
 
     def save(self, stage: str, state: Mapping[str, Storable], curve: list[dict[str, Any]]) -> None:
-        """Write a checkpoint in place of the one before it. Of several processes the first writes what all of them have."""
-        if not self.processes.first:
-            feed(state)
-            return
+        """Write a checkpoint and replace the previous one."""
+        content = {"settings": dict(self.settings), "counts": self.counts, "stage": stage}
         with new_folder(self.path, overwrite=True) as folder:
             write_tensors(folder / "state.safetensors", state)
             write_curve(folder / "curve.csv", curve)
-            known = self.slices.link_into(folder) if self.slices is not None else None
-            write_header(
-                folder,
-                KIND,
-                VERSION,
-                {"settings": dict(self.settings), "counts": self.counts, "stage": stage},
-                known,
-            )
+            known = None if self.slices is None else self.slices.link_into(folder)
+            write_header(folder, KIND, VERSION, content, known)
         self.last = time.monotonic()
 
     def exists(self) -> bool:
-        """Is there a checkpoint? One that was moved aside when its fit was killed is put back; what is none is refused."""
+        """Return whether there is a checkpoint, after restoring one that a killed fit had moved aside.
+
+        Raises:
+            OutputError: There is something else of this name.
+        """
         check_writable(self.path, overwrite=True)
         return self.path.exists()
 
     def load(self) -> tuple[str, dict[str, Array], list[dict[str, Any]]] | None:
-        """Stage, state and curve of the last checkpoint; None if there is none. One of another fit is refused."""
-        if not self.processes.told_by_first(self._verified):
+        """Return stage, state and curve of the checkpoint, or None if there is none.
+
+        Raises:
+            FolderError: The checkpoint is damaged, or belongs to a fit with other settings or counts.
+        """
+        if not self.exists():
             return None
         header = read_header(self.path, KIND, VERSION)
-        remedy = f"Give the settings and counts it was begun with, or remove {self.path} to begin anew."
-        settings = header.get("settings")
-        if not isinstance(settings, dict) or not isinstance(header.get("stage"), str):
-            raise FolderError(f"The header of {self.path} is damaged.", remedy)
-        for name, value in self.settings.items():
-            if settings.get(name) != value:
-                raise FolderError(
-                    f"The checkpoint {self.path} was made with {name} = {settings.get(name)!r}, not {value!r}.",
-                    remedy,
-                )
-        if header.get("counts") != self.counts:
-            raise FolderError(f"The checkpoint {self.path} was made from other counts.", remedy)
+        verify(self.path, header)
+        self._check_same_fit(header)
         curve = read_curve(self.path / "curve.csv", _LARGEST_CURVE)
         if self.slices is not None:
             self.slices.link_from(self.path, header["files"])
-        return (
-            header["stage"],
-            map_tensors(self.path / "state.safetensors", _DIMENSIONS, changeable=True),
-            curve,
-        )
-
-    def _verified(self) -> str:
-        """The path of a checkpoint whose files are as they were written; nothing if there is none."""
-        if not self.exists():
-            return ""
-        verify(self.path, read_header(self.path, KIND, VERSION))
-        return str(self.path)
+        state = map_tensors(self.path / "state.safetensors", _DIMENSIONS, changeable=True)
+        return header["stage"], state, curve
 
     def has_become(self, model: Path) -> bool:
-        """Was this fit killed when its model was there, and the checkpoint not yet removed? Then the model's curve goes on from
-        the checkpoint's, with the same seconds for the same steps.
-        """
-        return bool(self.processes.told_by_first(lambda: "yes" if self._is_begin_of(model) else ""))
+        """Return whether the fit was killed after its model was in place, but before its checkpoint was removed.
 
-    def _is_begin_of(self, model: Path) -> bool:
+        The curve of that model then begins with the curve of the checkpoint, down to the seconds of each step.
+        """
         if kind_of(model) != "model" or not self.exists():
             return False
         header = read_header(self.path, KIND, VERSION)
         if (header.get("settings"), header.get("counts")) != (self.settings, self.counts):
             return False
-        whole, begun = (read_curve(place / "curve.csv", _LARGEST_CURVE) for place in (model, self.path))
-        return bool(begun) and whole[: len(begun)] == begun
+        finished, begun = (read_curve(place / "curve.csv", _LARGEST_CURVE) for place in (model, self.path))
+        return bool(begun) and finished[: len(begun)] == begun
 
     def remove(self) -> None:
-        """The fit is finished and saved."""
+        """Remove the checkpoint of a fit whose model is saved."""
         remove_folder(self.path)
+
+    def _check_same_fit(self, header: Mapping[str, Any]) -> None:
+        remedy = f"Give the settings and counts of that fit, or remove {self.path} to start over."
+        saved = header.get("settings")
+        if not isinstance(saved, dict) or not isinstance(header.get("stage"), str):
+            raise FolderError(f"The header of {self.path} is damaged.", remedy)
+        for name, value in self.settings.items():
+            if saved.get(name) != value:
+                raise FolderError(
+                    f"The checkpoint {self.path} was made with {name} = {saved.get(name)!r}, not {value!r}.",
+                    remedy,
+                )
+        if header.get("counts") != self.counts:
+            raise FolderError(f"The checkpoint {self.path} was made from other counts.", remedy)

@@ -14,23 +14,25 @@ from wordtide.embeddings.folder import fill_folder, fill_with_slices
 from wordtide.embeddings.posterior import Fitted
 from wordtide.embeddings.slice_files import MOST_SLICES
 from wordtide.errors import FolderError, SettingsError
-from wordtide.inference.checkpoints import Checkpoints, feed, fingerprint, place_of
+from wordtide.inference.checkpoints import Checkpoints, checkpoint_path, fingerprint
 from wordtide.inference.compute import compute
-from wordtide.inference.memory import block_bytes, check_memory, gigabytes, needed_bytes
+from wordtide.inference.memory import block_bytes, check_memory, estimate_memory, gigabytes
 from wordtide.inference.methods import Outcome, Run, run
 from wordtide.inference.problem import Problem, pooled, problem_of
 from wordtide.inference.scale.processes import TIMEOUT_MINUTES, join, local_size
 from wordtide.inference.scale.shared_output import (
+    SharedCheckpoints,
+    bytes_of_each,
     check_offload,
     check_sharing,
     check_target,
+    feed,
     open_counts,
     open_offload,
     open_target,
     slices_in,
 )
 from wordtide.inference.scale.shares import work_of_slices
-from wordtide.inference.sequential_solvers import streaming_bytes
 from wordtide.inference.settings import FitSettings, resolve
 from wordtide.inference.training import FitObserver
 from wordtide.model.knots import Knots, Occurrences, occurrences_of
@@ -85,8 +87,8 @@ def fit(
     if target is not None:
         identity = {**resolved.as_json(), "precision": precision}
         mark = processes.told_by_first(lambda: fingerprint(counts))
-        checkpoints = Checkpoints(
-            place_of(target), identity, mark, 60.0 * checkpoint_every, processes=processes
+        checkpoints = SharedCheckpoints(
+            checkpoint_path(target), identity, mark, 60.0 * checkpoint_every, processes=processes
         )
         if resume and not overwrite and checkpoints.has_become(target):
             observer.tell("the fit had ended when it was stopped; what it left is tidied up")
@@ -115,18 +117,10 @@ def fit(
         processes.told_by_first(lambda: _check_leftover(checkpoints, resume, overwrite))
     with compute(device, precision, threads, processes) as machine:
         item = 4 if precision == "float32" else 8
-        needed = (
-            streaming_bytes(counts, problem, resolved, item)
-            if streaming
-            else needed_bytes(
-                *(problem, resolved, machine.threads, item),
-                stored=(2 * counts.stored_pairs()).tolist()
-                if on_demand and resolved.method != "static"
-                else None,
-                processes=processes.size,
-                offloaded=offload is not None,
-            )
-        )
+        stored = (2 * counts.stored_pairs()).tolist() if on_demand and resolved.method != "static" else None
+        on_disk = streaming or offload is not None
+        estimate = estimate_memory(problem, resolved, machine.threads, item, stored, on_disk)
+        needed = bytes_of_each(estimate, problem, resolved, item, processes.size)
         each = f" in each of {processes.size} processes" if processes.several else ""
         observer.tell(f"{_shown(problem, resolved)}; memory needed: about {gigabytes(needed)}{each}")
         check_memory(needed * (local_size() if processes.several else 1), resolved, offload is not None)
@@ -166,7 +160,7 @@ def fit(
     return _ended(target, checkpoints)
 
 
-def _ended(target: Path, checkpoints: Checkpoints) -> DynamicEmbeddings:
+def _ended(target: Path, checkpoints: SharedCheckpoints) -> DynamicEmbeddings:
     """The model of a fit that is saved, whose checkpoint is no longer needed."""
     model = DynamicEmbeddings.load(target)
     if checkpoints.processes.first:

@@ -1,83 +1,147 @@
-"""How much memory a fit will need, said before it begins; and a clear refusal when it will not fit."""
+"""The peak memory of a fit, estimated before it begins, so that a fit that is too large is refused at once."""
 
 import os
 import resource
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from wordtide.errors import SettingsError
 from wordtide.inference.natural.negatives import contexts_for
 from wordtide.inference.problem import Problem
-from wordtide.inference.scale.on_processes import PORTION_BYTES
 from wordtide.inference.settings import FitSettings
 
-_LIBRARIES = 450 << 20  # Python, PyTorch, the compiler
-_PAIR_BYTES = 24  # of a stored pair: value, column, place of its transpose, and work
-_INDEX_BYTES = 40  # of a knot: its slice, and its place while knots are put in order
-_WEIGHT_BYTES = 120  # of a knot on disk: the same, and the weights of its word in the slice
 SMALLEST_BLOCK = 8 << 20
+_LIBRARIES = 450 << 20  # Python, its libraries and the compiler
+# Bytes for each stored pair: value, column, index of its transpose, and work arrays.
+_PAIR_BYTES = 24
+_PAIR_STEP_BYTES = 16  # in a step
+_PAIR_LOADING_BYTES = 80  # in a step, if the slice is read from the counts for it
+# Bytes for each knot: its slice and position, and on disk the weights of its word in the slice.
+_KNOT_BYTES = 40
+_OFFLOADED_KNOT_BYTES = 120
+# Arrays (words, d): means, precisions and messages of one slice; the eigenvectors of the start.
+_SLICE_ARRAYS = 24
+_START_ARRAYS = 40
+# Arrays (knots, d) of both vectors: mean and variance; and for smoothing their messages.
+_FILTER_ARRAYS = 4
+_SMOOTHER_ARRAYS = 8
+# Adam: matrices (a, a) in a step of the filter; arrays (T, L, d) of the smoother with their moments and gradients.
+_ADAM_MATRICES = 3
+_ADAM_ARRAYS = 24
+_ADAM_BATCH_ARRAYS = 12
 
 
-def needed_bytes(
+@dataclass(frozen=True)
+class MemoryEstimate:
+    """The peak memory of a fit in bytes."""
+
+    pairs: int  # the counts of all slices that are in memory
+    states: int  # means and precisions at the knots
+    step: int  # what one step needs beside them
+    libraries: int = _LIBRARIES
+
+    @property
+    def total(self) -> int:
+        """The sum of all terms."""
+        return self.pairs + self.states + self.step + self.libraries
+
+
+def estimate_memory(
     problem: Problem,
     settings: FitSettings,
     threads: int,
     item: int = 4,
     stored: Sequence[int] | None = None,
-    processes: int = 1,
-    offloaded: bool = False,
-) -> int:
-    """An estimate of the fit's peak memory. The states dominate: they grow with the number of knots, not with T x L.
+    on_disk: bool = False,
+) -> MemoryEstimate:
+    """Estimate the peak memory of a fit.
 
-    `stored`: the pairs of each slice, where slices are not in memory. Of several `processes` it is what each of them needs.
-    `offloaded`: without the blocks of words, which take what is left.
+    The states dominate. They grow with the number of knots, not with slices times words.
+
+    Args:
+        problem: The slices to fit.
+        settings: The settings of the fit.
+        threads: The number of slices that smoothing works on at once.
+        item: The bytes of a number.
+        stored: The stored pairs of each slice, (T,). None: count them in `problem`, which reads all slices.
+        on_disk: The states are on disk: a filter writes finished slices there, and smoothing with `--offload` all
+            states. The blocks of words that smoothing then reads take what memory is left, and are not included.
     """
-    dim, knots = settings.dim, len(problem.knots)
+    vector, knots, words = settings.dim * item, len(problem.knots), len(problem.words)
     stored = [len(part.values) for part in problem.slices] if stored is None else stored
-    words = [len(problem.active_words(t)) for t in range(len(problem))]
-    widest = max(words)
-    columns = max(
-        contexts_for(a, pairs, settings.contexts) or a for a, pairs in zip(words, stored, strict=True)
-    )
-    one_slice = widest * dim * item * 24 + min(columns, widest) * widest * item * 2 + max(stored) * 16
-    grid = len(problem) * len(problem.words) * dim * item
-    pairs = sum(stored) * _PAIR_BYTES
+    all_pairs, largest = sum(stored) * _PAIR_BYTES, max(stored)
+    active = [len(problem.active_words(t)) for t in range(len(problem))]
+    widest = max(active)
+    if settings.solver == "adam" and settings.method == "smoothing":
+        grid = len(problem) * vector
+        batch = grid * settings.adam_minibatch_words * _ADAM_BATCH_ARRAYS
+        return MemoryEstimate(all_pairs, states=grid * words * _ADAM_ARRAYS, step=batch)
     if settings.solver == "adam":
-        states = 4 * knots * dim * item if settings.method == "filtering" else 2 * grid * 12
-        work = (
-            widest * widest * item * 3
-            if settings.method == "filtering"
-            else 6 * grid // max(1, len(problem.words)) * 2_000
-        )
-    elif settings.method == "smoothing":
-        start = len(problem.words) * dim * item * 40
-        states, work = 8 * knots * dim * item, max(threads * one_slice, start)
-        if processes > 1:
-            under_way = min(4 * knots * dim * item // processes, PORTION_BYTES)
-            states, pairs = states // processes + 2 * under_way + knots * _INDEX_BYTES, pairs // processes
-        if offloaded:
-            states, pairs = knots * _WEIGHT_BYTES, max(stored) * _PAIR_BYTES
+        matrices = widest * widest * item * _ADAM_MATRICES
     else:
-        states, work = 4 * knots * dim * item, one_slice
-    return _LIBRARIES + pairs + states + work
+        sampled = max(contexts_for(a, n, settings.contexts) or a for a, n in zip(active, stored, strict=True))
+        matrices = 2 * min(sampled, widest) * widest * item
+    arrays = widest * vector * _SLICE_ARRAYS
+    if settings.method == "smoothing":
+        slices = threads * (arrays + matrices + largest * _PAIR_STEP_BYTES)
+        step = max(slices, words * vector * _START_ARRAYS)
+        if on_disk:
+            return MemoryEstimate(largest * _PAIR_BYTES, knots * _OFFLOADED_KNOT_BYTES, step)
+        return MemoryEstimate(all_pairs, knots * vector * _SMOOTHER_ARRAYS, step)
+    if on_disk:
+        latest = words * vector * _FILTER_ARRAYS
+        step = arrays + matrices + largest * _PAIR_LOADING_BYTES
+        return MemoryEstimate(0, latest + knots * _KNOT_BYTES, step)
+    return MemoryEstimate(
+        all_pairs, knots * vector * _FILTER_ARRAYS, arrays + matrices + largest * _PAIR_STEP_BYTES
+    )
 
 
 def block_bytes(needed: int) -> int:
-    """How much memory a block of words on disk may take, where the rest of the fit needs so much."""
+    """Return how much memory a block of words on disk may take if the rest of the fit takes `needed` bytes."""
     available = available_bytes()
     return SMALLEST_BLOCK if available is None else max(SMALLEST_BLOCK, (available - needed) // 2)
 
 
+def check_memory(needed: int, settings: FitSettings, offloaded: bool = False) -> None:
+    """Refuse a fit that needs more memory than the machine has.
+
+    Raises:
+        SettingsError: The memory does not suffice; the message names ways to need less.
+    """
+    available = available_bytes()
+    if available is None or needed <= available:
+        return
+    remedies = ["a smaller --dim", "longer slices when counting (--every)", "a smaller vocabulary"]
+    if settings.method == "smoothing":
+        remedies.insert(0, "--method filtering")
+        if settings.solver == "natural" and not offloaded:
+            remedies.insert(0, "--offload DIR (slower, on disk)")
+    raise SettingsError(
+        f"The fit would need about {gigabytes(needed)} of memory, and {gigabytes(available)} are free.",
+        f"Try {', '.join(remedies[:-1])} or {remedies[-1]}.",
+    )
+
+
 def available_bytes() -> int | None:
-    """The memory that is free for new programs, or None where the system does not say; less where a limit is set (ulimit)."""
+    """Return the memory free for a fit, including what its libraries take; None if the system does not say.
+
+    A limit on the process (ulimit) counts.
+    """
     free, limit = _free_bytes(), resource.getrlimit(resource.RLIMIT_DATA)[0]
     if limit == resource.RLIM_INFINITY:
         return free
-    left = limit - _data_bytes() + _LIBRARIES  # which are loaded, and which every estimate counts
+    left = limit - _data_bytes() + _LIBRARIES  # these are loaded, and every estimate includes them
     return left if free is None else min(free, left)
 
 
+def gigabytes(amount: int) -> str:
+    """Format an amount of memory, like 1.5 GB."""
+    return f"{amount / 1e9:.1f} GB"
+
+
 def _data_bytes() -> int:
-    """What counts towards the limit already; 0 where the system does not say."""
+    """Return what already counts towards the limit, or 0 if the system does not say."""
     try:
         with open("/proc/self/status", encoding="ascii") as lines:
             return sum(int(line.split()[1]) << 10 for line in lines if line.startswith("VmData:"))
@@ -97,23 +161,3 @@ def _free_bytes() -> int | None:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (ValueError, OSError):
         return None
-
-
-def check_memory(needed: int, settings: FitSettings, offloaded: bool = False) -> None:
-    """Refuse a fit that the machine has no memory for."""
-    available = available_bytes()
-    if available is not None and needed > available:
-        ways = ["a smaller --dim", "longer slices when counting (--every)", "a smaller vocabulary"]
-        if settings.method == "smoothing":
-            ways.insert(0, "--method filtering")
-            if settings.solver == "natural" and not offloaded:
-                ways.insert(0, "--offload DIR (slower, on disk)")
-        raise SettingsError(
-            f"The fit would need about {gigabytes(needed)} of memory, and {gigabytes(available)} are free.",
-            f"Try {', '.join(ways[:-1])} or {ways[-1]}.",
-        )
-
-
-def gigabytes(amount: int) -> str:
-    """1.5 GB, as people write it."""
-    return f"{amount / 1e9:.1f} GB"

@@ -2,11 +2,9 @@
 
 import numpy as np
 
-from wordtide.counts.counts import Counts
 from wordtide.inference.compute import Compute
 from wordtide.inference.natural.beliefs import Past
 from wordtide.inference.natural.filtering import SequentialSolver
-from wordtide.inference.natural.negatives import contexts_for
 from wordtide.inference.natural.schedule import Schedule
 from wordtide.inference.paper.filtering import AdamFilter, FilterOptions
 from wordtide.inference.problem import Problem
@@ -14,8 +12,6 @@ from wordtide.inference.settings import MOST_STEPS, FitSettings
 from wordtide.inference.slice_sinks import SliceSink
 from wordtide.model.prior import Diffusion
 
-_LIBRARIES = 450 << 20  # Python, PyTorch, the compiler
-_INDEX_BYTES = 40  # of a knot, while its place and its word's occurrences are written
 _FIRST_SLICE = 3  # times as many steps for the first slice, which starts from nothing
 
 
@@ -66,20 +62,3 @@ def elbo_of_slices(curve: list[dict[str, object]], pairs: list[float]) -> float 
     if not measured:
         return None
     return float(np.average(list(measured.values()), weights=[pairs[t] for t in measured]))
-
-
-def streaming_bytes(counts: Counts, problem: Problem, settings: FitSettings, item: int = 4) -> int:
-    """An estimate of the peak memory of a filter that writes each finished slice to disk.
-
-    One slice and the latest beliefs are in memory; of the knots only where they are.
-    """
-    words = [len(problem.active_words(t)) for t in range(len(problem))]
-    pairs = [2 * int(stored) for stored in counts.stored_pairs()]
-    widest, stored = max(words), max(pairs)
-    if settings.solver == "adam":
-        work = 3 * widest * widest * item
-    else:
-        wanted = (contexts_for(a, nnz, settings.contexts) or a for a, nnz in zip(words, pairs, strict=True))
-        work = 2 * min(max(wanted), widest) * widest * item
-    one_slice = widest * settings.dim * item * 24 + work + stored * 80
-    return _LIBRARIES + 4 * len(problem.words) * settings.dim * item + one_slice + sum(words) * _INDEX_BYTES

@@ -102,12 +102,14 @@ def _fitted(counts: Counts, folder: Path, fast: bool, overwrite: bool) -> Dynami
     if not overwrite and kind_of(folder) == "model":
         typer.echo(f"model: found in {folder}", err=True)
         return load(folder)
-    from wordtide.inference.checkpoints import is_left  # brings PyTorch
+    from wordtide.inference.checkpoints import has_checkpoint  # brings the solvers
     from wordtide.inference.fit import fit
 
     typer.echo("Fitting the model to all slices at once", err=True)
     options: dict[str, Any] = {"dim": 30 if fast else 100, "observer": FitProgress()}
-    fit(counts, output=folder, overwrite=overwrite, resume=not overwrite and is_left(folder), **options)
+    fit(
+        counts, output=folder, overwrite=overwrite, resume=not overwrite and has_checkpoint(folder), **options
+    )
     typer.echo(f"written to {folder}", err=True)
     return load(folder)
 

@@ -57,7 +57,7 @@ def fit(
     Example: wordtide fit counts/ -o model/
     """
     from wordtide.embeddings.facts import CHANCE, is_cut_off, weaknesses
-    from wordtide.inference.checkpoints import place_of
+    from wordtide.inference.checkpoints import checkpoint_path
     from wordtide.inference.fit import fit as fit_counts  # brings PyTorch, which --help must not wait for
     from wordtide.inference.scale.processes import is_first, speaks_for_all
 
@@ -82,7 +82,7 @@ def fit(
     except KeyboardInterrupt:
         if not speaks_for_all():
             raise SystemExit(InterruptedFitError.exit_code) from None
-        raise _interrupted(place_of(output)) from None
+        raise _interrupted(checkpoint_path(output)) from None
     except WordtideError as error:
         if not speaks_for_all():
             raise SystemExit(error.exit_code) from None

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, ExitStack, nullcontext
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,17 @@ import numpy.typing as npt
 from wordtide.counts.counts import Counts
 from wordtide.embeddings.slice_states import SliceStates
 from wordtide.errors import SettingsError
+from wordtide.inference.checkpoints import KIND, VERSION, Checkpoints
+from wordtide.inference.memory import MemoryEstimate
+from wordtide.inference.problem import Problem
 from wordtide.inference.scale.offload_files import OffloadFolder
-from wordtide.inference.scale.processes import Processes
+from wordtide.inference.scale.on_processes import PORTION_BYTES
+from wordtide.inference.scale.processes import ALONE, Processes
 from wordtide.inference.settings import FitSettings
 from wordtide.inference.slice_sinks import SliceFolder
 from wordtide.storage.folders import check_writable, new_folder
+from wordtide.storage.header import read_header, verify
+from wordtide.storage.tensors import Storable, Streamed, in_file_order
 
 Array = npt.NDArray[Any]
 
@@ -79,6 +86,59 @@ def check_offload(settings: FitSettings, processes: Processes, target: Path | No
         raise SettingsError(
             "--offload needs an output folder.", "Give one: a model that is read from it needs little memory."
         )
+
+
+@dataclass
+class SharedCheckpoints(Checkpoints):
+    """The checkpoints of a fit by several processes, which the first of them writes."""
+
+    processes: Processes = ALONE
+
+    def due(self) -> bool:
+        """Return whether it is time for the next checkpoint."""
+        return self.processes.agreed(super().due())
+
+    def save(self, stage: str, state: Mapping[str, Storable], curve: list[dict[str, Any]]) -> None:
+        """Write a checkpoint of what all processes have."""
+        if self.processes.first:
+            super().save(stage, state, curve)
+        else:
+            feed(state)
+
+    def load(self) -> tuple[str, dict[str, Array], list[dict[str, Any]]] | None:
+        """Return stage, state and curve of the checkpoint after the first process has verified it."""
+
+        def verified() -> str:
+            if not self.exists():
+                return ""
+            verify(self.path, read_header(self.path, KIND, VERSION))
+            return str(self.path)
+
+        return super().load() if self.processes.told_by_first(verified) else None
+
+    def has_become(self, model: Path) -> bool:
+        """Return whether the model of this fit is in place."""
+        found = super().has_become
+        return bool(self.processes.told_by_first(lambda: "yes" if found(model) else ""))
+
+
+def feed(arrays: Mapping[str, Storable]) -> None:
+    """Give the first process, which writes these arrays, what this one has of them."""
+    for array in in_file_order(arrays).values():
+        if isinstance(array, Streamed):
+            for _ in array.pieces():
+                pass
+
+
+def bytes_of_each(
+    estimate: MemoryEstimate, problem: Problem, settings: FitSettings, item: int, processes: int
+) -> int:
+    """What each of several processes needs where one would need so much."""
+    if processes == 1 or settings.method != "smoothing" or settings.solver != "natural":
+        return estimate.total
+    under_way = min(4 * len(problem.knots) * settings.dim * item // processes, PORTION_BYTES)
+    states = estimate.states // processes + 2 * under_way + len(problem.knots) * 40
+    return replace(estimate, pairs=estimate.pairs // processes, states=states).total
 
 
 class SharedSliceFolder(SliceFolder):
