@@ -178,8 +178,8 @@ def test_a_precision_that_cannot_be_is_found_by_the_check(folder, number, tmp_pa
 
 
 def test_another_version_says_so(folder):
-    change_header(folder, version=3)
-    with pytest.raises(FolderError, match="version 3"):
+    change_header(folder, version=5)
+    with pytest.raises(FolderError, match="version 5"):
         load(folder)
 
 

@@ -22,6 +22,7 @@ def info_facts(model: DynamicEmbeddings) -> dict[str, Any]:
         "method": model.method,
         "solver": model.solver,
         "kind": model.kind,
+        "contexts": model.fitted.posterior.contexts,
         "slices": len(model),
         "first": model.labels[0],
         "last": model.labels[-1],
@@ -78,7 +79,7 @@ def is_cut_off(curve: Sequence[Mapping[str, Any]], tolerance: float) -> bool:
 def live_axes(posterior: Posterior) -> int:
     """The number of principal axes that the fit uses: on which the means have above 1/10,000 of the largest second moment."""
     second_moment = np.zeros((posterior.dim, posterior.dim))
-    for name in ("mean_u", "mean_v"):
+    for name in (f"mean_{side}" for side in posterior.sides):
         for piece in posterior.pieces(name):
             second_moment += piece.T @ piece
     moments = np.linalg.eigvalsh(second_moment)

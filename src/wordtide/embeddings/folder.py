@@ -32,7 +32,10 @@ KIND = "model"
 VERSION = 1
 #: A filter's states are in files of their own, one for each slice.
 SLICED_VERSION = 2
+#: Added to the version if contexts are tied: there are signs, and no states of context vectors.
+_TIED = 2
 FILES = ("arrays.safetensors", "curve.csv", "labels.txt", "words.txt")
+_VERSIONS = (VERSION, SLICED_VERSION, VERSION + _TIED, SLICED_VERSION + _TIED)
 
 #: Records of the header that a model may lack: how texts were counted, how a filter stands, what an update's caller keeps.
 _RECORDS = ("counts", "filter", "stream")
@@ -69,7 +72,9 @@ def fill_folder(folder: Path, fitted: Fitted, known: Mapping[str, Mapping[str, i
         _text([spelled_out(" ".join(label.split())) for label in fitted.labels])
     )
     write_curve(folder / "curve.csv", fitted.curve)
-    write_header(folder, KIND, SLICED_VERSION if is_sliced(fitted) else VERSION, _facts(fitted), known)
+    version = SLICED_VERSION if is_sliced(fitted) else VERSION
+    version += 0 if fitted.posterior.signs is None else _TIED
+    write_header(folder, KIND, version, _facts(fitted), known)
 
 
 def _facts(fitted: Fitted) -> dict[str, Any]:
@@ -79,6 +84,7 @@ def _facts(fitted: Fitted) -> dict[str, Any]:
         "method": fitted.method,
         "solver": fitted.solver,
         "posterior": fitted.posterior.kind,
+        "contexts": fitted.posterior.contexts,
         "dim": fitted.posterior.dim,
         "slices": len(fitted.diffusion),
         "words": len(fitted.words),
@@ -155,7 +161,12 @@ def _arrays(fitted: Fitted) -> dict[str, Storable]:
     times, posterior, occurrences = fitted.diffusion.times, fitted.posterior, fitted.occurrences
     extents = np.column_stack([times, times]) if fitted.extents is None else fitted.extents
     whole = np.issubdtype(occurrences.values.dtype, np.integer)
-    optional = {"pairs": fitted.pairs, "arrivals": fitted.arrivals, "predictions": fitted.predictions}
+    optional = {
+        "pairs": fitted.pairs,
+        "arrivals": fitted.arrivals,
+        "predictions": fitted.predictions,
+        "signs": None if posterior.signs is None else posterior.signs.astype(np.float32, copy=False),
+    }
     return {
         "times": times.astype(np.float64, copy=False),
         "extents": extents.astype(np.float64, copy=False),
@@ -172,13 +183,13 @@ def _arrays(fitted: Fitted) -> dict[str, Storable]:
 def model_header(folder: Path) -> dict[str, Any]:
     """The header of a model folder, after a check of the files it lists."""
     try:
-        header = read_header(folder, KIND, VERSION, SLICED_VERSION)
+        header = read_header(folder, KIND, *_VERSIONS)
     except OSError as error:
         raise FolderError(
             f"{folder} cannot be read: {error.strerror or error}.", "Check the path."
         ) from error
     expected = set(FILES)
-    if header["version"] == SLICED_VERSION:
+    if _in_slices(header):
         slices = header.get("slices")
         if type(slices) is not int or not 1 <= slices <= MOST_SLICES or header.get("posterior") != "filter":
             raise FolderError(
@@ -191,6 +202,11 @@ def model_header(folder: Path) -> dict[str, Any]:
     return header
 
 
+def _in_slices(header: Mapping[str, Any]) -> bool:
+    """Whether the states are in files of slices."""
+    return header["version"] in (SLICED_VERSION, SLICED_VERSION + _TIED)
+
+
 def _posterior(
     folder: Path, header: dict[str, Any], arrays: dict[str, npt.NDArray[Any]], check: bool
 ) -> Posterior:
@@ -198,14 +214,19 @@ def _posterior(
     kind, knots = header["posterior"], _knots(arrays, "knot")
     if kind not in SPREADS:
         raise ValueError("its kind is not understood")
-    if header["version"] == SLICED_VERSION:
+    tied = header["version"] > _TIED
+    if header.get("contexts", "separate") != ("tied" if tied else "separate"):
+        raise ValueError("its contexts are not understood")
+    signs = np.array(_vector(arrays, "signs", "f4")) if tied else None
+    if _in_slices(header):
         if type(header["dim"]) is not int or not 1 <= header["dim"] <= MOST_DIMENSIONS:
             raise ValueError(f"it has {header['dim']!r} dimensions")
         check_knots(knots, header["slices"], "knots")  # before they are counted by slice
-        return read_slices(folder, knots, header["slices"], header["dim"], check)
-    names = [f"{quantity}_{side}" for quantity in ("mean", SPREADS[kind]) if quantity for side in "uv"]
-    spreads: dict[str, Any] = {name: arrays[name] for name in names[2:]}
-    return Posterior(kind, knots, arrays[names[0]], arrays[names[1]], **spreads)
+        return read_slices(folder, knots, header["slices"], header["dim"], signs, check)
+    quantities = [quantity for quantity in ("mean", SPREADS[kind]) if quantity]
+    names = [f"{quantity}_{side}" for quantity in quantities for side in ("u" if tied else "uv")]
+    states: dict[str, Any] = {name: arrays[name] for name in names}
+    return Posterior(kind, knots, signs=signs, **states)
 
 
 def _assemble(

@@ -7,13 +7,12 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from wordtide.embeddings.slice_states import QUANTITIES, SliceRows, SliceStates
+from wordtide.embeddings.slice_states import QUANTITIES, TIED_QUANTITIES, SignedRows, SliceRows, SliceStates
 from wordtide.errors import SettingsError
 from wordtide.model.knots import Knots, Occurrences
 from wordtide.model.prior import Diffusion
 from wordtide.storage.tensors import pieces
-
-Singles = npt.NDArray[np.float32]
+from wordtide.types import Singles
 
 #: The kinds of posterior, and what each stores beside the means.
 SPREADS = {"filter": "variance", "smoother": "precision", "point": None}
@@ -28,17 +27,21 @@ class Posterior:
     "filter": mean and variance given this slice and those before it. "smoother": mean, and the precision h that the data add;
     over one word's knots a coordinate is N(mean, (Pi + diag(h))^-1) with Pi the precision of the prior at these knots.
     "point": a mean without uncertainty. A filter's states may be kept slice by slice: then `slices` has them in that order too.
+
+    With tied contexts there are `signs` (d,), +1 or -1, and the context vector of a word is its word vector times these. Then
+    `mean_v`, `variance_v` and `precision_v` are not given but derived; `mean_v` is computed where it is read.
     """
 
     kind: str
     knots: Knots
     mean_u: Singles
-    mean_v: Singles
+    mean_v: Singles = None  # type: ignore[assignment]  # with signs it is derived
     variance_u: Singles | None = None
     variance_v: Singles | None = None
     precision_u: Singles | None = None
     precision_v: Singles | None = None
     slices: Sequence[SliceStates] | None = None
+    signs: Singles | None = None
 
     def __post_init__(self) -> None:
         if self.kind not in SPREADS:
@@ -46,7 +49,7 @@ class Posterior:
                 f"There is no posterior of kind {self.kind!r}.", f"Use one of {', '.join(SPREADS)}."
             )
         for spread in ("variance", "precision"):
-            for side in "uv":
+            for side in self.sides:
                 if (getattr(self, f"{spread}_{side}") is not None) != (SPREADS[self.kind] == spread):
                     raise SettingsError(
                         f"A posterior of kind {self.kind!r} has the wrong arrays: see {spread}_{side}.",
@@ -58,15 +61,40 @@ class Posterior:
                     f"{name} holds {array.dtype} of shape {array.shape}, not float32 of shape {(len(self.knots), self.dim)}.",
                     "Give one row per knot and one column per dimension.",
                 )
+        if self.signs is not None:
+            self._derive_contexts(self.signs)
+
+    def _derive_contexts(self, signs: Singles) -> None:
+        if signs.shape != (self.dim,) or not (np.abs(signs) == 1.0).all():
+            raise SettingsError(
+                f"The signs of tied contexts are not {self.dim} times +1 or -1.",
+                "Give one sign per dimension.",
+            )
+        derived = SignedRows(self.mean_u, np.asarray(signs, dtype=np.float32))
+        object.__setattr__(self, "mean_v", derived)
+        object.__setattr__(self, "variance_v", self.variance_u)
+        object.__setattr__(self, "precision_v", self.precision_u)
+
+    @property
+    def sides(self) -> str:
+        """The sides that are stored: "uv", or "u" with tied contexts."""
+        return "uv" if self.signs is None else "u"
+
+    @property
+    def contexts(self) -> str:
+        """Whether context vectors are "separate" from word vectors or "tied" to them."""
+        return "separate" if self.signs is None else "tied"
 
     @staticmethod
-    def by_slice(knots: Knots, slices: Sequence[SliceStates], dim: int) -> "Posterior":
+    def by_slice(
+        knots: Knots, slices: Sequence[SliceStates], dim: int, signs: Singles | None = None
+    ) -> "Posterior":
         """A filter's posterior whose states are kept slice by slice, and read like arrays."""
         rows = {
             name: cast(Singles, SliceRows(knots, [getattr(part, name) for part in slices], dim))
-            for name in QUANTITIES
+            for name in (QUANTITIES if signs is None else TIED_QUANTITIES)
         }
-        return Posterior("filter", knots, slices=slices, **rows)
+        return Posterior("filter", knots, slices=slices, signs=signs, **rows)
 
     @property
     def dim(self) -> int:
@@ -80,8 +108,10 @@ class Posterior:
         return array
 
     def arrays(self) -> dict[str, Singles]:
-        """All arrays there are, by name."""
-        names = [f"{quantity}_{side}" for quantity in ("mean", "variance", "precision") for side in "uv"]
+        """All arrays that are stored, by name."""
+        names = [
+            f"{quantity}_{side}" for quantity in ("mean", "variance", "precision") for side in self.sides
+        ]
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
     def pieces(self, name: str) -> Iterator[Singles]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from wordtide.model.prior import Floats
+from wordtide.types import Floats
 
 _BLUE, _GREY = "#2b8cbe", "#888"  # seen well on white and on black
 _MOST_BARS = 120

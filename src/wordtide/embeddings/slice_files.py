@@ -7,17 +7,19 @@ import math
 import mmap
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from wordtide.embeddings.posterior import Posterior
-from wordtide.embeddings.slice_states import QUANTITIES, SliceStates
+from wordtide.embeddings.slice_states import QUANTITIES, TIED_QUANTITIES, SliceStates
 from wordtide.errors import FolderError
 from wordtide.model.knots import Knots
 from wordtide.storage.tensors import REMEDY, Streamed, beginning_of, in_file_order, map_tensors, write_tensors
+from wordtide.types import Singles
 
 #: Models with more slices are written as one file: each map and each file costs something, and systems limit their number.
 MOST_SLICES = 10_000
@@ -31,23 +33,25 @@ def slice_name(t: int) -> str:
 
 def write_slice(folder: Path, t: int, states: SliceStates) -> None:
     """Write the states of slice t."""
-    write_tensors(folder / slice_name(t), {name: getattr(states, name) for name in ("words", *QUANTITIES)})
+    write_tensors(folder / slice_name(t), states.arrays())
 
 
-def read_slice(folder: Path, t: int, dim: int, size: int | None = None) -> SliceStates:
-    """The states of slice t as a map of its file. FolderError for a file that is not as it should be: with `size` words.
+def read_slice(
+    folder: Path, t: int, dim: int, size: int | None = None, tied: bool | None = None
+) -> SliceStates:
+    """The states of slice t as a map of its file. FolderError for a file without `size` words, or not as `tied` says.
 
     A model has many such files, and loading one must not take long. So the beginning of a file is compared with what is written
     for this size; only one that begins otherwise, from another program, is understood word by word.
     """
     path = folder / slice_name(t)
-    if size is None:
-        return _understood(path, dim, size)
+    if size is None or tied is None:
+        return _understood(path, dim, size, tied)
     try:
         content = _mapped(path)
     except (OSError, ValueError) as error:
         raise FolderError(f"{path} cannot be read: {error}.", REMEDY) from error
-    shapes = {"words": (size,), **dict.fromkeys(QUANTITIES, (size, dim))}
+    shapes = {"words": (size,), **dict.fromkeys(TIED_QUANTITIES if tied else QUANTITIES, (size, dim))}
     expected = {
         name: Streamed(_DTYPES[name == "words"], shape, lambda: iter(())) for name, shape in shapes.items()
     }
@@ -57,12 +61,16 @@ def read_slice(folder: Path, t: int, dim: int, size: int | None = None) -> Slice
         len(content) != len(beginning) + sum(array.nbytes for array in ordered.values())
         or content[: len(beginning)] != beginning
     ):
-        return _understood(path, dim, size)
+        return _understood(path, dim, size, tied)
     arrays, place = {}, len(beginning)
     for name, array in ordered.items():
         arrays[name] = np.frombuffer(content, array.dtype, math.prod(array.shape), place).reshape(array.shape)
         place += array.nbytes
-    return SliceStates(**arrays)
+    return _states_of(arrays)
+
+
+def _states_of(arrays: Mapping[str, npt.NDArray[Any]]) -> SliceStates:
+    return SliceStates(*(arrays.get(name) for name in ("words", *QUANTITIES)))  # type: ignore[arg-type]
 
 
 def _mapped(path: Path) -> mmap.mmap:
@@ -75,34 +83,39 @@ def _mapped(path: Path) -> mmap.mmap:
         os.close(opened)
 
 
-def _understood(path: Path, dim: int, size: int | None) -> SliceStates:
+def _understood(path: Path, dim: int, size: int | None, tied: bool | None) -> SliceStates:
     """The same from any file of arrays, however it describes them."""
     arrays = map_tensors(path)
     words = arrays.get("words")
+    found = set(arrays) == {"words", *TIED_QUANTITIES}
+    quantities = TIED_QUANTITIES if found else QUANTITIES
     if (
-        set(arrays) != {"words", *QUANTITIES}
+        set(arrays) != {"words", *quantities}
+        or tied not in (None, found)
         or words is None
         or words.ndim != 1
         or words.dtype != _DTYPES[True]
     ):
         raise FolderError(f"{path} is damaged: it does not hold the states of a slice.", REMEDY)
-    for name in QUANTITIES:
+    for name in quantities:
         if arrays[name].shape != (len(words), dim) or arrays[name].dtype != _DTYPES[False]:
             raise FolderError(f"{path} is damaged: {name} has a wrong shape or dtype.", REMEDY)
     if size is not None and len(words) != size:
         raise FolderError(f"{path} is damaged: it has {len(words)} words, not {size}.", REMEDY)
-    return SliceStates(**{name: np.asarray(array) for name, array in arrays.items()})
+    return _states_of({name: np.asarray(array) for name, array in arrays.items()})
 
 
-def read_slices(folder: Path, knots: Knots, slices: int, dim: int, check: bool = False) -> Posterior:
+def read_slices(
+    folder: Path, knots: Knots, slices: int, dim: int, signs: Singles | None = None, check: bool = False
+) -> Posterior:
     """The filter's posterior from the files of all slices. `check` also compares the words of each with the knots."""
     sizes = np.bincount(knots.slices, minlength=slices).tolist()
-    states = [read_slice(folder, t, dim, size) for t, size in enumerate(sizes)]
+    states = [read_slice(folder, t, dim, size, signs is not None) for t, size in enumerate(sizes)]
     if check:
         for t, rows in enumerate(rows_by_slice(knots, slices)):
             if not np.array_equal(knots.words_of(rows), states[t].words):
                 raise FolderError(f"{folder / slice_name(t)} is damaged: its words are others.", REMEDY)
-    return Posterior.by_slice(knots, states, dim)
+    return Posterior.by_slice(knots, states, dim, signs)
 
 
 def slices_of(posterior: Posterior, slices: int) -> Iterator[SliceStates]:
@@ -110,12 +123,11 @@ def slices_of(posterior: Posterior, slices: int) -> Iterator[SliceStates]:
     if posterior.slices is not None:
         yield from posterior.slices
         return
-    assert posterior.variance_u is not None
-    assert posterior.variance_v is not None
-    quantities = (posterior.mean_u, posterior.mean_v, posterior.variance_u, posterior.variance_v)
+    quantities = posterior.arrays()
     for rows in rows_by_slice(posterior.knots, slices):
         words = posterior.knots.words_of(rows).astype(np.int32)
-        yield SliceStates(words, *(np.ascontiguousarray(quantity[rows]) for quantity in quantities))
+        chosen = {name: np.ascontiguousarray(array[rows]) for name, array in quantities.items()}
+        yield _states_of({"words": words, **chosen})
 
 
 def rows_by_slice(knots: Knots, slices: int) -> list[npt.NDArray[np.int64]]:

@@ -12,30 +12,46 @@ import numpy as np
 import numpy.typing as npt
 
 from wordtide.model.knots import Knots, narrowed
+from wordtide.types import Array, Singles
 
-Singles = npt.NDArray[np.float32]
 #: What is stored of each word of a slice: means and variances of its word vector (u) and its context vector (v).
 QUANTITIES = ("mean_u", "mean_v", "variance_u", "variance_v")
+#: The same in a model with tied contexts, where the context vector follows from the word vector.
+TIED_QUANTITIES = ("mean_u", "variance_u")
 
 
 @dataclass(frozen=True)
 class SliceStates:
-    """A filter's states after one slice: the numbers of its a active words, ascending, and for each quantity (a, d) float32."""
+    """A filter's states after one slice: the numbers of its a active words, ascending, and for each quantity (a, d) float32.
+
+    With tied contexts there are no quantities of context vectors.
+    """
 
     words: npt.NDArray[np.int32]
     mean_u: Singles
-    mean_v: Singles
+    mean_v: Singles | None
     variance_u: Singles
-    variance_v: Singles
+    variance_v: Singles | None
 
     def __len__(self) -> int:
         return len(self.words)
 
     @staticmethod
     def of(words: npt.NDArray[Any], mean: npt.NDArray[Any], variance: npt.NDArray[Any]) -> "SliceStates":
-        """From the numbers of words, and means and variances (2, a, d): of word vectors, then of context vectors."""
-        numbers = np.asarray(words, dtype=np.int32)
-        return SliceStates(numbers, *(np.asarray(part, dtype=np.float32) for part in (*mean, *variance)))
+        """From the numbers of words, and means and variances (2, a, d): of word vectors, then of context vectors.
+
+        With tied contexts (1, a, d).
+        """
+        means, variances = (
+            [np.asarray(part, dtype=np.float32) for part in array] for array in (mean, variance)
+        )
+        if len(means) == 1:
+            return SliceStates(np.asarray(words, dtype=np.int32), means[0], None, variances[0], None)
+        return SliceStates(np.asarray(words, dtype=np.int32), *means, *variances)
+
+    def arrays(self) -> dict[str, Array]:
+        """All arrays there are, by name."""
+        return {name: array for name, array in vars(self).items() if array is not None}
 
 
 class SliceRows:
@@ -69,4 +85,23 @@ class SliceRows:
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
         """All rows in memory."""
+        return self[:].astype(dtype or np.float32, copy=False)
+
+
+class SignedRows:
+    """The context vectors S u of a model with tied contexts, read like an array (K, d): word vectors times signs (d,)."""
+
+    def __init__(self, rows: Singles, signs: Singles) -> None:
+        self._rows, self._signs = rows, signs
+        self.shape: tuple[int, ...] = rows.shape
+        self.dtype = np.dtype(np.float32)
+        self.ndim = 2
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, chosen: Any) -> Singles:
+        return np.asarray(self._rows[chosen] * self._signs)
+
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> Array:
         return self[:].astype(dtype or np.float32, copy=False)

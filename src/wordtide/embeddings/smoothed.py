@@ -38,7 +38,8 @@ class SmoothedTrajectories:
     def __init__(self, knots: Knots, prior: Diffusion, mean: Singles, precision: Singles) -> None:
         self.knots, self.prior = knots, prior
         # views of memory maps: taking rows of a map itself is slow
-        self.mean, self.precision = np.asarray(mean), np.asarray(precision)
+        self.mean = np.asarray(mean) if isinstance(mean, np.ndarray) else mean
+        self.precision = np.asarray(precision)
         self.grid = prior.times
 
     @cached_property

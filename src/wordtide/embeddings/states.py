@@ -12,14 +12,15 @@ import numpy.typing as npt
 
 from wordtide.embeddings.folder import write_model
 from wordtide.embeddings.kinds import trajectories_of
-from wordtide.embeddings.posterior import Fitted, Singles
+from wordtide.embeddings.posterior import Fitted
 from wordtide.embeddings.trajectories import Trajectories
 from wordtide.embeddings.when import Time, is_one_time, year_of, years_of
 from wordtide.errors import SettingsError
 from wordtide.exports.word2vec import save_word2vec
 from wordtide.model.knots import Knots
-from wordtide.model.prior import Diffusion, Floats, slice_before
+from wordtide.model.prior import Diffusion, slice_before
 from wordtide.spelling import number_of
+from wordtide.types import Floats, Singles
 
 Times = Time | Sequence[Time] | Floats | None
 
@@ -66,6 +67,7 @@ class Embeddings:
         self.settings: dict[str, Any] = dict(fitted.settings)
         self.curve: list[dict[str, Any]] = [dict(row) for row in fitted.curve]
         self.kind, self.dim = fitted.posterior.kind, fitted.posterior.dim
+        self.contexts = fitted.posterior.contexts
 
     def _become(self, fitted: Fitted) -> None:
         """Hold another record from now on, and forget all that was worked out of the one before."""
@@ -158,7 +160,7 @@ class Embeddings:
     def sample(self, word: str, n: int, seed: int = 0, times: Times = None, context: bool = False) -> Floats:
         """`n` trajectories of a word drawn from the posterior, (n, T, d), or (n, number of times, d).
 
-        Draws at one and the same seed are independent between words, and between word and context vectors.
+        Samples with one seed are independent between words, and between word and context vectors unless contexts are tied.
         """
         if n < 1 or seed < 0:
             raise SettingsError(
@@ -166,6 +168,9 @@ class Embeddings:
                 "Give at least one draw, and a seed of 0 or more.",
             )
         years, number = self._years(times)[0], self.word_number(word)
+        signs = self.fitted.posterior.signs
+        if context and signs is not None:
+            return self._word_side.draw(number, n, years, np.random.default_rng([seed, number, 0])) * signs
         side = self._context_side if context else self._word_side
         return side.draw(number, n, years, np.random.default_rng([seed, number, int(context)]))
 

@@ -24,8 +24,8 @@ class MovementVariance:
     `posterior`: of the movement, given the data. `sampling`: of its posterior mean, from one sample of the data to another.
     """
 
-    posterior: Reals
-    sampling: Reals
+    posterior: Floats
+    sampling: Floats
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from wordtide.counts.workers import Observer
-from wordtide.embeddings.posterior import Singles
 from wordtide.embeddings.states import Embeddings
 from wordtide.errors import SettingsError
 from wordtide.exports.selection import Selection
+from wordtide.types import Singles
 
 
 def write_state(path: Path, model: Embeddings, selection: Selection, time: float) -> None:

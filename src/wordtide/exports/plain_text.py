@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from wordtide.embeddings.posterior import Singles
 from wordtide.errors import SettingsError
+from wordtide.types import Singles
 
 _WHITE_SPACE = re.compile(r"\s")
 _ROWS_AT_ONCE = 100

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from wordtide.embeddings.posterior import Singles
 from wordtide.exports.plain_text import rows_of_text, without_spaces
 from wordtide.storage.cells import text_cell
 from wordtide.storage.folders import new_files
+from wordtide.types import Singles
 
 
 def projector_paths(name: str | PathLike[str]) -> list[Path]:

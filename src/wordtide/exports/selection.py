@@ -7,11 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from wordtide.embeddings.posterior import Singles
 from wordtide.embeddings.states import Embeddings
 from wordtide.errors import InputError, SettingsError
-from wordtide.model.knots import Integers
 from wordtide.questions.vectors import DEFAULT, Vectors, vectors_of
+from wordtide.types import Integers, Singles
 
 #: What is exported if nothing else is said: what questions are about, so that other programs find the same neighbours.
 DEFAULT_VECTORS = DEFAULT

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from wordtide.embeddings.posterior import Singles
 from wordtide.exports.plain_text import rows_of_text, without_spaces
 from wordtide.storage.folders import new_files
+from wordtide.types import Singles
 
 
 def save_word2vec(

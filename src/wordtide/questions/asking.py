@@ -10,9 +10,9 @@ import numpy.typing as npt
 from wordtide.embeddings.states import Embeddings, Times
 from wordtide.embeddings.when import Time
 from wordtide.errors import SettingsError
-from wordtide.model.knots import Integers
-from wordtide.model.prior import Floats, nearest_slice, slice_before
+from wordtide.model.prior import nearest_slice, slice_before
 from wordtide.questions.shown_dates import shown_year
+from wordtide.types import Floats, Integers
 
 _NEARBY = 0.02  # share of all slices
 

@@ -10,11 +10,11 @@ import numpy as np
 
 from wordtide.embeddings.states import Embeddings, Times
 from wordtide.errors import SettingsError
-from wordtide.model.prior import Floats
 from wordtide.questions.answers import Answer, empty_intervals
 from wordtide.questions.asking import Occasions, occurrences_at, words_numbers
 from wordtide.questions.similarity import SIDES, scaled_words
 from wordtide.questions.vectors import vectors_of
+from wordtide.types import Floats
 
 
 def axis(

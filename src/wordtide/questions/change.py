@@ -8,8 +8,6 @@ import numpy.typing as npt
 from wordtide.embeddings.states import Embeddings
 from wordtide.embeddings.when import Time
 from wordtide.errors import SettingsError
-from wordtide.model.knots import Integers
-from wordtide.model.prior import Floats
 from wordtide.questions.answers import Answer, empty_intervals
 from wordtide.questions.asking import checked_number
 from wordtide.questions.contrasts import contrasts
@@ -19,6 +17,7 @@ from wordtide.questions.ranking import probability_of_best
 from wordtide.questions.shown_dates import shown_year
 from wordtide.questions.spans import spans
 from wordtide.questions.vectors import OFTEN, Vectors, lengths_of, vectors_of
+from wordtide.types import Floats, Integers
 
 RANKINGS = ("low", "probability", "change")
 #: A word must occur so often between its two times to be listed.

@@ -7,9 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from wordtide.embeddings.trajectories import Moments
-from wordtide.model.knots import Integers
-from wordtide.model.prior import Floats
 from wordtide.questions.vectors import Vectors, lengths_of
+from wordtide.types import Floats, Integers
 
 #: So many words on either side are shown, and chosen: words that a word left are not among those that it came to.
 SHOWN, CHOSEN = 3, 5

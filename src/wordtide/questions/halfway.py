@@ -14,10 +14,9 @@ import numpy as np
 
 from wordtide.embeddings.states import Embeddings
 from wordtide.embeddings.trajectories import Moments
-from wordtide.model.knots import Integers
-from wordtide.model.prior import Floats
 from wordtide.questions.similarity import SIDES
 from wordtide.questions.vectors import STILL, Vectors, lengths_of
+from wordtide.types import Floats, Integers
 
 _WORDS_AT_ONCE = 64  # their curves are in memory together
 

@@ -17,11 +17,10 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from wordtide.embeddings.trajectories import Moments
-from wordtide.model.knots import Integers
 from wordtide.questions.answers import empty_intervals
 from wordtide.questions.similarity import SIDES
 from wordtide.questions.vectors import STILL, Vectors, lengths_of
-from wordtide.types import Floats, Reals
+from wordtide.types import Floats, Integers, Reals
 
 
 @dataclass(frozen=True)

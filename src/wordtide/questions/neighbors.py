@@ -8,8 +8,6 @@ import numpy.typing as npt
 from wordtide.embeddings.states import Embeddings
 from wordtide.embeddings.when import Time
 from wordtide.errors import SettingsError
-from wordtide.model.knots import Integers
-from wordtide.model.prior import Floats
 from wordtide.questions.answers import Answer, empty_intervals
 from wordtide.questions.asking import absence_note, are_inferred, checked_number, nothing_near, one_occasion
 from wordtide.questions.movement import movement
@@ -17,6 +15,7 @@ from wordtide.questions.ranking import DRAWS, share_among_best
 from wordtide.questions.shown_dates import shown_year
 from wordtide.questions.similarity import SIDES, Scaled, interval, scaled
 from wordtide.questions.vectors import Vectors, lengths_of, vectors_of
+from wordtide.types import Floats, Integers
 
 #: So many of the most similar words compete for a place among the nearest; intervals are worked out for these alone.
 CANDIDATES = 500
@@ -233,7 +232,7 @@ def _draws(one: Scaled, some: Scaled, seed: int, past: _OwnPast | None = None) -
     across = (means**2 + variances).sum(axis=1) - along**2
     scatter = ((2.0 * variances + 4.0 * means**2) * variances).sum(axis=1)
     if past is not None:  # given where the word is at one time, it is surer where it is at the other
-        slope = past.covariance / one.variance
+        slope = past.covariance / np.where(one.variance > 0, one.variance, np.inf)  # an axis may be removed
         mean = some.mean[past.place] + slope * shift
         variance = np.maximum(some.variance[past.place] - slope * past.covariance, 0.0)
         along[:, past.place], spread[:, past.place] = np.einsum("rk,rk->r", own, mean), own**2 @ variance

@@ -6,19 +6,17 @@ filter's mean between knots is no such sum: there the slices are gone through in
 """
 
 from collections.abc import Sequence
-from functools import reduce
 
 import numpy as np
 
 from wordtide.embeddings.filtered import FilteredTrajectories
 from wordtide.embeddings.smoothed import SmoothedTrajectories
 from wordtide.embeddings.states import Embeddings
-from wordtide.model.knots import Integers
-from wordtide.model.prior import Floats
 from wordtide.questions.answers import Answer, empty_intervals
 from wordtide.questions.asking import are_inferred, checked_number
 from wordtide.questions.similarity import Scaled, interval, scaled, scaled_words, similarity_and_spread
 from wordtide.questions.vectors import Vectors, lengths_of, vectors_of
+from wordtide.types import Floats, Integers
 
 _WORDS_AT_ONCE = 500
 _SPARE = 20
@@ -105,33 +103,33 @@ def _products(vectors: Vectors, words: Integers, own: Floats) -> tuple[Floats, F
     """Inner products of the means of words, whose numbers follow each other, with `own` (T, d), and their lengths, (n, T)."""
     smoothed = [side for side in vectors.sides if isinstance(side, SmoothedTrajectories)]
     if len(smoothed) == len(vectors.sides):
-        return _products_by_knots(smoothed, words, own)
+        return _products_by_knots(vectors, smoothed, words, own)
     filtered = [side for side in vectors.sides if isinstance(side, FilteredTrajectories)]
     if len(filtered) == len(vectors.sides):
-        return _products_by_slices(filtered, words, own)
+        return _products_by_slices(vectors, filtered, words, own)
     slices = np.tile(np.arange(len(own)), len(words))
     means = vectors.means_at_places(np.repeat(words, len(own)), slices).reshape(len(words), *own.shape)
     return np.einsum("ntk,tk->nt", means, own), lengths_of(means)
 
 
 def _products_by_slices(
-    sides: Sequence[FilteredTrajectories], words: Integers, own: Floats
+    vectors: Vectors, sides: Sequence[FilteredTrajectories], words: Integers, own: Floats
 ) -> tuple[Floats, Floats]:
     """The same slice after slice, as a filter goes: all slices of so many words at once would not stay in the cache."""
     product, length = np.empty((2, len(own), len(words)))
     for t, parts in enumerate(zip(*(side.means_at_slices(words) for side in sides), strict=True)):
-        means = reduce(np.add, parts)
+        means = vectors.summed(parts)
         product[t], length[t] = np.einsum("nk,k->n", means, own[t]), lengths_of(means)
     return product.T, length.T
 
 
 def _products_by_knots(
-    sides: Sequence[SmoothedTrajectories], words: Integers, own: Floats
+    vectors: Vectors, sides: Sequence[SmoothedTrajectories], words: Integers, own: Floats
 ) -> tuple[Floats, Floats]:
     """The same by products with the knots. All sides have the same knots and the same prior, so the same weights."""
     weights, starts = sides[0].weights_at_slices(words), sides[0].knots.starts
     first, last = int(starts[words[0]]), int(starts[words[-1] + 1])
-    means = np.sum([side.mean[first:last] for side in sides], axis=0)
+    means = vectors.summed(side.mean[first:last] for side in sides).astype(np.float32)
     if not len(means):
         return np.zeros(weights.before.shape), np.full(weights.before.shape, np.nan)
     inner = means @ own.T.astype(np.float32)

@@ -7,7 +7,7 @@ mean and much noise; measured by its mean alone it would often be drawn as neare
 import numpy as np
 import numpy.typing as npt
 
-from wordtide.model.prior import Floats
+from wordtide.types import Floats
 
 #: A probability from so many draws is off by 0.015 or less, mostly.
 DRAWS = 1000

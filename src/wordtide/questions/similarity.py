@@ -15,10 +15,10 @@ import numpy.typing as npt
 
 from wordtide.embeddings.states import Embeddings, Times
 from wordtide.errors import SettingsError
-from wordtide.model.prior import Floats
 from wordtide.questions.answers import Answer, empty_intervals
 from wordtide.questions.asking import Occasions, occurrences_at, words_numbers
 from wordtide.questions.vectors import Vectors, lengths_of, vectors_of
+from wordtide.types import Floats
 
 #: Of 90 % intervals: so many standard deviations to either side.
 SIDES = 1.6448536269514722

@@ -4,9 +4,8 @@ import numpy as np
 
 from wordtide.embeddings.states import Embeddings
 from wordtide.embeddings.when import Time
-from wordtide.model.knots import Integers
-from wordtide.model.prior import Floats
 from wordtide.questions.asking import Occasions, two_occasions
+from wordtide.types import Floats, Integers
 
 #: A word's time begins with the slice of this occurrence, and ends likewise: a few stray uses far from the others do not count.
 STRAY = 5

@@ -10,8 +10,6 @@ import numpy as np
 
 from wordtide.embeddings.states import Embeddings
 from wordtide.embeddings.when import Time
-from wordtide.model.knots import Integers
-from wordtide.model.prior import Floats
 from wordtide.questions.answers import Answer
 from wordtide.questions.asking import checked_number, nothing_near
 from wordtide.questions.contrasts import contrasts
@@ -21,6 +19,7 @@ from wordtide.questions.neighbors import neighbors
 from wordtide.questions.shown_dates import shown_year
 from wordtide.questions.spans import spans
 from wordtide.questions.vectors import Vectors, vectors_of
+from wordtide.types import Floats, Integers
 
 _NOTHING_NEAR = "no word that is well known"
 _STORIES_AT_ONCE = 20_000

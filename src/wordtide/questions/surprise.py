@@ -27,11 +27,10 @@ from wordtide.embeddings.states import Embeddings
 from wordtide.embeddings.trajectories import Beliefs
 from wordtide.embeddings.when import Time
 from wordtide.errors import SettingsError
-from wordtide.model.knots import Integers
-from wordtide.model.prior import Floats
 from wordtide.questions.answers import Answer
 from wordtide.questions.asking import checked_number
 from wordtide.questions.shown_dates import shown_year
+from wordtide.types import Floats, Integers
 
 #: Words are compared with so many others at least. At a slice with fewer words there are no scores.
 LEAST_COMPARED = 20

@@ -1,8 +1,11 @@
 """Which vectors a question is about: word vectors, context vectors, or the sum of both.
 
-Under the posterior word and context vectors are independent, so means, variances and covariances of the sum are sums.
+With separate contexts, word and context vectors are independent under the posterior, so means, variances and covariances of
+the sum are sums. With tied contexts the context vector is S u with S = diag(+-1), so each choice is the word vector with its
+axes scaled: by 1, by S, and by I + S for the sum, which doubles the positive axes and removes the negative ones.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
@@ -14,9 +17,9 @@ import numpy.typing as npt
 from wordtide.embeddings.states import Embeddings
 from wordtide.embeddings.trajectories import Moments, MovementVariance, Trajectories
 from wordtide.errors import SettingsError
-from wordtide.model.knots import Integers, Occurrences
+from wordtide.model.knots import Occurrences
 from wordtide.model.prior import nearest_slice
-from wordtide.types import Floats, Reals
+from wordtide.types import Floats, Integers, Reals
 
 #: What questions are about if nothing else is said. docs/similarity.md tells how it was chosen.
 DEFAULT = "sum"
@@ -40,38 +43,45 @@ class Vectors:
     dim: int
     times: Floats
     occurrences: Occurrences
+    #: What the axes are multiplied by, (d,); None: nothing.
+    scale: Floats | None = None
+
+    def summed(self, parts: Iterable[Reals], power: int = 1) -> Floats:
+        """The sum of what the sides answer, with axes scaled: of means, or with power 2 of variances."""
+        total: Any = reduce(add, parts)
+        return np.asarray(total if self.scale is None else total * self.scale**power)
 
     def means_of(self, word: int, times: Floats) -> Floats:
         """Means of one word at several times, (n, d)."""
-        return reduce(add, (side.word_means(word, times) for side in self.sides))
+        return self.summed(side.word_means(word, times) for side in self.sides)
 
     def variance_curves(self, words: Integers, times: Floats) -> Floats:
         """Variances of some words at several times, (number of words, n, d)."""
-        return reduce(add, (side.variance_curves(words, times) for side in self.sides))
+        return self.summed((side.variance_curves(words, times) for side in self.sides), power=2)
 
     def means_at(self, time: float, words: Integers | None = None) -> Floats:
         """Means of some words, or of all, at one time, (n, d)."""
-        return reduce(add, (side.means_at(time, words) for side in self.sides))
+        return self.summed(side.means_at(time, words) for side in self.sides)
 
     def variances_at(self, time: float, words: Integers | None = None) -> Floats:
         """Variances of some words, or of all, at one time, (n, d)."""
-        return reduce(add, (side.variances_at(time, words) for side in self.sides))
+        return self.summed((side.variances_at(time, words) for side in self.sides), power=2)
 
     def means_of_each(self, words: Integers, times: Floats) -> Floats:
         """Means of words at times, pair by pair, (n, d)."""
-        return reduce(add, (side.means_of_each(words, times) for side in self.sides))
+        return self.summed(side.means_of_each(words, times) for side in self.sides)
 
     def variances_of_each(self, words: Integers, times: Floats) -> Floats:
         """Variances of words at times, pair by pair, (n, d)."""
-        return reduce(add, (side.variances_of_each(words, times) for side in self.sides))
+        return self.summed((side.variances_of_each(words, times) for side in self.sides), power=2)
 
     def means_at_places(self, words: Integers, slices: Integers) -> Floats:
         """Means of words at slices, pair by pair, (n, d)."""
-        return reduce(add, (side.means_at_places(words, slices) for side in self.sides))
+        return self.summed(side.means_at_places(words, slices) for side in self.sides)
 
     def variances_at_places(self, words: Integers, slices: Integers) -> Floats:
         """Variances of words at slices, pair by pair, (n, d)."""
-        return reduce(add, (side.variances_at_places(words, slices) for side in self.sides))
+        return self.summed((side.variances_at_places(words, slices) for side in self.sides), power=2)
 
     def movement(
         self, words: Integers, earlier: Moments, later: Moments, first_weight: Reals, last_weight: Reals
@@ -79,7 +89,8 @@ class Vectors:
         """Variances of last_weight x(later) - first_weight x(earlier) for some words, with weights (n,)."""
         moved = [side.movement(words, earlier, later, first_weight, last_weight) for side in self.sides]
         return MovementVariance(
-            reduce(add, (one.posterior for one in moved)), reduce(add, (one.sampling for one in moved))
+            self.summed((one.posterior for one in moved), power=2),
+            self.summed((one.sampling for one in moved), power=2),
         )
 
     def are_known(
@@ -108,7 +119,14 @@ def vectors_of(model: Embeddings, choice: str | None = None) -> Vectors:
         raise SettingsError(
             f"There are no vectors {choice!r}.", f"Choose {', '.join(CHOICES[:-1])} or {CHOICES[-1]}."
         )
-    return Vectors(sides[choice], model.kind != "point", model.dim, model.times, model.fitted.occurrences)
+    signs, scale = model.fitted.posterior.signs, None
+    chosen = sides[choice]
+    if signs is not None:
+        chosen = model.sides[:1]
+        scale = {"word": None, "context": signs.astype(np.float64), "sum": 1.0 + signs.astype(np.float64)}[
+            choice
+        ]
+    return Vectors(chosen, model.kind != "point", model.dim, model.times, model.fitted.occurrences, scale)
 
 
 def lengths_of(vectors: npt.NDArray[Any]) -> Floats:
