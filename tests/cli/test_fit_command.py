@@ -9,6 +9,7 @@ from cli.command_line import listing, run, run_process
 import wordtide
 from wordtide.embeddings.facts import is_cut_off
 from wordtide.inference.settings import METHODS, FitSettings
+from wordtide.settings import settings_of
 
 STEAM = "Steam power drives the mill by the river. The old mill grinds corn by steam and by the river. "
 LAW = "The king made a law for the mill. The law of the river is old and the king drives a hard bargain. "
@@ -149,25 +150,23 @@ def test_no_setting_is_left_out_of_the_test_above():
     assert set(OPTIONS) == {field.name for field in fields(FitSettings)}
 
 
-def test_the_help_tells_the_defaults_there_are(help_text):
+@pytest.mark.parametrize("name", OPTIONS)
+def test_the_help_states_what_the_settings_declare(help_text, name):
+    declared = settings_of(FitSettings)[name].described()
+    assert f"--{name.replace('_', '-')}" in help_text
+    assert "".join(declared.split()) in "".join(help_text.split())
+
+
+def test_the_help_states_defaults(help_text):
     flat = " ".join(help_text.split())
-    for field in fields(FitSettings):
-        told = re.search(
-            rf" --{field.name.replace('_', '-')} .*?Default: ([\d.]*\d)", flat.split(" Options: ")[-1]
-        )
-        if field.name not in (
-            "method",
-            "solver",
-            "max_steps",
-            "negative_contexts",
-            "prior",
-            "prior_variance",
-        ):
-            assert told, field.name
-            assert float(told[1]) == field.default, field.name
-    assert "auto: by --dim. Default: auto" in flat
-    assert "stationary (default)" in flat
-    assert FitSettings().prior_variance == "auto"
+    for stated in (
+        "smoothing (default)",
+        "natural (default)",
+        "Default: 100.",
+        "Default: 0.001.",
+        "Default: auto.",
+    ):
+        assert stated in flat
 
 
 def test_flags_override_a_file_and_a_file_overrides_a_preset(counts, tmp_path):

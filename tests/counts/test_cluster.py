@@ -16,8 +16,8 @@ import wordtide
 from wordtide.counts.cluster import partial_counts
 from wordtide.counts.cluster import reduce as tree_reduction
 from wordtide.counts.cluster import shards as sharding
-from wordtide.counts.workers import Observer
 from wordtide.errors import InputError, SettingsError
+from wordtide.progress import Observer
 
 TESTS = Path(__file__).parent.parent
 

@@ -14,9 +14,10 @@ from gensim.models import KeyedVectors
 
 from wordtide.errors import InputError, SettingsError, UnknownWordError
 from wordtide.exports import parquet as tables
-from wordtide.exports.export import ExportObserver, export
+from wordtide.exports.export import export
 from wordtide.exports.selection import read_words
 from wordtide.exports.word2vec import save_word2vec
+from wordtide.progress import Observer
 
 YEAR = 1854.0
 VECTORS = ("word", "context", "sum")
@@ -51,14 +52,14 @@ def deviations_of(model, vectors, year=YEAR):
     return np.sqrt(variances[vectors] if vectors != "sum" else variances["word"] + variances["context"])
 
 
-class Listener(ExportObserver):
+class Listener(Observer):
     def __init__(self):
         self.heard, self.steps = [], 0
 
-    def tell(self, message):
-        self.heard.append(message)
+    def message(self, text):
+        self.heard.append(text)
 
-    def advance(self, amount):
+    def step(self, amount=1, status=""):
         self.steps += amount
 
 

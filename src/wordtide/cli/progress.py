@@ -1,8 +1,7 @@
-"""A progress bar on standard error: how far, how fast, how long still."""
+"""Progress and messages on standard error."""
 
 import threading
 
-import typer
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -20,23 +19,23 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from wordtide.counts.workers import Observer as CountObserver
 from wordtide.progress import Observer
+from wordtide.storage.cells import spelled_out
 
 
 class _Rate(ProgressColumn):
-    """Words, or whatever is counted, per second."""
+    """Units per second."""
 
     def render(self, task: Task) -> Text:
         speed = task.finished_speed or task.speed
-        return Text(f"{speed:,.0f}/s" if speed else "", style="progress.data.speed")
+        return Text(f"{speed:,.0f}/s" if speed and speed >= 1 else "", style="progress.data.speed")
 
 
-class ProgressBar(Observer, CountObserver):
-    """Draws a bar for the innermost stage on standard error if that is a terminal. Messages go there in any case."""
+class ProgressBar(Observer):
+    """Draws a bar for the innermost stage if standard error is a terminal. Messages go there in any case."""
 
     def __init__(self) -> None:
-        self._console = Console(stderr=True)
+        self._console = Console(stderr=True, highlight=False, soft_wrap=True)
         self._bars: list[Progress] = []
         self._lock = threading.Lock()
 
@@ -45,7 +44,9 @@ class ProgressBar(Observer, CountObserver):
         if not self._console.is_terminal:
             return
         amount: tuple[ProgressColumn, ...] = (
-            (DownloadColumn(), TransferSpeedColumn()) if unit == "bytes" else (MofNCompleteColumn(), _Rate())
+            (DownloadColumn(), TransferSpeedColumn())
+            if unit == "bytes"
+            else (MofNCompleteColumn(), TextColumn(unit), _Rate())
         )
         bar = Progress(
             SpinnerColumn(),
@@ -56,7 +57,7 @@ class ProgressBar(Observer, CountObserver):
             TimeElapsedColumn(),
             TextColumn("left"),
             TimeRemainingColumn(),
-            TextColumn("{task.fields[status]}"),
+            TextColumn("{task.fields[status]}", markup=False),
             console=self._console,
             transient=True,
         )
@@ -74,13 +75,9 @@ class ProgressBar(Observer, CountObserver):
                 bar, task = self._bars[-1], self._bars[-1].tasks[0]
                 bar.update(task.id, advance=amount, status=status or task.fields["status"])
 
-    def advance(self, amount: int) -> None:
-        """Move the bar."""
-        self.step(amount)
-
     def message(self, text: str) -> None:
-        """Print a line."""
-        typer.echo(text, err=True)
+        """Print a line, above the bar if there is one."""
+        self._console.print(spelled_out(text), markup=False)
 
     def finish(self) -> None:
         """Remove the bar and show that of the outer stage again."""
@@ -89,3 +86,10 @@ class ProgressBar(Observer, CountObserver):
                 self._bars.pop().stop()
             if self._bars:
                 self._bars[-1].start()
+
+
+def say(*lines: str) -> None:
+    """Print lines on standard error."""
+    bar = ProgressBar()
+    for line in lines:
+        bar.message(line)

@@ -19,9 +19,10 @@ from wordtide.counts.settings import CountSettings
 from wordtide.counts.texts import count_texts
 from wordtide.counts.vocabulary import read_vocabulary
 from wordtide.counts.warm_up import warm_up
-from wordtide.counts.workers import Observer, Resources
+from wordtide.counts.workers import Resources
 from wordtide.dates import bounds
 from wordtide.errors import NothingToCountError, SettingsError
+from wordtide.progress import Observer
 from wordtide.storage.folders import check_writable, explained_write_errors, new_folder, real_target
 from wordtide.storage.work_folder import remove_work
 

@@ -111,7 +111,7 @@ def count_slices(
                 if examples is not None:
                     drawn = join_candidates(candidates)
                     examples.add_slice(drawn.words, drawn.priorities, drawn.references, drawn.sentences)
-                resources.observer.advance(int(tokens[part.slice]))
+                resources.observer.step(int(tokens[part.slice]))
                 occurrences[:] = 0
                 candidates = []
         arrays = writer.close()

@@ -122,7 +122,7 @@ def scan_texts(
             return outside
 
         fields = Fields(settings.date_field, settings.text_field, settings.date_format)
-        blocks = corpus.blocks(fields, bad, observer.advance)
+        blocks = corpus.blocks(fields, bad, observer.step)
         outside_dates = sum(in_order((partial(read, block) for block in blocks), resources.workers))
     for builder in builders:
         builder.seal()

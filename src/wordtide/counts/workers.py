@@ -1,4 +1,4 @@
-"""Pieces of work on several threads, results in order, within given resources; an observer hears how far it is."""
+"""Tasks on several threads with results in order, and the resources that counting may use."""
 
 import queue
 from collections import deque
@@ -9,21 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
 
+from wordtide.progress import Observer
+
 Result = TypeVar("Result")
 Thing = TypeVar("Thing")
-
-
-class Observer:
-    """Hears how the work goes on. This one is deaf; the command line has one that draws a bar."""
-
-    def start(self, stage: str, total: int, unit: str) -> None:
-        """A stage begins; `total` is 0 where the end is not known."""
-
-    def advance(self, amount: int) -> None:
-        """Some of the stage is done. Called from any thread."""
-
-    def finish(self) -> None:
-        """The stage is over."""
 
 
 @dataclass(frozen=True)

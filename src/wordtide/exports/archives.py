@@ -8,10 +8,10 @@ from zipfile import ZipFile, ZipInfo
 import numpy as np
 import numpy.typing as npt
 
-from wordtide.counts.workers import Observer
 from wordtide.embeddings.states import Embeddings
 from wordtide.errors import SettingsError
 from wordtide.exports.selection import Selection
+from wordtide.progress import Observer
 from wordtide.types import Singles
 
 
@@ -49,18 +49,14 @@ def write_trajectories(
     quantities = {"mean": selection.means_at}
     if selection.has_deviations:
         quantities["sd"] = selection.deviations_at
-    observer.start("writing", len(quantities) * len(times), "slices")
-    try:
-        with ZipFile(path, "w") as archive:
-            _write(archive, "words", _as_array(selection.words))
-            _write(archive, "times", model.times)
-            _write(archive, "labels", _as_array(model.labels))
-            _write(archive, "vectors", np.array(vectors))
-            for name, at in quantities.items():
-                shape = (len(times), len(selection.words), model.dim)
-                _write_slices(archive, name, shape, map(at, times), observer)
-    finally:
-        observer.finish()
+    with observer.stage("writing", len(quantities) * len(times), "slices"), ZipFile(path, "w") as archive:
+        _write(archive, "words", _as_array(selection.words))
+        _write(archive, "times", model.times)
+        _write(archive, "labels", _as_array(model.labels))
+        _write(archive, "vectors", np.array(vectors))
+        for name, at in quantities.items():
+            shape = (len(times), len(selection.words), model.dim)
+            _write_slices(archive, name, shape, map(at, times), observer)
 
 
 def _write(archive: ZipFile, name: str, array: npt.NDArray[Any]) -> None:
@@ -77,7 +73,7 @@ def _write_slices(
         np.lib.format.write_array_header_1_0(member, description)
         for one in slices:
             member.write(np.ascontiguousarray(one, dtype="<f4").data)
-            observer.advance(1)
+            observer.step()
 
 
 def _as_array(texts: Sequence[str]) -> npt.NDArray[np.str_]:

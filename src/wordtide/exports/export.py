@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from wordtide.counts.workers import Observer
 from wordtide.embeddings.states import Embeddings
 from wordtide.embeddings.when import Time
 from wordtide.errors import SettingsError
@@ -17,18 +16,12 @@ from wordtide.exports.archives import write_state, write_trajectories
 from wordtide.exports.projector import projector_paths, save_projector
 from wordtide.exports.selection import DEFAULT_VECTORS, Selection, select
 from wordtide.exports.word2vec import save_word2vec
+from wordtide.progress import Observer
 from wordtide.storage.folders import check_file_writable, new_files, real_target
 
 #: The formats there are.
 FORMATS = ("word2vec", "word2vec-binary", "npz", "parquet", "projector", "dwe")
 _COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
-
-
-class ExportObserver(Observer):
-    """Hears how an export goes on. This one is deaf; the command line has one that writes to standard error."""
-
-    def tell(self, message: str) -> None:
-        """Something the user should know."""
 
 
 def export(
@@ -40,14 +33,14 @@ def export(
     words: Sequence[str] | None = None,
     top: int | None = None,
     overwrite: bool = False,
-    observer: ExportObserver | None = None,
+    observer: Observer | None = None,
 ) -> list[Path]:
     """Write a model to `output` in the format `to`, and return the files written.
 
     `at` is a time as everywhere; "dwe" writes all slices, "parquet" too if no time is given. `vectors` are "word", "context" or
     their "sum"; "npz" holds both kinds. `words` are those to keep, or `top` is the number of the most frequent ones.
     """
-    observer = observer or ExportObserver()
+    observer = observer or Observer()
     _check_options(model, to, at, vectors, Path(output))
     year = None if at is None else model.year(at)
     selection = select(model, vectors, words, top)
@@ -55,10 +48,10 @@ def export(
     for target in targets:
         check_file_writable(real_target(target), overwrite)
     if year is None:
-        observer.tell(_shown_size(model, selection, to))
+        observer.message(_shown_size(model, selection, to))
     elif not model.times[0] <= year <= model.times[-1]:
         span = f"the slices, which go from {model.times[0]:.2f} to {model.times[-1]:.2f}"
-        observer.tell(f"{year:.2f} is outside {span}: these vectors are predictions.")
+        observer.message(f"{year:.2f} is outside {span}: these vectors are predictions.")
     if year is None or to in ("npz", "parquet"):
         with new_files(targets, overwrite) as (partial,):
             _write_arrays(model, partial, to, selection, year, vectors, observer)
@@ -95,7 +88,7 @@ def _write_arrays(
     selection: Selection,
     year: float | None,
     vectors: str,
-    observer: ExportObserver,
+    observer: Observer,
 ) -> None:
     """Write a file of arrays: of one time, or of all slices."""
     if to == "parquet":
@@ -115,13 +108,13 @@ def _write_text(
     selection: Selection,
     year: float,
     overwrite: bool,
-    observer: ExportObserver,
+    observer: Observer,
 ) -> None:
     """Write words and numbers of one time."""
     means = selection.means_at(year)
     unknown = int(np.count_nonzero(~means.any(axis=1)))
     if unknown:
-        observer.tell(
+        observer.message(
             f"{unknown:,} of {len(means):,} words are not known at this time: their vectors are zeros."
         )
     if to == "projector":
@@ -137,7 +130,7 @@ def _write_text(
     else:
         changed = save_word2vec(target, selection.words, means, to == "word2vec-binary", overwrite)
     if changed:
-        observer.tell(f"{changed:,} words hold white space, which is written as _.")
+        observer.message(f"{changed:,} words hold white space, which is written as _.")
 
 
 def _occurrences_at(model: Embeddings, year: float) -> npt.NDArray[Any]:

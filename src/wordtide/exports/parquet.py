@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from wordtide.counts.workers import Observer
 from wordtide.exports.selection import Selection
+from wordtide.progress import Observer
 
 ROWS_IN_A_GROUP = 1 << 20
 _SCHEMA = pa.schema(
@@ -27,8 +27,7 @@ _SCHEMA = pa.schema(
 
 def write_table(path: Path, selection: Selection, times: Sequence[float], observer: Observer) -> None:
     """Write the selected words at the given times. Point estimates have no sd: there the column is null."""
-    observer.start("writing", len(times), "slices")
-    try:
+    with observer.stage("writing", len(times), "slices"):
         # Numbers hardly ever repeat, so a dictionary of them would only be built and thrown away.
         repeating = ["word", "time", "k"]
         with (
@@ -52,6 +51,4 @@ def write_table(path: Path, selection: Selection, times: Sequence[float], observ
                         pa.nulls(size, pa.float32()) if sd is None else pa.array(sd[part].ravel()),
                     ]
                     writer.write_table(pa.Table.from_arrays(columns, schema=_SCHEMA), row_group_size=size)
-                observer.advance(1)
-    finally:
-        observer.finish()
+                observer.step()

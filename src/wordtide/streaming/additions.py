@@ -13,9 +13,9 @@ from wordtide.counts.count import count
 from wordtide.counts.counts import KIND, Counts
 from wordtide.counts.renumber import only_slices, renumbered
 from wordtide.counts.settings import RECIPE, CountSettings
-from wordtide.counts.workers import Observer
 from wordtide.embeddings.posterior import Fitted
 from wordtide.errors import InputError, NothingToCountError, SettingsError
+from wordtide.progress import Observer
 from wordtide.questions.change import MIN_OCCURRENCES
 from wordtide.storage.header import kind_of
 from wordtide.timeline import Every, float_year

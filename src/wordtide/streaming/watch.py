@@ -16,7 +16,6 @@ from pathlib import Path
 import numpy as np
 
 from wordtide.corpus.source_files import STANDARD_INPUT
-from wordtide.counts.workers import Observer as CountObserver
 from wordtide.dates import DAY
 from wordtide.embeddings.embeddings import DynamicEmbeddings
 from wordtide.embeddings.folder import read_model
@@ -69,7 +68,7 @@ class SliceReport:
 class WatchObserver(Observer):
     """Receives messages and a report of each slice. This class ignores them."""
 
-    counting: CountObserver | None = None
+    counting: Observer | None = None
     fitting: FitObserver | None = None
 
     def slice_closed(self, report: SliceReport) -> None:

@@ -7,19 +7,10 @@ import typer
 
 from wordtide.cli.progress import ProgressBar
 from wordtide.embeddings.embeddings import DynamicEmbeddings
-from wordtide.exports.export import ExportObserver
 from wordtide.exports.export import export as export_model
 from wordtide.exports.selection import DEFAULT_VECTORS, read_words
 
 Option = typer.Option
-
-
-class ExportProgress(ProgressBar, ExportObserver):
-    """A progress bar for exports."""
-
-    def tell(self, message: str) -> None:
-        """Print a line."""
-        self.message(message)
 
 
 def export(
@@ -47,5 +38,5 @@ def export(
     """
     kept = None if words is None else read_words(words)
     loaded = DynamicEmbeddings.load(model)
-    written = export_model(loaded, output, to, at, vectors, kept, top, overwrite, ExportProgress())
+    written = export_model(loaded, output, to, at, vectors, kept, top, overwrite, ProgressBar())
     typer.echo(f"written to {' and '.join(map(str, written))}", err=True)

@@ -33,9 +33,10 @@ from wordtide.counts.ngrams.tables import check_ngram_settings, least_total
 from wordtide.counts.settings import CountSettings
 from wordtide.counts.texts import add_shares
 from wordtide.counts.vocabulary import choose_vocabulary
-from wordtide.counts.workers import Observer, Resources
+from wordtide.counts.workers import Resources
 from wordtide.counts.writer import CountsWriter
 from wordtide.dask_client import Cluster, connect
+from wordtide.progress import Observer
 from wordtide.storage.work_folder import VERSION, WorkFolder, fingerprint, open_work
 
 
@@ -153,7 +154,7 @@ class _Driver:
             self._observer.start("writing", len(slices), "slices")
             parts = [PartialCounts.open(self._work.folder(part.piece)) for part in ranges]
             arrays, numbers = merge_partial_counts(
-                parts, 0, len(slices), len(vocabulary), settings.examples, folder, self._observer.advance
+                parts, 0, len(slices), len(vocabulary), settings.examples, folder, self._observer.step
             )
             self._observer.finish()
             if len(numbers) != len(slices):
@@ -186,7 +187,7 @@ def run_stage(cluster: Cluster, job: Job, observer: Observer, stage: str, tasks:
         cluster.run(
             [task.task(job) for task in tasks],
             is_done=lambda task: job.work.has(task.name),
-            advance=observer.advance,
+            advance=observer.step,
         )
     finally:
         observer.finish()

@@ -20,7 +20,8 @@ from wordtide.corpus.tokens.lexicon import Lexicon
 from wordtide.counts.cluster.part_files import Part, read_parts, write_parts
 from wordtide.counts.settings import CountSettings
 from wordtide.counts.warm_up import warm_up
-from wordtide.counts.workers import Observer, Resources
+from wordtide.counts.workers import Resources
+from wordtide.progress import Observer
 from wordtide.storage.arrays import load_array, save_array
 from wordtide.storage.work_folder import WorkFolder
 

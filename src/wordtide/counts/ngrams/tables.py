@@ -169,7 +169,7 @@ def read_ngrams(
 
     def blocks() -> Iterator[partial[None]]:
         for file in corpus.files:
-            with open_bytes(file, resources.observer.advance) as stream:
+            with open_bytes(file, resources.observer.step) as stream:
                 for line, block in line_blocks(stream, file):
                     yield partial(read, block, line, file.shown)
 
@@ -268,7 +268,7 @@ def _unigrams(
     )
     for counted in in_order(tasks, resources.workers):
         totals += counted
-        resources.observer.advance(1)
+        resources.observer.step(1)
     return totals
 
 
@@ -295,5 +295,5 @@ def sum_segments(
     for partials in in_order((partial(work, segment) for segment in segments), resources.workers):
         for t, summed in partials:
             sums.add(t, summed)
-        resources.observer.advance(1)
+        resources.observer.step(1)
     return sums

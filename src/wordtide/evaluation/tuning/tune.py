@@ -12,7 +12,6 @@ from typing import Any
 from wordtide.corpus.expansion import MAX_EXPANSION
 from wordtide.corpus.tokens.custom import Tokenizer
 from wordtide.counts.counts import Counts
-from wordtide.counts.workers import Observer
 from wordtide.embeddings.notebook import result_html
 from wordtide.errors import SettingsError, WordtideError
 from wordtide.evaluation.evaluate import Machine, check_dimensions, found_or_fitted
@@ -39,6 +38,7 @@ from wordtide.inference.fit import CHECKPOINT_MINUTES
 from wordtide.inference.problem import Problem, problem_of
 from wordtide.inference.settings import FitSettings, resolve
 from wordtide.inference.training import FitObserver
+from wordtide.progress import Observer
 from wordtide.storage.folders import real_target, write_files
 
 #: All combinations are scored on pairs of this eta, whatever theirs is: likelihoods of different pairs do not compare.

@@ -13,9 +13,9 @@ from wordtide.corpus.sources import find_corpus
 from wordtide.corpus.tokens.custom import Tokenizer, load_tokenizer
 from wordtide.counts.count import count
 from wordtide.counts.counts import Counts
-from wordtide.counts.workers import Observer
 from wordtide.errors import InputError, SettingsError
 from wordtide.inference.checkpoints import fingerprint
+from wordtide.progress import Observer
 from wordtide.storage.folders import remove_folder, write_files
 
 _VOCABULARY = "words.txt"
