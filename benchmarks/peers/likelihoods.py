@@ -12,7 +12,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from wordtide.embeddings.states import Embeddings
-from wordtide.evaluation.predictors import PREDICTORS, Predictor, from_the_slice_before
+from wordtide.evaluation.predictors import PREDICTORS, Predictor, predict_by_previous_slice
 from wordtide.evaluation.scores import prediction_score
 from wordtide.inference.problem import Problem
 
@@ -32,7 +32,7 @@ def own_scores(model: Embeddings, problem: Problem, slices: Sequence[int]) -> li
 
 def peer_scores(model: Embeddings, problem: Problem, slices: Sequence[int], shift: float) -> list[float]:
     """Scores of a peer: each slice by the vectors of the slice before, or the latest there are; zeros for unseen words."""
-    return [_score(from_the_slice_before, model, problem, t, shift) for t in slices]
+    return [_score(predict_by_previous_slice, model, problem, t, shift) for t in slices]
 
 
 def best_shift(mean_score: Callable[[float], float]) -> tuple[float, float]:

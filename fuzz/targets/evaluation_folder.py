@@ -9,11 +9,11 @@ from pathlib import Path
 
 from wordtide.errors import WordtideError
 from wordtide.evaluation.folder import EVALUATION, seconds_of_fits
-from wordtide.evaluation.scores import Score
-from wordtide.evaluation.tuning.folder import TUNING, kept_record
+from wordtide.evaluation.scores import SliceScore
+from wordtide.evaluation.tuning.folder import TUNING, load_record
 
 _HEADER = {"kind": "evaluation", "version": 1, "counts": "these", "files": {}}
-_RECORD = {"scores": [asdict(Score("smoothing", 0, 1900.5, -0.5, 100.0))], "seconds": 1.5}
+_RECORD = {"scores": [asdict(SliceScore("smoothing", 0, 1900.5, -0.5, 100.0))], "seconds": 1.5}
 SEEDS = [
     b"\x00" + json.dumps(_HEADER).encode(),
     b"\x00" + json.dumps({**_HEADER, "kind": "tuning", "files": {"../x": {"bytes": 1}}}).encode(),
@@ -38,4 +38,4 @@ def try_input(data: bytes) -> None:
     with contextlib.suppress(WordtideError):
         seconds_of_fits(folder)
     with contextlib.suppress(WordtideError):
-        kept_record(folder, "a", [0])
+        load_record(folder, "a", [0])

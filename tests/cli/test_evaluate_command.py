@@ -78,10 +78,10 @@ def test_ctrl_c_says_that_finished_models_are_kept(counts, tmp_path, monkeypatch
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        (("--methods", "magic"), "There is no method 'magic' to evaluate."),
+        (("--methods", "magic"), "There is no method 'magic'."),
         (("--methods", "smoothing,,static"), "has an empty name."),
         (("--holdout", 0), "--holdout 0.0 is not a share of the slices."),
-        (("--holdout", 0.95), "would leave out 6 of 6 slices, and the first and the last must stay."),
+        (("--holdout", 0.95), "would leave out 6 of 6 slices, but the first and the last must stay."),
         (("--preset", "magic"), "There is no preset 'magic'."),
         (("--dim", 10_000), "--dim 10000 is larger than the vocabulary"),
     ],

@@ -18,7 +18,7 @@ SMALL = ("--threads", 1, "--splits", 2, "--holdout", 0.2)
 LISTS = ("--diffusion", "0.001,1", "--dim", "2,3")
 HALF = ("--diffusion", "0.001", "--dim", "2,3")
 #: After the third fit, before its scores are kept.
-MOMENT = ("wordtide.evaluation.tuning.tune", "keep_record", 3)
+MOMENT = ("wordtide.evaluation.tuning.tune", "save_record", 3)
 
 
 @pytest.fixture(scope="module")
@@ -114,7 +114,7 @@ def test_the_process_died_of_the_signal(killed):
 
 def test_the_same_command_goes_on_after_a_kill(killed):
     assert killed[1].code == 0, killed[1].err
-    assert "2 of 4 fits are there already" in killed[1].err
+    assert "2 of 4 fits are already finished" in killed[1].err
 
 
 def test_a_tuning_that_was_killed_ends_with_the_same_scores(killed, undisturbed):
@@ -156,18 +156,18 @@ def test_windows_are_counted_from_the_texts(tmp_path):
         (("--dim", "2,x"), "--dim 'x' is not a number."),
         (("--dim", "2,2.5"), "--dim 2.5 is not a whole number."),
         (("--dim", "2,10000"), "--dim 10000 is larger than the vocabulary"),
-        (("--diffusion", "auto"), "--diffusion auto would look at the slices that are to be predicted."),
+        (("--diffusion", "auto"), "--diffusion auto would use the slices that are to be predicted."),
         (("--diffusion", "0.1,nan"), "--diffusion nan is out of range."),
         (("--prior-variance", "1,wide"), "--prior-variance 'wide' is not a number."),
         (("--holdout", 0), "--holdout 0.0 is not a share of the slices."),
         (("--splits", 0), "--splits 0 is out of range."),
-        (("--method", "magic"), "There is no method 'magic' to tune."),
+        (("--method", "magic"), "There is no method 'magic'."),
         (("--method", "filtering", "--splits", 2), "--splits does not apply to filtering"),
         (
             ("--method", "static", "--diffusion", "0.1,1"),
-            "--diffusion changes nothing for the method static.",
+            "--diffusion has no effect on the method static.",
         ),
-        (("--window", "2,4"), "for --window 2 the texts must be counted again."),
+        (("--window", "2,4"), "--window 2 requires counting the texts again."),
         (("--texts", "sotu"), "--texts are for other windows."),
         (("--window", "2,4", "--texts", "sotu", "--max-expansion", 0), "--max-expansion 0 is out of range."),
     ],

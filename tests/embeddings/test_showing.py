@@ -11,8 +11,8 @@ from embeddings.models import KINDS, PLACES, model_of, well_known
 import wordtide
 from wordtide.embeddings.notebook import answer_html, result_html, table_html
 from wordtide.embeddings.sketches import bars, curve, span_of, stretch, whisker
+from wordtide.evaluation.comparison import COLUMNS
 from wordtide.evaluation.evaluate import Evaluation
-from wordtide.evaluation.summary import COLUMNS
 from wordtide.evaluation.tuning.tune import Tuning
 from wordtide.questions.frames import AnswerFrame
 

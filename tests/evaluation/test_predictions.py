@@ -9,12 +9,12 @@ import wordtide
 from wordtide.errors import SettingsError
 from wordtide.evaluation.holdout import without
 from wordtide.evaluation.predictors import (
-    between_neighbours,
-    bridged_by_the_prior,
-    carried_on_from_before,
-    from_the_mode_before,
-    from_the_slice_before,
-    the_same_always,
+    predict_by_bridge,
+    predict_by_diffusion,
+    predict_by_interpolation,
+    predict_by_previous_mode,
+    predict_by_previous_slice,
+    predict_by_static_vectors,
 )
 
 ALL = np.arange(len(WORDS))
@@ -30,35 +30,35 @@ def rows_of(model, word, side="u"):
 
 def test_point_estimates_are_those_of_the_slice_before():
     model = model_of("point")
-    expected = from_the_slice_before(model, TIMES, 5, ALL)
+    expected = predict_by_previous_slice(model, TIMES, 5, ALL)
     assert np.array_equal(expected.u[WORDS.index("always")], rows_of(model, "always")[4])
 
 
 def test_a_word_that_is_absent_before_has_its_latest_vector():
     model = model_of("point")
-    expected = from_the_slice_before(model, TIMES, 3, ALL)
+    expected = predict_by_previous_slice(model, TIMES, 3, ALL)
     assert np.array_equal(expected.v[WORDS.index("gaps")], rows_of(model, "gaps", "v")[0])
 
 
 def test_a_word_that_was_not_seen_yet_has_the_zero_vector():
-    expected = from_the_slice_before(model_of("point"), TIMES, 6, ALL)
+    expected = predict_by_previous_slice(model_of("point"), TIMES, 6, ALL)
     assert not expected.u[WORDS.index("late")].any()
 
 
 def test_the_slice_that_is_predicted_is_not_looked_at():
-    expected = from_the_slice_before(model_of("point"), TIMES, 4, ALL)
+    expected = predict_by_previous_slice(model_of("point"), TIMES, 4, ALL)
     assert not expected.u[WORDS.index("once")].any()
 
 
 def test_point_estimates_have_no_variance():
-    assert from_the_slice_before(model_of("point"), TIMES, 4, ALL).u_variance is None
+    assert predict_by_previous_slice(model_of("point"), TIMES, 4, ALL).u_variance is None
 
 
 @pytest.mark.parametrize("word", WORDS)
 @pytest.mark.parametrize("t", [1, 4, 7])
 def test_the_filter_predicts_by_its_mode_at_the_slice_before(word, t):
     model = model_of("filter")
-    found = from_the_mode_before(model, TIMES, t, ALL).u[WORDS.index(word), 1]
+    found = predict_by_previous_mode(model, TIMES, t, ALL).u[WORDS.index(word), 1]
     slices, mean, variance = knots_in(model, word)
     assert found == pytest.approx(
         filtered(diffusion_of(), slices, mean[:, 1], variance[:, 1])[0][t - 1], rel=1e-6
@@ -69,7 +69,7 @@ def test_the_filter_predicts_by_its_mode_at_the_slice_before(word, t):
 @pytest.mark.parametrize("t", [1, 4, 7])
 def test_the_filters_posterior_is_carried_on_by_one_step_of_diffusion(word, t):
     model = model_of("filter")
-    expected = carried_on_from_before(model, TIMES, t, ALL)
+    expected = predict_by_diffusion(model, TIMES, t, ALL)
     assert expected.v_variance is not None
     slices, mean, variance = knots_in(model, word, "v")
     past = slices < t
@@ -81,8 +81,8 @@ def test_the_filters_posterior_is_carried_on_by_one_step_of_diffusion(word, t):
 
 
 def test_only_a_filtered_model_is_carried_on():
-    with pytest.raises(SettingsError, match="not one of filtering"):
-        carried_on_from_before(model_of("smoother"), TIMES, 2, ALL)
+    with pytest.raises(SettingsError, match="not by filtering"):
+        predict_by_diffusion(model_of("smoother"), TIMES, 2, ALL)
 
 
 #: Times of all slices, of which the model of eight slices lacks those numbered 3 and 6.
@@ -92,29 +92,29 @@ WITH_TWO_MORE = np.array([1850.25, 1851.5, 1851.75, 1852.0, 1854.0, 1860.125, 18
 def test_smoothing_interpolates_linearly_in_time_with_unequal_gaps():
     # From 1851.75 to 1852 is one of nine quarters of a year until 1854.
     model = model_of("smoother")
-    expected = between_neighbours(model, WITH_TWO_MORE, 3, ALL)
+    expected = predict_by_interpolation(model, WITH_TWO_MORE, 3, ALL)
     rows = rows_of(model, "always")
     assert expected.u[WORDS.index("always")] == pytest.approx(rows[2] * 8 / 9 + rows[3] * 1 / 9, rel=1e-6)
 
 
 def test_words_and_contexts_are_interpolated_alike():
     model = model_of("smoother")
-    expected = between_neighbours(model, WITH_TWO_MORE, 6, ALL)
+    expected = predict_by_interpolation(model, WITH_TWO_MORE, 6, ALL)
     rows = rows_of(model, "always", "v")
     assert expected.v[WORDS.index("always")] == pytest.approx(rows[4] * 4 / 7 + rows[5] * 3 / 7, rel=1e-6)
 
 
 def test_a_word_that_is_absent_at_a_neighbour_has_its_smoothed_place_there():
     model = model_of("smoother")
-    expected = between_neighbours(model, WITH_TWO_MORE, 3, ALL)
+    expected = predict_by_interpolation(model, WITH_TWO_MORE, 3, ALL)
     places = model.mean("gaps", [1851.75, 1854.0])
     assert expected.u[WORDS.index("gaps")] == pytest.approx(places[0] * 8 / 9 + places[1] * 1 / 9)
 
 
 @pytest.mark.parametrize("word", WORDS)
-def test_the_smoothers_posterior_is_bridged_by_the_prior(word):
+def test_the_smoothers_posterior_is_predict_by_bridge(word):
     model, time = model_of("smoother"), float(WITH_TWO_MORE[6])
-    expected = bridged_by_the_prior(model, WITH_TWO_MORE, 6, ALL)
+    expected = predict_by_bridge(model, WITH_TWO_MORE, 6, ALL)
     assert expected.u_variance is not None
     slices, mean, precision = knots_in(model, word)
     place = moments_of(diffusion_of(), [time]).index(time)
@@ -128,17 +128,17 @@ def test_the_smoothers_posterior_is_bridged_by_the_prior(word):
 
 def test_a_static_model_predicts_the_same_at_all_times():
     model = model_of("filter", {word: [0] for word in PLACES}, diffusion_of([1860.0]))
-    first, last = (the_same_always(model, TIMES, t, ALL) for t in (1, 7))
+    first, last = (predict_by_static_vectors(model, TIMES, t, ALL) for t in (1, 7))
     assert np.array_equal(first.u, last.u)
 
 
 @pytest.mark.parametrize(
     ("method", "predictor"),
     [
-        ("filtering", from_the_mode_before),
-        ("filtering", carried_on_from_before),
-        ("warm-start", from_the_slice_before),
-        ("independent", from_the_slice_before),
+        ("filtering", predict_by_previous_mode),
+        ("filtering", predict_by_diffusion),
+        ("warm-start", predict_by_previous_slice),
+        ("independent", predict_by_previous_slice),
     ],
 )
 def test_one_fit_of_all_slices_predicts_as_one_that_ends_before(method, predictor):

@@ -68,4 +68,4 @@ def test_the_table_of_motion_says_over_how_many_slices():
 
 
 def test_without_motion_the_page_says_why():
-    assert "no word that occurs in all slices" in page_of(motion=())
+    assert "No word occurs in all of the compared slices" in page_of(motion=())

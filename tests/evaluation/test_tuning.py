@@ -15,7 +15,7 @@ from wordtide.errors import FolderError, OutputError, SettingsError
 from wordtide.evaluation import evaluate as evaluating
 from wordtide.evaluation.folder import working_alone
 from wordtide.evaluation.holdout import held_out_slices, without
-from wordtide.evaluation.predictors import between_neighbours
+from wordtide.evaluation.predictors import predict_by_interpolation
 from wordtide.evaluation.tuning.tune import tune
 from wordtide.inference.problem import problem_of
 from wordtide.inference.training import FitObserver
@@ -82,7 +82,7 @@ def test_a_score_is_that_of_a_fit_without_the_slices_on_pairs_of_the_default_rat
     settings = {"dim": 3, "diffusion": 0.1, "negative_ratio": ratio, **SHARED}
     model = wordtide.fit(without(counts, left_out), **settings)
     part = problem_of(counts, 1.0, 0.75).slices[left_out[0]]
-    prediction = between_neighbours(model, counts.times, left_out[0], part.words.astype(np.int64))
+    prediction = predict_by_interpolation(model, counts.times, left_out[0], part.words.astype(np.int64))
     wanted = (0.1, ratio, 2, left_out[0])
     (found,) = (
         row["log_likelihood"]
@@ -183,7 +183,7 @@ def test_other_methods_can_be_tuned(counts, tmp_path, method):
 def test_a_finished_tuning_is_not_made_again(folder, tuning, counts):
     listener = Listener()
     again = tune(counts, folder, observer=listener, **OPTIONS)
-    assert (listener.stages, listener.messages) == ([], ["8 of 8 fits are there already"])
+    assert (listener.stages, listener.messages) == ([], ["8 of 8 fits are already finished"])
     assert again.summary == tuning.summary
 
 
@@ -226,7 +226,7 @@ def test_a_tuning_that_was_stopped_between_fits_ends_with_the_same_scores(
     monkeypatch.setattr(evaluating, "fit", real)
     listener = Listener()
     tune(counts, tmp_path / "tuning", observer=listener, **OPTIONS)
-    assert "3 of 8 fits are there already" in listener.messages
+    assert "3 of 8 fits are already finished" in listener.messages
     assert (tmp_path / "tuning" / "scores.csv").read_bytes() == (tuning.path / "scores.csv").read_bytes()
 
 
@@ -261,7 +261,7 @@ def test_a_fit_that_was_stopped_goes_on_from_its_checkpoint_to_the_same_scores(c
 
 
 def test_two_processes_do_not_make_fits_in_one_folder(folder, counts):
-    with working_alone(folder), pytest.raises(OutputError, match="Another process makes fits in"):
+    with working_alone(folder), pytest.raises(OutputError, match="Another process is working in"):
         tune(counts, folder, **{**OPTIONS, "splits": 3})
 
 
@@ -278,7 +278,7 @@ def test_a_record_of_other_slices_is_refused(folder, counts):
     content = json.loads(record.read_text())
     content["scores"].pop()
     record.write_text(json.dumps(content))
-    with pytest.raises(FolderError, match="it is about other slices"):
+    with pytest.raises(FolderError, match="it describes other slices"):
         tune(counts, folder, **OPTIONS)
 
 
@@ -321,7 +321,10 @@ def test_a_folder_of_somebody_else_is_never_replaced(counts, tmp_path):
 def test_fewer_splits_than_wanted_are_told(tmp_path):
     listener = Listener()
     found = tune(tiny_counts(3), tmp_path / "tuning", grid={"dim": [2, 3]}, observer=listener, **SHARED)
-    assert (found.splits.left_out, "--splits 3: only 1 different ones were found" in listener.messages) == (
+    assert (
+        found.splits.left_out,
+        "--splits 3: this corpus has only 1 different splits" in listener.messages,
+    ) == (
         [[1]],
         True,
     )
@@ -340,7 +343,7 @@ def test_fewer_splits_than_wanted_are_told(tmp_path):
         ({"seed": -1}, "seed=-1 is out of range"),
         ({"magic": 1}, "There is no setting 'magic'"),
         ({"threads": 0}, "threads=0 is out of range"),
-        ({"grid": {"window": [4, 8]}}, "for window=8 the texts must be counted again"),
+        ({"grid": {"window": [4, 8]}}, "window=8 requires counting the texts again"),
         ({"texts": "sotu"}, "texts= are for other windows"),
     ],
 )

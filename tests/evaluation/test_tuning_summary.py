@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from evaluation.corpora import tiny_counts
 
-from wordtide.evaluation.scores import Score
-from wordtide.evaluation.tuning.grid import checked_grid, combinations_of
-from wordtide.evaluation.tuning.plan import Splits
+from wordtide.evaluation.scores import SliceScore
+from wordtide.evaluation.tuning.combinations import checked_grid, combinations_of
 from wordtide.evaluation.tuning.ranking_table import COLUMNS, tuning_summary
+from wordtide.evaluation.tuning.splits import Splits
 from wordtide.evaluation.tuning.tune import Tuning
 from wordtide.evaluation.tuning.verdict import shown_rows, tuning_verdict
 from wordtide.inference.settings import resolve
@@ -35,7 +35,7 @@ def tuning_of(counts, lists, scores, seconds, method="smoothing", **settings):
     grid = checked_grid(lists, method, counts.window)
     combinations = combinations_of(grid)
     found = {
-        one: [Score(method, t, 1900.0 + t, value, 10.0) for t, value in table]
+        one: [SliceScore(method, t, 1900.0 + t, value, 10.0) for t, value in table]
         for one, table in zip(combinations, scores, strict=True)
     }
     rows = tuning_summary(found, {one: [taken] for one, taken in zip(combinations, seconds, strict=True)})
@@ -89,7 +89,7 @@ def test_times_that_are_not_known_are_none(three):
 def test_one_slice_makes_no_difference_clear(counts):
     tuning = tuning_of(counts, {"dim": [2, 3]}, [[(2, -0.9)], [(2, -0.1)]], [1, 1])
     assert [row["verdict"] for row in tuning.summary] == ["may be as good", "best"]
-    assert "A single slice does not tell what is noise" in told(tuning)
+    assert "A single slice cannot show what is noise" in told(tuning)
 
 
 def test_equal_scores_may_be_as_good(counts):
@@ -101,7 +101,7 @@ def test_the_sentences_name_the_best_the_noise_and_the_command(three):
     assert tuning_verdict(three) == [
         "diffusion 0.001 predicts best: -0.5233 per pair over 3 slices.",
         "The difference to diffusion 0.01 is within two standard errors: it may be noise. "
-        "More --splits make errors smaller; finished fits are kept.",
+        "More --splits reduce the errors; finished fits are kept.",
         "To fit diffusion 0.001: wordtide fit 'my counts' -o model --diffusion 0.001",
     ]
 
@@ -113,7 +113,7 @@ def dims(counts, seconds):
 
 def test_the_quickest_of_those_that_may_be_as_good_is_recommended(counts):
     sentences = tuning_verdict(dims(counts, [1.0, 4.0]))
-    assert "Of these dim 2 is the quickest: 1 s a fit, not 4." in sentences
+    assert "Of these dim 2 is the fastest: 1 s per fit instead of 4 s." in sentences
     assert sentences[-1] == "To fit dim 2: wordtide fit 'my counts' -o model --dim 2 --diffusion 0.01"
 
 
@@ -128,18 +128,28 @@ def test_clear_differences_are_said_to_be_clear(counts):
 
 def test_a_single_combination_is_compared_with_nothing(counts):
     assert told(tuning_of(counts, {"diffusion": [0.01]}, [[(2, -0.5), (3, -0.6)]], [1])).startswith(
-        "diffusion 0.01, dim 100 has -0.5500 per pair over 2 slices. To fit"
+        "diffusion 0.01, dim 100 reaches -0.5500 per pair over 2 slices. To fit"
     )
 
 
 @pytest.mark.parametrize(
     ("name", "values", "best", "hint"),
     [
-        ("diffusion", [1e-4, 1e-3, 1e-2], 2, "the largest --diffusion of the list: try 0.1 too"),
-        ("diffusion", [1e-2, 1e-3, 1e-4], 2, "the smallest --diffusion of the list: try 1e-05 too"),
-        ("dim", [2, 4, 8], 2, "the largest --dim of the list: try 16 too"),
-        ("window", [2, 4, 8], 2, "the largest --window of the list: try 16 too"),
-        ("prior_variance", [1, 10, "auto"], 1, "the largest --prior-variance of the list: try 100 too"),
+        ("diffusion", [1e-4, 1e-3, 1e-2], 2, "The best --diffusion is the largest of the list: try 0.1 too"),
+        (
+            "diffusion",
+            [1e-2, 1e-3, 1e-4],
+            2,
+            "The best --diffusion is the smallest of the list: try 1e-05 too",
+        ),
+        ("dim", [2, 4, 8], 2, "The best --dim is the largest of the list: try 16 too"),
+        ("window", [2, 4, 8], 2, "The best --window is the largest of the list: try 16 too"),
+        (
+            "prior_variance",
+            [1, 10, "auto"],
+            1,
+            "The best --prior-variance is the largest of the list: try 100 too",
+        ),
     ],
 )
 def test_a_best_value_at_the_edge_of_its_list_gets_a_hint(counts, name, values, best, hint):

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import wordtide
 from wordtide.errors import FolderError, WordtideError
 from wordtide.evaluation.folder import EVALUATION, models_folder, seconds_of_fits
-from wordtide.evaluation.tuning.folder import TUNING, kept_record
+from wordtide.evaluation.tuning.folder import TUNING, load_record
 from wordtide.inference.checkpoints import Checkpoints
 
 TRICKS = [
@@ -162,7 +162,7 @@ def test_pipes_in_a_folder_of_work_are_refused_at_once(folder, kind):
     os.mkfifo(models_folder(place) / "seconds.json")
     (place / "fits").mkdir()
     os.mkfifo(place / "fits" / "a.json")
-    for read in (lambda: seconds_of_fits(place), lambda: kept_record(place, "a", [0])):
+    for read in (lambda: seconds_of_fits(place), lambda: load_record(place, "a", [0])):
         with pytest.raises(FolderError, match="not a regular file"):
             read()
 

@@ -1,1 +1,1 @@
-"""How good a model is: predictions of slices it has not seen, and worlds whose truth is known."""
+"""How well models predict slices that they have not seen: evaluation of methods, and tuning of settings."""

@@ -1,4 +1,4 @@
-"""`evaluate`: fit each method, predict what it has not seen, and write a report."""
+"""`evaluate`: fit each method, predict slices that it has not seen, and write a report."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,6 +11,7 @@ from wordtide.counts.counts import Counts
 from wordtide.embeddings.embeddings import DynamicEmbeddings
 from wordtide.embeddings.notebook import result_html
 from wordtide.errors import FolderError, SettingsError
+from wordtide.evaluation.comparison import Row, compare, verdict
 from wordtide.evaluation.folder import (
     EVALUATION,
     models_folder,
@@ -21,9 +22,8 @@ from wordtide.evaluation.folder import (
 )
 from wordtide.evaluation.holdout import held_out_slices, without
 from wordtide.evaluation.predictors import LEAVING_OUT, METHODS
-from wordtide.evaluation.report import Findings, write_report
-from wordtide.evaluation.scores import Score, score_models
-from wordtide.evaluation.summary import Row, summary, verdict
+from wordtide.evaluation.report import EvaluationResults, write_report
+from wordtide.evaluation.scores import SliceScore, score_models
 from wordtide.inference.checkpoints import checkpoint_path, fingerprint, has_checkpoint
 from wordtide.inference.compute import compute
 from wordtide.inference.fit import CHECKPOINT_MINUTES, fit
@@ -37,9 +37,9 @@ DEFAULT_METHODS = ("smoothing", "filtering", "warm-start", "independent")
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What was found: all scores, the summary (a row per method), the slices left out, and the folder of the report."""
+    """All scores, the summary (a row per method), the slices left out, and the folder of the report."""
 
-    scores: list[Score]
+    scores: list[SliceScore]
     summary: list[Row]
     held_out: list[int]
     path: Path
@@ -50,7 +50,7 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class Machine:
-    """How fits are computed, which does not decide their result."""
+    """How fits are computed. None of it changes their result."""
 
     device: str
     precision: str
@@ -75,16 +75,35 @@ def evaluate(
     checkpoint_every: float = CHECKPOINT_MINUTES,
     **settings: Any,
 ) -> Evaluation:
-    """Compare methods by how well they predict slices that they have not seen, and write the report folder `output`.
+    """Compare methods by how well they predict slices that they have not seen, and write a report.
 
-    `holdout` is the share of slices left out of smoothing's training; `seed` decides them, and all that is random in the fits.
-    `settings` are those of `wordtide.fit` and hold for all methods. Models are kept in `output`/models; with `resume` an
-    evaluation that was stopped, or to which a method is added, goes on with those that are there.
+    Args:
+        counts: Counts, or a counts folder.
+        output: The report folder. Models are kept in its subfolder `models`.
+        methods: The methods to compare.
+        holdout: The share of slices left out of training by methods that see all slices at once.
+        seed: Determines the slices left out, and everything random in the fits.
+        overwrite: Whether to replace an existing folder.
+        resume: Whether to continue an interrupted evaluation, or to add methods, with the models already there.
+        observer: Receives the progress.
+        preset: Settings of the paper, as in `wordtide.fit`.
+        device: The device for the fits.
+        precision: The precision of the fits.
+        threads: The number of threads; None for all cores.
+        checkpoint_every: Minutes between checkpoints of a fit.
+        **settings: Settings of `wordtide.fit`, common to all methods.
+
+    Returns:
+        The scores, the summary, the slices left out, and the folder.
+
+    Raises:
+        SettingsError: A setting is invalid; nothing is written.
+        OutputError: The folder holds something else, or an evaluation with other settings.
     """
     fits = _fit_settings(methods, seed, preset, settings)
     observer = observer or FitObserver()
     with compute(device, precision, threads):
-        pass  # a device that is not there is refused before anything is written
+        pass  # reject an unavailable device before anything is written
     counts = counts if isinstance(counts, Counts) else Counts.load(counts, check=True)
     held_out = held_out_slices(len(counts), holdout, seed)
     shared = next(iter(fits.values()))
@@ -103,9 +122,10 @@ def evaluate(
         }
         problem = problem_of(counts, shared.negative_ratio, shared.context_exponent)
         scores = score_models(models, problem, held_out, observer, threads)
-        rows = summary(scores, held_out, seconds_of_fits(folder))
+        rows = compare(scores, held_out, seconds_of_fits(folder))
         write_report(
-            folder, Findings(problem, models, scores, rows, held_out, {**common, "precision": precision})
+            folder,
+            EvaluationResults(problem, models, scores, rows, held_out, {**common, "precision": precision}),
         )
     return Evaluation(scores, rows, held_out, folder)
 
@@ -113,28 +133,26 @@ def evaluate(
 def _fit_settings(
     methods: Sequence[str], seed: int, preset: str | None, settings: dict[str, Any]
 ) -> dict[str, FitSettings]:
-    """The settings of the fit of each method."""
+    """The settings of each method's fit."""
     chosen = [methods] if isinstance(methods, str) else list(methods)
     if not chosen:
-        raise SettingsError("There is no method to evaluate.", f"Give some of {', '.join(METHODS)}.")
+        raise SettingsError("No method was given.", f"Give some of {', '.join(METHODS)}.")
     for method in chosen:
         if method not in METHODS:
-            raise SettingsError(
-                f"There is no method {method!r} to evaluate.", f"Give some of {', '.join(METHODS)}."
-            )
+            raise SettingsError(f"There is no method {method!r}.", f"Give some of {', '.join(METHODS)}.")
         if chosen.count(method) > 1:
             raise SettingsError(f"The method {method!r} is given twice.", "Give each method once.")
     if "method" in settings:
         raise SettingsError("An evaluation has no setting 'method'.", "Give the methods as --methods.")
     if settings.get("diffusion") == "auto":
         raise SettingsError(
-            "--diffusion=auto would look at the slices that are to be predicted.", "Give a number like 0.001."
+            "--diffusion=auto would use the slices that are to be predicted.", "Give a number like 0.001."
         )
     return {method: resolve({**settings, "seed": seed, "method": method}, preset) for method in chosen}
 
 
 def check_dimensions(dim: int, counts: Counts) -> None:
-    """Refuse more dimensions than words, before anything is written."""
+    """Reject more dimensions than words, before anything is written."""
     if dim > len(counts.words):
         raise SettingsError(
             f"--dim {dim} is larger than the vocabulary of {len(counts.words)} words.",
@@ -145,15 +163,26 @@ def check_dimensions(dim: int, counts: Counts) -> None:
 def found_or_fitted(
     counts: Counts, settings: FitSettings, place: Path, machine: Machine, observer: FitObserver
 ) -> tuple[DynamicEmbeddings, float | None]:
-    """The model at a place, and None; or else a new one that is saved there, and how many seconds its fit took.
+    """Load the model of a fit, or fit it, continuing from a checkpoint if there is one.
 
-    A fit that was stopped goes on from its checkpoint.
+    Args:
+        counts: What to fit.
+        settings: The settings of the fit.
+        place: The model folder.
+        machine: How to compute the fit.
+        observer: Receives the progress.
+
+    Returns:
+        The model, and the seconds that its fit took (None if it was found).
+
+    Raises:
+        FolderError: The folder holds a model with other settings.
     """
     if place.exists():
         model = DynamicEmbeddings.load(place)
         if model.settings != settings.as_json():
-            raise FolderError(f"{place} is a model of other settings.", f"Remove {place} to fit it again.")
-        clean_up(place)  # after a fit that was killed when its model had just got its name
+            raise FolderError(f"{place} is a model with other settings.", f"Remove {place} to fit it again.")
+        clean_up(place)  # a fit may have been killed right after its model was named
         remove_folder(checkpoint_path(place))
         return model, None
     earlier, started = seconds_of_checkpoint(place), monotonic()
@@ -174,7 +203,7 @@ def found_or_fitted(
 def _model(
     counts: Counts, settings: FitSettings, folder: Path, machine: Machine, observer: FitObserver
 ) -> DynamicEmbeddings:
-    """The model of one method: the one that is there, or a new one."""
+    """The model of one method, found or fitted."""
     place = models_folder(folder) / settings.method
     model, seconds = found_or_fitted(counts, settings, place, machine, observer)
     if seconds is None:

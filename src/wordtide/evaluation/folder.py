@@ -1,7 +1,7 @@
-"""The folder of an evaluation: what it is an evaluation of, the models made so far, and the report.
+"""Folders of evaluations and tunings, which can be continued after an interruption.
 
-The header is written first and tells which counts, settings and slices left out the models belong to, so that an evaluation
-that was stopped can go on with the models it has, and never with those of another.
+The header is written first. It identifies the counts, settings and held-out slices, so that an interrupted evaluation continues
+with its own models and never with those of another one.
 """
 
 import json
@@ -23,10 +23,14 @@ _LARGEST_CURVE = 1 << 30
 
 
 @dataclass(frozen=True)
-class Work:
-    """A kind of folder that work is done in, and can be gone on with: an evaluation or a tuning.
+class ResumableFolder:
+    """A kind of folder whose work can be continued: an evaluation or a tuning.
 
-    `named`: how a message names what differs, for those parts of the identity that are not named by their values.
+    Attributes:
+        kind: The kind in the header.
+        version: The version of the format.
+        article: The article of the kind, for messages.
+        named: How messages describe a difference in the parts of the identity that are not shown by value.
     """
 
     kind: str
@@ -35,7 +39,20 @@ class Work:
     named: Mapping[str, str]
 
     def check(self, folder: Path, identity: Mapping[str, Any], overwrite: bool, resume: bool) -> bool:
-        """Whether the folder holds the beginning of this very work; an error if it is in the way."""
+        """Check whether the folder holds a part of this work.
+
+        Args:
+            folder: The folder.
+            identity: What identifies the work.
+            overwrite: Whether to replace an existing folder.
+            resume: Whether to continue existing work.
+
+        Returns:
+            Whether there is work to continue.
+
+        Raises:
+            OutputError: The folder holds something else.
+        """
         if overwrite or not resume or kind_of(folder) != self.kind:
             check_writable(folder, overwrite)
             return False
@@ -45,12 +62,12 @@ class Work:
                 named = self.named.get(name, f"with {name} = {header.get(name)}, not {value}")
                 raise OutputError(
                     f"{folder} holds {self.article} {self.kind} {named}.",
-                    "Give what it was begun with, choose another name (-o), or add --overwrite to replace it.",
+                    "Use the settings it was started with, choose another name (-o), or add --overwrite to replace it.",
                 )
         return True
 
     def begin(self, folder: Path, identity: Mapping[str, Any], overwrite: bool) -> None:
-        """Make the folder, with its header. One that another process works in is not replaced."""
+        """Create the folder with its header. A folder that another process works in is not replaced."""
         with (
             working_alone(folder) if kind_of(folder) == self.kind else nullcontext(),
             new_folder(folder, overwrite) as fresh,
@@ -58,15 +75,21 @@ class Work:
             write_header(fresh, self.kind, self.version, identity)
 
 
-EVALUATION = Work("evaluation", 1, "an", {"counts": "of other counts", "held_out": "with another --holdout"})
+EVALUATION = ResumableFolder(
+    "evaluation", 1, "an", {"counts": "of other counts", "held_out": "with another --holdout"}
+)
 
 
 @contextmanager
 def working_alone(folder: Path) -> Iterator[None]:
-    """Keep other processes from working in the same folder; an error if one does so already. What was left beside it goes."""
+    """Keep other processes from working in the same folder, and remove leftovers of killed ones.
+
+    Raises:
+        OutputError: Another process is working in the folder.
+    """
     with locked(
         folder.with_name(f".{folder.name}.working.lock"),
-        f"Another process makes fits in {folder}.",
+        f"Another process is working in {folder}.",
         "Wait for it, or choose another folder (-o).",
     ):
         clean_up(folder)
@@ -74,7 +97,7 @@ def working_alone(folder: Path) -> Iterator[None]:
 
 
 def models_folder(folder: Path) -> Path:
-    """Where the models are, each in a folder named by its method."""
+    """The folder of the models, each in a folder named by its method."""
     models = folder / "models"
     with explained_write_errors(models):
         models.mkdir(exist_ok=True)
@@ -82,10 +105,14 @@ def models_folder(folder: Path) -> Path:
 
 
 def seconds_of_fits(folder: Path) -> dict[str, float]:
-    """How long each fit took, by method; those that are not known are missing."""
+    """The seconds of each fit by method, as far as they are known.
+
+    Raises:
+        FolderError: The file is damaged.
+    """
     place = models_folder(folder) / _SECONDS
     try:
-        if place.exists() and not place.is_file():  # a pipe would make the reader wait for ever
+        if place.exists() and not place.is_file():  # reading a pipe would block forever
             raise OSError("it is not a regular file")
         found = json.loads(place.read_text(encoding="utf-8"))
         return {str(method): float(seconds) for method, seconds in found.items()}
@@ -93,18 +120,18 @@ def seconds_of_fits(folder: Path) -> dict[str, float]:
         return {}
     except (OSError, ValueError, AttributeError, TypeError, OverflowError, RecursionError) as error:
         raise FolderError(
-            f"{place} is damaged: {error}.", "Remove it; the training times will then be missing."
+            f"{place} is damaged: {error}.", "Remove it; the training times are then missing."
         ) from error
 
 
 def record_seconds(folder: Path, method: str, seconds: float) -> None:
-    """Keep how long a fit took."""
+    """Record how long a fit took."""
     known = {**seconds_of_fits(folder), method: round(seconds, 1)}
     write_files(models_folder(folder), {_SECONDS: (json.dumps(known) + "\n").encode()})
 
 
 def seconds_of_checkpoint(model: Path) -> float:
-    """How long a fit that was stopped had taken until its checkpoint; 0 if there is none."""
+    """The seconds that an interrupted fit took until its checkpoint; 0 if there is none."""
     if not has_checkpoint(model):
         return 0.0
     curve = read_curve(checkpoint_path(model) / "curve.csv", _LARGEST_CURVE)

@@ -1,4 +1,4 @@
-"""Which slices are left out of training, and the counts that remain."""
+"""The slices left out of training, and the counts without them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -14,10 +14,21 @@ _REMEDY = "Give a share like 0.1: a tenth of the slices."
 
 
 def held_out_slices(slices: int, share: float, seed: int) -> list[int]:
-    """The numbers of a random share of the slices, at least one of them, ascending.
+    """Draw slices to leave out.
 
-    Never the first or the last, so that each has a neighbour on either side that stays. No two follow each other, if so many
-    can be found (up to half of the slices); all such choices are equally likely.
+    The first and the last slice always stay, so that each slice left out lies between two others. No two adjacent slices are
+    drawn as long as that is possible (up to half of the slices); all such draws are equally likely.
+
+    Args:
+        slices: The number of slices.
+        share: The share to leave out, at least one slice.
+        seed: Determines the draw.
+
+    Returns:
+        The numbers of the slices, ascending.
+
+    Raises:
+        SettingsError: The share is invalid, or there are too few slices.
     """
     if not isinstance(share, int | float) or not 0.0 < share < 1.0:
         raise SettingsError(f"--holdout {share} is not a share of the slices.", _REMEDY)
@@ -30,11 +41,11 @@ def held_out_slices(slices: int, share: float, seed: int) -> list[int]:
     wanted = max(1, round(share * slices))
     if wanted > inner:
         raise SettingsError(
-            f"--holdout {share} would leave out {wanted} of {slices} slices, and the first and the last must stay.",
+            f"--holdout {share} would leave out {wanted} of {slices} slices, but the first and the last must stay.",
             f"Give a share up to {inner / slices:.2g}.",
         )
     generator = np.random.default_rng(seed)
-    apart = inner - wanted + 1  # places that are left if every choice also takes the place after it
+    apart = inner - wanted + 1  # positions that remain if every drawn slice also occupies the next position
     if wanted <= apart:
         chosen = np.sort(generator.choice(apart, wanted, replace=False)) + np.arange(wanted)
     else:
@@ -44,7 +55,7 @@ def held_out_slices(slices: int, share: float, seed: int) -> list[int]:
 
 @dataclass(frozen=True)
 class _Remaining(Slices):
-    """Slices with the mean dates they had among all: those of one day would share it out anew among the ones that remain."""
+    """Slices that keep their mean dates, which slices within one day would otherwise divide up again."""
 
     stamps: Sequence[Fraction] = ()
 
@@ -54,7 +65,7 @@ class _Remaining(Slices):
 
 
 def without(counts: Counts, slices: Sequence[int]) -> Counts:
-    """The same counts without some slices; words, numbers of words and dates stay as they are."""
+    """The same counts without some slices. Words, their numbers and dates stay the same."""
     arrays, left_out = counts.arrays, set(slices)
     kept = [t for t in range(len(counts)) if t not in left_out]
     row_starts = np.concatenate([[0], arrays.row_ends])

@@ -1,7 +1,6 @@
-"""How words move in each model: smoothly or in jumps, on a way or on the spot.
+"""How words move in each model: smoothly or in jumps, along a path or around one place.
 
-All models are measured at the same slices (those that no model was fitted without) and on the same words, so what differs
-between them is the method's.
+All models are measured at the same slices, which no model was fitted without, and on the same words.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,13 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from wordtide.embeddings.states import Embeddings
 from wordtide.inference.problem import Problem
+from wordtide.types import Floats, Integers
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 Distances = dict[int, Floats]
 
 FURTHEST = 10
@@ -23,15 +20,15 @@ COLUMNS = ("method", "words", "slices", "first_distance", "last_distance", "dire
 
 
 @dataclass(frozen=True)
-class Window:
-    """Slices that follow each other, at `times` (n,), and words that have pairs in each of them, so none is carried over."""
+class MotionWindow:
+    """The times (n,) of consecutive slices, and the words that have pairs in each of them."""
 
     times: Floats
     words: Integers
 
 
-def windows_of(problem: Problem, held_out: Sequence[int], furthest: int = FURTHEST) -> list[Window]:
-    """Windows of furthest + 1 slices each, side by side, among those not left out; fewer slices if there are not so many."""
+def windows_of(problem: Problem, held_out: Sequence[int], furthest: int = FURTHEST) -> list[MotionWindow]:
+    """Adjacent windows of `furthest` + 1 slices that were not left out, or one shorter window if there are fewer."""
     left_out = set(held_out)
     kept = [t for t in range(len(problem)) if t not in left_out]
     length = min(furthest + 1, len(kept))
@@ -41,12 +38,12 @@ def windows_of(problem: Problem, held_out: Sequence[int], furthest: int = FURTHE
         words = problem.slices[slices[0]].words
         for t in slices[1:]:
             words = np.intersect1d(words, problem.slices[t].words, assume_unique=True)
-        windows.append(Window(problem.times[slices], words.astype(np.int64)))
+        windows.append(MotionWindow(problem.times[slices], words.astype(np.int64)))
     return [window for window in windows[::-1] if len(window.words)]
 
 
-def distances_in(model: Embeddings, windows: Sequence[Window]) -> Distances:
-    """For each number of slices the distances of words from where they were at the start of their window, all windows (n,)."""
+def distances_in(model: Embeddings, windows: Sequence[MotionWindow]) -> Distances:
+    """The distances of words from the start of their window, over all windows (n,), by number of slices."""
     found: dict[int, list[Floats]] = {}
     for window in windows:
         origin = model.sides[0].means_at(float(window.times[0]), window.words)
@@ -57,13 +54,21 @@ def distances_in(model: Embeddings, windows: Sequence[Window]) -> Distances:
 
 
 def motion_row(
-    method: str, model: Embeddings, windows: Sequence[Window], distances: Mapping[int, Floats]
+    method: str, model: Embeddings, windows: Sequence[MotionWindow], distances: Mapping[int, Floats]
 ) -> dict[str, Any]:
-    """Medians over words and windows; `words` counts a word once for each of its windows.
+    """Summarize the motion of a model.
 
-    first_distance, last_distance: how far after one slice, and after `slices` slices. directedness: their ratio; with ten
-    slices it is 1 for words that jump about one place, 3.2 (the root of ten) for a random walk, and 10 on a straight way.
-    relative_step: how far after one slice, in lengths of the vector; small for smooth motion.
+    Args:
+        method: The name of the model.
+        model: The model.
+        windows: Where to measure.
+        distances: The distances found in these windows.
+
+    Returns:
+        `words`: the number of words, counted once per window. `first_distance`, `last_distance`: the median distance after
+        one slice and after `slices` slices. `directedness`: their ratio; with ten slices it is 1 for words that jump around
+        one place, 3.2 (the root of ten) for a random walk, and 10 on a straight path. `relative_step`: the median distance
+        after one slice in units of the vector's length, small for smooth motion.
     """
     first, last = (float(np.median(distances[delta])) for delta in (min(distances), max(distances)))
     lengths = np.concatenate(

@@ -11,12 +11,12 @@ from matplotlib.figure import Figure
 
 import wordtide
 from wordtide.embeddings.states import Embeddings
+from wordtide.evaluation.comparison import COLUMNS, Row
 from wordtide.evaluation.motion import COLUMNS as MOTION_COLUMNS
 from wordtide.evaluation.motion import distances_in, motion_row, windows_of
 from wordtide.evaluation.predictors import METHODS
 from wordtide.evaluation.report_page import report_page
-from wordtide.evaluation.scores import Score
-from wordtide.evaluation.summary import COLUMNS, Row
+from wordtide.evaluation.scores import SliceScore
 from wordtide.figures.displacement_figure import displacement_figure, displacement_rows
 from wordtide.figures.likelihood_figure import COLUMNS as SCORE_COLUMNS
 from wordtide.figures.likelihood_figure import likelihood_figure
@@ -30,53 +30,53 @@ _DPI = {"png": 200, "svg": 72}
 
 
 @dataclass(frozen=True)
-class Findings:
-    """What a report tells: the corpus, the models by method, their scores, the summary, the slices left out, the settings."""
+class EvaluationResults:
+    """The content of a report: the corpus, models by method, scores, summary, held-out slices and settings."""
 
     problem: Problem
     models: Mapping[str, Embeddings]
-    scores: Sequence[Score]
+    scores: Sequence[SliceScore]
     summary: Sequence[Row]
     held_out: Sequence[int]
     settings: Mapping[str, Any]
 
 
-def write_report(folder: Path, findings: Findings) -> None:
-    """Write all files of the report into the folder of the evaluation; those of an earlier report are replaced."""
-    windows = windows_of(findings.problem, findings.held_out)
-    moving = {name: model for name, model in findings.models.items() if name != "static"} if windows else {}
+def write_report(folder: Path, results: EvaluationResults) -> None:
+    """Write all files of the report into the folder of the evaluation, replacing those of an earlier report."""
+    windows = windows_of(results.problem, results.held_out)
+    moving = {name: model for name, model in results.models.items() if name != "static"} if windows else {}
     distances = {name: distances_in(model, windows) for name, model in moving.items()}
     motion = [motion_row(name, model, windows, distances[name]) for name, model in moving.items()]
-    facts = _facts(findings)
+    facts = _facts(results)
     files = {
-        "scores.csv": csv_bytes([vars(score) for score in findings.scores], SCORE_COLUMNS),
-        "summary.csv": csv_bytes(findings.summary, COLUMNS),
+        "scores.csv": csv_bytes([vars(score) for score in results.scores], SCORE_COLUMNS),
+        "summary.csv": csv_bytes(results.summary, COLUMNS),
         "displacements.csv": csv_bytes(displacement_rows(distances), DISPLACEMENT_COLUMNS),
         "motion.csv": csv_bytes(motion, MOTION_COLUMNS),
         "settings.json": (json.dumps(facts, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode(),
     }
-    likelihood = likelihood_figure(paper_scores(findings.scores))
+    likelihood = likelihood_figure(paper_scores(results.scores))
     figures = {"likelihood.png": picture(likelihood, "png"), "likelihood.svg": picture(likelihood, "svg")}
     if any(found.any() for by_delta in distances.values() for found in by_delta.values()):
         figures["displacement.png"] = picture(displacement_figure(distances), "png")
     pictures = {name: content for name, content in figures.items() if name.endswith(".png")}
-    page = report_page(facts, findings.summary, motion, pictures)
+    page = report_page(facts, results.summary, motion, pictures)
     write_files(folder, {**files, **figures, "report.html": page.encode()})
 
 
-def paper_scores(scores: Sequence[Score]) -> dict[str, list[Any]]:
-    """The scores by the paper's measure as columns, for the figure."""
+def paper_scores(scores: Sequence[SliceScore]) -> dict[str, list[Any]]:
+    """The scores of the paper's predictors as columns, for the figure."""
     kept = [score for score in scores if score.method in METHODS]
     return {name: [getattr(score, name) for score in kept] for name in SCORE_COLUMNS}
 
 
 def csv_bytes(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> bytes:
-    """Rows as CSV; what is None stays empty, and numbers come back as they were."""
+    """Encode rows as CSV. None becomes an empty cell, and numbers are written exactly."""
     return csv_text(rows, columns).encode()
 
 
 def picture(figure: Figure, ending: str) -> bytes:
-    """A figure as the content of a file; made anew it has the same bytes."""
+    """The content of a figure's file: the same bytes for the same figure."""
     content = io.BytesIO()
     with styled():
         figure.savefig(
@@ -86,7 +86,7 @@ def picture(figure: Figure, ending: str) -> bytes:
 
 
 def corpus_facts(problem: Problem) -> dict[str, Any]:
-    """What a report says of the corpus, and the version that wrote it."""
+    """Facts about the corpus, and the version of wordtide."""
     return {
         "wordtide": wordtide.__version__,
         "slices": len(problem),
@@ -97,14 +97,14 @@ def corpus_facts(problem: Problem) -> dict[str, Any]:
     }
 
 
-def _facts(findings: Findings) -> dict[str, Any]:
-    problem = findings.problem
+def _facts(results: EvaluationResults) -> dict[str, Any]:
+    problem = results.problem
     return {
         **corpus_facts(problem),
-        "methods": list(findings.models),
+        "methods": list(results.models),
         "held_out": [
             {"slice": t, "label": problem.labels[t], "time": float(problem.times[t])}
-            for t in findings.held_out
+            for t in results.held_out
         ],
-        "settings": dict(findings.settings),
+        "settings": dict(results.settings),
     }

@@ -1,11 +1,11 @@
-"""The one page of a report: HTML that needs no other file and runs nothing. All text from outside is escaped."""
+"""The HTML page of a report. It needs no other file, runs no scripts, and escapes all text from outside."""
 
 import base64
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from wordtide.evaluation.summary import Row, verdict
+from wordtide.evaluation.comparison import Row, verdict
 
 _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
@@ -36,19 +36,19 @@ _MOTION = {
     "directedness": "directedness",
     "relative_step": "relative step",
 }
-_MEASURE = """Each number is the logarithm of the probability of a word pair, positive or negative, in a slice that the method
-has not seen: the higher the better, and vectors of zeros would have &minus;0.693. <b>warm-start</b>, <b>independent</b> and
-<b>filtering</b> go through the slices in order of time and predict each slice by their vectors of the slice before.
-<b>smoothing</b> was fitted without the slices left out, and predicts them by a line in time between the slices on either
-side; <b>static</b> was fitted without them as well. Rows marked <i>(posterior)</i> predict by the whole posterior, with its
-uncertainty integrated; their training is that of the row without the mark. Means and wins are over the slices left out, which
-all methods predict; <i>mean of all</i> is over all slices that a method predicts, and so not to be compared between methods.
-Differences are taken slice by slice before they are averaged. Wins are counted among the rows without a mark."""
-_LINES = """Thin lines: single slices; strong lines: running means, weighed by pairs. The means beside the lines are those of
+_MEASURE = """Each number is the mean log-probability of a word pair, positive or negative, in a slice that the method has not
+seen. Higher is better; zero vectors reach &minus;0.693. <b>warm-start</b>, <b>independent</b> and <b>filtering</b> process the
+slices in order of time and predict each slice from their vectors at the previous one. <b>smoothing</b> was fitted without the
+held-out slices and predicts them by linear interpolation between the neighboring slices; <b>static</b> was fitted without them
+as well. Rows marked <i>(posterior)</i> integrate over the posterior; they use the same fit as the row without the mark. Means
+and wins refer to the held-out slices, which all methods predict; <i>mean of all</i> refers to all slices that a method predicts
+and cannot be compared between methods. Differences are computed slice by slice before averaging. Wins are counted among the rows
+without a mark."""
+_LINES = """Thin lines: single slices. Thick lines: running means, weighted by pairs. The means beside the lines are those in
 the table above."""
-_MOVED = """Measured at slices that were not left out, on words that occur in each of the slices compared. <i>Directedness</i>
-is the ratio of the two distances: with ten slices it is 1 for words that jump about one place, 3.2 for a random walk, and 10
-on a straight way. <i>Relative step</i>: how far a word moves in one slice, in lengths of its vector. Medians over words."""
+_MOVED = """Measured at slices that were not left out, on words that occur in each of them. <i>Directedness</i> is the ratio of
+the two distances: with ten slices it is 1 for words that jump around one place, 3.2 for a random walk, and 10 on a straight
+path. <i>Relative step</i> is the distance moved in one slice, in units of the vector's length. Medians over words."""
 
 
 def report_page(
@@ -57,13 +57,13 @@ def report_page(
     motion: Sequence[Mapping[str, Any]],
     pictures: Mapping[str, bytes],
 ) -> str:
-    """The page. `pictures` are PNG files by name."""
+    """Render the page. `pictures` are PNG files by name."""
     span = f"{facts['first_slice']} to {facts['last_slice']}"
     size = f"{facts['slices']:,} slices ({span}), {facts['words']:,} words, {facts['pairs']:,.0f} pairs"
     held_out = ", ".join(escape(str(one["label"])) for one in facts["held_out"])
     settings = [{"setting": name, "value": value} for name, value in facts["settings"].items()]
     parts = [
-        "<h1>How well each method predicts what it has not seen</h1>",
+        "<h1>How well each method predicts unseen slices</h1>",
         f"<p>{escape(size)}.</p>",
         f"<p><b>{escape(verdict(summary))}</b></p>",
         _table(summary, _SUMMARY),
@@ -90,7 +90,7 @@ def report_page(
 
 def _table(rows: Sequence[Mapping[str, Any]], titles: Mapping[str, str]) -> str:
     if not rows:
-        return "<p>There is no word that occurs in all slices to be compared.</p>"
+        return "<p>No word occurs in all of the compared slices.</p>"
     head = "".join(f"<th>{escape(title)}</th>" for title in titles.values())
     lines = ["".join(f"<td>{escape(_shown(row[name], name))}</td>" for name in titles) for row in rows]
     body = "\n".join(f"<tr>{line}</tr>" for line in lines)
@@ -107,7 +107,7 @@ def _image(pictures: Mapping[str, bytes], name: str, description: str) -> str:
 def _shown(value: object, name: str) -> str:
     if value is None:
         return ""
-    if name == "value":  # a setting, as it is typed
+    if name == "value":  # a setting, as typed
         return str(value)
     if isinstance(value, float):
         return f"{value:.1f}" if name == "seconds" else f"{value:.4f}"

@@ -1,4 +1,4 @@
-"""Predictive log-likelihood per pair of every slice that a method predicts."""
+"""The predictive log-likelihood per pair of every slice that a method predicts."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,8 +19,8 @@ _Task = tuple[str, Predictor, Embeddings, int]
 
 
 @dataclass(frozen=True)
-class Score:
-    """How well one slice was predicted: the log-likelihood per pair, and the number of pairs, positive and negative."""
+class SliceScore:
+    """The log-likelihood per pair of one predicted slice, and its number of pairs, positive and negative."""
 
     method: str
     slice: int
@@ -35,10 +35,18 @@ def score_models(
     held_out: Sequence[int],
     observer: FitObserver,
     threads: int | None = None,
-) -> list[Score]:
-    """All scores of all predictors of the models, which are given by method.
+) -> list[SliceScore]:
+    """Score all predictors of models. Models fitted without the held-out slices predict these, others all but the first.
 
-    Models fitted without the slices left out predict these; the others all slices but the first.
+    Args:
+        models: Models by method.
+        problem: The slices to predict.
+        held_out: The numbers of the held-out slices.
+        observer: Receives the progress.
+        threads: The number of threads; None for all cores.
+
+    Returns:
+        A score per predictor and slice.
     """
     tasks = [
         (name, predictor, model, t)
@@ -57,15 +65,15 @@ def score_slices(
     observer: FitObserver,
     threads: int | None = None,
     shift: float = 0.0,
-) -> list[Score]:
-    """The scores of some slices by the paper's measure; `shift` is added to the scores u . v of all pairs."""
+) -> list[SliceScore]:
+    """Score slices by the paper's predictor of a method; `shift` is added to the inner products u . v of all pairs."""
     predictor = next(iter(PREDICTORS[method].values()))
     return _observed([(method, predictor, model, t) for t in slices], problem, shift, observer, threads)
 
 
 def _observed(
     tasks: Sequence[_Task], problem: Problem, shift: float, observer: FitObserver, threads: int | None
-) -> list[Score]:
+) -> list[SliceScore]:
     observer.start("scoring", len(tasks), "slices")
     try:
         return list(_scored(tasks, problem, shift, observer, threads))
@@ -75,7 +83,7 @@ def _observed(
 
 def _scored(
     tasks: Sequence[_Task], problem: Problem, shift: float, observer: FitObserver, threads: int | None
-) -> Iterator[Score]:
+) -> Iterator[SliceScore]:
     with compute("cpu", "float32", threads) as machine:
         found = machine.pool.map(
             partial(_log_likelihood, problem, shift), *zip(*(task[1:] for task in tasks), strict=True)
@@ -83,9 +91,9 @@ def _scored(
         try:
             for done, ((name, _, _, t), value) in enumerate(zip(tasks, found, strict=True), start=1):
                 observer.step(done, Report(done, t, float("nan"), 0.0))
-                yield Score(name, t, float(problem.times[t]), value, problem.slices[t].pairs)
+                yield SliceScore(name, t, float(problem.times[t]), value, problem.slices[t].pairs)
         except BaseException:
-            machine.pool.shutdown(cancel_futures=True)  # who presses Ctrl-C will not wait for the rest
+            machine.pool.shutdown(cancel_futures=True)  # Ctrl-C must not wait for the rest
             raise
 
 
@@ -95,7 +103,7 @@ def _log_likelihood(problem: Problem, shift: float, predictor: Predictor, model:
 
 
 def prediction_score(part: SliceData, prediction: Prediction, shift: float = 0.0) -> float:
-    """The log-likelihood per pair of a slice under what was expected of its active words; `shift` as in `prediction`."""
+    """The log-likelihood per pair of a slice under a prediction of its active words' vectors."""
     if prediction.u_variance is None or prediction.v_variance is None:
         return log_likelihood_per_pair(part, prediction.u, prediction.v, shift)
     u = GaussianVectors(prediction.u, prediction.u_variance)

@@ -68,7 +68,7 @@ class PageOptions:
             raise SettingsError(f"--max-mb cannot be {self.max_mb:g}.", "Give 0.1 to 2000 megabytes.")
         if self.map_words < 0:
             raise SettingsError(
-                f"--map-words cannot be {self.map_words}.", "Give 10 or more, or --no-map for no map."
+                f"--map-words cannot be {self.map_words}.", "Give 10 or more, or 0 for no map."
             )
 
 

@@ -45,8 +45,8 @@ def evaluate(
 
     Example: wordtide evaluate counts/ -o report/ --holdout 0.1
     """
+    from wordtide.evaluation.comparison import COLUMNS, verdict
     from wordtide.evaluation.evaluate import evaluate as evaluate_counts  # brings PyTorch and matplotlib
-    from wordtide.evaluation.summary import COLUMNS, verdict
 
     chosen = [method.strip() for method in methods.split(",")]
     if not all(chosen):

@@ -70,7 +70,7 @@ def tune(
 
     Example: wordtide tune counts/ --diffusion 0.0001,0.001,0.01 --dim 50,100
     """
-    from wordtide.evaluation.tuning.grid import LISTED, varied
+    from wordtide.evaluation.tuning.combinations import LISTED, varied
     from wordtide.evaluation.tuning.ranking_table import COLUMNS
     from wordtide.evaluation.tuning.tune import tune as tune_counts  # brings PyTorch and matplotlib
     from wordtide.evaluation.tuning.verdict import shown_rows, tuning_verdict

@@ -1,7 +1,7 @@
-"""The folder of a tuning: what it is a tuning of, the scores of each fit that is finished, and the tables.
+"""The folder of a tuning: its header, the scores of each finished fit, and the tables.
 
-The header tells which counts, method, seed and other fixed settings the scores belong to. The lists of values are not in it:
-each finished fit has a file of its own, so that values and splits can be added later and nothing is fitted twice.
+The header identifies the counts, the method, the seed and other fixed settings. It does not contain the lists of values: each
+finished fit has its own file, so that values and splits can be added later without fitting anything twice.
 """
 
 import json
@@ -12,28 +12,28 @@ from pathlib import Path
 from typing import Any
 
 from wordtide.errors import FolderError
-from wordtide.evaluation.folder import Work
-from wordtide.evaluation.scores import Score
+from wordtide.evaluation.folder import ResumableFolder
+from wordtide.evaluation.scores import SliceScore
 from wordtide.storage.folders import explained_write_errors, remove_folder, write_files
 
-TUNING = Work("tuning", 1, "a", {"counts": "of other counts"})
+TUNING = ResumableFolder("tuning", 1, "a", {"counts": "of other counts"})
 
 
 @dataclass(frozen=True)
 class FitRecord:
-    """What is kept of a fit: the scores of the slices it predicts, and how long it took (None where that is not known)."""
+    """The scores of the slices that a fit predicts, and the seconds it took (None if unknown)."""
 
-    scores: list[Score]
+    scores: list[SliceScore]
     seconds: float | None
 
 
 def model_place(folder: Path, name: str) -> Path:
-    """Where a fit is made; its checkpoint lies beside."""
+    """The model folder of a fit. Its checkpoint lies beside it."""
     return folder / f"model-{name}"
 
 
-def keep_record(folder: Path, name: str, facts: Mapping[str, Any], record: FitRecord) -> None:
-    """Write down what a fit gave; `facts` say for people which fit it is."""
+def save_record(folder: Path, name: str, facts: Mapping[str, Any], record: FitRecord) -> None:
+    """Save the record of a fit; `facts` describe the fit for human readers."""
     place = folder / "fits"
     with explained_write_errors(place):
         place.mkdir(exist_ok=True)
@@ -41,16 +41,20 @@ def keep_record(folder: Path, name: str, facts: Mapping[str, Any], record: FitRe
     write_files(place, {_file(name): (json.dumps(content, indent=1, allow_nan=False) + "\n").encode()})
 
 
-def kept_record(folder: Path, name: str, slices: Sequence[int]) -> FitRecord | None:
-    """What a finished fit gave for these slices; None if there is no such fit yet."""
+def load_record(folder: Path, name: str, slices: Sequence[int]) -> FitRecord | None:
+    """The saved record of a fit for these slices; None if the fit is not finished.
+
+    Raises:
+        FolderError: The record is damaged.
+    """
     place = folder / "fits" / _file(name)
     try:
-        if place.exists() and not place.is_file():  # a pipe would make the reader wait for ever
+        if place.exists() and not place.is_file():  # reading a pipe would block forever
             raise OSError("it is not a regular file")
         content = json.loads(place.read_text(encoding="utf-8"))
-        scores, seconds = [Score(**score) for score in content["scores"]], content["seconds"]
+        scores, seconds = [SliceScore(**score) for score in content["scores"]], content["seconds"]
         if [score.slice for score in scores] != list(slices):
-            raise ValueError("it is about other slices")
+            raise ValueError("it describes other slices")
         if not all(
             math.isfinite(number)
             for score in scores
@@ -61,13 +65,11 @@ def kept_record(folder: Path, name: str, slices: Sequence[int]) -> FitRecord | N
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
-        raise FolderError(
-            f"{place} is damaged: {error}.", "Remove it; the fit will be made again."
-        ) from error
+        raise FolderError(f"{place} is damaged: {error}.", "Remove it to repeat the fit.") from error
 
 
-def forget_model(folder: Path, name: str) -> None:
-    """Remove the model of a fit whose scores are kept."""
+def remove_model(folder: Path, name: str) -> None:
+    """Remove the model of a fit whose scores are saved."""
     remove_folder(model_place(folder, name))
 
 

@@ -1,12 +1,13 @@
-"""The table of a tuning: a row per combination, with its difference to the best one, paired slice by slice."""
+"""The table of a tuning: a row per combination, with its difference to the best, paired slice by slice."""
 
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from wordtide.evaluation.scores import Score
-from wordtide.evaluation.summary import Floats, Row, standard_error
-from wordtide.evaluation.tuning.grid import LISTED, Combination
+from wordtide.evaluation.comparison import Row, standard_error
+from wordtide.evaluation.scores import SliceScore
+from wordtide.evaluation.tuning.combinations import LISTED, Combination
+from wordtide.types import Floats
 
 #: The columns of the table.
 COLUMNS = (
@@ -24,14 +25,20 @@ BEST, UNCLEAR, WORSE = "best", "may be as good", "worse"
 
 
 def tuning_summary(
-    scores: Mapping[Combination, Sequence[Score]], seconds: Mapping[Combination, Sequence[float | None]]
+    scores: Mapping[Combination, Sequence[SliceScore]], seconds: Mapping[Combination, Sequence[float | None]]
 ) -> list[Row]:
-    """A row per combination, in their order.
+    """Rank combinations, all of which have scores of the same slices.
 
-    All combinations have scores of the same slices. A slice that was predicted several times, by fits that each lacked it,
-    counts once with the mean of these scores. mean, standard_error: over the slices. difference: to the best mean;
-    difference_error: its standard error, from the differences slice by slice. seconds: of one fit, the mean of those known.
-    verdict: best; worse, by more than two standard errors; or may be as good. What cannot be told is None.
+    A slice that several fits predicted counts once, with the mean of its scores.
+
+    Args:
+        scores: The scores of each combination.
+        seconds: The seconds of the fits of each combination, None where unknown.
+
+    Returns:
+        A row per combination. `mean`, `standard_error`: over the slices. `difference`: to the best mean; `difference_error`:
+        its standard error, from the differences slice by slice. `seconds`: the mean time of a fit. `verdict`: best; worse (by
+        more than two standard errors); or may be as good. Unknown values are None.
     """
     by_slice = {combination: _mean_of_slices(found) for combination, found in scores.items()}
     best = max(by_slice, key=lambda combination: float(by_slice[combination].mean()))
@@ -56,7 +63,7 @@ def _verdict(difference: float, error: float | None) -> str:
     return UNCLEAR if error is None or abs(difference) <= 2.0 * error else WORSE
 
 
-def _mean_of_slices(scores: Sequence[Score]) -> Floats:
+def _mean_of_slices(scores: Sequence[SliceScore]) -> Floats:
     """The mean score of each slice, in order of time."""
     found: dict[int, list[float]] = {}
     for score in scores:

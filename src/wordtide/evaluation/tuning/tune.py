@@ -14,23 +14,30 @@ from wordtide.corpus.tokens.custom import Tokenizer
 from wordtide.counts.counts import Counts
 from wordtide.embeddings.notebook import result_html
 from wordtide.errors import SettingsError, WordtideError
+from wordtide.evaluation.comparison import Row
 from wordtide.evaluation.evaluate import Machine, check_dimensions, found_or_fitted
 from wordtide.evaluation.folder import working_alone
 from wordtide.evaluation.holdout import without
 from wordtide.evaluation.report import corpus_facts, csv_bytes
 from wordtide.evaluation.scores import score_slices
-from wordtide.evaluation.summary import Row
+from wordtide.evaluation.tuning.combinations import (
+    LISTED,
+    Combination,
+    Grid,
+    checked_grid,
+    combinations_of,
+    varied,
+)
 from wordtide.evaluation.tuning.folder import (
     TUNING,
     FitRecord,
-    forget_model,
-    keep_record,
-    kept_record,
+    load_record,
     model_place,
+    remove_model,
+    save_record,
 )
-from wordtide.evaluation.tuning.grid import LISTED, Combination, Grid, checked_grid, combinations_of, varied
-from wordtide.evaluation.tuning.plan import PlannedFit, Splits, check_method, splits_for
 from wordtide.evaluation.tuning.ranking_table import COLUMNS, SCORE_COLUMNS, tuning_summary
+from wordtide.evaluation.tuning.splits import PlannedFit, Splits, check_method, splits_for
 from wordtide.evaluation.tuning.windows import OtherWindows, check_windows, counts_by_window
 from wordtide.inference.checkpoints import fingerprint
 from wordtide.inference.compute import compute
@@ -41,13 +48,13 @@ from wordtide.inference.training import FitObserver
 from wordtide.progress import Observer
 from wordtide.storage.folders import real_target, write_files
 
-#: All combinations are scored on pairs of this eta, whatever theirs is: likelihoods of different pairs do not compare.
+#: All combinations are scored with this eta, because likelihoods of different negative pairs cannot be compared.
 REFERENCE_RATIO = FitSettings().negative_ratio
 
 
 @dataclass(frozen=True)
 class Tuning:
-    """What was found: a row per combination, a row per score, what was searched, and the counts of each window."""
+    """A row per combination, a row per score, the search space, and the counts of each window."""
 
     summary: list[Row]
     scores: list[Row]
@@ -63,11 +70,11 @@ class Tuning:
 
 @dataclass(frozen=True)
 class _Workplace:
-    """Where and how the fits are made."""
+    """Where and how fits are made."""
 
     folder: Path
     counts: Mapping[int, Counts]
-    problem: Problem  # that all fits are scored on
+    problem: Problem  # for scoring all fits
     machine: Machine
     observer: FitObserver
 
@@ -95,12 +102,32 @@ def tune(
     checkpoint_every: float = CHECKPOINT_MINUTES,
     **settings: Any,
 ) -> Tuning:
-    """Compare all combinations of the lists in `grid` by the likelihood of slices left out, and write the folder `output`.
+    """Compare all combinations of settings by the likelihood of held-out slices.
 
-    `grid`: lists for some of diffusion, dim, prior_variance, negative_ratio and window. `splits` (3) times the share `holdout`
-    (0.1) of the slices is left out; `seed` decides which, and all that is random in the fits. Other windows need `windows`,
-    counts by window, or `texts`, which are counted again as the counts were (with `max_expansion`, as for `count`). `settings`
-    are those of `wordtide.fit`, for all combinations alike. With `resume` finished fits in `output` are not made again.
+    Args:
+        counts: Counts, or a counts folder.
+        output: The folder for tables and finished fits.
+        grid: Lists of values for some of diffusion, dim, prior_variance, negative_ratio and window.
+        method: The method to tune.
+        splits: How often slices are left out; 3 by default.
+        holdout: The share of slices left out each time; 0.1 by default.
+        seed: Determines the slices left out, and everything random in the fits.
+        texts: The source of the counts, to count it again with other windows.
+        tokenizer: The tokenizer of the counts, if they were made with one.
+        max_expansion: As in `wordtide.count`.
+        windows: Counts with other windows, by window.
+        overwrite: Whether to replace an existing folder.
+        resume: Whether to use the finished fits in `output`.
+        observer: Receives the progress of fits.
+        count_observer: Receives the progress of counting.
+        device: The device for the fits.
+        precision: The precision of the fits.
+        threads: The number of threads; None for all cores.
+        checkpoint_every: Minutes between checkpoints of a fit.
+        **settings: Settings of `wordtide.fit`, common to all combinations.
+
+    Returns:
+        The summary, all scores, and what was searched.
     """
     observer = observer or FitObserver()
     counts = counts if isinstance(counts, Counts) else Counts.load(counts, check=True)
@@ -115,7 +142,7 @@ def tune(
         check_dimensions(one.dim, counts)
     parts = splits_for(method, len(counts), splits, holdout, seed)
     with compute(device, precision, threads):
-        pass  # a device that is not there is refused before anything is written
+        pass  # reject an unavailable device before anything is written
     shared = {
         name: value for name, value in next(iter(fits.values())).as_json().items() if name not in LISTED
     }
@@ -136,7 +163,9 @@ def tune(
                 shutil.rmtree(folder)
             raise
         if len(parts.left_out) < parts.wanted:
-            observer.tell(f"--splits {parts.wanted}: only {len(parts.left_out)} different ones were found")
+            observer.tell(
+                f"--splits {parts.wanted}: this corpus has only {len(parts.left_out)} different splits"
+            )
         machine = Machine(device, precision, threads, checkpoint_every)
         planned = parts.planned(list(fits))
         records = _records(
@@ -166,7 +195,7 @@ def tune(
 
 
 def _with_single_values(grid: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The lists, with settings that could have a list but were given one value."""
+    """The lists, including settings that were given as single values."""
     single = {name: [value] for name, value in settings.items() if name in LISTED}
     twice = sorted(set(single) & set(grid))
     if twice:
@@ -180,11 +209,11 @@ def _records(
     names: list[str] | tuple[str, ...],
     place: _Workplace,
 ) -> list[FitRecord]:
-    """What each fit gave: found in the folder, or made now, one after the other."""
-    found = [kept_record(place.folder, fit.file_name, fit.slices) for fit in planned]
+    """The record of each fit, found in the folder or made now."""
+    found = [load_record(place.folder, fit.file_name, fit.slices) for fit in planned]
     there = [record for record in found if record is not None]
     if there:
-        place.observer.tell(f"{len(there)} of {len(planned)} fits are there already")
+        place.observer.tell(f"{len(there)} of {len(planned)} fits are already finished")
     records = []
     for number, (fit, record) in enumerate(zip(planned, found, strict=True), start=1):
         if record is None:
@@ -193,7 +222,7 @@ def _records(
             mean = sum(score.log_likelihood for score in record.scores) / len(record.scores)
             took = "" if record.seconds is None else f", fitted in {record.seconds:.0f} s"
             place.observer.tell(f"{mean:.4f} per pair{took}")
-        forget_model(place.folder, fit.file_name)  # also what a killed process left
+        remove_model(place.folder, fit.file_name)  # including leftovers of a killed process
         records.append(record)
     return records
 
@@ -210,7 +239,7 @@ def _made(fit: PlannedFit, settings: FitSettings, place: _Workplace) -> FitRecor
     shift = math.log(fit.combination.negative_ratio / REFERENCE_RATIO)
     scores = score_slices(settings.method, model, place.problem, fit.slices, observer, machine.threads, shift)
     record = FitRecord(scores, None if seconds is None else round(seconds, 1))
-    keep_record(place.folder, fit.file_name, {**fit.combination.values(), "split": fit.split}, record)
+    save_record(place.folder, fit.file_name, {**fit.combination.values(), "split": fit.split}, record)
     return record
 
 

@@ -1,12 +1,12 @@
-"""A tuning in a few sentences: the best, what may be as good, where to search on, and what to type."""
+"""The result of a tuning in a few sentences: the best values, close ones, where to search next, and the command to run."""
 
 import shlex
 from collections.abc import Sequence
 from dataclasses import fields
 
 from wordtide.errors import SettingsError
-from wordtide.evaluation.summary import Row
-from wordtide.evaluation.tuning.grid import (
+from wordtide.evaluation.comparison import Row
+from wordtide.evaluation.tuning.combinations import (
     LISTED,
     Combination,
     combination_of,
@@ -18,14 +18,14 @@ from wordtide.evaluation.tuning.ranking_table import BEST, UNCLEAR
 from wordtide.evaluation.tuning.tune import Tuning
 from wordtide.inference.settings import FitSettings, resolve
 
-_CLEARLY_QUICKER = 0.8  # of the seconds of the best: less would let the noise of a clock decide
+_CLEARLY_FASTER = 0.8  # relative to the time of the best; smaller differences may be noise
 _MEASURED = ("mean", "standard_error", "difference", "difference_error")
 _MOST_NAMED = 3
 _LARGEST_WINDOW = 255
 
 
 def shown_rows(rows: Sequence[Row], names: Sequence[str]) -> list[Row]:
-    """The summary for people: settings as one types them, four digits, no difference of the best to itself, whole seconds."""
+    """The summary for display: settings as typed, four digits, whole seconds."""
     return [
         {
             **row,
@@ -39,32 +39,35 @@ def shown_rows(rows: Sequence[Row], names: Sequence[str]) -> list[Row]:
 
 
 def tuning_verdict(tuning: Tuning) -> list[str]:
-    """Sentences for the user."""
+    """Sum up a tuning in sentences."""
     names = varied(tuning.grid) or LISTED[:2]
     (best,) = (row for row in tuning.summary if row["verdict"] == BEST)
     unclear = [row for row in tuning.summary if row["verdict"] == UNCLEAR]
-    told = [
+    sentences = [
         f"{_shown(best, names)} predicts best: {best['mean']:.4f} per pair over {_slices(best['slices'])}."
     ]
     chosen = best
     if len(tuning.summary) == 1:
-        told = [f"{_shown(best, names)} has {best['mean']:.4f} per pair over {_slices(best['slices'])}."]
+        sentences = [
+            f"{_shown(best, names)} reaches {best['mean']:.4f} per pair over {_slices(best['slices'])}."
+        ]
     elif not unclear:
-        told.append("All others are worse by more than two standard errors.")
+        sentences.append("All others are worse by more than two standard errors.")
     else:
-        chosen = _quickest([best, *unclear], best)
-        told += _about_noise(tuning, best, unclear, names)
+        chosen = _fastest([best, *unclear], best)
+        sentences += _about_noise(tuning, best, unclear, names)
         if chosen is not best:
-            told.append(
-                f"Of these {_shown(chosen, names)} is the quickest: {chosen['seconds']:.0f} s a fit, not {best['seconds']:.0f}."
+            sentences.append(
+                f"Of these {_shown(chosen, names)} is the fastest: {chosen['seconds']:.0f} s per fit "
+                f"instead of {best['seconds']:.0f} s."
             )
-    told += _about_edges(tuning, best)
-    told.append(f"To fit {_shown(chosen, names)}: {fit_line(tuning, combination_of(chosen))}")
-    return told
+    sentences += _about_edges(tuning, best)
+    sentences.append(f"To fit {_shown(chosen, names)}: {fit_line(tuning, combination_of(chosen))}")
+    return sentences
 
 
 def fit_line(tuning: Tuning, combination: Combination) -> str:
-    """The command that fits a combination to all slices; settings that are neither tuned nor changed are left out."""
+    """The command that fits a combination to all slices. Default settings that were not tuned are omitted."""
     where = tuning.counts[combination.window].path
     values, tuned = tuning.settings[combination].as_json(), varied(tuning.grid)
     options = [
@@ -77,22 +80,24 @@ def fit_line(tuning: Tuning, combination: Combination) -> str:
 
 def _about_noise(tuning: Tuning, best: Row, unclear: Sequence[Row], names: Sequence[str]) -> list[str]:
     if best["slices"] == 1:
-        return ["A single slice does not tell what is noise: give more --splits or a larger --holdout."]
+        return ["A single slice cannot show what is noise: use more --splits or a larger --holdout."]
     if len(unclear) > _MOST_NAMED:
-        told = f"The differences to {len(unclear)} others are within two standard errors: they may be noise."
+        remark = (
+            f"The differences to {len(unclear)} others are within two standard errors: they may be noise."
+        )
     else:
         named = " and ".join(
             f"({_shown(row, names)})" if len(names) > 1 else _shown(row, names) for row in unclear
         )
-        told = f"The difference to {named} is within two standard errors: it may be noise."
+        remark = f"The difference to {named} is within two standard errors: it may be noise."
     if tuning.splits.left_out and best["slices"] < tuning.splits.slices - 2:
-        told += " More --splits make errors smaller; finished fits are kept."
-    return [told]
+        remark += " More --splits reduce the errors; finished fits are kept."
+    return [remark]
 
 
 def _about_edges(tuning: Tuning, best: Row) -> list[str]:
-    """Where the best value is the smallest or the largest of its list: a value further on."""
-    told = []
+    """Suggest a value beyond the list if the best one is its smallest or largest."""
+    sentences = []
     for name in varied(tuning.grid):
         numbers = sorted(value for value in tuning.grid[name] if not isinstance(value, str))
         if len(numbers) < 2 or best[name] not in (numbers[0], numbers[-1]):
@@ -101,14 +106,14 @@ def _about_edges(tuning: Tuning, best: Row) -> list[str]:
         further = _allowed(tuning, name, edge * edge / next_to_it)
         if further is not None and further not in numbers:
             side = "smallest" if edge < next_to_it else "largest"
-            told.append(
-                f"The best has the {side} {option_of(name)} of the list: try {shown_value(further)} too."
+            sentences.append(
+                f"The best {option_of(name)} is the {side} of the list: try {shown_value(further)} too."
             )
-    return told
+    return sentences
 
 
 def _allowed(tuning: Tuning, name: str, value: float) -> float | None:
-    """A value that can be tried, near this one; None if there is none."""
+    """A valid value close to this one; None if there is none."""
     counts = next(iter(tuning.counts.values()))
     if name == "dim":
         return max(1, min(round(value), len(counts.words)))
@@ -122,13 +127,13 @@ def _allowed(tuning: Tuning, name: str, value: float) -> float | None:
     return rounded
 
 
-def _quickest(rows: Sequence[Row], best: Row) -> Row:
-    """The row of the quickest fits, if it is clearly quicker than the best."""
+def _fastest(rows: Sequence[Row], best: Row) -> Row:
+    """The row with the fastest fits if it is clearly faster than the best, else the best."""
     known = [row for row in rows if row["seconds"] is not None]
-    quickest = min(known, key=lambda row: float(row["seconds"]), default=best)
-    if best["seconds"] is None or quickest["seconds"] >= _CLEARLY_QUICKER * best["seconds"]:
+    fastest = min(known, key=lambda row: float(row["seconds"]), default=best)
+    if best["seconds"] is None or fastest["seconds"] >= _CLEARLY_FASTER * best["seconds"]:
         return best
-    return quickest
+    return fastest
 
 
 def _shown(row: Row, names: Sequence[str]) -> str:

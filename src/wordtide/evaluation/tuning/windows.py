@@ -1,4 +1,4 @@
-"""Counts of the same texts with other windows, for `tune`: counted again, or given; the slices and words must be the same."""
+"""Counts of the same texts with other windows, for `tune`. Slices and words must be the same."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ _VOCABULARY = "words.txt"
 
 @dataclass(frozen=True)
 class OtherWindows:
-    """Where counts with other windows come from: given by window, or counted from texts (with the tokeniser of the counts)."""
+    """Sources of counts with other windows: given counts, or texts to be counted with the tokenizer of the counts."""
 
     counts: Mapping[int, Counts]
     texts: Any = None
@@ -34,14 +34,28 @@ class OtherWindows:
 
 
 def place_of_window(folder: Path, window: int) -> Path:
-    """Where the counts of another window are kept."""
+    """The folder of the counts of another window."""
     return folder / f"counts-{window}"
 
 
 def check_windows(
     counts: Counts, windows: Sequence[int], others: OtherWindows, folder: Path | None
 ) -> OtherWindows:
-    """Refuse, before anything is written, windows whose counts cannot be had. `folder`: that of a tuning to go on with."""
+    """Reject windows without counts, before anything is written.
+
+    Args:
+        counts: The counts to tune.
+        windows: The requested windows.
+        others: Sources of counts with other windows.
+        folder: The folder of a tuning to be continued, or None.
+
+    Returns:
+        The sources, with texts that can be read more than once.
+
+    Raises:
+        SettingsError: Counts of a window are missing, or texts are given for nothing.
+        InputError: Given counts have other slices or words.
+    """
     asked = [window for window in windows if window != counts.window]
     if others.texts is not None and not asked:
         raise SettingsError(
@@ -62,8 +76,8 @@ def check_windows(
         return others
     if others.texts is None:
         raise SettingsError(
-            f"The counts have window {counts.window}; for --window {missing[0]} the texts must be counted again.",
-            "Add --texts SOURCE with what the counts were made from.",
+            f"The counts have window {counts.window}; --window {missing[0]} requires counting the texts again.",
+            "Add --texts SOURCE, the source of the counts.",
         )
     return _checked_source(counts, others)
 
@@ -71,7 +85,7 @@ def check_windows(
 def counts_by_window(
     folder: Path, counts: Counts, windows: Sequence[int], others: OtherWindows, tell: Callable[[str], None]
 ) -> dict[int, Counts]:
-    """The counts of each window; those of other windows are kept in the folder of the tuning."""
+    """The counts of each window. Those of other windows are stored in the folder of the tuning."""
     return {
         window: counts if window == counts.window else _other_counts(folder, counts, window, others, tell)
         for window in windows
@@ -96,7 +110,7 @@ def _other_counts(
     try:
         _check_sameness(counts, found, f"Counted again with window {window}, the texts")
     except InputError:
-        remove_folder(place)  # they are of no use, and would stand in the way of the right ones
+        remove_folder(place)  # they would block the right ones
         raise
     return found
 
@@ -122,19 +136,19 @@ def _count_again(folder: Path, place: Path, counts: Counts, window: int, others:
 
 
 def _checked_source(counts: Counts, others: OtherWindows) -> OtherWindows:
-    """The same with texts that can be read more than once, and a tokeniser where the counts need one."""
+    """The sources, with texts that can be read more than once and a tokenizer if the counts need one."""
     texts = list(others.texts) if isinstance(others.texts, Iterator) else others.texts
     if STANDARD_INPUT in ([texts] if isinstance(texts, str) else texts if isinstance(texts, list) else []):
         raise SettingsError(
             "--texts cannot be standard input, which is read only once.", "Save the texts in a file."
         )
     find_corpus(texts, counts.settings.format, others.max_expansion)
-    # The name in the header is not trusted: nobody's folder decides which code runs.
+    # The name in the header is not trusted: a folder must not decide which code runs.
     named = counts.settings.tokenizer
     if named is not None and others.tokenizer is None:
         raise SettingsError(
             f"The counts were made with the tokenizer {named!r}, so the texts need it again.",
-            f"Add --tokenizer {named}; from Python give the function, or the counts of each window.",
+            f"Add --tokenizer={named}; from Python give the function, or the counts of each window.",
         )
     if named is None and others.tokenizer is not None:
         raise SettingsError("The counts were made without a --tokenizer.", "Leave it out.")
@@ -144,7 +158,7 @@ def _checked_source(counts: Counts, others: OtherWindows) -> OtherWindows:
 
 
 def _check_sameness(counts: Counts, other: Counts, named: str) -> None:
-    """The same words and slices, and in each slice the same words as often."""
+    """Check that both have the same words and slices, and the same counts of words in each slice."""
     remedy = "Give the texts that the counts were made from, all of them and no others."
     if other.words != counts.words:
         raise InputError(f"{named} have another vocabulary.", remedy)

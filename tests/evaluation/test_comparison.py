@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from wordtide.evaluation.scores import Score
-from wordtide.evaluation.summary import COLUMNS, summary, verdict
+from wordtide.evaluation.comparison import COLUMNS, compare, verdict
+from wordtide.evaluation.scores import SliceScore
 
 #: Scores by method and slice; slices 2 and 4 and 5 are those left out.
 SCORES = {
@@ -18,7 +18,7 @@ SCORES = {
 
 def scores_of(table):
     return [
-        Score(method, t, 1900.0 + t, value, 10.0)
+        SliceScore(method, t, 1900.0 + t, value, 10.0)
         for method, found in table.items()
         for t, value in found.items()
     ]
@@ -27,7 +27,7 @@ def scores_of(table):
 @pytest.fixture(scope="module")
 def rows():
     """The summary by method."""
-    found = summary(scores_of(SCORES), [2, 4, 5], {"smoothing": 3.5})
+    found = compare(scores_of(SCORES), [2, 4, 5], {"smoothing": 3.5})
     return {row["method"]: row for row in found}
 
 
@@ -77,7 +77,7 @@ def test_training_times_that_are_not_known_are_none(rows):
 
 
 def test_one_slice_has_no_standard_error():
-    (row,) = summary(scores_of({"filtering": {1: -0.5, 2: -0.6}}), [2], {})
+    (row,) = compare(scores_of({"filtering": {1: -0.5, 2: -0.6}}), [2], {})
     assert row["standard_error"] is None
 
 
@@ -85,17 +85,17 @@ def test_the_verdict_names_the_best_and_what_may_be_noise(rows):
     # independent is 0.25 behind on average, with a standard error of 0.16
     told = verdict(list(rows.values()))
     assert told == (
-        "smoothing predicts best: -0.5000 per pair, and on 2 of 3 slices. "
+        "smoothing predicts best: -0.5000 per pair. It is the best method on 2 of 3 slices. "
         "The difference to independent is within two standard errors: it may be noise."
     )
 
 
 def test_the_verdict_says_when_all_differences_are_clear():
     table = {"smoothing": {1: -0.50, 2: -0.60}, "filtering": {1: -0.60, 2: -0.71}}
-    assert verdict(summary(scores_of(table), [1, 2], {})).endswith(
+    assert verdict(compare(scores_of(table), [1, 2], {})).endswith(
         "All others are worse by more than two standard errors."
     )
 
 
 def test_a_single_method_is_compared_with_nothing():
-    assert "no other method" in verdict(summary(scores_of({"filtering": {1: -0.5}}), [1], {}))
+    assert "no other method" in verdict(compare(scores_of({"filtering": {1: -0.5}}), [1], {}))

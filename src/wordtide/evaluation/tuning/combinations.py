@@ -1,4 +1,4 @@
-"""What `tune` searches: a list of values for each of a few settings, and all combinations of them."""
+"""The search space of `tune`: a list of values for each of a few settings, and all combinations of them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -11,9 +11,9 @@ from wordtide.counts.settings import CountSettings
 from wordtide.errors import SettingsError
 from wordtide.inference.settings import FitSettings
 
-#: The settings that have lists, in the order of tables and names.
+#: The settings that can have lists, in the order of tables and file names.
 LISTED = ("diffusion", "dim", "prior_variance", "negative_ratio", "window")
-#: Searched where nothing else has several values.
+#: The default list, used if no other setting has several values.
 DEFAULT_DIFFUSIONS = (1e-4, 1e-3, 1e-2)
 WITH_DIFFUSION = ("smoothing", "filtering")
 _WHOLE = ("dim", "window")
@@ -43,38 +43,48 @@ class Combination:
         return asdict(self)
 
     def fit_values(self) -> dict[str, Any]:
-        """Those that are settings of a fit: all but the window, which belongs to the counts."""
+        """The settings of the fit: all but the window, which belongs to the counts."""
         return {name: value for name, value in self.values().items() if name != "window"}
 
     def shown(self, names: Sequence[str]) -> str:
-        """Some of the values for a sentence: diffusion 0.001, dim 50."""
+        """Some of the values, for a sentence: diffusion 0.001, dim 50."""
         return ", ".join(f"{name.replace('_', ' ')} {shown_value(getattr(self, name))}" for name in names)
 
     @property
     def file_name(self) -> str:
-        """A name that no other combination has, for files and folders."""
+        """A unique name for files and folders."""
         return "_".join(
             f"{name.replace('_', '-')}-{shown_value(value)}" for name, value in self.values().items()
         )
 
 
 def checked_grid(given: Mapping[str, Any], method: str, own_window: int) -> Grid:
-    """A list for each listed setting: those given, checked, and the default or the counts' own window for the others.
+    """Check the given lists and complete them with defaults.
 
-    Where nothing given has several values, and diffusion is not given, it has some by default.
+    Args:
+        given: Lists or single values by setting.
+        method: The method to tune.
+        own_window: The window of the counts.
+
+    Returns:
+        A list for each setting in `LISTED`. If no given list has several values and diffusion is not given, diffusion gets a
+        default list.
+
+    Raises:
+        SettingsError: A setting cannot be tuned, or a value is invalid.
     """
     unknown = sorted(set(given) - set(LISTED))
     if unknown:
         raise SettingsError(
-            f"{unknown[0]!r} is nothing that can be tuned.", f"Give lists for some of {', '.join(LISTED)}."
+            f"{unknown[0]!r} cannot be tuned.", f"Give lists for some of {', '.join(LISTED)}."
         )
     lists = {name: _checked_list(name, values) for name, values in given.items()}
     if "diffusion" in lists and method not in WITH_DIFFUSION:
-        raise SettingsError(f"--diffusion changes nothing for the method {method}.", "Leave it out.")
+        raise SettingsError(f"--diffusion has no effect on the method {method}.", "Leave it out.")
     if "diffusion" not in lists and not any(len(values) > 1 for values in lists.values()):
         if method not in WITH_DIFFUSION:
             raise SettingsError(
-                f"There is nothing to choose from for the method {method}.", "Give a list like --dim=50,100."
+                f"There is nothing to choose for the method {method}.", "Give a list like --dim=50,100."
             )
         lists["diffusion"] = list(DEFAULT_DIFFUSIONS)
     defaults = {**FitSettings().as_json(), "window": own_window}
@@ -82,13 +92,13 @@ def checked_grid(given: Mapping[str, Any], method: str, own_window: int) -> Grid
 
 
 def combinations_of(grid: Grid) -> list[Combination]:
-    """All combinations; the last list changes fastest."""
+    """All combinations; the last list varies fastest."""
     rows = product(*(grid[name] for name in LISTED))
     return [combination_of(dict(zip(LISTED, values, strict=True))) for values in rows]
 
 
 def combination_of(row: Mapping[str, Any]) -> Combination:
-    """The combination that a row of a table is about."""
+    """The combination in a row of a table."""
     return Combination(**{name: row[name] for name in LISTED})
 
 
@@ -98,12 +108,12 @@ def varied(grid: Grid) -> list[str]:
 
 
 def option_of(name: str) -> str:
-    """How a setting is typed."""
+    """The command-line option of a setting."""
     return "--" + name.replace("_", "-")
 
 
 def shown_value(value: Value) -> str:
-    """A value as one would type it."""
+    """A value as typed on the command line."""
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         return str(int(value))
     return str(value)
@@ -123,13 +133,13 @@ def _checked_list(name: str, values: Any) -> list[Value]:
 
 
 def _checked_value(name: str, given: Any) -> Value:
-    """A value of the right type; whether it is in range is for the settings of a fit to say."""
+    """Check the type of a value. The settings of a fit check its range."""
     value = given.item() if isinstance(given, np.generic) else given
-    option, remedy = option_of(name), f"Write values with commas between, like {_EXAMPLES[name]}."
+    option, remedy = option_of(name), f"Separate values with commas, like {_EXAMPLES[name]}."
     if value == "":
         raise SettingsError(f"{option} has an empty value.", remedy)
     if value == "auto" and name == "diffusion":
-        raise SettingsError("--diffusion=auto would look at the slices that are to be predicted.", remedy)
+        raise SettingsError("--diffusion=auto would use the slices that are to be predicted.", remedy)
     if value == "auto" and name == "prior_variance":
         return "auto"
     if not isinstance(value, int | float) or isinstance(value, bool):
@@ -139,5 +149,5 @@ def _checked_value(name: str, given: Any) -> Value:
     if not isinstance(value, int):
         raise SettingsError(f"{option}={value} is not a whole number.", remedy)
     if name == "window":
-        CountSettings(window=value)  # says what is out of range
+        CountSettings(window=value)  # checks the range
     return value

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from wordtide.errors import SettingsError
-from wordtide.evaluation.tuning.grid import LISTED, checked_grid, combinations_of, varied
-from wordtide.evaluation.tuning.plan import splits_for
+from wordtide.evaluation.tuning.combinations import LISTED, checked_grid, combinations_of, varied
+from wordtide.evaluation.tuning.splits import splits_for
 
 
 def grid_of(method="smoothing", **lists):
@@ -71,13 +71,13 @@ def test_names_show_values_as_one_types_them():
         ({"dim": [5, 5]}, "dim= has the value 5 twice"),
         ({"diffusion": [1, 1.0]}, "diffusion= has the value 1 twice"),
         ({"diffusion": ["fast"]}, "diffusion='fast' is not a number"),
-        ({"diffusion": ["auto"]}, "diffusion='auto' would look at the slices"),
+        ({"diffusion": ["auto"]}, "diffusion='auto' would use the slices"),
         ({"prior_variance": ["big"]}, "prior_variance='big' is not a number"),
         ({"negative_ratio": [True]}, "negative_ratio=True is not a number"),
         ({"dim": [5.5]}, "dim=5.5 is not a whole number"),
         ({"window": [2.0]}, "window=2.0 is not a whole number"),
         ({"window": [0]}, "window=0 is out of range"),
-        ({"seed": [1, 2]}, "'seed' is nothing that can be tuned"),
+        ({"seed": [1, 2]}, "'seed' cannot be tuned"),
     ],
 )
 def test_lists_that_cannot_be_searched_are_refused(lists, problem):
@@ -86,12 +86,12 @@ def test_lists_that_cannot_be_searched_are_refused(lists, problem):
 
 
 def test_diffusion_is_refused_for_a_method_without_it():
-    with pytest.raises(SettingsError, match="diffusion= changes nothing for the method warm-start"):
+    with pytest.raises(SettingsError, match="diffusion= has no effect on the method warm-start"):
         grid_of("warm-start", diffusion=[0.1, 0.2])
 
 
 def test_a_method_without_diffusion_needs_a_list():
-    with pytest.raises(SettingsError, match="nothing to choose from for the method static"):
+    with pytest.raises(SettingsError, match="nothing to choose for the method static"):
         grid_of("static")
 
 
@@ -119,7 +119,7 @@ def test_a_sequential_method_predicts_all_slices_but_the_first():
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        (("magic", 9, None, None), "There is no method 'magic' to tune"),
+        (("magic", 9, None, None), "There is no method 'magic'"),
         (("smoothing", 9, 0, None), "splits=0 is out of range"),
         (("smoothing", 9, 1.5, None), "splits=1.5 is out of range"),
         (("smoothing", 9, None, 0.0), "holdout=0.0 is not a share"),
@@ -127,7 +127,7 @@ def test_a_sequential_method_predicts_all_slices_but_the_first():
         (("smoothing", 2, None, None), "There are 2 slices"),
         (("filtering", 9, 3, None), "splits= does not apply to filtering"),
         (("filtering", 9, None, 0.1), "holdout= does not apply to filtering"),
-        (("filtering", 1, None, None), "There is 1 slice, and tuning needs at least 2"),
+        (("filtering", 1, None, None), "There is 1 slice, but tuning needs at least 2"),
     ],
 )
 def test_splits_that_cannot_be_made_are_refused(options, problem):

@@ -1,16 +1,15 @@
-"""The table of an evaluation: a row per method, with differences that are paired slice by slice."""
+"""The comparison of methods: a row per method, with differences paired slice by slice, and a verdict in words."""
 
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from wordtide.evaluation.predictors import METHODS
-from wordtide.evaluation.scores import Score
+from wordtide.evaluation.scores import SliceScore
+from wordtide.types import Floats
 
-Floats = npt.NDArray[np.float64]
 Row = dict[str, Any]
 
 #: The columns of the table.
@@ -29,13 +28,20 @@ COLUMNS = (
 )
 
 
-def summary(scores: Sequence[Score], held_out: Sequence[int], seconds: Mapping[str, float]) -> list[Row]:
-    """A row per method, in the order of the scores.
+def compare(scores: Sequence[SliceScore], held_out: Sequence[int], seconds: Mapping[str, float]) -> list[Row]:
+    """Compare methods on the held-out slices, which all of them predict.
 
-    mean, standard_error: over the slices left out, which all methods predict. difference: to the best of the methods, as the
-    paper measures them; difference_error: its standard error, from the differences slice by slice. wins: on how many of these
-    slices the method is the best one (None for what is not the paper's measure). mean_of_all, standard_error_of_all: over all
-    slices that the method predicts. seconds: of its fit. What cannot be told is None.
+    Args:
+        scores: The scores of all methods.
+        held_out: The numbers of the held-out slices.
+        seconds: The seconds of each fit, as far as they are known.
+
+    Returns:
+        A row per method, in the order of the scores. `mean`, `standard_error`: over the held-out slices. `difference`: to
+        the best of the paper's predictors; `difference_error`: its standard error, from the differences slice by slice.
+        `wins`: the number of slices on which the method is best (None for predictors that are not the paper's).
+        `mean_of_all`, `standard_error_of_all`: over all slices that the method predicts. `seconds`: of its fit. Unknown
+        values are None.
     """
     by_method: dict[str, dict[int, float]] = {}
     for score in scores:
@@ -58,23 +64,24 @@ def summary(scores: Sequence[Score], held_out: Sequence[int], seconds: Mapping[s
 
 
 def standard_error(values: Floats) -> float | None:
-    """Of the mean of independent values; None of a single one."""
+    """The standard error of the mean of independent values; None for a single value."""
     return float(values.std(ddof=1) / math.sqrt(len(values))) if len(values) > 1 else None
 
 
 def verdict(rows: Sequence[Row]) -> str:
-    """The table in a sentence or two: which method is best, and which of the others might be as good for all one can tell."""
+    """Sum up the comparison: which method is best, and which others cannot be distinguished from it."""
     rivals = sorted((row for row in rows if row["method"] in METHODS), key=lambda row: -row["mean"])
     best, *others = rivals
     if not others:
-        return (
-            f"{best['method']} has {best['mean']:.4f} per pair. There is no other method to compare it with."
-        )
-    told = f"{best['method']} predicts best: {best['mean']:.4f} per pair, and on {best['wins']} of {best['slices']} slices."
+        return f"{best['method']} reaches {best['mean']:.4f} per pair. There is no other method to compare it with."
+    first = (
+        f"{best['method']} predicts best: {best['mean']:.4f} per pair. "
+        f"It is the best method on {best['wins']} of {best['slices']} slices."
+    )
     unclear = [row["method"] for row in others if not _is_clear(row)]
     if unclear:
-        return f"{told} The difference to {' and '.join(unclear)} is within two standard errors: it may be noise."
-    return f"{told} All others are worse by more than two standard errors."
+        return f"{first} The difference to {' and '.join(unclear)} is within two standard errors: it may be noise."
+    return f"{first} All others are worse by more than two standard errors."
 
 
 def _is_clear(row: Row) -> bool:
