@@ -89,7 +89,7 @@ def test_texts_are_cut_into_slices_as_the_model_was_unless_said_otherwise(world,
 
 def test_words_come_in_and_info_tells_when(world, model):
     done = run("update", model, world / "fresh.jsonl", "--grow", "3", "--threads", "1", *FIELDS)
-    assert "1 word let in: tweet" in done.err
+    assert "1 word admitted: tweet" in done.err
     facts = json.loads(run("info", model, "--format", "json").out)
     assert (facts["words_let_in"], [row["new_words"] for row in facts["slices"]]) == (1, [0, 0, 0, 1, 0])
     (row,) = json.loads(run("info", model, "--arrivals", "--format", "json").out)
@@ -109,7 +109,7 @@ def test_words_that_do_not_come_in_are_counted(world, model):
         "1",
         *FIELDS,
     )
-    assert "1 words that the model does not know were left out, 10.0%" in done.err
+    assert "1 word unknown to the model left out, 10.0%" in done.err
 
 
 def test_where_no_word_came_in_info_says_so(world):

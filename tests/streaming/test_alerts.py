@@ -10,7 +10,8 @@ from watched_world import JUMP, JUMPER, copy_of, make_model, rows
 import wordtide
 from wordtide.errors import SettingsError
 from wordtide.questions.surprise import LEAST_COMPARED
-from wordtide.streaming.alerts import AlertFile, AlertRule, find_alerts
+from wordtide.streaming.alerts import AlertFile, find_alerts
+from wordtide.streaming.settings import AlertRule
 
 LINES = [f'{{"slice": "1900", "word": "{word}"}}' for word in ("mill", "café", "milling")]
 WHOLE = "".join(f"{line}\n" for line in LINES).encode()

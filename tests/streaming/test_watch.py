@@ -15,11 +15,10 @@ import wordtide
 from wordtide.corpus.documents import BadRows
 from wordtide.corpus.fields import Fields
 from wordtide.errors import InputError, OutputError, SettingsError
-from wordtide.streaming.alerts import AlertRule
 from wordtide.streaming.followed_file import FollowedFile
 from wordtide.streaming.open_slices import OpenSlices, WatchProgress, period_start
 from wordtide.streaming.rows import CHUNK_BYTES, RowReader
-from wordtide.streaming.settings import WatchOptions, WatchSettings, parse_seconds
+from wordtide.streaming.settings import AlertRule, WatchOptions, WatchSettings, parse_seconds
 from wordtide.streaming.watch import WatchObserver, _watch_folder, watch
 from wordtide.timeline import Every
 
@@ -172,7 +171,7 @@ def test_with_patience_rows_in_disorder_are_in_their_slices(fitted, model, strea
     assert shuffled != posts
     path = stream(*shuffled)
     for slices in (1, 2):
-        heard = watched(model, path, slices=slices, patience=parse_seconds("12h", "--patience"))
+        heard = watched(model, path, slices=slices, patience="12h")
     twin = updated(fitted, tmp_path_factory.mktemp("twin"), rows(4), rows(5), rows(6))
     assert arrays(model) == arrays(twin)
     assert sum(report.late for report in heard.reports) == 0
@@ -211,7 +210,7 @@ def test_a_slice_is_closed_by_the_clock_though_no_row_follows(model, stream):
     end = period_start(Every("day"), int(Every("day").ordinals(np.array([1578100000]))[0]) + 1)
     ticks = iter([end + 50.0, *[end + 99.0] * 3, end - 4e6, *[end + 101.0] * 99])  # it is put back once
     path = stream(*rows(4))
-    heard = watched(model, path, {"follow": True}, 1, lambda: next(ticks), close_after=100)
+    heard = watched(model, path, {"follow": True}, 1, lambda: next(ticks), close_after="100s")
     assert [report.label for report in heard.reports] == ["2020-01-04"]
     assert next(ticks) == end + 101.0
 
@@ -318,7 +317,7 @@ def test_memory_does_not_grow_with_the_slice(tmp_path):
         ({"every": "document"}, {}, "never end"),
         ({"every": "fortnight"}, {}, "not a length"),
         ({}, {"replayed": True}, "replayed=True is for standard input"),
-        ({}, {"format": "parquet"}, "can be watched"),
+        ({}, {"format": "parquet"}, "is not known"),
     ],
 )
 def test_what_cannot_be_watched_is_said(model, stream, settings, options, problem):

@@ -15,7 +15,7 @@ COMMANDS = {
     ),
     "watch": (
         "watch",
-        "Update a model with each slice of an endless stream, and write words that surprise as JSON Lines.",
+        "Update a model with each slice of an endless stream, and report surprising words as JSON Lines.",
     ),
     "info": (
         "info",

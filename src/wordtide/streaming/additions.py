@@ -16,13 +16,11 @@ from wordtide.counts.settings import RECIPE, CountSettings
 from wordtide.embeddings.posterior import Fitted
 from wordtide.errors import InputError, NothingToCountError, SettingsError
 from wordtide.progress import Observer
-from wordtide.questions.change import MIN_OCCURRENCES
 from wordtide.storage.header import kind_of
+from wordtide.streaming.settings import GrowthSettings
 from wordtide.timeline import Every, float_year
 from wordtide.types import Floats
 
-#: How often a new word must occur in the new slices. `changed` lists words from the same number on.
-GROW_MIN_COUNT = MIN_OCCURRENCES
 _ALL_WORDS = 1 << 24
 
 
@@ -93,27 +91,21 @@ def count_for_update(
     return count(source, **{**chosen, "vocabulary_size": _ALL_WORDS})
 
 
-def prepare_addition(
-    fitted: Fitted, counts: Counts, grow: int = 0, grow_min_count: int = GROW_MIN_COUNT
-) -> Addition:
+def prepare_addition(fitted: Fitted, counts: Counts, growth: GrowthSettings) -> Addition:
     """Turn counts into later slices of a model.
 
     Args:
         fitted: The model.
         counts: The counts of later texts.
-        grow: Admit at most this many new words, the most frequent ones.
-        grow_min_count: A new word must occur this often in the counts.
+        growth: How many new words are admitted.
 
     Raises:
         SettingsError: The slices are not later than the model's, or were counted otherwise.
         NothingToCountError: No slice has a pair of the model's words.
     """
-    for name, number in (("grow", grow), ("grow-min-count", grow_min_count)):
-        if isinstance(number, bool) or not isinstance(number, int) or number < (name != "grow"):
-            raise SettingsError(f"--{name} {number} is out of range.", "Give a whole number, like 500.")
     _check_counting(fitted, counts)
     totals = sum((counts.unigrams(t) for t in range(len(counts))), np.zeros(len(counts.words)))
-    admitted, unknown = _choose_words(fitted, counts, totals, grow, grow_min_count)
+    admitted, unknown = _choose_words(fitted, counts, totals, growth)
     if unknown and counts.settings.close_gaps:
         raise SettingsError(
             "The counts were made with --close-gaps and contain words that the model does not know.",
@@ -139,13 +131,13 @@ def prepare_addition(
 
 
 def _choose_words(
-    fitted: Fitted, counts: Counts, totals: Floats, grow: int, least: int
+    fitted: Fitted, counts: Counts, totals: Floats, growth: GrowthSettings
 ) -> tuple[list[str], list[int]]:
     """Return the new words to admit, the most frequent first, and the numbers of those that are not."""
     known = set(fitted.words)
     new = [n for n, word in enumerate(counts.words) if word not in known and totals[n] > 0]
-    frequent = (n for n in new if totals[n] >= least)
-    admitted = sorted(frequent, key=lambda n: (-totals[n], counts.words[n]))[:grow]
+    frequent = (n for n in new if totals[n] >= growth.grow_min_count)
+    admitted = sorted(frequent, key=lambda n: (-totals[n], counts.words[n]))[: growth.grow]
     return [counts.words[n] for n in admitted], sorted(set(new) - set(admitted))
 
 

@@ -7,39 +7,16 @@ are added: none is lost or written twice, whenever the process is killed.
 import json
 import os
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 from wordtide.embeddings.states import Embeddings
-from wordtide.errors import SettingsError
-from wordtide.questions.change import MIN_OCCURRENCES
 from wordtide.questions.neighbors import neighbors
 from wordtide.questions.surprise import surprises
 from wordtide.storage.folders import explained_write_errors, write_files
+from wordtide.streaming.settings import AlertRule
 
-#: About thirty of a million ordinary words reach this score.
-THRESHOLD = 4.0
-NEIGHBORS = 5
 _LF = 0x0A
-
-
-@dataclass(frozen=True)
-class AlertRule:
-    """Which words are reported: those with at least this score and this many occurrences in the slice."""
-
-    threshold: float = THRESHOLD
-    min_occurrences: int = MIN_OCCURRENCES
-    neighbors: int = NEIGHBORS  # listed for each word, before and after
-
-    def __post_init__(self) -> None:
-        if not -1e9 < self.threshold < 1e9:
-            raise SettingsError(
-                f"--threshold {self.threshold} is out of range.", f"Give a score, like {THRESHOLD:g}."
-            )
-        for name, number in (("min-occurrences", self.min_occurrences), ("neighbors", self.neighbors)):
-            if number < 1:
-                raise SettingsError(f"--{name} {number} is out of range.", "Give 1 or more.")
 
 
 def find_alerts(model: Embeddings, rule: AlertRule, start: str, end: str) -> list[str]:

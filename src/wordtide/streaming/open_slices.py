@@ -20,8 +20,6 @@ from wordtide.streaming.rows import RowPosition, Rows
 from wordtide.timeline import Every
 from wordtide.types import Integers
 
-#: What can happen to late rows.
-LATE = ("drop", "fold")
 _FIRST_STAMP, _LAST_STAMP = -(1 << 39), 1 << 39  # about 17,000 years before and after 1970
 
 

@@ -13,10 +13,8 @@ from wordtide.progress import Observer
 from wordtide.streaming.followed_file import FollowedFile
 from wordtide.streaming.journal import JournaledInput, drop_journal
 from wordtide.streaming.rows import RowReader, RowSource
-from wordtide.streaming.settings import WatchOptions
+from wordtide.streaming.settings import FORMATS, WatchOptions
 from wordtide.streaming.watch_record import WatchRecord
-
-_FORMATS = ("jsonl", "csv", "tsv")
 
 
 def find_stream(source: str | PathLike[str], options: WatchOptions) -> SourceFile:
@@ -27,11 +25,11 @@ def find_stream(source: str | PathLike[str], options: WatchOptions) -> SourceFil
         SettingsError: An option is for another kind of source.
     """
     files = find_corpus(os.fspath(source), options.format).files
-    if len(files) != 1 or files[0].format not in _FORMATS or "://" in files[0].path:
+    if len(files) != 1 or files[0].format not in FORMATS or "://" in files[0].path:
         raise InputError(
             f"{source} is not a file of rows that can be watched.",
             "Give one file, or - for standard input, and --format if the name does not end in "
-            f"{', '.join(f'.{format}' for format in _FORMATS)}.",
+            f"{', '.join(f'.{format}' for format in FORMATS)}.",
         )
     is_input = files[0].path == STANDARD_INPUT
     if options.follow and is_input:

@@ -1,4 +1,4 @@
-"""Settings of a watch: those that decide the resulting model, and those that do not."""
+"""Settings of updates and watches."""
 
 import re
 from dataclasses import dataclass, field
@@ -7,41 +7,82 @@ from os import PathLike
 from wordtide.corpus.fields import Fields
 from wordtide.errors import SettingsError
 from wordtide.questions.change import MIN_OCCURRENCES
-from wordtide.streaming.alerts import AlertRule
-from wordtide.streaming.open_slices import LATE
+from wordtide.settings import check_settings, setting
 
+#: The formats of files whose rows can be read as they arrive.
+FORMATS = ("jsonl", "csv", "tsv")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_MOST = 1 << 62
 
 
 @dataclass(frozen=True)
-class WatchSettings:
-    """How a stream is cut into slices and fitted.
+class GrowthSettings:
+    """How the vocabulary of a model grows with an update."""
 
-    Attributes:
-        every: The length of a slice. None: as the model was counted.
-        patience: How long after its end a slice stays open for rows, in seconds.
-        close_after: Close a slice by the clock this many seconds after its end, even if no row follows. None: never.
-        close_at_end: Close open slices when the input ends. Otherwise their rows are kept for the next start.
-        late: "drop" late rows or "fold" them into the next slice.
-        grow: Admit at most this many new words with each slice.
-        grow_min_count: A new word must occur this often in the slice.
-        tokenizer: The tokenizer that the model was counted with, if it was counted with one.
-        alerts: Which words are reported.
+    grow: int = setting(0, "Admit at most this many new words, the most frequent ones", maximum=_MOST)
+    grow_min_count: int = setting(
+        MIN_OCCURRENCES, "Occurrences in the new slices that a new word needs", minimum=1, maximum=_MOST
+    )
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
+@dataclass(frozen=True)
+class AlertRule:
+    """Which words of a slice are reported, and with how many neighbors.
+
+    About thirty of a million ordinary words reach the default threshold.
     """
 
+    threshold: float = setting(4.0, "Report words with at least this score", minimum=-1e9, maximum=1e9)
+    min_occurrences: int = setting(
+        MIN_OCCURRENCES, "Report words that occur this often in the slice", minimum=1, maximum=_MOST
+    )
+    neighbors: int = setting(5, "Neighbors to list, before and after the slice", minimum=1, maximum=_MOST)
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
+@dataclass(frozen=True)
+class WatchSettings(GrowthSettings):
+    """How a stream is cut into slices and fitted: all that decides the model and its alerts.
+
+    `every` and `tokenizer` are those of `CountSettings`. Without `every`, slices have the length that the model was
+    counted with; a `tokenizer` must be given if it was counted with one.
+    """
+
+    patience: str = setting("0", "How long a slice stays open after its end: 10m, 36h, 7d")
+    close_after: str | None = setting(
+        None, "Close a slice by the clock this long after its end, even if no row follows"
+    )
+    close_at_end: bool = setting(False, "Close the open slices, too, when the input ends")
+    late: str = setting(
+        "drop",
+        "Rows of slices that are closed",
+        choices=["drop", "fold"],
+        note="fold adds them to the next slice",
+    )
     every: str | None = None
-    patience: int = 0
-    close_after: int | None = None
-    close_at_end: bool = False
-    late: str = "drop"
-    grow: int = 0
-    grow_min_count: int = MIN_OCCURRENCES
     tokenizer: str | None = None
     alerts: AlertRule = field(default_factory=AlertRule)
 
     def __post_init__(self) -> None:
-        if self.late not in LATE:
-            raise SettingsError(f"--late {self.late!r} is not known.", f"Use {' or '.join(LATE)}.")
+        check_settings(self)
+        parse_seconds(self.patience, "--patience")
+        if self.close_after is not None:
+            parse_seconds(self.close_after, "--close-after")
+
+    @property
+    def patience_seconds(self) -> int:
+        """How long a slice stays open after its end."""
+        return parse_seconds(self.patience, "--patience")
+
+    @property
+    def close_after_seconds(self) -> int | None:
+        """How long after its end the clock closes a slice; None: never."""
+        return None if self.close_after is None else parse_seconds(self.close_after, "--close-after")
 
 
 @dataclass(frozen=True)
@@ -49,30 +90,26 @@ class WatchOptions:
     """How a stream is read and where alerts go.
 
     Attributes:
-        format: "auto", "jsonl", "csv" or "tsv".
         fields: The columns with date and text.
-        follow: Wait for rows that are yet to be written to the file.
-        replayed: Standard input is sent again from its first row.
-        forget_position: Start over after the model's last slice.
-        skip_bad: Count and skip bad rows. Otherwise the first one is an error.
+        skip_bad: Count bad rows and continue. Otherwise the first one is an error.
         alerts: The file that alerts are appended to. None: standard output.
-        slices: Stop after this many slices.
         threads: The number of threads. None: one for each processor.
     """
 
-    format: str = "auto"
+    follow: bool = setting(False, "Files: wait for rows that are yet to be written")
+    format: str = setting("auto", "Format", choices=["auto", *FORMATS])
+    replayed: bool = setting(False, "Standard input is sent again from its first row")
+    forget_position: bool = setting(
+        False, "Start over after the model's last slice, and drop rows that are waiting"
+    )
+    slices: int | None = setting(None, "Stop after this many slices", minimum=1, maximum=_MOST)
     fields: Fields = field(default_factory=Fields)
-    follow: bool = False
-    replayed: bool = False
-    forget_position: bool = False
     skip_bad: bool = True
     alerts: str | PathLike[str] | None = None
-    slices: int | None = None
     threads: int | None = None
 
     def __post_init__(self) -> None:
-        if self.slices is not None and self.slices < 1:
-            raise SettingsError(f"--slices {self.slices} is out of range.", "Give 1 or more.")
+        check_settings(self)
 
 
 def parse_seconds(text: str, option: str) -> int:
@@ -87,5 +124,5 @@ def parse_seconds(text: str, option: str) -> int:
     """
     match = re.fullmatch(r"(\d{1,9})\s*([smhdw])?", text.strip())
     if not match or (match[2] is None and int(match[1])):
-        raise SettingsError(f"{option} {text!r} is not a duration.", "Write it like 30s, 10m, 36h or 7d.")
+        raise SettingsError(f"{option}={text!r} is not a duration.", "Write it like 30s, 10m, 36h or 7d.")
     return int(match[1]) * _SECONDS[match[2] or "s"]

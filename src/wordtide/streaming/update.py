@@ -29,10 +29,12 @@ from wordtide.inference.settings import FitSettings
 from wordtide.inference.slice_sinks import SliceFolder, SliceList
 from wordtide.inference.training import FitObserver, train
 from wordtide.model.knots import occurrences_of
+from wordtide.questions.change import MIN_OCCURRENCES
 from wordtide.storage.folders import check_writable, new_folder, real_target
 from wordtide.storage.locks import changing
 from wordtide.storage.tensors import REMEDY
-from wordtide.streaming.additions import GROW_MIN_COUNT, Addition, count_for_update, prepare_addition
+from wordtide.streaming.additions import Addition, count_for_update, prepare_addition
+from wordtide.streaming.settings import GrowthSettings
 from wordtide.types import Floats
 
 
@@ -54,7 +56,7 @@ def update(
     source: object,
     *,
     grow: int = 0,
-    grow_min_count: int = GROW_MIN_COUNT,
+    grow_min_count: int = MIN_OCCURRENCES,
     threads: int | None = None,
     **settings: Any,
 ) -> tuple[Fitted, UpdateReport]:
@@ -74,7 +76,7 @@ def update_model(
     counts: Counts,
     *,
     grow: int = 0,
-    grow_min_count: int = GROW_MIN_COUNT,
+    grow_min_count: int = MIN_OCCURRENCES,
     header_extra: Mapping[str, Any] | None = None,
     observer: FitObserver | None = None,
     threads: int | None = None,
@@ -99,7 +101,7 @@ def update_model(
     with changing(target):
         fitted = read_model(target)
         _check_filtered(fitted, str(path))
-        addition = prepare_addition(fitted, counts, grow, grow_min_count)
+        addition = prepare_addition(fitted, counts, GrowthSettings(grow, grow_min_count))
         fitted = replace(fitted, stream=fitted.stream if header_extra is None else dict(header_extra))
         if len(fitted.diffusion) + len(addition.counts) > MOST_SLICES:
             write_model(target, _extend_in_memory(fitted, addition, observer, threads), overwrite=True)
@@ -116,14 +118,14 @@ def update_in_memory(
     counts: Counts,
     *,
     grow: int = 0,
-    grow_min_count: int = GROW_MIN_COUNT,
+    grow_min_count: int = MIN_OCCURRENCES,
     observer: FitObserver | None = None,
     threads: int | None = None,
 ) -> tuple[Fitted, UpdateReport]:
     """Append the slices of counts to a model in memory; the arguments are those of `update_model`."""
     started = time.monotonic()
     _check_filtered(fitted, "The model")
-    addition = prepare_addition(fitted, counts, grow, grow_min_count)
+    addition = prepare_addition(fitted, counts, GrowthSettings(grow, grow_min_count))
     return _extend_in_memory(fitted, addition, observer, threads), _report(addition, started)
 
 

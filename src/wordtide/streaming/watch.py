@@ -113,7 +113,7 @@ def watch(
         alerts = AlertFile(None if options.alerts is None else Path(options.alerts), folder / "told")
         whole_at_end = settings.close_at_end or not options.replayed
         with closing(open_stream(stream, folder, options, whole_at_end, record, observer)) as rows:
-            slices = OpenSlices(folder / "slices", every, settings.patience, settings.late, progress)
+            slices = OpenSlices(folder / "slices", every, settings.patience_seconds, settings.late, progress)
             watcher = Watcher(target, rows, slices, settings, alerts, observer, clock, options.threads)
             watcher.run(options.slices)
             _report_remaining_rows(slices, fitted, observer)
@@ -228,8 +228,9 @@ class Watcher:
         return self._now
 
     def _close_by_clock(self) -> None:
-        if self.settings.close_after is not None:
-            for one in self.slices.ended_by(self._latest() - self.settings.close_after):
+        seconds = self.settings.close_after_seconds
+        if seconds is not None:
+            for one in self.slices.ended_by(self._latest() - seconds):
                 self._close(one, self.source.reader.position)
 
     def _close(self, one: OpenSlice, next_row: RowPosition) -> None:

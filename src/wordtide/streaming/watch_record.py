@@ -10,8 +10,8 @@ import numpy as np
 from wordtide.dates import bounds
 from wordtide.embeddings.posterior import Fitted
 from wordtide.errors import FolderError, SettingsError
-from wordtide.streaming.alerts import AlertRule
 from wordtide.streaming.open_slices import WatchProgress, period_start
+from wordtide.streaming.settings import AlertRule
 from wordtide.timeline import Every
 
 KIND = "watch"

@@ -1,5 +1,6 @@
 """`wordtide update`: later slices for a model fitted by filtering."""
 
+from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,23 +11,25 @@ from wordtide.cli.fit_progress import FitProgress
 from wordtide.cli.options import takes
 from wordtide.cli.progress import ProgressBar
 from wordtide.counts.settings import CountSettings
-from wordtide.questions.change import MIN_OCCURRENCES
+from wordtide.streaming.settings import GrowthSettings
 
 Option = typer.Option
 _SHOWN = 10  # new words that are named
-#: How texts are read; what else decides a count is as the model was counted.
+MODELS_OWN = "none; required if the model was counted with one"
+#: How texts are read; everything else is as the model was counted.
 OF_TEXTS = (
     *("every", "since", "until", "format", "date_field", "text_field", "date_format"),
     *("tokenizer", "skip_bad"),
 )
 
 
+@takes(GrowthSettings, after="sources")
 @takes(
     CountSettings,
-    after="grow_min_count",
+    after="sources",
     only=OF_TEXTS,
     prefix="Texts",
-    defaults={"every": "as the model was counted", "format": ""},
+    defaults={"every": "as the model was counted", "format": "", "tokenizer": MODELS_OWN},
 )
 def update(
     model: Annotated[Path, typer.Argument(help="A model folder, made with --method filtering.")],
@@ -34,10 +37,6 @@ def update(
         list[str],
         typer.Argument(help="A counts folder; or texts, as for count: folders, files, quoted globs, or -."),
     ],
-    grow: Annotated[int, Option(help="Let in at most this many new words, the most frequent ones.")] = 0,
-    grow_min_count: Annotated[
-        int, Option(help="A new word must occur this often in what is added.")
-    ] = MIN_OCCURRENCES,
     max_expansion: Annotated[
         int | None,
         Option(
@@ -54,18 +53,17 @@ def update(
     from wordtide.streaming.additions import count_for_update  # brings the solvers, which --help does without
     from wordtide.streaming.update import read_filtered, update_model
 
+    growth = {one.name: settings.pop(one.name) for one in fields(GrowthSettings) if one.name in settings}
     counts = count_for_update(
         read_filtered(model),
         sources,
-        grow,
+        growth.get("grow", 0),
         ProgressBar(),
         threads,
         max_expansion=max_expansion,
         **settings,
     )
-    report = update_model(
-        model, counts, grow=grow, grow_min_count=grow_min_count, observer=FitProgress(), threads=threads
-    )
+    report = update_model(model, counts, observer=FitProgress(), threads=threads, **growth)
     lines = [
         f"skipped {number:,} row{'s' * (number != 1)}: {why}"
         for why, number in sorted(counts.summary.skipped.items())
@@ -75,14 +73,14 @@ def update(
     lines.append(f"{new} slice{'s' * (new != 1)} added ({span}) in {report.seconds:.1f} s")
     if report.left_out:
         named = ", ".join(report.left_out[:_SHOWN]) + (", ..." if len(report.left_out) > _SHOWN else "")
-        lines.append(f"left out, because no two of the model's words meet there: {named}")
+        lines.append(f"left out, because they have no pair of the model's words: {named}")
     if report.admitted:
         named = ", ".join(report.admitted[:_SHOWN]) + (", ..." if len(report.admitted) > _SHOWN else "")
-        lines.append(f"{len(report.admitted):,} word{'s' * (len(report.admitted) != 1)} let in: {named}")
+        lines.append(f"{len(report.admitted):,} word{'s' * (len(report.admitted) != 1)} admitted: {named}")
     if report.unknown:
         lines.append(
-            f"{report.unknown:,} words that the model does not know were left out, "
-            f"{report.unknown_share:.1%} of what was counted (--grow lets words in)"
+            f"{report.unknown:,} word{'s' * (report.unknown != 1)} unknown to the model left out, "
+            f"{report.unknown_share:.1%} of all counted occurrences (--grow admits new words)"
         )
     stderr = Console(stderr=True, highlight=False, soft_wrap=True)
     for line in [*lines, f"written to {model}"]:

@@ -1,124 +1,79 @@
-"""`wordtide watch`: an endless stream updates a model, and words that surprise are told."""
+"""`wordtide watch`: update a model with an endless stream, and report surprising words."""
 
 import signal
+from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
+from wordtide.cli.commands.update import MODELS_OWN
 from wordtide.cli.fit_progress import FitProgress
+from wordtide.cli.options import takes
 from wordtide.cli.progress import ProgressBar
 from wordtide.corpus.fields import Fields
-from wordtide.questions.change import MIN_OCCURRENCES
+from wordtide.counts.settings import CountSettings
+from wordtide.streaming.settings import AlertRule, WatchOptions, WatchSettings
 
 Option = typer.Option
 _SHOWN = 5  # new words that are named
+#: How texts are counted; everything else is as the model was counted.
+OF_TEXTS = ("every", "date_field", "text_field", "date_format", "tokenizer")
 
 
+@takes(WatchSettings, after="alerts")
+@takes(AlertRule, after="alerts")
+@takes(WatchOptions, after="alerts")
+@takes(
+    CountSettings,
+    after="alerts",
+    only=OF_TEXTS,
+    defaults={"every": "as the model was counted", "tokenizer": MODELS_OWN},
+)
 def watch(
     model: Annotated[Path, typer.Argument(help="A model folder, made with --method filtering.")],
     source: Annotated[str, typer.Argument(help="A file of JSON Lines, CSV or TSV, or - for standard input.")],
-    every: Annotated[str | None, Option(help="Length of a slice. Default: as the model was counted.")] = None,
     alerts: Annotated[
-        Path | None, Option(help="File that alerts are added to. Default: standard output.")
-    ] = None,
-    threshold: Annotated[float, Option(help="Tell of words with at least this score.")] = 4.0,
-    min_occurrences: Annotated[
-        int, Option(help="Tell of words that occur this often in the slice.")
-    ] = MIN_OCCURRENCES,
-    neighbors: Annotated[int, Option(help="How many neighbours are told, before and after.")] = 5,
-    follow: Annotated[bool, Option("--follow", help="Files: wait for what is still to be written.")] = False,
-    patience: Annotated[
-        str, Option(help="How long after its end rows of a slice are waited for: 10m, 36h, 7d.")
-    ] = "0",
-    close_after: Annotated[
-        str | None, Option(help="Close a slice by the clock, so long after its end, though no row follows.")
-    ] = None,
-    close_at_end: Annotated[
-        bool, Option("--close-at-end", help="At the end of input close the open slice, too; else it is kept.")
-    ] = False,
-    late: Annotated[
-        str, Option(help="Rows of slices that are over: drop them, or fold them into the next slice.")
-    ] = "drop",
-    grow: Annotated[int, Option(help="Let in at most this many new words with each slice.")] = 0,
-    grow_min_count: Annotated[
-        int, Option(help="A new word must occur this often in the slice.")
-    ] = MIN_OCCURRENCES,
-    format: Annotated[str, Option(help="auto, jsonl, csv or tsv.")] = "auto",
-    date_field: Annotated[
-        str | None, Option(help="Column with the date; found by its name if not given.")
-    ] = None,
-    text_field: Annotated[
-        str | None, Option(help="Column with the text; found by its name if not given.")
-    ] = None,
-    date_format: Annotated[
-        str | None, Option(help="Pattern of dates ('%d/%m/%Y'), or epoch, epoch-ms, year.")
-    ] = None,
-    tokenizer: Annotated[
-        str | None,
-        Option(help="The program that the model's texts were split by, if it was one: module:function."),
+        Path | None, Option(help="File that alerts are appended to. Default: standard output.")
     ] = None,
     skip_bad: Annotated[
-        bool, Option("--skip-bad/--no-skip-bad", help="Count bad rows and go on, or stop.")
+        bool, Option("--skip-bad/--no-skip-bad", help="Count bad rows and continue, or stop at the first.")
     ] = True,
-    replayed: Annotated[
-        bool, Option("--replayed", help="Standard input comes again from its first row.")
-    ] = False,
-    forget_position: Annotated[
-        bool,
-        Option(
-            "--forget-position",
-            help="Begin anew, after the model's last slice; rows in waiting are given up.",
-        ),
-    ] = False,
-    slices: Annotated[int | None, Option(help="Stop after this many slices.")] = None,
     threads: Annotated[int | None, Option(help="Threads on the CPU. Default: all processors.")] = None,
+    **settings: Any,
 ) -> None:
-    """Update a model with each slice of an endless stream, and write words that surprise as JSON Lines.
+    """Update a model with each slice of an endless stream, and report surprising words as JSON Lines.
 
-    The dates of rows decide when a slice is over. A watch that is ended or killed goes on where it was.
+    The dates of rows decide when a slice ends. A watch that is stopped or killed resumes where it was.
 
     Example: wordtide watch model/ posts.jsonl --follow --every day --alerts alerts.jsonl
     """
-    from wordtide.streaming.alerts import AlertRule  # brings the solvers, which --help does without
-    from wordtide.streaming.settings import WatchOptions, WatchSettings, parse_seconds
-    from wordtide.streaming.watch import watch as watch_stream
+    from wordtide.streaming.watch import (
+        watch as watch_stream,  # brings the solvers, which --help does without
+    )
 
-    settings = WatchSettings(
-        every=every,
-        patience=parse_seconds(patience, "--patience"),
-        close_after=None if close_after is None else parse_seconds(close_after, "--close-after"),
-        close_at_end=close_at_end,
-        late=late,
-        grow=grow,
-        grow_min_count=grow_min_count,
-        tokenizer=tokenizer,
-        alerts=AlertRule(threshold, min_occurrences, neighbors),
-    )
-    options = WatchOptions(
-        format=format,
-        fields=Fields(date_field, text_field, date_format),
-        follow=follow,
-        replayed=replayed,
-        forget_position=forget_position,
-        skip_bad=skip_bad,
-        alerts=alerts,
-        slices=slices,
-        threads=threads,
-    )
+    columns = Fields(*(settings.get(name) for name in ("date_field", "text_field", "date_format")))
+    chosen = WatchSettings(**_given(WatchSettings, settings), alerts=AlertRule(**_given(AlertRule, settings)))
+    reading: dict[str, Any] = {"fields": columns, "skip_bad": skip_bad, "alerts": alerts, "threads": threads}
+    options = WatchOptions(**_given(WatchOptions, settings), **reading)
     observer = _observer()
     before = signal.signal(signal.SIGTERM, _interrupt)
     try:
-        reasons = watch_stream(model, source, settings, options, observer)
+        reasons = watch_stream(model, source, chosen, options, observer)
     finally:
         signal.signal(signal.SIGTERM, before)
     for reason, number in reasons.items():
         observer.message(f"skipped {number:,} row{'s' * (number != 1)}: {reason}")
 
 
+def _given(record: type[Any], settings: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings that are fields of a record."""
+    return {one.name: settings[one.name] for one in fields(record) if one.name in settings}
+
+
 def _interrupt(number: int, frame: object) -> None:
-    """A request to end is a Ctrl-C: what is done stays, the rest is taken up at the next start."""
+    """Treat a request to terminate like Ctrl-C: the next start resumes."""
     raise KeyboardInterrupt
 
 
@@ -141,18 +96,18 @@ def _observer() -> Any:
 
 
 def _line(report: Any) -> str:
-    """One line for a slice."""
+    """Describe a slice in one line."""
     parts = [f"{report.rows:,} row{'s' * (report.rows != 1)}", f"{report.seconds:.1f} s"]
     parts.append(f"{report.alerts:,} alert{'s' * (report.alerts != 1)}")
     if report.late:
         parts.append(f"{report.late:,} late")
     if report.folded:
-        parts.append(f"{report.folded:,} late ones folded in")
+        parts.append(f"{report.folded:,} late rows folded in")
     if report.bad:
         parts.append(f"{report.bad:,} bad")
     if report.admitted:
         more = ", ..." if len(report.admitted) > _SHOWN else ""
-        parts.append(f"{len(report.admitted):,} let in ({', '.join(report.admitted[:_SHOWN])}{more})")
+        parts.append(f"{len(report.admitted):,} admitted ({', '.join(report.admitted[:_SHOWN])}{more})")
     if report.problem:
         parts.append(f"left out: {report.problem}")
     return f"{report.label}: {', '.join(parts)}"
