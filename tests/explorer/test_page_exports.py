@@ -13,6 +13,8 @@ from PIL import Image
 
 from wordtide.storage.cells import spelled_out, text_cell
 
+pytestmark = pytest.mark.slow
+
 WORLD = World()
 SVG = "{http://www.w3.org/2000/svg}"
 #: Addresses, what to wait for, and the titles of the figures there.

@@ -18,6 +18,8 @@ from wordtide.questions.change import changed
 from wordtide.questions.neighbors import neighbors
 from wordtide.questions.story import story
 
+pytestmark = pytest.mark.slow
+
 SUBJECTS = "wheel engine river lamp market school soldier letter garden winter".split()
 OLD = "mill horse candle ferry coin chapel musket parchment plough coal".split()
 NEW = "motor train bulb bridge bank college rifle mail tractor gas".split()

@@ -7,6 +7,8 @@ import pytest
 from explorer.page_driving import opened, single_file_of
 from explorer.page_world import HOSTILE, World
 
+pytestmark = pytest.mark.slow
+
 #: Addresses and what to wait for.
 PLACES = {
     "#/": ".card path.thick",

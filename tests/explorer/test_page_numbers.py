@@ -9,6 +9,8 @@ from wordtide.questions.neighbors import _draws
 from wordtide.questions.ranking import share_among_best
 from wordtide.questions.similarity import SIDES, interval, similarity_and_spread
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module", params=["single file, noise by axis", "folder, noise alike"])
 def asked(request, tmp_path_factory):

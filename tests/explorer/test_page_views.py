@@ -6,6 +6,8 @@ import pytest
 from explorer.page_driving import chromium, folder_served, opened, single_file_of
 from explorer.page_world import HOSTILE, LEFT_OUT, SHOWN, UNSURE, World
 
+pytestmark = pytest.mark.slow
+
 WORLD = World()
 #: All columns of neighbours over time are worked out.
 PASSED = "document.querySelectorAll('.passer').length > 5 && !document.querySelector('main').textContent.includes('so far')"
