@@ -17,7 +17,7 @@ from wordtide.corpus.source_files import STANDARD_INPUT as STANDARD_INPUT
 from wordtide.corpus.source_files import SourceFile
 from wordtide.errors import InputError
 
-BLOCK_BYTES = 8 << 20
+BLOCK_BYTES = 1 << 20
 LONGEST_LINE = 1 << 30
 _DAMAGE: tuple[Any, ...] = (igzip.BadGzipFile, isal_zlib.error, zlib.error, pa.ArrowException)
 _GZIP = b"\x1f\x8b"

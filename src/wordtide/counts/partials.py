@@ -94,7 +94,12 @@ class PartialSums:
                 self._spill()
 
     def take(self, slice_index: int) -> Iterator[Partial]:
-        """The sums of a slice in blocks of ascending keys; they are given up here."""
+        """Remove the sums of a slice; yields them in blocks of ascending keys."""
+        for parts in self.take_unmerged(slice_index):
+            yield merge(parts)
+
+    def take_unmerged(self, slice_index: int) -> Iterator[list[Partial]]:
+        """Remove the sums of a slice; yields, for ascending ranges of keys, the partials that `merge` adds up."""
         pieces = self._held[slice_index] + [self._loaded(*place) for place in self._spilled[slice_index]]
         self._bytes -= sum(piece.keys.nbytes + piece.sums.nbytes for piece in self._held[slice_index])
         self._held[slice_index] = []
@@ -111,7 +116,7 @@ class PartialSums:
                 if stop > start
             ]
             if parts:
-                yield merge(parts)
+                yield parts
 
     def close(self) -> None:
         """Give up the file."""
@@ -146,6 +151,8 @@ class PartialSums:
 def _bounds(pieces: Sequence[Partial]) -> npt.NDArray[Any]:
     """Keys that cut the pieces into ranges of about `_BLOCK` entries, all pieces together."""
     total = sum(len(piece.keys) for piece in pieces)
+    if total <= _BLOCK:
+        return pieces[0].keys[:0]
     blocks = -(-total // _BLOCK)
     sample = np.sort(np.concatenate([piece.keys[:: max(1, _BLOCK // 1024)] for piece in pieces]))
     return np.unique(sample[np.linspace(0, len(sample) - 1, blocks + 1).astype(np.int64)[1:-1]])

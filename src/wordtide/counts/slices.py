@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,35 +16,46 @@ from wordtide.counts.example_draws import Candidates, draw_sentences, join_candi
 from wordtide.counts.examples import ExamplesWriter
 from wordtide.counts.pairs import bits_for, code_dtype, find_pairs, sum_runs
 from wordtide.counts.partials import Partial, PartialSums
+from wordtide.counts.radix_sort import sort_codes
 from wordtide.counts.segments import Segment
 from wordtide.counts.settings import CountSettings
 from wordtide.counts.workers import Resources, in_order
-from wordtide.counts.writer import CountsWriter
+from wordtide.counts.writer import CountsWriter, RowBlock, compress_rows
 from wordtide.timeline import Integers
 
 _PART_IDS = 1 << 21  # numbers counted at a time: their pair codes are sorted in memory
 
 
 class _Scratch(threading.local):
-    """Work arrays of one thread, used again and again: fresh memory is dear."""
+    """Work arrays of one thread, kept from part to part: fresh memory is expensive."""
 
     def __init__(self) -> None:
         self.places = np.empty(0, dtype=np.int32)
-        self.codes: npt.NDArray[np.generic] = np.empty(0, dtype=np.uint32)
-        self.sums = np.empty(0, dtype=np.uint32)
+        self.codes: npt.NDArray[Any] = np.empty(0, dtype=np.uint32)
+        self.spare: npt.NDArray[Any] = np.empty(0, dtype=np.uint32)
 
     def make_room(self, ids: int, window: int, dtype: npt.DTypeLike) -> None:
         if len(self.places) < ids:
             self.places = np.empty(ids, dtype=np.int32)
         if len(self.codes) < ids * window or self.codes.dtype != dtype:
             self.codes = np.empty(ids * window, dtype=dtype)
-            self.sums = np.empty(ids * window, dtype=np.uint32)
+            self.spare = np.empty(ids * window, dtype=dtype)
+
+
+class _Part(NamedTuple):
+    """Entries of one slice that are counted together; `is_whole` if they are all of it."""
+
+    slice: int
+    entries: list[tuple[Segment, int]]
+    is_whole: bool
 
 
 @dataclass(frozen=True)
 class _PartCounts:
-    slice: int
-    pairs: Partial
+    """Counts of one part. The pairs of a whole slice are ready to be written, others are still to be added up."""
+
+    pairs: Partial | None
+    rows: RowBlock | None
     occurrences: Integers
     candidates: list[Candidates]
 
@@ -63,13 +75,13 @@ def count_slices(
     dtype = np.dtype(code_dtype(words, window))
     word_bits, weight_bits = bits_for(words), bits_for(window)
 
-    def count_part(slice_index: int, entries: Sequence[tuple[Segment, int]]) -> _PartCounts:
-        sizes = [int(segment.starts[entry + 1] - segment.starts[entry]) for segment, entry in entries]
+    def count_part(part: _Part) -> _PartCounts:
+        sizes = [int(segment.starts[entry + 1] - segment.starts[entry]) for segment, entry in part.entries]
         scratch.make_room(sum(sizes), window, dtype)
         occurrences = np.zeros(words, dtype=np.int64)
         candidates = []
         filled = 0
-        for segment, entry in entries:
+        for segment, entry in part.entries:
             ids = np.asarray(segment.ids[segment.starts[entry] : segment.starts[entry + 1]])
             numbering = numberings[segment.scanner]
             filled += find_pairs(
@@ -80,11 +92,15 @@ def count_slices(
                 candidates.append(
                     draw_sentences(segment, entry, numbering, words, settings.examples, settings.seed)
                 )
-        codes = scratch.codes[:filled]
-        codes.sort()
-        found = sum_runs(codes, weight_bits, codes, scratch.sums)
-        pairs = Partial(codes[:found].copy(), scratch.sums[:found].astype(np.int64))
-        return _PartCounts(slice_index, pairs, occurrences, candidates)
+        codes, spare = sort_codes(
+            scratch.codes[:filled], scratch.spare[:filled], weight_bits, weight_bits + 2 * word_bits
+        )
+        sums = spare.view(np.uint32)
+        found = sum_runs(codes, weight_bits, codes, sums)
+        if part.is_whole:
+            return _PartCounts(None, compress_rows(codes[:found], sums[:found], words), occurrences, candidates)
+        pairs = Partial(codes[:found].copy(), sums[:found].astype(np.int64))
+        return _PartCounts(pairs, None, occurrences, candidates)
 
     resources.observer.start("counting", int(tokens.sum()), "words")
     stack = contextlib.ExitStack()
@@ -96,13 +112,16 @@ def count_slices(
     candidates: list[Candidates] = []
     in_vocabulary = 0
     parts = list(_parts(by_slice))
-    tasks = (partial(count_part, slice_index, entries) for slice_index, entries in parts)
+    tasks = (partial(count_part, part) for part in parts)
     with stack:
-        for number, part in enumerate(in_order(tasks, resources.workers)):
-            sums.add(part.slice, part.pairs)
-            occurrences += part.occurrences
-            candidates += part.candidates
-            if number + 1 == len(parts) or parts[number + 1][0] != part.slice:
+        for number, (part, counted) in enumerate(zip(parts, in_order(tasks, resources.workers), strict=True)):
+            if counted.pairs is not None:
+                sums.add(part.slice, counted.pairs)
+            occurrences += counted.occurrences
+            candidates += counted.candidates
+            if number + 1 == len(parts) or parts[number + 1].slice != part.slice:
+                if counted.rows is not None:
+                    writer.add_rows(counted.rows)
                 for block in sums.take(part.slice):
                     writer.add_pairs(block.keys, block.sums)
                 there = np.flatnonzero(occurrences)
@@ -121,18 +140,18 @@ def count_slices(
     return arrays, in_vocabulary
 
 
-def _parts(
-    by_slice: Sequence[Sequence[tuple[Segment, int]]],
-) -> Iterator[tuple[int, list[tuple[Segment, int]]]]:
+def _parts(by_slice: Sequence[Sequence[tuple[Segment, int]]]) -> Iterator[_Part]:
     """Slices in order of time, each in parts of at most `_PART_IDS` numbers (or one entry, if that is larger)."""
     for slice_index, entries in enumerate(by_slice):
-        part: list[tuple[Segment, int]] = []
+        waiting: list[tuple[Segment, int]] = []
         size = 0
+        is_whole = True
         for segment, entry in entries:
             ids = int(segment.starts[entry + 1] - segment.starts[entry])
-            if part and size + ids > _PART_IDS:
-                yield slice_index, part
-                part, size = [], 0
-            part.append((segment, entry))
+            if waiting and size + ids > _PART_IDS:
+                is_whole = False
+                yield _Part(slice_index, waiting, is_whole)
+                waiting, size = [], 0
+            waiting.append((segment, entry))
             size += ids
-        yield slice_index, part
+        yield _Part(slice_index, waiting, is_whole)

@@ -24,6 +24,8 @@ def choose_vocabulary(
     wanted = size
     while True:
         ranked = _ranked(lexicon, scores, wanted, least_total)
+        if is_plain("".join(ranked)):
+            return ranked[:size]
         plain = [word for word in ranked if is_plain(word)]
         if len(plain) >= size or len(ranked) < wanted:
             return plain[:size]

@@ -16,8 +16,9 @@ from wordtide.counts.example_draws import draw_from
 from wordtide.counts.ngrams.pair_lists import NgramSegment, YearSlices, count_words, sum_pairs, sum_words
 from wordtide.counts.pairs import find_pairs, sum_runs
 from wordtide.counts.partials import Partial, merge
+from wordtide.counts.radix_sort import sort_codes
 from wordtide.counts.segments import gather
-from wordtide.counts.writer import split_pairs
+from wordtide.counts.writer import compress_rows
 
 _PATIENCE = 1.5  # seconds before a word is said
 
@@ -35,10 +36,10 @@ def warm_up(ngrams: bool, say: bool = True) -> None:
         for dtype in (np.uint32, np.uint64):
             one = Partial(np.array([1, 2], dtype=dtype), np.array([1, 1]))
             merge([one, one])
-            numbers = np.empty(2, dtype=np.uint32)
-            split_pairs(
-                one.keys, one.sums, 1, numbers.astype(np.uint16), numbers, numbers, numbers.astype(np.int64)
-            )
+            for sums in (one.sums, one.sums.astype(np.uint32)):
+                compress_rows(one.keys, sums, 2)
+            many = np.arange(1 << 12, dtype=dtype)
+            sort_codes(many, many.copy(), 0, 12)
     finally:
         notice.cancel()
 

@@ -1,7 +1,7 @@
 """Writing the large arrays of a counts folder slice by slice, in order of time, without ever holding them all."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,17 +12,26 @@ from wordtide.counts.pairs import bits_for
 from wordtide.storage.arrays import GrowingArray, load_array, save_array
 
 
+class RowBlock(NamedTuple):
+    """Pairs of one slice as compressed rows: row `rows[r]` has the entries `ends[r - 1]` to `ends[r]`."""
+
+    columns: npt.NDArray[Any]
+    values: npt.NDArray[Any]
+    rows: npt.NDArray[np.uint32]
+    ends: npt.NDArray[np.int64]
+
+
 @kernel
-def split_pairs(
+def _split_pairs(
     pairs: npt.NDArray[Any],
-    sums: npt.NDArray[np.int64],
+    sums: npt.NDArray[Any],
     word_bits: int,
     columns: npt.NDArray[Any],
     values: npt.NDArray[Any],
     rows: npt.NDArray[np.uint32],
     ends: npt.NDArray[np.int64],
 ) -> int:
-    """Ascending pair codes as compressed rows: columns and values, and each row that occurs with its end; how many rows."""
+    """Write ascending pair codes as compressed rows; returns the number of rows."""
     mask = np.uint64((1 << word_bits) - 1)
     found = 0
     current = np.uint64(pairs[0]) >> np.uint64(word_bits)
@@ -41,12 +50,29 @@ def split_pairs(
     return found + 1
 
 
+def compress_rows(pairs: npt.NDArray[Any], sums: npt.NDArray[Any], words: int) -> RowBlock | None:
+    """Pair codes (see `pairs`), ascending, and their sums as compressed rows; None if there are none."""
+    if len(sums) == 0:
+        return None
+    narrow = sums.dtype == np.uint32 or int(sums.max()) <= np.iinfo(np.uint32).max
+    columns = np.empty(len(pairs), dtype=_column_dtype(words))
+    values = np.empty(len(pairs), dtype=np.uint32 if narrow else np.uint64)
+    rows = np.empty(min(len(pairs), words), dtype=np.uint32)
+    ends = np.empty(len(rows), dtype=np.int64)
+    found = _split_pairs(pairs, sums, bits_for(words), columns, values, rows, ends)
+    return RowBlock(columns, values, rows[:found], ends[:found])
+
+
+def _column_dtype(words: int) -> npt.DTypeLike:
+    return np.uint16 if words <= 1 << 16 else np.uint32
+
+
 class CountsWriter:
     """Takes the sums of one slice after the other. As a context it closes its files, whatever happens."""
 
     def __init__(self, folder: Path, words: int) -> None:
         self._words = words
-        self._columns = GrowingArray(folder, "columns", np.uint16 if words <= 1 << 16 else np.uint32)
+        self._columns = GrowingArray(folder, "columns", _column_dtype(words))
         self._values = GrowingArray(folder, "values", np.uint32)
         self._rows = GrowingArray(folder, "rows", np.uint32)
         self._row_ends = GrowingArray(folder, "row_ends", np.int64)
@@ -67,26 +93,25 @@ class CountsWriter:
         for growing in self._large:
             growing.abandon()
 
-    def add_pairs(self, pairs: npt.NDArray[Any], sums: npt.NDArray[np.int64]) -> None:
-        """A block of the current slice: pair codes, ascending also from block to block, and their sums."""
-        if len(sums) == 0:
-            return
-        if self._values.dtype.itemsize == 4 and sums.max() > np.iinfo(np.uint32).max:
+    def add_pairs(self, pairs: npt.NDArray[Any], sums: npt.NDArray[Any]) -> None:
+        """Append pair codes of the current slice, ascending also from call to call, and their sums."""
+        block = compress_rows(pairs, sums, self._words)
+        if block is not None:
+            self.add_rows(block)
+
+    def add_rows(self, block: RowBlock) -> None:
+        """Append rows of the current slice; the first row of a block may continue the last row of the block before."""
+        if block.values.dtype.itemsize > self._values.dtype.itemsize:
             self._values.widen(np.uint64)
-        columns = np.empty(len(pairs), dtype=self._columns.dtype)
-        values = np.empty(len(pairs), dtype=self._values.dtype)
-        rows = np.empty(min(len(pairs), self._words), dtype=np.uint32)
-        ends = np.empty(len(rows), dtype=np.int64)
-        found = split_pairs(pairs, sums, bits_for(self._words), columns, values, rows, ends)
-        ends += self._columns.length
-        self._columns.append(columns)
-        self._values.append(values)
-        continued = 1 if rows[0] == self._last_row else 0  # the block before ended inside this row
+        ends = block.ends + self._columns.length
+        self._columns.append(block.columns)
+        self._values.append(block.values)
+        continued = 1 if block.rows[0] == self._last_row else 0
         if continued:
             self._row_ends.replace_last(int(ends[0]))
-        self._rows.append(rows[continued:found])
-        self._row_ends.append(ends[continued:found])
-        self._last_row = int(rows[found - 1])
+        self._rows.append(block.rows[continued:])
+        self._row_ends.append(ends[continued:])
+        self._last_row = int(block.rows[-1])
 
     def end_slice(self, words: npt.NDArray[np.int64], occurrences: npt.NDArray[np.int64]) -> None:
         """Close the current slice with its unigram counts."""
