@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from wordtide.corpus.date_columns import DATE_MISSING, parse_column
+from wordtide.corpus.date_columns import DATE_MISSING, parse_column, text_buffers
 from wordtide.errors import InputError
 
 
@@ -163,19 +163,3 @@ def batch_from_columns(
         stamps, spans, rows = stamps[keep], spans[keep], rows[keep]
     data, offsets = text_buffers(texts)
     return Batch(data, offsets, stamps, spans, [origin.label], rows, [origin.place])
-
-
-def text_buffers(texts: pa.Array) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
-    """The bytes of an Arrow string array, without a copy, and int64 offsets into them."""
-    large = pa.types.is_large_string(texts.type) or pa.types.is_large_binary(texts.type)
-    if not large and not (pa.types.is_string(texts.type) or pa.types.is_binary(texts.type)):
-        texts, large = texts.cast(pa.large_string()), True
-    _, offset_buffer, data_buffer = texts.buffers()
-    if len(texts) == 0:
-        return np.zeros(0, dtype=np.uint8), np.zeros(1, dtype=np.int64)
-    width = np.int64 if large else np.int32
-    offsets = np.frombuffer(offset_buffer, dtype=width)[texts.offset : texts.offset + len(texts) + 1].astype(
-        np.int64
-    )
-    data = np.frombuffer(data_buffer, dtype=np.uint8) if data_buffer else np.zeros(0, dtype=np.uint8)
-    return data, offsets

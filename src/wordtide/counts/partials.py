@@ -104,19 +104,18 @@ class PartialSums:
         self._bytes -= sum(piece.keys.nbytes + piece.sums.nbytes for piece in self._held[slice_index])
         self._held[slice_index] = []
         self._spilled[slice_index] = []
-        if not pieces:
-            return
-        bounds = _bounds(pieces)
-        cuts = [[0, *np.searchsorted(piece.keys, bounds), len(piece.keys)] for piece in pieces]
-        for block in range(len(bounds) + 1):
-            spans = [(piece, cut[block], cut[block + 1]) for piece, cut in zip(pieces, cuts, strict=True)]
-            parts = [
-                Partial(piece.keys[start:stop], piece.sums[start:stop])
-                for piece, start, stop in spans
-                if stop > start
-            ]
-            if parts:
-                yield parts
+        for group in _overlapping(pieces):
+            bounds = _bounds(group)
+            cuts = [[0, *np.searchsorted(piece.keys, bounds), len(piece.keys)] for piece in group]
+            for block in range(len(bounds) + 1):
+                spans = [(piece, cut[block], cut[block + 1]) for piece, cut in zip(group, cuts, strict=True)]
+                parts = [
+                    Partial(piece.keys[start:stop], piece.sums[start:stop])
+                    for piece, start, stop in spans
+                    if stop > start
+                ]
+                if parts:
+                    yield parts
 
     def close(self) -> None:
         """Give up the file."""
@@ -146,6 +145,18 @@ class PartialSums:
         keys = np.memmap(self._file, dtype=self._key_dtype, mode="r", offset=offset, shape=(length,))
         sums = np.memmap(self._file, dtype=np.int64, mode="r", offset=offset + keys.nbytes, shape=(length,))
         return Partial(keys.view(np.ndarray), sums.view(np.ndarray))
+
+
+def _overlapping(pieces: Sequence[Partial]) -> Iterator[list[Partial]]:
+    """Groups of pieces whose ranges of keys overlap, in ascending order of keys."""
+    group: list[Partial] = []
+    for piece in sorted(pieces, key=lambda piece: int(piece.keys[0])):
+        if group and int(piece.keys[0]) > max(int(other.keys[-1]) for other in group):
+            yield group
+            group = []
+        group.append(piece)
+    if group:
+        yield group
 
 
 def _bounds(pieces: Sequence[Partial]) -> npt.NDArray[Any]:

@@ -16,9 +16,7 @@ _FEW: Final = 1 << 11
 
 
 @kernel
-def _sort_by_digits(
-    codes: npt.NDArray[Any], spare: npt.NDArray[Any], low_bit: int, high_bit: int
-) -> bool:
+def _sort_by_digits(codes: npt.NDArray[Any], spare: npt.NDArray[Any], low_bit: int, high_bit: int) -> bool:
     """Least significant digit first; returns whether the sorted codes are in `spare`."""
     passes = max(1, (high_bit - low_bit + _DIGIT_BITS - 1) // _DIGIT_BITS)
     width = (high_bit - low_bit + passes - 1) // passes

@@ -98,7 +98,9 @@ def count_slices(
         sums = spare.view(np.uint32)
         found = sum_runs(codes, weight_bits, codes, sums)
         if part.is_whole:
-            return _PartCounts(None, compress_rows(codes[:found], sums[:found], words), occurrences, candidates)
+            return _PartCounts(
+                None, compress_rows(codes[:found], sums[:found], words), occurrences, candidates
+            )
         pairs = Partial(codes[:found].copy(), sums[:found].astype(np.int64))
         return _PartCounts(pairs, None, occurrences, candidates)
 

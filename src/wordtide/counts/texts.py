@@ -16,7 +16,7 @@ from wordtide.corpus.encoding import prepare
 from wordtide.corpus.fields import Fields
 from wordtide.corpus.sources import Corpus
 from wordtide.corpus.tokens.custom import Tokenizer, apply_tokenizer, load_tokenizer
-from wordtide.corpus.tokens.lexicon import Lexicon
+from wordtide.corpus.tokens.lexicon import Lexicon, combine_lexicons
 from wordtide.corpus.tokens.rule import Scanner, TokenRule
 from wordtide.counts.counts import Counts
 from wordtide.counts.partials import Partial, merge
@@ -55,8 +55,7 @@ def count_texts(
     scan = scan_texts(corpus, settings, dates, vocabulary, tokenizer, bad, resources)
     within = parse_duration(settings.merge_within) if settings.merge_within else 0
     slices, members = unite([segment.entries for segment in scan.segments], every, within)
-    whole = Lexicon()
-    numbers = [whole.absorb(lexicon) for lexicon in scan.lexicons]
+    whole, numbers = combine_lexicons(scan.lexicons)
     distinct = int(np.count_nonzero(whole.totals))
     by_slice: list[list[tuple[Segment, int]]] = [[] for _ in range(len(slices))]
     for segment, places in zip(scan.segments, members, strict=True):
@@ -66,7 +65,8 @@ def count_texts(
         scores = whole.totals if settings.vocabulary_by == "total" else _shares(by_slice, numbers, len(whole))
         vocabulary = choose_vocabulary(whole, scores, settings.vocabulary_size, settings.min_count)
     window = settings.window or TEXT_WINDOW
-    numberings = [numbering_of(lexicon, vocabulary) for lexicon in scan.lexicons]
+    places = numbering_of(whole, vocabulary)
+    numberings = [places[numbers_of_scanner] for numbers_of_scanner in numbers]
     arrays, occurrences = count_slices(
         by_slice, slices.tokens, numberings, len(vocabulary), window, settings, resources, folder
     )

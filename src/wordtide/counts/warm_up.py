@@ -13,7 +13,8 @@ from wordtide.corpus.ngram_tables import NgramScanner
 from wordtide.corpus.tokens.lexicon import Lexicon
 from wordtide.corpus.tokens.rule import Scanner, TokenRule
 from wordtide.counts.example_draws import draw_from
-from wordtide.counts.ngrams.pair_lists import NgramSegment, YearSlices, count_words, sum_pairs, sum_words
+from wordtide.counts.ngrams.codes import add_years
+from wordtide.counts.ngrams.pair_lists import KeyRule, NgramSegment, YearSlices, count_words, sum_keys
 from wordtide.counts.pairs import find_pairs, sum_runs
 from wordtide.counts.partials import Partial, merge
 from wordtide.counts.radix_sort import sort_codes
@@ -77,6 +78,7 @@ def _warm_ngrams() -> None:
     segment = NgramSegment(batch.ids, batch.sizes, batch.ends, batch.years, batch.matches, 0)
     calendar = YearSlices(np.zeros(10_000, dtype=np.int64), 1)
     numbering = np.zeros(64, dtype=np.int32)
-    list(sum_pairs(segment, numbering, 2, 4, False, calendar))
-    list(sum_words(segment, numbering, 2, calendar))
+    for words in (2, 1 << 20):  # narrow and wide keys
+        list(sum_keys(segment, numbering, KeyRule(words, 4), calendar))
     count_words(segment, numbering, 2, calendar)
+    add_years(segment.years, segment.matches, np.zeros((2, 10_000), dtype=np.int64))

@@ -261,6 +261,16 @@ class Lexicon:
         return numbers
 
 
+def combine_lexicons(lexicons: Sequence[Lexicon]) -> tuple[Lexicon, list[npt.NDArray[np.int64]]]:
+    """Add all words and totals to the first lexicon.
+
+    Returns:
+        The first lexicon, and for each lexicon the new number of each of its words.
+    """
+    whole = lexicons[0]
+    return whole, [np.arange(len(whole)), *(whole.absorb(lexicon) for lexicon in lexicons[1:])]
+
+
 def _laid_out(words: Sequence[str]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
     encoded = [word.encode("utf-8") for word in words]
     ends = np.zeros(len(words) + 1, dtype=np.int64)

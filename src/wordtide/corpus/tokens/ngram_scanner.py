@@ -5,7 +5,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from wordtide.compiled import integer, kernel
+from wordtide.compiled import eight_bytes, integer, kernel
 from wordtide.corpus.tokens.characters import APOSTROPHE, CASED, DIGIT, HYPHEN, IGNORED, LOWER, TABLE_SIZE
 from wordtide.corpus.tokens.lexicon import (
     HASH_START,
@@ -34,6 +34,11 @@ TOO_MANY_WORDS: Final = 4
 
 _MOST_DIGITS: Final = 15  # of a number: more is absurd
 
+# Eight bytes "dddd\td.." are a year: the upper half of a digit is 3, and stays 3 if 6 is added. The tab is exact.
+_YEAR_MASK: Final = np.uint64(0xF0_FF_F0F0F0F0)
+_YEAR_PATTERN: Final = np.uint64(0x30_09_30303030)
+_YEAR_CARRY: Final = np.uint64(0x06_00_06060606)
+
 # What a token holds.
 _LETTER: Final = 1
 _DIGIT: Final = 2
@@ -58,27 +63,37 @@ def _is_digit(byte: Any) -> bool:
 
 
 @kernel
+def _is_same(data: npt.NDArray[np.uint8], one: int, other: int, length: int) -> bool:
+    """Compare two stretches of bytes, eight at a time. At least eight bytes follow the start of each."""
+    if length < 8:
+        unequal = eight_bytes(data, one) ^ eight_bytes(data, other)
+        return unequal << np.uint64(64 - 8 * length) == 0 if length > 0 else True
+    unequal = eight_bytes(data, one + length - 8) ^ eight_bytes(data, other + length - 8)
+    for position in range(0, length - 8, 8):
+        unequal |= eight_bytes(data, one + position) ^ eight_bytes(data, other + position)
+    return unequal == 0
+
+
+@kernel
 def _plain_line(
     data: npt.NDArray[np.uint8], at: int, last_start: int, last_length: int
 ) -> tuple[int, int, int]:
-    """Year, matches and the byte after a line of version 2 with the n-gram of the line before and a year of four digits;
-    -1 for the last if it is any other line, good or bad, which the general way will read.
+    """Read a line of version 2 with the n-gram of the line before and a year of four digits.
+
+    Returns the year, the matches and the byte after the line; -1 for the last if it is any other line, good or bad, which the
+    general code reads.
     """
     field = at + last_length + 1
-    if field + 8 > data.size or data[field - 1] != 0x09 or data[field + 4] != 0x09:
+    if field + 8 > data.size or data[field - 1] != 0x09 or not _is_same(data, at, last_start, last_length):
         return 0, 0, -1
-    difference = np.uint8(0)
-    for position in range(last_length):  # without an early end, so that it runs on many bytes at a time
-        difference |= data[at + position] ^ data[last_start + position]
-    year = 0
-    proper = difference == 0
-    for position in range(field, field + 4):
-        proper = proper and _is_digit(data[position])
-        year = year * 10 + integer(data[position]) - 0x30
-    field += 5
-    if not proper or not _is_digit(data[field]):
+    digits = eight_bytes(data, field)  # the year, a tab and the first digit of the matches
+    if digits & _YEAR_MASK != _YEAR_PATTERN or (digits + _YEAR_CARRY) & _YEAR_MASK != _YEAR_PATTERN:
         return 0, 0, -1
-    count, field = _number(data, field, data.size)
+    pairs = (digits & np.uint64(0x0F0F0F0F)) * np.uint64(10) + (
+        digits >> np.uint64(8) & np.uint64(0x0F0F0F0F)
+    )
+    year = integer(pairs & np.uint64(0xFF)) * 100 + integer(pairs >> np.uint64(16) & np.uint64(0xFF))
+    count, field = _number(data, field + 5, data.size)
     if count < 0 or field + 1 >= data.size or data[field] != 0x09 or not _is_digit(data[field + 1]):
         return 0, 0, -1
     field += 1

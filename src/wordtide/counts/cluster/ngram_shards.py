@@ -13,16 +13,15 @@ from wordtide.counts.cluster.job import Job, Plan, Shard, read_lexicon, write_le
 from wordtide.counts.cluster.part_files import read_parts, write_parts
 from wordtide.counts.cluster.partial_counts import save_slice_numbers
 from wordtide.counts.cluster.text_shards import Survey
-from wordtide.counts.ngrams.pair_lists import NgramSegment, YearSlices
+from wordtide.counts.ngrams.pair_lists import KeyRule, NgramSegment, YearSlices
 from wordtide.counts.ngrams.tables import (
     make_calendar,
     ngram_window,
     read_ngrams,
     sum_segments,
     write_ngram_counts,
-    year_totals,
 )
-from wordtide.counts.partials import Partial, merge
+from wordtide.counts.partials import Partial
 from wordtide.counts.settings import CountSettings, Summary
 from wordtide.counts.vocabulary import numbering_of
 from wordtide.counts.writer import CountsWriter
@@ -32,7 +31,7 @@ from wordtide.timeline import Every
 
 _COLUMNS = ("ids", "sizes", "ends", "years", "matches")
 _YEARS = "year_totals"
-_NOTHING = Partial(np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int64))
+_NO_WORDS = Partial(np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=np.int64))
 
 
 def scan_ngram_shard(job: Job, shard: Shard) -> None:
@@ -46,7 +45,7 @@ def scan_ngram_shard(job: Job, shard: Shard) -> None:
             write_parts(
                 folder, [{name: getattr(segment, name) for name in _COLUMNS} for segment in reader.segments]
             )
-            save_array(folder, _YEARS, year_totals(reader.segments).ravel())
+            save_array(folder, _YEARS, reader.year_totals.ravel())
         write_lexicon(folder, reader.scanner.lexicon)
         facts.update(dropped=reader.dropped, longest=reader.longest, skipped=dict(bad.reasons))
 
@@ -91,11 +90,14 @@ def count_words_of_ngram_shard(job: Job, plan: Plan, scan: str, whole: Lexicon, 
     segments = _segments(job.work.folder(scan))
     with job.room(folder) as resources, CountsWriter(folder, len(whole)) as writer:
         with closing(
-            sum_segments(segments, [translation], len(whole), None, calendar, job.settings, resources)
+            sum_segments(segments, [translation], KeyRule(len(whole), None), calendar, resources)
         ) as sums:
             for t in range(plan.slices):
-                words = merge([_NOTHING, *sums.take(t)])
-                writer.end_slice(words.keys.astype(np.int64), words.sums)
+                words = [_NO_WORDS, *sums.take(t)]  # with ascending keys from block to block
+                writer.end_slice(
+                    np.concatenate([block.keys for block in words]).astype(np.int64),
+                    np.concatenate([block.sums for block in words]),
+                )
         writer.close()
     save_slice_numbers(folder, np.arange(plan.slices))
 

@@ -1,31 +1,68 @@
-"""The compiled part of counting n-grams: 64-bit codes of keys (pairs, or words) and years, and the sums of their runs.
+"""The compiled part of counting n-grams: the keys (pairs, or words) of each n-gram, and the sums of year lists per key.
 
-An n-gram with few years is spread out, one code for each key and year, and the codes are sorted. One with many years has one
-code for each key, and its year list is added up as a whole.
+Each key of an n-gram is one 64-bit code. Codes are sorted by key; then the year lists of all n-grams that share a key are added
+up. Most n-grams occur in every slice of their time, so that most lists are added as vectors.
 """
 
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from wordtide.compiled import integer, kernel
 
-#: The longest year list that is spread out.
-SHORT_LIST: Final = 8
 WEIGHT_BITS: Final = 8  # a weight is at most the window, at most 255
+MOST_KEYS: Final = 10  # pairs of an n-gram of five words
 
 
-class Layout(NamedTuple):
-    """Where the parts of a 64-bit code lie: keys (a pair or a word) have `key_bits`, slices `slice_bits`, and for pairs each
-    word has `word_bits`. `window` is 0 for single words; `literal` asks for the window rule inside each n-gram.
+class KeyLayout(NamedTuple):
+    """How keys are written: `key_bits` for a key and, for pairs, `word_bits` for each of its two words.
+
+    `window` is 0 for single words; `literal` asks for the window rule inside each n-gram.
     """
 
     key_bits: int
-    slice_bits: int
     word_bits: int
     window: int
     literal: bool
+
+
+class YearLists(NamedTuple):
+    """The year lists of n-grams: gram g has the entries `ends[g - 1]` to `ends[g]` of `slices` and `matches`.
+
+    `first` and `last` are its first and last slice; `dense` if each entry has the slice after that of the entry before.
+    """
+
+    ends: npt.NDArray[np.int64]
+    slices: npt.NDArray[np.uint16]
+    matches: npt.NDArray[np.int64]
+    first: npt.NDArray[np.uint16]
+    last: npt.NDArray[np.uint16]
+    dense: npt.NDArray[np.bool_]
+
+
+@kernel
+def describe_lists(
+    ends: npt.NDArray[np.int64],
+    years: npt.NDArray[np.int16],
+    slice_of_year: npt.NDArray[np.int64],
+    slices: npt.NDArray[np.uint16],
+    first: npt.NDArray[np.uint16],
+    last: npt.NDArray[np.uint16],
+    dense: npt.NDArray[np.bool_],
+) -> None:
+    """Fill the fields of `YearLists`. A list without entries is dense, and its first slice is after its last."""
+    start = 0
+    for gram in range(ends.size):
+        lowest, highest = integer(np.iinfo(np.uint16).max), integer(0)
+        is_dense = True
+        for entry in range(start, ends[gram]):
+            t = slice_of_year[years[entry]]
+            slices[entry] = t
+            is_dense = is_dense and (entry == start or t == slices[entry - 1] + 1)
+            lowest, highest = min(lowest, t), max(highest, t)
+        first[gram], last[gram], dense[gram] = lowest, highest, is_dense
+        start = ends[gram]
 
 
 @kernel
@@ -34,11 +71,11 @@ def _list_keys(
     gram: int,
     places: int,
     numbering: npt.NDArray[np.int32],
-    layout: Layout,
+    layout: KeyLayout,
     keys: npt.NDArray[np.uint64],
     weights: npt.NDArray[np.int64],
 ) -> int:
-    """The keys of one n-gram, words or pairs in the vocabulary, and their weights; how many there are."""
+    """Write the keys of one n-gram, words or pairs in the vocabulary, and their weights; returns how many there are."""
     found = 0
     for place in range(places):
         one = numbering[ids[gram, place]] if ids[gram, place] >= 0 else -1
@@ -61,119 +98,74 @@ def _list_keys(
 
 
 @kernel
-def codes_of_short_lists(
+def list_codes(
     ids: npt.NDArray[np.int32],
     sizes: npt.NDArray[np.uint8],
-    ends: npt.NDArray[np.int64],
-    years: npt.NDArray[np.int16],
-    matches: npt.NDArray[np.int64],
-    first: int,
-    last: int,
+    first_gram: int,
+    last_gram: int,
     numbering: npt.NDArray[np.int32],
-    slice_of_year: npt.NDArray[np.int64],
-    layout: Layout,
-    codes: npt.NDArray[np.uint64],
-    is_long: npt.NDArray[np.bool_],
-) -> tuple[int, int]:
-    """Codes `(slice << key_bits | key) << value_bits | value - 1`, one for each key and year of each n-gram with few years.
-
-    Stops at gram `last` or when the codes might overflow; returns the next gram and the number of codes. N-grams with many
-    years, or with a count too large for a code, are marked in `is_long`.
-    """
-    keys = np.empty(10, dtype=np.uint64)
-    weights = np.empty(10, dtype=np.int64)
-    value_bits = 64 - layout.key_bits - layout.slice_bits
-    largest = integer(1) << min(value_bits, 62)
-    found = 0
-    gram = first
-    while gram < last and found + 10 * SHORT_LIST <= codes.size:
-        start = ends[gram - 1] if gram > 0 else 0
-        short = ends[gram] - start <= SHORT_LIST
-        for entry in range(start, ends[gram] if short else start):
-            short = short and matches[entry] * 256 <= largest  # a weight is at most 255
-        is_long[gram] = not short
-        if short:
-            listed = _list_keys(ids, gram, sizes[gram], numbering, layout, keys, weights)
-            for entry in range(start, ends[gram]):
-                slice_part = np.uint64(slice_of_year[years[entry]]) << np.uint64(layout.key_bits)
-                for place in range(listed):
-                    value = np.uint64(weights[place] * matches[entry] - 1)
-                    codes[found] = (slice_part | keys[place]) << np.uint64(value_bits) | value
-                    found += 1
-        gram += 1
-    return gram, found
-
-
-@kernel
-def codes_of_long_lists(
-    ids: npt.NDArray[np.int32],
-    sizes: npt.NDArray[np.uint8],
-    chosen: npt.NDArray[np.int64],
-    numbering: npt.NDArray[np.int32],
-    layout: Layout,
-    place_bits: int,
+    layout: KeyLayout,
+    gram_bits: int,
     codes: npt.NDArray[np.uint64],
 ) -> int:
-    """Codes `(key << place_bits | place among the chosen n-grams) << WEIGHT_BITS | weight` of the chosen n-grams."""
-    keys = np.empty(10, dtype=np.uint64)
-    weights = np.empty(10, dtype=np.int64)
+    """Write codes `(key << gram_bits | gram - first_gram) << WEIGHT_BITS | weight`; returns how many there are."""
+    keys = np.empty(MOST_KEYS, dtype=np.uint64)
+    weights = np.empty(MOST_KEYS, dtype=np.int64)
     found = 0
-    for place in range(chosen.size):
-        listed = _list_keys(ids, chosen[place], sizes[chosen[place]], numbering, layout, keys, weights)
+    for gram in range(first_gram, last_gram):
+        listed = _list_keys(ids, gram, sizes[gram], numbering, layout, keys, weights)
         for item in range(listed):
-            code = keys[item] << np.uint64(place_bits) | np.uint64(place)
+            code = keys[item] << np.uint64(gram_bits) | np.uint64(gram - first_gram)
             codes[found] = code << np.uint64(WEIGHT_BITS) | np.uint64(weights[item])
             found += 1
     return found
 
 
 @kernel
-def slice_bounds(
-    chosen: npt.NDArray[np.int64], ends: npt.NDArray[np.int64], slices: npt.NDArray[np.uint16]
-) -> npt.NDArray[np.int64]:
-    """The first and the last slice of each chosen n-gram, (chosen, 2)."""
-    bounds = np.empty((chosen.size, 2), dtype=np.int64)
-    for place in range(chosen.size):
-        gram = chosen[place]
-        start = ends[gram - 1] if gram > 0 else 0
-        bounds[place, 0] = slices[start : ends[gram]].min()
-        bounds[place, 1] = slices[start : ends[gram]].max()
-    return bounds
+def _add_list(lists: YearLists, gram: int, weight: int, sums: npt.NDArray[np.int64]) -> None:
+    """Add the year list of an n-gram, times a weight, to `sums` (T,)."""
+    start = lists.ends[gram - 1] if gram > 0 else 0
+    stop = lists.ends[gram]
+    if lists.dense[gram]:
+        target = sums[lists.first[gram] :]
+        source = lists.matches[start:stop]
+        for place in range(source.size):
+            target[place] += weight * source[place]
+    else:
+        for entry in range(start, stop):
+            sums[lists.slices[entry]] += weight * lists.matches[entry]
 
 
 @kernel
-def add_year_lists(
+def add_lists(
     codes: npt.NDArray[np.uint64],
     start: int,
-    place_bits: int,
-    chosen: npt.NDArray[np.int64],
-    bounds: npt.NDArray[np.int64],
-    ends: npt.NDArray[np.int64],
-    slices: npt.NDArray[np.uint16],
-    matches: npt.NDArray[np.int64],
+    first_gram: int,
+    gram_bits: int,
+    lists: YearLists,
     sums: npt.NDArray[np.int64],
     out_slices: npt.NDArray[np.uint16],
-    out_keys: npt.NDArray[np.uint64],
+    out_keys: npt.NDArray[Any],
     out_sums: npt.NDArray[np.int64],
     per_slice: npt.NDArray[np.int64],
 ) -> tuple[int, int]:
-    """From sorted codes on, one key after the other: its sum in each slice. Stops when the output might overflow; returns
-    the next code and the number of entries written, and counts them in `per_slice`. `sums` (T,) is zero before and after.
-    `slices` says to which slice each entry of a year list belongs, `bounds` (see `slice_bounds`) where to look for sums.
+    """From sorted codes on, write each key's sum in each slice.
+
+    Stops when the output might overflow; returns the next code and the number of entries written, and counts them in
+    `per_slice`. `sums` (T,) is zero before and after.
     """
     written = 0
-    place_mask = np.uint64((1 << place_bits) - 1)
-    key_shift = np.uint64(place_bits + WEIGHT_BITS)
+    gram_mask = np.uint64((1 << gram_bits) - 1)
+    key_shift = np.uint64(gram_bits + WEIGHT_BITS)
     while start < codes.size and written + sums.size <= out_keys.size:
         key = codes[start] >> key_shift
-        lowest, highest = sums.size, -1
+        lowest, highest = integer(sums.size), integer(-1)
         while start < codes.size and codes[start] >> key_shift == key:
-            place = integer((codes[start] >> np.uint64(WEIGHT_BITS)) & place_mask)
+            gram = first_gram + integer((codes[start] >> np.uint64(WEIGHT_BITS)) & gram_mask)
             weight = integer(codes[start] & np.uint64((1 << WEIGHT_BITS) - 1))
-            lowest, highest = min(lowest, bounds[place, 0]), max(highest, bounds[place, 1])
-            gram = chosen[place]
-            for entry in range(ends[gram - 1] if gram > 0 else 0, ends[gram]):
-                sums[slices[entry]] += weight * matches[entry]
+            lowest = min(lowest, integer(lists.first[gram]))
+            highest = max(highest, integer(lists.last[gram]))
+            _add_list(lists, gram, weight, sums)
             start += 1
         for t in range(lowest, highest + 1):
             if sums[t] > 0:
@@ -189,13 +181,13 @@ def add_year_lists(
 @kernel
 def scatter(
     slices: npt.NDArray[np.uint16],
-    keys: npt.NDArray[np.uint64],
+    keys: npt.NDArray[Any],
     sums: npt.NDArray[np.int64],
     next_place: npt.NDArray[np.int64],
-    sorted_keys: npt.NDArray[np.uint64],
+    sorted_keys: npt.NDArray[Any],
     sorted_sums: npt.NDArray[np.int64],
 ) -> None:
-    """Entries in order of their slices, within a slice as they came; `next_place` says where each slice begins."""
+    """Order entries by slice, within a slice as they came; `next_place` says where each slice begins."""
     for entry in range(slices.size):
         place = next_place[slices[entry]]
         next_place[slices[entry]] += 1
@@ -207,11 +199,8 @@ def scatter(
 def add_words(
     ids: npt.NDArray[np.int32],
     sizes: npt.NDArray[np.uint8],
-    ends: npt.NDArray[np.int64],
-    years: npt.NDArray[np.int16],
-    matches: npt.NDArray[np.int64],
     numbering: npt.NDArray[np.int32],
-    slice_of_year: npt.NDArray[np.int64],
+    lists: YearLists,
     totals: npt.NDArray[np.int64],
 ) -> None:
     """Add each word's matches to `totals` (words, T)."""
@@ -219,5 +208,14 @@ def add_words(
         for place in range(sizes[gram]):
             word = numbering[ids[gram, place]] if ids[gram, place] >= 0 else -1
             if word >= 0:
-                for entry in range(ends[gram - 1] if gram > 0 else 0, ends[gram]):
-                    totals[word, slice_of_year[years[entry]]] += matches[entry]
+                _add_list(lists, gram, 1, totals[word])
+
+
+@kernel
+def add_years(
+    years: npt.NDArray[np.int16], matches: npt.NDArray[np.int64], totals: npt.NDArray[np.int64]
+) -> None:
+    """Add matches and entries to `totals` (2, years)."""
+    for entry in range(years.size):
+        totals[0, years[entry]] += matches[entry]
+        totals[1, years[entry]] += 1

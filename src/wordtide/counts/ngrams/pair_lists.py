@@ -7,6 +7,7 @@ count in units of 1/window, so with window = n - 1 the sum over the overlapping 
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final, cast
 
 import numpy as np
@@ -14,24 +15,24 @@ import numpy.typing as npt
 
 from wordtide.corpus.ngram_tables import NgramBatch
 from wordtide.counts.ngrams.codes import (
-    SHORT_LIST,
+    MOST_KEYS,
     WEIGHT_BITS,
-    Layout,
+    KeyLayout,
+    YearLists,
+    add_lists,
     add_words,
-    add_year_lists,
-    codes_of_long_lists,
-    codes_of_short_lists,
+    describe_lists,
+    list_codes,
     scatter,
-    slice_bounds,
 )
-from wordtide.counts.pairs import bits_for, sum_runs
+from wordtide.counts.pairs import bits_for
 from wordtide.counts.partials import Partial
+from wordtide.counts.radix_sort import sort_codes
 from wordtide.counts.segments import SpillSpace
 
 SEGMENT_ENTRIES: Final = 1 << 22
-_CODES: Final = 1 << 23
 _OUT_ENTRIES: Final = 1 << 22
-_PLACE_BITS: Final = 20
+_GRAM_BITS: Final = 19  # n-grams whose codes are sorted together
 
 
 @dataclass(frozen=True)
@@ -67,115 +68,88 @@ class YearSlices:
     slice_of_year: npt.NDArray[np.int64]
     total: int
 
-
-def sum_pairs(
-    segment: NgramSegment,
-    numbering: npt.NDArray[np.int32],
-    words: int,
-    window: int,
-    literal: bool,
-    calendar: YearSlices,
-) -> Iterator[tuple[int, Partial]]:
-    """Partial sums of pairs, per slice, of one segment."""
-    word_bits = bits_for(words)
-    layout = Layout(2 * word_bits, bits_for(calendar.total), word_bits, window, literal)
-    yield from _sums_per_slice(segment, numbering, layout, calendar)
+    def lists_of(self, segment: NgramSegment) -> YearLists:
+        """The year lists of a segment by slice."""
+        grams, entries = len(segment.ends), len(segment.years)
+        slices = np.empty(entries, dtype=np.uint16)
+        first, last = np.empty(grams, dtype=np.uint16), np.empty(grams, dtype=np.uint16)
+        dense = np.empty(grams, dtype=np.bool_)
+        describe_lists(segment.ends, segment.years, self.slice_of_year, slices, first, last, dense)
+        return YearLists(segment.ends, slices, segment.matches, first, last, dense)
 
 
 def count_words(
     segment: NgramSegment, numbering: npt.NDArray[np.int32], words: int, calendar: YearSlices
 ) -> npt.NDArray[np.int64]:
-    """How often each word stands at any place of an n-gram, (words, T): for a vocabulary, where that fits into memory."""
+    """How often each word occurs at any place of an n-gram, (words, T): for a vocabulary, where that fits into memory."""
     totals = np.zeros((words, calendar.total), dtype=np.int64)
-    add_words(
-        segment.ids,
-        segment.sizes,
-        segment.ends,
-        segment.years,
-        segment.matches,
-        numbering,
-        calendar.slice_of_year,
-        totals,
-    )
+    add_words(segment.ids, segment.sizes, numbering, calendar.lists_of(segment), totals)
     return totals
 
 
-def sum_words(
-    segment: NgramSegment, numbering: npt.NDArray[np.int32], words: int, calendar: YearSlices
+@dataclass(frozen=True)
+class KeyRule:
+    """What is counted: pairs of a vocabulary of `words` words, or single words if there is no window."""
+
+    words: int
+    window: int | None
+    literal: bool = False
+
+    @cached_property
+    def layout(self) -> KeyLayout:
+        """The layout of the keys."""
+        bits = bits_for(self.words)
+        if self.window is None:
+            return KeyLayout(bits, 0, 0, False)
+        return KeyLayout(2 * bits, bits, self.window, self.literal)
+
+    @property
+    def dtype(self) -> npt.DTypeLike:
+        """The type of the keys in the sums."""
+        return np.uint32 if self.layout.key_bits <= 32 else np.uint64
+
+
+def sum_keys(
+    segment: NgramSegment, numbering: npt.NDArray[np.int32], rule: KeyRule, calendar: YearSlices
 ) -> Iterator[tuple[int, Partial]]:
-    """The same as `count_words` in partial sums, for all words of a large corpus."""
-    layout = Layout(bits_for(words), bits_for(calendar.total), 0, 0, False)
-    yield from _sums_per_slice(segment, numbering, layout, calendar)
+    """Sums of the keys of one segment, slice by slice; a slice may come several times, with ascending keys."""
+    layout = rule.layout
+    lists = calendar.lists_of(segment)
+    step = 1 << min(_GRAM_BITS, 64 - layout.key_bits - WEIGHT_BITS)
+    for first in range(0, len(segment.sizes), step):
+        last = min(first + step, len(segment.sizes))
+        gram_bits = bits_for(last - first)
+        codes = np.empty(MOST_KEYS * (last - first), dtype=np.uint64)
+        found = list_codes(segment.ids, segment.sizes, first, last, numbering, layout, gram_bits, codes)
+        low_bit = gram_bits + WEIGHT_BITS
+        ordered, _ = sort_codes(
+            codes[:found], np.empty_like(codes)[:found], low_bit, low_bit + layout.key_bits
+        )
+        yield from _sums_of_codes(ordered, first, gram_bits, lists, calendar.total, np.dtype(rule.dtype))
 
 
-def _sums_per_slice(
-    segment: NgramSegment, numbering: npt.NDArray[np.int32], layout: Layout, calendar: YearSlices
+def _sums_of_codes(
+    codes: npt.NDArray[np.uint64],
+    first_gram: int,
+    gram_bits: int,
+    lists: YearLists,
+    total: int,
+    key_dtype: np.dtype[Any],
 ) -> Iterator[tuple[int, Partial]]:
-    is_long = np.zeros(len(segment.sizes), dtype=np.bool_)
-    yield from _sums_of_short_lists(segment, numbering, layout, calendar, is_long)
-    chosen = np.flatnonzero(is_long)
-    step = 1 << min(_PLACE_BITS, 64 - layout.key_bits - WEIGHT_BITS)
-    for first in range(0, len(chosen), step):
-        yield from _sums_of_long_lists(segment, chosen[first : first + step], numbering, layout, calendar)
-
-
-def _sums_of_short_lists(
-    segment: NgramSegment,
-    numbering: npt.NDArray[np.int32],
-    layout: Layout,
-    calendar: YearSlices,
-    is_long: npt.NDArray[np.bool_],
-) -> Iterator[tuple[int, Partial]]:
-    grams = len(segment.sizes)
-    value_bits = 64 - layout.key_bits - layout.slice_bits
-    codes = np.empty(min(_CODES, 10 * max(SHORT_LIST, len(segment.years)) + 10 * SHORT_LIST), dtype=np.uint64)
-    gram = 0
-    while gram < grams:
-        gram, found = codes_of_short_lists(
-            segment.ids, segment.sizes, segment.ends, segment.years, segment.matches, gram, grams, numbering,
-            calendar.slice_of_year, layout, codes, is_long,
-        )  # fmt: skip
-        if found:
-            codes[:found].sort()
-            keys, sums = np.empty(found, dtype=np.uint64), np.empty(found, dtype=np.int64)
-            distinct = sum_runs(codes[:found], value_bits, keys, sums)
-            slices = np.arange(calendar.total + 1, dtype=np.uint64) << np.uint64(layout.key_bits)
-            cuts = np.searchsorted(keys[:distinct], slices)
-            keys &= np.uint64((1 << layout.key_bits) - 1)
-            for place in np.flatnonzero(np.diff(cuts)).tolist():
-                part = slice(cuts[place], cuts[place + 1])
-                yield place, Partial(keys[part].copy(), sums[part].copy())
-
-
-def _sums_of_long_lists(
-    segment: NgramSegment,
-    chosen: npt.NDArray[np.int64],
-    numbering: npt.NDArray[np.int32],
-    layout: Layout,
-    calendar: YearSlices,
-) -> Iterator[tuple[int, Partial]]:
-    place_bits = bits_for(len(chosen))
-    codes = np.empty(10 * len(chosen), dtype=np.uint64)
-    found = codes_of_long_lists(segment.ids, segment.sizes, chosen, numbering, layout, place_bits, codes)
-    codes = codes[:found]
-    codes.sort()
-    room = max(_OUT_ENTRIES, calendar.total)
+    room = max(_OUT_ENTRIES, total)
     out_slices = np.empty(room, dtype=np.uint16)
-    out_keys = np.empty(room, dtype=np.uint64)
+    out_keys = np.empty(room, dtype=key_dtype)
     out_sums = np.empty(room, dtype=np.int64)
-    sums = np.zeros(calendar.total, dtype=np.int64)
-    slices = calendar.slice_of_year.astype(np.uint16)[segment.years]
-    bounds = slice_bounds(chosen, segment.ends, slices)
+    sums = np.zeros(total, dtype=np.int64)
     start = 0
-    while start < found:
-        per_slice = np.zeros(calendar.total, dtype=np.int64)
-        start, written = add_year_lists(
-            codes, start, place_bits, chosen, bounds, segment.ends, slices, segment.matches,
-            sums, out_slices, out_keys, out_sums, per_slice,
-        )  # fmt: skip
+    while start < len(codes):
+        per_slice = np.zeros(total, dtype=np.int64)
+        start, written = add_lists(
+            codes, start, first_gram, gram_bits, lists, sums, out_slices, out_keys, out_sums, per_slice
+        )
         starts = np.cumsum(per_slice) - per_slice
-        sorted_keys, sorted_sums = np.empty(written, dtype=np.uint64), np.empty(written, dtype=np.int64)
+        sorted_keys, sorted_sums = np.empty(written, dtype=key_dtype), np.empty(written, dtype=np.int64)
         scatter(out_slices[:written], out_keys, out_sums, starts.copy(), sorted_keys, sorted_sums)
-        for place in np.flatnonzero(per_slice).tolist():
-            part = slice(starts[place], starts[place] + per_slice[place])
-            yield place, Partial(sorted_keys[part], sorted_sums[part])
+        for t in np.flatnonzero(per_slice).tolist():
+            part = slice(starts[t], starts[t] + per_slice[t])
+            yield t, Partial(sorted_keys[part], sorted_sums[part])

@@ -1,6 +1,6 @@
 """Counting n-gram tables: read everything once, choose the vocabulary, then gather the year lists of each pair."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -13,24 +13,25 @@ from wordtide.corpus.byte_streams import line_blocks, open_bytes
 from wordtide.corpus.documents import BadRows
 from wordtide.corpus.ngram_tables import NgramBatch, NgramScanner
 from wordtide.corpus.sources import Corpus
-from wordtide.corpus.tokens.lexicon import Lexicon
+from wordtide.corpus.tokens.lexicon import combine_lexicons
 from wordtide.corpus.tokens.rule import TokenRule
 from wordtide.counts.counts import CountArrays, Counts
+from wordtide.counts.ngrams.codes import add_years
 from wordtide.counts.ngrams.pair_lists import (
     SEGMENT_ENTRIES,
+    KeyRule,
     NgramSegment,
     YearSlices,
     count_words,
-    sum_pairs,
-    sum_words,
+    sum_keys,
 )
-from wordtide.counts.partials import Partial, PartialSums
+from wordtide.counts.partials import Partial, PartialSums, merge
 from wordtide.counts.segments import SpillSpace
 from wordtide.counts.settings import CountSettings, Summary
 from wordtide.counts.texts import TEXT_WINDOW
 from wordtide.counts.vocabulary import choose_vocabulary, numbering_of
 from wordtide.counts.workers import Lending, Resources, in_order
-from wordtide.counts.writer import CountsWriter
+from wordtide.counts.writer import CountsWriter, RowBlock, compress_rows
 from wordtide.dates import DAY
 from wordtide.errors import SettingsError
 from wordtide.timeline import Every, Integers, Slices, unite
@@ -47,6 +48,7 @@ class NgramReader:
         self.segments: list[NgramSegment] = []
         self.dropped = 0
         self.longest = 1
+        self.year_totals = np.zeros((2, _YEARS[1] + 1), dtype=np.int64)  # matches and entries of each year
         self._space = space
         self._batches: list[NgramBatch] = []
         self._entries = 0
@@ -56,6 +58,7 @@ class NgramReader:
         batch = self.scanner.scan(block, first_line, path, bad)
         self.dropped += batch.dropped
         self.longest = max(self.longest, int(batch.sizes.max(initial=1)))
+        add_years(batch.years, batch.matches, self.year_totals)
         self._batches.append(batch)
         self._entries += len(batch.years)
         if self._entries >= SEGMENT_ENTRIES:
@@ -81,23 +84,15 @@ def count_ngrams(
     bad = BadRows(settings.skip_bad)
     readers = read_ngrams(corpus, settings, dates, vocabulary, bad, resources)
     segments = [segment for reader in readers for segment in reader.segments]
-    slices, calendar = make_calendar(year_totals(segments), Every.parse(settings.every))
-    whole = Lexicon()
-    numbers = [whole.absorb(reader.scanner.lexicon) for reader in readers]
+    slices, calendar = make_calendar(sum_year_totals(readers), Every.parse(settings.every))
+    whole, numbers = combine_lexicons([reader.scanner.lexicon for reader in readers])
     longest = max(reader.longest for reader in readers)
     if vocabulary is None:
         if settings.vocabulary_by == "total":
             scores: npt.NDArray[Any] = whole.totals
         else:
-            sums = sum_segments(
-                segments,
-                [n.astype(np.int32) for n in numbers],
-                len(whole),
-                None,
-                calendar,
-                settings,
-                resources,
-            )
+            translations = [n.astype(np.int32) for n in numbers]
+            sums = sum_segments(segments, translations, KeyRule(len(whole), None), calendar, resources)
             scores = np.zeros(len(whole), dtype=np.float64)
             for t in range(calendar.total):
                 blocks = list(sums.take(t))
@@ -108,7 +103,8 @@ def count_ngrams(
         vocabulary = choose_vocabulary(
             whole, scores, settings.vocabulary_size, least_total(settings, longest)
         )
-    numberings = [numbering_of(reader.scanner.lexicon, vocabulary) for reader in readers]
+    places = numbering_of(whole, vocabulary)
+    numberings = [places[numbers_of_reader] for numbers_of_reader in numbers]
     window = ngram_window(settings, longest)
     arrays, occurrences = write_ngram_counts(
         segments, numberings, len(vocabulary), window, calendar, settings, resources, folder
@@ -176,8 +172,8 @@ def read_ngrams(
     resources.observer.start("reading", corpus.total_bytes, "bytes")
     for _ in in_order(blocks(), resources.workers):
         pass
-    for reader in readers:
-        reader.seal()
+    for _ in in_order((reader.seal for reader in readers), resources.workers):
+        pass
     resources.observer.finish()
     return readers
 
@@ -193,13 +189,9 @@ def _year_bounds(dates: tuple[int, int]) -> tuple[int, int]:
     )
 
 
-def year_totals(segments: Sequence[NgramSegment]) -> npt.NDArray[np.int64]:
+def sum_year_totals(readers: Sequence[NgramReader]) -> npt.NDArray[np.int64]:
     """Matches and entries of each year, (2, years)."""
-    totals = np.zeros((2, _YEARS[1] + 1), dtype=np.int64)
-    for segment in segments:
-        np.add.at(totals[0], segment.years, segment.matches)
-        np.add.at(totals[1], segment.years, 1)
-    return totals
+    return np.sum([reader.year_totals for reader in readers], axis=0, dtype=np.int64)
 
 
 def make_calendar(totals: npt.NDArray[np.int64], every: Every) -> tuple[Slices, YearSlices]:
@@ -242,15 +234,28 @@ def write_ngram_counts(
 ) -> tuple[CountArrays, int]:
     """Count the pairs and words of segments and write them; the arrays, and the sum of the words' occurrences."""
     resources.observer.start("counting", 2 * len(segments), "segments")
-    pairs = sum_segments(segments, numberings, words, window, calendar, settings, resources)
+    rule = KeyRule(words, window, settings.ngram_weights == "literal")
+    pairs = sum_segments(segments, numberings, rule, calendar, resources)
     unigrams = _unigrams(segments, numberings, words, calendar, resources)
     resources.observer.finish()
-    with CountsWriter(folder, words) as writer, closing(pairs):
+
+    def compress(parts: list[Partial]) -> RowBlock | None:
+        merged = merge(parts)
+        return compress_rows(merged.keys, merged.sums, words)
+
+    def blocks() -> Iterator[Callable[[], tuple[int, RowBlock | None]]]:
         for t in range(calendar.total):
-            for block in pairs.take(t):
-                writer.add_pairs(block.keys, block.sums)
-            there = np.flatnonzero(unigrams[:, t])
-            writer.end_slice(there, unigrams[there, t])
+            for parts in pairs.take_unmerged(t):
+                yield lambda t=t, parts=parts: (t, compress(parts))
+            yield lambda t=t: (t, None)
+
+    with CountsWriter(folder, words) as writer, closing(pairs):
+        for t, block in in_order(blocks(), resources.workers):
+            if block is not None:
+                writer.add_rows(block)
+            else:
+                there = np.flatnonzero(unigrams[:, t])
+                writer.end_slice(there, unigrams[there, t])
         return writer.close(), int(unigrams.sum())
 
 
@@ -275,22 +280,15 @@ def _unigrams(
 def sum_segments(
     segments: Sequence[NgramSegment],
     numberings: Sequence[npt.NDArray[Any]],
-    words: int,
-    window: int | None,
+    rule: KeyRule,
     calendar: YearSlices,
-    settings: CountSettings,
     resources: Resources,
 ) -> PartialSums:
-    """Sums per slice over all segments: of pairs, given a window, or of single words."""
-    sums = PartialSums(calendar.total, resources.spill, resources.memory // 4)
+    """Sums per slice over all segments, of pairs or of single words."""
+    sums = PartialSums(calendar.total, resources.spill, resources.memory // 4, rule.dtype)
 
     def work(segment: NgramSegment) -> list[tuple[int, Partial]]:
-        numbering = numberings[segment.scanner]
-        if window is None:
-            return list(sum_words(segment, numbering, words, calendar))
-        return list(
-            sum_pairs(segment, numbering, words, window, settings.ngram_weights == "literal", calendar)
-        )
+        return list(sum_keys(segment, numberings[segment.scanner], rule, calendar))
 
     for partials in in_order((partial(work, segment) for segment in segments), resources.workers):
         for t, summed in partials:
