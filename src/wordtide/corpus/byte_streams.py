@@ -149,7 +149,7 @@ def line_blocks(
                     "Check that this is a file of lines.",
                 )
             continue
-        block = b"".join([*carried, chunk[:cut]])
+        block = b"".join([*carried, memoryview(chunk)[:cut]])
         yield line, block
         line += count_line_breaks(block)
         carried = [chunk[cut:]]

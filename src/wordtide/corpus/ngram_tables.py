@@ -64,18 +64,24 @@ class NgramScanner:
         self._tables = character_tables(rule.hyphens == "keep")
         self._tags = Lexicon(TAGS)
         self._placeholders = Lexicon([*TAGS, *PLACEHOLDERS])
+        self._make_room(0)
+
+    def _make_room(self, room: int) -> None:
+        """Buffers for the n-grams and years of a block, kept from block to block: fresh memory is expensive."""
+        self._ids = np.empty((room, LONGEST_NGRAM), dtype=np.int32)
+        self._sizes = np.empty(room, dtype=np.uint8)
+        self._ends = np.empty(room, dtype=np.int64)
+        self._years_found = np.empty(room, dtype=np.int16)
+        self._matches = np.empty(room, dtype=np.int64)
 
     def scan(self, block: bytes, first_line: int, path: str, bad: BadRows) -> NgramBatch:
         """The n-grams of a block of whole lines."""
         block = _valid_text(block, first_line, path, bad)
         data = np.frombuffer(block, dtype=np.uint8)
-        # A gram needs at least "a\t1,1,1" and a newline, and a year of a known gram "\t1,1,1" in version 3.
-        grams, entries = len(data) // 6 + 2, len(data) // 6 + 2
-        ids = np.empty((grams, LONGEST_NGRAM), dtype=np.int32)
-        sizes = np.empty(grams, dtype=np.uint8)
-        ends = np.empty(grams, dtype=np.int64)
-        years = np.empty(entries, dtype=np.int16)
-        matches = np.empty(entries, dtype=np.int64)
+        room = len(data) // 6 + 2  # an n-gram and a year need at least "a\t1,1,1\n"; another year needs "\t1,1,1"
+        if len(self._sizes) < room:
+            self._make_room(room)
+        ids, sizes, ends, years, matches = self._ids, self._sizes, self._ends, self._years_found, self._matches
         cursor = np.zeros(6, dtype=np.int64)
         while True:
             status = scan_ngrams(

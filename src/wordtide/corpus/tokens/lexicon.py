@@ -242,13 +242,14 @@ class Lexicon:
 
     def words(self, numbers: npt.NDArray[np.int64]) -> list[str]:
         """The words with these numbers."""
-        letters = self.state.arena.tobytes()
         starts = self.state.entries[numbers, START]
         stops = starts + self.state.entries[numbers, LENGTH]
-        return [
-            letters[start:stop].decode("utf-8")
-            for start, stop in zip(starts.tolist(), stops.tolist(), strict=True)
-        ]
+        places = list(zip(starts.tolist(), stops.tolist(), strict=True))
+        letters = self.state.arena[: int(stops.max(initial=0))].tobytes()
+        if letters.isascii():
+            text = letters.decode("ascii")
+            return [text[start:stop] for start, stop in places]
+        return [letters[start:stop].decode("utf-8") for start, stop in places]
 
     def make_room(self) -> None:
         """Enlarge the arrays that are nearly full."""
@@ -272,7 +273,8 @@ def combine_lexicons(lexicons: Sequence[Lexicon]) -> tuple[Lexicon, list[npt.NDA
 
 
 def _laid_out(words: Sequence[str]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
-    encoded = [word.encode("utf-8") for word in words]
+    letters = "".join(words).encode("utf-8")
     ends = np.zeros(len(words) + 1, dtype=np.int64)
-    np.cumsum([len(letters) for letters in encoded], out=ends[1:])
-    return np.frombuffer(b"".join(encoded), dtype=np.uint8).copy(), ends
+    lengths = map(len, words) if letters.isascii() else (len(word.encode("utf-8")) for word in words)
+    np.cumsum(np.fromiter(lengths, dtype=np.int64, count=len(words)), out=ends[1:])
+    return np.frombuffer(letters, dtype=np.uint8).copy(), ends

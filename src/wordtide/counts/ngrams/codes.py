@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from wordtide.compiled import integer, kernel
+from wordtide.compiled import inlined, integer, kernel
 
 WEIGHT_BITS: Final = 8  # a weight is at most the window, at most 255
 MOST_KEYS: Final = 10  # pairs of an n-gram of five words
@@ -121,19 +121,26 @@ def list_codes(
     return found
 
 
-@kernel
-def _add_list(lists: YearLists, gram: int, weight: int, sums: npt.NDArray[np.int64]) -> None:
+@inlined
+def _add_list(
+    ends: npt.NDArray[np.int64],
+    slices: npt.NDArray[np.uint16],
+    matches: npt.NDArray[np.int64],
+    first: npt.NDArray[np.uint16],
+    dense: npt.NDArray[np.bool_],
+    gram: int,
+    weight: int,
+    sums: npt.NDArray[np.int64],
+) -> None:
     """Add the year list of an n-gram, times a weight, to `sums` (T,)."""
-    start = lists.ends[gram - 1] if gram > 0 else 0
-    stop = lists.ends[gram]
-    if lists.dense[gram]:
-        target = sums[lists.first[gram] :]
-        source = lists.matches[start:stop]
-        for place in range(source.size):
-            target[place] += weight * source[place]
+    start = ends[gram - 1] if gram > 0 else 0
+    if dense[gram]:
+        shift = integer(first[gram])
+        for place in range(ends[gram] - start):  # unsigned indices, so that the loop runs on vector units
+            sums[np.uint64(shift + place)] += weight * matches[np.uint64(start + place)]
     else:
-        for entry in range(start, stop):
-            sums[lists.slices[entry]] += weight * lists.matches[entry]
+        for entry in range(start, ends[gram]):
+            sums[slices[entry]] += weight * matches[entry]
 
 
 @kernel
@@ -154,6 +161,7 @@ def add_lists(
     Stops when the output might overflow; returns the next code and the number of entries written, and counts them in
     `per_slice`. `sums` (T,) is zero before and after.
     """
+    ends, slices, matches, first, last, dense = lists
     written = 0
     gram_mask = np.uint64((1 << gram_bits) - 1)
     key_shift = np.uint64(gram_bits + WEIGHT_BITS)
@@ -163,9 +171,9 @@ def add_lists(
         while start < codes.size and codes[start] >> key_shift == key:
             gram = first_gram + integer((codes[start] >> np.uint64(WEIGHT_BITS)) & gram_mask)
             weight = integer(codes[start] & np.uint64((1 << WEIGHT_BITS) - 1))
-            lowest = min(lowest, integer(lists.first[gram]))
-            highest = max(highest, integer(lists.last[gram]))
-            _add_list(lists, gram, weight, sums)
+            lowest = min(lowest, integer(first[gram]))
+            highest = max(highest, integer(last[gram]))
+            _add_list(ends, slices, matches, first, dense, gram, weight, sums)
             start += 1
         for t in range(lowest, highest + 1):
             if sums[t] > 0:
@@ -204,11 +212,12 @@ def add_words(
     totals: npt.NDArray[np.int64],
 ) -> None:
     """Add each word's matches to `totals` (words, T)."""
+    ends, slices, matches, first, _, dense = lists
     for gram in range(sizes.size):
         for place in range(sizes[gram]):
             word = numbering[ids[gram, place]] if ids[gram, place] >= 0 else -1
             if word >= 0:
-                _add_list(lists, gram, 1, totals[word])
+                _add_list(ends, slices, matches, first, dense, gram, 1, totals[word])
 
 
 @kernel
