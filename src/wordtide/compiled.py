@@ -58,7 +58,7 @@ def by_precision(single: Function, double: Function) -> Function:
     def choose(x: Any) -> Any:
         return single(x) if isinstance(x, np.float32) else double(x)
 
-    @numba.extending.overload(choose, jit_options=_ELEMENTARY)  # type: ignore[arg-type]
+    @numba.extending.overload(choose, jit_options=_ELEMENTARY)
     def choose_when_compiling(x: Any) -> Callable[[Any], Any]:
         chosen = single if x == numba.float32 else double
 
@@ -76,13 +76,8 @@ def integer(value: Any) -> int:
     return np.int64(value)  # type: ignore[return-value]
 
 
-@numba.extending.intrinsic  # type: ignore[misc]
-def eight_bytes(typing_context: Any, data: Any, at: Any) -> Any:
-    """`data[at:at + 8]` of a contiguous byte array as a little-endian 64-bit number, in one instruction.
-
-    Only inside compiled code. The caller makes sure that the eight bytes exist.
-    """
-    del typing_context
+def _load_eight_bytes(typing_context: Any, data: Any, at: Any) -> Any:
+    del typing_context, at
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         array = context.make_array(signature.args[0])(context, builder, arguments[0])
@@ -91,3 +86,8 @@ def eight_bytes(typing_context: Any, data: Any, at: Any) -> Any:
         return builder.load(address, align=1)
 
     return numba.uint64(data, numba.int64), generate
+
+
+#: `eight_bytes(data, at)` inside compiled code: `data[at:at + 8]` of a contiguous byte array as a little-endian 64-bit number, in
+#: one instruction. The caller makes sure that the eight bytes exist.
+eight_bytes: Any = numba.extending.intrinsic(_load_eight_bytes)

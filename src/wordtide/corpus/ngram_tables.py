@@ -78,10 +78,18 @@ class NgramScanner:
         """The n-grams of a block of whole lines."""
         block = _valid_text(block, first_line, path, bad)
         data = np.frombuffer(block, dtype=np.uint8)
-        room = len(data) // 6 + 2  # an n-gram and a year need at least "a\t1,1,1\n"; another year needs "\t1,1,1"
+        room = (
+            len(data) // 6 + 2
+        )  # an n-gram and a year need at least "a\t1,1,1\n"; another year needs "\t1,1,1"
         if len(self._sizes) < room:
             self._make_room(room)
-        ids, sizes, ends, years, matches = self._ids, self._sizes, self._ends, self._years_found, self._matches
+        ids, sizes, ends, years, matches = (
+            self._ids,
+            self._sizes,
+            self._ends,
+            self._years_found,
+            self._matches,
+        )
         cursor = np.zeros(6, dtype=np.int64)
         while True:
             status = scan_ngrams(

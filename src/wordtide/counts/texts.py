@@ -65,8 +65,8 @@ def count_texts(
         scores = whole.totals if settings.vocabulary_by == "total" else _shares(by_slice, numbers, len(whole))
         vocabulary = choose_vocabulary(whole, scores, settings.vocabulary_size, settings.min_count)
     window = settings.window or TEXT_WINDOW
-    places = numbering_of(whole, vocabulary)
-    numberings = [places[numbers_of_scanner] for numbers_of_scanner in numbers]
+    numbering = numbering_of(whole, vocabulary)
+    numberings = [numbering[numbers_of_scanner] for numbers_of_scanner in numbers]
     arrays, occurrences = count_slices(
         by_slice, slices.tokens, numberings, len(vocabulary), window, settings, resources, folder
     )
@@ -124,8 +124,8 @@ def scan_texts(
         fields = Fields(settings.date_field, settings.text_field, settings.date_format)
         blocks = corpus.blocks(fields, bad, observer.step)
         outside_dates = sum(in_order((partial(read, block) for block in blocks), resources.workers))
-    for builder in builders:
-        builder.seal()
+    for _ in in_order((builder.seal for builder in builders), resources.workers):
+        pass
     observer.finish()
     segments = [segment for builder in builders for segment in builder.segments]
     documents = sum(builder.documents for builder in builders)

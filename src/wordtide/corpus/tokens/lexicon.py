@@ -174,14 +174,16 @@ def _find_all(
     state: LexiconState, letters: npt.NDArray[np.uint8], ends: npt.NDArray[np.int64], may_add: bool
 ) -> tuple[LexiconState, npt.NDArray[np.int64]]:
     numbers = np.empty(ends.size - 1, dtype=np.int64)
+    slots, entries, arena, size = state
+    most_words = words_that_fit(state) - 1
     for place in range(ends.size - 1):
-        state = with_room(state)
+        if size[0] >= most_words:
+            slots, entries, arena, size = with_room(LexiconState(slots, entries, arena, size))
+            most_words = words_that_fit(LexiconState(slots, entries, arena, size)) - 1
         word = letters[ends[place] : ends[place + 1]]
         prefix, code = prefix_of(word, word.size), hash_bytes(word, word.size)
-        numbers[place] = find_or_add(
-            state.slots, state.entries, state.arena, state.size, word, word.size, prefix, code, may_add
-        )
-    return state, numbers
+        numbers[place] = find_or_add(slots, entries, arena, size, word, word.size, prefix, code, may_add)
+    return LexiconState(slots, entries, arena, size), numbers
 
 
 class Lexicon:

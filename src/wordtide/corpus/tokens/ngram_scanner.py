@@ -71,7 +71,7 @@ def _is_same(data: npt.NDArray[np.uint8], one: int, other: int, length: int) -> 
     unequal = eight_bytes(data, one + length - 8) ^ eight_bytes(data, other + length - 8)
     for position in range(0, length - 8, 8):
         unequal |= eight_bytes(data, one + position) ^ eight_bytes(data, other + position)
-    return unequal == 0
+    return bool(unequal == 0)
 
 
 @kernel

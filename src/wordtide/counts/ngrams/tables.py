@@ -103,8 +103,8 @@ def count_ngrams(
         vocabulary = choose_vocabulary(
             whole, scores, settings.vocabulary_size, least_total(settings, longest)
         )
-    places = numbering_of(whole, vocabulary)
-    numberings = [places[numbers_of_reader] for numbers_of_reader in numbers]
+    numbering = numbering_of(whole, vocabulary)
+    numberings = [numbering[numbers_of_reader] for numbers_of_reader in numbers]
     window = ngram_window(settings, longest)
     arrays, occurrences = write_ngram_counts(
         segments, numberings, len(vocabulary), window, calendar, settings, resources, folder
@@ -191,7 +191,8 @@ def _year_bounds(dates: tuple[int, int]) -> tuple[int, int]:
 
 def sum_year_totals(readers: Sequence[NgramReader]) -> npt.NDArray[np.int64]:
     """Matches and entries of each year, (2, years)."""
-    return np.sum([reader.year_totals for reader in readers], axis=0, dtype=np.int64)
+    totals: npt.NDArray[np.int64] = np.sum([reader.year_totals for reader in readers], axis=0)
+    return totals
 
 
 def make_calendar(totals: npt.NDArray[np.int64], every: Every) -> tuple[Slices, YearSlices]:
@@ -239,23 +240,26 @@ def write_ngram_counts(
     unigrams = _unigrams(segments, numberings, words, calendar, resources)
     resources.observer.finish()
 
-    def compress(parts: list[Partial]) -> RowBlock | None:
+    def rows_of(parts: list[Partial]) -> RowBlock | None:
         merged = merge(parts)
         return compress_rows(merged.keys, merged.sums, words)
 
-    def blocks() -> Iterator[Callable[[], tuple[int, RowBlock | None]]]:
+    def words_of(t: int) -> Partial:
+        there = np.flatnonzero(unigrams[:, t])
+        return Partial(there, unigrams[there, t])
+
+    def tasks() -> Iterator[Callable[[], RowBlock | Partial | None]]:
         for t in range(calendar.total):
             for parts in pairs.take_unmerged(t):
-                yield lambda t=t, parts=parts: (t, compress(parts))
-            yield lambda t=t: (t, None)
+                yield partial(rows_of, parts)
+            yield partial(words_of, t)
 
     with CountsWriter(folder, words) as writer, closing(pairs):
-        for t, block in in_order(blocks(), resources.workers):
-            if block is not None:
-                writer.add_rows(block)
-            else:
-                there = np.flatnonzero(unigrams[:, t])
-                writer.end_slice(there, unigrams[there, t])
+        for made in in_order(tasks(), resources.workers):
+            if isinstance(made, RowBlock):
+                writer.add_rows(made)
+            elif made is not None:
+                writer.end_slice(made.keys, made.sums)
         return writer.close(), int(unigrams.sum())
 
 
