@@ -58,7 +58,7 @@ def by_precision(single: Function, double: Function) -> Function:
     def choose(x: Any) -> Any:
         return single(x) if isinstance(x, np.float32) else double(x)
 
-    @numba.extending.overload(choose, jit_options=_ELEMENTARY)
+    @numba.extending.overload(choose, jit_options=_ELEMENTARY)  # type: ignore[arg-type]
     def choose_when_compiling(x: Any) -> Callable[[Any], Any]:
         chosen = single if x == numba.float32 else double
 
