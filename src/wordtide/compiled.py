@@ -11,7 +11,11 @@ import numba.extending
 import numpy as np
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-_REORDER = {"reassoc", "contract", "nsz", "arcp"}
+_ARITHMETIC: dict[str, Any] = {
+    "nogil": True,
+    "fastmath": {"reassoc", "contract", "nsz", "arcp"},
+    "error_model": "numpy",  # a division that could raise an exception keeps its loop from the vector units
+}
 _ELEMENTARY: dict[str, Any] = {"nogil": True, "fastmath": {"contract"}, "error_model": "numpy"}
 
 
@@ -24,14 +28,15 @@ def kernel(function: Function) -> Function:
 
 
 def arithmetic(function: Function) -> Function:
-    """Like `kernel`, for sums over many floating-point numbers: the compiler may reorder them, so they run on vector units.
+    """Like `kernel`, for floating-point loops: the compiler may reorder sums, so they run on vector units.
 
-    The order is fixed when the code is compiled, so the same machine gives the same bits. NaN and infinity keep their meaning.
+    The order is fixed when the code is compiled, so the same machine gives the same bits. NaN and infinity keep their
+    meaning, and division by zero gives infinity.
     """
     try:
-        return cast(Function, numba.njit(cache=True, nogil=True, fastmath=_REORDER)(function))
+        return cast(Function, numba.njit(cache=True, **_ARITHMETIC)(function))
     except RuntimeError:
-        return cast(Function, numba.njit(nogil=True, fastmath=_REORDER)(function))
+        return cast(Function, numba.njit(**_ARITHMETIC)(function))
 
 
 def is_cached(function: Callable[..., Any]) -> bool:

@@ -229,34 +229,47 @@ def leave_out_words(
 
 @arithmetic
 def match_words(
-    starts: Array, gain: Array, noise: Array, first: Array, wanted: Array, h: Array, start: int, stop: int
-) -> float:
-    """Set each knot's h >= 0, from the last to the first, to what its marginal precision lacks to be `wanted` (K, d).
+    starts: Array,
+    gain: Array,
+    noise: Array,
+    first: Array,
+    wanted: Array,
+    h: Array,
+    sweeps: int,
+    close: float,
+    start: int,
+    stop: int,
+) -> None:
+    """Set h >= 0 so that the marginal precisions come as near to `wanted` (K, d) as they can.
 
-    Returns the largest change, relative to the precision wanted. Knots follow one another because neighbors share their
-    precision: changed all at once, they would overshoot.
+    A sweep sets each knot's h, from the last to the first, to what its marginal precision lacks. Knots follow one another
+    because neighbors share their precision: changed all at once, they would overshoot. A word is done when the largest
+    change of a sweep, relative to the precision wanted, is below `close`, or after `sweeps` of them.
     """
     dim = h.shape[1]
     longest = 0
     for word in range(start, stop):
         longest = max(longest, starts[word + 1] - starts[word])
     predicted = np.empty((longest, dim), dtype=np.float64)
-    later = np.empty(dim, dtype=np.float64)  # the precision that later knots add
-    change = 0.0
+    later, change = np.empty(dim, dtype=np.float64), np.empty(dim, dtype=np.float64)
     for word in range(start, stop):
         begin, end = starts[word], starts[word + 1]
-        for row in range(begin, end):
-            for k in range(dim):
-                if row == begin:
-                    predicted[0, k] = first[word]
-                else:
-                    variance = condition(0.0, predicted[row - 1 - begin, k], h[row - 1, k], 0.0)[1]
-                    predicted[row - begin, k] = predict(gain[row], noise[row], 0.0, variance)[1]
-        later[:] = 0.0
-        for row in range(end - 1, begin - 1, -1):
-            for k in range(dim):
-                best = max(wanted[row, k] - 1.0 / predicted[row - begin, k] - later[k], 0.0)
-                change = max(change, abs(best - h[row, k]) / wanted[row, k])
-                h[row, k] = best
-                later[k] = carry_back(gain[row], noise[row], best + later[k], 0.0)[0]
-    return change
+        for _ in range(sweeps):
+            predicted[:1] = first[word]
+            for row in range(begin + 1, end):
+                before, here = predicted[row - 1 - begin], predicted[row - begin]
+                own, a, q = h[row - 1], gain[row], noise[row]
+                for k in range(dim):
+                    here[k] = predict(a, q, 0.0, condition(0.0, before[k], own[k], 0.0)[1])[1]
+            later[:] = 0.0  # the precision that later knots add
+            change[:] = 0.0
+            for row in range(end - 1, begin - 1, -1):
+                here, own, goal = predicted[row - begin], h[row], wanted[row]
+                a, q = gain[row], noise[row]
+                for k in range(dim):
+                    best = max(goal[k] - 1.0 / here[k] - later[k], 0.0)
+                    change[k] = max(change[k], abs(best - own[k]) / goal[k])
+                    own[k] = best
+                    later[k] = carry_back(a, q, best + later[k], 0.0)[0]
+            if change.max() < close:
+                break

@@ -20,12 +20,10 @@ def matching_precision(variance: Reals, knots: Knots, diffusion: Diffusion) -> S
     """Find the h >= 0 (K, d) whose marginal variances are closest to `variance` (K, d).
 
     KL(q || .) is convex in h, and its minimum in the h of one knot is known: the precision that the knot lacks. Sweeps over
-    all knots end when no h changes any more.
+    the knots of a word end when its h change no more.
     """
-    prior, words = prior_at_knots(knots, diffusion), len(knots.starts) - 1
     wanted = 1.0 / np.asarray(variance, dtype=np.float64)
     h = np.zeros_like(wanted)
-    for _ in range(_SWEEPS):
-        if match_words(knots.starts, *prior, wanted, h, 0, words) < _CLOSE:
-            break
+    prior, words = prior_at_knots(knots, diffusion), len(knots.starts) - 1
+    match_words(knots.starts, *prior, wanted, h, _SWEEPS, _CLOSE, 0, words)
     return h.astype(np.float32)
