@@ -36,7 +36,7 @@ from simulation.coverage import (
 )
 from simulation.small_worlds import SmallWorld, draw_small_world, fit_small_world
 
-from wordtide.embeddings.embeddings import DynamicEmbeddings
+from wordtide.api import DynamicEmbeddings
 from wordtide.inference.elbo import monte_carlo_elbo
 from wordtide.inference.settings import FitSettings
 from wordtide.questions.similarity import Scaled, scaled, similarity_and_spread

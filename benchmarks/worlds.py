@@ -11,7 +11,7 @@ import numpy as np
 from simulation.small_worlds import full_slice
 from simulation.trajectories import draw_trajectories
 
-from wordtide.embeddings.embeddings import DynamicEmbeddings
+from wordtide.api import DynamicEmbeddings
 from wordtide.embeddings.posterior import Fitted, Posterior
 from wordtide.inference.compute import compute
 from wordtide.inference.natural.filtering import SequentialSolver

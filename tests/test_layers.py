@@ -3,6 +3,8 @@
 import ast
 import subprocess
 import sys
+from collections import Counter, defaultdict
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -13,14 +15,15 @@ PACKAGE = Path(wordtide.__file__).parent
 #: Each part may import those before it; "" is the package's root.
 ORDER = [
     *("", "storage", "corpus", "counts", "model", "embeddings", "questions", "inference", "streaming"),
-    *("figures", "evaluation", "exports", "explorer", "cli"),
+    *("figures", "evaluation", "exports", "explorer", "api", "cli"),
 ]
-#: Imports upwards, each to be removed.
-DOORS = {
-    "wordtide.__main__",
-    "wordtide.embeddings.embeddings",
-    "wordtide.embeddings.states",
-}
+#: The package itself, whose names are imported when first used, and `python -m wordtide`.
+ENTRANCES = {"wordtide", "wordtide.__main__"}
+#: To be emptied: modules in a cycle, and packages with more than 14 modules.
+CYCLIC = {"wordtide.counts.merge"}
+LARGE = {"wordtide.corpus", "wordtide.counts"}
+#: Names that several packages may use, because they are the same kind of thing.
+SAME_KINDS = {"settings", "folder", "filtering", "smoothing", "chains"}
 
 
 def modules():
@@ -46,19 +49,55 @@ def imports_of(path, known):
 
 def layer_of(name):
     parts = name.split(".")
-    return ORDER.index(parts[1]) if len(parts) > 1 and (PACKAGE / parts[1]).is_dir() else 0
+    return ORDER.index(parts[1]) if len(parts) > 1 and parts[1] in ORDER else 0
+
+
+def own_imports():
+    """For each module those of the package that it imports."""
+    known = modules()
+    return {
+        name: {found for found in imports_of(path, known) if found.split(".")[0] == "wordtide"} - {name}
+        for name, path in known.items()
+        if name not in ENTRANCES
+    }
 
 
 def test_imports_go_one_way():
-    known = modules()
-    upwards = [
+    assert [
         f"{name} imports {imported}"
-        for name, path in known.items()
-        if name != "wordtide" and name not in DOORS
-        for imported in imports_of(path, known)
-        if imported.split(".")[0] == "wordtide" and layer_of(imported) > layer_of(name)
-    ]
-    assert upwards == []
+        for name, found in own_imports().items()
+        for imported in sorted(found)
+        if layer_of(imported) > layer_of(name) or imported in ENTRANCES
+    ] == []
+
+
+def test_no_module_imports_itself_through_others():
+    graph = {name: found for name, found in own_imports().items() if name not in CYCLIC}
+    list(TopologicalSorter(graph).static_order())  # CycleError names the modules of a cycle
+
+
+def test_the_mathematics_knows_nothing_of_folders_and_commands():
+    allowed = {"wordtide.types", "wordtide.errors", "wordtide.compiled"}
+    assert {
+        imported
+        for name, found in own_imports().items()
+        if name.startswith("wordtide.model.")
+        for imported in found
+        if not imported.startswith("wordtide.model")
+    } <= allowed
+
+
+def test_packages_stay_small():
+    sizes = Counter(name.rpartition(".")[0] for name, path in modules().items() if path.name != "__init__.py")
+    assert {package for package, size in sizes.items() if size > 14} <= LARGE
+
+
+def test_module_names_are_unique():
+    found = defaultdict(list)
+    for name, path in modules().items():
+        if path.name != "__init__.py" and not name.startswith("wordtide.cli."):  # which mirrors the commands
+            found[name.rpartition(".")[2]].append(name)
+    assert {base: names for base, names in found.items() if len(names) > 1 and base not in SAME_KINDS} == {}
 
 
 def test_heavy_libraries_are_imported_at_one_door():

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 from slice_vectors import SliceVectors
 
+from wordtide.api import DynamicEmbeddings
 from wordtide.counts.counts import Counts
-from wordtide.embeddings.embeddings import DynamicEmbeddings
 from wordtide.embeddings.posterior import Fitted, Posterior
 from wordtide.inference.problem import problem_of
 from wordtide.model.knots import occurrences_of

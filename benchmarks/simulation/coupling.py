@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import linalg
 
+from wordtide.api import DynamicEmbeddings
 from wordtide.counts.counts import Counts
-from wordtide.embeddings.embeddings import DynamicEmbeddings
 from wordtide.embeddings.states import Times
 from wordtide.errors import SettingsError
 from wordtide.inference.problem import Problem, problem_of

@@ -6,8 +6,7 @@ from simulation.plan import Plan
 from simulation.scores import Findings, Score, score_findings
 from wordtide.embeddings.states import Embeddings
 from wordtide.errors import SettingsError
-from wordtide.questions.halfway import halfway
-from wordtide.questions.movement import movement
+from wordtide.questions.movement import halfway, movement
 from wordtide.questions.vectors import vectors_of
 
 RANKINGS = ("low", "change")

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simulation.trajectories import draw_trajectories
-from wordtide.embeddings.embeddings import DynamicEmbeddings
+from wordtide.api import DynamicEmbeddings
 from wordtide.embeddings.posterior import Fitted
 from wordtide.errors import SettingsError
 from wordtide.inference.compute import compute

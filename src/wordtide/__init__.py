@@ -3,22 +3,22 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from wordtide.version import __version__
+
 if TYPE_CHECKING:
+    from wordtide.api import DynamicEmbeddings, NoteWarning, fit, load
     from wordtide.counts.count import count
     from wordtide.counts.counts import Counts
-    from wordtide.embeddings.embeddings import DynamicEmbeddings, NoteWarning, load
-    from wordtide.inference.fit import fit
 
 __all__ = ["Counts", "DynamicEmbeddings", "NoteWarning", "__version__", "count", "fit", "load"]
-__version__ = "0.2.0"
 
 _PLACES = {
     "Counts": "counts.counts",
-    "DynamicEmbeddings": "embeddings.embeddings",
-    "NoteWarning": "embeddings.embeddings",
+    "DynamicEmbeddings": "api",
+    "NoteWarning": "api",
     "count": "counts.count",
-    "fit": "inference.fit",
-    "load": "embeddings.embeddings",
+    "fit": "api",
+    "load": "api",
 }
 
 

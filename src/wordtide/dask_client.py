@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from wordtide import __version__, errors
+from wordtide import errors, version
 from wordtide.errors import SettingsError, WordtideError
 
 _CONNECT_SECONDS = 30.0
@@ -342,7 +342,7 @@ def _compare(who: str, own: Mapping[str, Any], theirs: Mapping[str, Any], packag
 def _mismatch(who: str, problem: str) -> SettingsError:
     return SettingsError(
         f"{who} {problem}.",
-        f"Install the same versions everywhere: pip install 'wordtide[cluster]=={__version__}', and the same Dask.",
+        f"Install the same versions everywhere: pip install 'wordtide[cluster]=={version.__version__}', and the same Dask.",
     )
 
 

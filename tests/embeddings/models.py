@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from wordtide.embeddings.embeddings import DynamicEmbeddings
+from wordtide.api import DynamicEmbeddings
 from wordtide.embeddings.posterior import Fitted, Posterior
 from wordtide.model.knots import Knots, Occurrences
 from wordtide.model.prior import ProductPrior

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors.numpy import load_file
 
-from wordtide.embeddings.embeddings import DynamicEmbeddings, load
+from wordtide.api import DynamicEmbeddings, load
 from wordtide.embeddings.folder import FILES
 from wordtide.errors import FolderError, OutputError, SettingsError, WordtideError
 from wordtide.model.prior import ProductPrior
@@ -120,7 +120,7 @@ def test_the_safetensors_library_reads_the_arrays(folder):
 
 def test_reading_a_model_and_its_means_needs_no_compiler(folder):
     code = (
-        "import sys; from wordtide.embeddings.embeddings import load\n"
+        "import sys; from wordtide.api import load\n"
         f"model = load({str(folder)!r}); model.mean('always'); model.means_at('1855')"
         f"\nprint({{'torch', 'numba', 'pyarrow', 'pandas'}} & set(sys.modules))"
     )

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors.numpy import load_file
 
+from wordtide.api import DynamicEmbeddings, load
 from wordtide.embeddings import folder as model_folder
-from wordtide.embeddings.embeddings import DynamicEmbeddings, load
 from wordtide.embeddings.folder import FILES, write_model
 from wordtide.embeddings.posterior import Posterior
 from wordtide.embeddings.slice_files import slice_name, slices_of

@@ -10,8 +10,8 @@ import pytest
 from explorer.small_pages import HOSTILE, KINDS, PAGE, block_of, blocks_in, parsed, small_model
 from observers import RecordingObserver
 
+from wordtide.api import DynamicEmbeddings
 from wordtide.counts.count import count
-from wordtide.embeddings.embeddings import DynamicEmbeddings
 from wordtide.errors import FolderError, OutputError, SettingsError
 from wordtide.explorer import explore as opening
 from wordtide.explorer.explore import PageOptions, save_html, save_site

@@ -5,8 +5,7 @@ import pytest
 from explorer.page_driving import folder_served, opened, single_file_of
 from explorer.page_world import TIMES, World
 
-from wordtide.questions.neighbors import _draws
-from wordtide.questions.ranking import share_among_best
+from wordtide.questions.neighbors import _draws, share_among_best
 from wordtide.questions.similarity import SIDES, interval, similarity_and_spread
 
 pytestmark = pytest.mark.slow

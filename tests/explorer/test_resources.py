@@ -27,8 +27,7 @@ from wordtide.explorer.single_file import Limits, embedded_resources
 from wordtide.progress import Observer
 from wordtide.questions.change import changed
 from wordtide.questions.contrasts import contrasts
-from wordtide.questions.halfway import halfway
-from wordtide.questions.movement import movement
+from wordtide.questions.movement import halfway, movement
 from wordtide.questions.neighbors import neighbors
 from wordtide.questions.similarity import similarity
 from wordtide.questions.story import story

@@ -14,7 +14,7 @@ import numpy as np
 from cli.command_line import command
 from faults.worlds import TOPICS
 
-from wordtide.embeddings.embeddings import DynamicEmbeddings
+from wordtide.api import DynamicEmbeddings
 from wordtide.explorer.explore import PageOptions, page_server
 
 _FIRST_DAY = np.datetime64("2020-01-05")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import wordtide
-from wordtide.embeddings.embeddings import DynamicEmbeddings
+from wordtide.api import DynamicEmbeddings
 from wordtide.embeddings.facts import CHANCE, is_cut_off, weaknesses
 
 TEXTS = [

@@ -9,7 +9,7 @@ from wordtide.cli.output import Format, print_rows
 from wordtide.embeddings.states import Embeddings
 from wordtide.errors import SettingsError
 from wordtide.questions.answers import Answer
-from wordtide.questions.shown_dates import shown_year
+from wordtide.questions.asking import shown_year
 
 #: Columns with float years, which a table shows as people write dates.
 _DATES = ("time", "since", "until", "halfway_from", "halfway_to")

@@ -9,10 +9,10 @@ from typing import Any
 
 import typer
 
-from wordtide import __version__
 from wordtide.cli.registry import COMMANDS, PLOT, PLOT_HELP, command, figures, named_only
 from wordtide.errors import OutputError, WordtideError, in_shell
 from wordtide.storage.cells import spelled_out
+from wordtide.version import __version__
 
 
 def _print_version(wanted: bool) -> None:

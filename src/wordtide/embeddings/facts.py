@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from wordtide.embeddings.embeddings import DynamicEmbeddings
 from wordtide.embeddings.posterior import Posterior
+from wordtide.embeddings.states import Embeddings
 
 #: What vectors of length zero predict: either kind of pair is as likely as the other.
 CHANCE = -math.log(2.0)
@@ -15,7 +15,7 @@ _WORSE = 0.002  # than standing still, per pair: less is within what the approxi
 _DEAD = 1e-4
 
 
-def info_facts(model: DynamicEmbeddings) -> dict[str, Any]:
+def info_facts(model: Embeddings) -> dict[str, Any]:
     """The facts of `wordtide info` for a model folder."""
     return {
         "path": str(model.path),
@@ -46,7 +46,7 @@ def _number(value: float | None) -> float | None:
     return None if value is None or math.isnan(value) else value
 
 
-def weaknesses(model: DynamicEmbeddings) -> list[str]:
+def weaknesses(model: Embeddings) -> list[str]:
     """What makes a fit a poor one, each with advice, judged by how well it predicts slices that it has not seen."""
     found = _number(model.fitted.prediction)
     if found is None:

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-import wordtide
 from wordtide.embeddings.checks import MOST_DIMENSIONS, check_knots, check_record, check_states
 from wordtide.embeddings.posterior import SPREADS, Fitted, Posterior
 from wordtide.embeddings.slice_files import MOST_SLICES, read_slices, slice_name, slices_of, write_slice
@@ -27,6 +26,7 @@ from wordtide.storage.cells import is_plain, spelled_out
 from wordtide.storage.folders import new_folder
 from wordtide.storage.header import read_as_one, read_header, verify, write_header
 from wordtide.storage.tensors import REMEDY, Storable, Streamed, map_tensors, write_tensors
+from wordtide.version import __version__
 
 KIND = "model"
 VERSION = 1
@@ -80,7 +80,7 @@ def fill_folder(folder: Path, fitted: Fitted, known: Mapping[str, Mapping[str, i
 def _facts(fitted: Fitted) -> dict[str, Any]:
     """The content of the header."""
     facts: dict[str, Any] = {
-        "wordtide": wordtide.__version__,
+        "wordtide": __version__,
         "method": fitted.method,
         "solver": fitted.solver,
         "posterior": fitted.posterior.kind,

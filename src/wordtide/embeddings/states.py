@@ -5,18 +5,18 @@ from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from wordtide.embeddings.folder import write_model
-from wordtide.embeddings.kinds import trajectories_of
-from wordtide.embeddings.posterior import Fitted
-from wordtide.embeddings.trajectories import Trajectories
+from wordtide.embeddings.filtered import FilteredTrajectories
+from wordtide.embeddings.folder import read_model, write_model
+from wordtide.embeddings.posterior import Fitted, Posterior
+from wordtide.embeddings.smoothed import SmoothedTrajectories
+from wordtide.embeddings.trajectories import PointTrajectories, Trajectories
 from wordtide.embeddings.when import Time, is_one_time, year_of, years_of
 from wordtide.errors import SettingsError
-from wordtide.exports.word2vec import save_word2vec
 from wordtide.model.knots import Knots
 from wordtide.model.prior import Diffusion, slice_before
 from wordtide.spelling import number_of
@@ -43,15 +43,6 @@ class State:
     occurrences: npt.NDArray[Any]
     predicted: npt.NDArray[np.bool_]
 
-    def save_word2vec_format(
-        self, path: str | PathLike[str], binary: bool = False, vectors: str = "sum", overwrite: bool = False
-    ) -> None:
-        """Write the means in the format of word2vec: word vectors ("word"), context vectors ("context") or their sum."""
-        means = {"word": self.U, "context": self.V, "sum": self.U + self.V}
-        if vectors not in means:
-            raise SettingsError(f"There are no vectors {vectors!r}.", f"Choose {', '.join(means)}.")
-        save_word2vec(path, self.words, means[vectors], binary, overwrite)
-
 
 class Embeddings:
     """Trajectories of all words through time, in memory or in a folder that is read as far as needed."""
@@ -68,6 +59,11 @@ class Embeddings:
         self.curve: list[dict[str, Any]] = [dict(row) for row in fitted.curve]
         self.kind, self.dim = fitted.posterior.kind, fitted.posterior.dim
         self.contexts = fitted.posterior.contexts
+
+    @classmethod
+    def load(cls, path: str | PathLike[str], check: bool = False) -> Self:
+        """Open a model folder; its states stay on disk. `check` compares all checksums and reads all numbers."""
+        return cls(read_model(path, check), Path(path))
 
     def _become(self, fitted: Fitted) -> None:
         """Hold another record from now on, and forget all that was worked out of the one before."""
@@ -242,3 +238,18 @@ class Embeddings:
         """The slice at a float year, None off the grid."""
         t = int(slice_before(self.times, np.array([year]))[0])
         return t if t >= 0 and self.times[t] == year else None
+
+
+def trajectories_of(posterior: Posterior, diffusion: Diffusion) -> tuple[Trajectories, Trajectories]:
+    """Answers for the word vectors and for the context vectors."""
+
+    def one_side(side: str) -> Trajectories:
+        knots, spread = posterior.knots, posterior.spread(side)
+        mean = posterior.mean_u if side == "u" else posterior.mean_v
+        if spread is None:
+            return PointTrajectories(knots, diffusion.times, mean)
+        if posterior.kind == "filter":
+            return FilteredTrajectories(knots, diffusion, mean, spread)
+        return SmoothedTrajectories(knots, diffusion, mean, spread)
+
+    return one_side("u"), one_side("v")

@@ -8,8 +8,8 @@ from time import monotonic
 from typing import Any
 
 from wordtide.counts.counts import Counts
-from wordtide.embeddings.embeddings import DynamicEmbeddings
 from wordtide.embeddings.notebook import result_html
+from wordtide.embeddings.states import Embeddings
 from wordtide.errors import FolderError, SettingsError
 from wordtide.evaluation.comparison import Row, compare, verdict
 from wordtide.evaluation.folder import (
@@ -162,7 +162,7 @@ def check_dimensions(dim: int, counts: Counts) -> None:
 
 def found_or_fitted(
     counts: Counts, settings: FitSettings, place: Path, machine: Machine, observer: FitObserver
-) -> tuple[DynamicEmbeddings, float | None]:
+) -> tuple[Embeddings, float | None]:
     """Load the model of a fit, or fit it, continuing from a checkpoint if there is one.
 
     Args:
@@ -179,7 +179,7 @@ def found_or_fitted(
         FolderError: The folder holds a model with other settings.
     """
     if place.exists():
-        model = DynamicEmbeddings.load(place)
+        model = Embeddings.load(place)
         if model.settings != settings.as_json():
             raise FolderError(f"{place} is a model with other settings.", f"Remove {place} to fit it again.")
         clean_up(place)  # a fit may have been killed right after its model was named
@@ -202,7 +202,7 @@ def found_or_fitted(
 
 def _model(
     counts: Counts, settings: FitSettings, folder: Path, machine: Machine, observer: FitObserver
-) -> DynamicEmbeddings:
+) -> Embeddings:
     """The model of one method, found or fitted."""
     place = models_folder(folder) / settings.method
     model, seconds = found_or_fitted(counts, settings, place, machine, observer)

@@ -9,7 +9,6 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-import wordtide
 from wordtide.embeddings.states import Embeddings
 from wordtide.evaluation.comparison import COLUMNS, Row
 from wordtide.evaluation.motion import COLUMNS as MOTION_COLUMNS
@@ -24,6 +23,7 @@ from wordtide.figures.style import styled
 from wordtide.inference.problem import Problem
 from wordtide.storage.cells import csv_text
 from wordtide.storage.folders import write_files
+from wordtide.version import __version__
 
 DISPLACEMENT_COLUMNS = ("method", "delta", "words", "mean", "q05", "q25", "median", "q75", "q95")
 _DPI = {"png": 200, "svg": 72}
@@ -88,7 +88,7 @@ def picture(figure: Figure, ending: str) -> bytes:
 def corpus_facts(problem: Problem) -> dict[str, Any]:
     """Facts about the corpus, and the version of wordtide."""
     return {
-        "wordtide": wordtide.__version__,
+        "wordtide": __version__,
         "slices": len(problem),
         "first_slice": problem.labels[0],
         "last_slice": problem.labels[-1],

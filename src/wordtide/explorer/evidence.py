@@ -9,7 +9,7 @@ from wordtide.counts.examples import ExampleStore, in_context
 from wordtide.embeddings.states import Embeddings
 from wordtide.errors import SettingsError
 from wordtide.explorer.page_selection import PageSelection
-from wordtide.questions.shown_dates import shown_year
+from wordtide.questions.asking import shown_year
 from wordtide.types import Integers
 
 #: The most sentences per word: in the single file, and elsewhere.

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-import wordtide
 from wordtide.embeddings.states import Embeddings
 from wordtide.explorer.compression import gzipped, packed_json, whole_or_float
 from wordtide.explorer.evidence import Evidence
@@ -18,10 +17,10 @@ from wordtide.explorer.page_selection import PageSelection, left_out, slice_toke
 from wordtide.explorer.page_stories import changed_table, page_stories, word_cards
 from wordtide.explorer.word_map import mapped_words, word_map
 from wordtide.progress import Observer
-from wordtide.questions.asking import slices_nearby
-from wordtide.questions.shown_dates import shown_year
+from wordtide.questions.asking import shown_year, slices_nearby
 from wordtide.questions.vectors import DEFAULT, NOISE, OFTEN, Vectors, vectors_of
 from wordtide.types import Integers
+from wordtide.version import __version__
 
 FORMAT, VERSION = "wordtide-explorer", 1
 _SIMILARITY = (
@@ -197,7 +196,7 @@ def _about(model: Embeddings, labels: Labels, evidence: Evidence | None) -> dict
             "prior": model.diffusion.name,
             "prior_variance": model.diffusion.prior_variance,
         },
-        "wordtide": wordtide.__version__,
+        "wordtide": __version__,
         "licence": labels.license,
         "cite": list(_CITE),
     }

@@ -7,7 +7,7 @@ import numpy as np
 from wordtide.embeddings.states import Embeddings
 from wordtide.explorer.page_selection import PageSelection, slice_tokens, thin_slices
 from wordtide.progress import Observer
-from wordtide.questions.shown_dates import shown_year
+from wordtide.questions.asking import shown_year
 from wordtide.questions.vectors import Vectors
 
 #: The default number of words on the map, and the most frames.

@@ -23,7 +23,7 @@ from wordtide.figures.dynamic_tsne import FEWEST_WORDS, dynamic_tsne
 from wordtide.figures.labels import place_names
 from wordtide.figures.style import BLUE, ORANGE, VERMILLION, WIDTH, printable, styled
 from wordtide.progress import Observer
-from wordtide.questions.shown_dates import shown_year
+from wordtide.questions.asking import shown_year
 from wordtide.questions.vectors import vectors_of
 
 Floats = npt.NDArray[np.float64]

@@ -38,7 +38,7 @@ from wordtide.model.prior import Floats
 from wordtide.progress import Observer
 from wordtide.questions.asking import two_occasions
 from wordtide.questions.change import changed
-from wordtide.questions.halfway import halfway
+from wordtide.questions.movement import halfway
 from wordtide.questions.neighbors import nearest
 from wordtide.questions.similarity import similarity
 from wordtide.questions.vectors import Vectors, vectors_of

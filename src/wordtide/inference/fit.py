@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from wordtide.counts.counts import Counts
-from wordtide.embeddings.embeddings import DynamicEmbeddings
 from wordtide.embeddings.folder import fill_folder, fill_with_slices
 from wordtide.embeddings.posterior import Fitted
 from wordtide.embeddings.slice_files import MOST_SLICES
+from wordtide.embeddings.states import Embeddings
 from wordtide.errors import FolderError, SettingsError
 from wordtide.inference.checkpoints import Checkpoints, checkpoint_path, fingerprint
 from wordtide.inference.compute import compute
@@ -58,7 +58,7 @@ def fit(
     process_timeout: float = TIMEOUT_MINUTES,
     observer: FitObserver | None = None,
     **settings: Any,
-) -> DynamicEmbeddings:
+) -> Embeddings:
     """Fit a model to counts (`Counts`, or the path of a counts folder), and save it in `output` if that is given.
 
     `settings` are those of `FitSettings`: method, solver, dim, diffusion, prior_variance, seed and so on. With `output`, a
@@ -148,7 +148,7 @@ def fit(
                 )
             )
             if target is None or filled is None:
-                return DynamicEmbeddings(_fitted(counts, problem, resolved, outcome, precision))
+                return Embeddings(_fitted(counts, problem, resolved, outcome, precision))
             if not processes.first:
                 feed(outcome.posterior.arrays())
             elif sink is not None:
@@ -160,9 +160,9 @@ def fit(
     return _ended(target, checkpoints)
 
 
-def _ended(target: Path, checkpoints: SharedCheckpoints) -> DynamicEmbeddings:
+def _ended(target: Path, checkpoints: SharedCheckpoints) -> Embeddings:
     """The model of a fit that is saved, whose checkpoint is no longer needed."""
-    model = DynamicEmbeddings.load(target)
+    model = Embeddings.load(target)
     if checkpoints.processes.first:
         checkpoints.remove()
     return model

@@ -7,13 +7,10 @@ the knots are stored.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
-
-if TYPE_CHECKING:
-    from wordtide.counts.counts import Counts  # brings SciPy with it, which reading a model does not need
 
 Integers = npt.NDArray[np.int64]
 Rows = tuple[Integers, Integers]
@@ -167,7 +164,24 @@ class Occurrences:
         return occurrences
 
 
-def occurrences_of(counts: "Counts") -> Occurrences:
+class WordCounts(Protocol):
+    """What `occurrences_of` needs of the counts of a corpus; `places` is 1 unless words were counted at several places."""
+
+    @property
+    def words(self) -> Sequence[str]:
+        """The vocabulary."""
+
+    @property
+    def places(self) -> int:
+        """At how many places of a record a token was counted."""
+
+    def __len__(self) -> int: ...
+
+    def unigrams(self, slice_number: int, /) -> npt.NDArray[Any]:
+        """The occurrences of all words in a slice, (L,)."""
+
+
+def occurrences_of(counts: WordCounts) -> Occurrences:
     """The occurrences of the words of a corpus: whole numbers for text, fractions for n-grams (a token seen at n places)."""
     seen, found = [np.zeros(0, dtype=np.int32)], [np.zeros(0)]
     for t in range(len(counts)):

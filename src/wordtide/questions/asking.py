@@ -1,5 +1,7 @@
-"""What a question names: words, and times with what must be said about them."""
+"""The words and times that a question names, and the notes on them."""
 
+import calendar
+import datetime as dt
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,8 +13,21 @@ from wordtide.embeddings.states import Embeddings, Times
 from wordtide.embeddings.when import Time
 from wordtide.errors import SettingsError
 from wordtide.model.prior import nearest_slice, slice_before
-from wordtide.questions.shown_dates import shown_year
 from wordtide.types import Floats, Integers
+
+_ROUNDING = 1e-6  # days: the float year of a day's beginning may fall short of it by less
+
+
+def shown_year(model: Embeddings, year: float) -> str:
+    """A year, a month or a day, as the distance between slices asks for."""
+    gap = float(np.median(np.diff(model.times))) if len(model) > 1 else 1.0
+    if gap > 0.75 or not 1 <= year < 9999:
+        # the middle of a year is what a year means where no slice is
+        return str(int(np.floor(year))) if year in model.times or year % 1.0 == 0.5 else f"{year:.1f}"
+    days = 366 if calendar.isleap(int(year)) else 365
+    day = dt.date(int(year), 1, 1) + dt.timedelta(days=min(int((year % 1.0) * days + _ROUNDING), days - 1))
+    return day.isoformat() if gap < 0.06 else day.isoformat()[:7]
+
 
 _NEARBY = 0.02  # share of all slices
 

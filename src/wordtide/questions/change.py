@@ -9,13 +9,10 @@ from wordtide.embeddings.states import Embeddings
 from wordtide.embeddings.when import Time
 from wordtide.errors import SettingsError
 from wordtide.questions.answers import Answer, empty_intervals
-from wordtide.questions.asking import checked_number
+from wordtide.questions.asking import checked_number, shown_year
 from wordtide.questions.contrasts import contrasts
-from wordtide.questions.halfway import halfway
-from wordtide.questions.movement import Movement, movement
-from wordtide.questions.ranking import probability_of_best
-from wordtide.questions.shown_dates import shown_year
-from wordtide.questions.spans import spans
+from wordtide.questions.movement import Movement, halfway, movement, spans
+from wordtide.questions.neighbors import probability_of_best
 from wordtide.questions.vectors import OFTEN, Vectors, lengths_of, vectors_of
 from wordtide.types import Floats, Integers
 

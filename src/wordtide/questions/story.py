@@ -11,13 +11,10 @@ import numpy as np
 from wordtide.embeddings.states import Embeddings
 from wordtide.embeddings.when import Time
 from wordtide.questions.answers import Answer
-from wordtide.questions.asking import checked_number, nothing_near
+from wordtide.questions.asking import checked_number, nothing_near, shown_year
 from wordtide.questions.contrasts import contrasts
-from wordtide.questions.halfway import Halfway, halfway
-from wordtide.questions.movement import movement
+from wordtide.questions.movement import Halfway, halfway, movement, spans
 from wordtide.questions.neighbors import neighbors
-from wordtide.questions.shown_dates import shown_year
-from wordtide.questions.spans import spans
 from wordtide.questions.vectors import Vectors, vectors_of
 from wordtide.types import Floats, Integers
 

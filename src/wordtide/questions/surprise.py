@@ -28,8 +28,7 @@ from wordtide.embeddings.trajectories import Beliefs
 from wordtide.embeddings.when import Time
 from wordtide.errors import SettingsError
 from wordtide.questions.answers import Answer
-from wordtide.questions.asking import checked_number
-from wordtide.questions.shown_dates import shown_year
+from wordtide.questions.asking import checked_number, shown_year
 from wordtide.types import Floats, Integers
 
 #: Words are compared with so many others at least. At a slice with fewer words there are no scores.

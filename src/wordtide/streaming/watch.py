@@ -17,9 +17,9 @@ import numpy as np
 
 from wordtide.corpus.source_files import STANDARD_INPUT
 from wordtide.dates import DAY
-from wordtide.embeddings.embeddings import DynamicEmbeddings
 from wordtide.embeddings.folder import read_model
 from wordtide.embeddings.posterior import Fitted
+from wordtide.embeddings.states import Embeddings
 from wordtide.errors import NothingToCountError, SettingsError
 from wordtide.inference.training import FitObserver
 from wordtide.progress import Observer
@@ -311,7 +311,7 @@ class Watcher:
         record = read_record(fitted)
         if record is None or record.slice != fitted.labels[-1] or self.alerts.is_complete(record.slice):
             return 0
-        model = DynamicEmbeddings(fitted, self.model)
+        model = Embeddings(fitted, self.model)
         lines = find_alerts(model, record.alert_rule(), record.start, record.end)
         self.alerts.write(record.slice, lines)
         return len(lines)

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from wordtide.api import DynamicEmbeddings, load
 from wordtide.cli.answers import dated
 from wordtide.cli.commands.count import print_summary
 from wordtide.cli.commands.questions import print_story
@@ -13,7 +14,6 @@ from wordtide.cli.fit_progress import FitProgress
 from wordtide.cli.output import Format, console, print_rows
 from wordtide.cli.progress import ProgressBar
 from wordtide.counts.counts import Counts
-from wordtide.embeddings.embeddings import DynamicEmbeddings, load
 from wordtide.errors import OutputError, SettingsError
 from wordtide.questions.change import changed
 from wordtide.questions.story import story

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
+from wordtide.api import DynamicEmbeddings
 from wordtide.cli.progress import ProgressBar
-from wordtide.embeddings.embeddings import DynamicEmbeddings
 from wordtide.errors import SettingsError
 
 Option = typer.Option

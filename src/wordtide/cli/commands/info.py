@@ -8,10 +8,10 @@ import numpy as np
 import typer
 from rich.text import Text
 
+from wordtide.api import DynamicEmbeddings
 from wordtide.cli.output import Format, console, print_json, print_rows
 from wordtide.counts.counts import KIND as COUNTS
 from wordtide.counts.counts import Counts
-from wordtide.embeddings.embeddings import DynamicEmbeddings
 from wordtide.embeddings.facts import info_facts
 from wordtide.embeddings.folder import KIND as MODEL
 from wordtide.errors import FolderError, SettingsError

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from wordtide.api import load
 from wordtide.cli.answers import print_notes
 from wordtide.cli.progress import ProgressBar
-from wordtide.embeddings.embeddings import load
 from wordtide.questions.asking import Occasions
 
 if TYPE_CHECKING:

@@ -8,18 +8,17 @@ from rich.cells import cell_len, set_cell_size
 from rich.table import Table
 from rich.text import Text
 
+from wordtide.api import load
 from wordtide.cli.answers import print_answer, print_curves, print_notes
 from wordtide.cli.output import Format, console, print_json, print_rows
-from wordtide.embeddings.embeddings import load
 from wordtide.embeddings.states import Embeddings
-from wordtide.questions import axis as axis_question
 from wordtide.questions import change, surprise
 from wordtide.questions import neighbors as neighbors_question
 from wordtide.questions import similarity as similarity_question
 from wordtide.questions import story as story_question
 from wordtide.questions.answers import Answer
+from wordtide.questions.asking import shown_year
 from wordtide.questions.over_time import neighbors_over_time
-from wordtide.questions.shown_dates import shown_year
 
 Option = typer.Option
 _BETWEEN = 4  # columns between the periods of a story
@@ -190,7 +189,7 @@ def axis(
     Example: wordtide axis model/ --from he,man --to she,woman nurse engineer
     """
     loaded = load(model)
-    answer = axis_question.axis(loaded, words, _listed(from_words), _listed(to_words), at, vectors)
+    answer = similarity_question.axis(loaded, words, _listed(from_words), _listed(to_words), at, vectors)
     print_curves(loaded, answer, format, all_times)
 
 

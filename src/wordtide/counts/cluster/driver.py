@@ -17,7 +17,6 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from wordtide import __version__
 from wordtide.corpus.sources import Corpus
 from wordtide.corpus.tokens.custom import Tokenizer, load_tokenizer
 from wordtide.corpus.tokens.lexicon import Lexicon
@@ -38,6 +37,7 @@ from wordtide.counts.writer import CountsWriter
 from wordtide.dask_client import Cluster, connect
 from wordtide.progress import Observer
 from wordtide.storage.work_folder import VERSION, WorkFolder, fingerprint, open_work
+from wordtide.version import __version__
 
 
 @dataclass(frozen=True)

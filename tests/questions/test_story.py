@@ -9,8 +9,7 @@ from embeddings.models import KINDS, TIMES, WORDS, crowd, diffusion_of, model_of
 from oracles.questions import YEARS, is_inferred, planted
 
 from wordtide.errors import SettingsError
-from wordtide.questions.halfway import halfway
-from wordtide.questions.movement import movement
+from wordtide.questions.movement import halfway, movement
 from wordtide.questions.neighbors import neighbors
 from wordtide.questions.story import story
 from wordtide.questions.vectors import vectors_of

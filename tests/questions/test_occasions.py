@@ -8,7 +8,7 @@ import pytest
 from embeddings.models import KINDS, MOMENTS, TIMES, diffusion_of, model_of
 from oracles.questions import is_inferred, planted
 
-from wordtide.embeddings.embeddings import NoteWarning
+from wordtide.api import NoteWarning
 from wordtide.errors import SettingsError
 from wordtide.questions.asking import (
     Occasions,
@@ -17,10 +17,10 @@ from wordtide.questions.asking import (
     checked_number,
     nothing_near,
     one_occasion,
+    shown_year,
     slices_nearby,
     two_occasions,
 )
-from wordtide.questions.shown_dates import shown_year
 from wordtide.timeline import float_year
 
 MODEL = model_of("smoother")

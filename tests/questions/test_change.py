@@ -11,9 +11,8 @@ from oracles.questions import is_known, planted, share_among
 from wordtide.errors import SettingsError
 from wordtide.questions import change
 from wordtide.questions.change import changed
-from wordtide.questions.movement import movement
-from wordtide.questions.ranking import DRAWS
-from wordtide.questions.spans import spans
+from wordtide.questions.movement import movement, spans
+from wordtide.questions.neighbors import DRAWS
 from wordtide.questions.vectors import vectors_of
 
 COLUMNS = [

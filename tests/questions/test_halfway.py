@@ -8,7 +8,7 @@ from embeddings.models import KINDS, PLACES, TIMES, WORDS, diffusion_of, model_o
 from numpy.testing import assert_allclose
 from oracles.questions import YEARS, Z, draws_of, planted, state_of
 
-from wordtide.questions.halfway import halfway
+from wordtide.questions.movement import halfway
 from wordtide.questions.vectors import vectors_of
 
 MODELS = {kind: model_of(kind) for kind in KINDS}

@@ -11,7 +11,7 @@ import pytest
 from oracles import worlds
 from simulation.small_worlds import full_slice
 
-from wordtide.embeddings.embeddings import DynamicEmbeddings
+from wordtide.api import DynamicEmbeddings
 from wordtide.embeddings.posterior import Fitted, Posterior
 from wordtide.inference.compute import compute
 from wordtide.inference.natural.filtering import SequentialSolver
@@ -21,8 +21,7 @@ from wordtide.inference.problem import Problem
 from wordtide.model.knots import Occurrences
 from wordtide.model.prior import ProductPrior
 from wordtide.questions.change import changed
-from wordtide.questions.halfway import halfway
-from wordtide.questions.movement import movement
+from wordtide.questions.movement import halfway, movement
 from wordtide.questions.neighbors import neighbors
 from wordtide.questions.similarity import SIDES, similarity
 from wordtide.questions.surprise import shift_of, surprises

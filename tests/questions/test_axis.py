@@ -9,8 +9,7 @@ from numpy.testing import assert_allclose
 from oracles.questions import Z, draws_of, length, planted, standard_error_of_variance, state_of
 
 from wordtide.errors import SettingsError, UnknownWordError
-from wordtide.questions.axis import axis
-from wordtide.questions.similarity import similarity
+from wordtide.questions.similarity import axis, similarity
 
 COLUMNS = ["time", "word", "position", "low", "high", "occurrences"]
 MODELS = {kind: model_of(kind) for kind in KINDS}

@@ -1,48 +1,81 @@
-"""The answer of every method, and what can be asked of it."""
+"""The public interface in Python: fit a model, load one, and ask it questions.
+
+This module is above all others except the command line. Everything below works on `Embeddings` and returns `Answer`s;
+`DynamicEmbeddings` adds the questions as methods that return data frames.
+"""
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from wordtide.embeddings.folder import read_model
+from wordtide.embeddings import states
 from wordtide.embeddings.notebook import model_card
 from wordtide.embeddings.states import Embeddings, Times
 from wordtide.embeddings.when import Time
+from wordtide.errors import SettingsError
 from wordtide.questions.answers import Answer
-from wordtide.questions.axis import axis
 from wordtide.questions.change import MIN_OCCURRENCES, changed
 from wordtide.questions.neighbors import analogy, neighbors
 from wordtide.questions.over_time import neighbors_over_time
-from wordtide.questions.similarity import similarity
+from wordtide.questions.similarity import axis, similarity
 from wordtide.questions.story import story
 from wordtide.questions.surprise import surprises
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from wordtide.counts.counts import Counts
+
 
 class NoteWarning(UserWarning):
-    """What the reader of an answer should know: a time outside the data, a word that does not occur there."""
+    """A note on an answer: a time outside the data, a word that does not occur there."""
+
+
+@dataclass(frozen=True)
+class State(states.State):
+    """All words at one time. Vectors and variances (L, d), float32; the rest (L,).
+
+    `slice` is the number of the slice, None off the grid. `predicted`: the word does not occur there, so its state is inferred
+    from other times. `occurrences` are those of the slice, zeros off the grid.
+    """
+
+    def save_word2vec_format(
+        self, path: str | PathLike[str], binary: bool = False, vectors: str = "sum", overwrite: bool = False
+    ) -> None:
+        """Write the means in word2vec format.
+
+        Args:
+            path: The file to write.
+            binary: Write the binary variant instead of text.
+            vectors: "word", "context", or their "sum".
+            overwrite: Replace an existing file.
+        """
+        from wordtide.exports.word2vec import save_word2vec
+
+        means = {"word": self.U, "context": self.V, "sum": self.U + self.V}
+        if vectors not in means:
+            raise SettingsError(f"There are no vectors {vectors!r}.", f"Choose {', '.join(means)}.")
+        save_word2vec(path, self.words, means[vectors], binary, overwrite)
 
 
 class DynamicEmbeddings(Embeddings):
-    """Trajectories of all words through time, and questions to them. Every answer is a data frame with 90 % intervals.
+    """Trajectories of all words through time. Answers to questions are data frames with 90 % credible intervals.
 
-    Wherever a `time` is asked for: a year (1850, 1850.5), a date ("1862-12-01"), "first" or "last". A date that falls into a
-    slice means the slice, any other the middle of what it names. None means all slices. `vectors` chooses word vectors
-    ("word"), context vectors ("context") or their sum ("sum", the default). Where a method has no posterior (the baselines),
-    intervals and probabilities are NaN. What should be known of an answer is a warning, and in `attrs["notes"]`.
+    A `time` is a year (1850, 1850.5), a date ("1862-12-01"), "first" or "last". A date inside a slice means the slice, any
+    other date the middle of the period it names. None means all slices. `vectors` chooses word vectors ("word"), context
+    vectors ("context") or their sum ("sum", the default). Methods without a posterior (the baselines) give NaN for intervals
+    and probabilities. Notes on an answer are issued as warnings and kept in `attrs["notes"]`.
     """
-
-    @staticmethod
-    def load(path: str | PathLike[str], check: bool = False) -> "DynamicEmbeddings":
-        """Open a model folder; its states stay on disk. `check` compares all checksums and reads all numbers."""
-        return DynamicEmbeddings(read_model(path, check), Path(path))
 
     def _repr_html_(self) -> str:
         return model_card(self)
+
+    def at(self, time: Time) -> State:
+        """All words at one time, with their uncertainty."""
+        return State(**vars(super().at(time)))
 
     def neighbors(
         self,
@@ -79,7 +112,7 @@ class DynamicEmbeddings(Embeddings):
         min_occurrences: int = MIN_OCCURRENCES,
         vectors: str | None = None,
     ) -> "pd.DataFrame":
-        """The words that changed most, each between two times: those given, or the first and the last in which it occurs.
+        """The words that changed most, each between two times: those given, or the first and last in which it occurs.
 
         Columns: word, change (cosine distance), low, high, significant, probability (to be among the top), since, until,
         halfway_from, halfway_to, from, to, occurrences (between the two times). Ranked `by` "low", "probability" or
@@ -96,7 +129,7 @@ class DynamicEmbeddings(Embeddings):
         top: int = 5,
         vectors: str | None = None,
     ) -> "pd.DataFrame":
-        """A word's neighbours at the start, half-way and at the end; the story in a sentence is `attrs["sentence"]`."""
+        """A word's neighbors at the start, half-way and at the end; `attrs["sentence"]` sums them up in a sentence."""
         return _frame(story(self, word, since, until, top, vectors))
 
     def surprises(self, at: Time = "last", top: int = 20, min_occurrences: int = 1) -> "pd.DataFrame":
@@ -114,7 +147,7 @@ class DynamicEmbeddings(Embeddings):
         times: Times = None,
         vectors: str | None = None,
     ) -> "pd.DataFrame":
-        """Where words stand between two poles over time: time, word, position (positive: nearer to `to_words`), low, high."""
+        """Positions of words between two poles over time: time, word, position (positive: toward `to_words`), low, high."""
         return _frame(
             axis(self, [words] if isinstance(words, str) else words, from_words, to_words, times, vectors)
         )
@@ -129,7 +162,7 @@ class DynamicEmbeddings(Embeddings):
         min_occurrences: int = 0,
         vectors: str | None = None,
     ) -> "pd.DataFrame":
-        """Whose place a word of one time has at another: columns as of `neighbors`."""
+        """The words that at the time `then` are nearest to where a word was at the time `at`: columns as in `neighbors`."""
         return _frame(analogy(self, word, at, then, top, by, min_occurrences, vectors))
 
     def update(
@@ -141,16 +174,21 @@ class DynamicEmbeddings(Embeddings):
         threads: int | None = None,
         **counting: Any,
     ) -> "DynamicEmbeddings":
-        """Append later slices to a model fitted by filtering, as if they had been there from the start; returns the model.
+        """Append later slices to a model fitted by filtering, as if they had been there from the start.
 
-        `source`: counts, a counts folder, or texts as `wordtide.count` takes them, counted as those of the model were;
-        `counting` are settings of `wordtide.count` (every, date_field, since, ...). `grow`: at most so many new words are let
-        in, those that occur at least `grow_min_count` times (20) in the new texts, the most frequent first. A model from a
-        folder is updated in its folder. `partial_fit` is another name for it.
+        A model that was loaded from a folder is updated in its folder. `partial_fit` is another name for this method.
+
+        Args:
+            source: Counts, a counts folder, or texts as `wordtide.count` takes them, counted as those of the model were.
+            grow: Admit at most this many new words, the most frequent ones in the new texts.
+            grow_min_count: Admit only words that occur at least this often in the new texts.
+            threads: The number of threads. It does not change the result.
+            **counting: Settings of `wordtide.count`: every, date_field, since and so on.
+
+        Returns:
+            The model itself.
         """
-        from wordtide.streaming import (
-            update as updating,
-        )  # a door upwards: a model goes on by the filter that made it
+        from wordtide.streaming import update as updating
 
         growing = {"grow": grow, "grow_min_count": grow_min_count}
         self._become(
@@ -166,9 +204,7 @@ class DynamicEmbeddings(Embeddings):
         Options: `words` and `slices` to keep (what fits into `max_mb`, 40), `title`, `licence`, `map_words` (0: no map),
         `examples` (a counts folder whose sentences are shown), `threads`.
         """
-        from wordtide.explorer import (
-            explore as opening,
-        )  # a door upwards: the page is made of a model, and asked for from it
+        from wordtide.explorer import explore as opening
 
         return opening.save_html(self, path, opening.PageOptions(**options), overwrite)
 
@@ -186,5 +222,53 @@ def _frame(answer: Answer) -> "pd.DataFrame":
 
 
 def load(path: str | PathLike[str], check: bool = False) -> DynamicEmbeddings:
-    """Open a model folder: `DynamicEmbeddings.load`."""
+    """Open a model folder; its states stay on disk until they are asked for.
+
+    Args:
+        path: The folder.
+        check: Compare all checksums and read all numbers.
+
+    Returns:
+        The model.
+
+    Raises:
+        FolderError: The folder is not a model folder, or it is damaged.
+    """
     return DynamicEmbeddings.load(path, check)
+
+
+def fit(
+    counts: "Counts | str | PathLike[str]",
+    *,
+    output: str | PathLike[str] | None = None,
+    overwrite: bool = False,
+    **options: Any,
+) -> DynamicEmbeddings:
+    """Fit a model to counts.
+
+    Args:
+        counts: `Counts`, or the path of a counts folder.
+        output: Save the model in this folder. A checkpoint is kept beside it while the fit runs.
+        overwrite: Replace an existing model.
+        **options: Fields of `FitSettings` (method, solver, dim, diffusion, prior_variance, seed and so on), and
+            how to run the fit: `preset` (such as "paper-sotu"), `config` (a TOML file with settings), `precision`
+            ("float32" or "float64"), `threads` (default: all processors), `checkpoint_every` (minutes), `resume`
+            (continue a fit that was stopped, to the same bits), `offload` (a folder in which smoothing keeps its states
+            if memory is too small), `observer` (receives the progress).
+
+    Returns:
+        The fitted model.
+
+    Raises:
+        SettingsError: A setting is unknown or out of range.
+
+    >>> import wordtide
+    >>> texts = [(str(year), "the old mill stands by the river and the new mill by the road") for year in (1900, 1950)]
+    >>> model = wordtide.fit(wordtide.count(texts), dim=4, threads=1)
+    >>> model.method, model.mean("mill", 1900).shape
+    ('smoothing', (4,))
+    """
+    from wordtide.inference import fit as fitting
+
+    model = fitting.fit(counts, output=output, overwrite=overwrite, **options)
+    return DynamicEmbeddings(model.fitted, model.path)

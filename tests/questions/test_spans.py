@@ -8,7 +8,7 @@ from oracles.questions import planted
 
 from wordtide.errors import SettingsError
 from wordtide.questions.change import changed
-from wordtide.questions.spans import spans
+from wordtide.questions.movement import spans
 from wordtide.questions.story import stories, story
 
 each_kind = pytest.mark.parametrize("kind", KINDS)

@@ -21,8 +21,7 @@ from wordtide.errors import SettingsError
 from wordtide.questions import neighbors as question
 from wordtide.questions.asking import nothing_near
 from wordtide.questions.movement import movement
-from wordtide.questions.neighbors import analogy, neighbors
-from wordtide.questions.ranking import DRAWS, probability_of_best, share_among_best
+from wordtide.questions.neighbors import DRAWS, analogy, neighbors, probability_of_best, share_among_best
 
 COLUMNS = ["word", "similarity", "low", "high", "probability", "occurrences", "inferred"]
 each_kind = pytest.mark.parametrize("kind", KINDS)

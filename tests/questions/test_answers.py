@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from embeddings.models import KINDS, PLACES, TIMES, well_known
 
-from wordtide.embeddings.embeddings import NoteWarning
+from wordtide.api import NoteWarning
 from wordtide.errors import SettingsError, UnknownWordError
 from wordtide.questions.answers import Answer, empty_intervals
 
