@@ -9,10 +9,14 @@ import numpy as np
 from embeddings.models import diffusion_of, model_of, posterior_of
 from oracles.questions import planted
 
+from wordtide.embeddings.posterior import Posterior
 from wordtide.explorer.page_data import Labels, PageData
 from wordtide.explorer.page_selection import select_all
 
-KINDS = ("smoother", "filter", "point")
+#: Kinds of posterior with separate contexts, and two with tied ones.
+KINDS = ("smoother", "filter", "point", "tied smoother", "tied filter")
+#: The share of axes on which words and tied contexts agree.
+_POSITIVE = 2 / 3
 #: Words that mean something to a browser or to a reader of JSON.
 HOSTILE = [
     "</script>", "<!--", "]]>", "__proto__", "constructor", "שלום", "\u202ertl", "🌊", "nul\0", "'\"&`", "\\u0041", "\u2028",
@@ -30,11 +34,16 @@ def small_model(kind="smoother", words=30, slices=9, dim=6, seed=0, names=None, 
     seen = [np.flatnonzero(generator.random(slices) < share) for share in generator.random(len(names))]
     places = {word: list(map(int, there)) for word, there in zip(names, seen, strict=True)}
     times = 1900.0 + np.cumsum(generator.uniform(0.5, 6.0, slices))
+    tied, kind = kind.startswith("tied "), kind.removeprefix("tied ")
     posterior = posterior_of(kind, places, dim=dim, seed=seed)
     drift = np.repeat(generator.standard_normal((len(names), dim)), [len(there) for there in seen], axis=0)
     for mean in (posterior.mean_u, posterior.mean_v):
         mean *= 0.3
         mean += drift.astype(np.float32)
+    if tied:
+        signs = np.where(np.arange(dim) < _POSITIVE * dim, 1.0, -1.0).astype(np.float32)
+        spreads = {"variance_u": posterior.variance_u, "precision_u": posterior.precision_u}
+        posterior = Posterior(kind, posterior.knots, posterior.mean_u, signs=signs, **spreads)
     facts = {"values": generator.integers(1, 400, len(posterior.knots)), **facts}
     return model_of(kind, places, diffusion_of(times), posterior=posterior, **facts)
 
@@ -101,4 +110,7 @@ def blocks_in(html):
 def sum_of(model, word, time):
     """Mean and variance (d,) of the sum of a word's and its context's vector."""
     mean = model.mean(word, time) + model.context_mean(word, time)
+    signs = model.fitted.posterior.signs
+    if signs is not None:  # u + S u
+        return mean, model.variance(word, time) * (1.0 + signs) ** 2
     return mean, model.variance(word, time) + model.context_variance(word, time)

@@ -4,6 +4,7 @@ import base64
 import hashlib
 import os
 import re
+from functools import cache
 
 import numpy as np
 import pytest
@@ -20,8 +21,13 @@ from wordtide.explorer.server import ExplorerServer
 from wordtide.inference.fit import fit
 
 NO_MAP = PageOptions(map_words=0)
-LARGE = small_model(words=150, slices=40, dim=40)  # its whole page takes 0.26 MB
 FILES = ["header.bin", "occurrences.bin", "stories.bin", "changed.bin", "cards.bin", "vectors.bin"]
+
+
+@cache
+def large_model():
+    """A model whose whole page takes 0.26 MB."""
+    return small_model(words=150, slices=40, dim=40)
 
 
 @pytest.fixture(autouse=True)
@@ -91,7 +97,7 @@ def test_the_same_model_gives_the_same_bytes(tmp_path):
 @pytest.mark.parametrize("max_mb", [0.12, 0.2])
 def test_a_file_stays_within_its_size_and_says_what_it_leaves_out(max_mb, tmp_path):
     listening = RecordingObserver()
-    model = LARGE
+    model = large_model()
     written = save_html(
         model, tmp_path / "story.html", PageOptions(map_words=0, max_mb=max_mb), observer=listening
     )
@@ -104,7 +110,7 @@ def test_a_file_stays_within_its_size_and_says_what_it_leaves_out(max_mb, tmp_pa
 
 
 def test_words_go_only_when_a_dozen_slices_of_all_are_too_many(tmp_path):
-    model = LARGE
+    model = large_model()
     for max_mb in (0.1, 0.18):
         written = save_html(model, tmp_path / f"{max_mb}.html", PageOptions(map_words=0, max_mb=max_mb))
         header = parsed(blocks_in(written.read_bytes())["header.bin"])
@@ -116,14 +122,14 @@ def test_words_go_only_when_a_dozen_slices_of_all_are_too_many(tmp_path):
 def test_an_estimate_that_is_too_low_is_mended(slices, tmp_path, monkeypatch):
     monkeypatch.setattr("wordtide.explorer.single_file._SAFETY", 0.3)
     options = PageOptions(slices=slices, map_words=0, max_mb=0.12)
-    written = save_html(LARGE, tmp_path / "story.html", options)
+    written = save_html(large_model(), tmp_path / "story.html", options)
     header = parsed(blocks_in(written.read_bytes())["header.bin"])
     assert written.stat().st_size <= options.max_mb * 1e6
     assert len(header["words"]) == 150 if slices is None else len(header["slices"]) == 30
 
 
 def test_what_was_asked_for_and_does_not_fit_is_an_error(tmp_path):
-    model = LARGE
+    model = large_model()
     with pytest.raises(SettingsError, match="150 words and 40 slices do not fit"):
         save_html(model, tmp_path / "story.html", PageOptions(words=150, slices=40, map_words=0, max_mb=0.2))
     assert os.listdir(tmp_path) == []

@@ -1,6 +1,7 @@
 """What the page is given: the library's numbers, rounded as stated, of exactly the words and slices it says."""
 
 import math
+from functools import cache
 
 import numpy as np
 import pytest
@@ -34,7 +35,6 @@ from wordtide.questions.story import story
 from wordtide.questions.vectors import vectors_of
 
 each_kind = pytest.mark.parametrize("kind", KINDS)
-MODELS = {kind: small_model(kind) for kind in KINDS}
 BIG = Limits(10**9)
 FIELDS = ("squared", "least", "most", "spread", "noise")
 
@@ -47,24 +47,33 @@ def fields_of(moved):
     return [getattr(moved, name)[0] for name in FIELDS]
 
 
-EMBEDDED = {kind: embedded(model) for kind, model in MODELS.items()}
+@cache
+def shared_model(kind):
+    """A small model of each kind, which no test may change."""
+    return small_model(kind)
+
+
+@cache
+def shared_page(kind):
+    """The resources of the single file of each kind."""
+    return embedded(shared_model(kind))
 
 
 def header_of(kind):
-    return parsed(EMBEDDED[kind]["header.bin"])
+    return parsed(shared_page(kind)["header.bin"])
 
 
 def whole_block(kind):
     """All rows of the single file, with differences added up again."""
     header = header_of(kind)
     rows, slices = len(header["words"]) * len(header["slices"]), len(header["slices"])
-    directions, noise, settled = block_of(EMBEDDED[kind]["vectors.bin"], rows, header["dim"])
+    directions, noise, settled = block_of(shared_page(kind)["vectors.bin"], rows, header["dim"])
     return Block(undone(directions, slices).astype(np.int8), noise, settled)
 
 
 @each_kind
 def test_directions_are_the_means_in_steps_of_the_words_largest_coordinate(kind):
-    model, header, block = MODELS[kind], header_of(kind), whole_block(kind)
+    model, header, block = shared_model(kind), header_of(kind), whole_block(kind)
     for place, word in enumerate(header["words"]):
         means = np.array([sum_of(model, word, time)[0] for time in model.times])
         largest = np.abs(means).max()
@@ -75,7 +84,7 @@ def test_directions_are_the_means_in_steps_of_the_words_largest_coordinate(kind)
 
 @each_kind
 def test_noise_is_the_mean_variance_by_the_means_length(kind):
-    model, header, block = MODELS[kind], header_of(kind), whole_block(kind)
+    model, header, block = shared_model(kind), header_of(kind), whole_block(kind)
     for row, noise in enumerate(block.noise.tolist()):
         word, time = header["words"][row // len(model)], model.times[row % len(model)]
         mean, variance = sum_of(model, word, time)
@@ -89,7 +98,7 @@ def test_noise_is_the_mean_variance_by_the_means_length(kind):
 
 @each_kind
 def test_flags_tell_the_words_that_neighbours_are_taken_from(kind):
-    model, header = MODELS[kind], header_of(kind)
+    model, header = shared_model(kind), header_of(kind)
     settled = whole_block(kind).settled.reshape(len(header["words"]), -1)
     for s, time in enumerate(model.times):
         asked = header["words"][3]
@@ -100,7 +109,7 @@ def test_flags_tell_the_words_that_neighbours_are_taken_from(kind):
 
 @each_kind
 def test_the_pages_similarity_is_the_librarys_but_for_rounding(kind):
-    model, header, block = MODELS[kind], header_of(kind), whole_block(kind)
+    model, header, block = shared_model(kind), header_of(kind), whole_block(kind)
     slices = len(header["slices"])
     reach = 0.5 * math.sqrt(header["dim"]) / np.linalg.norm(block.directions.astype(float), axis=1).clip(1e-9)
     turned = np.arcsin(np.minimum(reach, 1.0))  # no further can rounding turn a direction
@@ -115,7 +124,7 @@ def test_the_pages_similarity_is_the_librarys_but_for_rounding(kind):
 
 @each_kind
 def test_the_stated_error_of_similarity_holds_for_pairs_that_were_not_sampled(kind):
-    model, header, block = MODELS[kind], header_of(kind), whole_block(kind)
+    model, header, block = shared_model(kind), header_of(kind), whole_block(kind)
     stated, slices = header["quantisation"]["similarity"], len(header["slices"])
     known = block.settled.reshape(-1, slices) > 0
     errors = []
@@ -169,7 +178,7 @@ def test_a_method_without_posterior_has_no_noise_and_says_so():
 
 @each_kind
 def test_words_with_times_of_their_own_move_as_each_does_alone(kind):
-    model = MODELS[kind]
+    model = shared_model(kind)
     vectors, words = vectors_of(model), np.array([0, 3, 4, 9, 15])
     starts, ends = (
         np.array([1895.0, *model.times[[0, 2, 0]], 1901.5]),
@@ -190,8 +199,8 @@ def test_words_with_times_of_their_own_move_as_each_does_alone(kind):
 
 @each_kind
 def test_every_story_is_the_one_that_the_library_tells(kind):
-    model, words = MODELS[kind], header_of(kind)["words"]
-    for word, told in zip(words, parsed(EMBEDDED[kind]["stories.bin"]), strict=True):
+    model, words = shared_model(kind), header_of(kind)["words"]
+    for word, told in zip(words, parsed(shared_page(kind)["stories.bin"]), strict=True):
         facts = story(model, word).facts
         assert told["sentence"] == facts["sentence"]
         assert ", ".join(told["from"]) == facts["from"]
@@ -218,8 +227,8 @@ def test_words_for_curves_are_some_left_and_some_come_to_all_on_the_page():
 
 @each_kind
 def test_the_table_of_changed_words_is_the_librarys(kind):
-    model, words = MODELS[kind], header_of(kind)["words"]
-    table, answer = parsed(EMBEDDED[kind]["changed.bin"]), changed(model, top=len(model.words))
+    model, words = shared_model(kind), header_of(kind)["words"]
+    table, answer = parsed(shared_page(kind)["changed.bin"]), changed(model, top=len(model.words))
     assert [words[place] for place in table["columns"]["word"]] == answer.columns["word"]
     for name, values in answer.columns.items():
         if name != "word":
@@ -240,7 +249,7 @@ def test_words_that_are_left_out_are_not_in_the_table():
     assert listed == [word for word in changed(model, top=60).columns["word"] if word in names]
 
 
-@each_kind
+@pytest.mark.parametrize("kind", ["smoother", "filter", "point"])
 def test_changed_words_are_compared_as_their_stories_tell(kind):
     resources = embedded(moving_model(kind))
     table, stories = parsed(resources["changed.bin"])["columns"], parsed(resources["stories.bin"])
@@ -272,7 +281,7 @@ def test_where_no_word_surely_changed_a_note_says_so_and_frequent_words_are_list
 
 @each_kind
 def test_the_header_says_who_is_well_known_and_what_is_near(kind):
-    header, model = header_of(kind), MODELS[kind]
+    header, model = header_of(kind), shared_model(kind)
     assert header["known"] == {"noise": 0.2, "often": 50}
     assert header["slices_nearby"] == 1
     settled = whole_block(kind).settled.reshape(len(header["words"]), -1)
@@ -287,9 +296,9 @@ def test_the_header_says_who_is_well_known_and_what_is_near(kind):
 
 @each_kind
 def test_the_histogram_counts_the_turns_of_stories_and_as_many_under_the_prior(kind):
-    bars = parsed(EMBEDDED[kind]["changed.bin"])["histogram"]
-    model, turned = MODELS[kind], []
-    for word, told in zip(header_of(kind)["words"], parsed(EMBEDDED[kind]["stories.bin"]), strict=True):
+    bars = parsed(shared_page(kind)["changed.bin"])["histogram"]
+    model, turned = shared_model(kind), []
+    for word, told in zip(header_of(kind)["words"], parsed(shared_page(kind)["stories.bin"]), strict=True):
         inside = (model.times >= told["since"] - 1e-5) & (model.times <= told["until"] + 1e-5)
         if model.occurrences(word)[inside].sum() >= 20 and told["change"] is not None:
             turned.append(math.degrees(math.acos(1.0 - told["change"])))
@@ -349,8 +358,10 @@ def test_of_two_words_alike_a_card_is_given_to_one_and_to_a_third():
 
 @each_kind
 def test_occurrences_and_totals_are_the_models(kind):
-    model, header = MODELS[kind], header_of(kind)
-    table = np.frombuffer(opened(EMBEDDED[kind]["occurrences.bin"]), "<u4").reshape(len(header["words"]), -1)
+    model, header = shared_model(kind), header_of(kind)
+    table = np.frombuffer(opened(shared_page(kind)["occurrences.bin"]), "<u4").reshape(
+        len(header["words"]), -1
+    )
     for row, word in zip(table, header["words"], strict=True):
         assert_array_equal(row, model.occurrences(word))
     assert header["totals"] == table.sum(axis=1).tolist() == sorted(header["totals"], reverse=True)
@@ -375,7 +386,7 @@ def test_thin_slices_fill_gaps_where_a_stretch_of_time_is_empty():
 
 
 def test_a_page_of_some_slices_tells_which_and_what_is_missing():
-    model = MODELS["smoother"]
+    model = shared_model("smoother")
     header = parsed(embedded(model, Limits(10**9, words=20, slices=4))["header.bin"])
     assert (header["left_out"]["words"], header["left_out"]["slices"]) == (10, 5)
     assert "5 slices" in header["left_out"]["why"]
@@ -391,7 +402,7 @@ def test_differences_along_time_wrap_around_and_can_be_undone():
 
 @each_kind
 def test_remote_blocks_by_word_and_by_slice_hold_the_same_rows(kind):
-    model = MODELS[kind]
+    model = shared_model(kind)
     remote = RemoteResources(page_data(model), words_per_chunk=7)
     header = parsed(remote.resource("header.bin"))
     words, slices = len(header["words"]), len(header["slices"])
@@ -411,7 +422,7 @@ def test_remote_blocks_by_word_and_by_slice_hold_the_same_rows(kind):
 
 @each_kind
 def test_resources_made_at_once_are_those_made_one_by_one(kind):
-    data = page_data(MODELS[kind])
+    data = page_data(shared_model(kind))
     single, together = (
         RemoteResources(data, words_per_chunk=11),
         RemoteResources(data, words_per_chunk=11, at_once=True),
@@ -427,20 +438,20 @@ def test_resources_made_at_once_are_those_made_one_by_one(kind):
 
 
 def test_remote_rows_have_a_scale_of_their_own():
-    remote = RemoteResources(page_data(MODELS["smoother"]))
+    remote = RemoteResources(page_data(shared_model("smoother")))
     directions, _, settled = block_of(remote.resource("slices/0002.bin"), 30, 6)
     assert (np.abs(directions).max(axis=1)[settled > 0] == 127).all()
 
 
 @each_kind
 def test_remote_stories_are_those_of_the_single_file(kind):
-    remote = RemoteResources(page_data(MODELS[kind]), words_per_chunk=11)
+    remote = RemoteResources(page_data(shared_model(kind)), words_per_chunk=11)
     chunks = [parsed(remote.resource(name)) for name in remote.names() if name.startswith("stories/")]
-    assert [told for chunk in chunks for told in chunk] == parsed(EMBEDDED[kind]["stories.bin"])
+    assert [told for chunk in chunks for told in chunk] == parsed(shared_page(kind)["stories.bin"])
 
 
 def test_every_name_listed_can_be_had_and_no_other():
-    remote = RemoteResources(page_data(MODELS["smoother"], map_words=30), words_per_chunk=16)
+    remote = RemoteResources(page_data(shared_model("smoother"), map_words=30), words_per_chunk=16)
     names = list(remote.names())
     assert len(set(names)) == len(names) == 5 + 9 + 2 + 2
     assert all(remote.has(name) for name in names)
@@ -515,7 +526,7 @@ def test_packed_bytes_carry_no_date():
 
 
 def test_kept_words_are_the_most_frequent():
-    model = MODELS["smoother"]
+    model = shared_model("smoother")
     kept = select_all(model).most_frequent(5)
     assert set(model.total_occurrences[kept.words]) == set(np.sort(model.total_occurrences)[-5:])
     assert PageSelection(kept.words, np.arange(3)).rows == 15

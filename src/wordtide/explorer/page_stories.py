@@ -74,7 +74,7 @@ def turn_histogram(model: Embeddings, vectors: Vectors, words: Integers) -> dict
     moving, _ = moving_words(model, MIN_OCCURRENCES)
     moving = moving[np.isin(moving.words, words)]
     observed = _degrees(by_change(vectors, moving)[1])
-    expected = _prior_turns(model, moving) if vectors.uncertain and len(moving) else None
+    expected = _prior_turns(model, vectors, moving) if vectors.uncertain and len(moving) else None
     furthest = max(
         float(observed.max(initial=1.0)), 1.0 if expected is None else float(np.quantile(expected, 0.999))
     )
@@ -86,13 +86,14 @@ def turn_histogram(model: Embeddings, vectors: Vectors, words: Integers) -> dict
     return bars
 
 
-def _prior_turns(model: Embeddings, moving: Moving) -> Floats:
+def _prior_turns(model: Embeddings, vectors: Vectors, moving: Moving) -> Floats:
     """Angles, in degrees, between vectors drawn from the prior at the first and last time of words."""
     generator = np.random.default_rng(0)
     drawn = moving[generator.integers(len(moving), size=_PRIOR_DRAWS)]
     starts, ends = (model.diffusion.at(times).log_correlation for times in (drawn.starts, drawn.ends))
     correlation = np.exp(np.minimum(ends - starts, 0.0))[:, None]
-    first, other = generator.standard_normal((2, _PRIOR_DRAWS, model.dim))
+    axes = model.dim if vectors.scale is None else np.count_nonzero(vectors.scale)
+    first, other = generator.standard_normal((2, _PRIOR_DRAWS, axes))
     last = correlation * first + np.sqrt(1.0 - correlation**2) * other
     return _degrees(1.0 - np.einsum("nk,nk->n", first, last) / (lengths_of(first) * lengths_of(last)))
 
