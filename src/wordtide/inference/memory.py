@@ -9,6 +9,7 @@ from wordtide.errors import SettingsError
 from wordtide.inference.natural.negatives import contexts_for
 from wordtide.inference.problem import Problem
 from wordtide.inference.settings import FitSettings
+from wordtide.model.likelihood import block_rows
 
 SMALLEST_BLOCK = 8 << 20
 _LIBRARIES = 450 << 20  # Python, its libraries and the compiler
@@ -25,8 +26,7 @@ _START_ARRAYS = 40
 # Arrays (knots, d) of both vectors: mean and variance; and for smoothing their messages.
 _FILTER_ARRAYS = 4
 _SMOOTHER_ARRAYS = 8
-# Adam: matrices (a, a) in a step of the filter; arrays (T, L, d) of the smoother with their moments and gradients.
-_ADAM_MATRICES = 3
+# Adam: arrays (T, L, d) of the smoother with their moments and gradients.
 _ADAM_ARRAYS = 24
 _ADAM_BATCH_ARRAYS = 12
 
@@ -77,7 +77,7 @@ def estimate_memory(
         batch = grid * settings.adam_minibatch_words * _ADAM_BATCH_ARRAYS
         return MemoryEstimate(all_pairs, states=grid * words * _ADAM_ARRAYS, step=batch)
     if settings.solver == "adam":
-        matrices = widest * widest * item * _ADAM_MATRICES
+        matrices = 2 * block_rows(widest) * widest * item
     else:
         sampled = max(contexts_for(a, n, settings.contexts) or a for a, n in zip(active, stored, strict=True))
         matrices = 2 * min(sampled, widest) * widest * item

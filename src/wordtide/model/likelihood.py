@@ -16,7 +16,7 @@ from wordtide.compiled import arithmetic, by_precision, elementary
 from wordtide.errors import SettingsError
 from wordtide.types import Array, Floats, Indices, Reals
 
-_ELEMENTS = 1 << 18  # of a block of rows of the (a, a) matrix of scores
+_ELEMENTS, _FEWEST_ROWS = 1 << 18, 128  # of a block of rows of the (a, a) matrix of scores
 
 # exp(r) = 1 + r + r^2 q(r) for |r| <= log(2) / 2, and log((1 + s) / (1 - s)) = s (2 + z l(z)) for z = s^2 <= 1 / 9:
 # the coefficients of q and l are minimax fits with relative errors of 3e-9 and 5e-9.
@@ -179,9 +179,14 @@ class ActiveSlice:
         return ActiveSlice(part.words, part.indptr, part.indices, *reals)
 
 
+def block_rows(columns: int) -> int:
+    """How many rows of scores are computed at a time: they stay in the cache, unless the matrix products would suffer."""
+    return max(_FEWEST_ROWS, _ELEMENTS // max(1, columns))
+
+
 def row_blocks(rows: int, columns: int) -> Iterator[slice]:
-    """Split the rows of a (rows, columns) matrix into blocks that fit into the cache."""
-    step = max(1, _ELEMENTS // max(1, columns))
+    """Split the rows of a (rows, columns) matrix into blocks."""
+    step = block_rows(columns)
     return (slice(start, min(start + step, rows)) for start in range(0, rows, step))
 
 
@@ -260,14 +265,13 @@ def minibatch_gradients(
     column_of[contexts] = np.arange(len(contexts))
     word_weight, context_weight = part.word_weight[words, None], part.context_weight[contexts, None]
     weighted_u, weighted_v = word_weight * u, context_weight * v
-    gamma_u, gamma_v = np.empty_like(u), np.zeros_like(v)
-    work = None
+    gamma_u, gamma_v, share_v = np.empty_like(u), np.zeros_like(v), np.empty_like(v)
+    work = np.empty((block_rows(len(v)), len(v)), dtype=u.dtype)  # of all blocks: fresh memory is slow
     for rows in row_blocks(len(u), len(v)):
-        work = np.empty((rows.stop, len(v)), dtype=u.dtype) if work is None else work
         residual = np.matmul(u[rows], v.T, out=work[: rows.stop - rows.start])
         _to_residuals(residual, words[rows], part.starts, part.columns, part.excess, column_of)
         np.matmul(residual, weighted_v, out=gamma_u[rows])
-        gamma_v += residual.T @ weighted_u[rows]
+        gamma_v += np.matmul(residual.T, weighted_u[rows], out=share_v)
     gamma_u *= -part.values.dtype.type(scale) * word_weight
     gamma_v *= -part.values.dtype.type(scale) * context_weight
     return gamma_u, gamma_v
