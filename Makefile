@@ -11,9 +11,14 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 demo: .venv/demo.done
 	@$(BIN)/wordtide demo -o build/demo --overwrite
 
-# A file's tests stay together: they share what is dear to make.
+# The tests of a file run in one process, because they share expensive fixtures. test-slow: kills, clusters, browsers, sites.
+PYTEST := $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
+.PHONY: test-slow
 test: .venv/test.done
-	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
+	$(PYTEST) -m "not slow"
+
+test-slow: .venv/test.done
+	$(PYTEST) -m slow
 
 check: .venv/test.done .venv-audit/done
 	$(BIN)/ruff check src tests benchmarks experiments docs fuzz

@@ -133,6 +133,7 @@ def test_a_missing_model_is_named(world, tmp_path):
     assert (done.code, "nowhere" in done.err) == (5, True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_an_update_that_is_killed_leaves_the_model_as_it_was_and_can_be_made_again(world, model, moment):
     before = everything(model)

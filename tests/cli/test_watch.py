@@ -98,6 +98,7 @@ def wait_for(condition, process):
         time.sleep(0.01)
 
 
+@pytest.mark.slow
 def test_a_watch_that_is_killed_again_and_again_ends_as_if_nothing_had_happened(world, model):
     line = (
         "watch",
@@ -116,6 +117,7 @@ def test_a_watch_that_is_killed_again_and_again_ends_as_if_nothing_had_happened(
     is_as_if_nothing_had_happened(world, model)
 
 
+@pytest.mark.slow
 def test_a_growing_file_is_followed_and_a_kill_at_any_time_does_no_harm(world, model, tmp_path):
     posts = (world / "posts.jsonl").read_bytes()
     path = tmp_path / "posts.jsonl"
@@ -133,6 +135,7 @@ def test_a_growing_file_is_followed_and_a_kill_at_any_time_does_no_harm(world, m
     is_as_if_nothing_had_happened(world, model)
 
 
+@pytest.mark.slow
 def test_rows_from_a_pipe_are_kept_when_the_watch_is_asked_to_end(world, model, tmp_path):
     posts = (world / "posts.jsonl").read_bytes()
     cut = posts.index(b"\n", len(posts) * 3 // 5) + 1

@@ -1,4 +1,4 @@
-"""Checkpoints: a fit that was stopped goes on to the same bits, and a checkpoint of another fit is refused."""
+"""Checkpoints: a fit that was stopped ends with the same bits, and a checkpoint of another fit is refused."""
 
 import functools
 import json
@@ -38,7 +38,7 @@ CURVE = [{"step": 1, "slice": None, "elbo": -1 / 3, "rate": 0.1, "seconds": 0.5}
 
 
 class StopsAfter(FitObserver):
-    """The user presses Ctrl-C after so many steps of the fit itself; what prepares it has no checkpoint yet."""
+    """Presses Ctrl-C after some steps of the fit itself; its preparation has no checkpoint yet."""
 
     def __init__(self, steps, checkpoint):
         self.steps, self.checkpoint = steps, checkpoint
@@ -90,21 +90,45 @@ def whole(counts, tmp_path_factory):
     return of
 
 
+@pytest.fixture(scope="module")
+def resumed(counts, tmp_path_factory):
+    """The folder of a fit that was stopped after some steps and resumed, for each way."""
+
+    @functools.cache
+    def of(way, steps):
+        place = tmp_path_factory.mktemp("resumed")
+        stopped(counts, place, steps, **WAYS[way])
+        fit(counts, place, resume=True, checkpoint_every=5, **WAYS[way])
+        return place
+
+    return of
+
+
+@pytest.fixture(scope="module")
+def stopped_once(counts, tmp_path_factory):
+    place = tmp_path_factory.mktemp("stopped")
+    stopped(counts, place)
+    return place
+
+
+@pytest.fixture
+def left(stopped_once, tmp_path):
+    """A folder in which a fit was stopped and left its checkpoint."""
+    return shutil.copytree(stopped_once, tmp_path, dirs_exist_ok=True)
+
+
 @pytest.mark.parametrize("steps", [1, 5, 11])
 @pytest.mark.parametrize("way", WAYS)
-def test_a_fit_that_was_stopped_goes_on_to_the_same_bits(counts, tmp_path, whole, way, steps):
-    stopped(counts, tmp_path, steps, **WAYS[way])
-    fit(counts, tmp_path, resume=True, checkpoint_every=5, **WAYS[way])
-    assert arrays(tmp_path) == arrays(whole(way))
+def test_a_resumed_fit_has_the_same_bits(whole, resumed, way, steps):
+    assert arrays(resumed(way, steps)) == arrays(whole(way))
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_the_curve_of_a_fit_that_was_stopped_is_that_of_one_that_was_not(counts, tmp_path, whole, way):
-    stopped(counts, tmp_path, **WAYS[way])
-    fit(counts, tmp_path, resume=True, checkpoint_every=5, **WAYS[way])
-    curves = [wordtide.load(place / "model").curve for place in (tmp_path, whole(way))]
+def test_a_resumed_fit_has_the_same_curve(whole, resumed, way):
+    curves = [wordtide.load(place / "model").curve for place in (resumed(way, 5), whole(way))]
     without_time = [[{**row, "seconds": 0} for row in curve] for curve in curves]
     assert without_time[0] == without_time[1]
+    assert len(without_time[0]) > 5
 
 
 def test_a_fit_can_be_stopped_twice(counts, tmp_path, whole):
@@ -114,39 +138,33 @@ def test_a_fit_can_be_stopped_twice(counts, tmp_path, whole):
     assert arrays(tmp_path) == arrays(whole("filtering"))
 
 
-def test_nothing_but_the_model_is_left_at_the_end(counts, tmp_path):
-    stopped(counts, tmp_path)
-    fit(counts, tmp_path, resume=True)
-    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+def test_only_the_model_is_left_at_the_end(resumed):
+    assert [path.name for path in resumed("smoothing", 5).iterdir()] == ["model"]
 
 
-def test_a_checkpoint_is_neither_used_nor_thrown_away_without_being_asked(counts, tmp_path):
-    stopped(counts, tmp_path)
+def test_a_checkpoint_is_neither_used_nor_removed_without_being_asked(counts, left):
     with pytest.raises(FolderError, match="left the checkpoint") as caught:
-        fit(counts, tmp_path)
+        fit(counts, left)
     assert all(option in caught.value.remedy for option in ("--resume", "--overwrite"))
 
 
-def test_overwriting_begins_anew(counts, tmp_path):
-    stopped(counts, tmp_path)
-    model = fit(counts, tmp_path, overwrite=True, seed=1)
-    assert (model.settings["seed"], (tmp_path / "model.checkpoint").exists()) == (1, False)
+def test_overwriting_starts_over(counts, left):
+    model = fit(counts, left, overwrite=True, seed=1)
+    assert (model.settings["seed"], (left / "model.checkpoint").exists()) == (1, False)
 
 
 @pytest.mark.parametrize(
     "other", [{"seed": 1}, {"dim": 3}, {"method": "filtering"}, {"precision": "float64"}]
 )
-def test_a_checkpoint_of_other_settings_is_refused_with_the_setting(counts, tmp_path, other):
-    stopped(counts, tmp_path)
+def test_a_checkpoint_of_other_settings_is_refused_with_the_setting(counts, left, other):
     with pytest.raises(FolderError, match=next(iter(other))):
-        fit(counts, tmp_path, resume=True, **other)
+        fit(counts, left, resume=True, **other)
 
 
-def test_a_checkpoint_of_other_counts_is_refused(counts, tmp_path):
-    stopped(counts, tmp_path)
+def test_a_checkpoint_of_other_counts_is_refused(counts, left):
     others = wordtide.count([(str(1900 + 10 * t), text(t + 1)) for t in range(3)])
     with pytest.raises(FolderError, match="other counts"):
-        fit(others, tmp_path, resume=True)
+        fit(others, left, resume=True)
 
 
 def test_counts_that_differ_in_one_pair_alone_are_others(counts):

@@ -65,7 +65,8 @@ def watched(model, path, options=None, slices=None, clock=time.time, **settings)
     observer = RecordingObserver()
     alerts = model.parent / "alerts.jsonl"
     options = WatchOptions(**(options or {}), alerts=alerts, slices=slices, threads=1)
-    observer.bad = watch(model, path, WatchSettings(alerts=RULE, **settings), options, observer, clock)
+    settings = WatchSettings(**{"alerts": RULE, **settings})
+    observer.bad = watch(model, path, settings, options, observer, clock)
     observer.alerts = [json.loads(line) for line in alerts.read_text().splitlines()]
     return observer
 
@@ -223,12 +224,14 @@ def test_a_slice_of_unknown_words_is_left_out_and_the_next_is_not(fitted, model,
     assert [bool(report.problem) for report in heard.reports] == [False, True, True, False]
 
 
-def test_new_words_are_let_in(model, stream):
+def test_a_new_word_is_admitted_and_has_neighbors_only_after_its_slice(model, stream):
     posts = [(date, f"{text} radio") for date, text in rows(4)]
-    heard = watched(model, stream(*posts, *rows(5)[:1]), grow=3)
+    everything = AlertRule(threshold=-1e6, min_occurrences=60, neighbors=3)
+    heard = watched(model, stream(*posts, *rows(5)[:1]), grow=3, alerts=everything)
     assert heard.reports[0].admitted == ("radio",)
-    assert [alert["before"] for alert in heard.alerts if alert["word"] == "radio"] in ([], [[]])
     assert wordtide.load(model).words == [*WORDS, "radio"]
+    (alert,) = [alert for alert in heard.alerts if alert["word"] == "radio"]
+    assert (alert["before"], len(alert["after"])) == ([], 3)
 
 
 def test_csv_is_watched_like_json_lines(fitted, model, tmp_path, tmp_path_factory):

@@ -66,9 +66,11 @@ class SliceReport:
 
 
 class WatchObserver(Observer):
-    """Receives messages and a report of each slice. This class ignores them."""
+    """Receives messages, the progress of counting, and a report of each slice. This class ignores them.
 
-    counting: Observer | None = None
+    `fitting` receives the progress of fits.
+    """
+
     fitting: FitObserver | None = None
 
     def slice_closed(self, report: SliceReport) -> None:
@@ -271,7 +273,7 @@ class Watcher:
             read_filtered(self.model),
             str(one.path),
             settings.grow,
-            observer.counting,
+            observer,
             self.threads,
             every=str(self.slices.every),
             tokenizer=settings.tokenizer,

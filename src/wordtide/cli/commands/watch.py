@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 from wordtide.cli.commands.update import MODELS_OWN
 from wordtide.cli.fit_progress import FitProgress
@@ -81,13 +80,8 @@ def _observer() -> Any:
     """Return an observer that reports each slice on standard error."""
     from wordtide.streaming.watch import SliceReport, WatchObserver
 
-    console = Console(stderr=True, highlight=False, soft_wrap=True)
-
-    class ConsoleObserver(WatchObserver):
-        counting, fitting = ProgressBar(), FitProgress()
-
-        def message(self, text: str) -> None:
-            console.print(text, markup=False)
+    class ConsoleObserver(ProgressBar, WatchObserver):
+        fitting = FitProgress()
 
         def slice_closed(self, report: SliceReport) -> None:
             self.message(_line(report))
