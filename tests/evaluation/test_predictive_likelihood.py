@@ -46,7 +46,7 @@ def looped(positive, negative, probability):
 
 
 def test_two_words_are_as_by_hand():
-    # n+ = [[0, 3], [3, 0]], so P = P' = (1/2, 1/2) and n- = 6 * 1/4 for each of the four pairs. u = (1, 0), v = (2, 1).
+    # n+ = [[0, 3], [3, 0]], so P = P' = (1/2, 1/2) and n- = 6 * 1/4 for each pair. u = (1, 0), v = (2, 1).
     part = slice_of([[0, 3], [3, 0]])
     on_diagonal = Fraction(6, 4)
     scores = {(0, 0): 2.0, (0, 1): 1.0, (1, 0): 0.0, (1, 1): 0.0}

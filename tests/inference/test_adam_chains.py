@@ -44,8 +44,9 @@ def test_natural_basis_turns_white_noise_into_the_prior():
 
 
 def expected_gradients_without_data(rho, nu, omega):
-    """Exact expectations over the noise, trajectory (T,): moments of degree two are those of the T unit vectors and their
-    negatives, scaled by sqrt(T).
+    """Exact expectations over the noise, of trajectories (T,).
+
+    Moments of degree two are those of the T unit vectors and their negatives, scaled by sqrt(T).
     """
     size = len(rho)
     unit = np.sqrt(size) * np.eye(size)

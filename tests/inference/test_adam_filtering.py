@@ -1,4 +1,4 @@
-"""Algorithm 1: priors by Eq. 13, gradients that are derivatives, and runs that can be stopped, resumed and slowed down."""
+"""Algorithm 1: priors by Eq. 13, gradients that are derivatives, runs that can be resumed and slowed down."""
 
 import math
 
@@ -14,7 +14,7 @@ from wordtide.model.prior import ProductPrior
 
 SIZE, DIM = 6, 2
 TIMES = np.array([1800.0, 1801.0, 1804.0, 1805.0])
-#: Word 1 is absent twice in a row, word 4 appears late, word 5 never comes back, word 3 is not there at first.
+#: Word 1 is absent twice in a row, words 3 and 4 appear late, word 5 never comes back.
 PRESENT = [[0, 1, 2, 5], [0, 2, 3], [0, 2, 3, 4], [0, 1, 2, 3]]
 DIFFUSION = ProductPrior(TIMES, 0.05, 1.3)
 

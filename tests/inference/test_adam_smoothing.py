@@ -1,4 +1,4 @@
-"""Algorithm 2: gradients that are derivatives of the dense objective, minibatches, phases, and runs that can be resumed."""
+"""Algorithm 2: gradients that are derivatives, minibatches, phases, and runs that can be resumed."""
 
 import math
 
@@ -54,7 +54,7 @@ def results(solver):
 
 
 def dense_elbo(mu, nu, omega, noise, words, contexts, scale):
-    """The sampled objective of the words and contexts with (T, n, d) parameters, on dense matrices; constants left out."""
+    """The sampled objective of words and contexts, (T, n, d), on dense matrices, without constants."""
     pi = dense.prior_precision(TIMES[: len(mu)], 0.05, 1.3)
     samples = np.zeros(mu.shape, dtype=np.result_type(mu, nu, omega))
     objective = -np.log(nu).sum()

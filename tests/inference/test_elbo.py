@@ -22,7 +22,7 @@ def test_it_agrees_with_the_elbo_by_quadrature(counts, method):
     model = wordtide.fit(counts, method=method, dim=5, negative_contexts=0, rate=0.5, max_steps=30, threads=1)
     problem = problem_of(counts, 1.0, 0.75)
     estimate, error = monte_carlo_elbo(problem, model.diffusion, model.fitted.posterior, samples=400)
-    # x = u . v is a sum of five products, so it is not quite Gaussian: this costs the quadrature some thousandths.
+    # x = u . v is a sum of five products, so it is not quite Gaussian: the quadrature is off by thousandths.
     assert abs(estimate - model.elbo) < 4 * error + 0.003
     assert error < 0.003
 

@@ -1,4 +1,4 @@
-"""From marginal variances to the precision h that the data add: the smoother's marginals are then the ones wanted."""
+"""From marginal variances to the precision h that the data add."""
 
 import numpy as np
 import pytest

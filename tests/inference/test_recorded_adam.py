@@ -1,6 +1,7 @@
 """Algorithms 1 and 2 give the numbers of version 0.1, which used PyTorch, from the same noise.
 
-`recorded/adam_models.npz` was written by version 0.1 in double precision, with its noise replaced by that of NumPy.
+`recorded/adam_models.npz` was written by version 0.1 in double precision, with its noise replaced by that of
+NumPy.
 """
 
 from pathlib import Path

@@ -23,13 +23,13 @@ CALM = Schedule(100, 0.5, 0.2, 0.0, measure_every=100)
 
 @pytest.fixture(scope="module")
 def world():
-    """Drawn from the model itself, so that there is one clear optimum, up to rotation, for both solvers to find."""
+    """Drawn from the model itself, so that there is one clear optimum, up to rotation."""
     return worlds.world(3, PRIOR, SIZE, DIM, negatives=4.0)
 
 
 @pytest.fixture
 def computing():
-    """Also keeps PyTorch, and with it Adam, to one thread: for matrices as small as these more would only wait."""
+    """One thread: for matrices as small as these more would only wait."""
     with compute("cpu", "float64", 1) as opened:
         yield opened
 
@@ -41,7 +41,7 @@ def finish(solver):
 
 
 def likelihood(problem, means, variances):
-    """E_q[log p(n | U, V)] of all slices and its standard error, from moments of words and contexts at the knots, (K, d)."""
+    """E_q[log p(n | U, V)] of all slices and its standard error, from moments at the knots, (K, d)."""
     total = squared_error = 0.0
     for part, rows in zip(problem.slices, problem.knots.by_slice, strict=True):
         u, v = (

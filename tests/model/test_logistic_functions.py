@@ -1,4 +1,4 @@
-"""The compiled logistic functions are as accurate as their precision allows, also where exponentials overflow."""
+"""The compiled logistic functions are accurate to rounding, also where exponentials overflow."""
 
 import math
 

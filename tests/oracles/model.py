@@ -1,4 +1,4 @@
-"""The model on dense matrices in float64: every formula as the paper prints it, slow and without any reduction."""
+"""The model on dense matrices in float64: every formula as the paper prints it."""
 
 from itertools import pairwise
 
@@ -9,7 +9,7 @@ from wordtide.inference.problem import Problem, slice_data
 
 
 def random_counts(rng, size, active, density=0.5):
-    """A symmetric (L, L) matrix of quarter counts on the words `active`, each of which has at least one pair."""
+    """A symmetric (L, L) matrix of quarter counts on the words `active`, each with at least one pair."""
     counts = np.zeros((size, size))
     chosen = np.triu(rng.random((len(active), len(active))) < density)
     half = np.where(chosen, rng.integers(1, 12, chosen.shape) / 4, 0.0)
@@ -40,7 +40,7 @@ def log_likelihood(counts, negatives, u, v):
 
 
 def derivatives(function, at):
-    """The derivatives of a real analytic function by every entry of `at`, by differences along the imaginary axis.
+    """The derivatives of a real analytic function by every entry of `at`, by imaginary steps.
 
     f(x + ih) = f(x) + ih f'(x) + O(h^2): nothing is subtracted, so these are exact to rounding.
     """

@@ -1,8 +1,8 @@
-"""How probable a slice is under vectors that were estimated without it (Eq. 16), summed over all pairs of active words.
+"""How probable a slice is under vectors estimated without it (Eq. 16), over all pairs of active words.
 
-Word and context vectors enter only through their inner products, so rotating both together changes nothing. A `shift` is
-added to all inner products: a model fitted with eta' in place of the slice's eta states odds of n+ against n- that are
-eta / eta' times those of the slice, and log(eta' / eta) corrects them.
+Word and context vectors enter only through their inner products, so rotating both together changes nothing. A
+`shift` is added to all inner products: a model fitted with eta' in place of the slice's eta states odds of n+
+against n- that are eta / eta' times those of the slice, and log(eta' / eta) corrects them.
 """
 
 from functools import cache
@@ -50,8 +50,8 @@ def integrated_log_likelihood_per_pair(
 ) -> float:
     """Compute the same with the uncertainty of the vectors integrated out pair by pair.
 
-    log E[sigmoid(x)] replaces log sigmoid(x). x = u . v is a sum over dimensions and treated as Gaussian, with its exact
-    mean and variance; the integral is a Gauss-Hermite quadrature.
+    log E[sigmoid(x)] replaces log sigmoid(x). x = u . v is a sum over dimensions and treated as Gaussian,
+    with its exact mean and variance; the integral is a Gauss-Hermite quadrature.
     """
     active = ActiveSlice.of(part)
     u_mean, u_variance, v_mean, v_variance = (
@@ -105,7 +105,7 @@ def _quadrature(dtype: np.dtype[Any]) -> _Quadrature:
 
 @arithmetic
 def _log_expected_sigmoids(mean: Array, deviation: Array, quadrature: Any, wide: bool, out: Array) -> None:
-    """log E[sigmoid(x)] for x ~ N(mean, deviation^2), (n,), by the quadrature with many points if they are `wide`."""
+    """log E[sigmoid(x)] for x ~ N(mean, deviation^2), (n,), with many points if `wide`."""
     points, weights, many, many_weights = quadrature
     if wide:
         points, weights = many, many_weights
@@ -142,7 +142,7 @@ def _sum_log_expected_sigmoids(
     quadrature: Any,
     self_pairs: bool,
 ) -> float:
-    """Eq. 2 with log E[sigmoid] over a block of rows (n, a) that begins with row `first`. Overwrites `mean`."""
+    """Eq. 2 with log E[sigmoid] over a block of rows (n, a) from row `first` on. Overwrites `mean`."""
     starts, columns, values = positives
     word_weight, context_weight = weights
     size = mean.shape[1]

@@ -1,8 +1,9 @@
-"""Gaussians over time with a tridiagonal precision B^T B, where B is bidiagonal (Eq. S5): every operation is linear in T.
+"""Gaussians over time with precision B^T B and bidiagonal B (Eq. S5): every operation is linear in T.
 
-Time is the first axis of every array, so each step of a recursion reads and writes one contiguous block. B has the
-diagonal `nu` (T, ...) and the superdiagonal `omega` (T - 1, ...). The other axes (words, dimensions) are a batch; `nu` and
-`omega` only need to broadcast to the shape of the vectors, so one prior (T, 1, 1) serves all words.
+Time is the first axis of every array, so each step of a recursion reads and writes one contiguous block. B
+has the diagonal `nu` (T, ...) and the superdiagonal `omega` (T - 1, ...). The other axes (words, dimensions)
+are a batch; `nu` and `omega` only need to broadcast to the shape of the vectors, so one prior (T, 1, 1)
+serves all words.
 """
 
 import numpy as np
@@ -11,7 +12,7 @@ from wordtide.types import Reals
 
 
 def cholesky(diagonal: Reals, off_diagonal: Reals) -> tuple[Reals, Reals]:
-    """Factorize a tridiagonal matrix, (T, ...) and (T - 1, ...): the (nu, omega) for which B^T B equals it."""
+    """Factorize a tridiagonal matrix, (T, ...) and (T - 1, ...), as B^T B. Returns (nu, omega)."""
     nu, omega = np.empty_like(diagonal), np.empty_like(off_diagonal)
     nu[0] = np.sqrt(diagonal[0])
     for t in range(len(omega)):
@@ -51,9 +52,10 @@ def multiply_tridiagonal(diagonal: Reals, off_diagonal: Reals, x: Reals) -> Real
 
 
 def covariances(nu: Reals, omega: Reals) -> tuple[Reals, Reals]:
-    """Compute the diagonal (T, ...) of (B^T B)^-1, the marginal variances, and its superdiagonal (T - 1, ...).
+    """Compute the marginal variances (T, ...) and lag-one covariances (T - 1, ...), from (B^T B)^-1.
 
-    A sample solves B x = noise, so x[t] = (noise[t] - omega[t] x[t + 1]) / nu[t]: the moments follow backward in time.
+    A sample solves B x = noise, so x[t] = (noise[t] - omega[t] x[t + 1]) / nu[t]: the moments follow backward
+    in time.
     """
     variance, lag_one = np.empty_like(nu), np.empty_like(omega)
     variance[-1] = nu[-1] ** -2

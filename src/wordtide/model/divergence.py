@@ -28,7 +28,7 @@ def smoothing_kl(mu: Reals, nu: Reals, omega: Reals, diffusion: Diffusion) -> fl
     """
     diagonal, off_diagonal = diffusion.precision()
     variance, lag_one = covariances(nu, omega)
-    # Pi is nearly singular, so its terms cancel: each slice is summed in float64 whatever the precision of the parameters.
+    # Pi is nearly singular, so its terms cancel: slices are summed in float64 also for float32 parameters.
     second = _sums(variance) + _sums(mu**2)
     neighbors = _sums(lag_one) + _sums(mu[:-1] * mu[1:])
     quadratic: float = float(diagonal @ second + 2.0 * (off_diagonal @ neighbors))

@@ -1,7 +1,8 @@
-"""The skip-gram likelihood of one slice on its active words: value, gradients, minibatch gradients and expectation.
+"""The skip-gram likelihood of one slice on its active words: value, gradients and expectation.
 
-n+ is sparse and n- has rank one, so neither is ever dense. The scores u_i . v_j are computed some rows at a time, in blocks
-that stay in the processor's cache. All functions are pure and compute in the precision of their `ActiveSlice`.
+n+ is sparse and n- has rank one, so neither is ever dense. The scores u_i . v_j are computed some rows at a
+time, in blocks that stay in the processor's cache. All functions are pure and compute in the precision of
+their `ActiveSlice`.
 """
 
 import math
@@ -18,8 +19,8 @@ from wordtide.types import Array, Floats, Indices, Reals
 
 _ELEMENTS, _FEWEST_ROWS = 1 << 18, 128  # of a block of rows of the (a, a) matrix of scores
 
-# exp(r) = 1 + r + r^2 q(r) for |r| <= log(2) / 2, and log((1 + s) / (1 - s)) = s (2 + z l(z)) for z = s^2 <= 1 / 9:
-# the coefficients of q and l are minimax fits with relative errors of 3e-9 and 5e-9.
+# exp(r) = 1 + r + r^2 q(r) for |r| <= log(2) / 2 and log((1 + s) / (1 - s)) = s (2 + z l(z)) for z = s^2,
+# |s| <= 1 / 3: the coefficients of q and l are minimax fits with relative errors of 3e-9 and 5e-9.
 _Q0, _Q1, _Q2, _Q3, _Q4 = map(np.float32, (0.49999993, 0.1666652, 0.041668394, 0.00836878, 0.0013814467))
 _L0, _L1, _L2, _L3 = map(np.float32, (0.66666413, 0.400217, 0.2799914, 0.2802446))
 _ZERO, _ONE, _TWO = np.float32(0.0), np.float32(1.0), np.float32(2.0)
@@ -180,7 +181,7 @@ class ActiveSlice:
 
 
 def block_rows(columns: int) -> int:
-    """How many rows of scores are computed at a time: they stay in the cache, unless the matrix products would suffer."""
+    """The rows of scores to compute at a time: few for the cache, enough for matrix products."""
     return max(_FEWEST_ROWS, _ELEMENTS // max(1, columns))
 
 
@@ -250,8 +251,9 @@ def minibatch_gradients(
 ) -> tuple[Reals, Reals]:
     """Estimate Gamma_u (m, d) and Gamma_v (n, d) from a minibatch (Eq. S17).
 
-    With p = sigmoid(u_i . v_j), the bracket of Eq. S12 is n+ (1 - p) - n- p = -n- [p - (n+ / n-) (1 - p)]. The weights of
-    n-, which has rank one, multiply the vectors before and after the matrix products; only the sigmoid is dense.
+    With p = sigmoid(u_i . v_j), the bracket of Eq. S12 is n+ (1 - p) - n- p = -n- [p - (n+ / n-) (1 - p)].
+    The weights of n-, which has rank one, multiply the vectors before and after the matrix products; only the
+    sigmoid is dense.
 
     Args:
         part: The slice.
@@ -281,7 +283,7 @@ def minibatch_gradients(
 def _to_residuals(
     scores: Array, words: Array, starts: Array, columns: Array, excess: Array, column_of: Array
 ) -> None:
-    """Replace scores (m, n) by p - (n+ / n-) (1 - p). `column_of` (a,) is -1 for contexts outside the minibatch."""
+    """Replace scores (m, n) by p - (n+ / n-) (1 - p). `column_of` (a,) is -1 outside the minibatch."""
     one = scores.dtype.type(1)
     for i in range(scores.shape[0]):
         x = scores[i]

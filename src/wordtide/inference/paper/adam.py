@@ -1,4 +1,4 @@
-"""What both solvers of the paper share: noise that depends only on where it is used, and the Adam optimizer."""
+"""Shared by both solvers of the paper: noise that depends only on where it is used, and Adam."""
 
 import math
 from typing import Any
@@ -12,16 +12,16 @@ Betas = tuple[float, float]
 
 
 def noise_generator(*place: int) -> np.random.Generator:
-    """Create a generator that depends on `place` (seed, slice, step) alone: a resumed run needs no past draws."""
+    """Create a generator from `place` (seed, slice, step) alone: a resumed run needs no past draws."""
     return np.random.default_rng([number % 2**64 for number in place])
 
 
 class Adam:
     """Adam (Kingma and Ba, 2015) for maximization. It returns steps and leaves the parameters to its caller.
 
-    Mirror ascent needs the step d[.] itself (Eq. S18), not the moved parameter. In a minibatch only the moments of the
-    words in it are read and updated, while the number of steps, which corrects the bias of the moments, counts for all
-    words, as in torch.optim.SparseAdam.
+    Mirror ascent needs the step d[.] itself (Eq. S18), not the moved parameter. In a minibatch only the
+    moments of the words in it are read and updated, while the number of steps, which corrects the bias of the
+    moments, counts for all words, as in torch.optim.SparseAdam.
 
     Attributes:
         first: Running means of the gradients, in the shape of the parameters, (..., words, d).
@@ -62,7 +62,7 @@ class Adam:
 def _adam_step(
     first: Array, second: Array, gradient: Array, rows: Array, constants: tuple[Any, ...], out: Array
 ) -> None:
-    """Update the moments (T, words, d) of some words with a gradient (T, n, d), and write their steps (T, n, d)."""
+    """Update the moments (T, words, d) of some words with a gradient (T, n, d) and write their steps."""
     share1, keep2, share2, rate, correction, epsilon = constants
     for t in range(gradient.shape[0]):
         for i in range(len(rows)):

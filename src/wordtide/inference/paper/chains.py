@@ -1,4 +1,4 @@
-"""The gradient estimates of skip-gram smoothing for many trajectories at once, each in time linear in T, and mirror ascent.
+"""Gradient estimates of skip-gram smoothing in time linear in T, and mirror ascent.
 
 Arrays are (T, n, d): n trajectories of words or contexts, time first. `omega` has T - 1 slices.
 """
@@ -16,7 +16,7 @@ from wordtide.types import Reals
 
 @dataclass(frozen=True)
 class ChainPrior:
-    """The prior of every trajectory as (T, 1, 1) and (T - 1, 1, 1) arrays: Pi, and the `nu`, `omega` of B with B^T B = Pi.
+    """The prior of every trajectory, (T, 1, 1) and (T - 1, 1, 1): Pi, and `nu`, `omega` of B^T B = Pi.
 
     This B is also the inverse of the natural basis A, since Pi^-1 = A A^T.
     """
@@ -28,7 +28,7 @@ class ChainPrior:
 
     @staticmethod
     def of(diffusion: Diffusion, dtype: npt.DTypeLike) -> "ChainPrior":
-        """Prepare the prior of a diffusion. Factorized in float64, because Pi (Eq. S11) is nearly singular."""
+        """Factorize the prior of a diffusion, in float64, because Pi (Eq. S11) is nearly singular."""
         precision = diffusion.precision()
         parts = (*precision, *cholesky(*precision))
         return ChainPrior(*(part[:, None, None].astype(dtype) for part in parts))
@@ -74,7 +74,7 @@ def chain_gradients(
 
 
 def mirror_ascent(nu: Reals, step: Reals) -> Reals:
-    """Move nu by a step d of mirror ascent: nu' = nu d / 2 + sqrt((nu d / 2)^2 + nu^2) (S18), positive for every d.
+    """Move nu by a step d of mirror ascent (S18): nu' = nu d / 2 + sqrt((nu d / 2)^2 + nu^2) > 0.
 
     With sqrt(1 + r^2) + r = exp(asinh(r)) nothing cancels when d is very negative.
     """

@@ -1,7 +1,8 @@
-"""Skip-gram filtering as in the paper (Algorithm 1): black-box variational inference with Adam, slice after slice.
+"""Skip-gram filtering as in the paper (Algorithm 1): black-box variational inference, slice after slice.
 
-The paper does not say how variances stay positive: here Adam moves the logarithm of the standard deviation. Only the words
-of a slice are optimized; the beliefs about the others pass on by Eq. 13, composed over the slices where they are absent.
+The paper does not say how variances stay positive: here Adam moves the logarithm of the standard deviation.
+Only the words of a slice are optimized; the beliefs about the others pass on by Eq. 13, composed over the
+slices where they are absent.
 """
 
 import math
@@ -57,11 +58,11 @@ class FilterOptions:
 
 
 class AdamFilter:
-    """The filter as a sequence of steps: call `advance` until it returns None, then read the moments at the knots.
+    """The filter as a sequence of steps: call `advance` until it returns None, then read the moments.
 
     Attributes:
-        parameters: The variational parameters of the current slice, (2, 2, a, d): means, then log standard deviations,
-            each for words and for contexts.
+        parameters: The variational parameters of the current slice, (2, 2, a, d): means, then log standard
+            deviations, each for words and for contexts.
     """
 
     def __init__(
@@ -120,7 +121,7 @@ class AdamFilter:
         return self.problem.slices[self._t - self.past.slices]
 
     def prior(self) -> tuple[Floats, Floats]:
-        """Compute mean and variance (2, a, d) before the data of the current slice (Eq. 13), for words and contexts."""
+        """Compute mean and variance (2, a, d) of words and contexts before the data of the slice (Eq. 13)."""
         words, beliefs = self._part().words, self.beliefs
         assert beliefs.variance is not None
         unseen = (beliefs.last[words] < 0)[:, None]
@@ -143,7 +144,7 @@ class AdamFilter:
         self._adam = Adam(self.parameters, self.options.betas, self.options.epsilon)
 
     def advance(self) -> Report | None:
-        """Take one step of Adam on L_t (Eq. 11) with one reparameterized sample, or return None after the last slice."""
+        """Take one step of Adam on L_t (Eq. 11) with one sample, or return None after the last slice."""
         if self._t == self.end:
             return None
         steps = self.options.steps_per_slice
@@ -162,10 +163,11 @@ class AdamFilter:
         return report
 
     def estimate_gradient(self) -> tuple[Reals, Reals]:
-        """Estimate the gradient of L_t (Eq. 11) for the next step: likelihood by sampling, entropy and prior exactly.
+        """Estimate the gradient of L_t (Eq. 11): likelihood by sampling, entropy and prior exactly.
 
         Returns:
-            The gradient (2, 2, a, d) in the order of `parameters`, and the sample (2, a, d) it was estimated from.
+            The gradient (2, 2, a, d) in the order of `parameters`, and the sample (2, a, d) it was estimated
+            from.
         """
         mean, log_deviation = self.parameters
         generator = noise_generator(self.options.seed, self._t, self._step)

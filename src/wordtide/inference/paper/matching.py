@@ -1,7 +1,7 @@
 """A general tridiagonal posterior in the form (mu, h): the nearest member of the family Pi + diag(h).
 
-At the optimum of the ELBO the two are the same; before it, the nearest member in the sense of KL(q || .) is the one with the
-same marginal variances.
+At the optimum of the ELBO the two are the same; before it, the nearest member in the sense of KL(q || .) is
+the one with the same marginal variances.
 """
 
 import numpy as np
@@ -19,8 +19,8 @@ _CLOSE = 1e-6
 def matching_precision(variance: Reals, knots: Knots, diffusion: Diffusion) -> Singles:
     """Find the h >= 0 (K, d) whose marginal variances are closest to `variance` (K, d).
 
-    KL(q || .) is convex in h, and its minimum in the h of one knot is known: the precision that the knot lacks. Sweeps over
-    the knots of a word end when its h change no more.
+    KL(q || .) is convex in h, and its minimum in the h of one knot is known: the precision that the knot
+    lacks. Sweeps over the knots of a word end when its h change no more.
     """
     wanted = 1.0 / np.asarray(variance, dtype=np.float64)
     h = np.zeros_like(wanted)

@@ -1,9 +1,10 @@
-"""Skip-gram smoothing as in the paper (Algorithm 2): all slices together, minibatches of words, then full batches.
+"""Skip-gram smoothing as in the paper (Algorithm 2): all slices together, minibatches, then full batches.
 
-The state covers all slices and words, time first: (T, 2 L, d), the L words followed by the L contexts. The means move in
-the natural basis (rho), nu by mirror ascent, omega by plain ascent. Where the paper is silent or in error: minibatches are
-drawn from all L words (printed {1..L'}), and the full batches start with fresh moments of Adam, because their gradients
-are much smaller than those of minibatches, whose moments would drown them.
+The state covers all slices and words, time first: (T, 2 L, d), the L words followed by the L contexts. The
+means move in the natural basis (rho), nu by mirror ascent, omega by plain ascent. Where the paper is silent
+or in error: minibatches are drawn from all L words (printed {1..L'}), and the full batches start with fresh
+moments of Adam, because their gradients are much smaller than those of minibatches, whose moments would drown
+them.
 """
 
 import math
@@ -72,7 +73,7 @@ class SmootherOptions:
 
 
 class AdamSmoother:
-    """The smoother as a sequence of steps: call `advance` until it returns None, then read the moments at the knots.
+    """The smoother as a sequence of steps: call `advance` until it returns None, then read the moments.
 
     Attributes:
         rho: Variational means in the natural basis, (T, 2 L, d).
@@ -147,7 +148,7 @@ class AdamSmoother:
         return np.concatenate([words, size + contexts])
 
     def estimate(self, rows: Indices | None, noise: Reals) -> ChainGradients:
-        """Estimate the gradients for the trajectories `rows`, or all, from the sample made of `noise` (T, n, d)."""
+        """Estimate the gradients of the trajectories `rows`, or of all, from `noise` (T, n, d)."""
         rho, nu, omega = (part if rows is None else np.take(part, rows, axis=1) for part in self._parameters)
         estimate = chain_gradients(
             self._prior, rho, nu, omega, noise, lambda sample: self._gamma(sample, rows)
@@ -189,7 +190,7 @@ class AdamSmoother:
         _check_finite(by_rho, self.nu)
 
     def elbo(self) -> float:
-        """Estimate the ELBO per pair: the log-likelihood of one sample of all trajectories minus the exact divergence."""
+        """Estimate the ELBO per pair: the log-likelihood of one sample minus the exact divergence."""
         generator = noise_generator(self.options.seed, _MEASURING, self._step)
         sample = np.empty((2, len(self.problem.knots), self.options.dim), dtype=self.rho.dtype)
         divergence = 0.0
@@ -319,14 +320,14 @@ def _blocks_of(knots: Knots, words_at_once: int) -> Iterator[_Block]:
 
 
 def _active_among(drawn: Indices, part: ActiveSlice) -> tuple[Indices, Indices]:
-    """Find the words `drawn` (n,) that are active in a slice: as indices into `part.words` and into `drawn`."""
+    """Find the active words among `drawn` (n,), as indices into `part.words` and into `drawn`."""
     place = np.minimum(np.searchsorted(part.words, drawn), len(part) - 1)
     found = np.flatnonzero(part.words[place] == drawn)
     return place[found], found
 
 
 def _check_finite(*arrays: Reals) -> None:
-    """Stop when numbers explode. No slice is named: the recursions in time carry them to all slices at once."""
+    """Stop when numbers explode. No slice is named: the recursions carry them to all slices at once."""
     # A sum is finite only if every term is, and costs one pass.
     if not all(math.isfinite(float(array.sum())) for array in arrays):
         raise Diverged(None)
