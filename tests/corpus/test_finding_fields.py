@@ -80,7 +80,7 @@ def test_a_usual_field_that_is_missing_names_the_option_and_lists_the_fields_the
     kind, what, row, tmp_path
 ):
     path = written(tmp_path, kind, row)
-    with pytest.raises(InputError, match=f"looks like the {what}[^\n]*\n.*{', '.join(row)}.*--{what}-field"):
+    with pytest.raises(InputError, match=f"looks like the {what}[^\n]*\n.*{', '.join(row)}.*{what}_field="):
         wordtide.count(path)
 
 
