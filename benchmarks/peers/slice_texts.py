@@ -9,9 +9,9 @@ from collections.abc import Sequence
 import numpy as np
 from sentence_files import Sentences
 
+from wordtide.corpus.columns import Fields
 from wordtide.corpus.documents import BadRows
 from wordtide.corpus.encoding import prepare
-from wordtide.corpus.fields import Fields
 from wordtide.corpus.sources import find_corpus
 from wordtide.corpus.tokens.rule import Scanner, TokenRule
 from wordtide.corpus.tokens.scanner import BREAK

@@ -4,9 +4,9 @@ import tempfile
 from pathlib import Path
 
 from wordtide.corpus.byte_streams import no_progress
+from wordtide.corpus.columns import Fields
 from wordtide.corpus.documents import BadRows
 from wordtide.corpus.encoding import prepare
-from wordtide.corpus.fields import Fields
 from wordtide.corpus.sources import find_corpus
 from wordtide.corpus.tokens.rule import Scanner, TokenRule
 from wordtide.errors import WordtideError

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wordtide.corpus import delimited
+from wordtide.corpus.columns import Fields
 from wordtide.corpus.documents import BadRows
-from wordtide.corpus.fields import Fields
 from wordtide.corpus.portions import (
     can_be_cut,
     columns_of_lines,

@@ -5,7 +5,7 @@ import pytest
 
 import wordtide
 from wordtide.counts.counts import ARRAYS
-from wordtide.counts.renumber import only_slices, renumbered
+from wordtide.counts.vocabulary import only_slices, renumbered
 
 WORDS = [stem + ending for stem in ("river", "mill", "road", "king") for ending in ("", "er", "ing")]
 TEXTS = [(str(1900 + t), " ".join(np.random.default_rng(t).choice(WORDS, 60))) for t in range(4)]

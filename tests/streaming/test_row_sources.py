@@ -7,8 +7,8 @@ import threading
 import numpy as np
 import pytest
 
+from wordtide.corpus.columns import Fields
 from wordtide.corpus.documents import BadRows
-from wordtide.corpus.fields import Fields
 from wordtide.errors import InputError
 from wordtide.streaming import journal as journal_module
 from wordtide.streaming.followed_file import FollowedFile

@@ -12,8 +12,8 @@ import pytest
 from watched_world import JUMPER, WORDS, content, copy_of, lines, make_model, rows
 
 import wordtide
+from wordtide.corpus.columns import Fields
 from wordtide.corpus.documents import BadRows
-from wordtide.corpus.fields import Fields
 from wordtide.errors import InputError, OutputError, SettingsError
 from wordtide.streaming.followed_file import FollowedFile
 from wordtide.streaming.open_slices import OpenSlices, WatchProgress, period_start

@@ -1,252 +1,196 @@
-"""Parquet files, data frames (pandas, polars, Arrow) and iterables of (date, text)."""
+"""The date and text columns of a table: which they are, and how their values are parsed, a whole column at a time."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from functools import partial
-from itertools import islice
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
+# Beside a year, "month" and "day" are only parts of a date: they come last.
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
-from wordtide.corpus.byte_streams import Progress, explained_read_errors
-from wordtide.corpus.date_columns import holds_dates, is_text
-from wordtide.corpus.documents import (
-    BadRows,
-    Batch,
-    Block,
-    Origin,
-    batch_from_columns,
-    make_batch,
-    report_bad_date,
-)
-from wordtide.corpus.expansion import check_expansion
-from wordtide.corpus.fields import Fields
-from wordtide.corpus.remote import is_url, open_seekable
-from wordtide.corpus.source_files import Portion, SourceFile
-from wordtide.dates import parse_date
-from wordtide.errors import InputError, WordtideError
+from wordtide.dates import DAY, Stamp, parse_date
+from wordtide.errors import InputError
 
-_ROWS = 4096
-_FEW_ROWS = 16
-_MOST_BYTES = 1 << 28  # of texts that are held at once
+#: What `parse_date` says of a value that is none.
 
 
-def read_parquet(file: SourceFile, fields: Fields, progress: Progress) -> Iterator[Block]:
-    """Blocks of a Parquet file."""
-    with _open_parquet(file) as table:
-        schema, total = table.schema_arrow, max(table.metadata.num_rows, 1)
-        groups = range(file.portion.start, file.portion.stop) if file.portion else range(table.num_row_groups)
-    settled = _settle(schema, file.shown, fields)
-    origin = Origin(file.label, f"{file.shown}, row")
-    columns = list(dict.fromkeys(settled.names()))
-    compressed = max(file.byte_count(), 1)
-    first, length = file.first, 0
-    for batch in _row_batches(
-        file, groups, columns, [name for name in columns if is_text(schema.field(name).type)]
-    ):
-        _check_dictionaries(batch, file.shown)
-        for rows, size in _slices_that_fit(batch, settled.names()[1]):
-            length += size
-            check_expansion(file.shown, compressed, length, file.max_expansion)
-            yield partial(_parse, rows, first, origin, settled)
-            first += rows.num_rows
-        progress(file.byte_count() * batch.num_rows // total)
+_DATES = (
+    "date", "datetime", "date_time", "timestamp", "time", "created_at", "created", "created_utc",
+    "published", "published_at", "publication_date", "pub_date", "year", "month", "day",
+)  # fmt: skip
+_TEXTS = ("text", "body", "content", "full_text", "message", "speech", "tweet", "article", "selftext")
 
 
-def _row_batches(
-    file: SourceFile, groups: range, columns: list[str], texts: list[str]
-) -> Iterator[pa.RecordBatch]:
-    """The rows of some row groups, with equal texts held once. Arrow cannot do that where texts are written as differences from
-    the one before; there each may be as long as all that is written, so few are read at once. (What a column says of its
-    encoding is not asked: Arrow ends the process where such facts are damaged.)
-    """
-    finished, rows_read = 0, 0
-    with _open_parquet(file, texts) as table:
-        try:
-            for group in groups:
-                for batch in table.iter_batches(
-                    batch_size=_ROWS, row_groups=[group], columns=columns, use_threads=False
-                ):
-                    yield batch
-                    rows_read += batch.num_rows
-                finished, rows_read = finished + 1, 0
-            return
-        except OSError as error:
-            if "Not yet implemented" not in str(error):
-                raise
-    with _open_parquet(file) as table:
-        for group in groups[finished:]:
-            for batch in table.iter_batches(
-                batch_size=_FEW_ROWS, row_groups=[group], columns=columns, use_threads=False
-            ):
-                known = min(rows_read, batch.num_rows)
-                rows_read -= known
-                if known < batch.num_rows:
-                    yield batch.slice(known)
+@dataclass(frozen=True)
+class Fields:
+    """Names of the two columns that are read; None means: find it by its usual names."""
+
+    date: str | None = None
+    text: str | None = None
+    date_format: str | None = None
+
+    def found_in(self, columns: Sequence[str], place: str) -> "Fields":
+        """The same with both names settled for a table with these columns."""
+        return Fields(
+            _settled(self.date, _DATES, columns, "date", place),
+            _settled(self.text, _TEXTS, columns, "text", place),
+            self.date_format,
+        )
+
+    def names(self) -> tuple[str, str]:
+        """Both names, once they are settled."""
+        if self.date is None or self.text is None:
+            raise AssertionError("the fields are not settled yet")
+        return self.date, self.text
 
 
-def _check_dictionaries(rows: pa.RecordBatch, place: str) -> None:
-    """Refuse numbers of values that are not there: Arrow reads them from a damaged file, and looks elsewhere in memory then."""
-    for name, column in zip(rows.schema.names, rows.columns, strict=True):
-        if pa.types.is_dictionary(column.type):
-            ends = pc.min_max(column.indices).as_py()
-            if ends["max"] is not None and not 0 <= ends["min"] <= ends["max"] < len(column.dictionary):
-                raise InputError(
-                    f"{place} is damaged: the column {name!r} names values that are not there.",
-                    "Fetch or copy the file again.",
-                )
+def _settled(given: str | None, usual: Sequence[str], columns: Sequence[str], what: str, place: str) -> str:
+    remedy = f"The fields are: {', '.join(columns) or 'none'}. Choose one with --{what}-field."
+    name = given if given is not None else _usual(usual, columns)
+    if name is None:
+        raise InputError(f"{place}: no field looks like the {what}.", remedy)
+    if name not in columns:
+        raise InputError(f"{place}: there is no field {name!r}.", remedy)
+    if columns.count(name) > 1:
+        raise InputError(
+            f"{place}: there are {columns.count(name)} fields {name!r}.", "Give each a name of its own."
+        )
+    return name
 
 
-def _slices_that_fit(rows: pa.RecordBatch, text_field: str) -> Iterator[tuple[pa.RecordBatch, int]]:
-    """The rows in slices whose texts fit into memory, and the bytes of each: a dictionary holds a text once, however many
-    rows name it, and each of them becomes a copy.
-    """
-    texts = rows.column(text_field)
-    if not pa.types.is_dictionary(texts.type):
-        yield rows, rows.nbytes
-        return
-    lengths = pc.fill_null(pc.binary_length(texts.dictionary).take(texts.indices), 0).to_numpy(
-        zero_copy_only=False
+def _usual(usual: Sequence[str], columns: Sequence[str]) -> str | None:
+    """The first usual name that is there, in whatever case."""
+    by_lower_case = {column.lower(): column for column in reversed(columns)}
+    return next((by_lower_case[name] for name in usual if name in by_lower_case), None)
+
+
+DATE_MISSING = "the date is missing"
+_SURELY_GOOD = 250_000_000_000  # seconds from 1970: the years -5952 to 9892 need no closer look
+
+#: Stamps and spans of a column, and for each row that has no good date the reason.
+DateColumn = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], dict[int, str]]
+
+
+def holds_dates(kind: pa.DataType) -> bool:
+    """Can a column of this type be a column of dates?"""
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
+    return (
+        is_text(kind)
+        or number
+        or pa.types.is_date(kind)
+        or pa.types.is_timestamp(kind)
+        or pa.types.is_null(kind)
     )
-    ends = np.cumsum(lengths, dtype=np.int64)
-    start, before = 0, 0
-    while start < rows.num_rows:
-        stop = max(start + 1, int(np.searchsorted(ends, before + _MOST_BYTES, side="right")))
-        yield rows.slice(start, stop - start), int(ends[stop - 1]) - before
-        start, before = stop, int(ends[stop - 1])
 
 
-def cut_row_groups(file: SourceFile, step: int) -> list[Portion]:
-    """Portions of a Parquet file: row groups of about `step` bytes together, or single ones that are larger."""
-    with _open_parquet(file) as table:
-        groups = [table.metadata.row_group(number) for number in range(table.num_row_groups)]
-    portions: list[Portion] = []
-    start, row, size, rows = 0, 1, 0, 0
-    for number, group in enumerate(groups):
-        size += group.total_byte_size
-        rows += group.num_rows
-        if size >= step or number + 1 == len(groups):
-            portions.append(Portion(start, number + 1, row))
-            start, row, size, rows = number + 1, row + rows, 0, 0
-    return portions
+def is_text(kind: pa.DataType) -> bool:
+    """Is this one of Arrow's types for strings?"""
+    return any((pa.types.is_string(kind), pa.types.is_large_string(kind), pa.types.is_string_view(kind)))
 
 
-@contextmanager
-def _open_parquet(file: SourceFile, as_dictionaries: Sequence[str] = ()) -> Iterator[pq.ParquetFile]:
-    """The file, opened; of the columns named here equal texts are held once."""
-    wanted = list(as_dictionaries)
-    if is_url(file.opened_at):
-        with (
-            open_seekable(file.opened_at) as remote,
-            _explained_parquet_errors(file.shown),
-            pq.ParquetFile(remote, read_dictionary=wanted) as table,
-        ):
-            yield table
-    else:
-        with (
-            _explained_parquet_errors(file.shown),
-            pq.ParquetFile(file.opened_at, read_dictionary=wanted) as table,
-        ):
-            yield table
+def parse_column(column: pa.Array, date_format: str | None) -> DateColumn:
+    """Parse a column of a type that holds dates."""
+    if pa.types.is_dictionary(column.type) and pa.types.is_temporal(column.type.value_type):
+        column = column.dictionary_decode()
+    if pa.types.is_temporal(column.type):
+        return _from_calendar(column)
+    if date_format is None and is_text(column.type):
+        plain = _from_iso(column)
+        if plain is not None:
+            return plain
+    encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    parsed = [_parsed(value, date_format) for value in _values(encoded.dictionary)]
+    parsed.append(DATE_MISSING)
+    indices = pc.fill_null(encoded.indices, len(parsed) - 1).to_numpy(zero_copy_only=False)
+    good = [entry if isinstance(entry, tuple) else (0, 0) for entry in parsed]
+    stamps = np.array([stamp for stamp, _ in good], dtype=np.int64)[indices]
+    spans = np.array([span for _, span in good], dtype=np.int64)[indices]
+    wrong = {int(row): str(parsed[indices[row]]) for row in np.flatnonzero(spans == 0)}
+    return stamps, spans, wrong
 
 
-@contextmanager
-def _explained_parquet_errors(shown: str) -> Iterator[None]:
-    """As for all files; and what Arrow says of a damaged one without an error of its own kind."""
-    with explained_read_errors(shown):
-        try:
-            yield
-        except WordtideError:
-            raise
-        except (RuntimeError, ValueError, OverflowError, MemoryError) as error:
-            raise InputError(f"{shown} is damaged: {error}", "Fetch or copy the file again.") from error
+def _from_calendar(column: pa.Array) -> DateColumn:
+    """Dates and timestamps: Arrow has counted their seconds already."""
+    days = pa.types.is_date(column.type)
+    moments = column.cast(pa.timestamp("s", tz=None if days else column.type.tz), safe=False).cast(pa.int64())
+    stamps = pc.fill_null(moments, 0).to_numpy(zero_copy_only=False) + (DAY // 2 if days else 0)
+    spans = np.full(len(column), DAY if days else 1)
+    wrong = {
+        int(row): DATE_MISSING for row in np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))
+    }
+    for row in np.flatnonzero((stamps < -_SURELY_GOOD) | (stamps > _SURELY_GOOD)):
+        verdict = _parsed(np.datetime64(int(stamps[row]), "s"), None)
+        if isinstance(verdict, str):
+            wrong[int(row)] = verdict
+    return stamps, spans, wrong
 
 
-def is_frame(source: object) -> bool:
-    """Can Arrow read this as a table?"""
-    return isinstance(source, (pa.Table, pa.RecordBatch)) or hasattr(source, "__arrow_c_stream__")
+def _from_iso(column: pa.Array) -> DateColumn | None:
+    """Days (1862-12-01) and moments (1862-12-01T09:30:00, with or without Z), if all values are written in the same of these
+    ways; else None. It gives what `parse_date` gives, without a call for each value.
+    """
+    if column.null_count or len(column) == 0 or pa.types.is_string_view(column.type):
+        return None
+    data, offsets = text_buffers(column)
+    length = int(offsets[1] - offsets[0])
+    if length not in (10, 19, 20) or not (np.diff(offsets) == length).all():
+        return None
+    letters = data[offsets[0] : offsets[-1]].reshape(-1, length)
+    fixed = {4: b"-", 7: b"-", 10: b"T ", 13: b":", 16: b":", 19: b"Z"}
+    for place, allowed in fixed.items():
+        if place < length and not np.isin(letters[:, place], list(allowed)).all():
+            return None
+    digits = letters[:, [place for place in range(length) if place not in fixed]].astype(np.int64) - ord("0")
+    if ((digits < 0) | (digits > 9)).any():
+        return None
+    years = digits[:, :4] @ np.array([1000, 100, 10, 1])
+    parts = digits[:, 4::2] * 10 + digits[:, 5::2]
+    months = ((years - 1970) * 12 + parts[:, 0] - 1).astype("datetime64[M]")
+    first_days, next_days = (
+        (months + shift).astype("datetime64[D]").astype(np.int64) for shift in (0, np.timedelta64(1, "M"))
+    )
+    days = first_days + parts[:, 1] - 1
+    proper = (
+        (years >= 1) & (parts[:, 0] >= 1) & (parts[:, 0] <= 12) & (days >= first_days) & (days < next_days)
+    )
+    if length > 10:
+        proper &= (parts[:, 2] < 24) & (parts[:, 3] < 60) & (parts[:, 4] < 60)
+    if not proper.all():
+        return None
+    if length == 10:
+        return days * DAY + DAY // 2, np.full(len(days), DAY), {}
+    return days * DAY + parts[:, 2:] @ np.array([3600, 60, 1]), np.full(len(days), 1), {}
 
 
-def read_frame(source: Any, label: str, fields: Fields) -> Iterator[Block]:
-    """Blocks of a pandas, polars or Arrow table."""
+def _values(dictionary: pa.Array) -> list[object]:
+    """Python's own values; bytes that are not UTF-8 are spelled out (\\xff), which no date is."""
+    if not is_text(dictionary.type):
+        return dictionary.to_pylist()  # type: ignore[no-any-return]
+    coded = dictionary.cast(pa.large_binary()).to_pylist()
+    return [None if value is None else value.decode("utf-8", "backslashreplace") for value in coded]
+
+
+def _parsed(value: object, date_format: str | None) -> Stamp | str:
     try:
-        table = source if isinstance(source, pa.Table) else pa.table(source)
-    except (pa.ArrowException, ValueError, TypeError) as error:
-        problem = ": ".join(str(part).rstrip(".") for part in reversed(error.args))
-        remedy = "Each column needs its own name and values of one type: frame['date'].astype(str) makes strings of them."
-        raise InputError(f"{label} cannot be read: {problem}.", remedy) from error
-    settled = _settle(table.schema, label, fields)
-    origin = Origin(label, f"{label}, row")
-    first = 1
-    for rows in table.select(list(dict.fromkeys(settled.names()))).to_batches(max_chunksize=_ROWS):
-        _check_dictionaries(rows, label)
-        yield partial(_parse, rows, first, origin, settled)
-        first += rows.num_rows
+        return parse_date(value, date_format)
+    except (ValueError, OverflowError) as error:
+        return str(error)
 
 
-def read_pairs(source: Iterable[tuple[object, str]], label: str, date_format: str | None) -> Iterator[Block]:
-    """Blocks of an iterable of (date, text)."""
-    pairs = iter(source)
-    origin = Origin(label, f"{label}, item")
-    first = 1
-    while some := list(islice(pairs, _ROWS)):
-        yield partial(_parse_pairs, some, first, origin, date_format)
-        first += len(some)
-
-
-def _settle(schema: pa.Schema, place: str, fields: Fields) -> Fields:
-    """The two columns to read, if their types can be those of dates and of texts."""
-    settled = fields.found_in(schema.names, place)
-    date_field, text_field = settled.names()
-    date_type, text_type = schema.field(date_field).type, schema.field(text_field).type
-    if not holds_dates(date_type):
-        raise InputError(
-            f"{place}: the column {date_field!r} holds {date_type}, not dates.",
-            "Choose another --date-field.",
-        )
-    if not is_text(text_type.value_type if pa.types.is_dictionary(text_type) else text_type):
-        raise InputError(
-            f"{place}: the column {text_field!r} holds {text_type}, not text.", "Choose another --text-field."
-        )
-    return settled
-
-
-def _parse(rows: pa.RecordBatch, first: int, origin: Origin, fields: Fields, bad: BadRows) -> Batch:
-    date_field, text_field = fields.names()
-    texts = rows.column(text_field)
-    if pa.types.is_dictionary(texts.type) or pa.types.is_string_view(texts.type):
-        with _explained_parquet_errors(origin.row(first)):
-            texts = texts.cast(pa.large_string())
-    numbers = np.arange(first, first + rows.num_rows)
-    return batch_from_columns(rows.column(date_field), texts, origin, numbers, fields.date_format, bad)
-
-
-def _parse_pairs(
-    pairs: list[tuple[object, str]], first: int, origin: Origin, date_format: str | None, bad: BadRows
-) -> Batch:
-    texts: list[bytes] = []
-    stamps: list[tuple[int, int]] = []
-    rows: list[int] = []
-    for row, pair in enumerate(pairs, first):
-        place = origin.row(row)
-        try:
-            date, text = pair
-        except (TypeError, ValueError):
-            raise InputError(f"{place} is not a pair.", "Give an iterable of (date, text).") from None
-        if not isinstance(text, str):
-            bad.report(
-                place, "text missing", "the text is not a string.", "Give (date, text) with a str as text."
-            )
-            continue
-        try:
-            stamps.append(parse_date(date, date_format))
-        except (ValueError, OverflowError) as error:
-            report_bad_date(bad, place, str(error))
-            continue
-        texts.append(text.encode("utf-8", "surrogatepass"))
-        rows.append(row)
-    dates, spans = [stamp for stamp, _ in stamps], [span for _, span in stamps]
-    return make_batch(texts, dates, spans, [origin.label], rows, [origin.place])
+def text_buffers(texts: pa.Array) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
+    """The bytes of an Arrow string array, without a copy, and int64 offsets into them."""
+    large = pa.types.is_large_string(texts.type) or pa.types.is_large_binary(texts.type)
+    if not large and not (pa.types.is_string(texts.type) or pa.types.is_binary(texts.type)):
+        texts, large = texts.cast(pa.large_string()), True
+    _, offset_buffer, data_buffer = texts.buffers()
+    if len(texts) == 0:
+        return np.zeros(0, dtype=np.uint8), np.zeros(1, dtype=np.int64)
+    width = np.int64 if large else np.int32
+    offsets = np.frombuffer(offset_buffer, dtype=width)[texts.offset : texts.offset + len(texts) + 1].astype(
+        np.int64
+    )
+    data = np.frombuffer(data_buffer, dtype=np.uint8) if data_buffer else np.zeros(0, dtype=np.uint8)
+    return data, offsets

@@ -14,8 +14,8 @@ import pyarrow.csv as pv
 
 from wordtide.compiled import kernel
 from wordtide.corpus.byte_streams import BLOCK_BYTES, Progress, no_progress, open_bytes
+from wordtide.corpus.columns import Fields
 from wordtide.corpus.documents import BadRows, Batch, Block, Origin, batch_from_columns, make_batch
-from wordtide.corpus.fields import Fields
 from wordtide.corpus.source_files import SourceFile
 from wordtide.errors import InputError
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from wordtide.corpus.date_columns import DATE_MISSING, parse_column, text_buffers
+from wordtide.corpus.columns import DATE_MISSING, parse_column, text_buffers
 from wordtide.errors import InputError
 
 

@@ -7,8 +7,7 @@ import numpy.typing as npt
 
 from wordtide.compiled import kernel
 from wordtide.corpus.documents import BadRows, Batch, make_batch
-from wordtide.corpus.tokens.characters import TABLE_SIZE, character_tables
-from wordtide.corpus.tokens.utf8 import decode
+from wordtide.corpus.tokens.unicode import TABLE_SIZE, character_tables, decode
 
 
 @kernel

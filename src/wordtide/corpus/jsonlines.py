@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.json as pj
 
 from wordtide.corpus.byte_streams import Progress, line_blocks, no_progress, open_bytes
+from wordtide.corpus.columns import Fields
 from wordtide.corpus.documents import (
     BadRows,
     Batch,
@@ -22,7 +23,6 @@ from wordtide.corpus.documents import (
     make_batch,
     report_bad_date,
 )
-from wordtide.corpus.fields import Fields
 from wordtide.corpus.source_files import SourceFile
 from wordtide.dates import parse_date
 from wordtide.errors import InputError

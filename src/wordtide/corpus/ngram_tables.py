@@ -14,7 +14,6 @@ import numpy.typing as npt
 
 from wordtide.corpus.documents import BadRows
 from wordtide.corpus.encoding import inspect_texts
-from wordtide.corpus.tokens.characters import character_tables
 from wordtide.corpus.tokens.lexicon import Lexicon
 from wordtide.corpus.tokens.ngram_scanner import (
     BAD_NUMBER,
@@ -28,6 +27,7 @@ from wordtide.corpus.tokens.ngram_scanner import (
 )
 from wordtide.corpus.tokens.ngram_tags import PLACEHOLDERS, TAGS
 from wordtide.corpus.tokens.rule import MASKS, WAYS, TokenRule
+from wordtide.corpus.tokens.unicode import character_tables
 
 _PROBLEMS: Final = {
     WRONG_FIELDS: ("wrong number of fields", "the line does not have the fields of an n-gram table."),

@@ -9,10 +9,10 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
+from wordtide.corpus.arrow_tables import cut_row_groups
 from wordtide.corpus.byte_streams import BLOCK_BYTES, count_line_breaks, is_compressed, open_bytes
-from wordtide.corpus.columns import cut_row_groups
+from wordtide.corpus.columns import Fields
 from wordtide.corpus.delimited import find_borders
-from wordtide.corpus.fields import Fields
 from wordtide.corpus.jsonlines import find_json_fields
 from wordtide.corpus.remote import is_url, takes_ranges
 from wordtide.corpus.source_files import Portion, SourceFile

@@ -4,7 +4,7 @@ import os
 from dataclasses import dataclass
 from typing import Final
 
-from wordtide.corpus.expansion import MAX_EXPANSION
+from wordtide.corpus.byte_streams import MAX_EXPANSION
 
 STANDARD_INPUT: Final = "-"
 

@@ -7,12 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from wordtide.corpus.byte_streams import Progress, explained_read_errors
-from wordtide.corpus.columns import is_frame, read_frame, read_pairs, read_parquet
+from wordtide.corpus.arrow_tables import is_frame, read_frame, read_pairs, read_parquet
+from wordtide.corpus.byte_streams import MAX_EXPANSION, Progress, check_max_expansion, explained_read_errors
+from wordtide.corpus.columns import Fields
 from wordtide.corpus.delimited import read_delimited
 from wordtide.corpus.documents import BadRows, Block
-from wordtide.corpus.expansion import MAX_EXPANSION, check_max_expansion
-from wordtide.corpus.fields import Fields
 from wordtide.corpus.jsonlines import read_json_lines
 from wordtide.corpus.remote import RemoteFile, find_files, is_url, without_query
 from wordtide.corpus.samples import SAMPLES, read_sample

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from wordtide.counts.counts import Counts, write_facts
-from wordtide.counts.examples import has_examples, merge_examples
+from wordtide.counts.examples.store import has_examples, merge_examples
 from wordtide.counts.pairs import bits_for
-from wordtide.counts.partials import Partial, merge
 from wordtide.counts.settings import MUST_AGREE, Summary
+from wordtide.counts.sums import Partial, merge
 from wordtide.counts.writer import CountsWriter
 from wordtide.errors import SettingsError
 from wordtide.storage.folders import new_folder

@@ -12,13 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from wordtide.counts.counts import CountArrays
-from wordtide.counts.example_draws import Candidates, draw_sentences, join_candidates
-from wordtide.counts.examples import ExamplesWriter
-from wordtide.counts.pairs import bits_for, code_dtype, find_pairs, sum_runs
-from wordtide.counts.partials import Partial, PartialSums
-from wordtide.counts.radix_sort import sort_codes
+from wordtide.counts.examples.draws import Candidates, draw_sentences, join_candidates
+from wordtide.counts.examples.store import ExamplesWriter
+from wordtide.counts.pairs import bits_for, code_dtype, find_pairs, sort_codes, sum_runs
 from wordtide.counts.segments import Segment
 from wordtide.counts.settings import CountSettings
+from wordtide.counts.sums import Partial, PartialSums
 from wordtide.counts.workers import Resources, in_order
 from wordtide.counts.writer import CountsWriter, RowBlock, compress_rows
 from wordtide.timeline import Integers

@@ -11,18 +11,18 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from wordtide.corpus.columns import Fields
 from wordtide.corpus.documents import BadRows, Batch, Block
 from wordtide.corpus.encoding import prepare
-from wordtide.corpus.fields import Fields
 from wordtide.corpus.sources import Corpus
 from wordtide.corpus.tokens.custom import Tokenizer, apply_tokenizer, load_tokenizer
 from wordtide.corpus.tokens.lexicon import Lexicon, combine_lexicons
 from wordtide.corpus.tokens.rule import Scanner, TokenRule
 from wordtide.counts.counts import Counts
-from wordtide.counts.partials import Partial, merge
 from wordtide.counts.segments import Segment, SegmentBuilder, SpillSpace
 from wordtide.counts.settings import CountSettings, Summary
 from wordtide.counts.slices import count_slices
+from wordtide.counts.sums import Partial, merge
 from wordtide.counts.vocabulary import choose_vocabulary, numbering_of
 from wordtide.counts.workers import Lending, Resources, in_order
 from wordtide.timeline import Every, Integers, parse_duration, unite

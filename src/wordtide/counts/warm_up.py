@@ -12,13 +12,12 @@ from wordtide.corpus.encoding import inspect_texts
 from wordtide.corpus.ngram_tables import NgramScanner
 from wordtide.corpus.tokens.lexicon import Lexicon
 from wordtide.corpus.tokens.rule import Scanner, TokenRule
-from wordtide.counts.example_draws import draw_from
+from wordtide.counts.examples.draws import draw_from
 from wordtide.counts.ngrams.codes import add_years
 from wordtide.counts.ngrams.pair_lists import KeyRule, NgramSegment, YearSlices, count_words, sum_keys
-from wordtide.counts.pairs import find_pairs, sum_runs
-from wordtide.counts.partials import Partial, merge
-from wordtide.counts.radix_sort import sort_codes
+from wordtide.counts.pairs import find_pairs, sort_codes, sum_runs
 from wordtide.counts.segments import gather
+from wordtide.counts.sums import Partial, merge
 from wordtide.counts.writer import compress_rows
 
 _PATIENCE = 1.5  # seconds before a word is said

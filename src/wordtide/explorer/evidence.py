@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from wordtide.counts.counts import Counts
-from wordtide.counts.examples import ExampleStore, in_context
+from wordtide.counts.examples.store import ExampleStore, in_context
 from wordtide.embeddings.states import Embeddings
 from wordtide.errors import SettingsError
 from wordtide.explorer.page_selection import PageSelection

@@ -11,8 +11,8 @@ import numpy as np
 
 from wordtide.counts.count import count
 from wordtide.counts.counts import KIND, Counts
-from wordtide.counts.renumber import only_slices, renumbered
 from wordtide.counts.settings import RECIPE, CountSettings
+from wordtide.counts.vocabulary import only_slices, renumbered
 from wordtide.embeddings.posterior import Fitted
 from wordtide.errors import InputError, NothingToCountError, SettingsError
 from wordtide.progress import Observer

@@ -4,8 +4,8 @@ import os
 from os import PathLike
 from pathlib import Path
 
+from wordtide.corpus.columns import Fields
 from wordtide.corpus.documents import BadRows
-from wordtide.corpus.fields import Fields
 from wordtide.corpus.source_files import STANDARD_INPUT, SourceFile
 from wordtide.corpus.sources import find_corpus
 from wordtide.errors import InputError, SettingsError

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field
 from os import PathLike
 
-from wordtide.corpus.fields import Fields
+from wordtide.corpus.columns import Fields
 from wordtide.errors import SettingsError
 from wordtide.questions.change import MIN_OCCURRENCES
 from wordtide.settings import check_settings, setting

@@ -11,7 +11,7 @@ from wordtide.cli.commands.update import MODELS_OWN
 from wordtide.cli.fit_progress import FitProgress
 from wordtide.cli.options import takes
 from wordtide.cli.progress import ProgressBar
-from wordtide.corpus.fields import Fields
+from wordtide.corpus.columns import Fields
 from wordtide.counts.settings import CountSettings
 from wordtide.streaming.settings import AlertRule, WatchOptions, WatchSettings
 

@@ -6,7 +6,6 @@ import numpy as np
 import numpy.typing as npt
 
 from wordtide.compiled import eight_bytes, integer, kernel
-from wordtide.corpus.tokens.characters import APOSTROPHE, CASED, DIGIT, HYPHEN, IGNORED, LOWER, TABLE_SIZE
 from wordtide.corpus.tokens.lexicon import (
     HASH_START,
     LONGEST_WORD,
@@ -21,7 +20,18 @@ from wordtide.corpus.tokens.lexicon import (
 )
 from wordtide.corpus.tokens.ngram_tags import is_tagged
 from wordtide.corpus.tokens.scanner import KEEP, MASK, UNNAMED
-from wordtide.corpus.tokens.utf8 import decode, encode, kind_of
+from wordtide.corpus.tokens.unicode import (
+    APOSTROPHE,
+    CASED,
+    DIGIT,
+    HYPHEN,
+    IGNORED,
+    LOWER,
+    TABLE_SIZE,
+    decode,
+    encode,
+    kind_of,
+)
 
 LONGEST_NGRAM: Final = 5
 

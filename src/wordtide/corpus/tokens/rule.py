@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from wordtide.corpus.documents import Batch
-from wordtide.corpus.tokens.characters import character_tables
 from wordtide.corpus.tokens.custom import split_texts
 from wordtide.corpus.tokens.lexicon import (
     Lexicon,
 )
 from wordtide.corpus.tokens.scanner import CURSOR_SIZE, KEEP, MASK, SKIP, ScanRules, scan_texts
+from wordtide.corpus.tokens.unicode import character_tables
 from wordtide.errors import SettingsError
 
 MASKS: Final = ("<number>", "<url>", "<user>")

@@ -11,20 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from wordtide.compiled import integer, kernel
-from wordtide.corpus.tokens.characters import (
-    APOSTROPHE,
-    AT,
-    CASED,
-    CLOSER,
-    DIGIT,
-    EXCLAMATION,
-    HYPHEN,
-    LOWER,
-    NEWLINE,
-    PERIOD,
-    SPACE,
-    STOP,
-)
 from wordtide.corpus.tokens.lexicon import (
     HASH_START,
     LONGEST_WORD,
@@ -37,7 +23,23 @@ from wordtide.corpus.tokens.lexicon import (
     prefix_of,
     words_that_fit,
 )
-from wordtide.corpus.tokens.utf8 import decode, kind_at, kind_of
+from wordtide.corpus.tokens.unicode import (
+    APOSTROPHE,
+    AT,
+    CASED,
+    CLOSER,
+    DIGIT,
+    EXCLAMATION,
+    HYPHEN,
+    LOWER,
+    NEWLINE,
+    PERIOD,
+    SPACE,
+    STOP,
+    decode,
+    kind_at,
+    kind_of,
+)
 from wordtide.corpus.tokens.words import copy_lowered, scan_word, url_length, user_name_length
 
 BREAK: Final = -1

@@ -6,7 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from wordtide.compiled import integer, kernel
-from wordtide.corpus.tokens.characters import (
+from wordtide.corpus.tokens.lexicon import LONGEST_WORD
+from wordtide.corpus.tokens.unicode import (
     APOSTROPHE,
     CASED,
     COMMA,
@@ -20,9 +21,11 @@ from wordtide.corpus.tokens.characters import (
     PERIOD,
     SPACE,
     TABLE_SIZE,
+    decode,
+    encode,
+    kind_at,
+    kind_of,
 )
-from wordtide.corpus.tokens.lexicon import LONGEST_WORD
-from wordtide.corpus.tokens.utf8 import decode, encode, kind_at, kind_of
 
 _CAPITAL_SIGMA: Final = 0x3A3
 _CAPITAL_I_WITH_DOT: Final = 0x130

@@ -22,8 +22,8 @@ from wordtide.corpus.tokens.custom import Tokenizer, load_tokenizer
 from wordtide.corpus.tokens.lexicon import Lexicon
 from wordtide.counts.cluster.job import Job, read_lexicon, write_plan, write_words
 from wordtide.counts.cluster.ngram_shards import survey_ngrams
-from wordtide.counts.cluster.partial_counts import PartialCounts, merge_partial_counts
 from wordtide.counts.cluster.reduce import add_up, unite_lexicons
+from wordtide.counts.cluster.shard_counts import PartialCounts, merge_partial_counts
 from wordtide.counts.cluster.shards import Run, find_shards, refuse_what_cannot_be_shared
 from wordtide.counts.cluster.tasks import Piece, count_pairs, count_words, scan_shard
 from wordtide.counts.cluster.text_shards import Survey, survey_texts

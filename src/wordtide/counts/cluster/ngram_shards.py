@@ -9,9 +9,9 @@ import numpy as np
 
 from wordtide.corpus.documents import BadRows
 from wordtide.corpus.tokens.lexicon import Lexicon
+from wordtide.counts.cluster.column_files import read_parts, write_parts
 from wordtide.counts.cluster.job import Job, Plan, Shard, read_lexicon, write_lexicon
-from wordtide.counts.cluster.part_files import read_parts, write_parts
-from wordtide.counts.cluster.partial_counts import save_slice_numbers
+from wordtide.counts.cluster.shard_counts import save_slice_numbers
 from wordtide.counts.cluster.text_shards import Survey
 from wordtide.counts.ngrams.pair_lists import KeyRule, NgramSegment, YearSlices
 from wordtide.counts.ngrams.tables import (
@@ -21,8 +21,8 @@ from wordtide.counts.ngrams.tables import (
     sum_segments,
     write_ngram_counts,
 )
-from wordtide.counts.partials import Partial
 from wordtide.counts.settings import CountSettings, Summary
+from wordtide.counts.sums import Partial
 from wordtide.counts.vocabulary import numbering_of
 from wordtide.counts.writer import CountsWriter
 from wordtide.storage.arrays import load_array, save_array

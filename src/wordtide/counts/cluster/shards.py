@@ -9,7 +9,7 @@ from dataclasses import asdict, replace
 from importlib import metadata
 
 from wordtide.corpus.byte_streams import explained_read_errors
-from wordtide.corpus.fields import Fields
+from wordtide.corpus.columns import Fields
 from wordtide.corpus.portions import (
     LineBreaks,
     can_be_cut,

@@ -13,7 +13,7 @@ from wordtide.counts.cluster.ngram_shards import (
     count_words_of_ngram_shard,
     scan_ngram_shard,
 )
-from wordtide.counts.cluster.partial_counts import PartialCounts, merge_partial_counts, save_slice_numbers
+from wordtide.counts.cluster.shard_counts import PartialCounts, merge_partial_counts, save_slice_numbers
 from wordtide.counts.cluster.text_shards import count_text_shard, count_words_of_text_shard, scan_text_shard
 from wordtide.dask_client import Task
 from wordtide.errors import InputError, OutputError

@@ -10,9 +10,9 @@ import numpy as np
 
 from wordtide.corpus.documents import BadRows
 from wordtide.corpus.tokens.lexicon import Lexicon
+from wordtide.counts.cluster.column_files import Part, read_parts, write_parts
 from wordtide.counts.cluster.job import Job, Plan, Shard, read_lexicon, write_lexicon
-from wordtide.counts.cluster.part_files import Part, read_parts, write_parts
-from wordtide.counts.cluster.partial_counts import save_slice_numbers
+from wordtide.counts.cluster.shard_counts import save_slice_numbers
 from wordtide.counts.segments import Segment, SentenceTexts
 from wordtide.counts.settings import CountSettings, Summary
 from wordtide.counts.slices import count_slices

@@ -25,10 +25,9 @@ from wordtide.counts.ngrams.codes import (
     list_codes,
     scatter,
 )
-from wordtide.counts.pairs import bits_for
-from wordtide.counts.partials import Partial
-from wordtide.counts.radix_sort import sort_codes
+from wordtide.counts.pairs import bits_for, sort_codes
 from wordtide.counts.segments import SpillSpace
+from wordtide.counts.sums import Partial
 
 SEGMENT_ENTRIES: Final = 1 << 22
 _OUT_ENTRIES: Final = 1 << 22

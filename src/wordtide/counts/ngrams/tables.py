@@ -25,9 +25,9 @@ from wordtide.counts.ngrams.pair_lists import (
     count_words,
     sum_keys,
 )
-from wordtide.counts.partials import Partial, PartialSums, merge
 from wordtide.counts.segments import SpillSpace
 from wordtide.counts.settings import CountSettings, Summary
+from wordtide.counts.sums import Partial, PartialSums, merge
 from wordtide.counts.texts import TEXT_WINDOW
 from wordtide.counts.vocabulary import choose_vocabulary, numbering_of
 from wordtide.counts.workers import Lending, Resources, in_order

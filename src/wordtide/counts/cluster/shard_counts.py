@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from wordtide.counts.counts import ARRAYS, CountArrays, Counts
-from wordtide.counts.examples import merge_examples
+from wordtide.counts.examples.store import merge_examples
 from wordtide.counts.pairs import bits_for
-from wordtide.counts.partials import Partial, merge
 from wordtide.counts.settings import CountSettings
+from wordtide.counts.sums import Partial, merge
 from wordtide.counts.writer import CountsWriter
 from wordtide.storage.arrays import load_array, save_array
 from wordtide.timeline import NUMBERS, Integers, Slices

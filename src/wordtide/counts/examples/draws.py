@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from wordtide.compiled import kernel
 from wordtide.corpus.tokens.scanner import BREAK
-from wordtide.counts.examples import LONGEST_SENTENCE, Sentence, priorities
+from wordtide.counts.examples.store import LONGEST_SENTENCE, Sentence, priorities
 from wordtide.counts.segments import Segment
 
 

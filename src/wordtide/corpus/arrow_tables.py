@@ -1,0 +1,250 @@
+"""Parquet files, data frames (pandas, polars, Arrow) and iterables of (date, text)."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from wordtide.corpus.byte_streams import Progress, check_expansion, explained_read_errors
+from wordtide.corpus.columns import Fields, holds_dates, is_text
+from wordtide.corpus.documents import (
+    BadRows,
+    Batch,
+    Block,
+    Origin,
+    batch_from_columns,
+    make_batch,
+    report_bad_date,
+)
+from wordtide.corpus.remote import is_url, open_seekable
+from wordtide.corpus.source_files import Portion, SourceFile
+from wordtide.dates import parse_date
+from wordtide.errors import InputError, WordtideError
+
+_ROWS = 4096
+_FEW_ROWS = 16
+_MOST_BYTES = 1 << 28  # of texts that are held at once
+
+
+def read_parquet(file: SourceFile, fields: Fields, progress: Progress) -> Iterator[Block]:
+    """Blocks of a Parquet file."""
+    with _open_parquet(file) as table:
+        schema, total = table.schema_arrow, max(table.metadata.num_rows, 1)
+        groups = range(file.portion.start, file.portion.stop) if file.portion else range(table.num_row_groups)
+    settled = _settle(schema, file.shown, fields)
+    origin = Origin(file.label, f"{file.shown}, row")
+    columns = list(dict.fromkeys(settled.names()))
+    compressed = max(file.byte_count(), 1)
+    first, length = file.first, 0
+    for batch in _row_batches(
+        file, groups, columns, [name for name in columns if is_text(schema.field(name).type)]
+    ):
+        _check_dictionaries(batch, file.shown)
+        for rows, size in _slices_that_fit(batch, settled.names()[1]):
+            length += size
+            check_expansion(file.shown, compressed, length, file.max_expansion)
+            yield partial(_parse, rows, first, origin, settled)
+            first += rows.num_rows
+        progress(file.byte_count() * batch.num_rows // total)
+
+
+def _row_batches(
+    file: SourceFile, groups: range, columns: list[str], texts: list[str]
+) -> Iterator[pa.RecordBatch]:
+    """The rows of some row groups, with equal texts held once. Arrow cannot do that where texts are written as differences from
+    the one before; there each may be as long as all that is written, so few are read at once. (What a column says of its
+    encoding is not asked: Arrow ends the process where such facts are damaged.)
+    """
+    finished, rows_read = 0, 0
+    with _open_parquet(file, texts) as table:
+        try:
+            for group in groups:
+                for batch in table.iter_batches(
+                    batch_size=_ROWS, row_groups=[group], columns=columns, use_threads=False
+                ):
+                    yield batch
+                    rows_read += batch.num_rows
+                finished, rows_read = finished + 1, 0
+            return
+        except OSError as error:
+            if "Not yet implemented" not in str(error):
+                raise
+    with _open_parquet(file) as table:
+        for group in groups[finished:]:
+            for batch in table.iter_batches(
+                batch_size=_FEW_ROWS, row_groups=[group], columns=columns, use_threads=False
+            ):
+                known = min(rows_read, batch.num_rows)
+                rows_read -= known
+                if known < batch.num_rows:
+                    yield batch.slice(known)
+
+
+def _check_dictionaries(rows: pa.RecordBatch, place: str) -> None:
+    """Refuse numbers of values that are not there: Arrow reads them from a damaged file, and looks elsewhere in memory then."""
+    for name, column in zip(rows.schema.names, rows.columns, strict=True):
+        if pa.types.is_dictionary(column.type):
+            ends = pc.min_max(column.indices).as_py()
+            if ends["max"] is not None and not 0 <= ends["min"] <= ends["max"] < len(column.dictionary):
+                raise InputError(
+                    f"{place} is damaged: the column {name!r} names values that are not there.",
+                    "Fetch or copy the file again.",
+                )
+
+
+def _slices_that_fit(rows: pa.RecordBatch, text_field: str) -> Iterator[tuple[pa.RecordBatch, int]]:
+    """The rows in slices whose texts fit into memory, and the bytes of each: a dictionary holds a text once, however many
+    rows name it, and each of them becomes a copy.
+    """
+    texts = rows.column(text_field)
+    if not pa.types.is_dictionary(texts.type):
+        yield rows, rows.nbytes
+        return
+    lengths = pc.fill_null(pc.binary_length(texts.dictionary).take(texts.indices), 0).to_numpy(
+        zero_copy_only=False
+    )
+    ends = np.cumsum(lengths, dtype=np.int64)
+    start, before = 0, 0
+    while start < rows.num_rows:
+        stop = max(start + 1, int(np.searchsorted(ends, before + _MOST_BYTES, side="right")))
+        yield rows.slice(start, stop - start), int(ends[stop - 1]) - before
+        start, before = stop, int(ends[stop - 1])
+
+
+def cut_row_groups(file: SourceFile, step: int) -> list[Portion]:
+    """Portions of a Parquet file: row groups of about `step` bytes together, or single ones that are larger."""
+    with _open_parquet(file) as table:
+        groups = [table.metadata.row_group(number) for number in range(table.num_row_groups)]
+    portions: list[Portion] = []
+    start, row, size, rows = 0, 1, 0, 0
+    for number, group in enumerate(groups):
+        size += group.total_byte_size
+        rows += group.num_rows
+        if size >= step or number + 1 == len(groups):
+            portions.append(Portion(start, number + 1, row))
+            start, row, size, rows = number + 1, row + rows, 0, 0
+    return portions
+
+
+@contextmanager
+def _open_parquet(file: SourceFile, as_dictionaries: Sequence[str] = ()) -> Iterator[pq.ParquetFile]:
+    """The file, opened; of the columns named here equal texts are held once."""
+    wanted = list(as_dictionaries)
+    if is_url(file.opened_at):
+        with (
+            open_seekable(file.opened_at) as remote,
+            _explained_parquet_errors(file.shown),
+            pq.ParquetFile(remote, read_dictionary=wanted) as table,
+        ):
+            yield table
+    else:
+        with (
+            _explained_parquet_errors(file.shown),
+            pq.ParquetFile(file.opened_at, read_dictionary=wanted) as table,
+        ):
+            yield table
+
+
+@contextmanager
+def _explained_parquet_errors(shown: str) -> Iterator[None]:
+    """As for all files; and what Arrow says of a damaged one without an error of its own kind."""
+    with explained_read_errors(shown):
+        try:
+            yield
+        except WordtideError:
+            raise
+        except (RuntimeError, ValueError, OverflowError, MemoryError) as error:
+            raise InputError(f"{shown} is damaged: {error}", "Fetch or copy the file again.") from error
+
+
+def is_frame(source: object) -> bool:
+    """Can Arrow read this as a table?"""
+    return isinstance(source, (pa.Table, pa.RecordBatch)) or hasattr(source, "__arrow_c_stream__")
+
+
+def read_frame(source: Any, label: str, fields: Fields) -> Iterator[Block]:
+    """Blocks of a pandas, polars or Arrow table."""
+    try:
+        table = source if isinstance(source, pa.Table) else pa.table(source)
+    except (pa.ArrowException, ValueError, TypeError) as error:
+        problem = ": ".join(str(part).rstrip(".") for part in reversed(error.args))
+        remedy = "Each column needs its own name and values of one type: frame['date'].astype(str) makes strings of them."
+        raise InputError(f"{label} cannot be read: {problem}.", remedy) from error
+    settled = _settle(table.schema, label, fields)
+    origin = Origin(label, f"{label}, row")
+    first = 1
+    for rows in table.select(list(dict.fromkeys(settled.names()))).to_batches(max_chunksize=_ROWS):
+        _check_dictionaries(rows, label)
+        yield partial(_parse, rows, first, origin, settled)
+        first += rows.num_rows
+
+
+def read_pairs(source: Iterable[tuple[object, str]], label: str, date_format: str | None) -> Iterator[Block]:
+    """Blocks of an iterable of (date, text)."""
+    pairs = iter(source)
+    origin = Origin(label, f"{label}, item")
+    first = 1
+    while some := list(islice(pairs, _ROWS)):
+        yield partial(_parse_pairs, some, first, origin, date_format)
+        first += len(some)
+
+
+def _settle(schema: pa.Schema, place: str, fields: Fields) -> Fields:
+    """The two columns to read, if their types can be those of dates and of texts."""
+    settled = fields.found_in(schema.names, place)
+    date_field, text_field = settled.names()
+    date_type, text_type = schema.field(date_field).type, schema.field(text_field).type
+    if not holds_dates(date_type):
+        raise InputError(
+            f"{place}: the column {date_field!r} holds {date_type}, not dates.",
+            "Choose another --date-field.",
+        )
+    if not is_text(text_type.value_type if pa.types.is_dictionary(text_type) else text_type):
+        raise InputError(
+            f"{place}: the column {text_field!r} holds {text_type}, not text.", "Choose another --text-field."
+        )
+    return settled
+
+
+def _parse(rows: pa.RecordBatch, first: int, origin: Origin, fields: Fields, bad: BadRows) -> Batch:
+    date_field, text_field = fields.names()
+    texts = rows.column(text_field)
+    if pa.types.is_dictionary(texts.type) or pa.types.is_string_view(texts.type):
+        with _explained_parquet_errors(origin.row(first)):
+            texts = texts.cast(pa.large_string())
+    numbers = np.arange(first, first + rows.num_rows)
+    return batch_from_columns(rows.column(date_field), texts, origin, numbers, fields.date_format, bad)
+
+
+def _parse_pairs(
+    pairs: list[tuple[object, str]], first: int, origin: Origin, date_format: str | None, bad: BadRows
+) -> Batch:
+    texts: list[bytes] = []
+    stamps: list[tuple[int, int]] = []
+    rows: list[int] = []
+    for row, pair in enumerate(pairs, first):
+        place = origin.row(row)
+        try:
+            date, text = pair
+        except (TypeError, ValueError):
+            raise InputError(f"{place} is not a pair.", "Give an iterable of (date, text).") from None
+        if not isinstance(text, str):
+            bad.report(
+                place, "text missing", "the text is not a string.", "Give (date, text) with a str as text."
+            )
+            continue
+        try:
+            stamps.append(parse_date(date, date_format))
+        except (ValueError, OverflowError) as error:
+            report_bad_date(bad, place, str(error))
+            continue
+        texts.append(text.encode("utf-8", "surrogatepass"))
+        rows.append(row)
+    dates, spans = [stamp for stamp, _ in stamps], [span for _, span in stamps]
+    return make_batch(texts, dates, spans, [origin.label], rows, [origin.place])

@@ -1,0 +1,1 @@
+"""Example sentences of words: drawn while counting, stored beside the counts, shown in context."""
