@@ -32,7 +32,8 @@ from simulation.plan import (
     share_moved,
 )
 from simulation.trajectories import draw_trajectories
-from wordtide.counts.counts import CountArrays, Counts
+from wordtide.counts.count_arrays import CountArrays
+from wordtide.counts.counts import Counts
 from wordtide.counts.settings import CountSettings, Summary
 from wordtide.dates import DAY, parse_date
 from wordtide.errors import SettingsError

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import wordtide
 from targets.damaging import Damaged
-from wordtide.counts.examples.store import find_examples
+from wordtide.counts.examples.concordance import find_examples
 from wordtide.errors import WordtideError
 
 _TEXTS = [

@@ -13,8 +13,8 @@ from counts.small_shards import csv_rows, documents, files_of, json_lines, ngram
 from counts.waiting_texts import TEXTS, TOKENIZER, finished_scans, prepare, readers_of, wait_for
 
 import wordtide
-from wordtide.counts.cluster import partial_counts
 from wordtide.counts.cluster import reduce as tree_reduction
+from wordtide.counts.cluster import shard_counts
 from wordtide.counts.cluster import shards as sharding
 from wordtide.errors import InputError, SettingsError
 from wordtide.progress import Observer
@@ -46,7 +46,7 @@ def small_pieces(monkeypatch):
     monkeypatch.setattr(sharding, "_SMALLEST", 3000)
     monkeypatch.setattr(tree_reduction, "_FAN_IN", 2)
     monkeypatch.setattr(tree_reduction, "_LEAST_TOKENS", 400)
-    monkeypatch.setattr(partial_counts, "_BLOCK", 16)
+    monkeypatch.setattr(shard_counts, "_BLOCK", 16)
 
 
 class StageSizes(Observer):

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 import wordtide
-from wordtide.counts.examples.store import find_examples, in_context
+from wordtide.counts.examples.concordance import find_examples, in_context
 from wordtide.errors import InputError, SettingsError
 
 CORPUS = [

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import wordtide
-from wordtide.counts.counts import ARRAYS
-from wordtide.counts.vocabulary import only_slices, renumbered
+from wordtide.counts.count_arrays import ARRAYS
+from wordtide.counts.vocabulary import renumber, select_slices
 
 WORDS = [stem + ending for stem in ("river", "mill", "road", "king") for ending in ("", "er", "ing")]
 TEXTS = [(str(1900 + t), " ".join(np.random.default_rng(t).choice(WORDS, 60))) for t in range(4)]
@@ -28,15 +28,15 @@ def test_renumbered_counts_are_those_of_counting_with_the_other_words(tmp_path, 
     generator = np.random.default_rng(seed)
     words = [*generator.permutation(WORDS)[: 3 + seed].tolist(), "absent"]
     generator.shuffle(words)
-    same(renumbered(wordtide.count(TEXTS, workers=1), words), counted(words, tmp_path))
+    same(renumber(wordtide.count(TEXTS, workers=1), words), counted(words, tmp_path))
 
 
 def test_counts_in_their_own_words_stay_as_they_are():
     counts = wordtide.count(TEXTS, workers=1)
-    assert renumbered(counts, counts.words) is counts
+    assert renumber(counts, counts.words) is counts
 
 
 @pytest.mark.parametrize("chosen", [[0], [1, 3], [0, 1, 2]])
 def test_some_slices_are_those_of_counting_their_texts_alone(tmp_path, chosen):
     texts = [TEXTS[t] for t in chosen]
-    same(only_slices(counted(WORDS, tmp_path), chosen), counted(WORDS, tmp_path, texts))
+    same(select_slices(counted(WORDS, tmp_path), chosen), counted(WORDS, tmp_path, texts))

@@ -9,7 +9,7 @@ import pytest
 import wordtide
 from wordtide.counts import partials, segments
 from wordtide.counts import slices as slice_counting
-from wordtide.counts.merge import merge_counts
+from wordtide.counts.counts import merge_counts
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import wordtide
-from wordtide.counts.counts import ARRAYS
+from wordtide.counts.count_arrays import ARRAYS
 from wordtide.errors import FolderError, OutputError, UnknownWordError, WordtideError
 
 CORPUS = [("1900", "Steam power drives the mill. The mill grinds."), ("1950", "Atomic power. Power plants.")]

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from embeddings.models import PLACES, knots_of
 
-from wordtide.counts.counts import CountArrays, Counts
+from wordtide.counts.count_arrays import CountArrays
+from wordtide.counts.counts import Counts
 from wordtide.counts.settings import CountSettings
 from wordtide.model.knots import occurrences_of
 from wordtide.timeline import NUMBERS, Slices

@@ -7,7 +7,7 @@ import pytest
 from evaluation.corpora import LAW, STEAM
 
 import wordtide
-from wordtide.counts.counts import ARRAYS
+from wordtide.counts.count_arrays import ARRAYS
 from wordtide.errors import InputError, SettingsError
 from wordtide.evaluation.tuning.tune import tune
 from wordtide.evaluation.tuning.windows import OtherWindows, check_windows, counts_by_window

@@ -19,20 +19,11 @@ from isal import igzip, isal_zlib
 from wordtide.corpus.remote import is_url, open_url
 from wordtide.corpus.source_files import STANDARD_INPUT as STANDARD_INPUT
 from wordtide.corpus.source_files import SourceFile
-from wordtide.errors import InputError, SettingsError
+from wordtide.errors import InputError
 
-MAX_EXPANSION: Final = 200
 #: Bytes that any input may have, however well it was compressed: they do no harm.
 ALWAYS_ALLOWED: Final = 64 << 20
 _PIECE: Final = 8 << 20
-
-
-def check_max_expansion(limit: int) -> None:
-    """SettingsError for a limit that is none."""
-    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= 1 << 40:
-        raise SettingsError(
-            f"--max-expansion {limit} is out of range.", f"Give a whole number from 1 to {1 << 40}."
-        )
 
 
 def check_expansion(shown: str, compressed: int, length: int, limit: int) -> None:

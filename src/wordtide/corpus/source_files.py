@@ -4,9 +4,11 @@ import os
 from dataclasses import dataclass
 from typing import Final
 
-from wordtide.corpus.byte_streams import MAX_EXPANSION
+from wordtide.errors import SettingsError
 
 STANDARD_INPUT: Final = "-"
+#: How many times longer than its compressed form a file may become.
+MAX_EXPANSION: Final = 200
 
 
 @dataclass(frozen=True)
@@ -67,3 +69,11 @@ class SourceFile:
             return 0 if self.path == STANDARD_INPUT else os.stat(self.opened_at).st_size
         except OSError:
             return 0
+
+
+def check_max_expansion(limit: int) -> None:
+    """SettingsError for a limit that is none."""
+    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= 1 << 40:
+        raise SettingsError(
+            f"--max-expansion {limit} is out of range.", f"Give a whole number from 1 to {1 << 40}."
+        )

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from wordtide.corpus.arrow_tables import is_frame, read_frame, read_pairs, read_parquet
-from wordtide.corpus.byte_streams import MAX_EXPANSION, Progress, check_max_expansion, explained_read_errors
+from wordtide.corpus.byte_streams import Progress, explained_read_errors
 from wordtide.corpus.columns import Fields
 from wordtide.corpus.delimited import read_delimited
 from wordtide.corpus.documents import BadRows, Block
 from wordtide.corpus.jsonlines import read_json_lines
 from wordtide.corpus.remote import RemoteFile, find_files, is_url, without_query
 from wordtide.corpus.samples import SAMPLES, read_sample
-from wordtide.corpus.source_files import STANDARD_INPUT, SourceFile
+from wordtide.corpus.source_files import MAX_EXPANSION, STANDARD_INPUT, SourceFile, check_max_expansion
 from wordtide.corpus.text_files import read_text_files
 from wordtide.errors import InputError, SettingsError
 from wordtide.storage.header import is_made_by_wordtide

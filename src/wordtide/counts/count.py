@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from wordtide.corpus.byte_streams import MAX_EXPANSION
+from wordtide.corpus.source_files import MAX_EXPANSION
 from wordtide.corpus.sources import Corpus, find_corpus
 from wordtide.corpus.tokens.custom import Tokenizer
 from wordtide.counts.cluster.driver import Place, count_on_cluster

@@ -4,8 +4,9 @@ On disk a counts folder (`docs/formats.md`); in memory arrays that are maps of i
 above the diagonal is stored, as integers in units of 1/window.
 """
 
+import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 import numpy.typing as npt
 
+from wordtide.counts.count_arrays import ARRAYS, CountArrays
 from wordtide.counts.settings import RECIPE, CountSettings, Summary
 from wordtide.dates import shown_date
 from wordtide.errors import FolderError, SettingsError
@@ -30,37 +32,6 @@ if TYPE_CHECKING:
 KIND = "counts"
 VERSION = 1
 _LARGEST_TEXT = 1 << 32  # bytes of the vocabulary: 2^24 words of 128 bytes have less
-
-#: The array files and the dtypes they may have.
-ARRAYS = {
-    "columns": "u2 u4",
-    "values": "u4 u8",
-    "rows": "u4",
-    "row_ends": "i8",
-    "slice_rows": "i8",
-    "unigram_words": "u4",
-    "unigram_values": "i8",
-    "slice_unigrams": "i8",
-}
-
-
-@dataclass(frozen=True)
-class CountArrays:
-    """The arrays behind `Counts`.
-
-    Slice t has the rows `rows[slice_rows[t]:slice_rows[t + 1]]` (word numbers, ascending); row r has the entries
-    `columns[row_ends[r - 1]:row_ends[r]]` with `values`, columns ascending and never below the row. Slice t has the words
-    `unigram_words[slice_unigrams[t]:slice_unigrams[t + 1]]`, with `unigram_values` in units of 1/places.
-    """
-
-    columns: npt.NDArray[Any]
-    values: npt.NDArray[Any]
-    rows: npt.NDArray[np.uint32]
-    row_ends: npt.NDArray[np.int64]
-    slice_rows: npt.NDArray[np.int64]
-    unigram_words: npt.NDArray[np.uint32]
-    unigram_values: npt.NDArray[np.int64]
-    slice_unigrams: npt.NDArray[np.int64]
 
 
 class Counts:
@@ -224,10 +195,6 @@ class Counts:
         return np.diff(ends[self.arrays.slice_rows])
 
     def __add__(self, other: "Counts") -> "Counts":
-        from wordtide.counts.merge import (
-            merge_counts,
-        )  # merging builds Counts, so it cannot be imported above
-
         return merge_counts([self, other])
 
     def in_memory(self) -> "Counts":
@@ -272,6 +239,33 @@ class Counts:
             raise FolderError(f"The header of {folder} is damaged: {error}", "Count again.") from error
         _check(counts, folder)
         return counts
+
+
+def merge_counts(parts: Sequence[Counts], output: Path | None = None, overwrite: bool = False) -> Counts:
+    """Add counts with the same vocabulary and settings: counting parts and merging them gives the counts of the whole.
+
+    Args:
+        parts: The counts to add.
+        output: The folder to write the sum to. None: the sum is held in memory.
+        overwrite: Whether to replace a counts folder at `output`.
+
+    Returns:
+        The sum.
+
+    Raises:
+        SettingsError: Vocabularies or settings differ.
+    """
+    from wordtide.counts.merge import check_agreement, write_sum  # imports the compiler
+
+    check_agreement(parts)
+    first = parts[0]
+    with tempfile.TemporaryDirectory() if output is None else new_folder(output, overwrite) as place:
+        slices, arrays, settings, summary = write_sum(parts, Path(place))
+        merged = Counts(first.words, slices, arrays, settings, first.window, first.places, summary)
+        if output is None:
+            return merged.in_memory()
+        write_facts(Path(place), merged)
+    return Counts.load(output)
 
 
 def write_facts(folder: Path, counts: Counts) -> None:

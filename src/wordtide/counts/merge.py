@@ -1,36 +1,50 @@
 """Adding counts: the same vocabulary, slices united, sums exact. Counting parts and merging gives the counts of the whole."""
 
-import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from wordtide.counts.counts import Counts, write_facts
-from wordtide.counts.examples.store import has_examples, merge_examples
+from wordtide.counts.count_arrays import CountArrays
+from wordtide.counts.examples.store import ExampleStore, has_examples, merge_examples
 from wordtide.counts.pairs import bits_for
-from wordtide.counts.settings import MUST_AGREE, Summary
-from wordtide.counts.sums import Partial, merge
+from wordtide.counts.settings import MUST_AGREE, CountSettings, Summary
+from wordtide.counts.sums import KeySums, merge
 from wordtide.counts.writer import CountsWriter
 from wordtide.errors import SettingsError
-from wordtide.storage.folders import new_folder
-from wordtide.timeline import Every, parse_duration, unite
+from wordtide.timeline import Every, Slices, parse_duration, unite
 
 
-def merge_counts(parts: Sequence[Counts], output: Path | None = None, overwrite: bool = False) -> Counts:
-    """The sum of counts, written to `output` if there is one, else held in memory."""
-    _check_agreement(parts)
-    if output is None:
-        with tempfile.TemporaryDirectory() as folder:
-            return _write_merged(parts, Path(folder)).in_memory()
-    with new_folder(output, overwrite) as folder:
-        write_facts(folder, _write_merged(parts, folder))
-    return Counts.load(output)
+class Addend(Protocol):
+    """What merging reads of counts. (`Counts` itself imports this module.)"""
+
+    words: list[str]
+    slices: Slices
+    arrays: CountArrays
+    settings: CountSettings
+    window: int
+    places: int
+    summary: Summary
+    path: Path | None
+
+    def upper(self, t: int) -> Any:
+        """The stored half of slice t as a sparse matrix; FolderError if it is damaged."""
 
 
-def _check_agreement(parts: Sequence[Counts]) -> None:
+class MergedCounts(NamedTuple):
+    """The sum of counts, but for what all of them have in common."""
+
+    slices: Slices
+    arrays: CountArrays
+    settings: CountSettings
+    summary: Summary
+
+
+def check_agreement(parts: Sequence[Addend]) -> None:
+    """Raise a SettingsError if counts cannot be added, because their vocabularies or settings differ."""
     first = parts[0]
     for other in parts[1:]:
         if other.words != first.words:
@@ -52,11 +66,12 @@ def _check_agreement(parts: Sequence[Counts]) -> None:
                 )
 
 
-def _write_merged(parts: Sequence[Counts], folder: Path) -> Counts:
+def write_sum(parts: Sequence[Addend], folder: Path) -> MergedCounts:
+    """Add counts and write the large arrays, and the examples if all parts have some, to a folder."""
     settings = parts[0].settings
     within = parse_duration(settings.merge_within) if settings.merge_within else 0
     slices, members = unite([part.slices for part in parts], Every.parse(settings.every), within)
-    sources: list[list[tuple[Counts, int]]] = [[] for _ in range(len(slices))]
+    sources: list[list[tuple[Addend, int]]] = [[] for _ in range(len(slices))]
     for part, places in zip(parts, members, strict=True):
         for t, place in enumerate(places):
             sources[place].append((part, t))
@@ -67,25 +82,26 @@ def _write_merged(parts: Sequence[Counts], folder: Path) -> Counts:
             unigrams = merge([_unigrams(part, t) for part, t in source])
             writer.end_slice(unigrams.keys, unigrams.sums)
         arrays = writer.close()
-    if all(has_examples(part) for part in parts):
-        merge_examples(parts, members, len(slices), folder)
+    if settings.examples and all(has_examples(part.path) for part in parts):
+        stores = [ExampleStore.open(part.path, len(part.slices)) for part in parts]
+        merge_examples(stores, members, len(slices), settings.examples, folder)
     else:
         settings = replace(settings, examples=0)
     summary = _summed([part.summary for part in parts])
-    return Counts(parts[0].words, slices, arrays, settings, parts[0].window, parts[0].places, summary)
+    return MergedCounts(slices, arrays, settings, summary)
 
 
-def _pairs(part: Counts, t: int) -> Partial:
+def _pairs(part: Addend, t: int) -> KeySums:
     half = part.upper(t)
     bits = bits_for(len(part.words))
     rows = np.repeat(np.arange(len(part.words), dtype=np.uint64), np.diff(half.indptr))
-    return Partial(rows << np.uint64(bits) | half.indices.astype(np.uint64), half.data)
+    return KeySums(rows << np.uint64(bits) | half.indices.astype(np.uint64), half.data)
 
 
-def _unigrams(part: Counts, t: int) -> Partial:
+def _unigrams(part: Addend, t: int) -> KeySums:
     a = part.arrays
     start, stop = a.slice_unigrams[t], a.slice_unigrams[t + 1]
-    return Partial(
+    return KeySums(
         a.unigram_words[start:stop].astype(np.int64), a.unigram_values[start:stop].astype(np.int64)
     )
 
@@ -106,5 +122,5 @@ def _summed(summaries: Sequence[Summary]) -> Summary:
     )
 
 
-def _name(counts: Counts) -> str:
+def _name(counts: Addend) -> str:
     return str(counts.path) if counts.path else "the counts in memory"

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from wordtide.counts.counts import CountArrays
+from wordtide.counts.count_arrays import CountArrays
 from wordtide.counts.examples.draws import Candidates, draw_sentences, join_candidates
 from wordtide.counts.examples.store import ExamplesWriter
 from wordtide.counts.pairs import bits_for, code_dtype, find_pairs, sort_codes, sum_runs
 from wordtide.counts.segments import Segment
 from wordtide.counts.settings import CountSettings
-from wordtide.counts.sums import Partial, PartialSums
+from wordtide.counts.sums import KeySums, SliceSums
 from wordtide.counts.workers import Resources, in_order
 from wordtide.counts.writer import CountsWriter, RowBlock, compress_rows
 from wordtide.timeline import Integers
@@ -53,7 +53,7 @@ class _Part(NamedTuple):
 class _PartCounts:
     """Counts of one part. The pairs of a whole slice are ready to be written, others are still to be added up."""
 
-    pairs: Partial | None
+    pairs: KeySums | None
     rows: RowBlock | None
     occurrences: Integers
     candidates: list[Candidates]
@@ -100,14 +100,14 @@ def count_slices(
             return _PartCounts(
                 None, compress_rows(codes[:found], sums[:found], words), occurrences, candidates
             )
-        pairs = Partial(codes[:found].copy(), sums[:found].astype(np.int64))
+        pairs = KeySums(codes[:found].copy(), sums[:found].astype(np.int64))
         return _PartCounts(pairs, None, occurrences, candidates)
 
     resources.observer.start("counting", int(tokens.sum()), "words")
     stack = contextlib.ExitStack()
     writer = stack.enter_context(CountsWriter(folder, words))
     examples = stack.enter_context(ExamplesWriter(folder, settings.examples)) if settings.examples else None
-    sums = PartialSums(len(by_slice), resources.spill, resources.memory // 2, dtype)
+    sums = SliceSums(len(by_slice), resources.spill, resources.memory // 2, dtype)
     stack.callback(sums.close)
     occurrences = np.zeros(words, dtype=np.int64)
     candidates: list[Candidates] = []

@@ -1,4 +1,4 @@
-"""Partial sums per slice, from many parts of a corpus, added up in bounded memory.
+"""KeySums sums per slice, from many parts of a corpus, added up in bounded memory.
 
 A partial is a sorted array of keys (pairs, or words) with their sums. What does not fit into memory goes to one file; a slice
 is merged range by range, so even one slice may be larger than memory.
@@ -17,7 +17,7 @@ from wordtide.compiled import kernel
 _BLOCK = 1 << 22  # entries merged at a time
 
 
-class Partial(NamedTuple):
+class KeySums(NamedTuple):
     """Sorted distinct keys and their sums."""
 
     keys: npt.NDArray[Any]
@@ -57,7 +57,7 @@ def _merge_two(
     return found
 
 
-def merge(partials: Sequence[Partial]) -> Partial:
+def merge(partials: Sequence[KeySums]) -> KeySums:
     """The sum of partials, smallest first, so that no long one is copied again and again."""
     waiting = sorted(partials, key=lambda partial: -len(partial.keys))
     while len(waiting) > 1:
@@ -65,16 +65,16 @@ def merge(partials: Sequence[Partial]) -> Partial:
         keys = np.empty(len(one.keys) + len(other.keys), dtype=one.keys.dtype)
         sums = np.empty(len(keys), dtype=np.int64)
         found = _merge_two(one.keys, one.sums, other.keys, other.sums, keys, sums)
-        waiting.append(Partial(keys[:found], sums[:found]))
+        waiting.append(KeySums(keys[:found], sums[:found]))
         waiting.sort(key=lambda partial: -len(partial.keys))
     return waiting[0]
 
 
-class PartialSums:
+class SliceSums:
     """Collects partials per slice; beyond `budget` bytes they go to a file in `folder`."""
 
     def __init__(self, slices: int, folder: Path, budget: int, key_dtype: npt.DTypeLike = np.uint64) -> None:
-        self._held: list[list[Partial]] = [[] for _ in range(slices)]
+        self._held: list[list[KeySums]] = [[] for _ in range(slices)]
         self._spilled: list[list[tuple[int, int]]] = [[] for _ in range(slices)]
         self._bytes = 0
         self._budget = budget
@@ -82,7 +82,7 @@ class PartialSums:
         self._key_dtype = np.dtype(key_dtype)
         self._file: Any = None
 
-    def add(self, slice_index: int, partial: Partial) -> None:
+    def add(self, slice_index: int, partial: KeySums) -> None:
         """Add to a slice. The arrays are kept: the caller gives them away."""
         if len(partial.keys) == 0:
             return
@@ -93,12 +93,12 @@ class PartialSums:
             if self._bytes > self._budget // 2:
                 self._spill()
 
-    def take(self, slice_index: int) -> Iterator[Partial]:
+    def take(self, slice_index: int) -> Iterator[KeySums]:
         """Remove the sums of a slice; yields them in blocks of ascending keys."""
         for parts in self.take_unmerged(slice_index):
             yield merge(parts)
 
-    def take_unmerged(self, slice_index: int) -> Iterator[list[Partial]]:
+    def take_unmerged(self, slice_index: int) -> Iterator[list[KeySums]]:
         """Remove the sums of a slice; yields, for ascending ranges of keys, the partials that `merge` adds up."""
         pieces = self._held[slice_index] + [self._loaded(*place) for place in self._spilled[slice_index]]
         self._bytes -= sum(piece.keys.nbytes + piece.sums.nbytes for piece in self._held[slice_index])
@@ -110,7 +110,7 @@ class PartialSums:
             for block in range(len(bounds) + 1):
                 spans = [(piece, cut[block], cut[block + 1]) for piece, cut in zip(group, cuts, strict=True)]
                 parts = [
-                    Partial(piece.keys[start:stop], piece.sums[start:stop])
+                    KeySums(piece.keys[start:stop], piece.sums[start:stop])
                     for piece, start, stop in spans
                     if stop > start
                 ]
@@ -140,16 +140,16 @@ class PartialSums:
             self._held[slice_index] = []
         self._bytes = 0
 
-    def _loaded(self, offset: int, length: int) -> Partial:
+    def _loaded(self, offset: int, length: int) -> KeySums:
         self._file.flush()
         keys = np.memmap(self._file, dtype=self._key_dtype, mode="r", offset=offset, shape=(length,))
         sums = np.memmap(self._file, dtype=np.int64, mode="r", offset=offset + keys.nbytes, shape=(length,))
-        return Partial(keys.view(np.ndarray), sums.view(np.ndarray))
+        return KeySums(keys.view(np.ndarray), sums.view(np.ndarray))
 
 
-def _overlapping(pieces: Sequence[Partial]) -> Iterator[list[Partial]]:
+def _overlapping(pieces: Sequence[KeySums]) -> Iterator[list[KeySums]]:
     """Groups of pieces whose ranges of keys overlap, in ascending order of keys."""
-    group: list[Partial] = []
+    group: list[KeySums] = []
     for piece in sorted(pieces, key=lambda piece: int(piece.keys[0])):
         if group and int(piece.keys[0]) > max(int(other.keys[-1]) for other in group):
             yield group
@@ -159,7 +159,7 @@ def _overlapping(pieces: Sequence[Partial]) -> Iterator[list[Partial]]:
         yield group
 
 
-def _bounds(pieces: Sequence[Partial]) -> npt.NDArray[Any]:
+def _bounds(pieces: Sequence[KeySums]) -> npt.NDArray[Any]:
     """Keys that cut the pieces into ranges of about `_BLOCK` entries, all pieces together."""
     total = sum(len(piece.keys) for piece in pieces)
     if total <= _BLOCK:

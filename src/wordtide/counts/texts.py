@@ -22,7 +22,7 @@ from wordtide.counts.counts import Counts
 from wordtide.counts.segments import Segment, SegmentBuilder, SpillSpace
 from wordtide.counts.settings import CountSettings, Summary
 from wordtide.counts.slices import count_slices
-from wordtide.counts.sums import Partial, merge
+from wordtide.counts.sums import KeySums, merge
 from wordtide.counts.vocabulary import choose_vocabulary, numbering_of
 from wordtide.counts.workers import Lending, Resources, in_order
 from wordtide.timeline import Every, Integers, parse_duration, unite
@@ -166,18 +166,18 @@ def _shares(
     return scores
 
 
-def words_of_slice(entries: Sequence[tuple[Segment, int]], numbers: Sequence[Integers]) -> Partial:
+def words_of_slice(entries: Sequence[tuple[Segment, int]], numbers: Sequence[Integers]) -> KeySums:
     """How often each word occurs in the given parts of a slice; `numbers` translates those of each scanner."""
-    counted = [Partial(np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int64))]
+    counted = [KeySums(np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int64))]
     for segment, entry in entries:
         ids = segment.ids[segment.starts[entry] : segment.starts[entry + 1]]
         found, times = np.unique(ids[ids >= 0], return_counts=True)
         keys = numbers[segment.scanner][found].astype(np.uint64)
         order = np.argsort(keys)
-        counted.append(Partial(keys[order], times[order].astype(np.int64)))
+        counted.append(KeySums(keys[order], times[order].astype(np.int64)))
     return merge(counted)
 
 
-def add_shares(scores: npt.NDArray[np.float64], words: Partial) -> None:
+def add_shares(scores: npt.NDArray[np.float64], words: KeySums) -> None:
     """Add to each word's score its share of one slice."""
     scores[words.keys.astype(np.int64)] += words.sums / max(1, int(words.sums.sum()))

@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from wordtide.corpus.tokens.lexicon import LONGEST_WORD, Lexicon
-from wordtide.counts.counts import CountArrays, Counts
+from wordtide.counts.count_arrays import CountArrays
+from wordtide.counts.counts import Counts
 from wordtide.errors import InputError
 from wordtide.storage.cells import is_plain
 from wordtide.timeline import NUMBERS, Slices
@@ -102,7 +103,7 @@ def read_vocabulary(path: Path) -> list[str]:
 Integers = npt.NDArray[np.int64]
 
 
-def renumbered(counts: Counts, words: Sequence[str]) -> Counts:
+def renumber(counts: Counts, words: Sequence[str]) -> Counts:
     """The same counts in the vocabulary `words`, in memory."""
     if counts.words == list(words):
         return counts
@@ -136,7 +137,7 @@ def renumbered(counts: Counts, words: Sequence[str]) -> Counts:
     )
 
 
-def only_slices(counts: Counts, chosen: Sequence[int]) -> Counts:
+def select_slices(counts: Counts, chosen: Sequence[int]) -> Counts:
     """Some slices of counts, in memory."""
     if len(chosen) == len(counts):
         return counts

@@ -7,9 +7,9 @@ import numpy as np
 import numpy.typing as npt
 
 from wordtide.compiled import kernel
-from wordtide.counts.counts import ARRAYS, CountArrays
+from wordtide.counts.count_arrays import CountArrays
 from wordtide.counts.pairs import bits_for
-from wordtide.storage.arrays import GrowingArray, load_array, save_array
+from wordtide.storage.arrays import GrowingArray, save_array
 
 
 class RowBlock(NamedTuple):
@@ -127,6 +127,4 @@ class CountsWriter:
             growing.close()
         save_array(self._folder, "slice_rows", np.array(self._slice_rows, dtype=np.int64))
         save_array(self._folder, "slice_unigrams", np.array(self._slice_unigrams, dtype=np.int64))
-        return CountArrays(
-            **{name: load_array(self._folder, name, dtypes) for name, dtypes in ARRAYS.items()}
-        )
+        return CountArrays.load(self._folder)

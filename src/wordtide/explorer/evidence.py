@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 
 from wordtide.counts.counts import Counts
-from wordtide.counts.examples.store import ExampleStore, in_context
+from wordtide.counts.examples.concordance import split_at_word
+from wordtide.counts.examples.store import ExampleStore
 from wordtide.embeddings.states import Embeddings
 from wordtide.errors import SettingsError
 from wordtide.explorer.page_selection import PageSelection
@@ -25,7 +26,7 @@ class Evidence:
                 f"The counts {counts.path} have other slices than the model, so their sentences do not belong to it.",
                 "Give --examples the counts that the model was fitted to.",
             )
-        self._model, self._counts, self._store = model, counts, ExampleStore.open(counts)
+        self._model, self._counts, self._store = model, counts, ExampleStore.open(counts.path, len(counts))
         self._numbers = {word: number for number, word in enumerate(counts.words)}
 
     @property
@@ -91,5 +92,5 @@ class Evidence:
 
     def _sentence(self, word: str, row: int) -> dict[str, str]:
         sentence = self._store.sentence(int(self._store.sentences[row]))
-        before, written, after = in_context(sentence.text, word)
+        before, written, after = split_at_word(sentence.text, word)
         return {"document": sentence.document, "before": before, "word": written, "after": after}

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from wordtide.counts.counts import ARRAYS, Counts
+from wordtide.counts.count_arrays import ARRAYS
+from wordtide.counts.counts import Counts
 from wordtide.embeddings.training_curve import read_curve, write_curve
 from wordtide.errors import FolderError
 from wordtide.inference.slice_sinks import SliceFolder

@@ -12,7 +12,7 @@ import numpy as np
 from wordtide.counts.count import count
 from wordtide.counts.counts import KIND, Counts
 from wordtide.counts.settings import RECIPE, CountSettings
-from wordtide.counts.vocabulary import only_slices, renumbered
+from wordtide.counts.vocabulary import renumber, select_slices
 from wordtide.embeddings.posterior import Fitted
 from wordtide.errors import InputError, NothingToCountError, SettingsError
 from wordtide.progress import Observer
@@ -111,14 +111,14 @@ def prepare_addition(fitted: Fitted, counts: Counts, growth: GrowthSettings) -> 
             "The counts were made with --close-gaps and contain words that the model does not know.",
             "Count again with the words of the model: --vocabulary with the file words.txt of its folder.",
         )
-    mapped = renumbered(counts, [*fitted.words, *admitted])
+    mapped = renumber(counts, [*fitted.words, *admitted])
     full = [t for t in range(len(mapped)) if mapped.upper(t).nnz]
     if not full:
         raise NothingToCountError(
             "None of the new slices has a pair of the model's words.",
             "Check that the texts are in the model's language, or admit new words: --grow 500.",
         )
-    chosen = only_slices(mapped, full)
+    chosen = select_slices(mapped, full)
     _check_later(fitted, chosen)
     return Addition(
         counts=chosen,

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from wordtide.cli.output import Format, console, print_rows
 from wordtide.counts.counts import Counts
-from wordtide.counts.examples.store import Example, find_examples
+from wordtide.counts.examples.concordance import Example, find_examples
 from wordtide.storage.cells import spelled_out
 
 _COLUMNS = ("time", "slice", "date", "document", "before", "word", "after")

@@ -21,7 +21,7 @@ def merge(
 
     Example: wordtide merge counts-a/ counts-b/ -o counts/
     """
-    from wordtide.counts.merge import merge_counts  # brings the compiler
+    from wordtide.counts.counts import merge_counts  # brings the compiler
 
     if len({part.resolve() for part in parts}) < len(parts):
         raise SettingsError("A counts folder is named twice and would count twice.", "Name each folder once.")

@@ -23,7 +23,7 @@ from wordtide.corpus.tokens.lexicon import Lexicon
 from wordtide.counts.cluster.job import Job, read_lexicon, write_plan, write_words
 from wordtide.counts.cluster.ngram_shards import survey_ngrams
 from wordtide.counts.cluster.reduce import add_up, unite_lexicons
-from wordtide.counts.cluster.shard_counts import PartialCounts, merge_partial_counts
+from wordtide.counts.cluster.shard_counts import ShardCounts, merge_shard_counts
 from wordtide.counts.cluster.shards import Run, find_shards, refuse_what_cannot_be_shared
 from wordtide.counts.cluster.tasks import Piece, count_pairs, count_words, scan_shard
 from wordtide.counts.cluster.text_shards import Survey, survey_texts
@@ -124,7 +124,7 @@ class _Driver:
         self._run("weighing", tasks)
         scores = np.zeros(words, dtype=np.float64)
         for part in add_up([task.name for task in tasks], survey.slices.tokens, words, False, self._run):
-            counts = PartialCounts.open(self._work.folder(part.piece))
+            counts = ShardCounts.open(self._work.folder(part.piece))
             for place in range(len(counts.numbers)):
                 add_shares(scores, counts.unigrams(place))
         return scores
@@ -152,8 +152,8 @@ class _Driver:
             pieces = [task.name for task in tasks]
             ranges = add_up(pieces, slices.tokens, len(vocabulary), settings.examples > 0, self._run)
             self._observer.start("writing", len(slices), "slices")
-            parts = [PartialCounts.open(self._work.folder(part.piece)) for part in ranges]
-            arrays, numbers = merge_partial_counts(
+            parts = [ShardCounts.open(self._work.folder(part.piece)) for part in ranges]
+            arrays, numbers = merge_shard_counts(
                 parts, 0, len(slices), len(vocabulary), settings.examples, folder, self._observer.step
             )
             self._observer.finish()

@@ -22,7 +22,7 @@ from wordtide.counts.ngrams.tables import (
     write_ngram_counts,
 )
 from wordtide.counts.settings import CountSettings, Summary
-from wordtide.counts.sums import Partial
+from wordtide.counts.sums import KeySums
 from wordtide.counts.vocabulary import numbering_of
 from wordtide.counts.writer import CountsWriter
 from wordtide.storage.arrays import load_array, save_array
@@ -31,7 +31,7 @@ from wordtide.timeline import Every
 
 _COLUMNS = ("ids", "sizes", "ends", "years", "matches")
 _YEARS = "year_totals"
-_NO_WORDS = Partial(np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=np.int64))
+_NO_WORDS = KeySums(np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=np.int64))
 
 
 def scan_ngram_shard(job: Job, shard: Shard) -> None:

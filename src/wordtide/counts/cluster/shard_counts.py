@@ -1,4 +1,4 @@
-"""Partial counts: the sums of one shard, or of several, for the slices they have. They merge as a tree.
+"""KeySums counts: the sums of one shard, or of several, for the slices they have. They merge as a tree.
 
 On disk the arrays of a counts folder, and `slice_numbers`, which says which slices of the corpus they are. A slice is merged in
 blocks of rows, so whoever merges holds a few million sums at a time, however large the slice is.
@@ -12,21 +12,20 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from wordtide.counts.counts import ARRAYS, CountArrays, Counts
-from wordtide.counts.examples.store import merge_examples
+from wordtide.counts.count_arrays import CountArrays
+from wordtide.counts.examples.store import ExampleStore, merge_examples
 from wordtide.counts.pairs import bits_for
-from wordtide.counts.settings import CountSettings
-from wordtide.counts.sums import Partial, merge
+from wordtide.counts.sums import KeySums, merge
 from wordtide.counts.writer import CountsWriter
 from wordtide.storage.arrays import load_array, save_array
-from wordtide.timeline import NUMBERS, Integers, Slices
+from wordtide.timeline import Integers
 
 _BLOCK = 1 << 22  # sums merged at a time
 _NUMBERS = "slice_numbers"
 
 
 @dataclass(frozen=True)
-class PartialCounts:
+class ShardCounts:
     """Sums for the slices `numbers` (ascending), as in `CountArrays`."""
 
     folder: Path
@@ -34,16 +33,16 @@ class PartialCounts:
     arrays: CountArrays
 
     @staticmethod
-    def open(folder: Path) -> "PartialCounts":
+    def open(folder: Path) -> "ShardCounts":
         """Map the files of a folder."""
-        arrays = CountArrays(**{name: load_array(folder, name, dtypes) for name, dtypes in ARRAYS.items()})
-        return PartialCounts(folder, load_array(folder, _NUMBERS, "i8", in_memory=True), arrays)
+        numbers = load_array(folder, _NUMBERS, "i8", in_memory=True)
+        return ShardCounts(folder, numbers, CountArrays.load(folder))
 
-    def unigrams(self, place: int) -> Partial:
+    def unigrams(self, place: int) -> KeySums:
         """Words and their occurrences in the slice at this place."""
         a = self.arrays
         chosen = slice(int(a.slice_unigrams[place]), int(a.slice_unigrams[place + 1]))
-        return Partial(a.unigram_words[chosen].astype(np.uint64), a.unigram_values[chosen].astype(np.int64))
+        return KeySums(a.unigram_words[chosen].astype(np.uint64), a.unigram_values[chosen].astype(np.int64))
 
     def rows(self, place: int) -> "_Rows":
         """The rows of pairs of the slice at this place."""
@@ -61,14 +60,14 @@ class _Rows:
     words: npt.NDArray[np.uint32]
     ends: Integers
 
-    def between(self, low: int, high: int, bits: int) -> Partial:
+    def between(self, low: int, high: int, bits: int) -> KeySums:
         """The pairs of the words from `low` to `high`, as keys and sums."""
         first, last = np.searchsorted(self.words, [low, high])
         ends = self.ends[first : last + 1]
         entries = slice(int(ends[0]), int(ends[-1]))
         rows = np.repeat(self.words[first:last].astype(np.uint64), np.diff(ends))
         keys = rows << np.uint64(bits) | self.arrays.columns[entries].astype(np.uint64)
-        return Partial(keys, self.arrays.values[entries].astype(np.int64))
+        return KeySums(keys, self.arrays.values[entries].astype(np.int64))
 
 
 def save_slice_numbers(folder: Path, numbers: Integers) -> None:
@@ -76,8 +75,8 @@ def save_slice_numbers(folder: Path, numbers: Integers) -> None:
     save_array(folder, _NUMBERS, np.asarray(numbers, dtype=np.int64))
 
 
-def merge_partial_counts(
-    parts: Sequence[PartialCounts],
+def merge_shard_counts(
+    parts: Sequence[ShardCounts],
     first: int,
     stop: int,
     words: int,
@@ -91,7 +90,7 @@ def merge_partial_counts(
     numbers = np.unique(np.concatenate([part.numbers for part in parts]))
     numbers = numbers[(numbers >= first) & (numbers < stop)]
     members = [_members(part.numbers, numbers) for part in parts]
-    sources: list[list[tuple[PartialCounts, int]]] = [[] for _ in numbers]
+    sources: list[list[tuple[ShardCounts, int]]] = [[] for _ in numbers]
     for part, places in zip(parts, members, strict=True):
         for place in np.flatnonzero(places >= 0).tolist():
             sources[places[place]].append((part, place))
@@ -104,7 +103,8 @@ def merge_partial_counts(
             progress(1)
         arrays = writer.close()
     if examples:
-        merge_examples([_as_counts(part, examples) for part in parts], members, len(numbers), folder)
+        stores = [ExampleStore.open(part.folder, len(part.numbers)) for part in parts]
+        merge_examples(stores, members, len(numbers), examples, folder)
     return arrays, numbers
 
 
@@ -116,7 +116,7 @@ def _members(own: Integers, numbers: Integers) -> Integers:
     return np.where(there, places, -1)
 
 
-def _summed_pairs(parts: Sequence[_Rows], words: int) -> Iterator[Partial]:
+def _summed_pairs(parts: Sequence[_Rows], words: int) -> Iterator[KeySums]:
     """The pairs of one slice in blocks of ascending keys: all parts together, some rows at a time."""
     total = sum(int(rows.ends[-1] - rows.ends[0]) for rows in parts)
     bits = bits_for(words)
@@ -129,10 +129,3 @@ def _summed_pairs(parts: Sequence[_Rows], words: int) -> Iterator[Partial]:
         bounds = [0, *np.unique(cuts[(cuts > 0) & (cuts < words)]).tolist(), words]
     for low, high in pairwise(bounds):
         yield merge([rows.between(low, high, bits) for rows in parts])
-
-
-def _as_counts(part: PartialCounts, examples: int) -> Counts:
-    """What the merging of examples wants to see of a folder."""
-    total = len(part.numbers)
-    slices = Slices(**{name: np.zeros(total, dtype=np.int64) for name in NUMBERS}, labels=[""] * total)
-    return Counts([], slices, part.arrays, CountSettings(examples=examples), 1, path=part.folder)

@@ -13,7 +13,7 @@ from wordtide.counts.cluster.ngram_shards import (
     count_words_of_ngram_shard,
     scan_ngram_shard,
 )
-from wordtide.counts.cluster.shard_counts import PartialCounts, merge_partial_counts, save_slice_numbers
+from wordtide.counts.cluster.shard_counts import ShardCounts, merge_shard_counts, save_slice_numbers
 from wordtide.counts.cluster.text_shards import count_text_shard, count_words_of_text_shard, scan_text_shard
 from wordtide.dask_client import Task
 from wordtide.errors import InputError, OutputError
@@ -95,9 +95,9 @@ def merge_counts(
     job: Job, piece: str, pieces: Sequence[str], slices: tuple[int, int], words: int, examples: bool
 ) -> None:
     """Add partial counts, for a range of slices."""
-    parts = [PartialCounts.open(job.work.folder(part)) for part in pieces]
+    parts = [ShardCounts.open(job.work.folder(part)) for part in pieces]
     with job.work.new_piece(piece) as (folder, _):
-        _, numbers = merge_partial_counts(
+        _, numbers = merge_shard_counts(
             parts, slices[0], slices[1], words, job.settings.examples if examples else 0, folder
         )
         save_slice_numbers(folder, numbers)

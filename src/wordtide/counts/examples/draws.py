@@ -1,4 +1,4 @@
-"""Drawing the example sentences of one slice while it is counted: the compiled part of `examples`."""
+"""Random draws of example sentences for each word of a slice, made while the slice is counted."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from wordtide.compiled import kernel
 from wordtide.corpus.tokens.scanner import BREAK
-from wordtide.counts.examples.store import LONGEST_SENTENCE, Sentence, priorities
+from wordtide.counts.examples.store import LONGEST_SENTENCE, Sentence, hash_sentences
 from wordtide.counts.segments import Segment
 
 
@@ -89,7 +89,7 @@ def draw_sentences(
         raise AssertionError("the texts were not kept while reading")
     chosen = slice(int(starts[entry]), int(starts[entry + 1]))
     spans, documents, places = texts.spans[chosen], texts.documents[chosen], texts.places[chosen]
-    drawn = priorities(texts.names, documents, places, seed)
+    drawn = hash_sentences(texts.names, documents, places, seed)
     eligible = spans[:, 1] - spans[:, 0] <= LONGEST_SENTENCE
     ids = np.asarray(segment.ids[int(segment.starts[entry]) : int(segment.starts[entry + 1])])
     drawn_for, best, which = draw_from(ids, numbering, drawn, eligible, words, examples)

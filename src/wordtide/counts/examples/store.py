@@ -6,7 +6,6 @@ the same for every order of input and number of workers, and two draws merge int
 
 import contextlib
 import hashlib
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,8 +14,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from wordtide.counts.counts import Counts
-from wordtide.dates import shown_date
 from wordtide.errors import FolderError, InputError
 from wordtide.storage.arrays import GrowingArray, load_array, save_array
 
@@ -36,20 +33,7 @@ class Sentence(NamedTuple):
     text: str
 
 
-@dataclass(frozen=True)
-class Example:
-    """A word in its sentence."""
-
-    time: float
-    slice: str
-    date: str
-    document: str
-    before: str
-    word: str
-    after: str
-
-
-def priorities(
+def hash_sentences(
     names: Sequence[str], documents: npt.NDArray[np.int64], places: npt.NDArray[np.int64], seed: int
 ) -> Any:
     """One 64-bit hash per sentence: of the seed, its document's name and its place there (splitmix64)."""
@@ -169,14 +153,22 @@ class ExampleStore:
     text: npt.NDArray[np.uint8]
 
     @staticmethod
-    def open(counts: Counts) -> "ExampleStore":
-        """The store beside these counts; an error if they were counted without examples."""
-        if not has_examples(counts) or counts.path is None:
+    def open(folder: Path | None, slices: int) -> "ExampleStore":
+        """Open the examples in a counts folder.
+
+        Args:
+            folder: The folder, or None for counts in memory.
+            slices: The number of slices of the counts.
+
+        Raises:
+            InputError: The corpus was counted without examples.
+            FolderError: The files are damaged.
+        """
+        if folder is None or not has_examples(folder):
             raise InputError(
-                f"{counts.path or 'The counts'}: no sentences were kept.",
+                f"{folder or 'The counts'}: no sentences were kept.",
                 "Count again with --examples 3 to keep up to three for each word and slice.",
             )
-        folder = counts.path
         store = ExampleStore(
             words=load_array(folder, "example_words", "u4"),
             priorities=load_array(folder, "example_priorities", "u8"),
@@ -190,7 +182,7 @@ class ExampleStore:
             documents=_documents(folder / _DOCUMENTS),
             text=_mapped(folder / _TEXTS),
         )
-        store.check(len(counts), folder)
+        store.check(slices, folder)
         return store
 
     def check(self, slices: int, folder: Path) -> None:
@@ -223,45 +215,28 @@ class ExampleStore:
         return Sentence(stamp, span, self.documents[source], int(self.places[number]), text)
 
 
-def has_examples(counts: Counts) -> bool:
-    """Were sentences kept?"""
-    return counts.settings.examples > 0 and counts.path is not None and (counts.path / _TEXTS).is_file()
-
-
-def find_examples(counts: Counts, word: str, slices: Sequence[int]) -> list[Example]:
-    """The sentences kept for a word in the given slices, in order of time."""
-    store = ExampleStore.open(counts)
-    number = counts.word_number(word)
-    found: list[Example] = []
-    for t in slices:
-        rows = store.rows(t)
-        start, stop = np.searchsorted(store.words[rows], [number, number + 1]) + rows.start
-        sentences = sorted(store.sentence(int(row)) for row in store.sentences[start:stop])
-        for sentence in sentences:
-            before, keyword, after = in_context(sentence.text, counts.words[number])
-            date = shown_date(sentence.stamp, sentence.span)
-            label = counts.slices.labels[t]
-            found.append(
-                Example(float(counts.times[t]), label, date, sentence.document, before, keyword, after)
-            )
-    return found
-
-
-def in_context(sentence: str, word: str) -> tuple[str, str, str]:
-    """What stands before the word, the word as it is written there, and the rest. (A lemma may not be found: all is before.)"""
-    pattern = r"(?<![\w])" + re.escape(word).replace("'", "['’]").replace(r"\-", "[-‐‑]") + r"(?![\w])"  # noqa: RUF001
-    match = re.search(pattern, sentence, re.IGNORECASE)
-    if match is None:
-        return sentence, "", ""
-    return sentence[: match.start()], match[0], sentence[match.end() :]
+def has_examples(folder: Path | None) -> bool:
+    """Whether a counts folder holds sentences."""
+    return folder is not None and (folder / _TEXTS).is_file()
 
 
 def merge_examples(
-    parts: Sequence[Counts], members: Sequence[npt.NDArray[np.int64]], slices: int, folder: Path
+    stores: Sequence[ExampleStore],
+    members: Sequence[npt.NDArray[np.int64]],
+    slices: int,
+    most: int,
+    folder: Path,
 ) -> None:
-    """Write the examples of several counts together: of each word the N lowest priorities of all."""
-    stores = [ExampleStore.open(part) for part in parts]
-    with ExamplesWriter(folder, parts[0].settings.examples) as writer:
+    """Write the examples of several stores together.
+
+    Args:
+        stores: The stores.
+        members: For each slice of each store the slice of the result it belongs to, or -1.
+        slices: The number of slices of the result.
+        most: The number of sentences per word and slice to keep: those with the lowest priorities.
+        folder: The counts folder to write to.
+    """
+    with ExamplesWriter(folder, most) as writer:
         for t in range(slices):
             writer.add_slice(*_candidates(stores, members, t))
         writer.close()

@@ -27,7 +27,7 @@ from wordtide.counts.ngrams.codes import (
 )
 from wordtide.counts.pairs import bits_for, sort_codes
 from wordtide.counts.segments import SpillSpace
-from wordtide.counts.sums import Partial
+from wordtide.counts.sums import KeySums
 
 SEGMENT_ENTRIES: Final = 1 << 22
 _OUT_ENTRIES: Final = 1 << 22
@@ -110,7 +110,7 @@ class KeyRule:
 
 def sum_keys(
     segment: NgramSegment, numbering: npt.NDArray[np.int32], rule: KeyRule, calendar: YearSlices
-) -> Iterator[tuple[int, Partial]]:
+) -> Iterator[tuple[int, KeySums]]:
     """Sums of the keys of one segment, slice by slice; a slice may come several times, with ascending keys."""
     layout = rule.layout
     lists = calendar.lists_of(segment)
@@ -134,7 +134,7 @@ def _sums_of_codes(
     lists: YearLists,
     total: int,
     key_dtype: np.dtype[Any],
-) -> Iterator[tuple[int, Partial]]:
+) -> Iterator[tuple[int, KeySums]]:
     room = max(_OUT_ENTRIES, total)
     out_slices = np.empty(room, dtype=np.uint16)
     out_keys = np.empty(room, dtype=key_dtype)
@@ -151,4 +151,4 @@ def _sums_of_codes(
         scatter(out_slices[:written], out_keys, out_sums, starts.copy(), sorted_keys, sorted_sums)
         for t in np.flatnonzero(per_slice).tolist():
             part = slice(starts[t], starts[t] + per_slice[t])
-            yield t, Partial(sorted_keys[part], sorted_sums[part])
+            yield t, KeySums(sorted_keys[part], sorted_sums[part])

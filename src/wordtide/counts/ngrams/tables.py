@@ -15,7 +15,8 @@ from wordtide.corpus.ngram_tables import NgramBatch, NgramScanner
 from wordtide.corpus.sources import Corpus
 from wordtide.corpus.tokens.lexicon import combine_lexicons
 from wordtide.corpus.tokens.rule import TokenRule
-from wordtide.counts.counts import CountArrays, Counts
+from wordtide.counts.count_arrays import CountArrays
+from wordtide.counts.counts import Counts
 from wordtide.counts.ngrams.codes import add_years
 from wordtide.counts.ngrams.pair_lists import (
     SEGMENT_ENTRIES,
@@ -27,7 +28,7 @@ from wordtide.counts.ngrams.pair_lists import (
 )
 from wordtide.counts.segments import SpillSpace
 from wordtide.counts.settings import CountSettings, Summary
-from wordtide.counts.sums import Partial, PartialSums, merge
+from wordtide.counts.sums import KeySums, SliceSums, merge
 from wordtide.counts.texts import TEXT_WINDOW
 from wordtide.counts.vocabulary import choose_vocabulary, numbering_of
 from wordtide.counts.workers import Lending, Resources, in_order
@@ -240,15 +241,15 @@ def write_ngram_counts(
     unigrams = _unigrams(segments, numberings, words, calendar, resources)
     resources.observer.finish()
 
-    def rows_of(parts: list[Partial]) -> RowBlock | None:
+    def rows_of(parts: list[KeySums]) -> RowBlock | None:
         merged = merge(parts)
         return compress_rows(merged.keys, merged.sums, words)
 
-    def words_of(t: int) -> Partial:
+    def words_of(t: int) -> KeySums:
         there = np.flatnonzero(unigrams[:, t])
-        return Partial(there, unigrams[there, t])
+        return KeySums(there, unigrams[there, t])
 
-    def tasks() -> Iterator[Callable[[], RowBlock | Partial | None]]:
+    def tasks() -> Iterator[Callable[[], RowBlock | KeySums | None]]:
         for t in range(calendar.total):
             for parts in pairs.take_unmerged(t):
                 yield partial(rows_of, parts)
@@ -287,11 +288,11 @@ def sum_segments(
     rule: KeyRule,
     calendar: YearSlices,
     resources: Resources,
-) -> PartialSums:
+) -> SliceSums:
     """Sums per slice over all segments, of pairs or of single words."""
-    sums = PartialSums(calendar.total, resources.spill, resources.memory // 4, rule.dtype)
+    sums = SliceSums(calendar.total, resources.spill, resources.memory // 4, rule.dtype)
 
-    def work(segment: NgramSegment) -> list[tuple[int, Partial]]:
+    def work(segment: NgramSegment) -> list[tuple[int, KeySums]]:
         return list(sum_keys(segment, numberings[segment.scanner], rule, calendar))
 
     for partials in in_order((partial(work, segment) for segment in segments), resources.workers):

@@ -9,7 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from wordtide.corpus.byte_streams import MAX_EXPANSION
+from wordtide.corpus.source_files import MAX_EXPANSION
 from wordtide.corpus.tokens.custom import Tokenizer
 from wordtide.counts.counts import Counts
 from wordtide.embeddings.notebook import result_html
