@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 import wordtide
-from wordtide.counts.examples.concordance import find_examples, in_context
+from wordtide.counts.examples.concordance import find_examples, split_at_word
 from wordtide.errors import InputError, SettingsError
 
 CORPUS = [
@@ -66,6 +66,6 @@ def test_examples_in_memory_are_refused():
 
 
 def test_the_keyword_is_found_whole_and_in_any_case():
-    assert in_context("The warrior went to War.", "war") == ("The warrior went to ", "War", ".")
-    assert in_context("They don’t know.", "don't") == ("They ", "don’t", " know.")
-    assert in_context("Mice ran.", "mouse") == ("Mice ran.", "", "")
+    assert split_at_word("The warrior went to War.", "war") == ("The warrior went to ", "War", ".")
+    assert split_at_word("They don’t know.", "don't") == ("They ", "don’t", " know.")
+    assert split_at_word("Mice ran.", "mouse") == ("Mice ran.", "", "")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import wordtide
-from wordtide.counts import partials, segments
+from wordtide.counts import segments, sums
 from wordtide.counts import slices as slice_counting
 from wordtide.counts.counts import merge_counts
 
@@ -57,7 +57,7 @@ def test_workers_order_and_memory_change_no_byte(corpus, tmp_path, monkeypatch, 
     assert files_of(tmp_path / "shuffled") == expected
     monkeypatch.setattr(segments, "SEGMENT_IDS", 500)
     monkeypatch.setattr(slice_counting, "_PART_IDS", 300)
-    monkeypatch.setattr(partials, "_BLOCK", 64)
+    monkeypatch.setattr(sums, "_BLOCK", 64)
     wordtide.count(corpus, output=tmp_path / "tight", workers=2, memory=1, **options)
     assert files_of(tmp_path / "tight") == expected
 
@@ -115,6 +115,6 @@ def test_ngrams_give_the_same_bytes_for_every_number_of_workers(tmp_path, monkey
     expected = files_of(tmp_path / "one")
     monkeypatch.setattr("wordtide.counts.ngrams.tables.SEGMENT_ENTRIES", 300)
     monkeypatch.setattr("wordtide.counts.ngrams.pair_lists._OUT_ENTRIES", 64)
-    monkeypatch.setattr(partials, "_BLOCK", 64)
+    monkeypatch.setattr(sums, "_BLOCK", 64)
     wordtide.count(folder, output=tmp_path / "two", workers=2, memory=1, **options)
     assert files_of(tmp_path / "two") == expected

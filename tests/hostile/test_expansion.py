@@ -9,7 +9,7 @@ import pytest
 from cli.command_line import listing, run
 
 import wordtide
-from wordtide.corpus import expansion
+from wordtide.corpus import byte_streams
 from wordtide.errors import InputError, SettingsError
 
 ROW = b'{"date": "1862", "text": "steam power"}\n'
@@ -19,7 +19,7 @@ SMALL = 1 << 16
 @pytest.fixture(autouse=True)
 def little_is_allowed(monkeypatch):
     """Bombs of some hundred kilobytes do for a test."""
-    monkeypatch.setattr(expansion, "ALWAYS_ALLOWED", SMALL)
+    monkeypatch.setattr(byte_streams, "ALWAYS_ALLOWED", SMALL)
 
 
 def zst(content):

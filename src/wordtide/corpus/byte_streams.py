@@ -17,8 +17,7 @@ import pyarrow as pa
 from isal import igzip, isal_zlib
 
 from wordtide.corpus.remote import is_url, open_url
-from wordtide.corpus.source_files import STANDARD_INPUT as STANDARD_INPUT
-from wordtide.corpus.source_files import SourceFile
+from wordtide.corpus.source_files import STANDARD_INPUT, SourceFile
 from wordtide.errors import InputError
 
 #: Bytes that any input may have, however well it was compressed: they do no harm.

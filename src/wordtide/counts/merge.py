@@ -12,7 +12,7 @@ from wordtide.counts.count_arrays import CountArrays
 from wordtide.counts.examples.store import ExampleStore, has_examples, merge_examples
 from wordtide.counts.pairs import bits_for
 from wordtide.counts.settings import MUST_AGREE, CountSettings, Summary
-from wordtide.counts.sums import KeySums, merge
+from wordtide.counts.sums import KeySums, add_sums
 from wordtide.counts.writer import CountsWriter
 from wordtide.errors import SettingsError
 from wordtide.timeline import Every, Slices, parse_duration, unite
@@ -77,9 +77,9 @@ def write_sum(parts: Sequence[Addend], folder: Path) -> MergedCounts:
             sources[place].append((part, t))
     with CountsWriter(folder, len(parts[0].words)) as writer:
         for source in sources:
-            pairs = merge([_pairs(part, t) for part, t in source])
+            pairs = add_sums([_pairs(part, t) for part, t in source])
             writer.add_pairs(pairs.keys, pairs.sums)
-            unigrams = merge([_unigrams(part, t) for part, t in source])
+            unigrams = add_sums([_unigrams(part, t) for part, t in source])
             writer.end_slice(unigrams.keys, unigrams.sums)
         arrays = writer.close()
     if settings.examples and all(has_examples(part.path) for part in parts):

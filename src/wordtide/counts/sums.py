@@ -57,7 +57,7 @@ def _merge_two(
     return found
 
 
-def merge(partials: Sequence[KeySums]) -> KeySums:
+def add_sums(partials: Sequence[KeySums]) -> KeySums:
     """The sum of partials, smallest first, so that no long one is copied again and again."""
     waiting = sorted(partials, key=lambda partial: -len(partial.keys))
     while len(waiting) > 1:
@@ -96,10 +96,10 @@ class SliceSums:
     def take(self, slice_index: int) -> Iterator[KeySums]:
         """Remove the sums of a slice; yields them in blocks of ascending keys."""
         for parts in self.take_unmerged(slice_index):
-            yield merge(parts)
+            yield add_sums(parts)
 
     def take_unmerged(self, slice_index: int) -> Iterator[list[KeySums]]:
-        """Remove the sums of a slice; yields, for ascending ranges of keys, the partials that `merge` adds up."""
+        """Remove the sums of a slice; yields, for ascending ranges of keys, the partials that `add_sums` adds up."""
         pieces = self._held[slice_index] + [self._loaded(*place) for place in self._spilled[slice_index]]
         self._bytes -= sum(piece.keys.nbytes + piece.sums.nbytes for piece in self._held[slice_index])
         self._held[slice_index] = []
@@ -125,7 +125,7 @@ class SliceSums:
     def _compact(self) -> None:
         for slice_index, partials in enumerate(self._held):
             if len(partials) > 1:
-                self._held[slice_index] = [merge(partials)]
+                self._held[slice_index] = [add_sums(partials)]
         self._bytes = sum(p.keys.nbytes + p.sums.nbytes for partials in self._held for p in partials)
 
     def _spill(self) -> None:

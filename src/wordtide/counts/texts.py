@@ -22,7 +22,7 @@ from wordtide.counts.counts import Counts
 from wordtide.counts.segments import Segment, SegmentBuilder, SpillSpace
 from wordtide.counts.settings import CountSettings, Summary
 from wordtide.counts.slices import count_slices
-from wordtide.counts.sums import KeySums, merge
+from wordtide.counts.sums import KeySums, add_sums
 from wordtide.counts.vocabulary import choose_vocabulary, numbering_of
 from wordtide.counts.workers import Lending, Resources, in_order
 from wordtide.timeline import Every, Integers, parse_duration, unite
@@ -175,7 +175,7 @@ def words_of_slice(entries: Sequence[tuple[Segment, int]], numbers: Sequence[Int
         keys = numbers[segment.scanner][found].astype(np.uint64)
         order = np.argsort(keys)
         counted.append(KeySums(keys[order], times[order].astype(np.int64)))
-    return merge(counted)
+    return add_sums(counted)
 
 
 def add_shares(scores: npt.NDArray[np.float64], words: KeySums) -> None:

@@ -17,7 +17,7 @@ from wordtide.counts.ngrams.codes import add_years
 from wordtide.counts.ngrams.pair_lists import KeyRule, NgramSegment, YearSlices, count_words, sum_keys
 from wordtide.counts.pairs import find_pairs, sort_codes, sum_runs
 from wordtide.counts.segments import gather
-from wordtide.counts.sums import KeySums, merge
+from wordtide.counts.sums import KeySums, add_sums
 from wordtide.counts.writer import compress_rows
 
 _PATIENCE = 1.5  # seconds before a word is said
@@ -35,7 +35,7 @@ def warm_up(ngrams: bool, say: bool = True) -> None:
             _warm_texts()
         for dtype in (np.uint32, np.uint64):
             one = KeySums(np.array([1, 2], dtype=dtype), np.array([1, 1]))
-            merge([one, one])
+            add_sums([one, one])
             for sums in (one.sums, one.sums.astype(np.uint32)):
                 compress_rows(one.keys, sums, 2)
             many = np.arange(1 << 12, dtype=dtype)

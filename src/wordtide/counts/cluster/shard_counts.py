@@ -15,7 +15,7 @@ import numpy.typing as npt
 from wordtide.counts.count_arrays import CountArrays
 from wordtide.counts.examples.store import ExampleStore, merge_examples
 from wordtide.counts.pairs import bits_for
-from wordtide.counts.sums import KeySums, merge
+from wordtide.counts.sums import KeySums, add_sums
 from wordtide.counts.writer import CountsWriter
 from wordtide.storage.arrays import load_array, save_array
 from wordtide.timeline import Integers
@@ -98,7 +98,7 @@ def merge_shard_counts(
         for source in sources:
             for block in _summed_pairs([part.rows(place) for part, place in source], words):
                 writer.add_pairs(block.keys, block.sums)
-            unigrams = merge([part.unigrams(place) for part, place in source])
+            unigrams = add_sums([part.unigrams(place) for part, place in source])
             writer.end_slice(unigrams.keys.astype(np.int64), unigrams.sums)
             progress(1)
         arrays = writer.close()
@@ -128,4 +128,4 @@ def _summed_pairs(parts: Sequence[_Rows], words: int) -> Iterator[KeySums]:
         cuts = np.searchsorted(np.cumsum(lengths), np.arange(_BLOCK, total, _BLOCK))
         bounds = [0, *np.unique(cuts[(cuts > 0) & (cuts < words)]).tolist(), words]
     for low, high in pairwise(bounds):
-        yield merge([rows.between(low, high, bits) for rows in parts])
+        yield add_sums([rows.between(low, high, bits) for rows in parts])

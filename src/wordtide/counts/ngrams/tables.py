@@ -28,7 +28,7 @@ from wordtide.counts.ngrams.pair_lists import (
 )
 from wordtide.counts.segments import SpillSpace
 from wordtide.counts.settings import CountSettings, Summary
-from wordtide.counts.sums import KeySums, SliceSums, merge
+from wordtide.counts.sums import KeySums, SliceSums, add_sums
 from wordtide.counts.texts import TEXT_WINDOW
 from wordtide.counts.vocabulary import choose_vocabulary, numbering_of
 from wordtide.counts.workers import Lending, Resources, in_order
@@ -242,7 +242,7 @@ def write_ngram_counts(
     resources.observer.finish()
 
     def rows_of(parts: list[KeySums]) -> RowBlock | None:
-        merged = merge(parts)
+        merged = add_sums(parts)
         return compress_rows(merged.keys, merged.sums, words)
 
     def words_of(t: int) -> KeySums:
