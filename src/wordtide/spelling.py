@@ -1,4 +1,4 @@
-"""Look up a word in a vocabulary as a user types it."""
+"""Words as users type and read them."""
 
 from collections.abc import Mapping
 from difflib import get_close_matches
@@ -20,3 +20,12 @@ def number_of(word: str, index: Mapping[str, int], remedy: str) -> int:
         f"{word!r} is not in the vocabulary of {len(index):,} words.",
         f"Near it: {', '.join(similar)}." if similar else remedy,
     )
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """A number with its noun.
+
+    >>> counted(1, "slice"), counted(2000, "slice"), counted(2, "entry", "entries")
+    ('1 slice', '2,000 slices', '2 entries')
+    """
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

@@ -1,4 +1,4 @@
-"""Answers to questions on standard output, and what should be known of them on standard error."""
+"""Answers to questions: tables on standard output, notes on standard error."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,13 +11,13 @@ from wordtide.errors import SettingsError
 from wordtide.questions.answers import Answer
 from wordtide.questions.asking import shown_year
 
-#: Columns with float years, which a table shows as people write dates.
+#: Columns with float years, which a table shows as dates.
 _DATES = ("time", "since", "until", "halfway_from", "halfway_to")
 _SHOWN = 24  # times of a table before it is thinned
 
 
 def print_answer(model: Embeddings, answer: Answer, format: Format, remedy: str) -> None:
-    """Print an answer. One without rows is an error with a remedy."""
+    """Print an answer. An answer without rows is an error with this remedy."""
     if not len(answer):
         raise SettingsError(" ".join(["There is no word to list.", *answer.notes]), remedy)
     print_notes(answer.notes)
@@ -28,7 +28,7 @@ def print_answer(model: Embeddings, answer: Answer, format: Format, remedy: str)
 
 
 def print_curves(model: Embeddings, answer: Answer, format: Format, all_times: bool) -> None:
-    """Print an answer over time; a table shows some of the times, evenly spread, unless all are wanted."""
+    """Print an answer over time. A table shows some evenly spaced times unless all are wanted."""
     if format is not Format.table or all_times:
         print_answer(model, answer, format, "Ask for other times.")
         return
@@ -40,18 +40,18 @@ def print_curves(model: Embeddings, answer: Answer, format: Format, all_times: b
     print_answer(model, Answer(thinned, answer.notes), format, "Ask for other times.")
     if len(kept) < len(times):
         typer.echo(
-            f"({len(kept)} of {len(times)} times are shown: --all shows all, as do csv and json)", err=True
+            f"({len(kept)} of {len(times)} times are shown; --all shows all, as do csv and json)", err=True
         )
 
 
 def print_notes(notes: Sequence[str]) -> None:
-    """What should be known of an answer, on standard error."""
+    """Print notes on an answer to standard error."""
     for note in notes:
         typer.echo(f"note: {note}", err=True)
 
 
 def dated(model: Embeddings, row: dict[str, Any]) -> dict[str, Any]:
-    """A row of a table, with dates as people write them, and very small probabilities in full."""
+    """A row of a table with readable dates and very small probabilities in scientific notation."""
     shown = {name: shown_year(model, row[name]) for name in _DATES if row.get(name) is not None}
     if row.get("p_value") is not None and row["p_value"] < 0.001:
         shown["p_value"] = f"{row['p_value']:.1e}"

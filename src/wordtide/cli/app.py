@@ -1,4 +1,4 @@
-"""The command `wordtide`: its commands, and what becomes of errors."""
+"""The command `wordtide`: its commands, and how errors are shown."""
 
 import functools
 import io
@@ -30,9 +30,9 @@ def _options(
 
 
 def explained(command: Callable[..., None]) -> Callable[..., None]:
-    """A command whose expected errors become one message on standard error and an exit code of their own.
+    """Wrap a command so that expected errors become one message on standard error and an exit code.
 
-    They are caught here, inside the command, because the parser around it has its own ways with Ctrl-C and broken pipes.
+    They are caught inside the command because the parser around it handles Ctrl-C and broken pipes differently.
     """
 
     @functools.wraps(command)
@@ -41,15 +41,15 @@ def explained(command: Callable[..., None]) -> Callable[..., None]:
             command(*arguments, **options)
             sys.stdout.flush()
         except WordtideError as error:
-            _tell(error)
+            _show(error)
             sys.exit(error.exit_code)
         except KeyboardInterrupt:
             sys.exit(_interrupted())
         except (
             OSError
-        ) as error:  # of standard output: all other reading and writing is explained where it happens
+        ) as error:  # of standard output: other reading and writing is explained where it happens
             _give_up_standard_output()
-            if isinstance(error, BrokenPipeError):  # the reader (head, less) has gone and needs no word
+            if isinstance(error, BrokenPipeError):  # the reader (head, less) is gone
                 sys.exit(141)
             print(f"wordtide: standard output cannot be written: {error.strerror or error}.", file=sys.stderr)
             sys.exit(OutputError.exit_code)
@@ -62,8 +62,8 @@ def _interrupted() -> int:
     return 130
 
 
-def _tell(error: WordtideError) -> None:
-    from rich.console import Console  # costs a third of the start, and most commands have nothing to tell
+def _show(error: WordtideError) -> None:
+    from rich.console import Console  # takes a third of the start-up time, and is rarely needed
     from rich.text import Text
 
     message = Text(spelled_out(in_shell(f"wordtide: {error.problem}")), style="bold red")
@@ -73,15 +73,15 @@ def _tell(error: WordtideError) -> None:
 
 
 def _give_up_standard_output() -> None:
-    """Python would try to write the rest again while it ends, and complain."""
+    """Discard the rest: Python would try to write it again at exit, and complain."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def app_with(called: Collection[str]) -> typer.Typer:
-    """The application. Of commands that are not called it knows the names and the first lines of their help."""
+    """The application. Commands that are not called have only a name and the first sentence of their help."""
     app = typer.Typer(
         name="wordtide",
-        help="How the meaning of words moves through time, and how sure that is.",
+        help="Track how the meaning of words changes through time, with credible intervals.",
         no_args_is_help=True,
         pretty_exceptions_enable=False,
         add_completion=False,
@@ -105,9 +105,7 @@ def whole_app() -> typer.Typer:
 
 def main() -> None:
     """The entry point of the command line."""
-    if isinstance(
-        sys.stdout, io.TextIOWrapper
-    ):  # what the terminal's encoding lacks is spelled out, not an error
+    if isinstance(sys.stdout, io.TextIOWrapper):  # characters that the terminal lacks are spelled out
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         app_with(sys.argv[1:])()

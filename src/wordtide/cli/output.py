@@ -17,7 +17,7 @@ from wordtide.storage.cells import csv_text, spelled_out
 
 _UNLIMITED = 100_000  # columns: wider than any answer
 _GAP = 2  # columns between those of a table
-#: What JSON leaves as it is and terminals do not: DEL, controls of eight bits, turns of direction, half characters.
+#: Characters that are legal in JSON and unsafe in terminals: DEL, C1 controls, bidirectional controls, surrogates.
 _STEERING = re.compile("[\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
@@ -42,35 +42,32 @@ def print_rows(rows: Sequence[Mapping[str, Any]], format: Format, columns: Seque
 
 
 def print_json(answer: object) -> None:
-    """Print any answer as JSON. What could steer a terminal is escaped, so that it is exact and yet harmless."""
+    """Print an answer as JSON, with characters that could control a terminal escaped."""
     text = json.dumps(answer, ensure_ascii=False, indent=1, allow_nan=False)
     sys.stdout.write(_STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n")
 
 
 class _Console(Console):
-    """A console that leaves it to the command what becomes of a reader that goes away."""
+    """A console that leaves broken pipes to the command."""
 
     def on_broken_pipe(self) -> None:
-        """Called while the error is handled: let it go on."""
         raise
 
 
 def console() -> Console:
-    """Standard output; as wide as the terminal, or as wide as it takes when it is a file."""
+    """Standard output, as wide as the terminal; unlimited if it is a file."""
     return _Console(width=None if sys.stdout.isatty() else _UNLIMITED, highlight=False)
 
 
 def _print_table(cells: dict[str, list[str]], numbers: set[str]) -> None:
-    """A table that fits the terminal: texts wrap or go under their row, and headers break before any number does."""
+    """Print a table that fits the terminal: texts wrap or go below their row, and headers break before numbers do."""
     out = console()
     widths, beneath = _widths(cells, out.width), []
     if widths is None:
         beneath = [name for name in list(cells)[1:] if any(" " in cell for cell in cells[name])]
         beside = {name: column for name, column in cells.items() if name not in beneath}
         widths = _widths(beside, out.width) or _widths(beside, out.width, whole_headers=False)
-        while (
-            widths is None and len(beside) > 1
-        ):  # still too much: one column after the other goes under its row
+        while widths is None and len(beside) > 1:  # move one column after the other below its row
             beneath.insert(0, list(beside)[-1])
             del beside[beneath[0]]
             widths = _widths(beside, out.width, whole_headers=False)
@@ -98,7 +95,7 @@ def _table(
 
 
 def _widths(cells: dict[str, list[str]], room: int, whole_headers: bool = True) -> dict[str, int] | None:
-    """The width of each column: enough for its cells, or less with texts wrapped between words; None if that is too much."""
+    """The width of each column, with texts wrapped between words if needed; None if they do not fit."""
     widths = _least(cells)
     if whole_headers:
         widths = {name: max(widths[name], *map(cell_len, _title(name).split(" "))) for name in cells}
@@ -114,7 +111,7 @@ def _widths(cells: dict[str, list[str]], room: int, whole_headers: bool = True) 
 
 
 def _least(cells: dict[str, list[str]]) -> dict[str, int]:
-    """The width of the longest word in each column, its header aside."""
+    """The width of the longest word in each column, without the header."""
     return {
         name: max((cell_len(word) for cell in column for word in cell.split(" ")), default=0) or 1
         for name, column in cells.items()
@@ -122,7 +119,7 @@ def _least(cells: dict[str, list[str]]) -> dict[str, int]:
 
 
 def _numbers(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> set[str]:
-    """Columns with numbers in them: they stand to the right."""
+    """Columns with numbers, which are right-aligned."""
     return {column for column in columns if any(isinstance(row[column], (int, float)) for row in rows)}
 
 

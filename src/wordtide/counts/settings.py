@@ -27,7 +27,7 @@ class CountSettings:
     date_field: str | None = setting(None, "Column with the date", shown_default="found by its name")
     text_field: str | None = setting(None, "Column with the text", shown_default="found by its name")
     date_format: str | None = setting(
-        None, "Pattern of dates ('%d/%m/%Y'), or epoch, epoch-ms or year", shown_default="found by looking"
+        None, "Pattern of dates ('%d/%m/%Y'), or epoch, epoch-ms or year", shown_default="detected"
     )
     format: str = setting(
         "auto", "Format: auto, text, csv, tsv, jsonl, parquet, or ngrams (Google Books 2 and 3)"

@@ -1,4 +1,4 @@
-"""`wordtide demo`: the State of the Union from text to story."""
+"""`wordtide demo`: the State of the Union addresses, from texts to figures."""
 
 import shlex
 from pathlib import Path
@@ -41,7 +41,7 @@ _MAP_WORDS = 1500  # on the map of the page: more would take minutes
 
 
 def demo(
-    output: Annotated[Path, typer.Option("--output", "-o", help="The folder to put everything into.")] = Path(
+    output: Annotated[Path, typer.Option("--output", "-o", help="The folder for all results.")] = Path(
         "wordtide-demo"
     ),
     fast: Annotated[
@@ -49,10 +49,10 @@ def demo(
         typer.Option("--fast", help="Decades instead of single addresses, fewer dimensions: about a minute."),
     ] = False,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Make anew what an earlier run has left there.")
+        bool, typer.Option("--overwrite", help="Replace the results of an earlier run.")
     ] = False,
 ) -> None:
-    """Show all of it on the State of the Union addresses: count, fit, tell stories, draw. Takes a few minutes.
+    """Run everything on the State of the Union addresses: count, fit, answer, draw. Takes a few minutes.
 
     Example: wordtide demo -o wordtide-demo
     """
@@ -76,12 +76,12 @@ def _counted(folder: Path, fast: bool, overwrite: bool) -> Counts:
         counts = Counts.load(folder)
         if counts.settings.every != every:
             raise SettingsError(
-                f"{folder} was made with other options of this command.",
+                f"{folder} was made with other options.",
                 "Use --overwrite, or another --output.",
             )
         typer.echo(f"counts: found in {folder}", err=True)
         return counts
-    from wordtide.counts.count import count  # brings the compiler, which --help must not wait for
+    from wordtide.counts.count import count  # loads the compiler
 
     typer.echo("Counting word pairs in the State of the Union addresses, 1790 to 2026", err=True)
     merge = None if fast else "7d"  # the paper's rule: addresses within a week are one slice

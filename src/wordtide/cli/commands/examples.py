@@ -18,11 +18,12 @@ def examples(
     folder: Annotated[Path, typer.Argument(help="A counts folder made with --examples.")],
     word: Annotated[str, typer.Argument(help="A word of the vocabulary.")],
     at: Annotated[
-        str | None, typer.Option(help="A date (1850, 1862-12): the slice nearest to it. Default: all slices.")
+        str | None,
+        typer.Option(help="A date (1850, 1862-12); its nearest slice is shown. Default: all slices."),
     ] = None,
     format: Annotated[Format, typer.Option(help="table, csv or json.")] = Format.table,
 ) -> None:
-    """Show a word in its context: sentences that were kept while counting.
+    """Show a word in context: sentences that were kept while counting.
 
     Example: wordtide examples counts/ energy --at 1850
     """
@@ -38,7 +39,7 @@ def examples(
 
 
 def _print_in_context(found: list[Example]) -> None:
-    """One line a sentence, the word in the middle of the line, so that the eye can run down its neighbours."""
+    """Print one sentence per line, with the word in the middle of the line."""
     out = console()
     margin = 12
     side = max(16, (min(out.width, 160) - margin - 18) // 2)

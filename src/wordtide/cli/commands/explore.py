@@ -1,4 +1,4 @@
-"""`wordtide explore`: the page where one types a word and sees its story."""
+"""`wordtide explore`: an interactive page on a model."""
 
 from pathlib import Path
 from typing import Annotated
@@ -16,59 +16,52 @@ _LOOPBACK = "127.0.0.1"
 def explore(
     model: Annotated[Path, typer.Argument(help="A model folder.")],
     html: Annotated[
-        Path | None, Option(help="Write the page with its data as this one file, and start no server.")
+        Path | None, Option(help="Write the page and its data to this file; no server is started.")
     ] = None,
     folder: Annotated[
-        Path | None, Option(help="Write the page as this folder, for any web host, and start no server.")
+        Path | None, Option(help="Write the page to this folder, for any web host; no server is started.")
     ] = None,
     words: Annotated[
         int | None, Option(help="Keep this many of the most frequent words. Default: all that fit.")
     ] = None,
     slices: Annotated[
-        int | None, Option(help="Keep this many slices, evenly in time. Default: as many as fit.")
+        int | None, Option(help="Keep this many slices, evenly spaced in time. Default: as many as fit.")
     ] = None,
-    max_mb: Annotated[float, Option(help="The size of the one file, at most, in millions of bytes.")] = 40.0,
+    max_mb: Annotated[float, Option(help="Maximum size of the file, in megabytes.")] = 40.0,
     title: Annotated[
         str | None, Option(help="The title of the page. Default: the name of the model folder.")
     ] = None,
-    licence: Annotated[str | None, Option(help="What is said of the rights to the corpus.")] = None,
+    licence: Annotated[str | None, Option(help="A statement on the rights to the corpus.")] = None,
     with_map: Annotated[
-        bool, Option("--map/--no-map", help="Whether the page has a map, which takes a while to make.")
+        bool, Option("--map/--no-map", help="Include a map, which takes a while to compute.")
     ] = True,
-    map_words: Annotated[int, Option(help="Words on the map, at most: the most frequent.")] = 3000,
+    map_words: Annotated[
+        int, Option(help="Maximum number of words on the map: the most frequent ones.")
+    ] = 3000,
     examples: Annotated[
         Path | None,
-        Option(help="A counts folder made with --examples: show its sentences. Mind whose text they are."),
+        Option(help="A counts folder made with --examples, whose sentences are shown. Mind their copyright."),
     ] = None,
     host: Annotated[
         str,
-        Option(
-            help="The address of the server. Any other than 127.0.0.1 lets others on the network read the model."
-        ),
+        Option(help="Address of the server. Any other than 127.0.0.1 exposes the model to the network."),
     ] = _LOOPBACK,
-    port: Annotated[int, Option(help="The port of the server. Default: any that is free.")] = 0,
-    browser: Annotated[
-        bool, Option("--browser/--no-browser", help="Whether to open the page in a browser.")
-    ] = True,
+    port: Annotated[int, Option(help="Port of the server. Default: any free port.")] = 0,
+    browser: Annotated[bool, Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
     threads: Annotated[int | None, Option(help="Threads for the map. Default: all processors.")] = None,
     overwrite: Annotated[
         bool, Option("--overwrite", help="Replace the file or folder if it exists.")
     ] = False,
 ) -> None:
-    """Open a page on a model: type a word, see its story. From a local server, or written as one file or a folder.
+    """Open a page on a model in the browser, or write it as one file or a folder.
 
     Example: wordtide explore model/ --html story.html
     """
     if html is not None and folder is not None:
         raise SettingsError(
-            "--html and --folder are two outputs.", "Give one of them, then the other in a second run."
+            "--html and --folder are two outputs.", "Give one of them, and the other in a second run."
         )
-    from wordtide.explorer.explore import (
-        PageOptions,
-        save_html,
-        save_site,
-        serve,
-    )  # brings what counts, writes and serves
+    from wordtide.explorer.explore import PageOptions, save_html, save_site, serve
 
     options = PageOptions(
         words, slices, max_mb, title, licence, map_words if with_map else 0, examples, threads

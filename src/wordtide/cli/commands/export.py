@@ -1,4 +1,4 @@
-"""`wordtide export`: a model in the formats of other programs."""
+"""`wordtide export`: write a model in the formats of other programs."""
 
 from pathlib import Path
 from typing import Annotated
@@ -16,23 +16,23 @@ Option = typer.Option
 def export(
     model: Annotated[Path, typer.Argument(help="A model folder.")],
     output: Annotated[
-        Path, Option("--output", "-o", help="The file to make; for projector the name of the pair.")
+        Path, Option("--output", "-o", help="The file to make; for projector, the name of the pair of files.")
     ],
     to: Annotated[
         str, Option(help="word2vec, word2vec-binary, npz, parquet, projector or dwe (all slices in one npz).")
     ],
     at: Annotated[
         str | None,
-        Option(help="A year, a date, first or last. Without it parquet holds all slices, as dwe does."),
+        Option(help="A year, a date, first or last. Without it, parquet holds all slices, as dwe does."),
     ] = None,
-    vectors: Annotated[str, Option(help="word, context, or sum of both.")] = DEFAULT_VECTORS,
+    vectors: Annotated[str, Option(help="word, context, or their sum.")] = DEFAULT_VECTORS,
     words: Annotated[
         Path | None, Option(help="Keep the words of this file, one per line. Default: all.")
     ] = None,
     top: Annotated[int | None, Option(help="Keep this many of the most frequent words.")] = None,
     overwrite: Annotated[bool, Option("--overwrite", help="Replace the file if it exists.")] = False,
 ) -> None:
-    """Write a model, at one time or at all, to a file that other programs read.
+    """Write a model, at one time or in all slices, to a file that other programs read.
 
     Example: wordtide export model/ --at 1950 --to word2vec -o 1950.txt
     """

@@ -1,4 +1,4 @@
-"""`wordtide info`: what a counts or model folder holds."""
+"""`wordtide info`: the content of a counts or model folder."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,6 +16,7 @@ from wordtide.embeddings.facts import info_facts
 from wordtide.embeddings.folder import KIND as MODEL
 from wordtide.errors import FolderError, SettingsError
 from wordtide.inference.settings import FitSettings
+from wordtide.spelling import counted
 from wordtide.storage.cells import spelled_out
 from wordtide.storage.header import kind_of
 
@@ -27,28 +28,27 @@ def info(
     folder: Annotated[Path, typer.Argument(help="A counts or model folder.")],
     format: Annotated[Format, typer.Option(help="table, csv or json.")] = Format.table,
     all_slices: Annotated[bool, typer.Option("--all", help="Show every slice in the table.")] = False,
-    check: Annotated[bool, typer.Option("--check", help="Compare all checksums first.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Verify all checksums first.")] = False,
     arrivals: Annotated[
         bool,
-        typer.Option(
-            "--arrivals", help="Of a model: list the words that updates let in, and when each came."
-        ),
+        typer.Option("--arrivals", help="Model folders: list the words admitted by updates, and when."),
     ] = False,
 ) -> None:
-    """Show what a counts folder holds (slices, dates, tokens, pairs, settings) or a model folder (method, slices, fit).
+    """Show what a counts or model folder contains.
 
     Example: wordtide info counts/
     """
     kind = kind_of(folder)
     if arrivals and kind != MODEL:
-        raise SettingsError("--arrivals tells of the words of a model.", "Give a model folder.")
+        raise SettingsError("--arrivals is for models.", "Give a model folder.")
     if arrivals:
         _print_arrivals(DynamicEmbeddings.load(folder, check=check), format)
     elif kind == MODEL:
         _print_model(DynamicEmbeddings.load(folder, check=check), format, all_slices)
     elif kind not in (None, COUNTS):
         raise FolderError(
-            f"{folder} holds a {kind}, of which there is nothing to show.", "Give a counts or model folder."
+            f"{folder} is a folder of kind {kind}, which info does not show.",
+            "Give a counts or model folder.",
         )
     else:
         _print_counts(Counts.load(folder, check=check), format, all_slices)
@@ -85,7 +85,7 @@ def _print_model(model: DynamicEmbeddings, format: Format, all_slices: bool) -> 
         came = np.bincount(model.fitted.arrivals, minlength=len(model)).tolist()
         rows = [
             {**row, "new_words": came[t] if t else 0} for t, row in enumerate(rows)
-        ]  # the first slice's were there
+        ]  # those of the first slice were there
         columns.append("new_words")
     if format is Format.table and not last.keys() - {None}:  # measured over all slices together
         columns.remove("elbo")
@@ -105,7 +105,7 @@ def _print_arrivals(model: DynamicEmbeddings, format: Format) -> None:
         if model.fitted.arrivals is not None
     ]
     if not rows and format is Format.table:
-        console().print("All words were there from the start.")
+        console().print("No words were admitted by updates.")
     else:
         print_rows(rows, format, columns)
 
@@ -139,7 +139,7 @@ def _print(
                 else str(value)
             )
             console().print(Text.assemble((f"{name.replace('_', ' '):22}", "bold"), spelled_out(shown)))
-        shown = "  ".join(f"{name}={value}" for name, value in changed.items()) or "all as by default"
+        shown = "  ".join(f"{name}={value}" for name, value in changed.items()) or "defaults"
         console().print(Text.assemble((f"{'settings':22}", "bold"), spelled_out(shown)))
         console().print()
         cut = len(rows) - _SHOWN if len(rows) > _SHOWN and not all_slices else 0
@@ -147,7 +147,7 @@ def _print(
         print_rows([*rows[:half], *rows[half + cut :]] if cut else rows, format, columns)
         if cut:
             console().print(
-                f"({cut} slices between the {half}th and the last {half} are not shown: --all shows them)"
+                f"({counted(cut, 'slice')} after the first {half} not shown; --all shows every slice)"
             )
 
 

@@ -1,4 +1,4 @@
-"""`wordtide merge`: the sum of several counts."""
+"""`wordtide merge`: add up counts."""
 
 from pathlib import Path
 from typing import Annotated
@@ -17,13 +17,13 @@ def merge(
         bool, typer.Option("--overwrite", help="Replace the counts folder if it exists.")
     ] = False,
 ) -> None:
-    """Add counts with the same vocabulary; slices are united.
+    """Add up counts that have the same vocabulary.
 
     Example: wordtide merge counts-a/ counts-b/ -o counts/
     """
-    from wordtide.counts.counts import merge_counts  # brings the compiler
+    from wordtide.counts.counts import merge_counts  # loads the compiler
 
     if len({part.resolve() for part in parts}) < len(parts):
-        raise SettingsError("A counts folder is named twice and would count twice.", "Name each folder once.")
+        raise SettingsError("A counts folder is given twice.", "Give each folder once.")
     merged = merge_counts([Counts.load(part) for part in parts], output, overwrite)
     print_summary(merged)

@@ -1,4 +1,4 @@
-"""`wordtide plot`: the figures."""
+"""`wordtide plot`: figures."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 Option = typer.Option
 
 Model = Annotated[Path, typer.Argument(help="A model folder.")]
-Output = Annotated[Path, Option("--output", "-o", help="The picture to make: .png, .svg or .pdf.")]
-Dots = Annotated[int, Option("--dpi", help="Dots an inch of a .png; the figure is 7 inches wide.")]
+Output = Annotated[Path, Option("--output", "-o", help="The image file to make: .png, .svg or .pdf.")]
+Dots = Annotated[int, Option("--dpi", help="Dots per inch of a .png; figures are 7 inches wide.")]
 Time = Annotated[str, Option(help="A time: 1850, 1850.5, 1862-12, first or last.")]
 
 
@@ -31,16 +31,16 @@ def timeline(
     output: Output,
     since: Time = "first",
     until: Time = "last",
-    top: Annotated[int, Option(help="How many words, if none are given.")] = 10,
+    top: Annotated[int, Option(help="Number of words, if none are given.")] = 10,
     dpi: Dots = 300,
 ) -> None:
-    """Draw words that changed: similarity over time to their nearest words at the start and at the end.
+    """Draw how words changed: their similarity over time to their nearest words at the start and at the end.
 
     Example: wordtide plot timeline model/ --since 1850 -o timeline.png
     """
 
     def draw(bar: ProgressBar) -> "Figure":
-        from wordtide.figures import plots  # matplotlib, which --help must not wait for
+        from wordtide.figures import plots  # loads matplotlib
 
         return plots.timeline(load(model), words or None, since, until, top, bar)
 
@@ -54,7 +54,7 @@ def similarity(
     others: Annotated[list[str], typer.Argument(help="One or more words to compare it with.")],
     output: Output,
     models: Annotated[
-        list[Path] | None, Option("--with", help="A further model; may be given several times.")
+        list[Path] | None, Option("--with", help="A further model; repeat the option for several.")
     ] = None,
     dpi: Dots = 300,
 ) -> None:
@@ -77,11 +77,11 @@ def displacement(
     models: Annotated[list[Path], typer.Argument(help="One or more model folders.")],
     output: Output,
     start: Annotated[
-        str | None, Option(help="The slice to start from. Default: the last that ten slices follow.")
+        str | None, Option(help="The slice to start from. Default: the last one followed by ten slices.")
     ] = None,
     dpi: Dots = 300,
 ) -> None:
-    """Draw how far words are from where they were 1 to 10 slices before, for each model.
+    """Draw how far words move within 1 to 10 slices, for each model.
 
     Example: wordtide plot displacement smoothing/ filtering/ -o displacement.png
     """
@@ -117,18 +117,19 @@ def likelihood(
 def map_words(
     model: Model,
     labels: Annotated[
-        list[str] | None, typer.Argument(help="Words to name. Default: some that moved.")
+        list[str] | None, typer.Argument(help="Words to label. Default: some that moved.")
     ] = None,
     *,
     output: Output,
     at: Annotated[
-        list[str] | None, Option(help="A time; give several. Default: four, spread over the model.")
+        list[str] | None,
+        Option(help="A time; repeat the option for several. Default: four, spread over the model."),
     ] = None,
-    top: Annotated[int, Option(help="How many words are on the map: the most frequent.")] = 10_000,
-    seed: Annotated[int, Option(help="Decides all that is random.")] = 0,
+    top: Annotated[int, Option(help="Number of words on the map: the most frequent ones.")] = 10_000,
+    seed: Annotated[int, Option(help="Seed of everything that is random.")] = 0,
     dpi: Dots = 300,
 ) -> None:
-    """Draw the words as a map at four times, with trails (dynamic t-SNE; takes a few minutes).
+    """Draw a map of the words at four times, with trails (dynamic t-SNE; takes a few minutes).
 
     Example: wordtide plot map model/ energy women war -o map.png
     """
@@ -153,7 +154,7 @@ FIGURES: dict[str, Callable[..., None]] = {
 
 
 def _drawn(output: Path, dpi: int, draw: Callable[[ProgressBar], "Figure"]) -> None:
-    """Make a figure and write it; whether it can be written is found out first."""
+    """Check that the figure can be written, draw it, and write it."""
     bar = ProgressBar()
     with bar.stage("drawing"):
         from wordtide.figures.style import check_figure_path, save_figure

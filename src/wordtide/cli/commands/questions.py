@@ -1,4 +1,4 @@
-"""The questions to a model as commands: each calls one function and prints its answer."""
+"""Commands that answer a question about a model. Each calls one function and prints its answer."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -28,11 +28,11 @@ Model = Annotated[Path, typer.Argument(help="A model folder.")]
 Word = Annotated[str, typer.Argument(help="A word of the vocabulary.")]
 At = Annotated[str, Option(help="A time: 1850, 1850.5, 1862-12, 1862-12-01, first or last.")]
 Times = Annotated[
-    list[str] | None, Option("--at", help="A time; may be given several times. Default: all slices.")
+    list[str] | None, Option("--at", help="A time; repeat the option for several. Default: all slices.")
 ]
-Top = Annotated[int, Option(help="How many words.")]
-Seen = Annotated[int, Option(help="Leave out words that occur less often in the slice.")]
-Vectors = Annotated[str, Option(help="word, context, or sum of both.")]
+Top = Annotated[int, Option(help="Number of words.")]
+Seen = Annotated[int, Option(help="Leave out words that occur less often than this in the slice.")]
+Vectors = Annotated[str, Option(help="word, context, or their sum.")]
 Output = Annotated[Format, Option(help="table, csv or json.")]
 All = Annotated[bool, Option("--all", help="Show every time in the table.")]
 
@@ -42,19 +42,22 @@ def neighbors(
     word: Word,
     at: At = "last",
     top: Top = 10,
-    by: Annotated[str, Option(help="Rank by similarity, or by the low end of its interval.")] = "similarity",
+    by: Annotated[
+        str, Option(help="Rank by similarity or low, the lower end of its interval.")
+    ] = "similarity",
     min_occurrences: Seen = 0,
     over_time: Annotated[
-        bool, Option("--over-time", help="The nearest at every slice, instead of --at, --by.")
+        bool, Option("--over-time", help="Show the nearest words in every slice; --at and --by do not apply.")
     ] = False,
     vectors: Vectors = "sum",
     all_times: All = False,
     format: Output = Format.table,
 ) -> None:
-    """Show the words nearest to a word at one time, or at every slice, and how sure that is.
+    """Show the words nearest to a word at one time or in every slice, with credible intervals.
 
-    Similarity is a cosine, low and high its 90 % interval, probability that to be among the nearest --top, occurrences are
-    those at that time. A word marked as inferred does not occur near that time: its place follows from other times.
+    Similarity is the cosine; low and high are its 90 % credible interval; probability is that of being among the nearest
+    --top; occurrences are those at that time. Words marked as inferred do not occur near that time: their positions
+    follow from other times.
 
     Example: wordtide neighbors model/ energy --at 1850 --top 10
     """
@@ -77,8 +80,8 @@ def similarity(
 ) -> None:
     """Show how similar a word is to others over time.
 
-    Similarity is a cosine, low and high its 90 % interval. Where a word does not occur (0 occurrences) its place is inferred
-    from other times.
+    Similarity is the cosine; low and high are its 90 % credible interval. Where a word does not occur (0 occurrences), its
+    position is inferred from other times.
 
     Example: wordtide similarity model/ energy oil conservation
     """
@@ -89,14 +92,21 @@ def similarity(
 
 def changed(
     model: Model,
-    since: Annotated[str | None, Option(help="Compare from this time. Default: each word's first.")] = None,
-    until: Annotated[str | None, Option(help="Compare until this time. Default: each word's last.")] = None,
+    since: Annotated[
+        str | None, Option(help="Start of the comparison. Default: each word's first slice.")
+    ] = None,
+    until: Annotated[
+        str | None, Option(help="End of the comparison. Default: each word's last slice.")
+    ] = None,
     top: Top = 20,
     by: Annotated[
-        str, Option(help="Rank by low (end of the interval), probability (to be in the list) or change.")
+        str,
+        Option(
+            help="Rank by low (the lower end of the interval), probability (of being in the list) or change."
+        ),
     ] = "low",
     min_occurrences: Annotated[
-        int, Option(help="Leave out words that occur less often between the two times.")
+        int, Option(help="Leave out words that occur less often than this between the two times.")
     ] = change.MIN_OCCURRENCES,
     vectors: Vectors = "sum",
     format: Output = Format.table,
@@ -104,9 +114,9 @@ def changed(
     """Show the words that changed most: how much, when, from what to what.
 
     Each word is compared between the first and the last slice in which it occurs, or between --since and --until. Change is
-    the cosine distance (0: none, 1: a right angle, 2: turned round), low and high its 90 % credible interval. Only words that
-    moved by more than the noise are listed; if there is none, a note says so. Probability: to be among the --top. The
-    half-way dates are an interval too. From and to are the neighbors lost and gained.
+    the cosine distance (0: none, 1: a right angle, 2: reversed); low and high are its 90 % credible interval. Only words
+    that moved by more than the noise are listed; if there are none, a note says so. Probability is that of being among the
+    --top. The halfway dates are a credible interval, too. From and to are the neighbors lost and gained.
 
     Example: wordtide changed model/ --since 1850 --until 2000 --top 20
     """
@@ -119,16 +129,16 @@ def story(
     model: Model,
     word: Word,
     since: Annotated[
-        str | None, Option(help="Where the story begins. Default: the first slice in which the word occurs.")
+        str | None, Option(help="Start of the summary. Default: the first slice in which the word occurs.")
     ] = None,
     until: Annotated[
-        str | None, Option(help="Where it ends. Default: the last slice in which the word occurs.")
+        str | None, Option(help="End of the summary. Default: the last slice in which the word occurs.")
     ] = None,
     top: Top = 5,
     vectors: Vectors = "sum",
     format: Output = Format.table,
 ) -> None:
-    """Tell the story of a word: a sentence, and its neighbours at the start, half-way and at the end.
+    """Summarize how a word changed: a sentence, and its neighbors at the start, halfway and at the end.
 
     Example: wordtide story model/ energy
     """
@@ -145,7 +155,7 @@ def story(
             ]
         )
     elif format is Format.csv:
-        typer.echo(answer.facts["sentence"], err=True)  # a table of neighbours has no place for it
+        typer.echo(answer.facts["sentence"], err=True)  # the table of neighbors has no room for it
         print_rows(list(answer.rows()), format, tuple(answer.columns))
     else:
         print_story(loaded, answer)
@@ -158,10 +168,10 @@ def surprises(
     min_occurrences: Seen = 1,
     format: Output = Format.table,
 ) -> None:
-    """Show the words that are new at a slice, or used in another way, more than words of similar frequency.
+    """Show the words whose use in a slice is newer than that of words of similar frequency.
 
-    The score is standard normal for ordinary words, the p value the chance of one so high; information gained is in nats.
-    Words with one or two uses follow all others.
+    The score is standard normal for ordinary words, and the p value is the probability of a score at least as high.
+    Information gained is in nats. Words with one or two occurrences come last.
 
     Example: wordtide surprises model/ --at 2020 --top 20
     """
@@ -174,17 +184,23 @@ def axis(
     model: Model,
     words: Annotated[list[str], typer.Argument(help="Words to place between the poles.")],
     from_words: Annotated[
-        str, Option("--from", help="Words of one pole, with commas: he,man. Negative is near it.")
+        str,
+        Option(
+            "--from", help="Words of one pole, separated by commas: he,man. Negative positions are near it."
+        ),
     ],
-    to_words: Annotated[str, Option("--to", help="Words of the other pole: she,woman. Positive is near it.")],
+    to_words: Annotated[
+        str, Option("--to", help="Words of the other pole: she,woman. Positive positions are near it.")
+    ],
     at: Times = None,
     vectors: Vectors = "sum",
     all_times: All = False,
     format: Output = Format.table,
 ) -> None:
-    """Show where words stand between two poles over time.
+    """Show where words lie between two poles over time.
 
-    The position is the mean similarity to the words of --to minus that to the words of --from, low and high its 90 % interval.
+    The position is the mean similarity to the words of --to minus that to the words of --from; low and high are its 90 %
+    credible interval.
 
     Example: wordtide axis model/ --from he,man --to she,woman nurse engineer
     """
@@ -199,14 +215,16 @@ def analogy(
     at: At = "first",
     then: Annotated[str, Option(help="The other time.")] = "last",
     top: Top = 10,
-    by: Annotated[str, Option(help="Rank by similarity, or by the low end of its interval.")] = "similarity",
+    by: Annotated[
+        str, Option(help="Rank by similarity or low, the lower end of its interval.")
+    ] = "similarity",
     min_occurrences: Seen = 0,
     vectors: Vectors = "sum",
     format: Output = Format.table,
 ) -> None:
-    """Show whose place a word of one time has at another time.
+    """Show which words are used at one time as a word was used at another.
 
-    Columns are those of neighbors. If the word itself is listed, it kept its place.
+    The columns are those of neighbors. If the word itself is listed first, its use is the same.
 
     Example: wordtide analogy model/ reagan --at 1985 --then 2015
     """
@@ -216,7 +234,7 @@ def analogy(
 
 
 def print_story(model: Embeddings, answer: Answer) -> None:
-    """The sentence, and under it the neighbours of the three periods: side by side, or below each other if that is too wide."""
+    """Print the sentence, and below it the neighbors of the three periods, side by side if there is room."""
     out = console()
     out.print(Text(str(answer.facts["sentence"])))
     rows = list(answer.rows())
@@ -240,7 +258,7 @@ def print_story(model: Embeddings, answer: Answer) -> None:
 
 
 def _period(model: Embeddings, period: str, rows: list[dict[str, Any]]) -> Text:
-    """The neighbours of one period under its name, each with its similarity and interval."""
+    """The neighbors in one period, each with its similarity and interval."""
     names = [f"{row['word']}{_INFERRED if row['inferred'] else ''}" for row in rows]
     width = max(map(cell_len, names))
     lines = [Text(f"{period} ({shown_year(model, rows[0]['time'])})", style="bold")]
