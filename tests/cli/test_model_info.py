@@ -179,4 +179,4 @@ def test_a_checkpoint_is_neither_counts_nor_a_model(model):
         json.dumps({**json.loads(path.read_text(encoding="utf-8")), "kind": "checkpoint"}), encoding="utf-8"
     )
     done = run("info", model)
-    assert (done.code, "holds a checkpoint" in done.err) == (EXIT_FOLDER, True)
+    assert (done.code, "of kind checkpoint" in done.err) == (EXIT_FOLDER, True)

@@ -238,7 +238,7 @@ def test_a_long_table_shows_times_from_first_to_last_and_says_so(model, name):
     done = ask(model, name)
     years = [line.split()[0] for line in done.out.splitlines()[1:]]
     assert (len(years), years[0], years[23], years[24], years[-1]) == (48, "1850", "1879", "1850", "1879")
-    assert done.err == "(24 of 30 times are shown: --all shows all, as do csv and json)\n"
+    assert done.err == "(24 of 30 times are shown; --all shows all, as do csv and json)\n"
 
 
 @pytest.mark.parametrize("name", ["similarity", "axis"])

@@ -113,7 +113,7 @@ def test_words_that_do_not_come_in_are_counted(world, model):
 
 
 def test_where_no_word_came_in_info_says_so(world):
-    assert run("info", world / "old.model", "--arrivals").out == "All words were there from the start.\n"
+    assert run("info", world / "old.model", "--arrivals").out == "No words were admitted by updates.\n"
 
 
 def test_arrivals_are_for_models(world):

@@ -15,7 +15,7 @@ COMMANDS = {
     ),
     "watch": (
         "watch",
-        "Update a model with each slice of a stream, and write surprising words as JSON Lines.",
+        "Update a model with each slice of an endless stream, and report surprising words as JSON Lines.",
     ),
     "info": ("info", "Show what a counts or model folder contains."),
     "examples": ("examples", "Show a word in context: sentences that were kept while counting."),

@@ -1,16 +1,17 @@
 """`wordtide update`: later slices for a model fitted by filtering."""
 
+from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 from wordtide.cli.fit_progress import FitProgress
 from wordtide.cli.options import takes
-from wordtide.cli.progress import ProgressBar
+from wordtide.cli.progress import ProgressBar, say
 from wordtide.counts.settings import CountSettings
+from wordtide.spelling import counted
 from wordtide.streaming.settings import GrowthSettings
 
 Option = typer.Option
@@ -39,9 +40,7 @@ def update(
     ],
     max_expansion: Annotated[
         int | None,
-        Option(
-            help="Texts: how many times longer a compressed file may become when it is read. Default: 200."
-        ),
+        Option(help="Texts: largest ratio by which a compressed file may expand. Default: 200."),
     ] = None,
     threads: Annotated[int | None, Option(help="Threads on the CPU. Default: all processors.")] = None,
     **settings: Any,
@@ -50,7 +49,7 @@ def update(
 
     Example: wordtide update model/ posts.jsonl --every day
     """
-    from wordtide.streaming.additions import count_for_update  # brings the solvers, which --help does without
+    from wordtide.streaming.additions import count_for_update
     from wordtide.streaming.update import read_filtered, update_model
 
     growth = {one.name: settings.pop(one.name) for one in fields(GrowthSettings) if one.name in settings}
@@ -65,23 +64,23 @@ def update(
     )
     report = update_model(model, counts, observer=FitProgress(), threads=threads, **growth)
     lines = [
-        f"skipped {number:,} row{'s' * (number != 1)}: {why}"
-        for why, number in sorted(counts.summary.skipped.items())
+        f"skipped {counted(number, 'row')}: {reason}"
+        for reason, number in sorted(counts.summary.skipped.items())
     ]
     new = len(report.slices)
     span = report.slices[0] if new == 1 else f"{report.slices[0]} to {report.slices[-1]}"
-    lines.append(f"{new} slice{'s' * (new != 1)} added ({span}) in {report.seconds:.1f} s")
+    lines.append(f"{counted(new, 'slice')} added ({span}) in {report.seconds:.1f} s")
     if report.left_out:
-        named = ", ".join(report.left_out[:_SHOWN]) + (", ..." if len(report.left_out) > _SHOWN else "")
-        lines.append(f"left out, because they have no pair of the model's words: {named}")
+        lines.append(f"left out, because they have no pair of the model's words: {_named(report.left_out)}")
     if report.admitted:
-        named = ", ".join(report.admitted[:_SHOWN]) + (", ..." if len(report.admitted) > _SHOWN else "")
-        lines.append(f"{len(report.admitted):,} word{'s' * (len(report.admitted) != 1)} admitted: {named}")
+        lines.append(f"{counted(len(report.admitted), 'word')} admitted: {_named(report.admitted)}")
     if report.unknown:
         lines.append(
-            f"{report.unknown:,} word{'s' * (report.unknown != 1)} unknown to the model left out, "
+            f"{counted(report.unknown, 'word')} unknown to the model left out, "
             f"{report.unknown_share:.1%} of all counted occurrences (--grow admits new words)"
         )
-    stderr = Console(stderr=True, highlight=False, soft_wrap=True)
-    for line in [*lines, f"written to {model}"]:
-        stderr.print(line, markup=False)
+    say(*lines, f"written to {model}")
+
+
+def _named(names: Sequence[str]) -> str:
+    return ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")

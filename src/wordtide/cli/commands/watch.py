@@ -13,6 +13,7 @@ from wordtide.cli.options import takes
 from wordtide.cli.progress import ProgressBar
 from wordtide.corpus.columns import Fields
 from wordtide.counts.settings import CountSettings
+from wordtide.spelling import counted
 from wordtide.streaming.settings import AlertRule, WatchOptions, WatchSettings
 
 Option = typer.Option
@@ -48,9 +49,7 @@ def watch(
 
     Example: wordtide watch model/ posts.jsonl --follow --every day --alerts alerts.jsonl
     """
-    from wordtide.streaming.watch import (
-        watch as watch_stream,  # brings the solvers, which --help does without
-    )
+    from wordtide.streaming.watch import watch as watch_stream  # loads the solvers
 
     columns = Fields(*(settings.get(name) for name in ("date_field", "text_field", "date_format")))
     chosen = WatchSettings(**_given(WatchSettings, settings), alerts=AlertRule(**_given(AlertRule, settings)))
@@ -63,7 +62,7 @@ def watch(
     finally:
         signal.signal(signal.SIGTERM, before)
     for reason, number in reasons.items():
-        observer.message(f"skipped {number:,} row{'s' * (number != 1)}: {reason}")
+        observer.message(f"skipped {counted(number, 'row')}: {reason}")
 
 
 def _given(record: type[Any], settings: dict[str, Any]) -> dict[str, Any]:
@@ -91,8 +90,8 @@ def _observer() -> Any:
 
 def _line(report: Any) -> str:
     """Describe a slice in one line."""
-    parts = [f"{report.rows:,} row{'s' * (report.rows != 1)}", f"{report.seconds:.1f} s"]
-    parts.append(f"{report.alerts:,} alert{'s' * (report.alerts != 1)}")
+    parts = [counted(report.rows, "row"), f"{report.seconds:.1f} s"]
+    parts.append(counted(report.alerts, "alert"))
     if report.late:
         parts.append(f"{report.late:,} late")
     if report.folded:
