@@ -1,7 +1,4 @@
-"""The one door to numba: compiled functions that release the GIL and are cached on disk.
-
-Only modules that count or fit import this one, so reading a folder never pays for the compiler.
-"""
+"""Decorators for compiled functions, which release the GIL and are cached on disk. Only this module imports numba."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
@@ -20,32 +17,26 @@ _ELEMENTARY: dict[str, Any] = {"nogil": True, "fastmath": {"contract"}, "error_m
 
 
 def kernel(function: Function) -> Function:
-    """Compile on first call, keep the machine code for the next run, run without the GIL."""
-    try:
-        return cast(Function, numba.njit(cache=True, nogil=True)(function))
-    except RuntimeError:  # no folder can be written in which the code could be kept (see `is_cached`)
-        return cast(Function, numba.njit(nogil=True)(function))
+    """Compile a function on its first call, without the GIL. Numba caches the machine code for the next run."""
+    return _cached(function, {"nogil": True})
 
 
 def arithmetic(function: Function) -> Function:
     """Like `kernel`, for floating-point loops: the compiler may reorder sums, so they run on vector units.
 
-    The order is fixed when the code is compiled, so the same machine gives the same bits. NaN and infinity keep their
-    meaning, and division by zero gives infinity.
+    The order is fixed at compile time, so one machine always gives the same bits. NaN and infinity keep their meaning,
+    and division by zero gives infinity.
     """
-    try:
-        return cast(Function, numba.njit(cache=True, **_ARITHMETIC)(function))
-    except RuntimeError:
-        return cast(Function, numba.njit(**_ARITHMETIC)(function))
+    return _cached(function, _ARITHMETIC)
 
 
 def is_cached(function: Callable[..., Any]) -> bool:
-    """Is the machine code of this kernel kept for the next run?"""
+    """Whether the machine code of a kernel is kept for the next run."""
     return type(cast(Any, function)._cache).__name__ != "NullCache"
 
 
 def inlined(function: Function) -> Function:
-    """Like `kernel`, but copied into each kernel that calls it: passing arrays costs more than a short search in them."""
+    """Like `kernel`, but copied into each kernel that calls it, for short functions that take arrays."""
     return cast(Function, numba.njit(inline="always", nogil=True)(function))
 
 
@@ -75,9 +66,16 @@ def by_precision(single: Function, double: Function) -> Function:
     return cast(Function, elementary(lambda x: choose(x)))
 
 
+def _cached(function: Function, options: dict[str, Any]) -> Function:
+    try:
+        return cast(Function, numba.njit(cache=True, **options)(function))
+    except RuntimeError:  # numba finds no folder that it can write: a read-only installation
+        return cast(Function, numba.njit(**options)(function))
+
+
 @kernel
 def integer(value: Any) -> int:
-    """A 64-bit signed integer inside compiled code, where a byte would stay a byte."""
+    """Convert to a 64-bit signed integer inside compiled code, where a byte would stay a byte."""
     return np.int64(value)  # type: ignore[return-value]
 
 
@@ -93,6 +91,6 @@ def _load_eight_bytes(typing_context: Any, data: Any, at: Any) -> Any:
     return numba.uint64(data, numba.int64), generate
 
 
-#: `eight_bytes(data, at)` inside compiled code: `data[at:at + 8]` of a contiguous byte array as a little-endian 64-bit number, in
-#: one instruction. The caller makes sure that the eight bytes exist.
+#: `eight_bytes(data, at)` inside compiled code: `data[at:at + 8]` of a contiguous byte array as a little-endian 64-bit
+#: number, in one instruction. The caller ensures that the eight bytes exist.
 eight_bytes: Any = numba.extending.intrinsic(_load_eight_bytes)

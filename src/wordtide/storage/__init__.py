@@ -1,1 +1,1 @@
-"""Folders, files, arrays and locks: everything that is written is written whole or not at all."""
+"""Folders, files, arrays and locks. Everything is written whole or not at all."""

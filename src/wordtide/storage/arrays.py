@@ -1,4 +1,4 @@
-"""Plain arrays (.npy) in a folder: memory-mapped when read, appended to when written."""
+"""Arrays in .npy files: memory-mapped when read, appended to when written."""
 
 import contextlib
 import os
@@ -9,20 +9,31 @@ import numpy as np
 import numpy.typing as npt
 
 from wordtide.errors import FolderError
+from wordtide.types import Array
 
 
-def load_array(folder: Path, name: str, dtypes: str, in_memory: bool = False) -> npt.NDArray[Any]:
-    """A one-dimensional array of one of the given dtypes (as "u2 u4"), memory-mapped unless asked otherwise."""
+def load_array(folder: Path, name: str, dtypes: str, in_memory: bool = False) -> Array:
+    """Load `name.npy`, a one-dimensional array of one of the given dtypes.
+
+    Args:
+        folder: Where the file is.
+        name: The name without extension.
+        dtypes: The dtypes that are allowed, such as "u2 u4".
+        in_memory: Read the array instead of mapping the file.
+
+    Raises:
+        FolderError: The file is missing or damaged.
+    """
     path = folder / f"{name}.npy"
     try:
-        if path.exists() and not path.is_file():  # a pipe would make the reader wait for ever
+        if path.exists() and not path.is_file():  # reading a pipe would block forever
             raise FolderError(f"{path} is not a regular file.", "Make the folder again.")
-        array: npt.NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+        array: Array = np.load(path, mmap_mode="r", allow_pickle=False)
     except FolderError:
         raise
     except FileNotFoundError:
         raise FolderError(f"{path} is missing.", "Make the folder again.") from None
-    except Exception as error:  # NumPy's reader of a damaged header raises errors of a dozen kinds
+    except Exception as error:  # NumPy raises errors of many kinds for a damaged header
         raise FolderError(f"{path} is damaged: {error}", "Make the folder again.") from error
     if array.ndim != 1 or array.dtype not in [np.dtype(f"<{name}") for name in dtypes.split()]:
         raise FolderError(
@@ -32,7 +43,7 @@ def load_array(folder: Path, name: str, dtypes: str, in_memory: bool = False) ->
     return np.array(array) if in_memory else array
 
 
-def save_array(folder: Path, name: str, array: npt.NDArray[Any]) -> None:
+def save_array(folder: Path, name: str, array: Array) -> None:
     """Write an array as `name.npy`, little-endian."""
     whole = GrowingArray(folder, name, array.dtype)
     try:
@@ -42,7 +53,7 @@ def save_array(folder: Path, name: str, array: npt.NDArray[Any]) -> None:
 
 
 class GrowingArray:
-    """A one-dimensional .npy file that is appended to: its length is written into the header at the end."""
+    """A one-dimensional .npy file to append to. `close` writes its length into the header."""
 
     def __init__(self, folder: Path, name: str, dtype: npt.DTypeLike) -> None:
         self.path = folder / f"{name}.npy"
@@ -51,20 +62,18 @@ class GrowingArray:
         self._file: Any = open(self.path, "wb")  # noqa: SIM115 (closed by close)
         self._write_npy_header()
 
-    def append(self, values: npt.NDArray[Any]) -> None:
+    def append(self, values: Array) -> None:
         """Write values at the end."""
-        self._file.write(
-            np.ascontiguousarray(values, dtype=self.dtype).data
-        )  # unlike tofile it says when the disk is full
+        self._file.write(np.ascontiguousarray(values, dtype=self.dtype).data)  # tofile hides a full disk
         self.length += len(values)
 
     def replace_last(self, value: int) -> None:
-        """Write another value over the last one."""
+        """Replace the last value."""
         self._file.seek(-self.dtype.itemsize, os.SEEK_END)
         self._file.write(np.array([value], dtype=self.dtype).tobytes())
 
     def widen(self, dtype: npt.DTypeLike) -> None:
-        """Rewrite what is there in a wider dtype, because a value came that needs it."""
+        """Rewrite the file in a wider dtype."""
         self.close()
         narrow = np.load(self.path, mmap_mode="r")
         wider = GrowingArray(self.path.parent, self.path.stem + ".wider", dtype)
@@ -83,7 +92,7 @@ class GrowingArray:
             self._write_npy_header()
 
     def abandon(self) -> None:
-        """Close the file, if it is open, after an error that makes its content worthless."""
+        """Close the file after an error, without completing it."""
         with contextlib.suppress(OSError):
             self._file.close()
 

@@ -1,8 +1,8 @@
-"""Cells of text in CSV and TSV, so that no spreadsheet takes one for a formula and no terminal one for a command.
+"""Cells of CSV and TSV files that no spreadsheet takes for a formula, and text that cannot control a terminal.
 
-Spreadsheets run a cell that begins with = + - or @, also after a tab or a line break. Such a text gets an apostrophe before
-it, which they take for "this is text". Text that is a plain number cannot do anything and stays as it is; so do numbers.
-Control characters, with which a text could steer a terminal, are spelled out (\\x1b). JSON has neither: it stays exact.
+Spreadsheets evaluate a cell that begins with = + - or @, also after a tab or a line break. Such text is prefixed with an
+apostrophe, which marks it as text. Plain numbers are harmless and stay as they are. Control characters, which could
+control a terminal, are spelled out (\\x1b). JSON needs neither and stays exact.
 """
 
 import csv
@@ -11,15 +11,15 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-#: Some apostrophes may stand before it already: one more is put there, so that taking one away gives the text back.
-_FORMULA: Final = re.compile(r"'*\s*[=+\-@＝＋－＠]|'*[\t\n]")  # noqa: RUF001 (spreadsheets take the wide forms, too)
+#: Leading apostrophes count: one more is added, so that removing one restores the text.
+_FORMULA: Final = re.compile(r"'*\s*[=+\-@＝＋－＠]|'*[\t\n]")  # noqa: RUF001 (spreadsheets accept the wide forms, too)
 _NUMBER: Final = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?", re.ASCII)
-#: Control characters but for tab and line feed, what turns the direction of writing round, and halves of characters.
+#: Control characters except tab and line feed, bidirectional controls, and surrogates.
 _UNSEEN: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def spelled_out(text: str) -> str:
-    r"""Text in which nothing but characters, spaces, tabs and line feeds is left: what else there was is spelled out.
+    r"""Replace control characters, except tab and line feed, by their escape sequences.
 
     >>> print(spelled_out("\x1b[2Jgone"))
     \x1b[2Jgone
@@ -28,12 +28,12 @@ def spelled_out(text: str) -> str:
 
 
 def is_plain(text: str) -> bool:
-    """Can this be shown as it is?"""
+    """Whether a text has no control characters."""
     return _UNSEEN.search(text) is None
 
 
 def text_cell(text: str) -> str:
-    """A text as a cell: an apostrophe before what a spreadsheet would run.
+    """A text as a cell, with an apostrophe before what a spreadsheet would evaluate.
 
     >>> text_cell("=cmd|'/c calc'!A1"), text_cell("steam"), text_cell("-44")
     ("'=cmd|'/c calc'!A1", 'steam', '-44')
@@ -43,7 +43,7 @@ def text_cell(text: str) -> str:
 
 
 def text_of_cell(cell: str) -> str:
-    """What `text_cell` was given, but for control characters, which stay spelled out.
+    """The text of a cell made by `text_cell`. Control characters stay spelled out.
 
     >>> text_of_cell(text_cell("@name")), text_of_cell(text_cell("'tis"))
     ('@name', "'tis")
@@ -52,7 +52,7 @@ def text_of_cell(cell: str) -> str:
 
 
 def csv_text(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> str:
-    """Rows as CSV with a header; what is None stays empty, and numbers come back as they were."""
+    """Rows as CSV with a header. None becomes an empty cell."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(map(text_cell, columns))

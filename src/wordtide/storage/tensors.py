@@ -1,8 +1,8 @@
-"""Arrays in a safetensors file: written in pieces, so that no second copy is made, and read as maps of the file.
+"""Arrays in a safetensors file, written in pieces and memory-mapped when read.
 
-The format: eight bytes with the length of the description, the description (JSON: dtype, shape and place of each array), the
-arrays. The safetensors library copies arrays into memory when it reads them for NumPy; a query about one word would then read
-the whole model. So the description is read here, with strict checks, and the arrays stay on disk.
+The format: eight bytes with the length of the description, the description (JSON: dtype, shape and offsets of each
+array), the arrays. The safetensors library copies arrays into memory when it reads them for NumPy, so a query about one
+word would read the whole model. Here the description is read with strict checks, and the arrays stay on disk.
 """
 
 import json
@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from wordtide.errors import FolderError
+from wordtide.types import Array
 
 _DTYPES: dict[str, np.dtype[Any]] = {
     "F32": np.dtype("<f4"),
@@ -32,36 +32,34 @@ REMEDY = "Copy the model folder again, or fit the model again."
 
 @dataclass(frozen=True)
 class Streamed:
-    """An array that nobody holds as a whole: its pieces, rows after rows, are made when they are written.
+    """An array that is never in memory as a whole: its pieces, successive rows, are made while they are written.
 
     A piece may be overwritten by the next one.
     """
 
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
-    pieces: Callable[[], Iterator[npt.NDArray[Any]]]
+    pieces: Callable[[], Iterator[Array]]
 
     @property
     def ndim(self) -> int:
-        """The number of dimensions."""
         return len(self.shape)
 
     @property
     def nbytes(self) -> int:
-        """The bytes of all pieces together."""
         return math.prod(self.shape) * self.dtype.itemsize
 
 
-Storable = npt.NDArray[Any] | Streamed
+Storable = Array | Streamed
 
 
 def in_file_order(arrays: Mapping[str, Storable]) -> dict[str, Storable]:
-    """Arrays in the order in which they are written: wide numbers first, so that each begins at a multiple of its size."""
+    """Arrays in the order in which they are written: wide dtypes first, so that all are aligned."""
     return dict(sorted(arrays.items(), key=lambda item: (-item[1].dtype.itemsize, item[0])))
 
 
 def beginning_of(ordered: Mapping[str, Storable]) -> bytes:
-    """How a file of these arrays begins, until the first of them."""
+    """The bytes before the first array of a file."""
     description, end = {}, 0
     for name, array in ordered.items():
         begin, end = end, end + array.nbytes
@@ -82,24 +80,28 @@ def write_tensors(path: Path, arrays: Mapping[str, Storable]) -> None:
                 file.write(np.ascontiguousarray(piece, dtype=array.dtype.newbyteorder("<")).data)
 
 
-def pieces(array: npt.NDArray[Any]) -> Iterator[npt.NDArray[Any]]:
-    """The rows of an array, some at a time: what is read from disk at once stays small."""
+def pieces(array: Array) -> Iterator[Array]:
+    """The rows of an array, a few megabytes at a time."""
     array = np.atleast_1d(array)
     rows = max(1, _PIECE_BYTES // max(1, array[:1].nbytes))
     for start in range(0, len(array), rows):
         yield array[start : start + rows]
 
 
-def map_tensors(
-    path: Path, dimensions: range = range(1, 3), changeable: bool = False
-) -> dict[str, npt.NDArray[Any]]:
-    """The arrays of a file as maps of it. FolderError for anything that is not exactly as the format says.
+def map_tensors(path: Path, dimensions: range = range(1, 3), changeable: bool = False) -> dict[str, Array]:
+    """Map the arrays of a file.
 
-    They are read-only, or `changeable`: what is changed then stays in memory, and the file as it was.
+    Args:
+        path: The file.
+        dimensions: The numbers of dimensions that arrays may have.
+        changeable: Allow changes, which stay in memory and leave the file as it is.
+
+    Raises:
+        FolderError: The file departs from the format in any way.
     """
     try:
         size = path.stat().st_size
-        if not path.is_file():  # a pipe would make the reader wait for ever
+        if not path.is_file():  # reading a pipe would block forever
             raise ValueError("it is not a regular file")
         with open(path, "rb") as file:
             length = int.from_bytes(file.read(8), "little")
@@ -132,7 +134,7 @@ _Place = tuple["np.dtype[Any]", tuple[int, ...], int, int]
 
 
 def _place(name: str, facts: object, dimensions: range) -> _Place:
-    """Dtype, shape, and the bytes from where to where of one array."""
+    """Dtype, shape, and first and last offset of one array."""
     if not isinstance(facts, dict) or set(facts) != {"dtype", "shape", "data_offsets"}:
         raise ValueError(f"{name[:50]!r} lacks dtype, shape or place")
     dtype = _DTYPES.get(facts["dtype"]) if isinstance(facts["dtype"], str) else None
@@ -151,7 +153,7 @@ def _are_sizes(values: object) -> bool:
 
 
 def _check_places(places: Mapping[str, _Place], size: int) -> None:
-    """Arrays lie one after the other, from the first byte to the last."""
+    """Check that arrays follow each other without gaps, from the first byte to the last."""
     reached = 0
     for begin, end in sorted((begin, end) for _, _, begin, end in places.values()):
         if begin != reached:
@@ -163,5 +165,5 @@ def _check_places(places: Mapping[str, _Place], size: int) -> None:
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len({name for name, _ in pairs}) != len(pairs):
-        raise ValueError("a name stands there twice")
+        raise ValueError("a name occurs twice")
     return dict(pairs)
