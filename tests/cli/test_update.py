@@ -118,7 +118,7 @@ def test_where_no_word_came_in_info_says_so(world):
 
 def test_arrivals_are_for_models(world):
     done = run("info", world / "old.counts", "--arrivals")
-    assert (done.code, "of a model" in done.err) == (2, True)
+    assert (done.code, "--arrivals is for models" in done.err) == (2, True)
 
 
 def test_the_same_texts_again_are_refused_with_both_dates_and_the_model_is_left_alone(world, model):
