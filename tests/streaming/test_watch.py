@@ -351,3 +351,14 @@ def test_the_first_second_of_a_period_is_in_it_and_the_one_before_is_not(every):
         first = period_start(parsed, ordinal)
         assert first <= stamp
         assert parsed.ordinals(np.array([first, first - 1])).tolist() == [ordinal, ordinal - 1]
+
+
+@pytest.mark.parametrize("name", [".told.lock", ".told.partial-1", ".rows-1.partial-1"])
+def test_hidden_files_of_a_killed_watch_are_removed(model, stream, name):
+    path = stream(*rows(4), *rows(5)[:1])
+    watched(model, path)
+    folder = model.with_name("model.watch")
+    before = sorted(folder.iterdir())
+    (folder / name).write_text("left")
+    watched(model, path)
+    assert sorted(folder.iterdir()) == before

@@ -138,8 +138,9 @@ def _watch_folder(model: Path) -> Iterator[Path]:
     folder = model.with_name(f"{model.name}.watch")
     with explained_write_errors(folder):
         folder.mkdir(exist_ok=True)
+    lock = folder / ".lock"
     with locked(
-        folder / ".lock",
+        lock,
         f"Another process is already watching with {model}.",
         "End it first, or watch with a copy of the model.",
         folder,
@@ -147,6 +148,9 @@ def _watch_folder(model: Path) -> Iterator[Path]:
         try:
             clean_up(model)
             with explained_write_errors(folder):
+                for hidden in folder.glob(".*"):  # outputs and locks of a killed watch
+                    if hidden != lock:
+                        hidden.unlink()
                 shutil.rmtree(folder / "slices", ignore_errors=True)
                 (folder / "slices").mkdir()
             yield folder
