@@ -5,7 +5,7 @@ Word and context vectors enter only through their inner products, so rotating bo
 against n- that are eta / eta' times those of the slice, and log(eta' / eta) corrects them.
 """
 
-from functools import cache
+import math
 from typing import Any
 
 import numpy as np
@@ -15,19 +15,18 @@ from wordtide.inference.problem import SliceData
 from wordtide.model.likelihood import (
     ActiveSlice,
     GaussianVectors,
+    exp,
     log,
     log_likelihood,
     log_sigmoid,
     row_blocks,
-    sigmoid,
 )
 from wordtide.types import Array, Reals
 
-_NARROW = 1.0  # up to this deviation a quadrature with few points is accurate to 1e-5
-_FEW, _MANY = 8, 32
+_RANGE = 512  # numbers that share a quadrature, so that a few wide ones do not slow down all others
+_REACH = 6.2  # standard deviations that a quadrature covers on either side of the mean
+_WIDEST = 50.0  # standard deviations of more are integrated as if they were this wide
 _TINY = np.float32(1e-30)  # below, the quadrature loses its digits in single precision
-#: Points and weights of a Gauss-Hermite quadrature with few and with many points.
-_Quadrature = tuple[Reals, Reals, Reals, Reals]
 
 
 def log_likelihood_per_pair(
@@ -50,8 +49,8 @@ def integrated_log_likelihood_per_pair(
 ) -> float:
     """Compute the same with the uncertainty of the vectors integrated out pair by pair.
 
-    log E[sigmoid(x)] replaces log sigmoid(x). x = u . v is a sum over dimensions and treated as Gaussian,
-    with its exact mean and variance; the integral is a Gauss-Hermite quadrature.
+    log E[sigmoid(x)] replaces log sigmoid(x). x = u . v is a sum over dimensions and treated as Gaussian, with its
+    exact mean and variance.
     """
     active = ActiveSlice.of(part)
     u_mean, u_variance, v_mean, v_variance = (
@@ -65,22 +64,20 @@ def integrated_log_likelihood_per_pair(
         total += _sum_log_expected_sigmoids(
             u_mean[rows] @ v_mean.T + np.float32(shift),
             deviation,
-            deviation.max(axis=1),
+            _widest(deviation),
             rows.start,
             (active.starts, active.columns, active.values),
             (active.word_weight, active.context_weight),
-            _quadrature(u_mean.dtype),
             self_pairs,
         )
     return total / _pairs(part, self_pairs)
 
 
 def log_expected_sigmoid(mean: Reals, deviation: Reals) -> Reals:
-    """Compute log E[sigmoid(x)] for x ~ N(mean, deviation^2), element by element."""
+    """Compute log E[sigmoid(x)] for x ~ N(mean, deviation^2), element by element, to about 2e-5."""
     out = np.empty(mean.shape, dtype=mean.dtype)
     flat, spread = (np.ascontiguousarray(array).reshape(-1) for array in (mean, deviation))
-    wide = spread.max(initial=0.0) > _NARROW
-    _map_log_expected_sigmoids(flat, spread, _quadrature(mean.dtype), wide, out.reshape(-1))
+    _map_log_expected_sigmoids(flat, spread, _widest(spread[None])[0], out.reshape(-1))
     return out
 
 
@@ -92,43 +89,55 @@ def _pairs(part: SliceData, self_pairs: bool) -> float:
     return part.pairs - float(part.positive_matrix().diagonal().sum()) - negatives
 
 
-@cache
-def _quadrature(dtype: np.dtype[Any]) -> _Quadrature:
-    (few, few_weights), (many, many_weights) = map(np.polynomial.hermite_e.hermegauss, (_FEW, _MANY))
-    return (
-        few.astype(dtype),
-        (few_weights / few_weights.sum()).astype(dtype),
-        many.astype(dtype),
-        (many_weights / many_weights.sum()).astype(dtype),
-    )
+def _widest(deviation: Reals) -> Reals:
+    """The largest of each `_RANGE` numbers in each row of (n, a)."""
+    ranges = range(0, deviation.shape[1], _RANGE)
+    return np.stack([deviation[:, first : first + _RANGE].max(axis=1) for first in ranges], axis=1)
 
 
 @arithmetic
-def _log_expected_sigmoids(mean: Array, deviation: Array, quadrature: Any, wide: bool, out: Array) -> None:
-    """log E[sigmoid(x)] for x ~ N(mean, deviation^2), (n,), with many points if `wide`."""
-    points, weights, many, many_weights = quadrature
-    if wide:
-        points, weights = many, many_weights
+def _log_expected_sigmoids(mean: Array, deviation: Array, widest: Any, sign: Any, out: Array) -> None:
+    """log E[sigmoid(sign x)] for x ~ N(mean, deviation^2), (n,), where no deviation is above `widest`.
+
+    The trapezoidal rule with points z = k h, k = -K ... K. Its error falls exponentially with 1 / (h deviation), because
+    sigmoid(mean + deviation z) is analytic up to a distance of pi / deviation from the real axis. For m <= 0, with
+    e = exp(m) and q = exp(-k h s), the points k and -k together need one division,
+
+        sigmoid(m + k h s) + sigmoid(m - k h s) = (2 q e^2 + (1 + q^2) e) / (q (1 + e^2) + (1 + q^2) e)
+
+    and q for the next k follows by a multiplication. For m > 0 the sum is that of 1 - sigmoid, which is small.
+    """
+    kind = mean.dtype.type
+    spacing = 2.0 / (1.0 + max(1.0, min(float(widest), _WIDEST)))
+    points = math.ceil(_REACH / spacing)
+    total = 1.0
+    for k in range(1, points + 1):
+        total += 2.0 * math.exp(-0.5 * (k * spacing) ** 2)
+    step, middle, one, two = kind(-spacing), kind(1.0 / total), kind(1.0), kind(2.0)
+    tails, powers, ratios = np.empty((3, len(mean)), dtype=mean.dtype)
     for j in range(len(mean)):
-        out[j] = weights[0] * sigmoid(mean[j] + points[0] * deviation[j])
-    for k in range(1, len(points)):
-        point, weight = points[k], weights[k]
+        e = exp(-abs(mean[j]))
+        tails[j], powers[j], ratios[j] = e, one, exp(step * deviation[j])
+        out[j] = middle * e / (one + e)
+    for k in range(1, points + 1):
+        weight = kind(math.exp(-0.5 * (k * spacing) ** 2) / total)
         for j in range(len(mean)):
-            out[j] += weight * sigmoid(mean[j] + point * deviation[j])
+            e, q = tails[j], powers[j] * ratios[j]
+            squared, both = e * e, (one + q * q) * e
+            out[j] += weight * (two * q * squared + both) / (q * (one + squared) + both)
+            powers[j] = q
     for j in range(len(mean)):
         # A lost sum means a mean far below 0, and spread only raises the probability above that of the mean.
-        at_mean, expected = log_sigmoid(mean[j]), log(out[j])
-        out[j] = at_mean if out[j] < _TINY else expected
+        m, tail = sign * mean[j], out[j]
+        at_mean, expected = log_sigmoid(m), log(tail if m < 0 else one - tail)
+        out[j] = at_mean if m < 0 and tail < _TINY else expected
 
 
 @arithmetic
-def _map_log_expected_sigmoids(
-    mean: Array, deviation: Array, quadrature: Any, wide: bool, out: Array
-) -> None:
-    """Apply `_log_expected_sigmoids` to ranges that stay in the cache."""
-    for start in range(0, len(mean), 2048):
-        here = slice(start, start + 2048)
-        _log_expected_sigmoids(mean[here], deviation[here], quadrature, wide, out[here])
+def _map_log_expected_sigmoids(mean: Array, deviation: Array, widest: Array, out: Array) -> None:
+    for number in range(len(widest)):
+        here = slice(number * _RANGE, (number + 1) * _RANGE)
+        _log_expected_sigmoids(mean[here], deviation[here], widest[number], mean.dtype.type(1), out[here])
 
 
 @arithmetic
@@ -139,32 +148,31 @@ def _sum_log_expected_sigmoids(
     first: int,
     positives: Any,
     weights: Any,
-    quadrature: Any,
     self_pairs: bool,
 ) -> float:
-    """Eq. 2 with log E[sigmoid] over a block of rows (n, a) from row `first` on. Overwrites `mean`."""
+    """Eq. 2 with log E[sigmoid] over a block of rows (n, a) that begins with row `first`."""
     starts, columns, values = positives
     word_weight, context_weight = weights
     size = mean.shape[1]
+    one = mean.dtype.type(1)
     found = np.empty(size, dtype=mean.dtype)
     at_positives = np.empty((2, size), dtype=mean.dtype)
     total = 0.0
     for i in range(mean.shape[0]):
         x, s, row = mean[i], deviation[i], first + i
-        wide = widest[i] > _NARROW
         begin, count = starts[row], starts[row + 1] - starts[row]
         for place in range(count):
             at_positives[0, place] = x[columns[begin + place]]
             at_positives[1, place] = s[columns[begin + place]]
         _log_expected_sigmoids(
-            at_positives[0, :count], at_positives[1, :count], quadrature, wide, found[:count]
+            at_positives[0, :count], at_positives[1, :count], widest[i].max(), one, found[:count]
         )
         for place in range(count):
             if self_pairs or columns[begin + place] != row:
                 total += values[begin + place] * found[place]
-        for j in range(size):
-            x[j] = -x[j]
-        _log_expected_sigmoids(x, s, quadrature, wide, found)
+        for number in range(widest.shape[1]):
+            here = slice(number * _RANGE, (number + 1) * _RANGE)
+            _log_expected_sigmoids(x[here], s[here], widest[i, number], -one, found[here])
         negative = mean.dtype.type(0)
         for j in range(size):
             negative += context_weight[j] * found[j]
