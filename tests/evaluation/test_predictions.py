@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from embeddings.models import PLACES, TIMES, WORDS, diffusion_of, knots_in, model_of
+from embeddings.models import PLACES, TIMES, WORDS, diffusion_of, knots_in, model_of, posterior_of
 from oracles.trajectories import filtered, moments_of, smoothed_covariance, smoothed_mean
 
 import wordtide
+from wordtide.embeddings.posterior import Posterior
 from wordtide.errors import SettingsError
 from wordtide.evaluation.holdout import without
 from wordtide.evaluation.predictors import (
@@ -83,6 +84,33 @@ def test_the_filters_posterior_is_carried_on_by_one_step_of_diffusion(word, t):
 def test_only_a_filtered_model_is_carried_on():
     with pytest.raises(SettingsError, match="not by filtering"):
         predict_by_diffusion(model_of("smoother"), TIMES, 2, ALL)
+
+
+SIGNS = np.array([1.0, -1.0, 1.0], dtype=np.float32)
+#: For each kind of model its predictors.
+PREDICTORS_OF_KINDS = [
+    ("point", predict_by_previous_slice),
+    ("point", predict_by_static_vectors),
+    ("filter", predict_by_previous_mode),
+    ("filter", predict_by_diffusion),
+    ("smoother", predict_by_interpolation),
+    ("smoother", predict_by_bridge),
+]
+
+
+@pytest.mark.parametrize(("kind", "predictor"), PREDICTORS_OF_KINDS)
+def test_with_tied_contexts_a_context_is_predicted_as_its_word_times_the_signs(kind, predictor):
+    whole = posterior_of(kind)
+    spreads = {"variance_u": whole.variance_u, "precision_u": whole.precision_u}
+    tied = model_of(kind, posterior=Posterior(kind, whole.knots, whole.mean_u, signs=SIGNS, **spreads))
+    separate = model_of(kind, posterior=whole)
+    times = WITH_TWO_MORE if kind == "smoother" else TIMES
+    found, expected = (predictor(model, times, 3, ALL) for model in (tied, separate))
+    assert np.array_equal(found.u, expected.u)
+    assert np.array_equal(found.v, expected.u * SIGNS)
+    if expected.u_variance is not None:
+        assert np.array_equal(found.u_variance, expected.u_variance)
+        assert np.array_equal(found.v_variance, expected.u_variance)
 
 
 #: Times of all slices, of which the model of eight slices lacks those numbered 3 and 6.
