@@ -14,7 +14,8 @@ language = "en"
 extensions = ["myst_nb", "sphinx.ext.autodoc"]
 exclude_patterns = ["requirements.txt"]
 
-# Pages are written for GitHub too, so only what GitHub shows as well is used, and anchors are made as GitHub makes them.
+# Pages are written for GitHub too, so only what GitHub shows as well is used, and anchors are made as GitHub
+# makes them.
 myst_enable_extensions = ["html_image"]
 myst_heading_anchors = 4
 highlight_language = "none"  # of indented blocks, which are commands, formulas and what programs print
@@ -63,7 +64,9 @@ _LINK = re.compile(r"(\]\()([^)#\s:]+\.(?:md|ipynb|png))((?:#[^)\s]*)?\))")
 
 
 def on_the_site(text: str, page: Path) -> str:
-    """The text of a page with links that work from the site's folder, wherever in the repository the page lives."""
+    """The text of a page with links that work from the site's folder, wherever in the repository the page
+    lives.
+    """
 
     def led(link: re.Match[str]) -> str:
         target = (page.parent / link[2]).resolve().relative_to(ROOT).as_posix()

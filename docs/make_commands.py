@@ -1,6 +1,7 @@
 """Writes docs/commands.md, the reference of all commands, from their own help: `make docs-commands`.
 
-The text depends on the program alone, not on the width or the colours of a terminal. A test compares it with the file.
+The text depends on the program alone, not on the width or the colours of a terminal. A test compares it with
+the file.
 """
 
 import re

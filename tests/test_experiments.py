@@ -1,4 +1,6 @@
-"""The experiments: a small version of each runs, and what it says of the paper's claims follows from its tables."""
+"""The experiments: a small version of each runs, and what it says of the paper's claims follows from its
+tables.
+"""
 
 import gzip
 import json
@@ -42,7 +44,9 @@ def debates(world, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def later_debates(world, tmp_path_factory):
-    """Debates of 14 years in a row, of which an experiment on ten years leaves out two at either end, by its first year."""
+    """Debates of 14 years in a row, of which an experiment on ten years leaves out two at either end, by its
+    first year.
+    """
 
     def written_from(first_year):
         lines = [{"year": first_year - 2 + number, "text": text} for number, text in by_slice(world)]
@@ -94,7 +98,9 @@ def five_grams(world, tmp_path_factory):
 
 
 def checked(experiment, folder, source):
-    """Run the small version twice: the output is complete, and the second run fits and draws nothing. Return the report."""
+    """Run the small version twice: the output is complete, and the second run fits and draws nothing. Return
+    the report.
+    """
     small = shrunk(experiment)
     report = run(small, folder, source)
     text = report.read_text(encoding="utf-8")
@@ -213,7 +219,9 @@ def test_a_line_that_is_no_speech_is_named(tmp_path):
 
 
 def evaluation_folder(folder: Path, columns, directedness, pairs):
-    """The tables of an evaluation with the given likelihoods by method, (T,); NaN where a method does not predict."""
+    """The tables of an evaluation with the given likelihoods by method, (T,); NaN where a method does not
+    predict.
+    """
     times = 1900.0 + np.arange(len(pairs))
     rows = [
         {"method": method, "time": time, "log_likelihood": value, "pairs": number}
@@ -282,7 +290,9 @@ def test_an_interval_of_equal_values_has_no_width():
 
 
 def clear_lead(slices, common):
-    """Likelihoods of all methods on so many slices; smoothing leads filtering clearly on the first `common` of them."""
+    """Likelihoods of all methods on so many slices; smoothing leads filtering clearly on the first `common`
+    of them.
+    """
     generator = np.random.default_rng(3)
     methods = ("smoothing", "static", "filtering", "warm-start", "independent")
     columns = {

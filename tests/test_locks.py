@@ -1,4 +1,6 @@
-"""Locks and the atomic writer: one holder at a time, nothing left behind, nothing changed for the rest of the process."""
+"""Locks and the atomic writer: one holder at a time, nothing left behind, nothing changed for the rest of the
+process.
+"""
 
 import os
 import signal
@@ -9,7 +11,7 @@ import threading
 import pytest
 
 from wordtide.errors import OutputError
-from wordtide.storage.folders import new_files, new_folder, write_files
+from wordtide.storage.folders import clean_inside, new_files, new_folder, new_own_files, write_files
 from wordtide.storage.locks import changing, locked, only_writer
 
 HOLDER = (
@@ -108,4 +110,13 @@ def test_what_a_killed_writer_left_is_removed(tmp_path):
     (tmp_path / ".a.partial-1").write_bytes(b"half")
     (tmp_path / ".a.partial-2").mkdir()
     write_files(tmp_path, {"a": b"1"})
+    assert os.listdir(tmp_path) == ["a"]
+
+
+def test_files_of_an_own_folder_need_no_lock_that_a_kill_could_leave(tmp_path):
+    with new_own_files([tmp_path / "a"]) as (file,):
+        file.write_bytes(b"1")
+        assert [name for name in os.listdir(tmp_path) if "lock" in name] == []
+    (tmp_path / ".b.partial-1").write_bytes(b"half")
+    clean_inside(tmp_path)
     assert os.listdir(tmp_path) == ["a"]

@@ -1,7 +1,8 @@
 """Traps that other programs of this kind have fallen into, each with a test that we have not.
 
-An alignment that does not match rows by word; something frozen that moves; random numbers where the data say nothing; a
-gradient with the wrong sign. The gradients themselves are checked against derivatives in tests/inference and tests/model.
+An alignment that does not match rows by word; something frozen that moves; random numbers where the data say
+nothing; a gradient with the wrong sign. The gradients themselves are checked against derivatives in
+tests/inference and tests/model.
 """
 
 import numpy as np
@@ -59,7 +60,9 @@ def counts():
 
 
 def sequential(computing, method, matrices=COUNTS, names=range(SIZE)):
-    """A solver whose words, called by `names`, start from vectors that belong to the name and not to the place."""
+    """A solver whose words, called by `names`, start from vectors that belong to the name and not to the
+    place.
+    """
     problem = dense.problem_from(matrices, TIMES)
     solver = SequentialSolver(
         problem, PRIOR, DIM, Schedule(8, 0.5, 0.2, 0.0), computing, method, contexts=None
@@ -275,7 +278,8 @@ def test_each_coordinate_steps_to_where_the_elbo_rises_by_finite_differences(com
         fit.mean[kind] = at[kind].clone()
     fit.step(0.1, np.random.default_rng(0))
     for kind in (0, 1):
-        # A filter's gradient is right up to the error of its approximation to E[sigma], so that the flattest are left out.
+        # A filter's gradient is right up to the error of its approximation to E[sigma], so that the flattest
+        # are left out.
         steep = slopes[kind].abs() > (0.0 if method != "filtering" else 0.05 * slopes[kind].abs().max())
         assert torch.equal(torch.sign(fit.mean[kind] - at[kind])[steep], torch.sign(slopes[kind])[steep])
 

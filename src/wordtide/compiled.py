@@ -1,4 +1,6 @@
-"""Decorators for compiled functions, which release the GIL and are cached on disk. Only this module imports numba."""
+"""Decorators for compiled functions, which release the GIL and are cached on disk. Only this module imports
+numba.
+"""
 
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
@@ -24,8 +26,8 @@ def kernel(function: Function) -> Function:
 def arithmetic(function: Function) -> Function:
     """Like `kernel`, for floating-point loops: the compiler may reorder sums, so they run on vector units.
 
-    The order is fixed at compile time, so one machine always gives the same bits. NaN and infinity keep their meaning,
-    and division by zero gives infinity.
+    The order is fixed at compile time, so one machine always gives the same bits. NaN and infinity keep their
+    meaning, and division by zero gives infinity.
     """
     return _cached(function, _ARITHMETIC)
 
@@ -91,6 +93,6 @@ def _load_eight_bytes(typing_context: Any, data: Any, at: Any) -> Any:
     return numba.uint64(data, numba.int64), generate
 
 
-#: `eight_bytes(data, at)` inside compiled code: `data[at:at + 8]` of a contiguous byte array as a little-endian 64-bit
-#: number, in one instruction. The caller ensures that the eight bytes exist.
+#: `eight_bytes(data, at)` inside compiled code: `data[at:at + 8]` of a contiguous byte array as a
+#: little-endian 64-bit number, in one instruction. The caller ensures that the eight bytes exist.
 eight_bytes: Any = numba.extending.intrinsic(_load_eight_bytes)

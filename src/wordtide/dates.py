@@ -1,7 +1,8 @@
-"""Dates as people write them, turned into a stamp (seconds from 1970 in UTC) and a span (how much time the date names).
+"""Dates as people write them, turned into a stamp (seconds from 1970 in UTC) and a span (how much time the
+date names).
 
-A date stands for the middle of what it names: "1862" for the middle of that year, "1862-12-01" for noon, a date-time for
-that second. So dates of different precision can be mixed without a bias towards January.
+A date stands for the middle of what it names: "1862" for the middle of that year, "1862-12-01" for noon, a
+date-time for that second. So dates of different precision can be mixed without a bias towards January.
 """
 
 import datetime as dt
@@ -32,8 +33,8 @@ Stamp = tuple[int, int]
 def parse_date(value: object, date_format: str | None = None) -> Stamp:
     """Stamp and span of a date; ValueError if it is none.
 
-    `date_format`: None for years, year-months, ISO dates and date-times, compact dates and epoch numbers; "epoch",
-    "epoch-ms" or "year" to say what numbers are; else a `strptime` pattern.
+    `date_format`: None for years, year-months, ISO dates and date-times, compact dates and epoch numbers;
+    "epoch", "epoch-ms" or "year" to say what numbers are; else a `strptime` pattern.
     """
     if value is None:
         raise ValueError("the date is missing")
@@ -147,7 +148,9 @@ def _from_numpy(value: np.datetime64) -> Stamp:
 
 
 def _checked(stamp: int, span: int) -> Stamp:
-    """The stamp, if it lies in a year that people write with four digits. (Microseconds taken for seconds do not.)"""
+    """The stamp, if it lies in a year that people write with four digits. (Microseconds taken for seconds do
+    not.)
+    """
     if not _FIRST_STAMP <= stamp < _END_STAMP:
         raise ValueError("the date lies outside the years -9999 to 9999")
     return stamp, span

@@ -1,8 +1,8 @@
 """Errors that a user can meet. A message states what happened, where, and what to do about it.
 
-Messages name a setting as in the shell, with an equals sign before a value that is a word: `--dim`, `--solver=adam`,
-`--dim 0`. Each front end shows them in its own way: `str(error)` as arguments of Python (`dim=`, `solver='adam'`), the
-command line as options (`--dim`, `--solver adam`).
+Messages name a setting as in the shell, with an equals sign before a value that is a word: `--dim`,
+`--solver=adam`, `--dim 0`. Each front end shows them in its own way: `str(error)` as arguments of Python
+(`dim=`, `solver='adam'`), the command line as options (`--dim`, `--solver adam`).
 """
 
 import errno
@@ -85,7 +85,9 @@ class InputError(WordtideError):
 
 
 class NothingToCountError(InputError):
-    """Texts without a word to count, or without two words that the model knows. In a stream this is not an error."""
+    """Texts without a word to count, or without two words that the model knows. In a stream this is not an
+    error.
+    """
 
 
 class OutputError(WordtideError):

@@ -1,4 +1,6 @@
-"""The progress of long work: library functions report it to an observer, and each front end shows it its own way."""
+"""The progress of long work: library functions report it to an observer, and each front end shows it its own
+way.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,7 @@
 """Settings are declared once, as fields of a frozen record with default, range and help.
 
-The checks in Python, the reader of TOML files, the options of the command line and the reference of commands all come
-from this declaration.
+The checks in Python, the reader of TOML files, the options of the command line and the reference of commands
+all come from this declaration.
 """
 
 import tomllib

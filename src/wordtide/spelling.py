@@ -10,7 +10,8 @@ def number_of(word: str, index: Mapping[str, int], remedy: str) -> int:
     """The number of a word, in the given spelling or in lower case.
 
     Raises:
-        UnknownWordError: The word is not in the index. The error suggests similar words, or else the `remedy`.
+        UnknownWordError: The word is not in the index. The error suggests similar words, or else the
+            `remedy`.
     """
     for spelling in (word, word.lower()):
         if spelling in index:

@@ -1,6 +1,7 @@
 """Slices in order of time: how dates become slices, and what is known of each slice.
 
-Times are float years (1862.92); sums of dates are kept as integers, so slices can be merged in any order with one result.
+Times are float years (1862.92); sums of dates are kept as integers, so slices can be merged in any order with
+one result.
 """
 
 import re
@@ -30,7 +31,9 @@ class Every:
 
     @staticmethod
     def parse(text: str) -> "Every":
-        """From "document", "hour", "day", "week", "month", "quarter", "year", or a number of them: "5-years", "2-weeks"."""
+        """From "document", "hour", "day", "week", "month", "quarter", "year", or a number of them: "5-years",
+        "2-weeks".
+        """
         match = re.fullmatch(r"(?:(\d+)-)?([a-z]+?)s?", text)
         unit = match[2] if match else ""
         count = int(match[1]) if match and match[1] else 1
@@ -80,9 +83,10 @@ class Every:
 class Slices:
     """What is known of each slice, one array element per slice (T), in order of time.
 
-    `ordinals`: the period's number (for documents the stamp). `moment_days`, `moment_seconds`: the sum over tokens of their
-    date, in whole days and seconds of the day from 1970, from which the mean date follows exactly. `first`, `last`: the
-    earliest and latest stamp. `spans`: how much time the most precise date names. `labels`: the slice's name.
+    `ordinals`: the period's number (for documents the stamp). `moment_days`, `moment_seconds`: the sum over
+    tokens of their date, in whole days and seconds of the day from 1970, from which the mean date follows
+    exactly. `first`, `last`: the earliest and latest stamp. `spans`: how much time the most precise date
+    names. `labels`: the slice's name.
     """
 
     ordinals: Integers
@@ -99,7 +103,9 @@ class Slices:
         return len(self.ordinals)
 
     def are_sound(self) -> bool:
-        """Are there slices, as many of everything, with words, and with dates that follow each other in years we know?"""
+        """Are there slices, as many of everything, with words, and with dates that follow each other in years
+        we know?
+        """
         arrays = [getattr(self, name) for name in NUMBERS]
         if (
             not len(self)
@@ -114,11 +120,12 @@ class Slices:
         )
 
     def mean_stamps(self) -> list[Fraction]:
-        """The mean date of each slice's tokens in seconds from 1970, exactly; slices with one and the same date share it out.
+        """The mean date of each slice's tokens in seconds from 1970, exactly; slices with one and the same
+        date share it out.
 
-        Documents of the same day, each a slice of its own, are set at equal distances within that day (for dates that name
-        a year: within the year, but no nearer to another date than half-way), so that times increase strictly, as the
-        model needs.
+        Documents of the same day, each a slice of its own, are set at equal distances within that day (for
+        dates that name a year: within the year, but no nearer to another date than half-way), so that times
+        increase strictly, as the model needs.
         """
         means = [
             Fraction(int(days) * DAY + int(seconds), int(tokens))
@@ -174,10 +181,12 @@ def float_year(stamp: Fraction | int) -> float:
 
 
 def unite(entries: Sequence[Slices], every: Every, merge_within: int = 0) -> tuple[Slices, list[Integers]]:
-    """Slices from parts of a corpus, and for each part the slice that each of its entries falls into (-1: no tokens, no slice).
+    """Slices from parts of a corpus, and for each part the slice that each of its entries falls into (-1: no
+    tokens, no slice).
 
-    Entries with the same ordinal are one slice. One slice per document: entries stay apart, in order of date and name, unless
-    neighbours are less than `merge_within` seconds apart; then they are one, and so are chains of them.
+    Entries with the same ordinal are one slice. One slice per document: entries stay apart, in order of date
+    and name, unless neighbours are less than `merge_within` seconds apart; then they are one, and so are
+    chains of them.
     """
     columns = (
         {name: np.concatenate([getattr(part, name) for part in entries]) for name in NUMBERS}

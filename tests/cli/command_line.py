@@ -63,7 +63,9 @@ def command(*arguments: object) -> list[str]:
 
 
 def dying_command(module: str, function: str, calls: int, *arguments: object) -> list[str]:
-    """The same, but it kills itself, without a chance to tidy up, when a module's function is called for the nth time."""
+    """The same, but it kills itself, without a chance to tidy up, when a module's function is called for the
+    nth time.
+    """
     return [sys.executable, "-c", _DYING, module, function, str(calls), *map(str, arguments)]
 
 

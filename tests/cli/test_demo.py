@@ -1,4 +1,6 @@
-"""`wordtide demo --fast`, run once for real: what it leaves, what it tells, and that all it tells to type runs."""
+"""`wordtide demo --fast`, run once for real: what it leaves, what it tells, and that all it tells to type
+runs.
+"""
 
 import re
 import shlex

@@ -1,4 +1,6 @@
-"""`wordtide export` as a user types it: what it prints, what it refuses, and that no file is ever half-written."""
+"""`wordtide export` as a user types it: what it prints, what it refuses, and that no file is ever
+half-written.
+"""
 
 import fcntl
 import os

@@ -1,4 +1,6 @@
-"""What `wordtide fit` cannot use: each case ends with its exit code and one message with its remedy, and leaves nothing."""
+"""What `wordtide fit` cannot use: each case ends with its exit code and one message with its remedy, and
+leaves nothing.
+"""
 
 import json
 import shutil

@@ -1,4 +1,6 @@
-"""Fits that are killed, interrupted, or run out of disk: what is seen is whole, and --resume goes on to the same bits."""
+"""Fits that are killed, interrupted, or run out of disk: what is seen is whole, and --resume goes on to the
+same bits.
+"""
 
 import os
 import signal

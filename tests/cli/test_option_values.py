@@ -1,4 +1,6 @@
-"""Option values that cannot be used: refused before any work, with the exit code for wrong usage and what to type instead."""
+"""Option values that cannot be used: refused before any work, with the exit code for wrong usage and what to
+type instead.
+"""
 
 import pytest
 from cli.command_line import listing, run

@@ -1,4 +1,6 @@
-"""`wordtide plot`: every figure of real models in every format, and what cannot be drawn leaves nothing behind."""
+"""`wordtide plot`: every figure of real models in every format, and what cannot be drawn leaves nothing
+behind.
+"""
 
 import struct
 import xml.etree.ElementTree as ET

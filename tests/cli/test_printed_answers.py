@@ -1,4 +1,6 @@
-"""What the commands print: data on standard output and nothing else there, talk on standard error, and formats that parse."""
+"""What the commands print: data on standard output and nothing else there, talk on standard error, and
+formats that parse.
+"""
 
 import csv
 import io

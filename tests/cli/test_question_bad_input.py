@@ -1,4 +1,6 @@
-"""Questions that have no answer: one message with problem and remedy, exit code 2, and nothing on standard output."""
+"""Questions that have no answer: one message with problem and remedy, exit code 2, and nothing on standard
+output.
+"""
 
 import dataclasses
 import json

@@ -1,4 +1,6 @@
-"""The questions to a model as commands: equal numbers in table, CSV, JSON and Python, and nothing else on standard output."""
+"""The questions to a model as commands: equal numbers in table, CSV, JSON and Python, and nothing else on
+standard output.
+"""
 
 import csv
 import io

@@ -1,5 +1,5 @@
-"""Bad input, one case after the other: each ends with its exit code and one message that names the place and the remedy, and
-leaves nothing behind.
+"""Bad input, one case after the other: each ends with its exit code and one message that names the place and
+the remedy, and leaves nothing behind.
 """
 
 import gzip

@@ -1,4 +1,6 @@
-"""--skip-bad: bad rows are left out, counted by reason and reported; the rest is counted as if they had never been there."""
+"""--skip-bad: bad rows are left out, counted by reason and reported; the rest is counted as if they had never
+been there.
+"""
 
 import gzip
 import json

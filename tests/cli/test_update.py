@@ -1,4 +1,6 @@
-"""`wordtide update` as typed: from counts and from texts, with words that come in; killed, refused, and out of room."""
+"""`wordtide update` as typed: from counts and from texts, with words that come in; killed, refused, and out
+of room.
+"""
 
 import json
 import resource

@@ -1,4 +1,6 @@
-"""`wordtide watch` as typed, in processes of its own: killed, ended, fed by pipes; no row is lost or counted twice."""
+"""`wordtide watch` as typed, in processes of its own: killed, ended, fed by pipes; no row is lost or counted
+twice.
+"""
 
 import json
 import os
@@ -21,7 +23,8 @@ MOMENTS = [
     ("os", "replace", 2),  # they are, but that is not noted
     ("wordtide.storage.folders", "exchange", 2),  # before a slice gets into the model
 ]
-#: A process of its own for each moment, which kills itself there; what they import is imported once, before they part.
+#: A process of its own for each moment, which kills itself there; what they import is imported once, before
+#: they part.
 DYING = """
 import json, os, signal, sys
 from importlib import import_module

@@ -1,4 +1,6 @@
-"""Where the counts go: what exists is safe, what cannot be written is said before the work, and nothing half-written stays."""
+"""Where the counts go: what exists is safe, what cannot be written is said before the work, and nothing
+half-written stays.
+"""
 
 import json
 import os

@@ -1,8 +1,10 @@
-"""Commands in processes of their own that begin at once: a process that has imported everything forks one for each command.
+"""Commands in processes of their own that begin at once: a process that has imported everything forks one for
+each command.
 
-Starting Python, importing libraries and loading compiled code takes seconds, in which a kill proves little. A forked process is
-as real: it has its own number, files and locks, and dies of SIGKILL as any other. It can be killed from outside after some
-time, or just before the n-th of its operations that change what is on the disk, of which Python tells by audit events.
+Starting Python, importing libraries and loading compiled code takes seconds, in which a kill proves little. A
+forked process is as real: it has its own number, files and locks, and dies of SIGKILL as any other. It can be
+killed from outside after some time, or just before the n-th of its operations that change what is on the
+disk, of which Python tells by audit events.
 """
 
 import json
@@ -25,7 +27,9 @@ _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 
 @dataclass(frozen=True)
 class Death:
-    """When a command is killed: after some seconds, or before one of its operations on files (the first has the number 1)."""
+    """When a command is killed: after some seconds, or before one of its operations on files (the first has
+    the number 1).
+    """
 
     seconds: float | None = None
     operation: int | None = None
@@ -61,7 +65,9 @@ class Forker:
         warm: bool = False,
         last: int | None = None,
     ) -> int:
-        """Begin a command whose output goes to a file; its process number. `last`: the operation before which it dies."""
+        """Begin a command whose output goes to a file; its process number. `last`: the operation before which
+        it dies.
+        """
         source = None if stdin is None else str(stdin)
         request = {"line": line, "talk": str(talk), "stdin": source, "warm": warm, "last": last}
         self._process.stdin.write(json.dumps(request) + "\n")
@@ -75,7 +81,9 @@ class Forker:
         return int(self._answer()["code"])
 
     def warm_up(self, line: list[str], talk: Path) -> int:
-        """Run a command in the forking process itself, by which it loads all that the command needs; the exit code."""
+        """Run a command in the forking process itself, by which it loads all that the command needs; the exit
+        code.
+        """
         self.start(line, talk, warm=True)
         return self.wait()
 

@@ -1,4 +1,6 @@
-"""A command is killed at random moments and typed again, until it ends: then all must be as if nothing had happened."""
+"""A command is killed at random moments and typed again, until it ends: then all must be as if nothing had
+happened.
+"""
 
 import random
 import shutil
@@ -30,7 +32,9 @@ class Tally:
 
 @dataclass
 class Undisturbed:
-    """A command to which nothing happens: what it leaves, its seconds, its operations on files, what a reader may see."""
+    """A command to which nothing happens: what it leaves, its seconds, its operations on files, what a reader
+    may see.
+    """
 
     content: Content
     seconds: float

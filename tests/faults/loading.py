@@ -22,7 +22,9 @@ _FIRST_DAY = np.datetime64("2020-01-05")
 
 @dataclass
 class WatchLoad:
-    """What a watch went through: rows it was given, slices it closed, its memory (bytes) after each report, its exit code."""
+    """What a watch went through: rows it was given, slices it closed, its memory (bytes) after each report,
+    its exit code.
+    """
 
     rows: int = 0
     reported_rows: int = 0
@@ -107,7 +109,9 @@ class ServerLoad:
 
 
 def server_under_load(model: Path, clients: int, requests: int) -> ServerLoad:
-    """Start the explorer's server and let clients ask for all its resources in turn, each in an order of its own."""
+    """Start the explorer's server and let clients ask for all its resources in turn, each in an order of its
+    own.
+    """
     with page_server(DynamicEmbeddings.load(model), PageOptions(map_words=10)) as listing:
         paths = ["/", *(f"/data/{name}" for name in listing.resources.names())]
     line = command("explore", model, "--no-browser", "--map-words", "10", "--threads", "1")

@@ -1,4 +1,6 @@
-"""A reader that looks at a target all the time while it is written: it must find nothing, or a whole state, never half."""
+"""A reader that looks at a target all the time while it is written: it must find nothing, or a whole state,
+never half.
+"""
 
 import os
 import threading
@@ -19,7 +21,9 @@ _LOADERS = {
 
 
 class Reader(threading.Thread):
-    """Opens a target again and again. `problems`: what it could not understand; `seen`: how often each state was."""
+    """Opens a target again and again. `problems`: what it could not understand; `seen`: how often each state
+    was.
+    """
 
     def __init__(self, target: Path, kind: str) -> None:
         super().__init__(daemon=True)
@@ -62,7 +66,9 @@ class Reader(threading.Thread):
             raise
 
     def _is_absent(self) -> bool:
-        """Is there no target, or one that came or went just now? One without a header that stays is half of one."""
+        """Is there no target, or one that came or went just now? One without a header that stays is half of
+        one.
+        """
         try:
             opened = os.open(self.target, os.O_RDONLY | os.O_DIRECTORY)
         except FileNotFoundError:

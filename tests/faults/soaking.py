@@ -1,7 +1,9 @@
-"""`make soak`: kills for minutes or hours in all commands that write, beside a watch that is fed all the time; then the server.
+"""`make soak`: kills for minutes or hours in all commands that write, beside a watch that is fed all the
+time; then the server.
 
-Kills come in two ways, by turns: at random moments, and before an operation on files, no operation twice before all had theirs.
-Prints a table for docs/reliability.md, and ends with 1 if anything was not as it should be.
+Kills come in two ways, by turns: at random moments, and before an operation on files, no operation twice
+before all had theirs. Prints a table for docs/reliability.md, and ends with 1 if anything was not as it
+should be.
 """
 
 import argparse
@@ -91,7 +93,8 @@ class _Row:
         self._left: list[int] = []
 
     def go_on(self) -> list[str]:
-        """A trial at some random moments, and some more that take about as long, each before an operation that is left.
+        """A trial at some random moments, and some more that take about as long, each before an operation
+        that is left.
 
         Returns what was not as it should be.
         """

@@ -1,4 +1,6 @@
-"""Full disks, two writers, inputs that vanish, clocks that go backwards: one clear error, and what was there stays."""
+"""Full disks, two writers, inputs that vanish, clocks that go backwards: one clear error, and what was there
+stays.
+"""
 
 import os
 import subprocess

@@ -1,4 +1,6 @@
-"""Commands that are killed end as if nothing had happened; load does no harm. `make soak` does this for minutes or hours."""
+"""Commands that are killed end as if nothing had happened; load does no harm. `make soak` does this for
+minutes or hours.
+"""
 
 import random
 import shutil

@@ -40,7 +40,8 @@ Content = dict[str, object]
 class Writing:
     """A command that writes. `world` is what it reads, `place` where it writes.
 
-    `line`: what is typed, every time. `before`: puts into the place what is there already. `target`: what readers look at, and
+    `line`: what is typed, every time. `before`: puts into the place what is there already. `target`: what
+    readers look at, and
     `kind`: how. `stdin`: a file of the world that is piped in.
     """
 
@@ -344,7 +345,8 @@ SELECTED = [
 
 
 def content(place: Path) -> Content:
-    """Every byte that lies in a place, by path, but for how long things took: the seconds of curves, tables and records.
+    """Every byte that lies in a place, by path, but for how long things took: the seconds of curves, tables
+    and records.
 
     Left out whole: the page of an evaluation, which shows these seconds.
     """

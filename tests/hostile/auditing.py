@@ -1,8 +1,10 @@
-"""Known weaknesses of the versions in constraints.txt, as `pip-audit` finds them where its service can be reached.
+"""Known weaknesses of the versions in constraints.txt, as `pip-audit` finds them where its service can be
+reached.
 
     python tests/hostile/auditing.py PIP_AUDIT      # exit code 1 if a weakness is known, 0 otherwise
 
-Where the service does not answer, that is said, and it is no error: a check must not fail for lack of a network.
+Where the service does not answer, that is said, and it is no error: a check must not fail for lack of a
+network.
 """
 
 import json

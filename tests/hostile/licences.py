@@ -1,4 +1,5 @@
-"""The licences of everything that installing wordtide brings: each must be on a list of those that let anyone use it.
+"""The licences of everything that installing wordtide brings: each must be on a list of those that let anyone
+use it.
 
 python tests/hostile/licences.py      # prints a table; exit code 1 if one is not on the list
 """
@@ -8,7 +9,8 @@ import sys
 from collections.abc import Iterator
 from importlib import metadata
 
-#: Licences that ask for no more than a notice. (MPL-2.0 and PSF ask the same of who does not change their files.)
+#: Licences that ask for no more than a notice. (MPL-2.0 and PSF ask the same of who does not change their
+#: files.)
 ALLOWED = (
     *(
         "MIT",
@@ -54,7 +56,8 @@ ALLOWED = (
         "The MIT License",
     ),
 )
-#: Part of packages, with an exception that lets it be linked to anything: the run-time library of GCC in NumPy and SciPy.
+#: Part of packages, with an exception that lets it be linked to anything: the run-time library of GCC in
+#: NumPy and SciPy.
 EXCEPTIONS = {"GPL-3.0-with-GCC-exception"}
 #: Packages whose metadata name no licence that can be read, and what their files say.
 READ_BY_HAND: dict[str, str] = {}
@@ -92,7 +95,9 @@ def _requirements(
 
 
 def licence_of(distribution: metadata.Distribution) -> str:
-    """What a package says of its licence: the expression, else the classifiers, else the first line of the old field."""
+    """What a package says of its licence: the expression, else the classifiers, else the first line of the
+    old field.
+    """
     facts = distribution.metadata
     classifiers = [
         line.split(" :: ")[-1] for line in facts.get_all("Classifier") or [] if line.startswith("License ::")

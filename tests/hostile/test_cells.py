@@ -1,4 +1,6 @@
-"""No table that the program writes holds a cell that a spreadsheet would run, or a character that steers a terminal."""
+"""No table that the program writes holds a cell that a spreadsheet would run, or a character that steers a
+terminal.
+"""
 
 import csv
 import io

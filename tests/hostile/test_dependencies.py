@@ -1,4 +1,6 @@
-"""What wordtide needs: lower bounds that are tested, licences that let anyone use it, and no way to run what is read."""
+"""What wordtide needs: lower bounds that are tested, licences that let anyone use it, and no way to run what
+is read.
+"""
 
 import ast
 import re

@@ -1,5 +1,5 @@
-"""Folders made by an enemy: names that lead elsewhere, pipes, links, absurd shapes. A clear error, in bounded time and memory,
-and nothing is written anywhere but where the user said.
+"""Folders made by an enemy: names that lead elsewhere, pipes, links, absurd shapes. A clear error, in bounded
+time and memory, and nothing is written anywhere but where the user said.
 """
 
 import json

@@ -1,4 +1,6 @@
-"""Every fuzz target without its engine: the seeds, and copies of them that are cut, flipped, overwritten or put together."""
+"""Every fuzz target without its engine: the seeds, and copies of them that are cut, flipped, overwritten or
+put together.
+"""
 
 import importlib
 from pathlib import Path

@@ -1,4 +1,6 @@
-"""Texts that no one wrote by hand, with very long lines and words, marks of direction, NUL: counted or refused, in bounds."""
+"""Texts that no one wrote by hand, with very long lines and words, marks of direction, NUL: counted or
+refused, in bounds.
+"""
 
 import subprocess
 import sys

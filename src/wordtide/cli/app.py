@@ -32,7 +32,8 @@ def _options(
 def explained(command: Callable[..., None]) -> Callable[..., None]:
     """Wrap a command so that expected errors become one message on standard error and an exit code.
 
-    They are caught inside the command because the parser around it handles Ctrl-C and broken pipes differently.
+    They are caught inside the command because the parser around it handles Ctrl-C and broken pipes
+    differently.
     """
 
     @functools.wraps(command)

@@ -20,7 +20,8 @@ def takes(
     prefix: str = "",
     defaults: Mapping[str, str] | None = None,
 ) -> Callable[[Command], Command]:
-    """Give a command an option for each setting of a record. It receives those that are given as `**settings`.
+    """Give a command an option for each setting of a record. It receives those that are given as
+    `**settings`.
 
     Args:
         record: The dataclass that declares the settings.

@@ -17,7 +17,8 @@ from wordtide.storage.cells import csv_text, spelled_out
 
 _UNLIMITED = 100_000  # columns: wider than any answer
 _GAP = 2  # columns between those of a table
-#: Characters that are legal in JSON and unsafe in terminals: DEL, C1 controls, bidirectional controls, surrogates.
+#: Characters that are legal in JSON and unsafe in terminals: DEL, C1 controls, bidirectional controls,
+#: surrogates.
 _STEERING = re.compile("[\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
@@ -60,7 +61,9 @@ def console() -> Console:
 
 
 def _print_table(cells: dict[str, list[str]], numbers: set[str]) -> None:
-    """Print a table that fits the terminal: texts wrap or go below their row, and headers break before numbers do."""
+    """Print a table that fits the terminal: texts wrap or go below their row, and headers break before
+    numbers do.
+    """
     out = console()
     widths, beneath = _widths(cells, out.width), []
     if widths is None:

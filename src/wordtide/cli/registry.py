@@ -4,7 +4,8 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-#: Name: the module of `wordtide.cli.commands` with a function of this name, and the first sentence of its help.
+#: Name: the module of `wordtide.cli.commands` with a function of this name, and the first sentence of its
+#: help.
 COMMANDS = {
     "count": ("count", "Count the word pairs of dated texts, slice by slice."),
     "merge": ("merge", "Add up counts that have the same vocabulary."),

@@ -1,8 +1,8 @@
 """Files and folders that are written whole or not at all.
 
-An output is filled beside its target under a hidden name and renamed when it is complete, so a reader never sees half of
-it. What a killed process left behind is removed by the next one that writes the same target. While one process writes a
-target, others are refused.
+An output is filled beside its target under a hidden name and renamed when it is complete, so a reader never
+sees half of it. What a killed process left behind is removed by the next one that writes the same target.
+While one process writes a target, others are refused.
 """
 
 import errno
@@ -33,27 +33,44 @@ _NO_LINKS = (
 
 @contextmanager
 def new_folder(target: Path, overwrite: bool = False) -> Iterator[Path]:
-    """A hidden folder to fill. It becomes `target` when the block ends without an error, and is removed otherwise."""
+    """A hidden folder to fill. It becomes `target` if the block ends without an error; else it is removed."""
     target = real_target(target)
     check_writable(target, overwrite)
-    with _new_outputs([target], os.mkdir, lambda place: _check_folder(place, overwrite)) as (folder,):
+    with (
+        explained_write_errors(target),
+        only_writer(target),
+        _new_outputs([target], os.mkdir, lambda place: _check_folder(place, overwrite)) as (folder,),
+    ):
         yield folder
 
 
 @contextmanager
 def new_files(targets: Sequence[Path], overwrite: bool = False) -> Iterator[list[Path]]:
-    """Hidden files to fill. All of them become the targets when the block ends without an error; else they are removed."""
+    """Hidden files to fill. They become the targets if the block ends without an error; else they are removed."""
     targets = [real_target(target) for target in targets]
     for target in targets:
         check_file_writable(target, overwrite)
-    with _new_outputs(targets, _create_file, lambda place: _check_file(place, overwrite)) as files:
+    with explained_write_errors(targets[0]), ExitStack() as held:
+        for target in targets:
+            held.enter_context(only_writer(target))
+        yield held.enter_context(
+            _new_outputs(targets, _create_file, lambda place: _check_file(place, overwrite))
+        )
+
+
+@contextmanager
+def new_own_files(targets: Sequence[Path]) -> Iterator[list[Path]]:
+    """Like `new_files`, in a folder that only this process works in. Files of these names are replaced."""
+    with (
+        explained_write_errors(targets[0]),
+        _new_outputs(targets, _create_file, lambda place: None) as files,
+    ):
         yield files
 
 
 def write_files(folder: Path, contents: Mapping[str, bytes]) -> None:
-    """Write files into a folder of wordtide's own, all or none. Files of these names are replaced."""
-    targets = [folder / name for name in contents]
-    with _new_outputs(targets, _create_file, lambda place: None) as files:
+    """Write files, all or none, into a folder that only this process works in."""
+    with new_own_files([folder / name for name in contents]) as files:
         for file, content in zip(files, contents.values(), strict=True):
             file.write_bytes(content)
 
@@ -62,33 +79,31 @@ def write_files(folder: Path, contents: Mapping[str, bytes]) -> None:
 def _new_outputs(
     targets: Sequence[Path], create: Callable[[Path], None], check: Callable[[Path], None]
 ) -> Iterator[list[Path]]:
-    """The writer behind all others.
+    """The writer behind all others. The caller keeps other processes from writing the targets.
 
     Args:
-        targets: The names that the outputs get. No other process can write them meanwhile.
+        targets: The names that the outputs get.
         create: Makes an empty file or folder. The kernel applies the process's umask.
-        check: Raises an error if a target must not be replaced; called again before the outputs get their names.
+        check: Raises an error if a target must not be replaced; called before the outputs get their names.
     """
-    with explained_write_errors(targets[0]), ExitStack() as locks:
+    for target in targets:
+        _sweep(target)
+    partials = [_hidden(target, "partial", secrets.token_hex(4)) for target in targets]
+    try:
+        for partial in partials:
+            create(partial)
+        yield partials
+        for partial in partials:
+            _flush(partial)
         for target in targets:
-            locks.enter_context(only_writer(target))
-            _sweep(target)
-        partials = [_hidden(target, "partial", secrets.token_hex(4)) for target in targets]
-        try:
-            for partial in partials:
-                create(partial)
-            yield partials
-            for partial in partials:
-                _flush(partial)
-            for target in targets:
-                check(target)
-            if len(targets) == 1:
-                _put_in_place(partials[0], targets[0])
-            else:
-                _put_all_in_place(partials, targets)
-        finally:
-            for partial in partials:
-                _remove(partial)  # an incomplete output, or the folder that was replaced
+            check(target)
+        if len(targets) == 1:
+            _put_in_place(partials[0], targets[0])
+        else:
+            _put_all_in_place(partials, targets)
+    finally:
+        for partial in partials:
+            _remove(partial)  # an incomplete output, or the folder that was replaced
 
 
 def real_target(target: str | os.PathLike[str]) -> Path:
@@ -104,8 +119,8 @@ def check_writable(target: Path, overwrite: bool) -> None:
     """Refuse a folder that cannot be written, before hours of work.
 
     Raises:
-        OutputError: The target exists (and is not to be overwritten, or was not made by wordtide), another process is
-            writing it, or its parent is missing or read-only.
+        OutputError: The target exists (and is not to be overwritten, or was not made by wordtide), another
+            process is writing it, or its parent is missing or read-only.
     """
     with explained_write_errors(target):
         refuse_if_written(target)
@@ -160,6 +175,13 @@ def clean_up(target: Path) -> None:
     """Remove what killed processes left beside a target."""
     with explained_write_errors(target), only_writer(target):
         _sweep(target)
+
+
+def clean_inside(folder: Path) -> None:
+    """Remove what killed processes left in a folder that only this process works in."""
+    with explained_write_errors(folder):
+        for leftover in folder.glob(".*.partial-*"):
+            _remove(leftover)
 
 
 def _check_folder(target: Path, overwrite: bool) -> None:

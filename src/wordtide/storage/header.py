@@ -1,4 +1,6 @@
-"""The header of a folder: a JSON file that states kind, version and content, and lists all other files with checksums."""
+"""The header of a folder: a JSON file that states kind, version and content, and lists all other files with
+checksums.
+"""
 
 import functools
 import json

@@ -1,7 +1,8 @@
 """Locks: only one process at a time writes a target, changes a folder, or works in it.
 
-A lock is a hidden file that the operating system holds for its process and releases when the process ends, whatever
-ends it. The holder removes the file when it is done. A file left by a killed process is taken over by the next holder.
+A lock is a hidden file that the operating system holds for its process and releases when the process ends,
+whatever ends it. The holder removes the file when it is done. A file left by a killed process is taken over
+by the next holder.
 """
 
 import os
@@ -13,7 +14,8 @@ from filelock import FileLock, Timeout
 
 from wordtide.errors import FolderError, OutputError, write_error
 
-#: Seconds for which a lock is tried: long enough to see that its file was removed by a holder that has just finished.
+#: Seconds for which a lock is tried: long enough to see that its file was removed by a holder that has just
+#: finished.
 _PATIENCE, _PAUSE = 0.1, 0.01
 
 

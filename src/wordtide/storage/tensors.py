@@ -1,8 +1,9 @@
 """Arrays in a safetensors file, written in pieces and memory-mapped when read.
 
-The format: eight bytes with the length of the description, the description (JSON: dtype, shape and offsets of each
-array), the arrays. The safetensors library copies arrays into memory when it reads them for NumPy, so a query about one
-word would read the whole model. Here the description is read with strict checks, and the arrays stay on disk.
+The format: eight bytes with the length of the description, the description (JSON: dtype, shape and offsets of
+each array), the arrays. The safetensors library copies arrays into memory when it reads them for NumPy, so a
+query about one word would read the whole model. Here the description is read with strict checks, and the
+arrays stay on disk.
 """
 
 import json
@@ -32,7 +33,8 @@ REMEDY = "Copy the model folder again, or fit the model again."
 
 @dataclass(frozen=True)
 class Streamed:
-    """An array that is never in memory as a whole: its pieces, successive rows, are made while they are written.
+    """An array that is never in memory as a whole: its pieces, successive rows, are made while they are
+    written.
 
     A piece may be overwritten by the next one.
     """

@@ -1,8 +1,9 @@
 """The folder with the finished pieces of a long job, which outlive a killed worker or a killed job.
 
-A piece is a folder named after what it is made from. It is built under a hidden name and renamed when it is complete, so a
-kill costs only unfinished pieces. The next run uses the pieces of an earlier one if their checksums are right. All workers of
-a cluster must see the folder. Jobs with different settings have different subfolders.
+A piece is a folder named after what it is made from. It is built under a hidden name and renamed when it is
+complete, so a kill costs only unfinished pieces. The next run uses the pieces of an earlier one if their
+checksums are right. All workers of a cluster must see the folder. Jobs with different settings have different
+subfolders.
 """
 
 import errno
@@ -57,7 +58,9 @@ class WorkFolder:
 
     @contextmanager
     def new_piece(self, piece: str) -> Iterator[tuple[Path, dict[str, Any]]]:
-        """Yield a folder and a dictionary to fill; they become the piece when the block ends without an error."""
+        """Yield a folder and a dictionary to fill; they become the piece when the block ends without an
+        error.
+        """
         with explained_work_errors(self.path):
             folder = Path(tempfile.mkdtemp(prefix=_BUILDING, dir=self.path))
             facts: dict[str, Any] = {}
@@ -125,7 +128,9 @@ def open_work(root: Path, job: str, keep_root: bool) -> Iterator[WorkFolder]:
 
 
 def remove_work(root: Path, keep_root: bool) -> None:
-    """Remove a work folder when the job is complete; from a folder of the user's (`keep_root`) only what wordtide put there."""
+    """Remove a work folder when the job is complete; from a folder of the user's (`keep_root`) only what
+    wordtide put there.
+    """
     if not keep_root:
         remove_folder(root)
         return
@@ -154,7 +159,9 @@ def explained_work_errors(folder: Path) -> Iterator[None]:
 
 
 def _prepare(root: Path) -> None:
-    """Make the folder, or check that it is a work folder. Its header keeps it from being read as a folder of texts."""
+    """Make the folder, or check that it is a work folder. Its header keeps it from being read as a folder of
+    texts.
+    """
     if not root.exists():
         with new_folder(root) as folder:
             write_header(folder, KIND, VERSION, {})

@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 from isal import isal_zlib
 
 from wordtide.errors import InputError
-from wordtide.storage.folders import explained_write_errors, new_files
+from wordtide.storage.folders import explained_write_errors, new_own_files
 from wordtide.streaming.rows import CHUNK_BYTES, RowPosition, RowReader, Rows, StreamFile
 
 _NAME = re.compile(r"rows-(\d{20})-(\d{10})-([0-9a-f]{8})")
@@ -111,7 +111,7 @@ class JournaledInput:
         old, position, header = self._file, self.reader.position, self._header()
         crc = self._checksum(offset)
         path = self._folder / f"rows-{offset:020d}-{len(header):010d}-{crc:08x}"
-        with new_files([path], overwrite=True) as (partial,), open(partial, "wb") as new:
+        with new_own_files([path]) as (partial,), open(partial, "wb") as new:
             new.write(header)
             for data in _chunks(old, offset, old.end):
                 new.write(data)

@@ -23,7 +23,7 @@ from wordtide.embeddings.states import Embeddings
 from wordtide.errors import NothingToCountError, SettingsError
 from wordtide.inference.training import FitObserver
 from wordtide.progress import Observer
-from wordtide.storage.folders import clean_up, explained_write_errors, real_target
+from wordtide.storage.folders import clean_inside, clean_up, explained_write_errors, real_target
 from wordtide.storage.locks import locked
 from wordtide.streaming.additions import count_for_update
 from wordtide.streaming.alerts import AlertFile, find_alerts
@@ -147,6 +147,7 @@ def _watch_folder(model: Path) -> Iterator[Path]:
     ):
         try:
             clean_up(model)
+            clean_inside(folder)
             with explained_write_errors(folder):
                 for hidden in folder.glob(".*"):  # outputs and locks of a killed watch
                     if hidden != lock:

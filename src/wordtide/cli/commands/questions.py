@@ -55,9 +55,9 @@ def neighbors(
 ) -> None:
     """Show the words nearest to a word at one time or in every slice, with credible intervals.
 
-    Similarity is the cosine; low and high are its 90 % credible interval; probability is that of being among the nearest
-    --top; occurrences are those at that time. Words marked as inferred do not occur near that time: their positions
-    follow from other times.
+    Similarity is the cosine; low and high are its 90 % credible interval; probability is that of being among
+    the nearest --top; occurrences are those at that time. Words marked as inferred do not occur near that
+    time: their positions follow from other times.
 
     Example: wordtide neighbors model/ energy --at 1850 --top 10
     """
@@ -80,8 +80,8 @@ def similarity(
 ) -> None:
     """Show how similar a word is to others over time.
 
-    Similarity is the cosine; low and high are its 90 % credible interval. Where a word does not occur (0 occurrences), its
-    position is inferred from other times.
+    Similarity is the cosine; low and high are its 90 % credible interval. Where a word does not occur (0
+    occurrences), its position is inferred from other times.
 
     Example: wordtide similarity model/ energy oil conservation
     """
@@ -113,10 +113,11 @@ def changed(
 ) -> None:
     """Show the words that changed most: how much, when, from what to what.
 
-    Each word is compared between the first and the last slice in which it occurs, or between --since and --until. Change is
-    the cosine distance (0: none, 1: a right angle, 2: reversed); low and high are its 90 % credible interval. Only words
-    that moved by more than the noise are listed; if there are none, a note says so. Probability is that of being among the
-    --top. The halfway dates are a credible interval, too. From and to are the neighbors lost and gained.
+    Each word is compared between the first and the last slice in which it occurs, or between --since and
+    --until. Change is the cosine distance (0: none, 1: a right angle, 2: reversed); low and high are its 90 %
+    credible interval. Only words that moved by more than the noise are listed; if there are none, a note says
+    so. Probability is that of being among the --top. The halfway dates are a credible interval, too. From and
+    to are the neighbors lost and gained.
 
     Example: wordtide changed model/ --since 1850 --until 2000 --top 20
     """
@@ -170,8 +171,8 @@ def surprises(
 ) -> None:
     """Show the words whose use in a slice is newer than that of words of similar frequency.
 
-    The score is standard normal for ordinary words, and the p value is the probability of a score at least as high.
-    Information gained is in nats. Words with one or two occurrences come last.
+    The score is standard normal for ordinary words, and the p value is the probability of a score at least as
+    high. Information gained is in nats. Words with one or two occurrences come last.
 
     Example: wordtide surprises model/ --at 2020 --top 20
     """
@@ -199,8 +200,8 @@ def axis(
 ) -> None:
     """Show where words lie between two poles over time.
 
-    The position is the mean similarity to the words of --to minus that to the words of --from; low and high are its 90 %
-    credible interval.
+    The position is the mean similarity to the words of --to minus that to the words of --from; low and high
+    are its 90 % credible interval.
 
     Example: wordtide axis model/ --from he,man --to she,woman nurse engineer
     """
