@@ -1,8 +1,8 @@
 """Running tasks on a Dask cluster: connect to a scheduler, or start worker processes on this machine.
 
-This is the only module that imports Dask. It knows nothing about what the tasks do. Dask reschedules the
-tasks of a lost worker; this module checks that all workers run the same software, detects when nobody is left
-to answer, and raises the error of the first failed task, as a single process would.
+This is the only module that imports Dask. It knows nothing about what the tasks do. Dask reschedules the tasks of a lost
+worker; this module checks that all workers run the same software, detects when nobody is left to answer, and raises the error
+of the first failed task, as a single process would.
 """
 
 import asyncio
@@ -35,8 +35,8 @@ _RESTART = "Run the same command again: finished work is kept."
 class Task:
     """A call of `function(*arguments)` on some worker.
 
-    The name identifies the task in error messages and on Dask's dashboard; it must be unique within one
-    `Cluster.run`. The function may run more than once, on different workers, so it must be idempotent.
+    The name identifies the task in error messages and on Dask's dashboard; it must be unique within one `Cluster.run`. The
+    function may run more than once, on different workers, so it must be idempotent.
     """
 
     name: str
@@ -79,9 +79,9 @@ class Cluster:
 
         Args:
             tasks: The tasks, independent of each other.
-            is_done: Tells whether the effect of a task exists already, for example on shared storage. Such a
-                task is not run, and its result is None. It is also asked after a task ended or a connection
-                was interrupted: the effect counts, not the message about it.
+            is_done: Tells whether the effect of a task exists already, for example on shared storage. Such a task is not run,
+                and its result is None. It is also asked after a task ended or a connection was interrupted: the effect
+                counts, not the message about it.
             advance: Called with 1 whenever a task has ended, in any order.
 
         Returns:
@@ -149,9 +149,7 @@ class _Run:
             future.add_done_callback(lambda _, number=number: self._ended.put(number))
 
     def _next_ended(self) -> list[int]:
-        """Wait until tasks end. Raises if the scheduler is gone, or if no worker has been there for a long
-        time.
-        """
+        """Wait until tasks end. Raises if the scheduler is gone, or if no worker has been there for a long time."""
         alone_since: float | None = None
         while True:
             try:
@@ -224,8 +222,8 @@ def connect(scheduler: str, scratch: Path) -> Iterator[Cluster]:
     """Connect to a cluster for the duration of a `with` block.
 
     Args:
-        scheduler: `local:N` starts N processes on this machine, `local` one per processor; anything else is
-            the address of a running scheduler, such as `tcp://host:8786`.
+        scheduler: `local:N` starts N processes on this machine, `local` one per processor; anything else is the address of a
+            running scheduler, such as `tcp://host:8786`.
         scratch: A folder for the temporary files of local processes.
 
     Yields:
