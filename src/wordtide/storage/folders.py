@@ -180,8 +180,9 @@ def clean_up(target: Path) -> None:
 def clean_inside(folder: Path) -> None:
     """Remove what killed processes left in a folder that only this process works in."""
     with explained_write_errors(folder):
-        for leftover in folder.glob(".*.partial-*"):
-            _remove(leftover)
+        for state in ("partial-*", "replaced-*", "lock"):
+            for leftover in folder.glob(f".*.{state}"):
+                _remove(leftover)
 
 
 def _check_folder(target: Path, overwrite: bool) -> None:

@@ -138,9 +138,8 @@ def _watch_folder(model: Path) -> Iterator[Path]:
     folder = model.with_name(f"{model.name}.watch")
     with explained_write_errors(folder):
         folder.mkdir(exist_ok=True)
-    lock = folder / ".lock"
     with locked(
-        lock,
+        folder / ".lock",
         f"Another process is already watching with {model}.",
         "End it first, or watch with a copy of the model.",
         folder,
@@ -149,9 +148,6 @@ def _watch_folder(model: Path) -> Iterator[Path]:
             clean_up(model)
             clean_inside(folder)
             with explained_write_errors(folder):
-                for hidden in folder.glob(".*"):  # outputs and locks of a killed watch
-                    if hidden != lock:
-                        hidden.unlink()
                 shutil.rmtree(folder / "slices", ignore_errors=True)
                 (folder / "slices").mkdir()
             yield folder
