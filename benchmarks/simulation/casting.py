@@ -8,7 +8,7 @@ import numpy.typing as npt
 from simulation.plan import MOVING, PASSING, Cast
 from wordtide.corpus.tokens.rule import ABBREVIATIONS
 from wordtide.errors import SettingsError
-from wordtide.model.prior import Floats
+from wordtide.types import Floats
 
 Integers = npt.NDArray[np.int64]
 #: Years from one slice to the next, drawn with equal probability.

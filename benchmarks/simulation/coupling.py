@@ -24,10 +24,11 @@ from wordtide.counts.counts import Counts
 from wordtide.embeddings.states import Times
 from wordtide.errors import SettingsError
 from wordtide.inference.problem import Problem, problem_of
-from wordtide.model.prior import Diffusion, Floats
+from wordtide.model.prior import Diffusion
 from wordtide.questions.answers import Answer
 from wordtide.questions.similarity import interval
 from wordtide.questions.vectors import lengths_of
+from wordtide.types import Floats
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from scipy import stats
 
 from wordtide.errors import SettingsError
-from wordtide.model.prior import Floats
+from wordtide.types import Floats
 
 Ranks = npt.NDArray[np.int64]
 #: With so many draws a rank is one of 200, and intervals of 50 % and 90 % are whole numbers of ranks.

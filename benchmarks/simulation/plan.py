@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wordtide.errors import SettingsError
-from wordtide.model.prior import Diffusion, Floats
+from wordtide.model.prior import Diffusion
+from wordtide.types import Floats
 
 if TYPE_CHECKING:
     from wordtide.counts.counts import Counts

@@ -37,8 +37,9 @@ from wordtide.counts.counts import Counts
 from wordtide.counts.settings import CountSettings, Summary
 from wordtide.dates import DAY, parse_date
 from wordtide.errors import SettingsError
-from wordtide.model.prior import Floats, ProductPrior
+from wordtide.model.prior import ProductPrior
 from wordtide.timeline import Slices
+from wordtide.types import Floats
 
 #: So many of the nearest words are told as the words of a place.
 WORDS_OF_A_PLACE = 8

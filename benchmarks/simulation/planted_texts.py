@@ -29,7 +29,7 @@ from simulation.plan import (
     share_moved,
 )
 from wordtide.errors import SettingsError
-from wordtide.model.prior import Floats
+from wordtide.types import Floats
 
 #: N, V, F: places for a noun or a verb of the topic, and for filler.
 TEMPLATES = (

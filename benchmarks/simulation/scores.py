@@ -12,7 +12,7 @@ import numpy as np
 
 from simulation.plan import DECOYS, MOVING, PASSING, Plan, PlantedWord
 from wordtide.errors import InputError
-from wordtide.model.prior import Floats
+from wordtide.types import Floats
 
 Interval = tuple[float, float]
 

@@ -23,7 +23,8 @@ from wordtide.inference.problem import Problem, SliceData
 from wordtide.inference.settings import FitSettings
 from wordtide.inference.training import FitObserver
 from wordtide.model.knots import Occurrences
-from wordtide.model.prior import Diffusion, Floats, ProductPrior
+from wordtide.model.prior import Diffusion, ProductPrior
+from wordtide.types import Floats
 
 _SHIFT = 5.0  # of Zipf's law: frequencies 1 / (rank + shift)
 

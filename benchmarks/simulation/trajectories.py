@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from wordtide.model.prior import Diffusion, Floats
+from wordtide.model.prior import Diffusion
+from wordtide.types import Floats
 
 
 def draw_trajectories(rng: np.random.Generator, prior: Diffusion, shape: tuple[int, ...]) -> Floats:

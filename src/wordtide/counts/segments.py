@@ -15,7 +15,8 @@ from wordtide.compiled import kernel
 from wordtide.corpus.documents import Batch
 from wordtide.corpus.tokens.rule import Scanned, Scanner
 from wordtide.dates import DAY
-from wordtide.timeline import Every, Integers, Slices
+from wordtide.timeline import Every, Slices
+from wordtide.types import Integers
 
 SEGMENT_IDS = 1 << 21
 

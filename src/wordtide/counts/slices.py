@@ -20,7 +20,7 @@ from wordtide.counts.settings import CountSettings
 from wordtide.counts.sums import KeySums, SliceSums
 from wordtide.counts.workers import Resources, in_order
 from wordtide.counts.writer import CountsWriter, RowBlock, compress_rows
-from wordtide.timeline import Integers
+from wordtide.types import Integers
 
 _PART_IDS = 1 << 21  # numbers counted at a time: their pair codes are sorted in memory
 

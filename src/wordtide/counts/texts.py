@@ -25,7 +25,8 @@ from wordtide.counts.slices import count_slices
 from wordtide.counts.sums import KeySums, add_sums
 from wordtide.counts.vocabulary import choose_vocabulary, numbering_of
 from wordtide.counts.workers import Lending, Resources, in_order
-from wordtide.timeline import Every, Integers, parse_duration, unite
+from wordtide.timeline import Every, parse_duration, unite
+from wordtide.types import Integers
 
 TEXT_WINDOW = 4  # c_max in the paper's table of hyper-parameters
 

@@ -13,6 +13,7 @@ from wordtide.counts.counts import Counts
 from wordtide.errors import InputError
 from wordtide.storage.cells import is_plain
 from wordtide.timeline import NUMBERS, Slices
+from wordtide.types import Integers
 
 _LARGEST_FILE: Final = 1 << 32
 
@@ -98,9 +99,6 @@ def read_vocabulary(path: Path) -> list[str]:
     if not words:
         raise InputError(f"{file} holds no words.", "Give a file with one word per line.")
     return words
-
-
-Integers = npt.NDArray[np.int64]
 
 
 def renumber(counts: Counts, words: Sequence[str]) -> Counts:

@@ -10,13 +10,12 @@ import re
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from wordtide.dates import parse_date
 from wordtide.errors import SettingsError
 from wordtide.timeline import float_year
+from wordtide.types import Floats
 
-Floats = npt.NDArray[np.float64]
 Time = float | int | str | dt.date | np.datetime64
 
 _LARGEST_YEAR = 10_000  # dates are written with four digits

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgba
@@ -18,9 +17,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from wordtide.errors import SettingsError
 from wordtide.figures.style import WIDTH, Dashes
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
+from wordtide.types import Flags, Floats
 
 MOST_PANELS = 12
 MOST_DASHED = 60  # slices: beyond, dashes are lost among the ups and downs

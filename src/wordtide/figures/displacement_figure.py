@@ -17,8 +17,8 @@ from wordtide.embeddings.states import Embeddings
 from wordtide.embeddings.when import Time
 from wordtide.errors import SettingsError
 from wordtide.figures.style import WIDTH, shown, styled
+from wordtide.types import Floats
 
-Floats = npt.NDArray[np.float64]
 Distances = Mapping[int, Floats]
 
 _DELTAS = range(1, 11)

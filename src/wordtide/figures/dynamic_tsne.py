@@ -38,8 +38,8 @@ from scipy import sparse
 
 from wordtide.errors import SettingsError
 from wordtide.progress import Observer
+from wordtide.types import Floats
 
-Floats = npt.NDArray[np.float64]
 Affinities = sparse.csr_matrix | sparse.csr_array
 
 SHARED_STEPS = 150

@@ -17,8 +17,7 @@ from matplotlib.text import Annotation, Text
 from matplotlib.transforms import Bbox, IdentityTransform
 
 from wordtide.figures.style import BLACK, printable
-
-Floats = npt.NDArray[np.float64]
+from wordtide.types import Floats
 
 _POINT_SIZE = 5.5
 #: Where a name may stand beside its word: (direction right, direction up) times a distance in points, the best place first.

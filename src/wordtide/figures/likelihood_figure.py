@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.figure import Figure
 
 from wordtide.errors import InputError, SettingsError
@@ -17,8 +16,7 @@ from wordtide.figures.curves import Table, draw_time_axis, running_mean
 from wordtide.figures.labels import end_labels
 from wordtide.figures.style import WIDTH, method_style, shown, styled
 from wordtide.storage.cells import text_of_cell
-
-Floats = npt.NDArray[np.float64]
+from wordtide.types import Floats
 
 COLUMNS = ("method", "time", "log_likelihood", "pairs")
 _REMEDY = f"The columns must be {', '.join(COLUMNS)}: a name, a year, and two numbers."

@@ -25,8 +25,8 @@ from wordtide.figures.style import BLUE, ORANGE, VERMILLION, WIDTH, printable, s
 from wordtide.progress import Observer
 from wordtide.questions.asking import shown_year
 from wordtide.questions.vectors import vectors_of
+from wordtide.types import Floats
 
-Floats = npt.NDArray[np.float64]
 Row = dict[str, str | float]
 
 PANELS = 4

@@ -33,8 +33,6 @@ from wordtide.figures.curves import (
 )
 from wordtide.figures.labels import end_labels
 from wordtide.figures.style import BLACK, END_COLOUR, GREY, START_COLOUR, shown, styled, text_widths
-from wordtide.model.knots import Integers
-from wordtide.model.prior import Floats
 from wordtide.progress import Observer
 from wordtide.questions.asking import two_occasions
 from wordtide.questions.change import changed
@@ -42,6 +40,7 @@ from wordtide.questions.movement import halfway
 from wordtide.questions.neighbors import nearest
 from wordtide.questions.similarity import similarity
 from wordtide.questions.vectors import Vectors, vectors_of
+from wordtide.types import Floats, Integers
 
 NEAREST = 5
 _SIZE = 7.0  # points

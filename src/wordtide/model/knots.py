@@ -12,7 +12,8 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-Integers = npt.NDArray[np.int64]
+from wordtide.types import Integers
+
 Rows = tuple[Integers, Integers]
 
 

@@ -16,9 +16,7 @@ import numpy.typing as npt
 
 from wordtide.errors import SettingsError
 from wordtide.model import kalman
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.integer[Any]]
+from wordtide.types import Floats, Indices
 
 #: Stands for zero, so that a moment can be divided from itself: far below any variance, and its inverse squared still a number.
 _NO_NOISE = 1e-100
@@ -59,7 +57,7 @@ class Passage:
     gain: Any
     noise: Any
 
-    def __getitem__(self, rows: Integers | slice) -> "Passage":
+    def __getitem__(self, rows: Indices | slice) -> "Passage":
         return Passage(self.pull[rows], self.gain[rows], self.noise[rows])
 
     def astype(self, dtype: npt.DTypeLike) -> "Passage":
@@ -166,7 +164,7 @@ class Diffusion(ABC):
         diagonal[:-1] += self.gain**2 / self.noise
         return diagonal, -self.gain / self.noise
 
-    def across(self, start: Integers, stop: Integers) -> tuple[Floats, Floats]:
+    def across(self, start: Indices, stop: Indices) -> tuple[Floats, Floats]:
         """Gain and noise from slices `start` to later ones: u[stop] = gain u[start] + noise, with nothing observed between."""
         return self.slices[start].to(self.slices[stop])
 
@@ -288,7 +286,7 @@ class ProductPrior(Diffusion):
             level = level[:-length].then(level[length:])
         return levels
 
-    def _between(self, start: Integers, stop: Integers) -> Passage:
+    def _between(self, start: Indices, stop: Indices) -> Passage:
         """From slices `start` to slices `stop`, none earlier; fields (n,)."""
         pull, gain, noise = np.zeros(len(start)), np.ones(len(start)), np.zeros(len(start))
         place = start.copy()

@@ -12,7 +12,7 @@ import numpy as np
 from wordtide.counts.cluster.shards import Run
 from wordtide.counts.cluster.tasks import Piece, merge_counts, merge_lexicons
 from wordtide.storage.work_folder import fingerprint
-from wordtide.timeline import Integers
+from wordtide.types import Integers
 
 _Node = TypeVar("_Node")
 _FAN_IN = 16

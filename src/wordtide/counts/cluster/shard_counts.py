@@ -18,7 +18,7 @@ from wordtide.counts.pairs import bits_for
 from wordtide.counts.sums import KeySums, add_sums
 from wordtide.counts.writer import CountsWriter
 from wordtide.storage.arrays import load_array, save_array
-from wordtide.timeline import Integers
+from wordtide.types import Integers
 
 _BLOCK = 1 << 22  # sums merged at a time
 _NUMBERS = "slice_numbers"

@@ -20,7 +20,8 @@ from wordtide.counts.texts import TEXT_WINDOW, scan_texts, words_of_slice
 from wordtide.counts.vocabulary import numbering_of
 from wordtide.counts.writer import CountsWriter
 from wordtide.storage.work_folder import WorkFolder
-from wordtide.timeline import NUMBERS, Every, Integers, Slices, parse_duration, unite
+from wordtide.timeline import NUMBERS, Every, Slices, parse_duration, unite
+from wordtide.types import Integers
 
 
 @dataclass(frozen=True)

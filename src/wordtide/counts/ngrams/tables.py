@@ -35,7 +35,8 @@ from wordtide.counts.workers import Lending, Resources, in_order
 from wordtide.counts.writer import CountsWriter, RowBlock, compress_rows
 from wordtide.dates import DAY
 from wordtide.errors import SettingsError
-from wordtide.timeline import Every, Integers, Slices, unite
+from wordtide.timeline import Every, Slices, unite
+from wordtide.types import Integers
 
 _YEARS = (1, 9999)
 
