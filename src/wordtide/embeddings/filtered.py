@@ -11,9 +11,11 @@ import numpy as np
 from wordtide.embeddings.trajectories import Beliefs, Moments, MovementVariance, rows_or_zeros
 from wordtide.errors import SettingsError
 from wordtide.model.kalman import condition, look_back
-from wordtide.model.knots import Knots, narrowed
+from wordtide.model.knots import Knots
 from wordtide.model.prior import Diffusion, slice_before
 from wordtide.types import Floats, Integers, Reals, Singles
+
+_ROWS_AT_ONCE = 256  # of float64, which stay in the processor's cache
 
 
 class FilteredTrajectories:
@@ -58,27 +60,35 @@ class FilteredTrajectories:
         return self._each(words, times)[1]
 
     def means_at_slices(self, words: Integers) -> Iterator[Floats]:
-        """For each slice the means of words whose numbers follow each other, (n, d): one array, which is filled anew each time.
+        """Means of some words at each slice, (n, d), in order of time."""
+        return (mean for mean, _ in self._at_slices(words, variances=False))
 
-        The knots are gone through in order of time, and what lies between is worked out in arrays that stay in the cache.
-        """
-        first, last = int(self.knots.starts[words[0]]), int(self.knots.starts[words[-1] + 1])
-        slices = np.asarray(self.knots.slices[first:last])
-        order = np.argsort(narrowed(slices), kind="stable")
-        ends = np.searchsorted(slices[order], np.arange(len(self.grid) + 1))
-        place = (self.knots.words_of(first + order) - words[0]).astype(np.int64)
-        at_knots, spread_at_knots = self.mean[first:last], self.variance[first:last]
-        mean, variance, means, shrink = np.zeros((4, len(words), self.mean.shape[1]))
+    def variances_at_slices(self, words: Integers) -> Iterator[Floats]:
+        """Variances of some words at each slice, (n, d), in order of time."""
+        return (variance for _, variance in self._at_slices(words, variances=True))
+
+    def _at_slices(self, words: Integers, variances: bool) -> Iterator[tuple[Floats, Floats]]:
+        """Means and variances at each slice; without `variances` only means, unless these depend on them."""
+        place = np.full(len(self.knots.starts) - 1, -1)
+        place[words] = np.arange(len(words))
+        shape = (len(words), self.mean.shape[1])
+        mean, variance = np.zeros(shape), np.full(shape, self.diffusion.prior_variance)
         since = np.full(len(words), self.grid[0])
-        for t, time in enumerate(self.grid):
-            rows, here = order[ends[t] : ends[t + 1]], place[ends[t] : ends[t + 1]]
+        both = variances or self.diffusion.pulls
+        for rows, time in zip(self.knots.rows_by_slice(len(self.grid)), self.grid, strict=True):
+            here = place[self.knots.words_of(rows)]
+            rows, here = rows[here >= 0], here[here >= 0]
             since[here] = time
-            mean[here], variance[here] = at_knots[rows], spread_at_knots[rows]
-            passage = self.diffusion.passage(since, np.full(len(words), time))  # Eq. 13
-            np.multiply(variance, passage.pull[:, None], out=shrink)
-            shrink += 1.0
-            np.divide(passage.gain[:, None], shrink, out=shrink)
-            yield np.multiply(mean, shrink, out=means)
+            mean[here] = self.mean[rows]
+            if both:
+                variance[here] = self.variance[rows]
+            passage = self.diffusion.passage(since, np.full(len(words), time))
+            found = (np.empty(shape), np.empty(shape) if both else np.zeros((len(words), 1)))
+            for first in range(0, len(words), _ROWS_AT_ONCE):
+                some = slice(first, first + _ROWS_AT_ONCE)
+                known = variance[some] if both else 0.0
+                found[0][some], found[1][some] = passage[some].predict(mean[some], known)
+            yield found
 
     def variances_at_places(self, words: Integers, slices: Integers) -> Floats:
         """Variances of words at slices, pair by pair, (n, d)."""

@@ -275,7 +275,8 @@ def _prior(header: dict[str, Any], times: npt.NDArray[np.float64]) -> Diffusion:
 
 
 def _knots(arrays: dict[str, npt.NDArray[Any]], name: str) -> Knots:
-    return Knots(np.array(_vector(arrays, f"{name}_starts", "i8")), _vector(arrays, f"{name}_slices", "i4"))
+    starts, slices = _vector(arrays, f"{name}_starts", "i8"), _vector(arrays, f"{name}_slices", "i4")
+    return Knots(np.array(starts), np.asarray(slices))  # a view: taking rows of a memory map is slow
 
 
 def _vector(arrays: dict[str, npt.NDArray[Any]], name: str, dtypes: str) -> npt.NDArray[Any]:

@@ -112,7 +112,7 @@ def read_slices(
     sizes = np.bincount(knots.slices, minlength=slices).tolist()
     states = [read_slice(folder, t, dim, size, signs is not None) for t, size in enumerate(sizes)]
     if check:
-        for t, rows in enumerate(rows_by_slice(knots, slices)):
+        for t, rows in enumerate(knots.rows_by_slice(slices)):
             if not np.array_equal(knots.words_of(rows), states[t].words):
                 raise FolderError(f"{folder / slice_name(t)} is damaged: its words are others.", REMEDY)
     return Posterior.by_slice(knots, states, dim, signs)
@@ -124,13 +124,7 @@ def slices_of(posterior: Posterior, slices: int) -> Iterator[SliceStates]:
         yield from posterior.slices
         return
     quantities = posterior.arrays()
-    for rows in rows_by_slice(posterior.knots, slices):
+    for rows in posterior.knots.rows_by_slice(slices):
         words = posterior.knots.words_of(rows).astype(np.int32)
         chosen = {name: np.ascontiguousarray(array[rows]) for name, array in quantities.items()}
         yield _states_of({"words": words, **chosen})
-
-
-def rows_by_slice(knots: Knots, slices: int) -> list[npt.NDArray[np.int64]]:
-    """For each of `slices` slices the rows of its knots, in order of the word; also for slices without any."""
-    found = knots.by_slice
-    return [*found, *([np.zeros(0, dtype=np.int64)] * (slices - len(found)))]

@@ -8,18 +8,23 @@ Means are weighted sums of the means at knots, which needs NumPy alone. Variance
 are imported when first used.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from wordtide.embeddings.trajectories import Beliefs, Moments, MovementVariance, rows_or_zeros
+from wordtide.embeddings.trajectories import Beliefs, Moments, MovementVariance
 from wordtide.model.kalman import condition, look_back, predict
 from wordtide.model.knots import Knots
 from wordtide.model.prior import Diffusion, Places, slice_before
 from wordtide.model.transitions import Bridges, transitions
 from wordtide.types import Floats, Indices, Integers, Reals, Singles
+
+_ROWS_AT_ONCE = 256  # of float64, which stay in the processor's cache
+#: The memory for the variances of several slices, which are computed together.
+BYTES_AT_ONCE = 1 << 27
 
 
 @dataclass(frozen=True)
@@ -89,6 +94,21 @@ class SmoothedTrajectories:
     def variances_at_places(self, words: Integers, slices: Integers) -> Floats:
         """Variances of words at slices, pair by pair, (n, d)."""
         return self._variances(words, slices, self.prior.slices[slices])
+
+    def means_at_slices(self, words: Integers) -> Iterator[Floats]:
+        """Means of some words at each slice, (n, d), in order of time."""
+        return (self.means_at_places(words, np.full(len(words), t)) for t in range(len(self.grid)))
+
+    def variances_at_slices(self, words: Integers) -> Iterator[Floats]:
+        """Variances of some words at each slice, (n, d), in order of time.
+
+        Each pass over the knots of the words serves as many slices as fit into some memory.
+        """
+        at_once = max(1, BYTES_AT_ONCE // (8 * max(1, len(words)) * self.mean.shape[1]))
+        for first in range(0, len(self.grid), at_once):
+            slices = np.arange(first, min(first + at_once, len(self.grid)))
+            found = self.variances_at_places(np.tile(words, len(slices)), np.repeat(slices, len(words)))
+            yield from found.reshape(len(slices), len(words), self.mean.shape[1])
 
     def weights_at_slices(self, words: Integers) -> SliceWeights:
         """How the means of words at all slices follow from those at their knots."""
@@ -160,12 +180,20 @@ class SmoothedTrajectories:
 
     def _means(self, before: Integers, after: Integers, at: Places) -> Floats:
         """Means at moments between the knots in rows `before` and `after` (-1: none), (n, d)."""
+        if not len(self.mean):
+            return np.zeros((len(before), self.mean.shape[1]))
         before_weight, after_weight = self._bridges(before, after, at).weights()
-        means = rows_or_zeros(self.mean, before)
-        means *= before_weight[:, None]
-        later = rows_or_zeros(self.mean, after)
-        later *= after_weight[:, None]
-        means += later
+        rows, weights = (
+            np.maximum([before, after], 0),
+            (before_weight, after_weight),
+        )  # missing knots: weight 0
+        means = np.zeros((len(before), self.mean.shape[1]))
+        for first in range(0, len(means), _ROWS_AT_ONCE):
+            some = slice(first, first + _ROWS_AT_ONCE)
+            for row, weight in zip(rows, weights, strict=True):
+                part = self.mean[row[some]].astype(np.float64)
+                part *= weight[some, None]
+                means[some] += part
         return means
 
     def _variances(self, words: Integers, slices: Integers, at: Places) -> Floats:

@@ -3,6 +3,7 @@
 One object answers for the word vectors, another for the context vectors.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -67,6 +68,12 @@ class Trajectories(Protocol):
 
     def variances_at_places(self, words: Integers, slices: Integers) -> Floats:
         """Variances of words at slices, pair by pair, (n, d)."""
+
+    def means_at_slices(self, words: Integers) -> Iterator[Floats]:
+        """Means of some words at each slice, (n, d), in order of time."""
+
+    def variances_at_slices(self, words: Integers) -> Iterator[Floats]:
+        """Variances of some words at each slice, (n, d), in order of time."""
 
     def movement(
         self, words: Integers, earlier: Moments, later: Moments, first_weight: Reals, last_weight: Reals
@@ -146,6 +153,14 @@ class PointTrajectories:
     def variances_at_places(self, words: Integers, slices: Integers) -> Floats:
         """Zeros, (n, d)."""
         return np.zeros((len(words), self.mean.shape[1]))
+
+    def means_at_slices(self, words: Integers) -> Iterator[Floats]:
+        """Means of some words at each slice, (n, d), in order of time."""
+        return (self.means_at(float(time), words) for time in self.grid)
+
+    def variances_at_slices(self, words: Integers) -> Iterator[Floats]:
+        """Zeros, (n, d), for each slice."""
+        return (self.variances_at(float(time), words) for time in self.grid)
 
     def movement(
         self, words: Integers, earlier: Moments, later: Moments, first_weight: Reals, last_weight: Reals

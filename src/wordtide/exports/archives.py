@@ -46,17 +46,17 @@ def write_trajectories(
     leaves the range of float16 where the sd is below 0.004. Point estimates have no sd.
     """
     times = model.times.tolist()
-    quantities = {"mean": selection.means_at}
+    quantities = {"mean": selection.means_at_slices}
     if selection.has_deviations:
-        quantities["sd"] = selection.deviations_at
+        quantities["sd"] = selection.deviations_at_slices
     with observer.stage("writing", len(quantities) * len(times), "slices"), ZipFile(path, "w") as archive:
         _write(archive, "words", _as_array(selection.words))
         _write(archive, "times", model.times)
         _write(archive, "labels", _as_array(model.labels))
         _write(archive, "vectors", np.array(vectors))
-        for name, at in quantities.items():
+        for name, slices in quantities.items():
             shape = (len(times), len(selection.words), model.dim)
-            _write_slices(archive, name, shape, map(at, times), observer)
+            _write_slices(archive, name, shape, slices(), observer)
 
 
 def _write(archive: ZipFile, name: str, array: npt.NDArray[Any]) -> None:

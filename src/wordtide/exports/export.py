@@ -94,7 +94,7 @@ def _write_arrays(
     if to == "parquet":
         from wordtide.exports.parquet import write_table  # brings Arrow
 
-        write_table(path, selection, model.times.tolist() if year is None else [year], observer)
+        write_table(path, selection, year, observer)
     elif year is None:
         write_trajectories(path, model, selection, vectors, observer)
     else:

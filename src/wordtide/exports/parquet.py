@@ -4,7 +4,9 @@ Rows are in order of time, then word, then k. They are written a group at a time
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -25,30 +27,57 @@ _SCHEMA = pa.schema(
 )
 
 
-def write_table(path: Path, selection: Selection, times: Sequence[float], observer: Observer) -> None:
-    """Write the selected words at the given times. Point estimates have no sd: there the column is null."""
-    with observer.stage("writing", len(times), "slices"):
-        # Numbers hardly ever repeat, so a dictionary of them would only be built and thrown away.
-        repeating = ["word", "time", "k"]
-        with (
-            open(path, "wb") as file,
-            pq.ParquetWriter(file, _SCHEMA, compression="zstd", use_dictionary=repeating) as writer,
-        ):
-            for time in times:
-                mean = selection.means_at(time)
-                dim = mean.shape[1]
-                words_at_once = max(1, ROWS_IN_A_GROUP // dim)
-                sd = selection.deviations_at(time) if selection.has_deviations else None
-                for start in range(0, len(mean), words_at_once):
-                    words = selection.words[start : start + words_at_once]
-                    part, size = slice(start, start + len(words)), len(words) * dim
-                    numbers = np.repeat(np.arange(len(words), dtype=np.int32), dim)
-                    columns = [
-                        pa.DictionaryArray.from_arrays(pa.array(numbers), pa.array(words, pa.string())),
-                        pa.array(np.full(size, time)),
-                        pa.array(np.tile(np.arange(dim, dtype=np.int32), len(words))),
-                        pa.array(mean[part].ravel()),
-                        pa.nulls(size, pa.float32()) if sd is None else pa.array(sd[part].ravel()),
-                    ]
-                    writer.write_table(pa.Table.from_arrays(columns, schema=_SCHEMA), row_group_size=size)
-                observer.step()
+def write_table(path: Path, selection: Selection, time: float | None, observer: Observer) -> None:
+    """Write the selected words at one time, or (None) at all slices. Point estimates have no sd: the column is null."""
+    if time is None:
+        times = selection.vectors.times.tolist()
+        means, deviations = selection.means_at_slices(), selection.deviations_at_slices()
+    else:
+        times = [time]
+        means, deviations = iter([selection.means_at(time)]), iter([selection.deviations_at(time)])
+    dim = selection.vectors.dim
+    words_at_once = max(1, ROWS_IN_A_GROUP // dim)
+    groups = [
+        _Group.of(selection.words[start : start + words_at_once], dim)
+        for start in range(0, len(selection.words), words_at_once)
+    ]
+    # Means and deviations hardly ever repeat, so a dictionary of them would be built and thrown away.
+    repeating = ["word", "time", "k"]
+    options = {"compression": "zstd", "use_dictionary": repeating, "write_statistics": repeating}
+    with (
+        observer.stage("writing", len(times), "slices"),
+        open(path, "wb") as file,
+        pq.ParquetWriter(file, _SCHEMA, **options) as writer,
+    ):
+        for one in times:
+            mean = next(means).ravel()
+            sd = next(deviations).ravel() if selection.has_deviations else None
+            start = 0
+            for group in groups:
+                part = slice(start, start + group.size)
+                columns = [
+                    group.words,
+                    pa.array(np.full(group.size, one)),
+                    group.coordinates,
+                    pa.array(mean[part]),
+                    pa.nulls(group.size, pa.float32()) if sd is None else pa.array(sd[part]),
+                ]
+                writer.write_table(pa.Table.from_arrays(columns, schema=_SCHEMA), row_group_size=group.size)
+                start += group.size
+            observer.step()
+
+
+@dataclass(frozen=True)
+class _Group:
+    """The columns of a group of rows that are the same at all times."""
+
+    words: Any
+    coordinates: Any
+    size: int
+
+    @staticmethod
+    def of(words: Sequence[str], dim: int) -> "_Group":
+        numbers = pa.array(np.repeat(np.arange(len(words), dtype=np.int32), dim))
+        coordinates = pa.array(np.tile(np.arange(dim, dtype=np.int32), len(words)))
+        texts = pa.DictionaryArray.from_arrays(numbers, pa.array(words, pa.string()))
+        return _Group(texts, coordinates, len(words) * dim)

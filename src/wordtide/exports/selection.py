@@ -1,6 +1,6 @@
 """Which vectors are exported, and of which words."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -36,6 +36,15 @@ class Selection:
     def deviations_at(self, time: float) -> Singles:
         """Standard deviations of the selected words at one time, (n, d)."""
         return np.sqrt(self.vectors.variances_at(time, self.rows)).astype(np.float32)
+
+    def means_at_slices(self) -> Iterator[Singles]:
+        """Means of the selected words at each slice, (n, d), in order of time."""
+        return (means.astype(np.float32) for means in self.vectors.means_at_slices(self.rows))
+
+    def deviations_at_slices(self) -> Iterator[Singles]:
+        """Standard deviations of the selected words at each slice, (n, d), in order of time."""
+        for variances in self.vectors.variances_at_slices(self.rows):
+            yield np.sqrt(variances).astype(np.float32)
 
 
 def select(

@@ -104,24 +104,25 @@ def contrasts_of_chains(
         for step in range(begin, end):
             place = step - begin
             y_before, p_before, y, p = mean[place], variance[place], mean[place + 1], variance[place + 1]
-            for k in range(dim):
-                y[k], p[k] = predict(gain[step], noise[step], y_before[k], p_before[k])
+            a, q = gain[step], noise[step]
             if rows[step] >= 0:
                 data = h[rows[step]]
                 for k in range(dim):
-                    y[k], p[k] = condition(y[k], p[k], data[k], 0.0)
+                    center, predicted = predict(a, q, y_before[k], p_before[k])
+                    y[k], p[k] = condition(center, predicted, data[k], 0.0)
             else:
                 for k in range(dim):
-                    y[k], p[k] = condition(y[k], p[k], 0.0, weights[step])
+                    center, predicted = predict(a, q, y_before[k], p_before[k])
+                    y[k], p[k] = condition(center, predicted, 0.0, weights[step])
         total, explained = posterior[n], sampling[n]
         total[:] = 0.0
         explained[:] = 0.0
         for step in range(end - 1, begin - 1, -1):
             y, p = mean[step - begin + 1], variance[step - begin + 1]
             if step < end - 1:
-                y_after = mean[step - begin + 2]
+                y_after, a, q = mean[step - begin + 2], gain[step + 1], noise[step + 1]
                 for k in range(dim):
-                    y[k] = look_back(gain[step + 1], noise[step + 1], y[k], p[k], y_after[k], 0.0)[0]
+                    y[k] = look_back(a, q, y[k], p[k], y_after[k], 0.0)[0]
             if rows[step] >= 0:
                 data = h[rows[step]]
                 for k in range(dim):

@@ -55,6 +55,11 @@ class Knots:
     def _in_order_of_slices(self) -> Integers:
         return np.argsort(narrowed(self.slices), kind="stable")
 
+    def rows_by_slice(self, slices: int) -> list[Integers]:
+        """For each of `slices` slices the rows of its knots, in order of the word, also for slices without any."""
+        found = self.by_slice
+        return [*found, *([np.zeros(0, dtype=np.int64)] * (slices - len(found)))]
+
     def rows_of(self, word: int) -> slice:
         """The rows of one word."""
         return slice(int(self.starts[word]), int(self.starts[word + 1]))

@@ -90,6 +90,8 @@ class Diffusion(ABC):
     """
 
     name: ClassVar[str]
+    #: Whether a filter's `Passage` has a pull.
+    pulls: ClassVar[bool] = False
 
     times: Floats
     constant: float
@@ -210,6 +212,7 @@ class ProductPrior(Diffusion):
     """
 
     name = "product"
+    pulls = True
 
     def precision(self) -> tuple[Floats, Floats]:
         """Diagonal (T,) and off-diagonal (T - 1,) of Pi, the supplement's "prior precision"."""

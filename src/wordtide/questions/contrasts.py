@@ -8,12 +8,13 @@ import numpy.typing as npt
 
 from wordtide.embeddings.trajectories import Moments
 from wordtide.questions.vectors import Vectors, lengths_of
-from wordtide.types import Floats, Integers
+from wordtide.types import Flags, Floats, Integers
 
 #: So many words on either side are shown, and chosen: words that a word left are not among those that it came to.
 SHOWN, CHOSEN = 3, 5
 _NEAREST = 20  # at either time: the words to choose from
 _ASKED = 60  # of these those that are well known
+_LOOKED_AT_FIRST = 26  # the first of these, which mostly are enough
 _LIKENESS = 0.3  # what likeness to a word already chosen costs (maximal marginal relevance)
 _UNSURE = (
     0.5  # what each standard deviation of what is not known of a word costs: rare words are near by chance
@@ -53,10 +54,10 @@ def contrasts(
     for year in np.unique(
         np.concatenate([starts, ends])
     ):  # a word's start comes before its end, so `lost` is known there
-        moment = _Moment.at(vectors, float(year))
-        for row, pool in _pools(vectors, moment, words, np.flatnonzero(starts == year), ends):
+        moment = _Moment(vectors, float(year))
+        for row, pool in _pools(moment, words, np.flatnonzero(starts == year), ends):
             found[row].lost.extend(_diverse(pool, max(shown, CHOSEN)))
-        for row, pool in _pools(vectors, moment, words, np.flatnonzero(ends == year), starts):
+        for row, pool in _pools(moment, words, np.flatnonzero(ends == year), starts):
             found[row].gained.extend(_diverse(pool, shown, found[row].lost[:CHOSEN]))
     for one in found:  # the first ones are the same, however many are shown
         one.lost[:] = [
@@ -65,37 +66,47 @@ def contrasts(
     return found
 
 
-@dataclass(frozen=True)
 class _Moment:
-    """All words at one time: means in units of their lengths (L, d), and the lengths (L,)."""
+    """All words at one time: means in units of their lengths (L, d), the lengths (L,), and variances where they are needed."""
 
-    year: float
-    units: Floats
-    lengths: Floats
-
-    @staticmethod
-    def at(vectors: Vectors, year: float) -> "_Moment":
+    def __init__(self, vectors: Vectors, year: float) -> None:
         means = vectors.means_at(year)
-        lengths = lengths_of(means)
-        return _Moment(year, np.nan_to_num(means / lengths[:, None]), lengths)
+        self.vectors, self.year = vectors, year
+        self.lengths = lengths_of(means)
+        self.units: Floats = np.nan_to_num(means / self.lengths[:, None])
+        self._variances = np.empty_like(means)
+        self._has_variance = np.zeros(len(means), dtype=bool)
+
+    def variances(self, words: Integers) -> Floats:
+        """Variances of some words, (n, d), each computed once."""
+        missing = np.unique(words[~self._has_variance[words]])
+        if len(missing):
+            self._variances[missing] = self.vectors.variances_at(self.year, missing)
+            self._has_variance[missing] = True
+        return np.asarray(self._variances[words])
+
+    def are_known(self, words: Integers) -> Flags:
+        """Whether some words are well known at this time, (n,)."""
+        means = self.units[words] * np.nan_to_num(self.lengths[words])[:, None]
+        return self.vectors.are_known(words, np.full(len(words), self.year), means, self.variances(words))
 
 
 def _pools(
-    vectors: Vectors, moment: _Moment, words: Integers, rows: Integers, other_times: Floats
+    moment: _Moment, words: Integers, rows: Integers, other_times: Floats
 ) -> Iterator[tuple[int, _Pool]]:
     """The pools of the words in some rows, with nearness at each word's other time; each with its row."""
     for first in range(0, len(rows), _WORDS_AT_ONCE):
         some = rows[first : first + _WORDS_AT_ONCE]
         nearness = moment.units[words[some]] @ moment.units.T
         nearness[np.arange(len(some)), words[some]] = -np.inf
-        pools = [np.argpartition(-row, min(_ASKED, len(row) - 1))[:_ASKED] for row in nearness]
-        pools = [pool[row[pool] > 0] for pool, row in zip(pools, nearness, strict=True)]
-        pools = [
-            pool[np.argsort(-row[pool], kind="stable")[:_NEAREST]]
-            for pool, row in zip(_well_known(vectors, moment, pools), nearness, strict=True)
+        asked = [np.argpartition(-row, min(_ASKED, len(row) - 1))[:_ASKED] for row in nearness]
+        asked = [
+            pool[np.argsort(-row[pool], kind="stable")][: np.count_nonzero(row[pool] > 0)]
+            for pool, row in zip(asked, nearness, strict=True)
         ]
-        elsewhere = _nearness_elsewhere(vectors, words[some], pools, other_times[some])
-        noises = _noises(vectors, moment, words[some], pools)
+        pools = _nearest_known(moment, asked)
+        elsewhere = _nearness_elsewhere(moment.vectors, words[some], pools, other_times[some])
+        noises = _noises(moment, words[some], pools)
         for row, near, pool, noise, there in zip(
             some.tolist(), nearness, pools, noises, elsewhere, strict=True
         ):
@@ -103,25 +114,33 @@ def _pools(
             yield row, _Pool(pool, near[pool], noise, there, units @ units.T)
 
 
-def _well_known(vectors: Vectors, moment: _Moment, pools: list[Integers]) -> list[Integers]:
-    """The words of each pool that are well known at the moment."""
-    near = np.unique(np.concatenate([np.zeros(0, np.int64), *pools]))
-    means = moment.units[near] * np.nan_to_num(moment.lengths[near])[:, None]
-    known = vectors.are_known(
-        near, np.full(len(near), moment.year), means, vectors.variances_at(moment.year, near)
-    )
-    return [pool[known[np.searchsorted(near, pool)]] for pool in pools]
+def _nearest_known(moment: _Moment, asked: list[Integers]) -> list[Integers]:
+    """The first `_NEAREST` well known words of each list, which is in falling order of nearness.
+
+    Variances cost most of the time, so only lists that lack known words among their first ones are read to the end.
+    """
+    pools: list[Integers] = [pool[:0] for pool in asked]
+    for start, stop in ((0, _LOOKED_AT_FIRST), (_LOOKED_AT_FIRST, _ASKED)):
+        parts = [
+            near[start:stop] if len(pool) < _NEAREST else near[:0]
+            for near, pool in zip(asked, pools, strict=True)
+        ]
+        distinct = np.unique(np.concatenate([np.zeros(0, np.int64), *parts]))
+        known = moment.are_known(distinct)
+        pools = [
+            np.concatenate([pool, part[known[np.searchsorted(distinct, part)]]])[:_NEAREST]
+            for pool, part in zip(pools, parts, strict=True)
+        ]
+    return pools
 
 
-def _noises(vectors: Vectors, moment: _Moment, words: Integers, pools: list[Integers]) -> list[Floats]:
-    """For each word the standard deviations of its similarities that come from what is not known of the words of its pool."""
-    if not vectors.uncertain:
+def _noises(moment: _Moment, words: Integers, pools: list[Integers]) -> list[Floats]:
+    """For each word the standard deviations of its similarities that are due to the uncertainty of the words of its pool."""
+    if not moment.vectors.uncertain:
         return [np.zeros(len(pool)) for pool in pools]
-    all_near, places = np.unique(np.concatenate([np.zeros(0, np.int64), *pools]), return_inverse=True)
-    variances = vectors.variances_at(moment.year, all_near) / moment.lengths[all_near, None] ** 2
-    parts = np.split(places, np.cumsum([len(pool) for pool in pools])[:-1])
     return [
-        np.sqrt(variances[part] @ moment.units[word] ** 2) for word, part in zip(words, parts, strict=True)
+        np.sqrt(moment.variances(pool) / moment.lengths[pool, None] ** 2 @ moment.units[word] ** 2)
+        for word, pool in zip(words, pools, strict=True)
     ]
 
 

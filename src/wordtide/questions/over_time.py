@@ -1,11 +1,13 @@
 """The words nearest to a word at every slice, with intervals.
 
-A smoothed mean is a weighted sum of the means at the knot before and at the knot after. So inner products are taken with the
-knots alone, in one matrix product for many words, and weighed afterwards; intervals are worked out for the nearest only. A
-filter's mean between knots is no such sum: there the slices are gone through in order of time.
+The similarities of a word to all others at all slices are computed first; who is well known, and intervals, then for the nearest
+only. A smoothed mean is a weighted sum of the means at the knots before and after, so inner products are taken with the
+knots alone, in one matrix product for many words, and weighed afterwards. A filter's mean is that of the last knot, shrunk,
+so the slices are visited in order of time, and how well all words are known follows from a few sums per knot.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,11 +17,22 @@ from wordtide.embeddings.states import Embeddings
 from wordtide.questions.answers import Answer, empty_intervals
 from wordtide.questions.asking import are_inferred, checked_number
 from wordtide.questions.similarity import Scaled, interval, scaled, scaled_words, similarity_and_spread
-from wordtide.questions.vectors import Vectors, lengths_of, vectors_of
-from wordtide.types import Floats, Integers
+from wordtide.questions.vectors import NOISE, OFTEN, Vectors, lengths_of, vectors_of
+from wordtide.types import Flags, Floats, Integers, Singles
 
 _WORDS_AT_ONCE = 500
 _SPARE = 20
+
+
+@dataclass(frozen=True)
+class _Similarities:
+    """Similarities of a word to all words at all slices, (T, L); -inf where there is none.
+
+    `known`: whether each word is well known at each slice, (T, L), where this is found along the way.
+    """
+
+    cosine: Singles
+    known: Flags | None = None
 
 
 def neighbors_over_time(model: Embeddings, word: str, top: int = 10, vectors: str | None = None) -> Answer:
@@ -54,91 +67,127 @@ def neighbors_over_time(model: Embeddings, word: str, top: int = 10, vectors: st
 def _nearest_at_slices(
     model: Embeddings, vectors: Vectors, word: int, top: int
 ) -> tuple[Integers, Integers, Floats]:
-    """The nearest well known words of each slice, slice by slice: their numbers, the slices, and similarities, each (n,).
-
-    Who is well known is asked of the nearest only: of four times as many, and of more if these are too few.
-    """
-    pool = 4 * top + _SPARE
-    while True:
-        numbers, cosines = _most_similar(model, vectors, word, pool)
-        slices, places = np.nonzero(np.isfinite(cosines))
-        words = numbers[slices, places]
-        means, variances = (
-            of(words, slices) for of in (vectors.means_at_places, vectors.variances_at_places)
-        )
-        known = np.zeros(cosines.shape, dtype=bool)
-        known[slices, places] = vectors.are_known(words, model.times[slices], means, variances)
-        known &= np.cumsum(known, axis=1) <= top
-        if (
-            pool >= len(model.words)
-            or (known.sum(axis=1) >= np.minimum(top, np.isfinite(cosines).sum(axis=1))).all()
-        ):
-            slices, places = np.nonzero(known)
-            return numbers[slices, places], slices, np.clip(cosines[slices, places], -1.0, 1.0)
-        pool *= 8
-
-
-def _most_similar(model: Embeddings, vectors: Vectors, word: int, most: int) -> tuple[Integers, Floats]:
-    """Numbers and similarities of the words most similar to a word at each slice, (T, most); -inf where there are fewer."""
+    """The nearest well known words of each slice, slice by slice: their numbers, the slices, and similarities, each (n,)."""
     own = vectors.means_of(word, model.times)
     own /= lengths_of(own)[:, None]
-    numbers, cosines = np.zeros((len(model), 0), dtype=np.int64), np.zeros((len(model), 0))
-    for first in range(0, len(model.words), _WORDS_AT_ONCE):
-        words = np.arange(first, min(first + _WORDS_AT_ONCE, len(model.words)))
-        product, length = _products(vectors, words, own)
-        with np.errstate(divide="ignore", invalid="ignore"):  # words without a direction
-            cosine = product / length
-        cosine[(words == word)[:, None] | ~np.isfinite(cosine)] = -np.inf
-        numbers = np.concatenate([numbers, np.broadcast_to(words, (len(model), len(words)))], axis=1)
-        cosines = np.concatenate([cosines, cosine.T], axis=1)
-        best = np.argsort(-cosines, axis=1, kind="stable")[:, :most]
-        numbers, cosines = (
-            np.take_along_axis(numbers, best, axis=1),
-            np.take_along_axis(cosines, best, axis=1),
-        )
-    return numbers, cosines
+    found = _similarities(vectors, len(model.words), own)
+    cosine = np.where(np.isfinite(found.cosine), found.cosine, -np.inf)
+    cosine[:, word] = -np.inf
+    if found.known is not None:
+        cosine[~found.known] = -np.inf
+        words, slices = _best(cosine, np.arange(len(model)), top)
+    else:
+        words, slices = _best_known(vectors, cosine, top)
+    means = vectors.means_at_places(words, slices)
+    exact = np.einsum("nk,nk->n", means, own[slices]) / lengths_of(means)
+    order = np.lexsort((-exact, slices))
+    return words[order], slices[order], np.clip(exact[order], -1.0, 1.0)
 
 
-def _products(vectors: Vectors, words: Integers, own: Floats) -> tuple[Floats, Floats]:
-    """Inner products of the means of words, whose numbers follow each other, with `own` (T, d), and their lengths, (n, T)."""
+def _best(cosine: Singles, slices: Integers, most: int) -> tuple[Integers, Integers]:
+    """The words most similar at some slices, in falling order of similarity, and the slice of each."""
+    part = cosine[slices]
+    most = min(most, part.shape[1])
+    best = np.argpartition(-part, most - 1, axis=1)[:, :most]
+    best = np.take_along_axis(best, np.argsort(-np.take_along_axis(part, best, 1), axis=1, kind="stable"), 1)
+    there = np.isfinite(np.take_along_axis(part, best, 1))
+    return best[there], np.broadcast_to(slices[:, None], best.shape)[there]
+
+
+def _best_known(vectors: Vectors, cosine: Singles, top: int) -> tuple[Integers, Integers]:
+    """The most similar words of each slice that are well known.
+
+    Of each slice the nearest are looked at, four times as many as asked for, and more where too few of them are known.
+    """
+    words, slices = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    open_slices, pool = np.arange(len(cosine)), 4 * top + _SPARE
+    while len(open_slices):
+        near, where = _best(cosine, open_slices, pool)
+        means, variances = (of(near, where) for of in (vectors.means_at_places, vectors.variances_at_places))
+        known = vectors.are_known(near, vectors.times[where], means, variances)
+        near, where = near[known], where[known]
+        rank = np.arange(len(where)) - np.searchsorted(where, where)
+        near, where = near[rank < top], where[rank < top]
+        counts = np.bincount(where, minlength=len(cosine))
+        done = (counts >= top) | (pool >= cosine.shape[1])
+        kept = done[where]
+        words.append(near[kept])
+        slices.append(where[kept])
+        open_slices, pool = open_slices[~done[open_slices]], 8 * pool
+    return np.concatenate(words), np.concatenate(slices)
+
+
+def _similarities(vectors: Vectors, size: int, own: Floats) -> _Similarities:
+    """Similarities of all `size` words to unit vectors `own` (T, d)."""
+    filtered = [side for side in vectors.sides if isinstance(side, FilteredTrajectories)]
+    if len(filtered) == len(vectors.sides) and not filtered[0].diffusion.pulls:
+        return _by_slices(vectors, filtered, size, own)
+    cosine = np.empty((len(own), size), dtype=np.float32)
     smoothed = [side for side in vectors.sides if isinstance(side, SmoothedTrajectories)]
     if len(smoothed) == len(vectors.sides):
-        return _products_by_knots(vectors, smoothed, words, own)
-    filtered = [side for side in vectors.sides if isinstance(side, FilteredTrajectories)]
-    if len(filtered) == len(vectors.sides):
-        return _products_by_slices(vectors, filtered, words, own)
-    slices = np.tile(np.arange(len(own)), len(words))
-    means = vectors.means_at_places(np.repeat(words, len(own)), slices).reshape(len(words), *own.shape)
-    return np.einsum("ntk,tk->nt", means, own), lengths_of(means)
+        for first in range(0, size, _WORDS_AT_ONCE):
+            words = np.arange(first, min(first + _WORDS_AT_ONCE, size))
+            cosine[:, words] = _by_knots(vectors, smoothed, words, own).T
+        return _Similarities(cosine)
+    for t, means in enumerate(vectors.means_at_slices(np.arange(size))):
+        cosine[t] = means @ own[t] / lengths_of(means)
+    return _Similarities(cosine)
 
 
-def _products_by_slices(
-    vectors: Vectors, sides: Sequence[FilteredTrajectories], words: Integers, own: Floats
-) -> tuple[Floats, Floats]:
-    """The same slice after slice, as a filter goes: all slices of so many words at once would not stay in the cache."""
-    product, length = np.empty((2, len(own), len(words)))
-    for t, parts in enumerate(zip(*(side.means_at_slices(words) for side in sides), strict=True)):
-        means = vectors.summed(parts)
-        product[t], length[t] = np.einsum("nk,k->n", means, own[t]), lengths_of(means)
-    return product.T, length.T
+def _by_slices(
+    vectors: Vectors, sides: Sequence[FilteredTrajectories], size: int, own: Floats
+) -> _Similarities:
+    """The same for a filter that carries beliefs on by gain and noise alone, and who is well known.
+
+    With m, s the mean and variance of a word at its last knot, its mean is now a m and its variance a^2 s + q. So its cosines
+    are those of m, and its noise along the mean (see `relative_noise`) follows from sums over the coordinates.
+    """
+    knots, diffusion, dim = sides[0].knots, sides[0].diffusion, own.shape[1]
+    means = np.zeros((size, dim), dtype=np.float32)
+    square, spread, added = np.zeros((3, size))  # sums of m^2, of m^2 s, and of m^2 for each unit of noise
+    since = np.full(size, diffusion.times[0])
+    cosine, known = np.empty((len(own), size), dtype=np.float32), np.zeros((len(own), size), dtype=bool)
+    for t, rows in enumerate(knots.rows_by_slice(len(own))):
+        words, time = knots.words_of(rows), diffusion.times[t]
+        mean = vectors.summed(side.mean[rows] for side in sides)
+        variance = vectors.summed((side.variance[rows] for side in sides), power=2)
+        means[words], since[words] = mean, time
+        square[words] = np.einsum("nk,nk->n", mean, mean)
+        spread[words] = np.einsum("nk,nk,nk->n", mean, mean, variance)
+        again = mean if vectors.scale is None else mean * vectors.scale
+        added[words] = len(sides) * np.einsum("nk,nk->n", again, again)
+        passage = diffusion.passage(since, np.full(size, time))
+        product = np.einsum(
+            "nk,k->n", means, own[t].astype(np.float32)
+        )  # not by BLAS, whose threads would wait
+        noise = np.sqrt(spread + passage.noise / passage.gain**2 * added)
+        np.divide(product, np.sqrt(square), out=cosine[t], where=square > 0, casting="same_kind")
+        cosine[t, square <= 0] = -np.inf
+        often = vectors.occurrences.of_slice(t) >= OFTEN
+        known[t] = ((noise <= NOISE * square) | often) & (square > 0)
+    return _Similarities(cosine, known)
 
 
-def _products_by_knots(
+def _by_knots(
     vectors: Vectors, sides: Sequence[SmoothedTrajectories], words: Integers, own: Floats
-) -> tuple[Floats, Floats]:
-    """The same by products with the knots. All sides have the same knots and the same prior, so the same weights."""
+) -> Floats:
+    """The same for some words of a smoother, whose numbers follow each other, by products with their knots, (n, T).
+
+    All sides have the same knots and the same prior, so the same weights.
+    """
     weights, starts = sides[0].weights_at_slices(words), sides[0].knots.starts
     first, last = int(starts[words[0]]), int(starts[words[-1] + 1])
-    means = vectors.summed(side.mean[first:last] for side in sides).astype(np.float32)
-    if not len(means):
-        return np.zeros(weights.before.shape), np.full(weights.before.shape, np.nan)
+    if first == last:
+        return np.full(weights.before.shape, -np.inf)
+    means = vectors.summed(side.mean[first:last] for side in sides).astype(np.float32, copy=False)
     inner = means @ own.T.astype(np.float32)
     squares = np.einsum("nk,nk->n", means, means)
-    beside = np.append(np.einsum("nk,nk->n", means[:-1], means[1:]), 0.0)
+    beside = np.append(np.einsum("nk,nk->n", means[:-1], means[1:]), np.float32(0.0))
     # a missing knot has weight zero, so that any row will do
     before, after = np.maximum(weights.before - first, 0), np.maximum(weights.after - first, 0)
     slices = np.arange(len(own))
     left, right = weights.before_weight, weights.after_weight
     product = left * inner[before, slices] + right * inner[after, slices]
     squared = left**2 * squares[before] + right**2 * squares[after] + 2.0 * left * right * beside[before]
-    return product, np.where(squared > 0, np.sqrt(np.maximum(squared, 0.0)), np.nan)
+    with np.errstate(divide="ignore", invalid="ignore"):  # words without a direction
+        return np.where(squared > 0, product / np.sqrt(squared), -np.inf)

@@ -5,7 +5,7 @@ the sum are sums. With tied contexts the context vector is S u with S = diag(+-1
 axes scaled: by 1, by S, and by I + S for the sum, which doubles the positive axes and removes the negative ones.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
@@ -66,6 +66,15 @@ class Vectors:
     def variances_at(self, time: float, words: Integers | None = None) -> Floats:
         """Variances of some words, or of all, at one time, (n, d)."""
         return self.summed((side.variances_at(time, words) for side in self.sides), power=2)
+
+    def means_at_slices(self, words: Integers) -> Iterator[Floats]:
+        """Means of some words at each slice, (n, d), in order of time."""
+        return map(self.summed, zip(*(side.means_at_slices(words) for side in self.sides), strict=True))
+
+    def variances_at_slices(self, words: Integers) -> Iterator[Floats]:
+        """Variances of some words at each slice, (n, d), in order of time."""
+        parts = zip(*(side.variances_at_slices(words) for side in self.sides), strict=True)
+        return (self.summed(part, power=2) for part in parts)
 
     def means_of_each(self, words: Integers, times: Floats) -> Floats:
         """Means of words at times, pair by pair, (n, d)."""
