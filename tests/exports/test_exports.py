@@ -220,7 +220,7 @@ def test_the_whole_trajectory_is_in_one_archive(tmp_path, kind, vectors):
 
 
 def test_the_whole_trajectory_is_never_in_memory(tmp_path, monkeypatch):
-    monkeypatch.setattr(smoothed, "BYTES_AT_ONCE", 1 << 18)
+    monkeypatch.setattr(smoothed, "BYTES_AT_ONCE", 1 << 16)
     times, places = np.arange(1500.0, 1900.0), {f"word{number}": [0, 399] for number in range(50)}
     model = model_of("smoother", places, diffusion_of(times), posterior=posterior_of("smoother", places, 20))
     export(model, tmp_path / "warm", "dwe", top=1)
