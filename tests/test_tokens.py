@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from oracles.tokens import tokenize
 
 from wordtide.corpus.documents import BadRows, make_batch
-from wordtide.corpus.encoding import prepare
+from wordtide.corpus.encoding import normalize_texts
 from wordtide.corpus.tokens.rule import Scanner, TokenRule
 from wordtide.corpus.tokens.scanner import BREAK
 
@@ -16,7 +16,7 @@ SCANNERS = {}
 def scanned(text, **options):
     """Sentences as the compiled rule sees them, and the text of each."""
     scanner = SCANNERS.setdefault(tuple(sorted(options.items())), Scanner(TokenRule(**options)))
-    batch = prepare(make_batch([text.encode()], [0], [1], ["text"], [0]), BadRows())
+    batch = normalize_texts(make_batch([text.encode()], [0], [1], ["text"], [0]), BadRows())
     result = scanner.scan(batch)
     sentences, sentence = [], []
     for number in result.ids.tolist():

@@ -11,7 +11,7 @@ from sentence_files import Sentences
 
 from wordtide.corpus.columns import Fields
 from wordtide.corpus.documents import BadRows
-from wordtide.corpus.encoding import prepare
+from wordtide.corpus.encoding import normalize_texts
 from wordtide.corpus.sources import find_corpus
 from wordtide.corpus.tokens.rule import Scanner, TokenRule
 from wordtide.corpus.tokens.scanner import BREAK
@@ -31,7 +31,7 @@ def sentences_by_slice(source: object, counts: Counts) -> list[Sentences]:
     found: list[Sentences] = [[] for _ in counts.labels]
     bad = BadRows()
     for block in find_corpus(source).blocks(Fields(), bad, lambda _: None):
-        batch = prepare(block(bad), bad)
+        batch = normalize_texts(block(bad), bad)
         scanned = scanner.scan(batch)
         start = 0
         for ordinal, end in zip(every.ordinals(batch.stamps).tolist(), scanned.ends.tolist(), strict=True):

@@ -6,7 +6,7 @@ from pathlib import Path
 from wordtide.corpus.byte_streams import no_progress
 from wordtide.corpus.columns import Fields
 from wordtide.corpus.documents import BadRows
-from wordtide.corpus.encoding import prepare
+from wordtide.corpus.encoding import normalize_texts
 from wordtide.corpus.sources import find_corpus
 from wordtide.corpus.tokens.rule import Scanner, TokenRule
 from wordtide.errors import WordtideError
@@ -22,6 +22,6 @@ def read_file(name: str, data: bytes, skip_bad: bool = False) -> None:
     scanner = Scanner(TokenRule())
     try:
         for block in find_corpus(path).blocks(Fields(), bad, no_progress):
-            scanner.scan(prepare(block(bad), bad))
+            scanner.scan(normalize_texts(block(bad), bad))
     except WordtideError:
         pass

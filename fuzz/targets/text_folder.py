@@ -7,7 +7,7 @@ from pathlib import Path
 from wordtide.corpus.byte_streams import no_progress
 from wordtide.corpus.columns import Fields
 from wordtide.corpus.documents import BadRows
-from wordtide.corpus.encoding import prepare
+from wordtide.corpus.encoding import normalize_texts
 from wordtide.corpus.sources import find_corpus
 from wordtide.corpus.tokens.rule import Scanner, TokenRule
 from wordtide.errors import WordtideError
@@ -37,4 +37,4 @@ def try_input(data: bytes) -> None:
             return
         scanner = Scanner(_RULES[len(data) % len(_RULES)])
         for block in find_corpus(folder).blocks(Fields(), bad, no_progress):
-            scanner.scan(prepare(block(bad), bad))
+            scanner.scan(normalize_texts(block(bad), bad))

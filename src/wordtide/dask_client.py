@@ -1,8 +1,8 @@
 """Running tasks on a Dask cluster: connect to a scheduler, or start worker processes on this machine.
 
-This is the only module that imports Dask. It knows nothing about what the tasks do. Dask reschedules the tasks of a lost
-worker; this module checks that all workers run the same software, detects when nobody is left to answer, and raises the error
-of the first failed task, as a single process would.
+This is the only module that imports Dask. It knows nothing about what the tasks do. Dask reschedules the
+tasks of a lost worker; this module checks that all workers run the same software, detects when nobody is left
+to answer, and raises the error of the first failed task, as a single process would.
 """
 
 import asyncio
@@ -35,8 +35,8 @@ _RESTART = "Run the same command again: finished work is kept."
 class Task:
     """A call of `function(*arguments)` on some worker.
 
-    The name identifies the task in error messages and on Dask's dashboard; it must be unique within one `Cluster.run`. The
-    function may run more than once, on different workers, so it must be idempotent.
+    The name identifies the task in error messages and on Dask's dashboard; it must be unique within one
+    `Cluster.run`. The function may run more than once, on different workers, so it must be idempotent.
     """
 
     name: str
@@ -79,9 +79,9 @@ class Cluster:
 
         Args:
             tasks: The tasks, independent of each other.
-            is_done: Tells whether the effect of a task exists already, for example on shared storage. Such a task is not run,
-                and its result is None. It is also asked after a task ended or a connection was interrupted: the effect
-                counts, not the message about it.
+            is_done: Tells whether the effect of a task exists already, for example on shared storage. Such a
+                task is not run, and its result is None. It is also asked after a task ended or a connection
+                was interrupted: the effect counts, not the message about it.
             advance: Called with 1 whenever a task has ended, in any order.
 
         Returns:
@@ -131,7 +131,7 @@ class _Run:
                 future.cancel()
 
     def results(self) -> list[Any]:
-        """The results in the order of the tasks; raises the error of the first task that failed."""
+        """Return the results in order, or raise the error of the first task that failed."""
         if self._errors:
             raise self._errors[min(self._errors)]
         return [self._results[number] for number in range(len(self._tasks))]
@@ -149,7 +149,7 @@ class _Run:
             future.add_done_callback(lambda _, number=number: self._ended.put(number))
 
     def _next_ended(self) -> list[int]:
-        """Wait until tasks end. Raises if the scheduler is gone, or if no worker has been there for a long time."""
+        """Wait until tasks end; raises if the scheduler or, for a long time, all workers are gone."""
         alone_since: float | None = None
         while True:
             try:
@@ -222,8 +222,8 @@ def connect(scheduler: str, scratch: Path) -> Iterator[Cluster]:
     """Connect to a cluster for the duration of a `with` block.
 
     Args:
-        scheduler: `local:N` starts N processes on this machine, `local` one per processor; anything else is the address of a
-            running scheduler, such as `tcp://host:8786`.
+        scheduler: `local:N` starts N processes on this machine, `local` one per processor; anything else is
+            the address of a running scheduler, such as `tcp://host:8786`.
         scratch: A folder for the temporary files of local processes.
 
     Yields:
@@ -277,8 +277,8 @@ def _local_processes(scheduler: str) -> int | None:
     elif "://" in scheduler:
         return None
     raise SettingsError(
-        f"--scheduler {scheduler} is neither local:N nor an address.",
-        "Write local:4 for four processes on this machine, or the address that the scheduler prints: tcp://host:8786.",
+        f"--scheduler={scheduler} is neither local:N nor an address.",
+        "Write local:4 for four processes on this machine, or the address of a scheduler: tcp://host:8786.",
     )
 
 
@@ -340,9 +340,9 @@ def _compare(who: str, own: Mapping[str, Any], theirs: Mapping[str, Any], packag
 
 
 def _mismatch(who: str, problem: str) -> SettingsError:
+    package = f"wordtide[cluster]=={version.__version__}"
     return SettingsError(
-        f"{who} {problem}.",
-        f"Install the same versions everywhere: pip install 'wordtide[cluster]=={version.__version__}', and the same Dask.",
+        f"{who} {problem}.", f"Install the same everywhere: pip install '{package}', and the same Dask."
     )
 
 

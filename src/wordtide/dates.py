@@ -1,8 +1,8 @@
-"""Dates as people write them, turned into a stamp (seconds from 1970 in UTC) and a span (how much time the
-date names).
+"""Parsing of dates to a stamp (seconds from 1970 in UTC) and a span (the length of the period that the date
+names).
 
-A date stands for the middle of what it names: "1862" for the middle of that year, "1862-12-01" for noon, a
-date-time for that second. So dates of different precision can be mixed without a bias towards January.
+The stamp is the middle of the period: the middle of the year for "1862", noon for "1862-12-01", the second
+itself for a date-time. Dates of different precision can be mixed without a bias towards January.
 """
 
 import datetime as dt
@@ -24,14 +24,14 @@ _IN_NAME = re.compile(
 _FIRST_STAMP = int(np.datetime64("-9999-01-01", "s").astype(np.int64))
 _END_STAMP = int(np.datetime64("10000-01-01", "s").astype(np.int64))
 _LONGEST_DATE = 200  # characters
-#: Ways to say what numbers are.
+#: Names of formats for numbers.
 NUMBER_FORMATS = ("epoch", "epoch-ms", "year")
 
 Stamp = tuple[int, int]
 
 
 def parse_date(value: object, date_format: str | None = None) -> Stamp:
-    """Stamp and span of a date; ValueError if it is none.
+    """Parse a date to a stamp and a span; ValueError if it is invalid.
 
     `date_format`: None for years, year-months, ISO dates and date-times, compact dates and epoch numbers;
     "epoch", "epoch-ms" or "year" to say what numbers are; else a `strptime` pattern.
@@ -39,7 +39,7 @@ def parse_date(value: object, date_format: str | None = None) -> Stamp:
     if value is None:
         raise ValueError("the date is missing")
     if isinstance(value, str):
-        if len(value) > _LONGEST_DATE:  # nor should the memory of dates fill with it
+        if len(value) > _LONGEST_DATE:  # also keeps the cache small
             raise ValueError(f"{value[:40]!r} and {len(value) - 40:,} further characters are not a date")
         return parse_text_date(value.strip(), date_format)
     if isinstance(value, dt.datetime):
@@ -55,7 +55,7 @@ def parse_date(value: object, date_format: str | None = None) -> Stamp:
 
 @lru_cache(maxsize=1 << 16)
 def parse_text_date(text: str, date_format: str | None = None) -> Stamp:
-    """`parse_date` for a string, remembered, because the same dates come again and again."""
+    """`parse_date` for a string, with a cache, because dates repeat."""
     if not text:
         raise ValueError("the date is missing")
     if date_format is not None and date_format not in NUMBER_FORMATS:
@@ -74,30 +74,30 @@ def parse_text_date(text: str, date_format: str | None = None) -> Stamp:
 
 
 def date_in_name(name: str) -> Stamp | None:
-    """The date in a file's name (1862-12-01_lincoln, 1862_12, 18621201, 1862), or None. The first one counts."""
+    """Find the first date in the name of a file (1862-12-01_lincoln, 1862_12, 18621201, 1862), or None."""
     for match in _IN_NAME.finditer(name):
         month, day = match["month"], match["day"]
         try:
             return _from_parts(int(match["year"]), int(month) if month else None, int(day) if day else None)
         except ValueError:
-            continue  # 1862-02-31 is no date; a later part of the name may be one
+            continue  # 1862-02-31 is not a date, but a later part of the name may be
     return None
 
 
 def shown_date(stamp: int, span: int) -> str:
-    """A date as precise as it was given: 1862, 1862-12 or 1862-12-01."""
+    """Format a date with the precision of its span: 1862, 1862-12 or 1862-12-01."""
     unit = "Y" if span > 31 * DAY else "M" if span > DAY else "D"
     return str(np.datetime64(stamp, "s").astype(f"datetime64[{unit}]"))
 
 
 def bounds(text: str) -> tuple[int, int]:
-    """First second of what a date names, and the first one after it: 1862 gives both ends of that year."""
+    """Return the first second of the period that a date names, and the first second after it."""
     stamp, span = parse_date(text)
     return stamp - span // 2, stamp - span // 2 + span
 
 
 def check_format(date_format: str) -> None:
-    """ValueError if this is no way to read dates: neither one of `NUMBER_FORMATS` nor a pattern with a year."""
+    """Raise a ValueError unless this is one of `NUMBER_FORMATS` or a `strptime` pattern with a year."""
     if date_format in NUMBER_FORMATS:
         return
     if not re.search(r"%[YyGcxsD]", date_format):
@@ -135,7 +135,7 @@ def _from_number(number: float, date_format: str | None) -> Stamp:
 
 
 def _from_numpy(value: np.datetime64) -> Stamp:
-    """A NumPy date names what its unit says: a year, a month, a day, or a moment."""
+    """Convert a NumPy date, whose unit is the precision: a year, a month, a day, or a moment."""
     if np.isnat(value):
         raise ValueError("the date is missing")
     unit = np.datetime_data(value.dtype)[0]
@@ -148,9 +148,7 @@ def _from_numpy(value: np.datetime64) -> Stamp:
 
 
 def _checked(stamp: int, span: int) -> Stamp:
-    """The stamp, if it lies in a year that people write with four digits. (Microseconds taken for seconds do
-    not.)
-    """
+    """Reject stamps outside years of four digits, such as microseconds read as seconds."""
     if not _FIRST_STAMP <= stamp < _END_STAMP:
         raise ValueError("the date lies outside the years -9999 to 9999")
     return stamp, span
@@ -174,7 +172,9 @@ def _from_datetime(moment: dt.datetime) -> int:
 
 
 def _from_parts(year: int, month: int | None = None, day: int | None = None) -> Stamp:
-    """Middle and length of a year, a month or a day. NumPy's calendar has years before 1, Python's has not."""
+    """The middle and length of a year, a month or a day. Unlike Python's, NumPy's calendar has years before
+    1.
+    """
     if not -9999 <= year <= 9999:
         raise ValueError("the date lies outside the years -9999 to 9999")
     if month is not None and not 1 <= month <= 12:

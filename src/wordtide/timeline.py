@@ -1,4 +1,4 @@
-"""Slices in order of time: how dates become slices, and what is known of each slice.
+"""Time slices: how dates are assigned to slices, and what is stored for each slice.
 
 Times are float years (1862.92); sums of dates are kept as integers, so slices can be merged in any order with
 one result.
@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from wordtide.dates import DAY, bounds
 from wordtide.errors import SettingsError
-from wordtide.types import Integers
 
+Integers = npt.NDArray[np.int64]
 _UNITS = ("document", "hour", "day", "week", "month", "quarter", "year")
 _HOUR = 3600
 _WEEK_OFFSET = 3  # 1970-01-01 was a Thursday: three days after the Monday that began its week
@@ -24,15 +24,15 @@ _FARTHEST = 500_000_000_000  # seconds from 1970: beyond the years -9999 to 9999
 
 @dataclass(frozen=True)
 class Every:
-    """The length of a slice: `count` times a `unit`; or one slice per document."""
+    """The length of slices: `count` times a `unit`; or one slice per document."""
 
     unit: str
     count: int = 1
 
     @staticmethod
     def parse(text: str) -> "Every":
-        """From "document", "hour", "day", "week", "month", "quarter", "year", or a number of them: "5-years",
-        "2-weeks".
+        """Parse "document", "hour", "day", "week", "month", "quarter", "year", or a number of them:
+        "5-years", "2-weeks".
         """
         match = re.fullmatch(r"(?:(\d+)-)?([a-z]+?)s?", text)
         unit = match[2] if match else ""
@@ -66,7 +66,7 @@ class Every:
         return np.floor_divide(periods, self.count)
 
     def label(self, ordinal: int) -> str:
-        """What a slice is called: 1862, 1860-1864, 1862-12, 1862-Q4, 1862-12-01, 1862-12-01T14."""
+        """The label of a slice: 1862, 1860-1864, 1862-12, 1862-Q4, 1862-12-01, 1862-12-01T14."""
         first, last = ordinal * self.count, ordinal * self.count + self.count - 1
         if self.unit == "year":
             return str(first) if self.count == 1 else f"{first}-{last}"
@@ -81,7 +81,7 @@ class Every:
 
 @dataclass(frozen=True)
 class Slices:
-    """What is known of each slice, one array element per slice (T), in order of time.
+    """Facts about slices, one array element per slice (T), in order of time.
 
     `ordinals`: the period's number (for documents the stamp). `moment_days`, `moment_seconds`: the sum over
     tokens of their date, in whole days and seconds of the day from 1970, from which the mean date follows
@@ -103,9 +103,7 @@ class Slices:
         return len(self.ordinals)
 
     def are_sound(self) -> bool:
-        """Are there slices, as many of everything, with words, and with dates that follow each other in years
-        we know?
-        """
+        """Whether the arrays are consistent: equal lengths, positive counts, increasing valid dates."""
         arrays = [getattr(self, name) for name in NUMBERS]
         if (
             not len(self)
@@ -149,7 +147,7 @@ class Slices:
         return spread
 
     def nearest(self, date: str) -> int:
-        """The slice that holds a date (1850, 1862-12, 1862-12-01), or else the one nearest to it in time."""
+        """Return the slice that contains a date (1850, 1862-12, 1862-12-01), else the nearest."""
         try:
             start, after = bounds(date)
         except ValueError as error:
@@ -173,7 +171,7 @@ NUMBERS = tuple(field.name for field in fields(Slices) if field.name != "labels"
 
 
 def float_year(stamp: Fraction | int) -> float:
-    """Seconds from 1970 as a year with its fraction: calendar years, so leap years are a day longer."""
+    """Convert seconds from 1970 to calendar years with a fraction; leap years are a day longer."""
     year = int(np.datetime64(int(stamp // DAY), "D").astype("datetime64[Y]").astype(np.int64))
     start = int(np.datetime64(year, "Y").astype("datetime64[D]").astype(np.int64)) * DAY
     after = int(np.datetime64(year + 1, "Y").astype("datetime64[D]").astype(np.int64)) * DAY
@@ -181,8 +179,8 @@ def float_year(stamp: Fraction | int) -> float:
 
 
 def unite(entries: Sequence[Slices], every: Every, merge_within: int = 0) -> tuple[Slices, list[Integers]]:
-    """Slices from parts of a corpus, and for each part the slice that each of its entries falls into (-1: no
-    tokens, no slice).
+    """Combine the entries of parts of a corpus into slices; returns them and the slice of each entry (-1: no
+    tokens).
 
     Entries with the same ordinal are one slice. One slice per document: entries stay apart, in order of date
     and name, unless neighbours are less than `merge_within` seconds apart; then they are one, and so are
@@ -240,7 +238,7 @@ def _gathered(name: str, values: Integers, members: Integers, total: int) -> Int
 
 
 def parse_duration(text: str) -> int:
-    """Seconds in "7d", "36h", "2w"."""
+    """Parse a length of time ("7d", "36h", "2w") to seconds."""
     match = re.fullmatch(r"(\d+)\s*(h|d|w)", text.strip())
     if not match:
         raise SettingsError(f"{text!r} is not a length of time.", "Write it like 7d, 36h or 2w.")

@@ -29,11 +29,11 @@ from wordtide.errors import InputError, WordtideError
 
 _ROWS = 4096
 _FEW_ROWS = 16
-_MOST_BYTES = 1 << 28  # of texts that are held at once
+_MOST_BYTES = 1 << 28  # of texts held at once
 
 
 def read_parquet(file: SourceFile, fields: Fields, progress: Progress) -> Iterator[Block]:
-    """Blocks of a Parquet file."""
+    """Read a Parquet file in blocks."""
     with _open_parquet(file) as table:
         schema, total = table.schema_arrow, max(table.metadata.num_rows, 1)
         groups = range(file.portion.start, file.portion.stop) if file.portion else range(table.num_row_groups)
@@ -57,9 +57,11 @@ def read_parquet(file: SourceFile, fields: Fields, progress: Progress) -> Iterat
 def _row_batches(
     file: SourceFile, groups: range, columns: list[str], texts: list[str]
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of some row groups, with equal texts held once. Arrow cannot do that where texts are written as differences from
-    the one before; there each may be as long as all that is written, so few are read at once. (What a column says of its
-    encoding is not asked: Arrow ends the process where such facts are damaged.)
+    """Read the rows of some row groups, with equal texts held once.
+
+    Arrow cannot do that for delta-encoded texts. Each of those may be as long as the whole column chunk, so
+    only a few are read at once. (The metadata on encodings is not consulted, because Arrow aborts the process
+    if it is damaged.)
     """
     finished, rows_read = 0, 0
     with _open_parquet(file, texts) as table:
@@ -87,20 +89,23 @@ def _row_batches(
 
 
 def _check_dictionaries(rows: pa.RecordBatch, place: str) -> None:
-    """Refuse numbers of values that are not there: Arrow reads them from a damaged file, and looks elsewhere in memory then."""
+    """Reject dictionary indices out of range: Arrow accepts them from a damaged file and then reads foreign
+    memory.
+    """
     for name, column in zip(rows.schema.names, rows.columns, strict=True):
         if pa.types.is_dictionary(column.type):
             ends = pc.min_max(column.indices).as_py()
             if ends["max"] is not None and not 0 <= ends["min"] <= ends["max"] < len(column.dictionary):
                 raise InputError(
-                    f"{place} is damaged: the column {name!r} names values that are not there.",
+                    f"{place} is damaged: the column {name!r} refers to values that do not exist.",
                     "Fetch or copy the file again.",
                 )
 
 
 def _slices_that_fit(rows: pa.RecordBatch, text_field: str) -> Iterator[tuple[pa.RecordBatch, int]]:
-    """The rows in slices whose texts fit into memory, and the bytes of each: a dictionary holds a text once, however many
-    rows name it, and each of them becomes a copy.
+    """Yield rows in slices whose texts fit into memory, with the bytes of each.
+
+    A dictionary holds a text once for any number of rows, but each row becomes a copy.
     """
     texts = rows.column(text_field)
     if not pa.types.is_dictionary(texts.type):
@@ -118,7 +123,7 @@ def _slices_that_fit(rows: pa.RecordBatch, text_field: str) -> Iterator[tuple[pa
 
 
 def cut_row_groups(file: SourceFile, step: int) -> list[Portion]:
-    """Portions of a Parquet file: row groups of about `step` bytes together, or single ones that are larger."""
+    """Divide a Parquet file into portions of row groups, of about `step` bytes if row groups are smaller."""
     with _open_parquet(file) as table:
         groups = [table.metadata.row_group(number) for number in range(table.num_row_groups)]
     portions: list[Portion] = []
@@ -134,7 +139,7 @@ def cut_row_groups(file: SourceFile, step: int) -> list[Portion]:
 
 @contextmanager
 def _open_parquet(file: SourceFile, as_dictionaries: Sequence[str] = ()) -> Iterator[pq.ParquetFile]:
-    """The file, opened; of the columns named here equal texts are held once."""
+    """Open a file; equal texts of the columns named here are held once."""
     wanted = list(as_dictionaries)
     if is_url(file.opened_at):
         with (
@@ -153,7 +158,7 @@ def _open_parquet(file: SourceFile, as_dictionaries: Sequence[str] = ()) -> Iter
 
 @contextmanager
 def _explained_parquet_errors(shown: str) -> Iterator[None]:
-    """As for all files; and what Arrow says of a damaged one without an error of its own kind."""
+    """Explain read errors, including the generic exceptions that Arrow raises for damaged files."""
     with explained_read_errors(shown):
         try:
             yield
@@ -164,17 +169,17 @@ def _explained_parquet_errors(shown: str) -> Iterator[None]:
 
 
 def is_frame(source: object) -> bool:
-    """Can Arrow read this as a table?"""
+    """Whether Arrow can read this as a table."""
     return isinstance(source, (pa.Table, pa.RecordBatch)) or hasattr(source, "__arrow_c_stream__")
 
 
 def read_frame(source: Any, label: str, fields: Fields) -> Iterator[Block]:
-    """Blocks of a pandas, polars or Arrow table."""
+    """Read a pandas, polars or Arrow table in blocks."""
     try:
         table = source if isinstance(source, pa.Table) else pa.table(source)
     except (pa.ArrowException, ValueError, TypeError) as error:
         problem = ": ".join(str(part).rstrip(".") for part in reversed(error.args))
-        remedy = "Each column needs its own name and values of one type: frame['date'].astype(str) makes strings of them."
+        remedy = "Columns need unique names and values of one type; frame['date'].astype(str) makes strings."
         raise InputError(f"{label} cannot be read: {problem}.", remedy) from error
     settled = _settle(table.schema, label, fields)
     origin = Origin(label, f"{label}, row")
@@ -186,7 +191,7 @@ def read_frame(source: Any, label: str, fields: Fields) -> Iterator[Block]:
 
 
 def read_pairs(source: Iterable[tuple[object, str]], label: str, date_format: str | None) -> Iterator[Block]:
-    """Blocks of an iterable of (date, text)."""
+    """Read an iterable of (date, text) in blocks."""
     pairs = iter(source)
     origin = Origin(label, f"{label}, item")
     first = 1
@@ -196,7 +201,7 @@ def read_pairs(source: Iterable[tuple[object, str]], label: str, date_format: st
 
 
 def _settle(schema: pa.Schema, place: str, fields: Fields) -> Fields:
-    """The two columns to read, if their types can be those of dates and of texts."""
+    """Choose the two columns to read and check their types."""
     settled = fields.found_in(schema.names, place)
     date_field, text_field = settled.names()
     date_type, text_type = schema.field(date_field).type, schema.field(text_field).type

@@ -1,8 +1,10 @@
-"""Bytes in: plain, gzip or Zstandard files, URLs and standard input, in blocks of whole lines. Errors name the file.
+"""Bytes in: plain, gzip or Zstandard files, URLs and standard input, in blocks of whole lines. Errors name
+the file.
 
-Compressed input may expand only so far: a few kilobytes must not fill the memory. Text shrinks to a third or a tenth when it is
-compressed, and hardly ever to less than a fiftieth. Input that becomes longer than `MAX_EXPANSION` times its compressed bytes,
-and than `ALWAYS_ALLOWED`, is rejected; the user can raise the limit.
+Compressed input may expand only so far: a few kilobytes must not fill the memory. Text shrinks to a third or
+a tenth when it is compressed, and hardly ever to less than a fiftieth. Input that becomes longer than
+`MAX_EXPANSION` times its compressed bytes, and than `ALWAYS_ALLOWED`, is rejected; the user can raise the
+limit.
 """
 
 import io
@@ -20,22 +22,24 @@ from wordtide.corpus.remote import is_url, open_url
 from wordtide.corpus.source_files import STANDARD_INPUT, SourceFile
 from wordtide.errors import InputError
 
-#: Bytes that any input may have, however well it was compressed: they do no harm.
+#: Input of up to this many bytes is accepted however well it was compressed.
 ALWAYS_ALLOWED: Final = 64 << 20
 _PIECE: Final = 8 << 20
 
 
 def check_expansion(shown: str, compressed: int, length: int, limit: int) -> None:
-    """InputError for what has become too long: `length` bytes of `compressed` ones."""
+    """Raise an InputError if `compressed` bytes have expanded to too many (`length`)."""
     if length > max(ALWAYS_ALLOWED, limit * compressed):
         raise InputError(
             f"{shown} expands to more than {limit} times its compressed size ({length >> 20:,} MB so far).",
-            f"Is it damaged, or made to fill a disk? If it is what you expect, count it with --max-expansion {10 * limit}.",
+            f"It may be damaged or malicious. If you trust it, count it with --max-expansion {10 * limit}.",
         )
 
 
 class Inflated(io.RawIOBase):
-    """A decompressed stream that is checked as it is read. `compressed` tells how many bytes it was made of so far."""
+    """A decompressed stream whose expansion is checked as it is read; `compressed` returns the compressed
+    bytes read so far.
+    """
 
     def __init__(self, stream: IO[bytes], compressed: Callable[[], int], limit: int, shown: str) -> None:
         self._stream = stream
@@ -44,12 +48,11 @@ class Inflated(io.RawIOBase):
         self._shown = shown
         self._length = 0
 
-    def readable(self) -> bool:
-        """Yes."""
+    def readable(self) -> bool:  # noqa: D102
         return True
 
     def read(self, size: int = -1, /) -> bytes:
-        """The next bytes, all of them if no number is given. Memory grows with what is allowed only."""
+        """Read the next bytes, or all if no number is given, and check the expansion piece by piece."""
         pieces = []
         while size != 0:
             piece = self._stream.read(min(size, _PIECE) if size > 0 else _PIECE)
@@ -73,11 +76,11 @@ Progress = Callable[[int], None]
 
 
 def no_progress(_: int) -> None:
-    """For callers that show nothing."""
+    """Ignore progress."""
 
 
 class Tally(io.RawIOBase):
-    """A file, or its next `length` bytes, that reports how much has been read of it, before any decompression."""
+    """A file, or its next `length` bytes, that reports how many raw bytes have been read."""
 
     def __init__(self, raw: Any, progress: Progress, length: int | None = None) -> None:
         self._raw = raw
@@ -85,12 +88,11 @@ class Tally(io.RawIOBase):
         self._left = length
         self.total = 0
 
-    def readable(self) -> bool:
-        """Yes."""
+    def readable(self) -> bool:  # noqa: D102
         return True
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
-        """Read, and report how much."""
+        """Read into a buffer and report the number of bytes."""
         if self._left is not None and len(buffer) > self._left:
             buffer = memoryview(buffer)[: self._left]
         count = int(self._raw.readinto(buffer))
@@ -103,7 +105,9 @@ class Tally(io.RawIOBase):
 
 @contextmanager
 def open_bytes(file: SourceFile, progress: Progress = no_progress) -> Iterator[IO[bytes]]:
-    """The decompressed bytes of a file. The first bytes tell the compression, not the name; a portion has none."""
+    """Open the decompressed bytes of a file. The first bytes determine the compression, not the name;
+    portions are plain.
+    """
     portion = file.portion
     length = portion.stop - portion.start if portion else None
     with (
@@ -128,7 +132,7 @@ def open_bytes(file: SourceFile, progress: Progress = no_progress) -> Iterator[I
 
 
 def is_compressed(file: SourceFile) -> bool:
-    """Do the first bytes tell of a compression that is understood?"""
+    """Whether the first bytes are those of gzip or Zstandard."""
     with explained_read_errors(file.shown), _open_raw(file) as raw:
         start = io.BufferedReader(Tally(raw, no_progress), 16).peek(4)[:4]
     return start.startswith(_GZIP) or start == _ZSTANDARD
@@ -136,7 +140,7 @@ def is_compressed(file: SourceFile) -> bool:
 
 @contextmanager
 def _open_raw(file: SourceFile) -> Iterator[Any]:
-    """The bytes as they lie there, from the start of the portion on; standard input stays open."""
+    """Open the raw bytes, from the start of the portion on; standard input stays open."""
     start, stop = (file.portion.start, file.portion.stop) if file.portion else (0, None)
     if file.path == STANDARD_INPUT:
         yield sys.stdin.buffer
@@ -151,13 +155,13 @@ def _open_raw(file: SourceFile) -> Iterator[Any]:
 
 @contextmanager
 def explained_read_errors(path: str) -> Iterator[None]:
-    """Turn errors of the system and of the decompressors into ones that name the file and the remedy."""
+    """Turn errors of the system and of decompressors into errors that name the file and the remedy."""
     try:
         yield
     except FileNotFoundError as error:
         raise InputError(f"{path} does not exist.", "Check the path.") from error
     except IsADirectoryError as error:
-        raise InputError(f"{path} is a folder where a file was expected.", "Give the files in it.") from error
+        raise InputError(f"{path} is a folder, not a file.", "Give the files in it.") from error
     except PermissionError as error:
         raise InputError(
             f"{path} cannot be read: permission denied.", "Check the file's permissions."
@@ -179,7 +183,7 @@ def explained_read_errors(path: str) -> Iterator[None]:
 def line_blocks(
     stream: IO[bytes], file: SourceFile, block_bytes: int = BLOCK_BYTES
 ) -> Iterator[tuple[int, bytes]]:
-    """Blocks of whole lines, each with the number of its first line in the file (from 1)."""
+    """Read blocks of whole lines, each with the number of its first line in the file (from 1)."""
     line = file.first
     carried: list[bytes] = []
     carried_bytes = 0
@@ -205,5 +209,5 @@ def line_blocks(
 
 
 def count_line_breaks(block: bytes) -> int:
-    """The number of line feeds: where lines are short, faster than `bytes.count`."""
+    """Count line feeds, faster than `bytes.count` if lines are short."""
     return int(np.count_nonzero(np.frombuffer(block, dtype=np.uint8) == 0x0A))

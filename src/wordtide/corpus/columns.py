@@ -1,4 +1,6 @@
-"""The date and text columns of a table: which they are, and how their values are parsed, a whole column at a time."""
+"""The date and text columns of a table: which they are, and how their values are parsed, a whole column at a
+time.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +14,7 @@ import pyarrow.compute as pc
 from wordtide.dates import DAY, Stamp, parse_date
 from wordtide.errors import InputError
 
-#: What `parse_date` says of a value that is none.
+#: What `parse_date` reports for a missing value.
 
 
 _DATES = (
@@ -24,14 +26,14 @@ _TEXTS = ("text", "body", "content", "full_text", "message", "speech", "tweet", 
 
 @dataclass(frozen=True)
 class Fields:
-    """Names of the two columns that are read; None means: find it by its usual names."""
+    """Names of the date and text columns; None: choose the column by its name."""
 
     date: str | None = None
     text: str | None = None
     date_format: str | None = None
 
     def found_in(self, columns: Sequence[str], place: str) -> "Fields":
-        """The same with both names settled for a table with these columns."""
+        """Return a copy with both names chosen for a table with these columns."""
         return Fields(
             _settled(self.date, _DATES, columns, "date", place),
             _settled(self.text, _TEXTS, columns, "text", place),
@@ -39,9 +41,9 @@ class Fields:
         )
 
     def names(self) -> tuple[str, str]:
-        """Both names, once they are settled."""
+        """Both names, once they are chosen."""
         if self.date is None or self.text is None:
-            raise AssertionError("the fields are not settled yet")
+            raise AssertionError("the fields are not chosen yet")
         return self.date, self.text
 
 
@@ -60,20 +62,20 @@ def _settled(given: str | None, usual: Sequence[str], columns: Sequence[str], wh
 
 
 def _usual(usual: Sequence[str], columns: Sequence[str]) -> str | None:
-    """The first usual name that is there, in whatever case."""
+    """The first usual name among the columns, ignoring case."""
     by_lower_case = {column.lower(): column for column in reversed(columns)}
     return next((by_lower_case[name] for name in usual if name in by_lower_case), None)
 
 
 DATE_MISSING = "the date is missing"
-_SURELY_GOOD = 250_000_000_000  # seconds from 1970: the years -5952 to 9892 need no closer look
+_SURELY_GOOD = 250_000_000_000  # seconds from 1970: the years -5952 to 9892 need no check
 
-#: Stamps and spans of a column, and for each row that has no good date the reason.
+#: Stamps and spans of a column, and the problem of each row without a valid date.
 DateColumn = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], dict[int, str]]
 
 
 def holds_dates(kind: pa.DataType) -> bool:
-    """Can a column of this type be a column of dates?"""
+    """Whether a column of this type can hold dates."""
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
     number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
@@ -87,12 +89,14 @@ def holds_dates(kind: pa.DataType) -> bool:
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Is this one of Arrow's types for strings?"""
+    """Whether this is one of Arrow's string types."""
     return any((pa.types.is_string(kind), pa.types.is_large_string(kind), pa.types.is_string_view(kind)))
 
 
 def parse_column(column: pa.Array, date_format: str | None) -> DateColumn:
-    """Parse a column of a type that holds dates."""
+    """Parse a column of dates: each distinct value once, calendar types and plain ISO dates without a call
+    per value.
+    """
     if pa.types.is_dictionary(column.type) and pa.types.is_temporal(column.type.value_type):
         column = column.dictionary_decode()
     if pa.types.is_temporal(column.type):
@@ -113,7 +117,7 @@ def parse_column(column: pa.Array, date_format: str | None) -> DateColumn:
 
 
 def _from_calendar(column: pa.Array) -> DateColumn:
-    """Dates and timestamps: Arrow has counted their seconds already."""
+    """Convert Arrow's dates and timestamps."""
     days = pa.types.is_date(column.type)
     moments = column.cast(pa.timestamp("s", tz=None if days else column.type.tz), safe=False).cast(pa.int64())
     stamps = pc.fill_null(moments, 0).to_numpy(zero_copy_only=False) + (DAY // 2 if days else 0)
@@ -129,8 +133,10 @@ def _from_calendar(column: pa.Array) -> DateColumn:
 
 
 def _from_iso(column: pa.Array) -> DateColumn | None:
-    """Days (1862-12-01) and moments (1862-12-01T09:30:00, with or without Z), if all values are written in the same of these
-    ways; else None. It gives what `parse_date` gives, without a call for each value.
+    """Parse a column of days (1862-12-01) or of moments (1862-12-01T09:30:00, with or without Z) as
+    `parse_date` does.
+
+    Returns None unless all values are valid and have the same form.
     """
     if column.null_count or len(column) == 0 or pa.types.is_string_view(column.type):
         return None
@@ -166,7 +172,7 @@ def _from_iso(column: pa.Array) -> DateColumn | None:
 
 
 def _values(dictionary: pa.Array) -> list[object]:
-    """Python's own values; bytes that are not UTF-8 are spelled out (\\xff), which no date is."""
+    """Convert to Python values; invalid UTF-8 is escaped (\\xff), so that no such value is a date."""
     if not is_text(dictionary.type):
         return dictionary.to_pylist()  # type: ignore[no-any-return]
     coded = dictionary.cast(pa.large_binary()).to_pylist()
@@ -181,7 +187,7 @@ def _parsed(value: object, date_format: str | None) -> Stamp | str:
 
 
 def text_buffers(texts: pa.Array) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
-    """The bytes of an Arrow string array, without a copy, and int64 offsets into them."""
+    """Return the bytes of an Arrow string array, without a copy, and int64 offsets into them."""
     large = pa.types.is_large_string(texts.type) or pa.types.is_large_binary(texts.type)
     if not large and not (pa.types.is_string(texts.type) or pa.types.is_binary(texts.type)):
         texts, large = texts.cast(pa.large_string()), True

@@ -1,5 +1,7 @@
-"""CSV and TSV files with a header line. A kernel finds the records, so that each is known by its line and one that is no good
-does not touch its neighbours; Arrow takes the fields out of the good ones.
+"""CSV and TSV files with a header line.
+
+A compiled scanner finds the records and their line numbers, so that a bad record does not affect its
+neighbors; Arrow extracts the fields of the good ones.
 """
 
 import codecs
@@ -24,13 +26,13 @@ _QUOTE: Final = 0x22
 _LF: Final = 0x0A
 _CR: Final = 0x0D
 _STRAY_QUOTE: Final = -1  # in place of a number of fields
-_LONGEST_ROW: Final = 1 << 28  # an open quote must not swallow a whole disk before it is noticed
+_LONGEST_ROW: Final = 1 << 28  # limits the damage of an unclosed quote
 _QUOTE_REMEDY: Final = "Close the quote, or double it where it is part of the text."
 
 
 class Records(NamedTuple):
-    """Records of a block: n is `block[bounds[n]:bounds[n + 1]]`, has `fields[n]` fields and starts on the file's `lines[n]`.
-    The block begins `start` bytes after what is read.
+    """Records of a block: n is `block[bounds[n]:bounds[n + 1]]`, has `fields[n]` fields and starts on the
+    file's `lines[n]`. The block begins `start` bytes after what is read.
     """
 
     block: bytes
@@ -40,18 +42,18 @@ class Records(NamedTuple):
     start: int
 
     def after_first(self) -> "Records":
-        """All but the first."""
+        """All records but the first."""
         return Records(self.block, self.bounds[1:], self.fields[1:], self.lines[1:], self.start)
 
     def bytes_of(self, chosen: npt.NDArray[np.bool_]) -> bytes:
-        """The bytes of the records with a True."""
+        """The bytes of the chosen records."""
         if chosen.all():
             return self.block[self.bounds[0] : self.bounds[-1]]
         return b"".join(self.block[self.bounds[n] : self.bounds[n + 1]] for n in np.flatnonzero(chosen))
 
 
 def read_delimited(file: SourceFile, fields: Fields, progress: Progress) -> Iterator[Block]:
-    """Blocks of a CSV (",") or TSV (tab) file. The first record names the columns."""
+    """Read a CSV or TSV file in blocks. The first record names the columns."""
     delimiter = _DELIMITERS[file.format]
     origin = Origin(file.label, f"{file.shown}, line")
     inside = file.portion is not None and file.portion.start > 0  # the header is not among its records
@@ -69,8 +71,10 @@ def read_delimited(file: SourceFile, fields: Fields, progress: Progress) -> Iter
 
 
 def find_borders(file: SourceFile, step: int) -> tuple[tuple[str, ...], list[tuple[int, int]]]:
-    """The columns of a whole file, and borders between its records, the first of them at least `step` bytes after the one
-    before: byte and line of each. A line break inside quotes is no border, so all that lies before must be looked at.
+    """Find the columns of a file, and borders between records at least `step` bytes apart: the byte and line
+    of each.
+
+    A line break inside quotes is not a border, so the whole file is scanned.
     """
     origin = Origin(file.label, f"{file.shown}, line")
     header: list[str] = []
@@ -91,7 +95,7 @@ def find_borders(file: SourceFile, step: int) -> tuple[tuple[str, ...], list[tup
 
 
 def _record_blocks(stream: IO[bytes], origin: Origin, delimiter: str, line: int) -> Iterator[Records]:
-    """Blocks of whole records, at least one in each; the first begins on the given line."""
+    """Read blocks of at least one whole record; the first begins on the given line."""
     rest = stream.read(len(codecs.BOM_UTF8))
     start = 0
     if line == 1 and rest == codecs.BOM_UTF8:
@@ -125,8 +129,10 @@ def _record_blocks(stream: IO[bytes], origin: Origin, delimiter: str, line: int)
 def find_records(
     data: npt.NDArray[np.uint8], delimiter: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64], int, int]:
-    """Bounds, numbers of fields and lines (from 0) of the whole records in a block that begins with one; then the number of
-    line breaks before the last bound, and the line of a quote that is still open at the end of the block, or -1.
+    """Find the whole records of a block that begins with one.
+
+    Returns their bounds, numbers of fields and lines (from 0), the number of line breaks before the last
+    bound, and the line of a quote that is still open at the end of the block, or -1.
     """
     most = 0
     for byte in data:
@@ -144,7 +150,7 @@ def find_records(
             if breaks_before_quote >= 0:
                 open_line = line + breaks_before_quote
             break
-        if data[at] != _LF and data[at] != _CR:  # a blank line is no record
+        if data[at] != _LF and data[at] != _CR:  # skip blank lines
             bounds[found], fields[found], lines[found] = at, number, line
             found += 1
         line += breaks
@@ -155,16 +161,17 @@ def find_records(
 
 @kernel
 def _record_at(data: npt.NDArray[np.uint8], at: int, delimiter: int) -> tuple[int, int, int, int]:
-    """End (-1 if it lies beyond the block), number of fields and line breaks of a record, its last one included; and the
-    number of line breaks before a quote that is still open, or -1.
+    """End (-1 if it lies beyond the block), number of fields and line breaks of a record, its last one
+    included; and the number of line breaks before a quote that is still open, or -1.
 
-    A line ends with LF, CR LF or CR. A quote opens at the beginning of a field only, and what follows the closing one
-    belongs to the field; but if the two are on different lines, it tells that a quote before was never closed.
+    A line ends with LF, CR LF or CR. A quote opens at the beginning of a field only, and what follows the
+    closing one belongs to the field; but if the two are on different lines, it tells that a quote before was
+    never closed.
     """
     fields = 1
     stray = False
     breaks = 0
-    opened = -1  # the line breaks before the quote that is open
+    opened = -1  # the number of line breaks before the open quote
     field_start = at
     while at < data.size:
         byte = data[at]
@@ -224,13 +231,13 @@ def _report_odd_record(place: str, found: int, expected: int, bad: BadRows) -> N
         bad.report(place, "quote not closed", detail, _QUOTE_REMEDY)
     else:
         detail = f"the row has {found} fields, the header {expected}."
-        bad.report(place, "wrong number of fields", detail, "Mend the row (a quote may be missing).")
+        bad.report(place, "wrong number of fields", detail, "Fix the row (a quote may be missing).")
 
 
 def _columns(rows: bytes, width: int, chosen: Sequence[int], delimiter: str) -> list[pa.Array]:
-    """Columns, by their numbers, of records that are known to have `width` fields each. Their bytes need not be UTF-8."""
+    """Extract columns, by number, of records with `width` fields each. Their bytes need not be UTF-8."""
     if rows.startswith(codecs.BOM_UTF8):
-        rows = b"\n" + rows  # Arrow would take it away: here it is no mark at the start of a file
+        rows = b"\n" + rows  # Arrow would drop it, but here it is text
     names = [str(number) for number in range(width)]
     table = pv.read_csv(
         pa.BufferReader(rows),

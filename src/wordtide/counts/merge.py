@@ -1,4 +1,6 @@
-"""Adding counts: the same vocabulary, slices united, sums exact. Counting parts and merging gives the counts of the whole."""
+"""Exact sums of counts with the same vocabulary. Counting parts and merging them gives the counts of the
+whole.
+"""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -19,7 +21,7 @@ from wordtide.timeline import Every, Slices, parse_duration, unite
 
 
 class Addend(Protocol):
-    """What merging reads of counts. (`Counts` itself imports this module.)"""
+    """The part of the interface of `Counts`, which itself imports this module, that merging needs."""
 
     words: list[str]
     slices: Slices
@@ -35,7 +37,7 @@ class Addend(Protocol):
 
 
 class MergedCounts(NamedTuple):
-    """The sum of counts, but for what all of them have in common."""
+    """The sum of counts, except for what they have in common."""
 
     slices: Slices
     arrays: CountArrays

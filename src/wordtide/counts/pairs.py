@@ -1,8 +1,9 @@
-"""The window rule: from word numbers to pairs and their weights, exactly, in whole units of 1/window.
+"""Pairs of words within a window, as integer codes, and sums of their weights.
 
-Supplement of the paper, "Construction of n+": a pair of words with k words between them adds max(0, 1 - k/window) to n+ in both
-directions. In units of 1/window that is window - k, an integer, so sums are exact and do not depend on their order. The pair
-{i, j} is stored once, as the code i << bits | j with i <= j; n+ is symmetric.
+Supplement of the paper, "Construction of n+": a pair of words with k words between them adds max(0, 1 -
+k/window) to n+ in both directions. In units of 1/window that is window - k, an integer, so sums are exact and
+do not depend on their order. The pair {i, j} is stored once, as the code i << bits | j with i <= j; n+ is
+symmetric.
 """
 
 from typing import Any, Final
@@ -17,12 +18,12 @@ _OUTSIDE = -2  # a place whose word is not in the vocabulary
 
 
 def bits_for(words: int) -> int:
-    """Bits that number this many words."""
+    """The number of bits for the numbers of this many words."""
     return max(1, (words - 1).bit_length())
 
 
 def code_dtype(words: int, window: int) -> npt.DTypeLike:
-    """The narrowest integer that holds a pair and its weight: narrow codes sort faster."""
+    """The narrowest integer type for a pair and its weight; narrow codes sort faster."""
     return np.uint32 if 2 * bits_for(words) + bits_for(window) <= 32 else np.uint64
 
 
@@ -38,10 +39,11 @@ def find_pairs(
     codes: npt.NDArray[Any],
     counts: npt.NDArray[np.int64],
 ) -> int:
-    """Codes `(i << word_bits | j) << weight_bits | weight - 1` of all pairs in a stream of sentences; how many there are.
+    """Write codes `(i << word_bits | j) << weight_bits | weight - 1` of all pairs in sentences; returns their
+    number.
 
-    `numbering` maps the stream's numbers to the vocabulary (-1: not in it); `places` is room for as many numbers. Adds the
-    occurrences of each vocabulary word to `counts`.
+    `numbering` maps the stream's numbers to the vocabulary (-1: not in it); `places` is room for as many
+    numbers. Adds the occurrences of each vocabulary word to `counts`.
     """
     length = 0
     for place in range(ids.size):
@@ -84,7 +86,10 @@ def find_pairs(
 def sum_runs(
     sorted_codes: npt.NDArray[Any], weight_bits: int, pairs: npt.NDArray[Any], sums: npt.NDArray[Any]
 ) -> int:
-    """Distinct pairs of sorted codes and the sums of their weights; how many there are. `pairs` may be the codes' own array."""
+    """Write the distinct pairs of sorted codes and the sums of their weights; returns their number.
+
+    `pairs` may be the array of codes itself.
+    """
     if sorted_codes.size == 0:
         return 0
     mask = np.uint64((1 << weight_bits) - 1)

@@ -1,7 +1,7 @@
-"""A corpus as numbers: segments of scanned text, sorted by slice, in memory while they fit and on disk beyond that.
+"""Segments of scanned text: word numbers sorted by slice, in memory as far as they fit and otherwise on disk.
 
-The vocabulary is known only when all has been read, so reading leaves a stream of word numbers (4 bytes a word); counting goes
-through that stream, not through the text again.
+The vocabulary is known only when all has been read, so reading leaves a stream of word numbers (4 bytes a
+word); counting goes through that stream, not through the text again.
 """
 
 import threading
@@ -31,7 +31,7 @@ class SpillSpace:
         self._lock = threading.Lock()
 
     def keep(self, array: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
-        """The array itself, or a memory map of the file it was written to."""
+        """Return the array itself, or a memory map of a file with its content."""
         with self._lock:
             self._left -= array.nbytes
             if self._left >= 0 or array.nbytes == 0:
@@ -40,12 +40,14 @@ class SpillSpace:
             path = self.folder / f"segment-{self._files}.bin"
         with open(path, "wb") as file:
             file.write(np.ascontiguousarray(array).data)
-        return np.memmap(path, dtype=array.dtype, mode="c", shape=array.shape)  # like an array in memory
+        return np.memmap(
+            path, dtype=array.dtype, mode="c", shape=array.shape
+        )  # a type of array that kernels accept
 
 
 @dataclass(frozen=True)
 class SentenceTexts:
-    """Where the sentences of a segment stand, for keeping examples. Sentence s ends at the s-th BREAK of `ids`."""
+    """The sentences of a segment, for examples. Sentence s ends at the s-th BREAK of `ids`."""
 
     spans: npt.NDArray[np.int64]  # (sentences, 2): bytes of `text`
     documents: npt.NDArray[np.int64]  # (sentences,): index into `names`, `stamps` and `date_spans`
@@ -58,12 +60,12 @@ class SentenceTexts:
 
 @dataclass(frozen=True)
 class Segment:
-    """Scanned documents. Entry e (a period's documents, or one document) has `ids[starts[e]:starts[e + 1]]`."""
+    """Scanned documents. Entry e (a period, or one document) has the words `ids[starts[e]:starts[e + 1]]`."""
 
     ids: npt.NDArray[np.int32]
     starts: Integers
     entries: Slices
-    scanner: int  # whose lexicon the numbers belong to
+    scanner: int  # the scanner whose lexicon defines the numbers
     texts: SentenceTexts | None = None
     sentence_starts: Integers | None = None  # (entries + 1,), with texts
 
@@ -75,7 +77,7 @@ def gather(
     order: npt.NDArray[np.int64],
     out: npt.NDArray[np.int32],
 ) -> None:
-    """Copy the numbers of documents, in the given order, one after the other."""
+    """Concatenate the word numbers of documents in the given order."""
     filled = 0
     for document in order:
         start = ends[document - 1] if document > 0 else 0
@@ -85,7 +87,7 @@ def gather(
 
 
 class SegmentBuilder:
-    """One worker's scanner, with the segment it is filling."""
+    """The scanner of one worker and the segment that it fills."""
 
     def __init__(
         self, number: int, scanner: Scanner, every: Every, space: SpillSpace, keep_texts: bool
@@ -93,14 +95,14 @@ class SegmentBuilder:
         self.number = number
         self.scanner = scanner
         self.segments: list[Segment] = []
-        self.documents = 0  # read so far, those without words included
+        self.documents = 0  # read so far, including those without words
         self._every = every
         self._space = space
         self._keep_texts = keep_texts
         self._start_over()
 
     def add(self, batch: Batch) -> None:
-        """Scan a batch and keep its numbers."""
+        """Scan a batch and add its word numbers to the segment."""
         if len(batch) == 0:
             return
         scanned = self.scanner.scan(batch)
@@ -120,7 +122,7 @@ class SegmentBuilder:
             self.seal()
 
     def seal(self) -> None:
-        """Close the segment: sort its documents by slice and hand its numbers to the spill space."""
+        """Complete the segment: sort its documents by slice."""
         if not self._stamps:
             return
         ids = np.concatenate(self._ids) if len(self._ids) > 1 else self._ids[0]
@@ -133,7 +135,7 @@ class SegmentBuilder:
         sentences = np.diff(sentence_ends, prepend=0)
         tokens = sizes - sentences
         order = np.arange(len(stamps)) if by_document else np.argsort(ordinals, kind="stable")
-        order = order[tokens[order] > 0]  # a document without words has no say in its slice's date
+        order = order[tokens[order] > 0]  # documents without words do not affect the date of a slice
         if len(order) == 0:
             self._start_over()
             return

@@ -1,4 +1,4 @@
-"""Settings of a count: one frozen record, saved with the counts, so that they can be repeated and merged safely."""
+"""Settings of a count: a frozen record, saved with the counts, so that they can be repeated and merged."""
 
 import os
 from dataclasses import asdict, dataclass, field, fields

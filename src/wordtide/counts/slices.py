@@ -1,4 +1,4 @@
-"""Counting scanned text slice by slice, in parts that fit into memory: pairs, occurrences, and example sentences."""
+"""Pairs, word frequencies and examples of scanned text, slice by slice, in parts that fit into memory."""
 
 import contextlib
 import threading
@@ -51,7 +51,9 @@ class _Part(NamedTuple):
 
 @dataclass(frozen=True)
 class _PartCounts:
-    """Counts of one part. The pairs of a whole slice are ready to be written, others are still to be added up."""
+    """Counts of one part. The pairs of a whole slice are ready to be written, others are still to be added
+    up.
+    """
 
     pairs: KeySums | None
     rows: RowBlock | None
@@ -69,7 +71,7 @@ def count_slices(
     resources: Resources,
     folder: Path,
 ) -> tuple[CountArrays, int]:
-    """Count all slices and write them; the arrays, and the number of tokens in the vocabulary."""
+    """Count all slices and write them; returns the arrays and the number of tokens in the vocabulary."""
     scratch = _Scratch()
     dtype = np.dtype(code_dtype(words, window))
     word_bits, weight_bits = bits_for(words), bits_for(window)
@@ -142,7 +144,9 @@ def count_slices(
 
 
 def _parts(by_slice: Sequence[Sequence[tuple[Segment, int]]]) -> Iterator[_Part]:
-    """Slices in order of time, each in parts of at most `_PART_IDS` numbers (or one entry, if that is larger)."""
+    """Slices in order of time, each in parts of at most `_PART_IDS` numbers (or one entry, if that is
+    larger).
+    """
     for slice_index, entries in enumerate(by_slice):
         waiting: list[tuple[Segment, int]] = []
         size = 0

@@ -1,7 +1,7 @@
-"""KeySums sums per slice, from many parts of a corpus, added up in bounded memory.
+"""Sums per slice, from many parts of a corpus, added up in bounded memory.
 
-A partial is a sorted array of keys (pairs, or words) with their sums. What does not fit into memory goes to one file; a slice
-is merged range by range, so even one slice may be larger than memory.
+Sums are sorted arrays of keys (pairs, or words) and values. What does not fit into memory goes to a file; a
+slice is merged range by range, so that even a single slice may be larger than memory.
 """
 
 import tempfile
@@ -57,21 +57,21 @@ def _merge_two(
     return found
 
 
-def add_sums(partials: Sequence[KeySums]) -> KeySums:
-    """The sum of partials, smallest first, so that no long one is copied again and again."""
-    waiting = sorted(partials, key=lambda partial: -len(partial.keys))
+def add_sums(parts: Sequence[KeySums]) -> KeySums:
+    """Add up sums, smallest first, so that long arrays are copied rarely."""
+    waiting = sorted(parts, key=lambda part: -len(part.keys))
     while len(waiting) > 1:
         one, other = waiting.pop(), waiting.pop()
         keys = np.empty(len(one.keys) + len(other.keys), dtype=one.keys.dtype)
         sums = np.empty(len(keys), dtype=np.int64)
         found = _merge_two(one.keys, one.sums, other.keys, other.sums, keys, sums)
         waiting.append(KeySums(keys[:found], sums[:found]))
-        waiting.sort(key=lambda partial: -len(partial.keys))
+        waiting.sort(key=lambda part: -len(part.keys))
     return waiting[0]
 
 
 class SliceSums:
-    """Collects partials per slice; beyond `budget` bytes they go to a file in `folder`."""
+    """Collects sums per slice; beyond `budget` bytes they go to a file in `folder`."""
 
     def __init__(self, slices: int, folder: Path, budget: int, key_dtype: npt.DTypeLike = np.uint64) -> None:
         self._held: list[list[KeySums]] = [[] for _ in range(slices)]
@@ -83,7 +83,7 @@ class SliceSums:
         self._file: Any = None
 
     def add(self, slice_index: int, partial: KeySums) -> None:
-        """Add to a slice. The arrays are kept: the caller gives them away."""
+        """Add sums to a slice. The arrays are kept, not copied."""
         if len(partial.keys) == 0:
             return
         self._held[slice_index].append(partial)
@@ -99,7 +99,7 @@ class SliceSums:
             yield add_sums(parts)
 
     def take_unmerged(self, slice_index: int) -> Iterator[list[KeySums]]:
-        """Remove the sums of a slice; yields, for ascending ranges of keys, the partials that `add_sums` adds up."""
+        """Remove the sums of a slice; yields what `add_sums` is to add, in ascending ranges of keys."""
         pieces = self._held[slice_index] + [self._loaded(*place) for place in self._spilled[slice_index]]
         self._bytes -= sum(piece.keys.nbytes + piece.sums.nbytes for piece in self._held[slice_index])
         self._held[slice_index] = []
@@ -118,7 +118,7 @@ class SliceSums:
                     yield parts
 
     def close(self) -> None:
-        """Give up the file."""
+        """Close the file."""
         if self._file is not None:
             self._file.close()
 
@@ -160,7 +160,7 @@ def _overlapping(pieces: Sequence[KeySums]) -> Iterator[list[KeySums]]:
 
 
 def _bounds(pieces: Sequence[KeySums]) -> npt.NDArray[Any]:
-    """Keys that cut the pieces into ranges of about `_BLOCK` entries, all pieces together."""
+    """Keys that divide the pieces into ranges of about `_BLOCK` entries in total."""
     total = sum(len(piece.keys) for piece in pieces)
     if total <= _BLOCK:
         return pieces[0].keys[:0]

@@ -1,4 +1,6 @@
-"""Counting texts: scan everything once into word numbers, choose the vocabulary, then count pairs slice by slice."""
+"""Counts of texts: scan everything once into word numbers, choose the vocabulary, then count pairs slice by
+slice.
+"""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -13,7 +15,7 @@ import numpy.typing as npt
 
 from wordtide.corpus.columns import Fields
 from wordtide.corpus.documents import BadRows, Batch, Block
-from wordtide.corpus.encoding import prepare
+from wordtide.corpus.encoding import normalize_texts
 from wordtide.corpus.sources import Corpus
 from wordtide.corpus.tokens.custom import Tokenizer, apply_tokenizer, load_tokenizer
 from wordtide.corpus.tokens.lexicon import Lexicon, combine_lexicons
@@ -33,7 +35,7 @@ TEXT_WINDOW = 4  # c_max in the paper's table of hyper-parameters
 
 @dataclass(frozen=True)
 class Scan:
-    """A corpus as numbers, and what was met while reading it."""
+    """A corpus as word numbers, and facts for the summary."""
 
     segments: list[Segment]
     lexicons: list[Lexicon]
@@ -114,7 +116,7 @@ def scan_texts(
         split = _splitter(settings, tokenizer, resources, stack)
 
         def read(block: Block) -> int:
-            batch = prepare(block(bad), bad)
+            batch = normalize_texts(block(bad), bad)
             inside = (batch.stamps >= dates[0]) & (batch.stamps < dates[1])
             outside = len(batch) - int(inside.sum())
             batch = split(batch.where(inside))
@@ -136,15 +138,17 @@ def scan_texts(
 def _splitter(
     settings: CountSettings, tokenizer: Tokenizer | None, resources: Resources, stack: ExitStack
 ) -> Callable[[Batch], Batch]:
-    """What turns texts into tokens before they are numbered: nothing for the compiled rule, else the custom tokeniser,
-    in processes of its own where there are several workers, because Python code holds the GIL.
+    """The function that splits texts into tokens before they are numbered.
+
+    The compiled rule needs none. A custom tokenizer runs in processes of its own if there are several
+    workers, because Python code holds the GIL.
     """
     name = settings.tokenizer
     if name is None:
         return lambda batch: batch
     if tokenizer is not None:
         return lambda batch: apply_tokenizer(batch, tokenizer, name)
-    load_tokenizer(name)  # a wrong name is told at once
+    load_tokenizer(name)  # reject a wrong name early
     if resources.workers == 1:
         return partial(_apply_named, name)
     pool = stack.enter_context(ProcessPoolExecutor(resources.workers, mp_context=get_context("spawn")))
@@ -158,8 +162,9 @@ def _apply_named(name: str, batch: Batch) -> Batch:
 def _shares(
     by_slice: Sequence[Sequence[tuple[Segment, int]]], numbers: Sequence[Integers], words: int
 ) -> npt.NDArray[np.float64]:
-    """For each word the sum over slices of its share of the slice's named tokens. Slices are added in order of time, so the
-    result does not depend on how the corpus was split.
+    """The sum of the shares of each word over slices.
+
+    Slices are added in order of time, so that the result does not depend on how the corpus was split.
     """
     scores = np.zeros(words, dtype=np.float64)
     for entries in by_slice:
@@ -168,7 +173,7 @@ def _shares(
 
 
 def words_of_slice(entries: Sequence[tuple[Segment, int]], numbers: Sequence[Integers]) -> KeySums:
-    """How often each word occurs in the given parts of a slice; `numbers` translates those of each scanner."""
+    """Count the words in parts of a slice; `numbers` translates the numbers of each scanner."""
     counted = [KeySums(np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int64))]
     for segment, entry in entries:
         ids = segment.ids[segment.starts[entry] : segment.starts[entry + 1]]
@@ -180,5 +185,5 @@ def words_of_slice(entries: Sequence[tuple[Segment, int]], numbers: Sequence[Int
 
 
 def add_shares(scores: npt.NDArray[np.float64], words: KeySums) -> None:
-    """Add to each word's score its share of one slice."""
+    """Add the share of each word in one slice to its score."""
     scores[words.keys.astype(np.int64)] += words.sums / max(1, int(words.sums.sum()))

@@ -21,9 +21,10 @@ _LARGEST_FILE: Final = 1 << 32
 def choose_vocabulary(
     lexicon: Lexicon, scores: npt.NDArray[np.float64] | npt.NDArray[np.int64], size: int, least_total: int
 ) -> list[str]:
-    """The `size` words with the highest scores among those seen `least_total` times, best first; ties in order of spelling.
+    """Choose the `size` words with the highest scores that occur at least `least_total` times; ties in
+    alphabetical order.
 
-    What holds control characters is debris and not chosen. Only tokenisers other than ours let it through.
+    Words with control characters, which custom tokenizers may return, are never chosen.
     """
     wanted = size
     while True:
@@ -48,7 +49,7 @@ def _ranked(
 
 
 def numbering_of(lexicon: Lexicon, vocabulary: Sequence[str]) -> npt.NDArray[np.int32]:
-    """For each number of the lexicon the word's place in the vocabulary, or -1."""
+    """Map the numbers of a lexicon to places in the vocabulary, or -1."""
     numbering = np.full(max(1, len(lexicon)), -1, dtype=np.int32)
     numbers = lexicon.find(vocabulary)
     known = numbers >= 0
@@ -57,10 +58,10 @@ def numbering_of(lexicon: Lexicon, vocabulary: Sequence[str]) -> npt.NDArray[np.
 
 
 def read_vocabulary(path: Path) -> list[str]:
-    """A fixed vocabulary: a file with one word per line, or the words of a counts folder."""
+    """Read a fixed vocabulary: a file with one word per line, or the words of a counts folder."""
     file = path / "words.txt" if path.is_dir() else path
     try:
-        if not file.is_file() and file.exists():  # a pipe or a device might never end
+        if not file.is_file() and file.exists():  # a pipe may never end
             raise InputError(
                 f"{file} is not a file.", "Give a file with one word per line, or a counts folder."
             )
@@ -91,8 +92,8 @@ def read_vocabulary(path: Path) -> list[str]:
             raise InputError(f"{file}, line {number}: {word!r} holds control characters.", "Remove it.")
         if word in seen:
             raise InputError(
-                f"{file}, line {number}: {word!r} stands on line {seen[word]} already.",
-                "Each word may stand there once.",
+                f"{file}, line {number}: {word!r} is on line {seen[word]} already.",
+                "List each word once.",
             )
         seen[word] = number
         words.append(word)
@@ -102,7 +103,11 @@ def read_vocabulary(path: Path) -> list[str]:
 
 
 def renumber(counts: Counts, words: Sequence[str]) -> Counts:
-    """The same counts in the vocabulary `words`, in memory."""
+    """Return counts in another vocabulary, in memory.
+
+    Words that it lacks are left out but keep their places in the texts, so the result is what counting with
+    that vocabulary gives (except with `close_gaps`, where the words on both sides would have moved together).
+    """
     if counts.words == list(words):
         return counts
     numbers = {word: number for number, word in enumerate(words)}
@@ -136,7 +141,7 @@ def renumber(counts: Counts, words: Sequence[str]) -> Counts:
 
 
 def select_slices(counts: Counts, chosen: Sequence[int]) -> Counts:
-    """Some slices of counts, in memory."""
+    """Return some slices of counts, in memory."""
     if len(chosen) == len(counts):
         return counts
     a = counts.arrays
@@ -163,7 +168,7 @@ def select_slices(counts: Counts, chosen: Sequence[int]) -> Counts:
 def _pairs(
     counts: Counts, t: int, numbering: Integers, size: int
 ) -> tuple[Integers, Integers, npt.NDArray[np.int64]]:
-    """Rows, columns and values of slice t in new numbers, on and above the diagonal, in order."""
+    """Rows, columns and values of slice t in new numbers, on and above the diagonal, sorted."""
     half = counts.upper(t)
     row = numbering[np.repeat(np.arange(len(counts.words)), np.diff(half.indptr))]
     column = numbering[half.indices]

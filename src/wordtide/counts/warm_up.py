@@ -1,4 +1,4 @@
-"""Compiling the kernels before the work, with a word to the user if that takes time: it does on first use only."""
+"""Compilation of the kernels before the work, with a message if it takes long, which it does on first use."""
 
 import sys
 import threading
@@ -20,11 +20,13 @@ from wordtide.counts.segments import gather
 from wordtide.counts.sums import KeySums, add_sums
 from wordtide.counts.writer import compress_rows
 
-_PATIENCE = 1.5  # seconds before a word is said
+_PATIENCE = 1.5  # seconds before the message
 
 
 def warm_up(ngrams: bool, say: bool = True) -> None:
-    """Have every kernel of a path compiled, or loaded from the cache, in this thread, before others need it."""
+    """Compile the kernels for texts or n-grams, or load them from the cache, before several threads need
+    them.
+    """
     notice = threading.Timer(_PATIENCE, _say if say else str)
     notice.start()
     try:

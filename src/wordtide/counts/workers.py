@@ -35,7 +35,7 @@ class Lending(Generic[Thing]):
 
     @contextmanager
     def borrowed(self) -> Iterator[Thing]:
-        """One of the things; waits until one is idle."""
+        """Borrow one of the things; waits until one is idle."""
         thing = self._idle.get()
         try:
             yield thing
@@ -44,7 +44,9 @@ class Lending(Generic[Thing]):
 
 
 def in_order(tasks: Iterable[Callable[[], Result]], workers: int) -> Iterator[Result]:
-    """Results of tasks in their order, computed by threads a few tasks ahead; the kernels release the GIL."""
+    """Run tasks on threads and yield their results in order, a few tasks ahead. Compiled kernels release the
+    GIL.
+    """
     if workers <= 1:
         for task in tasks:
             yield task()

@@ -1,4 +1,4 @@
-"""Writing the large arrays of a counts folder slice by slice, in order of time, without ever holding them all."""
+"""The writer of the large arrays of a counts folder, slice by slice in order of time, in bounded memory."""
 
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -68,7 +68,7 @@ def _column_dtype(words: int) -> npt.DTypeLike:
 
 
 class CountsWriter:
-    """Takes the sums of one slice after the other. As a context it closes its files, whatever happens."""
+    """Appends the sums of one slice after the other. A context manager that closes its files."""
 
     def __init__(self, folder: Path, words: int) -> None:
         self._words = words
@@ -100,7 +100,9 @@ class CountsWriter:
             self.add_rows(block)
 
     def add_rows(self, block: RowBlock) -> None:
-        """Append rows of the current slice; the first row of a block may continue the last row of the block before."""
+        """Append rows of the current slice; the first row of a block may continue the last row of the block
+        before.
+        """
         if block.values.dtype.itemsize > self._values.dtype.itemsize:
             self._values.widen(np.uint64)
         ends = block.ends + self._columns.length
@@ -114,7 +116,7 @@ class CountsWriter:
         self._last_row = int(block.rows[-1])
 
     def end_slice(self, words: npt.NDArray[np.int64], occurrences: npt.NDArray[np.int64]) -> None:
-        """Close the current slice with its unigram counts."""
+        """End the current slice with the frequencies of its words."""
         self._unigram_words.append(words)
         self._unigram_values.append(occurrences)
         self._slice_rows.append(self._rows.length)
@@ -122,7 +124,7 @@ class CountsWriter:
         self._last_row = -1
 
     def close(self) -> CountArrays:
-        """Finish the files; the arrays, memory-mapped."""
+        """Finish the files; returns the memory-mapped arrays."""
         for growing in self._large:
             growing.close()
         save_array(self._folder, "slice_rows", np.array(self._slice_rows, dtype=np.int64))

@@ -15,7 +15,7 @@ from wordtide.corpus.byte_streams import explained_read_errors, no_progress
 from wordtide.corpus.columns import Fields
 from wordtide.corpus.delimited import find_borders, find_records, read_delimited
 from wordtide.corpus.documents import BadRows, Batch, Block
-from wordtide.corpus.encoding import prepare
+from wordtide.corpus.encoding import normalize_texts
 from wordtide.corpus.jsonlines import find_json_fields, read_json_lines
 from wordtide.corpus.source_files import Portion, SourceFile
 from wordtide.errors import InputError
@@ -205,7 +205,7 @@ class RowReader:
 
     def _parse(self, start: int, stop: int, line: int, starts: Integers, lines: Integers) -> Iterator[Rows]:
         for block in self._blocks(start, stop, line):
-            batch = prepare(block(self.bad), self.bad)
+            batch = normalize_texts(block(self.bad), self.bad)
             yield Rows(batch, starts[np.searchsorted(lines, batch.rows)], self.position.file)
 
     def _blocks(self, start: int, stop: int, line: int) -> Iterator[Block]:

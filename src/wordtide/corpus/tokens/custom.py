@@ -1,7 +1,7 @@
-"""The general way round the token rule: texts that are tokens already, and a tokeniser of one's own.
+"""Alternatives to the token rule: pretokenized texts and custom tokenizers.
 
-A custom tokeniser is any Python function from a text to its words, or to its sentences as lists of words; what it returns is
-joined with separators no text holds and numbered by compiled code.
+A custom tokeniser is any Python function from a text to its words, or to its sentences as lists of words;
+what it returns is joined with separators no text holds and numbered by compiled code.
 """
 
 import importlib
@@ -45,8 +45,8 @@ def split_texts(
     document_sentences: npt.NDArray[np.int64],
     cursor: npt.NDArray[np.int64],
 ) -> bool:
-    """Like `scan_texts` for text that is tokens already: split at white space, sentences at line breaks; from a custom
-    tokeniser, split at the separators that `apply_tokenizer` put in.
+    """Like `number_words` for pretokenized text: split at white space, sentences at line breaks; from a
+    custom tokeniser, split at the separators that `apply_tokenizer` put in.
     """
     slots, entries, arena, size = lexicon
     most_words = words_that_fit(lexicon)
@@ -109,10 +109,10 @@ def split_texts(
 
 
 def load_tokenizer(name: str) -> Tokenizer:
-    """The function that "module:function" names."""
+    """Import the function "module:function"."""
     module_name, _, function_name = name.partition(":")
     if "" not in sys.path:
-        sys.path.insert(0, "")  # a module in the current folder, as for `python -m`
+        sys.path.insert(0, "")  # so that modules in the current folder are found, as by `python -m`
     try:
         function = getattr(importlib.import_module(module_name), function_name)
     except (ImportError, AttributeError, ValueError) as error:
@@ -126,7 +126,7 @@ def load_tokenizer(name: str) -> Tokenizer:
 
 
 def apply_tokenizer(batch: Batch, tokenizer: Tokenizer, name: str) -> Batch:
-    """The batch with each text replaced by its tokens, words and sentences separated by control characters."""
+    """Replace each text of a batch by its tokens; control characters separate words and sentences."""
     texts = []
     for document in range(len(batch)):
         try:
@@ -156,5 +156,5 @@ def _joined(tokens: Iterable[object]) -> bytes:
 
 
 def _cleaned(word: str) -> str:
-    """A word must fit on a line of the vocabulary file, so line breaks and control characters in it become spaces."""
+    """Replace line breaks and separators in a word by spaces: the vocabulary file has one word per line."""
     return " ".join(word.replace("\x1e", " ").replace("\x1f", " ").split())

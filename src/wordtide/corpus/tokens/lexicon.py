@@ -1,8 +1,9 @@
-"""A lexicon: every distinct word of a stream gets a number, in order of first sight, and its total is kept.
+"""A lexicon numbers the distinct words of a stream in order of first occurrence and counts them.
 
-The words' UTF-8 bytes lie one after the other in an arena; an open-addressing table finds them by hash. The same arrays are
-used by the compiled scanners (`LexiconState`) and by Python (`Lexicon`). Most words have at most eight bytes, which fit into
-one 64-bit number: such words are hashed, compared and found without a look at the arena.
+The words' UTF-8 bytes lie one after the other in an arena; an open-addressing table finds them by hash. The
+same arrays are used by the compiled scanners (`LexiconState`) and by Python (`Lexicon`). Most words have at
+most eight bytes, which fit into one 64-bit number: such words are hashed, compared and found without a look
+at the arena.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,9 +14,9 @@ import numpy.typing as npt
 
 from wordtide.compiled import inlined, integer, kernel
 
-#: A longer word (in UTF-8 bytes) is not a word but debris: it keeps its place in the sentence and gets no number.
+#: Longer words (in UTF-8 bytes) are debris: they keep their place in the sentence and get no number.
 LONGEST_WORD: Final = 128
-#: Room that `with_room` makes for certain: words of any length that can be added before the next look.
+#: `with_room` guarantees room for this many words of any length.
 SPARE_WORDS: Final = 8
 HASH_START: Final = np.uint64(14695981039346656037)
 HASH_FACTOR: Final = np.uint64(0xD6E8FEB86659FD93)
@@ -33,9 +34,9 @@ TOTAL: Final = 3
 class LexiconState(NamedTuple):
     """Arrays of a lexicon.
 
-    `slots` (2^k): 0 for empty, else upper half of the hash << 32 | number + 1. `entries` (capacity, 4): of each word the place
-    of its bytes in `arena`, their number, the first eight of them as a number, and how often it occurred, side by side because
-    they are used together. `size` (1): the number of words.
+    `slots` (2^k): 0 for empty, else upper half of the hash << 32 | number + 1. `entries` (capacity, 4): of
+    each word the place of its bytes in `arena`, their number, the first eight of them as a number, and how
+    often it occurred, side by side because they are used together. `size` (1): the number of words.
     """
 
     slots: npt.NDArray[np.uint64]
@@ -70,20 +71,20 @@ def hash_bytes(word: npt.NDArray[np.uint8], length: int) -> np.uint64:
 
 @inlined
 def hash_step(code: np.uint64, chunk: np.uint64) -> np.uint64:
-    """Take eight more bytes into a hash."""
+    """Update a hash with eight bytes."""
     return (code ^ chunk) * HASH_FACTOR
 
 
 @inlined
 def mixed(code: np.uint64) -> np.uint64:
-    """The last step of a hash: the table takes its low bits and the tag its high ones, so all must depend on every byte."""
+    """Finish a hash. The table uses low bits and the tag high ones, so all must depend on every byte."""
     code = (code ^ (code >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)
     return code ^ (code >> np.uint64(29))
 
 
 @kernel
 def with_room(state: LexiconState) -> LexiconState:
-    """The same lexicon, in larger arrays where `SPARE_WORDS` more words might not fit."""
+    """Enlarge the arrays that might not hold `SPARE_WORDS` more words."""
     slots, entries, arena, size = state
     words = size[0]
     used = entries[words - 1, START] + entries[words - 1, LENGTH] if words else 0
@@ -111,7 +112,7 @@ def with_room(state: LexiconState) -> LexiconState:
 
 @kernel
 def words_that_fit(state: LexiconState) -> int:
-    """The size up to which words of any length can be added without `with_room`."""
+    """The number of words up to which words of any length can be added without `with_room`."""
     words = integer(state.size[0])
     used = state.entries[words - 1, START] + state.entries[words - 1, LENGTH] if words else 0
     by_letters = words + (state.arena.size - used) // LONGEST_WORD
@@ -130,7 +131,7 @@ def find_or_add(
     code: np.uint64,
     may_add: bool,
 ) -> int:
-    """The number of a word; a new one if `may_add`, else -1. The caller has made room (`with_room`).
+    """Return the number of a word, a new one if `may_add`, or -1. The caller has made room (`with_room`).
 
     The first eight bytes of the word are taken from `prefix`; `word` is looked at from the ninth on.
     """
@@ -187,7 +188,7 @@ def _find_all(
 
 
 class Lexicon:
-    """Words, their numbers and their totals. A frozen lexicon (a fixed vocabulary) admits no new word."""
+    """Words, their numbers and their totals. A frozen lexicon (a fixed vocabulary) admits no new words."""
 
     def __init__(self, words: Iterable[str] = (), frozen: bool = False) -> None:
         self.frozen = frozen
@@ -203,14 +204,14 @@ class Lexicon:
     def restored(
         letters: npt.NDArray[np.uint8], lengths: npt.NDArray[np.int64], totals: npt.NDArray[np.int64]
     ) -> "Lexicon":
-        """A lexicon with the same words, numbers and totals as the one that was `spelled_out`."""
+        """Restore a lexicon from what `spelled_out` returned."""
         lexicon = Lexicon()
         lexicon._numbers(letters, np.concatenate([[0], np.cumsum(lengths)]), may_add=True)
         lexicon.totals[:] = totals
         return lexicon
 
     def spelled_out(self) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """The bytes of all words one after the other, the length of each, and the totals."""
+        """The concatenated bytes of all words, their lengths, and the totals."""
         lengths = self.state.entries[: len(self), LENGTH]
         return self.state.arena[: int(lengths.sum())], lengths, self.totals
 
@@ -223,15 +224,15 @@ class Lexicon:
         return self.state.entries[: len(self), TOTAL]
 
     def add(self, words: Sequence[str]) -> npt.NDArray[np.int64]:
-        """The numbers of the given words, new ones for those not met before."""
+        """Return the numbers of words, adding new words."""
         return self._numbers(*_laid_out(words), may_add=True)
 
     def find(self, words: Sequence[str]) -> npt.NDArray[np.int64]:
-        """The numbers of the given words, -1 for those never met."""
+        """Return the numbers of words, -1 for unknown ones."""
         return self._numbers(*_laid_out(words), may_add=False)
 
     def absorb(self, other: "Lexicon") -> npt.NDArray[np.int64]:
-        """Add the words and totals of another lexicon; its number w becomes the returned array's element w."""
+        """Add the words and totals of another lexicon; returns the new number of each of its words."""
         ends = np.concatenate([[0], np.cumsum(other.state.entries[: len(other), LENGTH])])
         numbers = self._numbers(other.state.arena, ends, may_add=True)
         np.add.at(self.state.entries[:, TOTAL], numbers, other.totals)
@@ -254,7 +255,7 @@ class Lexicon:
         return [letters[start:stop].decode("utf-8") for start, stop in places]
 
     def make_room(self) -> None:
-        """Enlarge the arrays that are nearly full."""
+        """Enlarge arrays that are nearly full."""
         self.state = with_room(self.state)
 
     def _numbers(

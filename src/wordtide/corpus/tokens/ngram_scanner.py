@@ -1,4 +1,4 @@
-"""Lines of n-gram tables read by compiled code: words numbered, tags recognised, years and counts parsed."""
+"""The compiled reader of n-gram tables: numbers words, recognizes tags, parses years and counts."""
 
 from typing import Any, Final
 
@@ -42,9 +42,9 @@ WRONG_FIELDS: Final = 2
 BAD_NUMBER: Final = 3
 TOO_MANY_WORDS: Final = 4
 
-_MOST_DIGITS: Final = 15  # of a number: more is absurd
+_MOST_DIGITS: Final = 15  # of a number
 
-# Eight bytes "dddd\td.." are a year: the upper half of a digit is 3, and stays 3 if 6 is added. The tab is exact.
+# Eight bytes "dddd\td.." begin with a year: the upper half of a digit is 3, and stays 3 if 6 is added.
 _YEAR_MASK: Final = np.uint64(0xF0_FF_F0F0F0F0)
 _YEAR_PATTERN: Final = np.uint64(0x30_09_30303030)
 _YEAR_CARRY: Final = np.uint64(0x06_00_06060606)
@@ -58,7 +58,7 @@ _BEYOND_ASCII: Final = 8
 
 @kernel
 def _number(data: npt.NDArray[np.uint8], at: int, end: int) -> tuple[int, int]:
-    """A whole number and the byte after it; -1 if there is none or it is absurd."""
+    """Parse a whole number; returns it, or -1 if it is missing or too long, and the byte after it."""
     value = 0
     start = at
     while at < end and data[at] >= 0x30 and data[at] <= 0x39:
@@ -90,8 +90,8 @@ def _plain_line(
 ) -> tuple[int, int, int]:
     """Read a line of version 2 with the n-gram of the line before and a year of four digits.
 
-    Returns the year, the matches and the byte after the line; -1 for the last if it is any other line, good or bad, which the
-    general code reads.
+    Returns the year, the matches and the byte after the line; -1 for the last if it is any other line, good
+    or bad, which the general code reads.
     """
     field = at + last_length + 1
     if field + 8 > data.size or data[field - 1] != 0x09 or not _is_same(data, at, last_start, last_length):
@@ -119,7 +119,7 @@ def _plain_line(
 def _ascii_tables(
     kind: npt.NDArray[np.uint8], lower: npt.NDArray[np.int32]
 ) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
-    """For each byte its lower-case form, and what it tells of a token that holds it."""
+    """For each byte its lower-case form and the traits of a token that holds it."""
     fold = np.zeros(256, dtype=np.uint8)
     traits = np.full(256, _BEYOND_ASCII)
     for byte in range(0x80):
@@ -140,7 +140,7 @@ def _fold_token(
     lower: npt.NDArray[np.int32],
     word: npt.NDArray[np.uint8],
 ) -> tuple[int, int]:
-    """The lower-case form of a token in any script: its length in `word`, and its traits."""
+    """Write the lower-case form of a token in any script to `word`; returns its length and traits."""
     length = 0
     seen = 0
     while start < stop:
@@ -181,8 +181,8 @@ def scan_ngrams(
     matches: npt.NDArray[np.int64],
     cursor: npt.NDArray[np.int64],
 ) -> int:
-    """Read lines from `cursor[0]` on; the cursor also holds the numbers of grams, years and dropped lines so far, and the
-    place of the last n-gram, so that the many lines of one n-gram in version 2 are one gram.
+    """Read lines from `cursor[0]` on; the cursor also holds the numbers of grams, years and dropped lines so
+    far, and the place of the last n-gram, so that the many lines of one n-gram in version 2 are one gram.
     """
     slots, entries, arena, size = lexicon
     most_words = words_that_fit(lexicon) - LONGEST_NGRAM
@@ -204,7 +204,7 @@ def scan_ngrams(
             at += 1
             continue
 
-        # Is it the n-gram of the line before? In version 2 it mostly is.
+        # In version 2, most lines have the n-gram of the line before.
         same = last_length > 0 and at + last_length < data.size and data[at + last_length] == 0x09
         if same:
             difference = np.uint8(0)
@@ -292,7 +292,7 @@ def scan_ngrams(
             sizes[grams] = 0 if tagged else new_size
             grams += 1
         at = field + 1
-        # Version 2 has a line for each year: the plain ones of the same n-gram are read on the spot.
+        # Version 2 has a line for each year: read the plain ones of the same n-gram in a tight loop.
         while True:
             year, count, after = _plain_line(data, at, last_start, last_length)
             if after < 0:

@@ -1,4 +1,6 @@
-"""Part-of-speech tags and placeholders in Google Books n-grams, a closed set: a word may hold a plain underscore."""
+"""Part-of-speech tags and placeholders in Google Books n-grams, a closed set: a word may hold a plain
+underscore.
+"""
 
 from typing import Final
 
@@ -25,7 +27,7 @@ def _is_in(words: LexiconState, word: npt.NDArray[np.uint8]) -> bool:
 def is_tagged(
     data: npt.NDArray[np.uint8], start: int, stop: int, tags: LexiconState, placeholders: LexiconState
 ) -> bool:
-    """Is this token word_TAG, or _TAG_, _START_, _END_, _ROOT_?"""
+    """Whether a token is word_TAG, or _TAG_, _START_, _END_, _ROOT_."""
     underscore = -1
     for position in range(start, stop):
         if data[position] == 0x5F:

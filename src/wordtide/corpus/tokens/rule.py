@@ -12,12 +12,12 @@ from wordtide.corpus.tokens.custom import split_texts
 from wordtide.corpus.tokens.lexicon import (
     Lexicon,
 )
-from wordtide.corpus.tokens.scanner import CURSOR_SIZE, KEEP, MASK, SKIP, ScanRules, scan_texts
+from wordtide.corpus.tokens.scanner import CURSOR_SIZE, KEEP, MASK, SKIP, ScanRules, number_words
 from wordtide.corpus.tokens.unicode import character_tables
 from wordtide.errors import SettingsError
 
 MASKS: Final = ("<number>", "<url>", "<user>")
-#: English abbreviations before names and numbers: their full stop ends no sentence.
+#: English abbreviations before names and numbers, whose period does not end a sentence.
 ABBREVIATIONS: Final = tuple(
     "mr mrs ms messrs dr st jr sr gen col maj capt lt sgt gov sen rep hon rev prof vs vol fig art sec".split()
 )
@@ -26,7 +26,9 @@ WAYS = {"skip": SKIP, "keep": KEEP, "mask": MASK}
 
 @dataclass(frozen=True)
 class TokenRule:
-    """Options of the token rule; `tokenizer` is "module:function" and, like `pretokenized`, replaces the rule."""
+    """Options of the token rule; `tokenizer` is "module:function" and, like `pretokenized`, replaces the
+    rule.
+    """
 
     numbers: str = "skip"
     urls: str = "skip"
@@ -39,18 +41,20 @@ class TokenRule:
         for option in ("numbers", "urls", "user_names"):
             if getattr(self, option) not in WAYS:
                 raise SettingsError(
-                    f"{getattr(self, option)!r} is not a way to treat {option.replace('_', ' ')}.",
+                    f"{getattr(self, option)!r} is not a treatment of {option.replace('_', ' ')}.",
                     f"Use one of: {', '.join(WAYS)}.",
                 )
         if self.hyphens not in ("keep", "split"):
-            raise SettingsError(f"{self.hyphens!r} is not a way to treat hyphens.", "Use keep or split.")
+            raise SettingsError(f"{self.hyphens!r} is not a treatment of hyphens.", "Use keep or split.")
         if self.tokenizer and self.pretokenized:
             raise SettingsError("A tokenizer and --pretokenized exclude each other.", "Choose one.")
 
 
 @dataclass(frozen=True)
 class Scanned:
-    """The numbers of a batch's words: document n has `ids[ends[n - 1]:ends[n]]`, sentence s the bytes `sentences[s]`."""
+    """The numbers of a batch's words: document n has `ids[ends[n - 1]:ends[n]]`, sentence s the bytes
+    `sentences[s]`.
+    """
 
     ids: npt.NDArray[np.int32]
     ends: npt.NDArray[np.int64]
@@ -59,7 +63,7 @@ class Scanned:
 
 
 class Scanner:
-    """Numbers the words of one batch after another with one lexicon. Not shared between threads."""
+    """Numbers the words of batches with one lexicon. Not thread-safe."""
 
     def __init__(self, rule: TokenRule, vocabulary: Iterable[str] | None = None) -> None:
         self.rule = rule
@@ -72,7 +76,7 @@ class Scanner:
         self._sentences = np.empty((0, 2), dtype=np.int64)
 
     def scan(self, batch: Batch) -> Scanned:
-        """Number a batch's words. The arrays are buffers of this scanner: use them before the next call."""
+        """Number the words of a batch. The arrays are buffers of this scanner, valid until the next call."""
         room = int(batch.offsets[-1] - batch.offsets[0]) + len(batch) + 1
         if len(self._ids) < room:
             self._ids = np.empty(room, dtype=np.int32)
@@ -101,6 +105,6 @@ class Scanner:
             custom = self.rule.tokenizer is not None
             return split_texts(batch.data, batch.offsets, self.lexicon.state, may_add, custom, *out)
         kind, lower, _ = self._tables
-        return scan_texts(
+        return number_words(
             batch.data, batch.offsets, kind, lower, self.lexicon.state, may_add, self._rules, *out
         )

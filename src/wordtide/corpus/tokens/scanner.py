@@ -1,8 +1,9 @@
 """The compiled token rule: UTF-8 bytes in, word numbers out, at some 20 million words a second.
 
-`docs/tokens.md` states the rule in words; `tests/oracles/tokens.py` is its slow, obvious twin. A stream of numbers
-holds one entry per place in the text: a word's number in the lexicon, `UNNAMED` for something that keeps its place
-but can never be in the vocabulary (a skipped number, debris), `BREAK` where a sentence or a document ends.
+`docs/tokens.md` states the rule in words; `tests/oracles/tokens.py` is its slow, obvious twin. A stream of
+numbers holds one entry per place in the text: a word's number in the lexicon, `UNNAMED` for something that
+keeps its place but can never be in the vocabulary (a skipped number, debris), `BREAK` where a sentence or a
+document ends.
 """
 
 from typing import Final, NamedTuple
@@ -55,8 +56,8 @@ _WWW: Final = np.uint64(0x777777)  # "www", which may begin a URL
 class ScanRules(NamedTuple):
     """Numbers the kernel needs: what to do with numbers, URLs and user names, and where reserved words lie.
 
-    The lexicon's first three words are the masks; those below `abbreviations_end` after them are abbreviations, whose
-    full stop ends no sentence.
+    The lexicon's first three words are the masks; those below `abbreviations_end` after them are
+    abbreviations, whose full stop ends no sentence.
     """
 
     numbers: int
@@ -69,7 +70,7 @@ class ScanRules(NamedTuple):
 def _ends_sentence(
     data: npt.NDArray[np.uint8], at: int, end: int, kind: npt.NDArray[np.uint8], after_abbreviation: bool
 ) -> bool:
-    """Does the . ! or ? at this byte end a sentence? It must be followed, closing marks aside, by white space."""
+    """Whether the . ! or ? at this byte ends a sentence: white space must follow, closing marks aside."""
     only_periods = True
     stop = at
     while stop < end:
@@ -103,7 +104,7 @@ def _fold_further(
     word: npt.NDArray[np.uint8],
     code: np.uint64,
 ) -> tuple[int, np.uint64]:
-    """The ninth and further letters of a word of ASCII letters: its length and, all but mixed, its hash (see `hash_bytes`)."""
+    """Read the ninth and further letters of an ASCII word; returns its length and its hash before `mixed`."""
     chunk = np.uint64(0)
     length = 8
     while at + length < end and fold[data[at + length]] != 0 and length < LONGEST_WORD:
@@ -116,12 +117,12 @@ def _fold_further(
     return length, hash_step(code, chunk)
 
 
-#: Places of `scan_texts`'s cursor: where it stands, so that it can stop to have the lexicon enlarged and go on.
+#: The size of the cursor of `number_words`, which can stop to have the lexicon enlarged and then continue.
 CURSOR_SIZE: Final = 8
 
 
 @kernel
-def scan_texts(
+def number_words(
     data: npt.NDArray[np.uint8],
     offsets: npt.NDArray[np.int64],
     kind: npt.NDArray[np.uint8],
@@ -135,10 +136,11 @@ def scan_texts(
     document_sentences: npt.NDArray[np.int64],
     cursor: npt.NDArray[np.int64],
 ) -> bool:
-    """Number the words of documents `data[offsets[n]:offsets[n + 1]]`; False if the lexicon must grow first (then call again).
+    """Number the words of documents `data[offsets[n]:offsets[n + 1]]`; False if the lexicon must grow first
+    (then call again).
 
-    Writes `ids` (room for bytes + documents), the byte span of each sentence to `sentences` (rows of 2, one per BREAK), and
-    per document the running ends of both.
+    Writes `ids` (room for bytes + documents), the byte span of each sentence to `sentences` (rows of 2, one
+    per BREAK), and per document the running ends of both.
     """
     slots, entries, arena, size = lexicon
     word = np.empty(LONGEST_WORD + 8, dtype=np.uint8)
@@ -161,8 +163,8 @@ def scan_texts(
     while document < offsets.size - 1:
         end = offsets[document + 1]
         while at < end:
-            # Nearly all words are ASCII letters with something plain behind them: those are taken in this tight loop, which
-            # leaves everything else, from the first letter of the word on, to the general rule below.
+            # Most words are ASCII letters followed by a plain character: this tight loop reads those and leaves all others,
+            # from their first letter on, to the general rule below.
             while at < end and size[0] < most_words:
                 folded = fold[data[at]]
                 if folded == 0:

@@ -22,7 +22,7 @@ PERIOD: Final = 9
 COMMA: Final = 10
 EXCLAMATION: Final = 11  # ! and ?: end a sentence before white space
 STOP: Final = 12  # full stops of scripts that need no white space after them
-CLOSER: Final = 13  # quotes and brackets that may stand between a full stop and the space
+CLOSER: Final = 13  # quotes and brackets that may follow a full stop
 SPACE: Final = 14
 NEWLINE: Final = 15
 AT: Final = 16
@@ -39,7 +39,8 @@ _LETTERS_OF_CATEGORY = {"Lu": CASED, "Lt": CASED, "Lo": CASED, "Lm": CASED, "Nl"
 class CharacterTables(NamedTuple):
     """`kind` (uint8), `lower` (int32 code points) and `unstable` (bool), all of length `TABLE_SIZE`.
 
-    `unstable` marks characters that Unicode's composed form (NFC) may change: a text that holds one is normalised first.
+    `unstable` marks characters that Unicode's composed form (NFC) may change: a text that holds one is
+    normalised first.
     """
 
     kind: npt.NDArray[np.uint8]
@@ -101,7 +102,9 @@ def _may_compose(character: str, category: str) -> bool:
 
 @kernel
 def decode(data: npt.NDArray[np.uint8], at: int) -> tuple[int, int]:
-    """Code point and width of the character at a byte. The bytes are valid UTF-8 (see `inspect_texts`)."""
+    """Decode the character at a byte: its code point and width. The bytes are valid UTF-8 (see
+    `inspect_texts`).
+    """
     first = integer(data[at])
     if first < 0x80:
         return first, 1
@@ -115,7 +118,7 @@ def decode(data: npt.NDArray[np.uint8], at: int) -> tuple[int, int]:
 
 @kernel
 def kind_of(code: int, kind: npt.NDArray[np.uint8]) -> int:
-    """Class of a code point; beyond the table lie CJK ideographs (letters) and nothing else that makes words."""
+    """The class of a code point; of those beyond the table only CJK ideographs are letters."""
     if code < TABLE_SIZE:
         return integer(kind[code])
     return CASED if code < 0x40000 else OTHER
@@ -123,7 +126,7 @@ def kind_of(code: int, kind: npt.NDArray[np.uint8]) -> int:
 
 @kernel
 def encode(code: int, word: npt.NDArray[np.uint8], length: int) -> int:
-    """Append a character's UTF-8 bytes to a word; the new length."""
+    """Append the UTF-8 bytes of a character to a word; returns the new length."""
     if code < 0x80:
         word[length] = code
         return length + 1
@@ -145,7 +148,7 @@ def encode(code: int, word: npt.NDArray[np.uint8], length: int) -> int:
 
 @kernel
 def kind_at(data: npt.NDArray[np.uint8], at: int, end: int, kind: npt.NDArray[np.uint8]) -> int:
-    """Class of the character at a byte; OTHER behind the end."""
+    """The class of the character at a byte; OTHER after the end."""
     if at >= end:
         return OTHER
     if data[at] < 0x80:

@@ -1,4 +1,4 @@
-"""One word, URL or user name inside compiled code: where it ends, and its lower-case form."""
+"""Compiled recognition of single words, URLs and user names: where they end, and their lower-case form."""
 
 from typing import Final
 
@@ -33,13 +33,15 @@ _CAPITAL_I_WITH_DOT: Final = 0x130
 
 @kernel
 def is_wordlike(character_kind: int) -> bool:
-    """Can a joining mark stand before this?"""
+    """Whether a joining mark may precede this class of character."""
     return character_kind == LOWER or character_kind == CASED or character_kind == DIGIT
 
 
 @kernel
 def url_length(data: npt.NDArray[np.uint8], at: int, end: int, kind: npt.NDArray[np.uint8]) -> int:
-    """Bytes of the URL that starts here (http://, https://, www.), up to the next white space; 0 if there is none."""
+    """Bytes of the URL that starts here (http://, https://, www.), up to the next white space; 0 if there is
+    none.
+    """
     first = data[at] | 0x20
     prefix = 0
     if first == 0x77 and at + 4 <= end:  # w
@@ -83,7 +85,7 @@ def user_name_length(data: npt.NDArray[np.uint8], at: int, end: int) -> int:
 
 @kernel
 def copy_lowered(data: npt.NDArray[np.uint8], at: int, length: int, word: npt.NDArray[np.uint8]) -> int:
-    """Copy bytes with ASCII capitals lowered; the length, or LONGEST_WORD + 1 if they are too many."""
+    """Copy bytes in lower case (ASCII); returns the length, or LONGEST_WORD + 1 if it is too long."""
     if length > LONGEST_WORD:
         return LONGEST_WORD + 1
     for position in range(length):
@@ -103,8 +105,9 @@ def scan_word(
 ) -> tuple[int, int, bool, bool]:
     """One word in full generality: letters, marks and digits of any script, with what may join two of them.
 
-    Returns the byte after it, the length of its lower-case form in `word` (more than LONGEST_WORD: too long), whether it holds
-    a letter, and whether it is short: an initial or an acronym, whose period ends no sentence.
+    Returns the byte after it, the length of its lower-case form in `word` (more than LONGEST_WORD: too long),
+    whether it holds a letter, and whether it is short: an initial or an acronym, whose period ends no
+    sentence.
     """
     length = 0
     has_letter = False

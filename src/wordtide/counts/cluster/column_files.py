@@ -1,7 +1,8 @@
-"""Many parts of the same shape in few files: each part is a set of named arrays and lists of strings.
+"""Column files: parts with the same named columns (arrays and lists of strings), stored in one file per
+column.
 
-All parts of a column lie one after the other in one .npy file, which is memory-mapped when it is read; `parts.json` says where
-each part ends. So a shard with a hundred segments is twenty files, not two thousand.
+A column is one .npy file with all parts in sequence, memory-mapped when it is read; `parts.json` holds the
+ends of the parts. A shard with a hundred segments takes twenty files instead of two thousand.
 """
 
 import json
@@ -22,7 +23,7 @@ _LENGTHS = "_lengths"  # beside the bytes of a column of strings
 
 
 def write_parts(folder: Path, parts: Iterable[Part]) -> None:
-    """Write parts into a folder, one after the other; all must have the same columns."""
+    """Write parts, all with the same columns, to a folder."""
     files: dict[str, GrowingArray] = {}
     columns: dict[str, dict[str, Any]] = {}
     ends: list[dict[str, int]] = []
@@ -44,7 +45,7 @@ def write_parts(folder: Path, parts: Iterable[Part]) -> None:
 
 
 def read_parts(folder: Path) -> list[dict[str, Any]]:
-    """The parts of a folder; their arrays are maps of the files."""
+    """Read the parts of a folder; their arrays are memory-mapped."""
     index = json.loads((folder / _INDEX).read_text(encoding="utf-8"))
     stored: dict[str, npt.NDArray[Any]] = {}
     parts: list[dict[str, Any]] = []

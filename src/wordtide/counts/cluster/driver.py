@@ -1,8 +1,9 @@
-"""Counting on a cluster: the same counts, byte for byte, as on one machine.
+"""Counts on a cluster: byte for byte the counts of a single process.
 
-First every shard is read into word numbers. Their lexicons are united as a tree, the slices and the vocabulary follow from it,
-and then every shard counts its pairs. The partial counts are added up as a tree, shared out by slices. Only names of pieces
-travel between client, scheduler and workers; the pieces lie in the work folder (`work_folder`).
+Workers scan every shard into word numbers. Lexicons are combined as a tree and determine the slices and the
+vocabulary; then workers count the pairs of every shard, and add the counts as a tree, by ranges of slices.
+Client, scheduler and workers exchange only the names of pieces; the pieces are in the work folder
+(`storage.work_folder`).
 """
 
 import hashlib
@@ -24,8 +25,8 @@ from wordtide.counts.cluster.job import Job, read_lexicon, write_plan, write_wor
 from wordtide.counts.cluster.ngram_shards import survey_ngrams
 from wordtide.counts.cluster.reduce import add_up, unite_lexicons
 from wordtide.counts.cluster.shard_counts import ShardCounts, merge_shard_counts
-from wordtide.counts.cluster.shards import Run, find_shards, refuse_what_cannot_be_shared
-from wordtide.counts.cluster.tasks import Piece, count_pairs, count_words, scan_shard
+from wordtide.counts.cluster.shards import Run, check_shareable, find_shards
+from wordtide.counts.cluster.tasks import Piece, count_shard_pairs, count_shard_words, scan_shard
 from wordtide.counts.cluster.text_shards import Survey, survey_texts
 from wordtide.counts.counts import Counts
 from wordtide.counts.ngrams.tables import check_ngram_settings, least_total
@@ -41,8 +42,8 @@ from wordtide.version import __version__
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a job is done: the scheduler, and the root of the work folder (`keep_root`: a folder of the user's)."""
+class ClusterPlace:
+    """The scheduler and the root of the work folder (`keep_root`: it belongs to the user)."""
 
     scheduler: str
     root: Path
@@ -57,14 +58,16 @@ def count_on_cluster(
     tokenizer: Tokenizer | None,
     resources: Resources,
     folder: Path,
-    place: Place,
+    place: ClusterPlace,
 ) -> Counts:
-    """Count a corpus; the large arrays are written to `folder`. What is finished outlives an error, for the next run."""
-    refuse_what_cannot_be_shared(corpus)
+    """Count a corpus; the large arrays are written to `folder`. After an error, finished pieces stay for the
+    next run.
+    """
+    check_shareable(corpus)
     if corpus.is_ngrams:
         check_ngram_settings(settings)
     if settings.tokenizer and tokenizer is None:
-        load_tokenizer(settings.tokenizer)  # a wrong name is told at once
+        load_tokenizer(settings.tokenizer)  # reject a wrong name early
     name = _job_name(settings, vocabulary, tokenizer, corpus.is_ngrams)
     with (
         open_work(place.root, name, place.keep_root) as work,
@@ -77,7 +80,7 @@ def count_on_cluster(
 
 
 class _Driver:
-    """The client's side of one job."""
+    """The client side of a job."""
 
     def __init__(self, job: Job, cluster: Cluster, observer: Observer) -> None:
         self._job = job
@@ -86,7 +89,7 @@ class _Driver:
         self._observer = observer
 
     def count(self, corpus: Corpus, vocabulary: list[str] | None, folder: Path) -> Counts:
-        """The counts, from the first shard to the last sum."""
+        """Run all stages."""
         settings = self._job.settings
         scans = self._scan(corpus)
         whole_piece = unite_lexicons(scans, self._run)
@@ -105,7 +108,7 @@ class _Driver:
         kept = sum(self._work.has(task.name) for task in tasks)
         if kept:
             print(
-                f"wordtide: {kept} of {len(tasks)} shards are there from an earlier run.",
+                f"wordtide: {kept} of {len(tasks)} shards exist from an earlier run.",
                 file=sys.stderr,
                 flush=True,
             )
@@ -115,10 +118,10 @@ class _Driver:
     def _shares(
         self, scans: Sequence[str], survey: Survey, whole: str, words: int
     ) -> npt.NDArray[np.float64]:
-        """For each word the sum over slices, in order of time, of its share."""
+        """The sum of the shares of each word over slices, in order of time."""
         plan = self._plan(survey, [])
         tasks = [
-            Piece(f"words-{fingerprint(plan, whole, scan)}", count_words, (plan, number, scan, whole))
+            Piece(f"words-{fingerprint(plan, whole, scan)}", count_shard_words, (plan, number, scan, whole))
             for number, scan in enumerate(scans)
         ]
         self._run("weighing", tasks)
@@ -145,7 +148,7 @@ class _Driver:
         else:
             plan = self._plan(survey, vocabulary)
             tasks = [
-                Piece(f"pairs-{fingerprint(plan, scan)}", count_pairs, (plan, number, scan))
+                Piece(f"pairs-{fingerprint(plan, scan)}", count_shard_pairs, (plan, number, scan))
                 for number, scan in enumerate(scans)
             ]
             self._run("counting", tasks)
@@ -158,7 +161,7 @@ class _Driver:
             )
             self._observer.finish()
             if len(numbers) != len(slices):
-                raise AssertionError("a slice was lost on the way")
+                raise AssertionError("a slice is missing")
         occurrences = int(arrays.unigram_values.sum())
         summary = replace(
             survey.summary,
@@ -179,7 +182,7 @@ class _Driver:
 
 
 def run_stage(cluster: Cluster, job: Job, observer: Observer, stage: str, tasks: Sequence[Piece]) -> None:
-    """Have the workers make all pieces of a stage that do not exist yet."""
+    """Make the pieces of a stage that do not exist yet."""
     if not tasks:
         return
     observer.start(stage, len(tasks), "shards")
@@ -196,7 +199,7 @@ def run_stage(cluster: Cluster, job: Job, observer: Observer, stage: str, tasks:
 def _job_name(
     settings: CountSettings, vocabulary: list[str] | None, tokenizer: Tokenizer | None, ngrams: bool
 ) -> str:
-    """Changes with whatever changes the pieces of a shard, beside the shard itself."""
+    """A name that changes with everything that the pieces of a shard depend on, except the shard."""
     code = ""
     if settings.tokenizer:
         code = _code_of(tokenizer or load_tokenizer(settings.tokenizer))
@@ -206,7 +209,7 @@ def _job_name(
 
 
 def _code_of(tokenizer: Tokenizer) -> str:
-    """A fingerprint of the file that a tokeniser is written in; one without a file is never the same twice."""
+    """Hash the source file of a tokenizer; without a file, the hash is random."""
     try:
         source = inspect.getsourcefile(tokenizer)
         return hashlib.blake2b(Path(source or "").read_bytes()).hexdigest()

@@ -1,6 +1,6 @@
-"""A job on a cluster: what every worker must know of it, its shards, and its pieces on shared storage.
+"""The description of a job that every worker gets, its shards, and its pieces in the work folder.
 
-Tasks carry names of pieces, never arrays: what one task makes for another lies in the work folder.
+Tasks carry the names of pieces, never arrays: tasks exchange data through the work folder.
 """
 
 import shutil
@@ -32,20 +32,20 @@ _warmed: set[bool] = set()
 
 @dataclass(frozen=True)
 class Shard:
-    """What one worker reads at a time: some files, a portion of one, or a sample (by its name)."""
+    """The input of one task: some files, a portion of one, or a sample (by its name)."""
 
     files: tuple[SourceFile, ...]
     sample: str | None
-    scan: str  # the piece that reading it makes
+    scan: str  # the piece with its word numbers
 
     def corpus(self) -> Corpus:
-        """The same as a corpus of its own."""
+        """The shard as a corpus."""
         return Corpus(self.files, in_memory=self.sample)
 
 
 @dataclass(frozen=True)
 class Job:
-    """What all tasks of a job share."""
+    """What all tasks of a job have in common."""
 
     folder: str
     settings: CountSettings
@@ -57,7 +57,7 @@ class Job:
 
     @property
     def work(self) -> WorkFolder:
-        """Where the pieces are."""
+        """The folder with the pieces."""
         return WorkFolder(Path(self.folder))
 
     def fixed_words(self) -> list[str] | None:
@@ -66,23 +66,25 @@ class Job:
 
     @contextmanager
     def room(self, folder: Path) -> Iterator[Resources]:
-        """What one task may use; its temporary files lie in the folder of the piece it makes, and go with the block."""
+        """The resources of one task, with temporary files in the folder of the piece it makes, removed with
+        the block.
+        """
         spill = folder / "spill"
         spill.mkdir()
         yield Resources(1, self.memory, spill, Observer())
         shutil.rmtree(spill)
 
     def warm_up(self) -> None:
-        """Have the compiled code ready in this process; several threads may ask at once."""
+        """Compile the kernels in this process, once. Thread-safe."""
         with _warming:
             if self.ngrams not in _warmed:
-                warm_up(self.ngrams, say=False)  # a worker's words would mix with the client's
+                warm_up(self.ngrams, say=False)  # workers print nothing
                 _warmed.add(self.ngrams)
 
 
 @dataclass(frozen=True)
-class Plan:
-    """How a shard is counted: the words, in order, and which slices its entries belong to."""
+class CountPlan:
+    """How to count a shard: the vocabulary, the window, and the slices of its entries."""
 
     words: list[str]
     window: int
@@ -93,33 +95,33 @@ class Plan:
 def write_plan(
     work: WorkFolder, piece: str, words: Sequence[str], window: int, slices: int, parts: Sequence[Part]
 ) -> None:
-    """Keep a plan for all shards; `parts` has one for each, or one for all."""
+    """Store the plan of all shards; `parts` has one part for each shard, or one for all."""
     if not work.has(piece):
         with work.new_piece(piece) as (folder, facts):
             write_parts(folder, parts)
             facts.update(window=window, slices=slices, shares=len(parts), words=list(words))
 
 
-def read_plan(work: WorkFolder, piece: str, shard: int) -> Plan:
-    """The plan for one shard."""
+def read_plan(work: WorkFolder, piece: str, shard: int) -> CountPlan:
+    """Read the plan of one shard."""
     facts = work.facts(piece)
     parts = read_parts(work.folder(piece))
-    return Plan(facts["words"], facts["window"], facts["slices"], parts[shard if len(parts) > 1 else 0])
+    return CountPlan(facts["words"], facts["window"], facts["slices"], parts[shard if len(parts) > 1 else 0])
 
 
 def write_words(folder: Path, words: Sequence[str]) -> None:
-    """Keep a list of words."""
+    """Store a list of words."""
     write_parts(folder, [{"words": words}])
 
 
 def read_words(folder: Path) -> list[str]:
-    """Read it again."""
+    """Read a list of words."""
     words: list[str] = read_parts(folder)[0]["words"]
     return words
 
 
 def write_lexicon(folder: Path, lexicon: Lexicon) -> None:
-    """Keep a lexicon: words, numbers and totals."""
+    """Store a lexicon: words, numbers and totals."""
     letters, lengths, totals = lexicon.spelled_out()
     save_array(folder, _LETTERS, letters)
     save_array(folder, _LENGTHS, lengths)
@@ -127,7 +129,7 @@ def write_lexicon(folder: Path, lexicon: Lexicon) -> None:
 
 
 def read_lexicon(folder: Path) -> Lexicon:
-    """Read it again."""
+    """Read a lexicon."""
     letters, lengths, totals = (
         np.array(load_array(folder, name, dtype))
         for name, dtype in ((_LETTERS, "u1"), (_LENGTHS, "i8"), (_TOTALS, "i8"))

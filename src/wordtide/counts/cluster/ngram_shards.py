@@ -1,4 +1,4 @@
-"""Counting n-gram tables shard by shard, with the functions that count on one machine."""
+"""Counts of n-gram tables shard by shard, by the functions of a single process."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ import numpy as np
 from wordtide.corpus.documents import BadRows
 from wordtide.corpus.tokens.lexicon import Lexicon
 from wordtide.counts.cluster.column_files import read_parts, write_parts
-from wordtide.counts.cluster.job import Job, Plan, Shard, read_lexicon, write_lexicon
+from wordtide.counts.cluster.job import CountPlan, Job, Shard, read_lexicon, write_lexicon
 from wordtide.counts.cluster.shard_counts import save_slice_numbers
 from wordtide.counts.cluster.text_shards import Survey
 from wordtide.counts.ngrams.pair_lists import KeyRule, NgramSegment, YearSlices
@@ -35,7 +35,7 @@ _NO_WORDS = KeySums(np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=np.int64))
 
 
 def scan_ngram_shard(job: Job, shard: Shard) -> None:
-    """Read a shard into word numbers, and keep them."""
+    """Scan a shard and store its word numbers."""
     bad = BadRows(job.settings.skip_bad)
     with job.work.new_piece(shard.scan) as (folder, facts):
         with job.room(folder) as resources:
@@ -70,7 +70,7 @@ def survey_ngrams(work: WorkFolder, scans: Sequence[str], settings: CountSetting
     )
 
 
-def count_ngram_shard(job: Job, plan: Plan, scan: str, folder: Path) -> None:
+def count_ngram_shard(job: Job, plan: CountPlan, scan: str, folder: Path) -> None:
     """Count the pairs of a shard, with the vocabulary of the plan."""
     numbering = numbering_of(read_lexicon(job.work.folder(scan)), plan.words)
     calendar = YearSlices(plan.share["slice_of_year"], plan.slices)
@@ -82,7 +82,7 @@ def count_ngram_shard(job: Job, plan: Plan, scan: str, folder: Path) -> None:
     save_slice_numbers(folder, np.arange(plan.slices))
 
 
-def count_words_of_ngram_shard(job: Job, plan: Plan, scan: str, whole: Lexicon, folder: Path) -> None:
+def count_words_of_ngram_shard(job: Job, plan: CountPlan, scan: str, whole: Lexicon, folder: Path) -> None:
     """Count the single words of a shard, slice by slice, by their numbers in the lexicon of all shards."""
     own = read_lexicon(job.work.folder(scan))
     translation = whole.find(own.words(np.arange(len(own)))).astype(np.int32)

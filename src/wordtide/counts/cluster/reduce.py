@@ -1,6 +1,8 @@
-"""Adding up the pieces of many shards as a tree, on the workers: sixteen at a time, and above the leaves shared out by slices.
+"""Tree reduction of the pieces of many shards on the workers: sixteen at a time, above the leaves by ranges
+of slices.
 
-Which pieces are added together depends on the shards only, so a job that goes on finds the sums it has made.
+Which pieces are added together depends on the shards only, so that a restarted job finds the sums it has
+made.
 """
 
 from collections.abc import Sequence
@@ -10,18 +12,18 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from wordtide.counts.cluster.shards import Run
-from wordtide.counts.cluster.tasks import Piece, merge_counts, merge_lexicons
+from wordtide.counts.cluster.tasks import Piece, add_shard_counts, merge_lexicons
 from wordtide.storage.work_folder import fingerprint
 from wordtide.types import Integers
 
 _Node = TypeVar("_Node")
 _FAN_IN = 16
-_TASKS = 64  # about so many on each level, so that many workers have something to do
-_LEAST_TOKENS = 1 << 20  # of the text behind a task that is not the only one
+_TASKS = 64  # about this many per level, to keep many workers busy
+_LEAST_TOKENS = 1 << 20  # per task, unless there is only one
 
 
 class SliceRange(NamedTuple):
-    """A piece, and the slices it has sums for."""
+    """A piece and its range of slices."""
 
     piece: str
     first: int
@@ -29,7 +31,7 @@ class SliceRange(NamedTuple):
 
 
 def unite_lexicons(pieces: Sequence[str], run: Run) -> str:
-    """The piece with the words and totals of all."""
+    """Combine the lexicons of all pieces; returns the resulting piece."""
     level = list(pieces)
     while len(level) > 1:
         tasks = [Piece(f"lexicon-{fingerprint(group)}", merge_lexicons, (group,)) for group in _groups(level)]
@@ -39,7 +41,9 @@ def unite_lexicons(pieces: Sequence[str], run: Run) -> str:
 
 
 def add_up(pieces: Sequence[str], tokens: Integers, words: int, examples: bool, run: Run) -> list[SliceRange]:
-    """The pieces that together hold the sum of partial counts, in order of their slices; `tokens` says how large each is."""
+    """Add the counts of all shards; returns the pieces of the sum in order of their slices. `tokens` is the
+    size of each slice.
+    """
     level = [[SliceRange(piece, 0, len(tokens))] for piece in pieces]
     while len(level) > 1:
         groups = _groups(level)
@@ -59,7 +63,7 @@ def _groups(nodes: Sequence[_Node]) -> list[list[_Node]]:
 
 
 def _ranges(tokens: Integers, parts: int) -> list[tuple[int, int]]:
-    """Ranges of slices with about as many tokens each."""
+    """Divide slices into ranges with about the same number of tokens."""
     ends = np.cumsum(tokens)
     cuts = np.searchsorted(ends, np.arange(1, parts) * (int(ends[-1]) / parts)) + 1
     return list(pairwise([0, *np.unique(cuts[cuts < len(tokens)]).tolist(), len(tokens)]))
@@ -70,4 +74,4 @@ def _addition(
 ) -> Piece:
     pieces = [part.piece for node in group for part in node if part.first < stop and first < part.stop]
     name = f"sums-{fingerprint(pieces, first, stop, words, examples)}"
-    return Piece(name, merge_counts, (pieces, (first, stop), words, examples))
+    return Piece(name, add_shard_counts, (pieces, (first, stop), words, examples))

@@ -1,7 +1,8 @@
-"""KeySums counts: the sums of one shard, or of several, for the slices they have. They merge as a tree.
+"""The counts of one or several shards, for the slices they have. They are merged as a tree.
 
-On disk the arrays of a counts folder, and `slice_numbers`, which says which slices of the corpus they are. A slice is merged in
-blocks of rows, so whoever merges holds a few million sums at a time, however large the slice is.
+On disk they are the arrays of a counts folder and `slice_numbers`, the numbers of their slices in the corpus.
+A slice is merged in blocks of rows, so that merging holds a few million sums at a time, however large the
+slice is.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -71,7 +72,7 @@ class _Rows:
 
 
 def save_slice_numbers(folder: Path, numbers: Integers) -> None:
-    """Make the arrays of counts in a folder partial counts, of these slices."""
+    """Store the numbers of the slices beside the arrays of counts in a folder."""
     save_array(folder, _NUMBERS, np.asarray(numbers, dtype=np.int64))
 
 
@@ -84,8 +85,9 @@ def merge_shard_counts(
     folder: Path,
     progress: Callable[[int], None] = lambda _: None,
 ) -> tuple[CountArrays, Integers]:
-    """Write the sum of partial counts, and of their examples where some are kept, for the slices from `first` to `stop`; the
-    arrays, and the slices they are of.
+    """Write the sum of counts, and their examples if any, for the slices from `first` to `stop`.
+
+    Returns the arrays and the numbers of their slices.
     """
     numbers = np.unique(np.concatenate([part.numbers for part in parts]))
     numbers = numbers[(numbers >= first) & (numbers < stop)]

@@ -1,6 +1,7 @@
-"""Which shards a corpus has: long files cut, short ones put together, each named after what it is made of.
+"""The shards of a corpus: portions of long files, groups of short ones, each named after its content.
 
-The borders depend on the corpus only, not on the number of workers, so a job that goes on with more of them finds its shards.
+The borders depend on the corpus only, not on the number of workers, so a job that goes on with more of them
+finds its shards.
 """
 
 import os
@@ -29,28 +30,28 @@ from wordtide.storage.work_folder import WorkFolder, fingerprint
 
 _SHARDS = 64
 _SMALLEST, _LARGEST = 16 << 20, 256 << 20  # bytes of a shard: some seconds of work
-_COMPRESSION = 4  # how much longer a compressed file is than it looks, more or less
+_COMPRESSION = 4  # a typical ratio
 
-#: Has tasks done on the cluster.
+#: Makes the pieces of a stage on the cluster.
 Run = Callable[[str, Sequence[Piece]], None]
 
 
-def refuse_what_cannot_be_shared(corpus: Corpus) -> None:
-    """A data frame or a pipe is in this process alone."""
+def check_shareable(corpus: Corpus) -> None:
+    """Reject data frames and pipes, which exist in this process only."""
     if corpus.in_memory is not None and not isinstance(corpus.in_memory, str):
         raise SettingsError(
-            "What is in memory here cannot be counted on a cluster.",
+            "Data in memory cannot be counted on a cluster.",
             "Write it to a file (Parquet or JSON Lines) that all workers see, or count it without a scheduler.",
         )
     if any(file.path == STANDARD_INPUT for file in corpus.files):
         raise SettingsError(
-            "Standard input cannot be shared out among workers.",
+            "Standard input cannot be counted on a cluster.",
             "Save it in a file, or count it without --scheduler.",
         )
 
 
 def find_shards(corpus: Corpus, settings: CountSettings, work: WorkFolder, run: Run) -> list[Shard]:
-    """The shards of a corpus, in the order in which one machine would read it."""
+    """Find the shards of a corpus, in the order in which a single process reads it."""
     if isinstance(corpus.in_memory, str):
         return [_shard((), corpus.in_memory)]
     files = [_identified(file) for file in corpus.files]
@@ -63,7 +64,7 @@ def find_shards(corpus: Corpus, settings: CountSettings, work: WorkFolder, run: 
 
 
 def _identified(file: SourceFile) -> SourceFile:
-    """The file with its place for all workers, its size and the time of its last change."""
+    """Add the absolute path, the size and the modification time of a file."""
     if is_url(file.path):
         return file
     with explained_read_errors(file.shown):
@@ -80,7 +81,9 @@ def _weight(file: SourceFile) -> int:
 def _cut(
     files: Sequence[SourceFile], settings: CountSettings, step: int, work: WorkFolder, run: Run
 ) -> dict[SourceFile, list[SourceFile]]:
-    """The portions of long files. Lines and records are found by the workers, because it means reading all of them."""
+    """Divide long files into portions. Workers find lines and records, because that takes reading all of
+    them.
+    """
     fields = Fields(settings.date_field, settings.text_field, settings.date_format)
     portions: dict[SourceFile, list[SourceFile]] = {}
     columns: dict[SourceFile, tuple[str, ...]] = {}
@@ -144,5 +147,5 @@ def _shard(files: tuple[SourceFile, ...], sample: str | None) -> Shard:
     try:
         version = metadata.version(sample) if sample else ""
     except metadata.PackageNotFoundError:
-        version = ""  # reading it will tell
+        version = ""  # reading it raises the error
     return Shard(files, sample, f"scan-{fingerprint([asdict(file) for file in files], sample, version)}")

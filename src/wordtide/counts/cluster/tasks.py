@@ -1,4 +1,6 @@
-"""What the workers of a cluster do: each task makes one piece of the job in the work folder, from pieces that exist."""
+"""What the workers of a cluster do: each task makes one piece of the job in the work folder, from pieces that
+exist.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -51,7 +53,7 @@ def find_breaks(job: Job, piece: str, file: SourceFile, start: int, stop: int) -
 
 
 def find_portions(job: Job, piece: str, file: SourceFile, step: int) -> None:
-    """Cut a file of records. One that cannot be read to its end is not cut: reading it will tell what is wrong with it."""
+    """Divide a file of records. A file that cannot be read is not divided: reading it raises the error."""
     with job.work.new_piece(piece) as (_, facts):
         try:
             portions = [asdict(part.portion) for part in cut_records(file, step) if part.portion]
@@ -68,7 +70,7 @@ def scan_shard(job: Job, piece: str, shard: Shard) -> None:
 
 
 def merge_lexicons(job: Job, piece: str, pieces: Sequence[str]) -> None:
-    """The words and totals of several shards together."""
+    """Combine the lexicons of several shards."""
     whole = Lexicon()
     for part in pieces:
         whole.absorb(read_lexicon(job.work.folder(part)))
@@ -76,7 +78,7 @@ def merge_lexicons(job: Job, piece: str, pieces: Sequence[str]) -> None:
         write_lexicon(folder, whole)
 
 
-def count_words(job: Job, piece: str, plan: str, shard: int, scan: str, lexicon: str) -> None:
+def count_shard_words(job: Job, piece: str, plan: str, shard: int, scan: str, lexicon: str) -> None:
     """Count the single words of a shard, slice by slice."""
     whole = read_lexicon(job.work.folder(lexicon))
     count = count_words_of_ngram_shard if job.ngrams else count_words_of_text_shard
@@ -84,17 +86,17 @@ def count_words(job: Job, piece: str, plan: str, shard: int, scan: str, lexicon:
         count(job, read_plan(job.work, plan, shard), scan, whole, folder)
 
 
-def count_pairs(job: Job, piece: str, plan: str, shard: int, scan: str) -> None:
+def count_shard_pairs(job: Job, piece: str, plan: str, shard: int, scan: str) -> None:
     """Count the pairs of a shard, slice by slice, and draw its example sentences."""
     count = count_ngram_shard if job.ngrams else count_text_shard
     with job.work.new_piece(piece) as (folder, _):
         count(job, read_plan(job.work, plan, shard), scan, folder)
 
 
-def merge_counts(
+def add_shard_counts(
     job: Job, piece: str, pieces: Sequence[str], slices: tuple[int, int], words: int, examples: bool
 ) -> None:
-    """Add partial counts, for a range of slices."""
+    """Add the counts of shards, for a range of slices."""
     parts = [ShardCounts.open(job.work.folder(part)) for part in pieces]
     with job.work.new_piece(piece) as (folder, _):
         _, numbers = merge_shard_counts(

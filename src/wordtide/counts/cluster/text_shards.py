@@ -1,4 +1,4 @@
-"""Counting texts shard by shard, with the functions that count on one machine."""
+"""Counts of texts shard by shard, by the functions of a single process."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ import numpy as np
 from wordtide.corpus.documents import BadRows
 from wordtide.corpus.tokens.lexicon import Lexicon
 from wordtide.counts.cluster.column_files import Part, read_parts, write_parts
-from wordtide.counts.cluster.job import Job, Plan, Shard, read_lexicon, write_lexicon
+from wordtide.counts.cluster.job import CountPlan, Job, Shard, read_lexicon, write_lexicon
 from wordtide.counts.cluster.shard_counts import save_slice_numbers
 from wordtide.counts.segments import Segment, SentenceTexts
 from wordtide.counts.settings import CountSettings, Summary
@@ -26,7 +26,9 @@ from wordtide.types import Integers
 
 @dataclass(frozen=True)
 class Survey:
-    """What is known when all shards are read: the slices, each shard's part of the plan, and facts for the summary."""
+    """What is known when all shards are read: the slices, each shard's part of the plan, and facts for the
+    summary.
+    """
 
     slices: Slices
     shares: list[Part]
@@ -36,7 +38,7 @@ class Survey:
 
 
 def scan_text_shard(job: Job, shard: Shard) -> None:
-    """Read a shard into word numbers, and keep them."""
+    """Scan a shard and store its word numbers."""
     bad = BadRows(job.settings.skip_bad)
     with job.work.new_piece(shard.scan) as (folder, facts):
         with job.room(folder) as resources:
@@ -49,7 +51,7 @@ def scan_text_shard(job: Job, shard: Shard) -> None:
 
 
 def survey_texts(work: WorkFolder, scans: Sequence[str], settings: CountSettings) -> Survey:
-    """Unite the entries of all shards into slices."""
+    """Combine the entries of all shards into slices."""
     every = Every.parse(settings.every)
     within = parse_duration(settings.merge_within) if settings.merge_within else 0
     entries = [_entries(read_parts(work.folder(scan))) for scan in scans]
@@ -69,11 +71,11 @@ def survey_texts(work: WorkFolder, scans: Sequence[str], settings: CountSettings
     )
 
 
-def count_text_shard(job: Job, plan: Plan, scan: str, folder: Path) -> None:
+def count_text_shard(job: Job, plan: CountPlan, scan: str, folder: Path) -> None:
     """Count the pairs of a shard, with the vocabulary of the plan."""
     numbers, by_slice = _by_slice(job.work.folder(scan), plan.share["members"])
     numbering = numbering_of(read_lexicon(job.work.folder(scan)), plan.words)
-    tokens = np.zeros(len(by_slice), dtype=np.int64)  # for a progress bar that nobody sees
+    tokens = np.zeros(len(by_slice), dtype=np.int64)  # for progress, which is not shown
     with job.room(folder) as resources:
         count_slices(
             by_slice, tokens, [numbering], len(plan.words), plan.window, job.settings, resources, folder
@@ -81,7 +83,7 @@ def count_text_shard(job: Job, plan: Plan, scan: str, folder: Path) -> None:
     save_slice_numbers(folder, numbers)
 
 
-def count_words_of_text_shard(job: Job, plan: Plan, scan: str, whole: Lexicon, folder: Path) -> None:
+def count_words_of_text_shard(job: Job, plan: CountPlan, scan: str, whole: Lexicon, folder: Path) -> None:
     """Count the single words of a shard, slice by slice, by their numbers in the lexicon of all shards."""
     numbers, by_slice = _by_slice(job.work.folder(scan), plan.share["members"])
     own = read_lexicon(job.work.folder(scan))
@@ -95,7 +97,7 @@ def count_words_of_text_shard(job: Job, plan: Plan, scan: str, whole: Lexicon, f
 
 
 def _by_slice(scan: Path, members: Integers) -> tuple[Integers, list[list[tuple[Segment, int]]]]:
-    """The slices that a shard has a part in, and its entries for each."""
+    """The slices of a shard, and its entries for each."""
     numbers = np.unique(members[members >= 0])
     by_slice: list[list[tuple[Segment, int]]] = [[] for _ in numbers]
     start = 0
@@ -144,7 +146,7 @@ def _restored(part: dict[str, Any]) -> Segment:
 
 
 def _entries(parts: Sequence[dict[str, Any]]) -> Slices:
-    """The entries of all segments of a shard, one after the other."""
+    """Concatenate the entries of all segments of a shard."""
     columns = {
         name: np.concatenate([[], *(part[name] for part in parts)]).astype(np.int64) for name in NUMBERS
     }

@@ -25,7 +25,7 @@ class Example:
 
 
 def find_examples(counts: Counts, word: str, slices: Sequence[int]) -> list[Example]:
-    """The sentences kept for a word in the given slices, in order of time."""
+    """Find the sentences of a word in the given slices, in order of time."""
     store = ExampleStore.open(counts.path, len(counts))
     number = counts.word_number(word)
     found: list[Example] = []

@@ -32,7 +32,9 @@ def _draw(
     which: npt.NDArray[np.int64],
     filled: npt.NDArray[np.int64],
 ) -> None:
-    """For each vocabulary word the lowest priorities among the sentences it stands in (ascending), and which they are."""
+    """For each word find the lowest priorities among its sentences, ascending, and the sentences that have
+    them.
+    """
     most = best.shape[1]
     sentence = 0
     for place in range(ids.size):
@@ -71,7 +73,7 @@ def draw_from(
     words: int,
     examples: int,
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64], npt.NDArray[np.int64]]:
-    """Words, priorities and sentences of the draw from a stream of sentences with the given priorities."""
+    """Draw from a stream of sentences; returns words, priorities and sentences."""
     best = np.empty((words, examples), dtype=np.uint64)
     which = np.empty((words, examples), dtype=np.int64)
     filled = np.zeros(words, dtype=np.int64)
@@ -83,7 +85,7 @@ def draw_from(
 def draw_sentences(
     segment: Segment, entry: int, numbering: npt.NDArray[np.int32], words: int, examples: int, seed: int
 ) -> Candidates:
-    """Draw from one entry (a slice's share) of a segment."""
+    """Draw from one entry of a segment."""
     texts, starts = segment.texts, segment.sentence_starts
     if texts is None or starts is None:
         raise AssertionError("the texts were not kept while reading")
@@ -112,12 +114,12 @@ def draw_sentences(
 
 
 def _as_stored(name: str) -> str:
-    """A name as it stands in the folder, on one line: sentences are sorted by it, before and after they were stored."""
+    """A name on one line, as it is stored: sentences are sorted by it."""
     return " ".join(name.encode("utf-8", "replace").decode("utf-8").split())
 
 
 def join_candidates(parts: Sequence[Candidates]) -> Candidates:
-    """The candidates of all parts of a slice together."""
+    """Combine the candidates of all parts of a slice."""
     shifts = np.cumsum([0] + [len(part.sentences) for part in parts[:-1]])
     return Candidates(
         np.concatenate([part.words for part in parts]),

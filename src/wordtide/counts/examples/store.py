@@ -1,7 +1,9 @@
-"""Evidence: up to N sentences per word and slice, drawn at random by the seed, to be read as keyword in context.
+"""Evidence: up to N sentences per word and slice, drawn at random by the seed, to be read as keyword in
+context.
 
-Each sentence gets a priority, a hash of seed, document and place; a word keeps the N lowest it meets. So the draw is uniform,
-the same for every order of input and number of workers, and two draws merge into the draw from both corpora.
+Each sentence gets a priority, a hash of seed, document and place; a word keeps the N lowest it meets. So the
+draw is uniform, the same for every order of input and number of workers, and two draws merge into the draw
+from both corpora.
 """
 
 import contextlib
@@ -17,14 +19,16 @@ import numpy.typing as npt
 from wordtide.errors import FolderError, InputError
 from wordtide.storage.arrays import GrowingArray, load_array, save_array
 
-#: A longer sentence (in bytes) is no sentence but a text without full stops, and is not kept.
+#: Longer sentences (in bytes) are texts without full stops, and are not kept.
 LONGEST_SENTENCE = 4000
 _TEXTS = "example_sentences.txt"
 _DOCUMENTS = "example_documents.txt"
 
 
 class Sentence(NamedTuple):
-    """A sentence with the document it comes from, and that document's date (seconds from 1970, and how many it names)."""
+    """A sentence with the document it comes from, and that document's date (seconds from 1970, and how many
+    it names).
+    """
 
     stamp: int
     span: int
@@ -36,7 +40,7 @@ class Sentence(NamedTuple):
 def hash_sentences(
     names: Sequence[str], documents: npt.NDArray[np.int64], places: npt.NDArray[np.int64], seed: int
 ) -> Any:
-    """One 64-bit hash per sentence: of the seed, its document's name and its place there (splitmix64)."""
+    """Hash the seed, the name of the document and the place in it to 64 bits per sentence (splitmix64)."""
     hashes = np.array(
         [
             int.from_bytes(hashlib.blake2b(name.encode("utf-8", "replace"), digest_size=8).digest())
@@ -53,7 +57,7 @@ def hash_sentences(
 
 
 class ExamplesWriter:
-    """Writes the example files of a counts folder, slice by slice. As a context it closes its files, whatever happens."""
+    """Writes the example files of a counts folder slice by slice. A context manager."""
 
     def __init__(self, folder: Path, examples: int) -> None:
         self._folder = folder
@@ -94,7 +98,9 @@ class ExamplesWriter:
         references: npt.NDArray[np.int64],
         sentences: Sequence[Sentence],
     ) -> None:
-        """Candidates of one slice: word, priority and the index of the sentence. The N first of each word stay."""
+        """Add the candidates of one slice: word, priority and index of the sentence. The N lowest priorities
+        per word are kept.
+        """
         order = np.lexsort((priorities, words))
         words, priorities, references = words[order], priorities[order], references[order]
         heads = np.concatenate([[True], words[1:] != words[:-1]]) if len(words) else np.zeros(0, dtype=bool)
@@ -138,7 +144,7 @@ class ExamplesWriter:
 
 @dataclass(frozen=True)
 class ExampleStore:
-    """The examples of a counts folder, read from disk when asked."""
+    """The examples of a counts folder, read from disk on demand."""
 
     words: npt.NDArray[np.uint32]
     priorities: npt.NDArray[np.uint64]
@@ -186,7 +192,7 @@ class ExampleStore:
         return store
 
     def check(self, slices: int, folder: Path) -> None:
-        """FolderError for arrays that contradict each other: later code indexes with them."""
+        """Raise a FolderError if arrays are inconsistent: later code indexes with them."""
         ends = self.slice_examples
         sound = (
             len(ends) == slices + 1
@@ -203,7 +209,7 @@ class ExampleStore:
         return slice(int(self.slice_examples[t]), int(self.slice_examples[t + 1]))
 
     def sentence(self, number: int) -> Sentence:
-        """One sentence."""
+        """Read a sentence."""
         if not 0 <= number < len(self.ends) or not 0 <= self.sources[number] < min(
             len(self.documents), len(self.stamps), len(self.spans)
         ):
@@ -245,7 +251,7 @@ def merge_examples(
 def _candidates(
     stores: Sequence[ExampleStore], members: Sequence[npt.NDArray[np.int64]], t: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64], npt.NDArray[np.int64], list[Sentence]]:
-    """All that the stores hold for one united slice."""
+    """The candidates of all stores for one slice of the result."""
     words, drawn, references = [], [], []
     sentences: list[Sentence] = []
     for store, places in zip(stores, members, strict=True):

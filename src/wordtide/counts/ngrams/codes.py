@@ -1,7 +1,9 @@
-"""The compiled part of counting n-grams: the keys (pairs, or words) of each n-gram, and the sums of year lists per key.
+"""The compiled part of counting n-grams: the keys (pairs, or words) of each n-gram, and the sums of year
+lists per key.
 
-Each key of an n-gram is one 64-bit code. Codes are sorted by key; then the year lists of all n-grams that share a key are added
-up. Most n-grams occur in every slice of their time, so that most lists are added as vectors.
+Each key of an n-gram is one 64-bit code. Codes are sorted by key; then the year lists of all n-grams that
+share a key are added up. Most n-grams occur in every slice of their time, so that most lists are added as
+vectors.
 """
 
 from typing import Any, Final, NamedTuple
@@ -30,7 +32,8 @@ class KeyLayout(NamedTuple):
 class YearLists(NamedTuple):
     """The year lists of n-grams: gram g has the entries `ends[g - 1]` to `ends[g]` of `slices` and `matches`.
 
-    `first` and `last` are its first and last slice; `dense` if each entry has the slice after that of the entry before.
+    `first` and `last` are its first and last slice; `dense` if each entry has the slice after that of the
+    entry before.
     """
 
     ends: npt.NDArray[np.int64]
@@ -51,7 +54,7 @@ def describe_lists(
     last: npt.NDArray[np.uint16],
     dense: npt.NDArray[np.bool_],
 ) -> None:
-    """Fill the fields of `YearLists`. A list without entries is dense, and its first slice is after its last."""
+    """Fill the fields of `YearLists`. An empty list is dense, and its first slice is after its last."""
     start = 0
     for gram in range(ends.size):
         lowest, highest = integer(np.iinfo(np.uint16).max), integer(0)
@@ -75,7 +78,9 @@ def _list_keys(
     keys: npt.NDArray[np.uint64],
     weights: npt.NDArray[np.int64],
 ) -> int:
-    """Write the keys of one n-gram, words or pairs in the vocabulary, and their weights; returns how many there are."""
+    """Write the keys of one n-gram, words or pairs in the vocabulary, and their weights; returns how many
+    there are.
+    """
     found = 0
     for place in range(places):
         one = numbering[ids[gram, place]] if ids[gram, place] >= 0 else -1
@@ -108,7 +113,9 @@ def list_codes(
     gram_bits: int,
     codes: npt.NDArray[np.uint64],
 ) -> int:
-    """Write codes `(key << gram_bits | gram - first_gram) << WEIGHT_BITS | weight`; returns how many there are."""
+    """Write codes `(key << gram_bits | gram - first_gram) << WEIGHT_BITS | weight`; returns how many there
+    are.
+    """
     keys = np.empty(MOST_KEYS, dtype=np.uint64)
     weights = np.empty(MOST_KEYS, dtype=np.int64)
     found = 0
@@ -158,8 +165,8 @@ def add_lists(
 ) -> tuple[int, int]:
     """From sorted codes on, write each key's sum in each slice.
 
-    Stops when the output might overflow; returns the next code and the number of entries written, and counts them in
-    `per_slice`. `sums` (T,) is zero before and after.
+    Stops when the output might overflow; returns the next code and the number of entries written, and counts
+    them in `per_slice`. `sums` (T,) is zero before and after.
     """
     ends, slices, matches, first, last, dense = lists
     written = 0

@@ -1,8 +1,8 @@
 """Pairs from n-gram tables: each distinct pair gathers the year lists of all n-grams that hold it.
 
-A pair at distance d lies in n - d overlapping n-grams of a running text. With "overlap" every pair of an n-gram adds its match
-count in units of 1/window, so with window = n - 1 the sum over the overlapping n-grams is the text's own (n - d) / window. With
-"literal" the window rule is applied again inside each n-gram.
+A pair at distance d lies in n - d overlapping n-grams of a running text. With "overlap" every pair of an
+n-gram adds its match count in units of 1/window, so with window = n - 1 the sum over the overlapping n-grams
+is the text's own (n - d) / window. With "literal" the window rule is applied again inside each n-gram.
 """
 
 from collections.abc import Iterator
@@ -80,7 +80,9 @@ class YearSlices:
 def count_words(
     segment: NgramSegment, numbering: npt.NDArray[np.int32], words: int, calendar: YearSlices
 ) -> npt.NDArray[np.int64]:
-    """How often each word occurs at any place of an n-gram, (words, T): for a vocabulary, where that fits into memory."""
+    """How often each word occurs at any place of an n-gram, (words, T): for a vocabulary, where that fits
+    into memory.
+    """
     totals = np.zeros((words, calendar.total), dtype=np.int64)
     add_words(segment.ids, segment.sizes, numbering, calendar.lists_of(segment), totals)
     return totals
@@ -111,7 +113,7 @@ class KeyRule:
 def sum_keys(
     segment: NgramSegment, numbering: npt.NDArray[np.int32], rule: KeyRule, calendar: YearSlices
 ) -> Iterator[tuple[int, KeySums]]:
-    """Sums of the keys of one segment, slice by slice; a slice may come several times, with ascending keys."""
+    """Add up the keys of one segment; yields slices and sums. A slice may repeat, with ascending keys."""
     layout = rule.layout
     lists = calendar.lists_of(segment)
     step = 1 << min(_GRAM_BITS, 64 - layout.key_bits - WEIGHT_BITS)

@@ -1,4 +1,4 @@
-"""Counting n-gram tables: read everything once, choose the vocabulary, then gather the year lists of each pair."""
+"""Counts of n-gram tables: read once, choose the vocabulary, then add the year lists of each pair."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
@@ -42,7 +42,7 @@ _YEARS = (1, 9999)
 
 
 class NgramReader:
-    """One worker's scanner, with the batches of the segment it is filling."""
+    """The scanner of one worker and the batches of the segment that it fills."""
 
     def __init__(self, number: int, scanner: NgramScanner, space: SpillSpace) -> None:
         self.number = number
@@ -67,7 +67,7 @@ class NgramReader:
             self.seal()
 
     def seal(self) -> None:
-        """Close the segment."""
+        """Complete the segment."""
         if self._batches:
             self.segments.append(NgramSegment.join(self._batches, self.number, self._space))
         self._batches, self._entries = [], 0
@@ -124,10 +124,10 @@ def count_ngrams(
 
 
 def check_ngram_settings(settings: CountSettings) -> None:
-    """Refuse what makes no sense for tables of n-grams."""
+    """Reject settings that do not apply to tables of n-grams."""
     if Every.parse(settings.every).unit != "year":
         raise SettingsError(
-            f"N-gram tables know years only, not --every {settings.every}.", "Use year or N-years."
+            f"N-gram tables have years only: --every={settings.every} does not apply.", "Use year or N-years."
         )
     if settings.examples or settings.tokenizer or settings.pretokenized or settings.close_gaps:
         raise SettingsError(
@@ -137,12 +137,12 @@ def check_ngram_settings(settings: CountSettings) -> None:
 
 
 def ngram_window(settings: CountSettings, longest: int) -> int:
-    """The window: as given, or what the overlaps of n-grams of up to `longest` words add up to."""
+    """The window: as given, or n - 1 for n-grams of up to n = `longest` words, to which overlaps add up."""
     return settings.window or (longest - 1 if longest > 1 else TEXT_WINDOW)
 
 
 def least_total(settings: CountSettings, longest: int) -> int:
-    """The smallest total of a word that is seen --min-count times: each token stands at `longest` places."""
+    """The smallest total of a word that occurs `min_count` times: each token occurs at `longest` places."""
     return (settings.min_count - 1) * longest + 1
 
 
@@ -154,7 +154,7 @@ def read_ngrams(
     bad: BadRows,
     resources: Resources,
 ) -> "list[NgramReader]":
-    """Read tables, or a shard of them, and number their words; what each worker's reader holds."""
+    """Read tables, or a shard of them, and number their words; returns the reader of each worker."""
     years = _year_bounds(dates)
     rule = TokenRule(numbers=settings.numbers, hyphens=settings.hyphens)
     space = SpillSpace(resources.spill, resources.memory // 2)
@@ -181,7 +181,7 @@ def read_ngrams(
 
 
 def _year_bounds(dates: tuple[int, int]) -> tuple[int, int]:
-    """The years whose middle lies between two stamps."""
+    """The first and the last year between two stamps."""
     first, after = (
         np.array([stamp]).astype("datetime64[s]").astype("datetime64[Y]")
         for stamp in (dates[0], dates[1] - 1)
@@ -198,7 +198,7 @@ def sum_year_totals(readers: Sequence[NgramReader]) -> npt.NDArray[np.int64]:
 
 
 def make_calendar(totals: npt.NDArray[np.int64], every: Every) -> tuple[Slices, YearSlices]:
-    """Slices from the years that occur, and which slice each year belongs to."""
+    """Make slices from the years that occur; returns them and the slice of each year."""
     tokens, entries = totals
     years = np.flatnonzero(tokens)
     starts, ends = (
@@ -235,7 +235,9 @@ def write_ngram_counts(
     resources: Resources,
     folder: Path,
 ) -> tuple[CountArrays, int]:
-    """Count the pairs and words of segments and write them; the arrays, and the sum of the words' occurrences."""
+    """Count the pairs and words of segments and write them; returns the arrays and the number of tokens
+    counted.
+    """
     resources.observer.start("counting", 2 * len(segments), "segments")
     rule = KeyRule(words, window, settings.ngram_weights == "literal")
     pairs = sum_segments(segments, numberings, rule, calendar, resources)
@@ -272,7 +274,7 @@ def _unigrams(
     calendar: YearSlices,
     resources: Resources,
 ) -> npt.NDArray[np.int64]:
-    """How often each vocabulary word stands at any place of an n-gram, (words, T)."""
+    """The frequency of each word at any place of an n-gram, (words, T)."""
     totals = np.zeros((words, calendar.total), dtype=np.int64)
     tasks = (
         partial(count_words, segment, numberings[segment.scanner], words, calendar) for segment in segments
@@ -290,7 +292,7 @@ def sum_segments(
     calendar: YearSlices,
     resources: Resources,
 ) -> SliceSums:
-    """Sums per slice over all segments, of pairs or of single words."""
+    """Add up all segments per slice, pairs or single words."""
     sums = SliceSums(calendar.total, resources.spill, resources.memory // 4, rule.dtype)
 
     def work(segment: NgramSegment) -> list[tuple[int, KeySums]]:
