@@ -168,7 +168,7 @@ def test_times_that_do_not_increase_are_refused(good, place, tmp_path):
         fit(tmp_path / "counts", place),
         place,
         EXIT_FOLDER,
-        "do not fit together: it is damaged",
+        "are inconsistent: the folder is damaged",
         "Count again",
     )
 

@@ -239,7 +239,7 @@ CASES = {
     ),
     "an empty n-gram table": Case({"x": b""}, "There is nothing to count", "files", ("--format", "ngrams")),
     "an n-gram table with months for slices": Case(
-        {"x": GRAM}, "N-gram tables know years only", "N-years", ("--format", "ngrams", "--every", "month"), code=2
+        {"x": GRAM}, "N-gram tables have years only", "N-years", ("--format", "ngrams", "--every", "month"), code=2
     ),
     # Sources
     "a path that does not exist": Case({}, "{folder}/nowhere.txt does not exist", "path", sources=("{folder}/nowhere.txt",)),

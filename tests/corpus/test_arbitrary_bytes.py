@@ -204,5 +204,5 @@ def test_numbers_of_values_that_are_not_there_are_refused(column, number):
     good = pa.array(["1850", "1950"])
     bad = pa.DictionaryArray.from_arrays(pa.array([0, number], pa.int32()), good, safe=False)
     frame = pa.table({"date": good, "text": good} | {column: bad})
-    with pytest.raises(WordtideError, match=f"the column '{column}' names values that are not there"):
+    with pytest.raises(WordtideError, match=f"the column '{column}' refers to values that do not exist"):
         wordtide.count(frame)

@@ -118,9 +118,9 @@ def test_counts_of_a_cluster_can_be_held_in_memory(scheduler, tmp_path):
 
 
 def test_what_is_in_memory_is_refused_with_a_remedy(tmp_path):
-    with pytest.raises(SettingsError, match="cannot be counted on a cluster"):
+    with pytest.raises(SettingsError, match="Data in memory cannot be counted on a cluster"):
         wordtide.count([("1850", "Steam power.")], output=tmp_path / "counts", scheduler="local:2")
-    with pytest.raises(SettingsError, match="Standard input cannot be shared out"):
+    with pytest.raises(SettingsError, match="Standard input cannot be counted on a cluster"):
         wordtide.count("-", output=tmp_path / "counts", scheduler="local:2")
     assert list(tmp_path.iterdir()) == []
 

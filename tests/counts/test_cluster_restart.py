@@ -62,7 +62,7 @@ def test_a_killed_job_goes_on_from_its_finished_shards_and_ends_with_the_same_by
     )  # another number of workers finds them too
     told = capfd.readouterr().err
     assert "checksum is wrong. It will be made again." in told
-    assert "3 of 5 shards are there from an earlier run" in told
+    assert "3 of 5 shards exist from an earlier run" in told
     assert files_of(place / "there") == files_of(place / "here")
     assert sorted(len(readers) for readers in readers_of(place).values()) == [1, 1, 1, 2, 2]
     assert sorted(path.name for path in place.iterdir() if path.name.startswith((".there", "there"))) == [
