@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from wordtide.dates import DAY, bounds
 from wordtide.errors import SettingsError
+from wordtide.types import Integers
 
-Integers = npt.NDArray[np.int64]
 _UNITS = ("document", "hour", "day", "week", "month", "quarter", "year")
 _HOUR = 3600
 _WEEK_OFFSET = 3  # 1970-01-01 was a Thursday: three days after the Monday that began its week

@@ -48,7 +48,7 @@ class Inflated(io.RawIOBase):
         self._shown = shown
         self._length = 0
 
-    def readable(self) -> bool:  # noqa: D102
+    def readable(self) -> bool:
         return True
 
     def read(self, size: int = -1, /) -> bytes:
@@ -88,7 +88,7 @@ class Tally(io.RawIOBase):
         self._left = length
         self.total = 0
 
-    def readable(self) -> bool:  # noqa: D102
+    def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
