@@ -1,6 +1,6 @@
-"""Writes docs/commands.md, the reference of all commands, from their own help: `make docs-commands`.
+"""Write docs/commands.md, the reference of all commands, from their own help: `make docs-commands`.
 
-The text depends on the program alone, not on the width or the colours of a terminal. A test compares it with
+The text depends on the program alone, not on the width or the colors of a terminal. A test compares it with
 the file.
 """
 
@@ -19,10 +19,12 @@ PAGE = Path(__file__).parent / "commands.md"
 _HEAD = """\
 # Commands
 
-What `wordtide --help` and `wordtide COMMAND --help` say. This page is written by `make docs-commands`; edit the help instead.
+The output of `wordtide --help` and `wordtide COMMAND --help`. `make docs-commands` writes this page; edit the help
+instead.
 
-Answers go to standard output, all else to standard error. Exit codes: 0 all is well, 2 words and options, 3 input, 4 output,
-5 a damaged folder, 130 Ctrl-C. Every command has `-h` and `--help`; `wordtide --version` prints the version.
+Answers go to standard output, everything else to standard error. Exit codes: 0 success, 2 wrong words or options,
+3 input, 4 output, 5 a damaged folder, 130 Ctrl-C. Every command has `-h` and `--help`; `wordtide --version` prints the
+version.
 """
 
 

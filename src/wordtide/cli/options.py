@@ -19,6 +19,7 @@ def takes(
     only: Sequence[str] = (),
     prefix: str = "",
     defaults: Mapping[str, str] | None = None,
+    lists: bool = False,
 ) -> Callable[[Command], Command]:
     """Give a command an option for each setting of a record. It receives those that are given as
     `**settings`.
@@ -29,6 +30,7 @@ def takes(
         only: The settings to take; by default all of them.
         prefix: Words before each help text, such as "Texts".
         defaults: How the help states the default where it differs from the declared one; "" states none.
+        lists: Take several values of each setting, separated by commas, as a list.
     """
     chosen = {name: one for name, one in settings_of(record).items() if not only or name in only}
 
@@ -39,11 +41,12 @@ def takes(
             if parameter.kind is not inspect.Parameter.VAR_KEYWORD
         ]
         place = [parameter.name for parameter in own].index(after) + 1
-        options = [_option(one, _help(one, prefix, defaults or {})) for one in chosen.values()]
+        options = [_option(one, _help(one, prefix, defaults or {}), lists) for one in chosen.values()]
 
         @functools.wraps(command)
         def run(**arguments: Any) -> None:
-            given = {name: _value(one, arguments.pop(name)) for name, one in chosen.items()}
+            value = _values if lists else _value
+            given = {name: value(one, arguments.pop(name)) for name, one in chosen.items()}
             command(**arguments, **{name: value for name, value in given.items() if value is not None})
 
         parameters = [*own[:place], *options, *own[place:]]
@@ -54,12 +57,12 @@ def takes(
     return decorate
 
 
-def _option(one: Setting, help: str) -> inspect.Parameter:
+def _option(one: Setting, help: str, several: bool) -> inspect.Parameter:
     if bool in one.types:
         annotation: Any = Annotated[bool, typer.Option(f"--{one.name.replace('_', '-')}", help=help)]
         default: bool | None = False
     else:
-        kind = str if str in one.types else float if float in one.types else int
+        kind = str if several or str in one.types else float if float in one.types else int
         annotation = Annotated[kind | None, typer.Option(help=help, show_default=False)]
         default = None
     return inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
@@ -77,3 +80,7 @@ def _value(one: Setting, given: Any) -> Any:
     if bool in one.types:
         return True if given else None
     return one.parse(given) if isinstance(given, str) and one.is_number else given
+
+
+def _values(one: Setting, given: str | None) -> list[Any] | None:
+    return None if given is None else [one.parse(part.strip()) for part in given.split(",")]

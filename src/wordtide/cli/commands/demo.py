@@ -102,7 +102,7 @@ def _fitted(counts: Counts, folder: Path, fast: bool, overwrite: bool) -> Dynami
     if not overwrite and kind_of(folder) == "model":
         typer.echo(f"model: found in {folder}", err=True)
         return load(folder)
-    from wordtide.inference.checkpoints import has_checkpoint  # brings the solvers
+    from wordtide.inference.checkpoints import has_checkpoint  # loads the solvers
     from wordtide.inference.fit import fit
 
     typer.echo("Fitting the model to all slices at once", err=True)
@@ -115,7 +115,7 @@ def _fitted(counts: Counts, folder: Path, fast: bool, overwrite: bool) -> Dynami
 
 
 def _told(model: DynamicEmbeddings) -> None:
-    """The words that changed most, and a few stories, on standard output."""
+    """Print the words that changed most and a few summaries."""
     out = console()
     out.print(f"The words that changed most between {_SINCE} and {_UNTIL}\n", style="bold")
     answer = changed(model, _SINCE, _UNTIL, top=12)
@@ -144,10 +144,10 @@ def _drawn(model: DynamicEmbeddings, folder: Path, fast: bool) -> list[Path]:
 
 
 def _written_page(model: DynamicEmbeddings, folder: Path, fast: bool) -> Path:
-    """The explorer's page as one file, with the sentences that were kept, which are in the public domain."""
+    """Write the explorer's page as one file, with example sentences, which are in the public domain."""
     from wordtide.explorer.explore import PageOptions, save_html
 
-    typer.echo(f"Writing the page to explore{'' if fast else '; that takes a minute or two'}", err=True)
+    typer.echo(f"Writing the page to explore{'' if fast else '; this takes a minute or two'}", err=True)
     options = PageOptions(
         title="State of the Union",
         licence="The addresses are in the public domain.",

@@ -1,4 +1,4 @@
-"""`wordtide evaluate`: which method predicts best."""
+"""`wordtide evaluate`: compare methods by their predictions."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -22,31 +22,29 @@ def evaluate(
     output: Annotated[Path, Option("--output", "-o", help="The report folder to make.")],
     methods: Annotated[
         str,
-        Option(help="Methods, with commas between: smoothing, filtering, warm-start, independent, static."),
+        Option(help="Methods, separated by commas: smoothing, filtering, warm-start, independent, static."),
     ] = "smoothing,filtering,warm-start,independent",
-    holdout: Annotated[float, Option(help="The share of slices left out of training.")] = 0.1,
+    holdout: Annotated[float, Option(help="Share of slices held out.")] = 0.1,
     preset: Annotated[
         str | None, Option(help="The paper's settings: paper-sotu, paper-twitter or paper-gbooks.")
     ] = None,
-    seed: Annotated[
-        int, Option(help="Decides which slices are left out, and all that is random in the fits.")
-    ] = 0,
+    seed: Annotated[int, Option(help="Seed of the split and of the fits.")] = 0,
     threads: Annotated[int | None, Option(help="Threads on the CPU. Default: all processors.")] = None,
     resume: Annotated[
-        bool, Option("--resume/--no-resume", help="Go on with the models of an evaluation that was stopped.")
+        bool, Option("--resume/--no-resume", help="Reuse the models of an evaluation that was stopped.")
     ] = True,
     overwrite: Annotated[
         bool, Option("--overwrite", help="Replace the report folder, and its models, if it exists.")
     ] = False,
-    format: Annotated[Format, Option(help="How the summary is printed.")] = Format.table,
+    format: Annotated[Format, Option(help="table, csv or json.")] = Format.table,
     **settings: Any,
 ) -> None:
-    """Compare methods by how well they predict slices they have not seen, and write a report.
+    """Compare methods by how well they predict held-out slices, and write a report.
 
     Example: wordtide evaluate counts/ -o report/ --holdout 0.1
     """
     from wordtide.evaluation.comparison import COLUMNS, verdict
-    from wordtide.evaluation.evaluate import evaluate as evaluate_counts  # brings PyTorch and matplotlib
+    from wordtide.evaluation.evaluate import evaluate as evaluate_counts
 
     chosen = [method.strip() for method in methods.split(",")]
     if not all(chosen):
@@ -67,7 +65,7 @@ def evaluate(
         )
     except KeyboardInterrupt:
         raise InterruptedFitError(
-            "interrupted.", "Finished models are kept: run it again to go on with them."
+            "interrupted.", "Finished models are kept: run the command again to resume."
         ) from None
     if format is Format.table:
         print_rows([{**row, "seconds": _rounded(row["seconds"])} for row in found.summary], format, _TABLE)
