@@ -1,12 +1,12 @@
 """Do posterior intervals hold the truth as often as they say? Simulation-based calibration on small worlds.
 
-    nice -n 15 python benchmarks/calibration.py                                  # about ten minutes on one core
-    python benchmarks/calibration.py --worlds 12 --adam-worlds 0                 # a quick look, without the slow solver
-    python benchmarks/calibration.py --negatives 30 --steps 300 --adam-worlds 0  # other counts
+    nice -n 15 python benchmarks/calibration.py # about ten minutes on one core python
+    benchmarks/calibration.py --worlds 12 --adam-worlds 0 # a quick look, without the slow solver python
+    benchmarks/calibration.py --negatives 30 --steps 300 --adam-worlds 0 # other counts
 
-prints Markdown tables: coverage of 50 % and 90 % intervals by method and solver, before and after coupling; ranks; and what one
-factor for all intervals would do. Truths are drawn from the prior, counts from the likelihood; the seed of a world is its
-number, from 0.
+prints Markdown tables: coverage of 50 % and 90 % intervals by method and solver, before and after coupling;
+ranks; and what one factor for all intervals would do. Truths are drawn from the prior, counts from the
+likelihood; the seed of a world is its number, from 0.
 """
 
 import argparse
@@ -65,7 +65,9 @@ Key = tuple[str, str]
 
 @dataclass
 class Measured:
-    """Of one posterior in one kind of world: ranks and standardised deviations of each quantity, world by world."""
+    """Of one posterior in one kind of world: ranks and standardised deviations of each quantity, world by
+    world.
+    """
 
     ranks: dict[str, list[Ranks]] = field(default_factory=lambda: defaultdict(list))
     deviations: dict[str, list[np.ndarray]] = field(default_factory=lambda: defaultdict(list))
@@ -94,7 +96,10 @@ def settings_for(method: str, solver: str, words: int, steps: int) -> FitSetting
 
 
 def drawn_from(model: DynamicEmbeddings, rng: np.random.Generator) -> np.ndarray:
-    """Draws of all vectors, (n, 2, T, L, d). A filter knows each slice by itself, so there slices are drawn one by one."""
+    """Draws of all vectors, (n, 2, T, L, d).
+
+    A filter knows each slice by itself, so there slices are drawn one by one.
+    """
     if model.kind == "filter":
         means, variances = (
             np.stack(
@@ -186,7 +191,9 @@ def about_ranks(found: dict[Key, Measured]) -> None:
 
 
 def about_factors(found: dict[Key, Measured]) -> None:
-    """One factor for all intervals, learnt on worlds with even numbers, and what it does to those with odd ones."""
+    """One factor for all intervals, learnt on worlds with even numbers, and what it does to those with odd
+    ones.
+    """
     rows, kinds = [], sorted({kind for kind, _ in found}, key=float)
     smoothed = {kind: found[kind, "smoothing, natural"].deviations for kind in kinds}
     for learnt in kinds:

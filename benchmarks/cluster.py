@@ -1,10 +1,12 @@
-"""Counting on a cluster of two processes against one machine, in one run: time, what is moved, what a restart saves.
+"""Counting on a cluster of two processes against one machine, in one run: time, what is moved, what a restart
+saves.
 
     python benchmarks/cluster.py [--tokens N]
 
-prints two Markdown tables. Times are the best of three, taken in turn: wall-clock time, and processor time of all processes, by
-which a busy machine can be judged. The cluster is started before, with Dask's profiler switched off, as `local:N` does;
-compilation is not in the times. Every result must equal the others to the last byte, else the run fails.
+prints two Markdown tables. Times are the best of three, taken in turn: wall-clock time, and processor time of
+all processes, by which a busy machine can be judged. The cluster is started before, with Dask's profiler
+switched off, as `local:N` does; compilation is not in the times. Every result must equal the others to the
+last byte, else the run fails.
 """
 
 import argparse

@@ -2,9 +2,9 @@
 
     python benchmarks/counting.py [--tokens N]
 
-prints one Markdown table. Every time is wall-clock time, the best of three, ours and theirs in turn, on one core unless the row
-says two. Where another tool does the same job its result must equal ours to the last unit, else the run fails. Compilation is
-not in the times. The exit code is 1 if a required ratio is missed.
+prints one Markdown table. Every time is wall-clock time, the best of three, ours and theirs in turn, on one
+core unless the row says two. Where another tool does the same job its result must equal ours to the last
+unit, else the run fails. Compilation is not in the times. The exit code is 1 if a required ratio is missed.
 """
 
 import argparse
@@ -33,7 +33,8 @@ SIZES = (1, 4, 16)
 SMALL_MEMORY = 1 << 28
 TWIN_REQUIRED, ANALYSER_REQUIRED, DUCKDB_REQUIRED = 20.0, 8.0, 8.0
 
-# A process of its own, so that the peak is its own: Linux hands the parent's ru_maxrss on to a child, but not its VmHWM.
+# A process of its own, so that the peak is its own: Linux hands the parent's ru_maxrss on to a child, but not
+# its VmHWM.
 _COUNT_ALONE = """
 import sys, time, wordtide
 wordtide.count([("1850", "Steam power. Steam engines.")], workers=1)
@@ -73,7 +74,9 @@ class Row:
 
 
 class Corpora(NamedTuple):
-    """The generated files: one small text, as many of `tokens` words as the largest size needs, and n-gram tables."""
+    """The generated files: one small text, as many of `tokens` words as the largest size needs, and n-gram
+    tables.
+    """
 
     small: Path
     texts: list[Path]
@@ -82,7 +85,9 @@ class Corpora(NamedTuple):
 
 
 def make_corpora(folder: Path, tokens: int) -> Corpora:
-    """Write all files; each text has words of its own seed, so that a larger corpus holds more distinct pairs."""
+    """Write all files; each text has words of its own seed, so that a larger corpus holds more distinct
+    pairs.
+    """
     words = generated.make_words()
     small = folder / "small.jsonl"
     generated.write_texts(small, words, 1000, seed=99)

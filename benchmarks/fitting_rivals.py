@@ -1,4 +1,6 @@
-"""What a user would pick instead: word2vec by gensim, trained on each slice alone, on the same texts and vocabulary."""
+"""What a user would pick instead: word2vec by gensim, trained on each slice alone, on the same texts and
+vocabulary.
+"""
 
 import math
 import re
@@ -10,7 +12,8 @@ from gensim.models import Word2Vec
 
 import wordtide
 
-#: Negative samples per pair: gensim's scores are log odds against so many noise words, ours against one (eta = 1).
+#: Negative samples per pair: gensim's scores are log odds against so many noise words, ours against one (eta
+#: = 1).
 NEGATIVES = 5
 
 
@@ -45,10 +48,11 @@ def word2vec_per_slice(counts: wordtide.Counts) -> tuple[list[Word2Vec], float, 
 
 
 def lookup(model: Word2Vec, words: np.ndarray, names: list[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Word and context vectors of some words, whose products are log odds against one noise word a pair, as ours are.
+    """Word and context vectors of some words, whose products are log odds against one noise word a pair, as
+    ours are.
 
-    For that log(NEGATIVES) is added to every product, by one more coordinate: 1 for words, log(NEGATIVES) for contexts. Words
-    that the slice does not have are zero but for that coordinate.
+    For that log(NEGATIVES) is added to every product, by one more coordinate: 1 for words, log(NEGATIVES) for
+    contexts. Words that the slice does not have are zero but for that coordinate.
     """
     u, v = np.zeros((2, len(words), model.vector_size + 1), dtype=np.float32)
     u[:, -1], v[:, -1] = 1.0, math.log(NEGATIVES)

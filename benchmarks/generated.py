@@ -1,10 +1,12 @@
-"""Generated corpora for the benchmarks: the same bytes for the same seed, with the habits of real text that cost time.
+"""Generated corpora for the benchmarks: the same bytes for the same seed, with the habits of real text that
+cost time.
 
-Word frequencies follow Zipf's law, frequent words are short, some words hold an apostrophe, a hyphen or a capital. A sentence
-begins with a capital and ends with a full stop. The texts use ASCII only and no abbreviation, number, address or initial, so
-that one short regular expression states the token rule on them. N-gram tables hold case variants, punctuation, numbers,
-part-of-speech tags and placeholders; their words are as unequal as those of real Google Books 5-grams, and their pairs recur
-almost as often (a pair that occurs in a year stands in three n-grams of it; in a sample of real ones in four).
+Word frequencies follow Zipf's law, frequent words are short, some words hold an apostrophe, a hyphen or a
+capital. A sentence begins with a capital and ends with a full stop. The texts use ASCII only and no
+abbreviation, number, address or initial, so that one short regular expression states the token rule on them.
+N-gram tables hold case variants, punctuation, numbers, part-of-speech tags and placeholders; their words are
+as unequal as those of real Google Books 5-grams, and their pairs recur almost as often (a pair that occurs in
+a year stands in three n-grams of it; in a sample of real ones in four).
 """
 
 import gzip
@@ -94,7 +96,9 @@ def write_texts(path: Path, words: list[str], tokens: int, seed: int) -> None:
 
 
 def make_ngrams(words: list[str], entries: int, seed: int) -> NgramTable:
-    """A table of 5-grams with about `entries` n-gram-years, 20 a gram and most of them recent, sorted as published ones are."""
+    """A table of 5-grams with about `entries` n-gram-years, 20 a gram and most of them recent, sorted as
+    published ones are.
+    """
     rng = np.random.default_rng(seed)
     ranks = _ranks(rng, _NGRAM_EXPONENT, 5 * max(1, entries // 20)).reshape(-1, 5)
     ranks[:, 0] %= _FIRST_WORDS
@@ -108,7 +112,9 @@ def make_ngrams(words: list[str], entries: int, seed: int) -> NgramTable:
 
 
 def _gram(rng: np.random.Generator, words: list[str], ranks: list[int]) -> str:
-    """Five tokens: one gram in five is tagged, one in ten holds punctuation or a number, a few hold a plain underscore."""
+    """Five tokens: one gram in five is tagged, one in ten holds punctuation or a number, a few hold a plain
+    underscore.
+    """
     gram = [words[rank] for rank in ranks]
     luck, place, choice = rng.random(), int(rng.integers(5)), int(rng.integers(30))
     if luck < 0.1:

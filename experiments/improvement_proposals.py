@@ -1,4 +1,6 @@
-"""Ethereum improvement proposals, 43 quarters of 600 to 71,000 words: a short span of technical texts with real change."""
+"""Ethereum improvement proposals, 43 quarters of 600 to 71,000 words: a short span of technical texts with
+real change.
+"""
 
 from experiment import Experiment, main
 

@@ -25,7 +25,9 @@ def write_report(
     folder: Path,
     drawn: bool = True,
 ) -> Path:
-    """Write report.md and claims.csv, and roughness.csv if the figures are drawn; return the path of the report."""
+    """Write report.md and claims.csv, and roughness.csv if the figures are drawn; return the path of the
+    report.
+    """
     first = next(iter(evaluations.values()))
     claims = {
         name: pd.DataFrame(vars(one) for one in check_claims(path, first))

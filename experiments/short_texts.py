@@ -1,4 +1,6 @@
-"""Short dated texts, few per slice: some hundred sentences of each year's UN debates, in place of the paper's tweets."""
+"""Short dated texts, few per slice: some hundred sentences of each year's UN debates, in place of the paper's
+tweets.
+"""
 
 import gzip
 import json
@@ -25,7 +27,9 @@ def few_sentences(
     seed: int = _SEED,
     years: Container[int] | None = None,
 ) -> Path:
-    """A file with `number` sentences of each year (or of those in `years`), drawn at random; of fewer, all are taken."""
+    """A file with `number` sentences of each year (or of those in `years`), drawn at random; of fewer, all
+    are taken.
+    """
     by_year: dict[int, list[str]] = defaultdict(list)
     for year, text in _speeches(debates):
         if years is None or year in years:

@@ -1,4 +1,6 @@
-"""The State of the Union, a slice per address (T = 230), with the paper's d and D; also with the paper's prior."""
+"""The State of the Union, a slice per address (T = 230), with the paper's d and D; also with the paper's
+prior.
+"""
 
 from experiment import Experiment, main
 

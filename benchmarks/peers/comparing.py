@@ -1,11 +1,11 @@
 """This package and its peers side by side: planted drift, held-out likelihood, time and memory.
 
-    export PYTHONPATH=benchmarks
-    python benchmarks/peers/comparing.py [--worlds medium,thin,sotu] [--seeds 1,2,3] [--only smoothing,...] [--with-pwe]
-    python benchmarks/peers/comparing.py --small | --tune
+    export PYTHONPATH=benchmarks python benchmarks/peers/comparing.py [--worlds medium,thin,sotu] [--seeds
+    1,2,3] [--only smoothing,...] [--with-pwe] python benchmarks/peers/comparing.py --small | --tune
 
-prints Markdown tables. Each method is trained in a process of its own on one thread; finished rows are kept in build/peers, so
-a run that was stopped goes on where it was. `--small`: one small world, a minute. `--tune`: what was tried on seed 0.
+prints Markdown tables. Each method is trained in a process of its own on one thread; finished rows are kept
+in build/peers, so a run that was stopped goes on where it was. `--small`: one small world, a minute.
+`--tune`: what was tried on seed 0.
 """
 
 import argparse

@@ -1,4 +1,6 @@
-"""What all methods are given: worlds with planted drift and the State of the Union, counted once and kept as sentences too."""
+"""What all methods are given: worlds with planted drift and the State of the Union, counted once and kept as
+sentences too.
+"""
 
 import json
 from dataclasses import dataclass
@@ -31,8 +33,9 @@ SOTU_SETTINGS = {"every": "10-years", "close_gaps": True}
 
 @dataclass(frozen=True)
 class Prepared:
-    """A corpus on disk: `counts` (a counts folder), `sentences.txt`, `words.json`. A world also has its plan, the State of
-    the Union has none.
+    """A corpus on disk: `counts` (a counts folder), `sentences.txt`, `words.json`.
+
+    A world also has its plan, the State of the Union has none.
     """
 
     folder: Path

@@ -1,4 +1,6 @@
-"""Planted drift in counts drawn from the model itself, for our methods. Peers read texts and cannot take counts.
+"""Planted drift in counts drawn from the model itself, for our methods.
+
+Peers read texts and cannot take counts.
 
     PYTHONPATH=benchmarks python benchmarks/peers/drawn_counts.py [--seeds 1,2,3] [--pairs 2e6,2e5]
 

@@ -1,10 +1,11 @@
 """Three ways to follow words through time with gensim's word2vec, each slice by slice on the same sentences.
 
-    per-slice   a model for each slice alone, turned onto the slice before by Procrustes on the words that both have
-    chained     each slice starts where the one before it ended
-    compass     the output layer of a model of all slices stays as it is; each slice trains the other layer against it
+    per-slice a model for each slice alone, turned onto the slice before by Procrustes on the words that both
+    have chained each slice starts where the one before it ended compass the output layer of a model of all
+    slices stays as it is; each slice trains the other layer against it
 
-Rows are matched by word, never by their place in a model: gensim orders words by frequency, so each slice has its own order.
+Rows are matched by word, never by their place in a model: gensim orders words by frequency, so each slice has
+its own order.
 """
 
 from collections.abc import Sequence
@@ -22,9 +23,12 @@ NEGATIVES = 5
 
 @dataclass(frozen=True)
 class Training:
-    """What is open to choice. `sample`: gensim's threshold for leaving out frequent words, 0 for none of that.
+    """What is open to choice.
 
-    `start` is the compass's: what a slice's vectors begin with, "zero" or those of the model of all slices ("pooled").
+    `sample`: gensim's threshold for leaving out frequent words, 0 for none of that.
+
+    `start` is the compass's: what a slice's vectors begin with, "zero" or those of the model of all slices
+    ("pooled").
     """
 
     dim: int = 50
@@ -106,7 +110,9 @@ def chained(slices: Sequence[Sentences], words: Sequence[str], training: Trainin
 
 
 def begin_where_left(model: Word2Vec, numbers: np.ndarray, latest: np.ndarray, seen: np.ndarray) -> None:
-    """Put the latest vectors (2, L, d) of words seen before into an untrained model whose rows have these numbers."""
+    """Put the latest vectors (2, L, d) of words seen before into an untrained model whose rows have these
+    numbers.
+    """
     known = seen[numbers]
     model.wv.vectors[known], model.syn1neg[known] = latest[0][numbers[known]], latest[1][numbers[known]]
 
@@ -130,9 +136,9 @@ def _against(
 ) -> SliceVectors:
     """A slice with its contexts frozen.
 
-    gensim can freeze its input layer only (`vectors_lockf`), so the two layers change roles: contexts are put into the input
-    layer, and the output layer is trained. Windows are symmetric, so the pairs are the same; noise words are then drawn for
-    the words in place of the contexts.
+    gensim can freeze its input layer only (`vectors_lockf`), so the two layers change roles: contexts are put
+    into the input layer, and the output layer is trained. Windows are symmetric, so the pairs are the same;
+    noise words are then drawn for the words in place of the contexts.
     """
     model = untrained(sentences, training)
     numbers = vocabulary.numbers_in(model)

@@ -1,8 +1,8 @@
 """Held-out log-likelihood per pair, for models of this package and for peers, on one scale.
 
-A skip-gram model with k negative samples states log odds against k noise words for each pair, ours against eta (1). So its
-scores are shifted by log(k / eta) before they are compared. That is what its own objective says; the constant that would have
-suited the held-out slices best is told too.
+A skip-gram model with k negative samples states log odds against k noise words for each pair, ours against
+eta (1). So its scores are shifted by log(k / eta) before they are compared. That is what its own objective
+says; the constant that would have suited the held-out slices best is told too.
 """
 
 import math
@@ -31,7 +31,9 @@ def own_scores(model: Embeddings, problem: Problem, slices: Sequence[int]) -> li
 
 
 def peer_scores(model: Embeddings, problem: Problem, slices: Sequence[int], shift: float) -> list[float]:
-    """Scores of a peer: each slice by the vectors of the slice before, or the latest there are; zeros for unseen words."""
+    """Scores of a peer: each slice by the vectors of the slice before, or the latest there are; zeros for
+    unseen words.
+    """
     return [_score(predict_by_previous_slice, model, problem, t, shift) for t in slices]
 
 

@@ -1,7 +1,8 @@
 """All methods that are compared, and the settings of each.
 
-gensim's epochs and sampling and the compass's start were chosen on seed 0 of the worlds (`comparing.py --tune`), once for
-planted drift and once for held-out likelihood, because no one choice is good at both; tables are of other seeds.
+gensim's epochs and sampling and the compass's start were chosen on seed 0 of the worlds (`comparing.py
+--tune`), once for planted drift and once for held-out likelihood, because no one choice is good at both;
+tables are of other seeds.
 """
 
 from typing import Any

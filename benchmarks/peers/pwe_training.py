@@ -2,9 +2,9 @@
 
     python pwe_training.py FOLDER METHOD SETTINGS OUTPUT
 
-As its documentation has it: words carry the slice in their name, a graph ties a word to itself in the next slice, and all
-slices share one set of context vectors. Its windows do not end with a sentence and have no decay, and its noise words come from
-all slices. Prints one line of JSON last, as training.py does.
+As its documentation has it: words carry the slice in their name, a graph ties a word to itself in the next
+slice, and all slices share one set of context vectors. Its windows do not end with a sentence and have no
+decay, and its noise words come from all slices. Prints one line of JSON last, as training.py does.
 """
 
 import contextlib

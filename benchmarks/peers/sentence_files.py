@@ -1,4 +1,6 @@
-"""Sentences on disk, for processes that train a peer and load little else: a line each, an empty line after every slice."""
+"""Sentences on disk, for processes that train a peer and load little else: a line each, an empty line after
+every slice.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path

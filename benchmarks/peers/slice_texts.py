@@ -1,7 +1,8 @@
 """The sentences behind counts: what a peer reads is word for word what was counted.
 
-The package's own scanner cuts the texts, and the occurrences of every word in every slice are compared with the counts. Words
-outside the vocabulary are left out. Peers close the gap that such a word leaves, so counts must be made with `close_gaps`.
+The package's own scanner cuts the texts, and the occurrences of every word in every slice are compared with
+the counts. Words outside the vocabulary are left out. Peers close the gap that such a word leaves, so counts
+must be made with `close_gaps`.
 """
 
 from collections.abc import Sequence
@@ -21,7 +22,9 @@ from wordtide.timeline import Every
 
 
 def sentences_by_slice(source: object, counts: Counts) -> list[Sentences]:
-    """For each slice of `counts`, which were made of `source` by the usual token rule, its sentences of counted words."""
+    """For each slice of `counts`, which were made of `source` by the usual token rule, its sentences of
+    counted words.
+    """
     if not counts.settings.close_gaps:
         raise ValueError("Peers close gaps: count with close_gaps=True.")
     scanner = Scanner(TokenRule(), counts.words)

@@ -11,7 +11,9 @@ _FIELDS = ("words", "u", "v")
 
 @dataclass(frozen=True)
 class SliceVectors:
-    """The vectors of a slice's words: numbers in the vocabulary (n,) in any order, word and context vectors (n, d)."""
+    """The vectors of a slice's words: numbers in the vocabulary (n,) in any order, word and context vectors
+    (n, d).
+    """
 
     words: np.ndarray
     u: np.ndarray

@@ -2,9 +2,10 @@
 
     python training.py FOLDER METHOD SETTINGS OUTPUT
 
-FOLDER is a prepared corpus, METHOD one of ours or "gensim ...", SETTINGS JSON. Prints one line of JSON. Only what the method
-needs is loaded, so that the peak is its own. Time is that of the processor, which other jobs on the machine change less than
-that of the clock; loading libraries and reading the data is not in it, building a vocabulary is.
+FOLDER is a prepared corpus, METHOD one of ours or "gensim ...", SETTINGS JSON. Prints one line of JSON. Only
+what the method needs is loaded, so that the peak is its own. Time is that of the processor, which other jobs
+on the machine change less than that of the clock; loading libraries and reading the data is not in it,
+building a vocabulary is.
 """
 
 import json

@@ -1,4 +1,6 @@
-"""Worlds with planted drift: texts and counts in which it is known which words change, and when; and scores on them."""
+"""Worlds with planted drift: texts and counts in which it is known which words change, and when; and scores
+on them.
+"""
 
 from simulation.findings import findings_of, score_model
 from simulation.plan import Cast, Plan, PlantedCorpus, PlantedCounts, PlantedWord

@@ -1,4 +1,6 @@
-"""Drawing what happens in a world: its slices, the words that play a part, and when something happens to them."""
+"""Drawing what happens in a world: its slices, the words that play a part, and when something happens to
+them.
+"""
 
 from dataclasses import dataclass
 
@@ -74,10 +76,12 @@ def uneven_shares(rng: np.random.Generator, slices: int, uneven: float) -> Float
 def draw_parts(
     rng: np.random.Generator, cast: Cast, span: tuple[float, float], frequencies: tuple[float, float]
 ) -> list[Part]:
-    """The parts of a cast between two dates. Each kind has the same range of frequencies, so that none gives a kind away.
+    """The parts of a cast between two dates.
 
-    Words jump, vanish and appear in the middle half of the time; whatever takes time takes 30 % to 60 % of it and leaves
-    10 % at either end.
+    Each kind has the same range of frequencies, so that none gives a kind away.
+
+    Words jump, vanish and appear in the middle half of the time; whatever takes time takes 30 % to 60 % of it
+    and leaves 10 % at either end.
     """
     if not 0.0 < frequencies[0] <= frequencies[1] < np.inf:
         raise SettingsError(

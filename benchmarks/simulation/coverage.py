@@ -1,9 +1,10 @@
 """Simulation-based calibration: how often posterior intervals hold a truth that was drawn from the prior.
 
-If truths come from the prior, data from the likelihood, and draws from the exact posterior, then the rank of a truth among n
-draws is uniform on 0 ... n. Ranks crowd at both ends if the posterior is too narrow, in the middle if it is too wide, and at
-one end if it is off to one side. A central interval holds the truth if its rank is far enough from both ends, so coverage is a
-sum over ranks too. Quantities of one world depend on each other, so errors are those between worlds.
+If truths come from the prior, data from the likelihood, and draws from the exact posterior, then the rank of
+a truth among n draws is uniform on 0 ... n. Ranks crowd at both ends if the posterior is too narrow, in the
+middle if it is too wide, and at one end if it is off to one side. A central interval holds the truth if its
+rank is far enough from both ends, so coverage is a sum over ranks too. Quantities of one world depend on each
+other, so errors are those between worlds.
 """
 
 from dataclasses import dataclass
@@ -32,7 +33,10 @@ def ranks_of_normal(truth: Floats, mean: Floats, spread: Floats, draws: int = DR
 
 
 def is_covered(ranks: Ranks, level: float, draws: int = DRAWS) -> npt.NDArray[np.bool_]:
-    """Whether central intervals of this level hold the truth. The level must be a whole number of ranks on either side."""
+    """Whether central intervals of this level hold the truth.
+
+    The level must be a whole number of ranks on either side.
+    """
     outside = (1.0 - level) / 2.0 * (draws + 1)
     if not 0 < level < 1 or abs(outside - round(outside)) > 1e-9 or round(outside) < 1:
         raise SettingsError(
@@ -73,14 +77,19 @@ def histogram(worlds: list[Ranks], bins: int = 10, draws: int = DRAWS) -> Floats
 
 @dataclass(frozen=True)
 class Uniformity:
-    """Are ranks uniform? `statistic`: a chi-square; `p_value`: of Hotelling's test, which knows how many worlds there were."""
+    """Are ranks uniform?
+
+    `statistic`: a chi-square; `p_value`: of Hotelling's test, which knows how many worlds there were.
+    """
 
     statistic: float
     p_value: float
 
 
 def uniformity(worlds: list[Ranks], bins: int = 10, draws: int = DRAWS) -> Uniformity:
-    """Test that the histogram of ranks is flat, with the variance between worlds: within a world ranks go together."""
+    """Test that the histogram of ranks is flat, with the variance between worlds: within a world ranks go
+    together.
+    """
     shares = histogram(worlds, bins, draws)[:, :-1]  # the last bin follows from the others
     count, free = shares.shape
     if count <= free:

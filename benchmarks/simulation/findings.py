@@ -13,10 +13,11 @@ RANKINGS = ("low", "change")
 
 
 def findings_of(model: Embeddings, plan: Plan, by: str = "low", vectors: str | None = None) -> Findings:
-    """How much each word of a model changed from the first slice to the last, and when the words of a plan were half-way.
+    """How much each word of a model changed from the first slice to the last, and when the words of a plan
+    were half-way.
 
-    `by`: what words are ranked by, the "low" end of the interval (before it is cut off at 0) or the "change" itself. Methods
-    without a posterior have no intervals, so they are ranked by change.
+    `by`: what words are ranked by, the "low" end of the interval (before it is cut off at 0) or the "change"
+    itself. Methods without a posterior have no intervals, so they are ranked by change.
     """
     if by not in RANKINGS:
         raise SettingsError(f"Changed words cannot be ranked by {by!r}.", f"Choose {' or '.join(RANKINGS)}.")

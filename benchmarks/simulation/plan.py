@@ -1,7 +1,9 @@
-"""What is planted in a world, and the course of a planted word: where it stands and how frequent it is at a date.
+"""What is planted in a world, and the course of a planted word: where it stands and how frequent it is at a
+date.
 
-Dates are float years. A word that drifts or jumps goes from one place (a topic, or another word's place) to another. All others
-stay where they are: those that vanish or appear, decoys, whose frequency alone changes tenfold, and stable words.
+Dates are float years. A word that drifts or jumps goes from one place (a topic, or another word's place) to
+another. All others stay where they are: those that vanish or appear, decoys, whose frequency alone changes
+tenfold, and stable words.
 """
 
 from dataclasses import dataclass, field
@@ -29,9 +31,10 @@ DECOY_RATIO = 10.0
 class PlantedWord:
     """A word whose truth is known. `kind`: drift, jump, vanish, appear; up, down, burst (decoys); stable.
 
-    What happens begins at `date_from` and is over at `date_to`, one and the same date for jump, vanish and appear. `from_words`
-    are words of the place where it begins, `to_words` of the place where it ends; a word that vanishes has no place to go to,
-    and one that appears none to come from. `frequency`: its share of all words, before what happens to it changes that.
+    What happens begins at `date_from` and is over at `date_to`, one and the same date for jump, vanish and
+    appear. `from_words` are words of the place where it begins, `to_words` of the place where it ends; a word
+    that vanishes has no place to go to, and one that appears none to come from. `frequency`: its share of all
+    words, before what happens to it changes that.
     """
 
     word: str
@@ -107,7 +110,8 @@ class Cast:
 class Plan:
     """What is planted in a world. All other words stand still, unless `others_stand_still` is False.
 
-    `changes`: the true change (cosine distance, for the sum of both vectors) between the first slice and the last, where known.
+    `changes`: the true change (cosine distance, for the sum of both vectors) between the first slice and the
+    last, where known.
     """
 
     planted: tuple[PlantedWord, ...]
@@ -136,7 +140,9 @@ class PlantedCorpus(Plan):
 
 @dataclass(frozen=True, kw_only=True)
 class PlantedCounts(Plan):
-    """Counts drawn from the model itself, with the vectors `u`, `v` (T, L, d), the prior, and sum(n-) / sum(n+) behind them."""
+    """Counts drawn from the model itself, with the vectors `u`, `v` (T, L, d), the prior, and sum(n-) /
+    sum(n+) behind them.
+    """
 
     counts: "Counts"
     u: Floats

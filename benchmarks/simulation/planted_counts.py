@@ -1,13 +1,16 @@
-"""Worlds of counts drawn from the model itself: trajectories from the prior, pairs from the likelihood, words planted.
+"""Worlds of counts drawn from the model itself: trajectories from the prior, pairs from the likelihood, words
+planted.
 
-With n- fixed, sigmoid(x)^n+ sigmoid(-x)^n- is the probability of n+ under a negative binomial distribution, up to a constant
-that does not depend on x: a Poisson number whose rate is Gamma distributed with shape n- and scale exp(x).
+With n- fixed, sigmoid(x)^n+ sigmoid(-x)^n- is the probability of n+ under a negative binomial distribution,
+up to a constant that does not depend on x: a Poisson number whose rate is Gamma distributed with shape n- and
+scale exp(x).
 
-Counts of texts are symmetric, and whole numbers of pairs. So here too each pair of words is drawn once and counts in both
-directions, which asks for symmetric scores u_i . v_j: v is u with the signs of every other coordinate turned. Each side on its
-own is a draw from the prior; together they are what a fit finds in symmetric counts, up to a rotation. Three things differ from
-what the model supposes, as they do for texts: word and context vectors are not independent, every pair is seen twice, and a fit
-takes n- from the sums of n+, not from the frequencies behind them.
+Counts of texts are symmetric, and whole numbers of pairs. So here too each pair of words is drawn once and
+counts in both directions, which asks for symmetric scores u_i . v_j: v is u with the signs of every other
+coordinate turned. Each side on its own is a draw from the prior; together they are what a fit finds in
+symmetric counts, up to a rotation. Three things differ from what the model supposes, as they do for texts:
+word and context vectors are not independent, every pair is seen twice, and a fit takes n- from the sums of
+n+, not from the frequencies behind them.
 """
 
 import numpy as np
@@ -61,9 +64,9 @@ def model_world(
 ) -> PlantedCounts:
     """Counts of about `pairs` pairs in all slices together, a calendar year each; the years are irregular.
 
-    Words without a part move as the prior does, so they are left out of ranks; decoys and stable words stand still. A word that
-    jumps takes the place of another and goes on with it; one that drifts turns evenly from its place to that of another.
-    `wordtide.fit(world.counts, **world.settings)` supposes what is true.
+    Words without a part move as the prior does, so they are left out of ranks; decoys and stable words stand
+    still. A word that jumps takes the place of another and goes on with it; one that drifts turns evenly from
+    its place to that of another. `wordtide.fit(world.counts, **world.settings)` supposes what is true.
 
     >>> world = model_world(seed=1, pairs=1e4, vocabulary=40, slices=5, dim=4, cast=Cast(1, 1, 0, 0, 1, 0, 0, 1))
     >>> len(world.counts), world.u.shape, [word.kind for word in world.planted]
@@ -129,7 +132,9 @@ def _planted_trajectories(u: Floats, parts: list[Part], times: Floats) -> Floats
 
 
 def _right_angle(own: Floats, others: Floats) -> int:
-    """Which of the places (n, d) is most nearly at a right angle to a word's own (d,), for u and for u + v: another meaning."""
+    """Which of the places (n, d) is most nearly at a right angle to a word's own (d,), for u and for u + v:
+    another meaning.
+    """
     turns = []
     for kept in (slice(None), slice(None, None, 2)):  # u + v has every other coordinate of u, twice
         one, some = own[kept] / np.linalg.norm(own[kept]), others[:, kept]
@@ -168,7 +173,9 @@ def _told(words: list[str], parts: list[Part], vectors: Floats, vocabulary: int)
 def _frequencies(
     rng: np.random.Generator, planted: list[PlantedWord], vocabulary: int, times: Floats
 ) -> Floats:
-    """The share of each word in each slice, (T, L): by Zipf's law but for planted words, whose own frequencies change."""
+    """The share of each word in each slice, (T, L): by Zipf's law but for planted words, whose own
+    frequencies change.
+    """
     own = np.stack([word.frequency * frequency_factor(word, times) for word in planted], axis=1)
     ranked = rng.permutation(1.0 / (np.arange(vocabulary - len(planted)) + 2.7))
     left = np.outer(1.0 - own.sum(axis=1), ranked / ranked.sum())
@@ -176,7 +183,8 @@ def _frequencies(
 
 
 def _drawn(rng: np.random.Generator, scores: Floats, share: Floats, total: float) -> sparse.csr_array:
-    """Pairs of words as `Counts` stores them: the upper half, with half of the diagonal, whole numbers, (L, L).
+    """Pairs of words as `Counts` stores them: the upper half, with half of the diagonal, whole numbers, (L,
+    L).
 
     `total`: the sum of n-, which is `total` times the shares (L,) of both words.
     """

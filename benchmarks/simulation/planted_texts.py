@@ -1,9 +1,10 @@
-"""Worlds of text: short documents, each on a topic, written from sentence templates, planted words among its nouns.
+"""Worlds of text: short documents, each on a topic, written from sentence templates, planted words among its
+nouns.
 
-A template has places for nouns and verbs of the topic and for filler that belongs to no topic; all follow Zipf's law. A planted
-word is a noun whose probability in each topic depends on the date of the document: one that drifts from a topic to another has
-less and less of its occurrences in the first. So frequency and contexts are exactly what the plan says, up to chance. The same
-seed and sizes give the same bytes.
+A template has places for nouns and verbs of the topic and for filler that belongs to no topic; all follow
+Zipf's law. A planted word is a noun whose probability in each topic depends on the date of the document: one
+that drifts from a topic to another has less and less of its occurrences in the first. So frequency and
+contexts are exactly what the plan says, up to chance. The same seed and sizes give the same bytes.
 """
 
 from dataclasses import dataclass
@@ -56,7 +57,9 @@ _MOST_PLANTED = 0.6  # of a topic's nouns: the others make the topic what it is
 
 @dataclass(frozen=True)
 class _Language:
-    """All words by number, and which numbers fill which places: `nouns`, `verbs` (topics, n), `filler` (n,), `planted` (p,)."""
+    """All words by number, and which numbers fill which places: `nouns`, `verbs` (topics, n), `filler` (n,),
+    `planted` (p,).
+    """
 
     words: list[str]
     templates: Integers
@@ -94,7 +97,8 @@ class _Planting:
     to_topic: Integers
 
     def probability(self, topics: Integers, dates: Floats, scale: float) -> Floats:
-        """Probability of each planted word at a noun's place in documents on `topics` at `dates` (n,): (n, p).
+        """Probability of each planted word at a noun's place in documents on `topics` at `dates` (n,): (n,
+        p).
 
         `scale`: places for nouns of one topic as a share of all words.
         """
@@ -120,9 +124,11 @@ def template_world(
     first_year: int = 1900,
     frequencies: tuple[float, float] = FREQUENCIES,
 ) -> PlantedCorpus:
-    """A corpus of about `tokens` words with planted drift; each slice is a calendar year, the years are irregular.
+    """A corpus of about `tokens` words with planted drift; each slice is a calendar year, the years are
+    irregular.
 
-    `vocabulary`: number of distinct words. `uneven`: the largest slice has so many times the documents of the smallest.
+    `vocabulary`: number of distinct words. `uneven`: the largest slice has so many times the documents of the
+    smallest.
 
     >>> world = template_world(seed=1, tokens=2_000, vocabulary=200, slices=4, topics=4, cast=Cast(1, 1, 0, 0, 1, 0, 0, 1))
     >>> world.planted[0].kind, len(world.decoys), world.documents[0][0][:4]
@@ -182,7 +188,9 @@ def _language(rng: np.random.Generator, vocabulary: int, topics: int, planted: i
 
 
 def _planting(rng: np.random.Generator, language: _Language, parts: list[Part]) -> _Planting:
-    """Topics in turn, so that none is crowded; the parts in random order, so that no kind has a topic of its own."""
+    """Topics in turn, so that none is crowded; the parts in random order, so that no kind has a topic of its
+    own.
+    """
     topics = len(language.nouns)
     turn = rng.permutation(len(parts))
     from_topic = rng.permutation(topics)[turn % topics]

@@ -1,8 +1,10 @@
-"""Scores of what a method found in a world with planted drift, for models and for any table of words and how much they changed.
+"""Scores of what a method found in a world with planted drift, for models and for any table of words and how
+much they changed.
 
-Words are ranked by score, the most changed first. Ranked are the words that drift or jump, decoys, stable words, and the other
-words of the vocabulary if these stand still. Words that vanish or appear are left out: with no place at one end there is
-nothing right to say of their change. A word that a method gives no score comes last; of equal scores each counts as the worst.
+Words are ranked by score, the most changed first. Ranked are the words that drift or jump, decoys, stable
+words, and the other words of the vocabulary if these stand still. Words that vanish or appear are left out:
+with no place at one end there is nothing right to say of their change. A word that a method gives no score
+comes last; of equal scores each counts as the worst.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -21,8 +23,9 @@ Interval = tuple[float, float]
 class Findings:
     """What a method says, word by word, as far as it says anything; NaN is as good as nothing.
 
-    `scores`: how much a word changed, on any scale. `dates`: when it was half-way, in float years; `halfway`: the interval of
-    that date. `changes`: the interval of the change from the first slice to the last; one that begins above 0 is an alarm.
+    `scores`: how much a word changed, on any scale. `dates`: when it was half-way, in float years; `halfway`:
+    the interval of that date. `changes`: the interval of the change from the first slice to the last; one
+    that begins above 0 is an alarm.
     """
 
     scores: Mapping[str, float]
@@ -48,11 +51,13 @@ def score_table(
 
 
 def score_findings(plan: Plan, findings: Findings, top: int | None = None) -> list[Score]:
-    """All scores that the findings allow; `top`: the k of "share in top", as many as there are words to be found by default.
+    """All scores that the findings allow; `top`: the k of "share in top", as many as there are words to be
+    found by default.
 
-    auc: probability that a word that drifts or jumps has a higher score than one that stands still. worst rank: from 1.
-    date error: in years, of the words that have a date. coverage: share of intervals that hold the truth. alarms: share of
-    words whose interval of change begins above 0, to be near 1 for words that move and near 0 for others.
+    auc: probability that a word that drifts or jumps has a higher score than one that stands still. worst
+    rank: from 1. date error: in years, of the words that have a date. coverage: share of intervals that hold
+    the truth. alarms: share of words whose interval of change begins above 0, to be near 1 for words that
+    move and near 0 for others.
     """
     if not findings.scores:
         raise InputError("There are no scores of words.", "Give a table with a number for each word.")

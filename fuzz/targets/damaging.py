@@ -1,4 +1,5 @@
-"""What targets for folders share: a sound folder, one of whose files is replaced, overwritten in part, or cut short.
+"""What targets for folders share: a sound folder, one of whose files is replaced, overwritten in part, or cut
+short.
 
 The sizes in the header are those of the files as they are, so that the damage is not found by its size alone.
 """
@@ -16,7 +17,9 @@ _REPLACED, _CUT = 0, 1  # any other way: overwritten from a place on
 
 
 class Damaged:
-    """A folder made by `make`, whose files are damaged one at a time and given to `use`, with or without a check of all."""
+    """A folder made by `make`, whose files are damaged one at a time and given to `use`, with or without a
+    check of all.
+    """
 
     def __init__(self, make: Callable[[Path], object], use: Callable[[Path, bool], object]) -> None:
         self._use = use
@@ -43,7 +46,9 @@ class Damaged:
         return seeds
 
     def try_input(self, data: bytes) -> None:
-        """The first byte names the file, and with its highest bit asks for a check; the second tells what becomes of it."""
+        """The first byte names the file, and with its highest bit asks for a check; the second tells what
+        becomes of it.
+        """
         if len(data) < 2:
             return
         name = self._names[(data[0] & 127) % len(self._names)]
@@ -55,7 +60,9 @@ class Damaged:
             self._write(name, self._files[name])
 
     def _write(self, name: str, content: bytes) -> None:
-        """Put a file in place of another, which may be mapped into memory still, and its size into the header."""
+        """Put a file in place of another, which may be mapped into memory still, and its size into the
+        header.
+        """
         self._put(name, content)
         if name != _HEADER:
             header = json.loads(self._files[_HEADER])

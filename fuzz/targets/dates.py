@@ -9,7 +9,10 @@ SEEDS = [
 
 
 def try_input(data: bytes) -> None:
-    """Parse the first line as a date; the second, if there is one, is its pattern. ValueError is the answer to what is none."""
+    """Parse the first line as a date; the second, if there is one, is its pattern.
+
+    ValueError is the answer to what is none.
+    """
     text, _, pattern = data.decode("utf-8", "replace").partition("\n")
     date_in_name(text)
     try:

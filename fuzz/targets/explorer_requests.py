@@ -1,4 +1,6 @@
-"""Requests to the server of `wordtide explore`: whatever comes over the wire, it answers or hangs up, and lives on."""
+"""Requests to the server of `wordtide explore`: whatever comes over the wire, it answers or hangs up, and
+lives on.
+"""
 
 import contextlib
 import socket

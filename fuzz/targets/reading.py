@@ -1,4 +1,6 @@
-"""What targets for files share: a file with the given bytes is read as `wordtide count` reads it, up to the words."""
+"""What targets for files share: a file with the given bytes is read as `wordtide count` reads it, up to the
+words.
+"""
 
 import tempfile
 from pathlib import Path

@@ -1,4 +1,6 @@
-"""The coupled posterior: its precision against differences of the log density, its spreads against the exact posterior."""
+"""The coupled posterior: its precision against differences of the log density, its spreads against the exact
+posterior.
+"""
 
 import numpy as np
 import pytest
@@ -29,7 +31,8 @@ def log_joint(problem, diffusion, vectors, positives):
 def test_the_precision_is_minus_the_second_derivative_where_counts_are_as_expected():
     world = draw_small_world(0, 2.0, words=3, slices=2, dim=2)
     mean, step = world.vectors, 1e-4
-    # With n+ = n- exp(x) the first derivative by x vanishes, and the second derivative of the log joint is the expected one.
+    # With n+ = n- exp(x) the first derivative by x vanishes, and the second derivative of the log joint is
+    # the expected one.
     positives = [
         part.negative_matrix() * np.exp(mean[0, t] @ mean[1, t].T)
         for t, part in enumerate(world.problem.slices)
@@ -57,7 +60,9 @@ def test_turns_leave_all_inner_products_as_they_are():
 
 
 def exact_draws(world, coupled, chains=400, steps=1200, seed=0):
-    """Metropolis draws from the exact posterior, (n, 2, T, L, d): chains side by side, each from a draw of the coupled one."""
+    """Metropolis draws from the exact posterior, (n, 2, T, L, d): chains side by side, each from a draw of
+    the coupled one.
+    """
     rng = np.random.default_rng(seed)
     positives = [part.positive_matrix().toarray() for part in world.problem.slices]
     size = coupled.mean.size
@@ -88,7 +93,8 @@ def test_spreads_are_those_of_the_exact_posterior_and_mean_field_ones_are_not():
     state = model.at(0.0)
     s = (state.U_variance + state.V_variance)[:, 0] / lengths**2
     factorised = np.sqrt(s[one] + s[other] + s[one] * s[other])
-    # With six words the common stretch is wide, and the exact posterior bends along it; a Gaussian cannot follow that.
+    # With six words the common stretch is wide, and the exact posterior bends along it; a Gaussian cannot
+    # follow that.
     assert np.sqrt(np.mean(np.log(stated / exact) ** 2)) < 0.2
     assert np.sqrt(np.mean(np.log(factorised / exact) ** 2)) > 0.3
 

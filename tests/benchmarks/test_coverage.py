@@ -1,4 +1,6 @@
-"""Simulation-based calibration: worlds obey the model's law, and coverage is right for posteriors that are exactly known."""
+"""Simulation-based calibration: worlds obey the model's law, and coverage is right for posteriors that are
+exactly known.
+"""
 
 import numpy as np
 import pytest
@@ -20,7 +22,9 @@ from wordtide.model.prior import ProductPrior
 
 
 def known_gaussian(seed, spread, shift=0.0, worlds=60, cases=400):
-    """Truths N(0, 1) seen with noise N(0, 1) have the posterior N(y / 2, 1 / 2): here with another spread, off by a shift."""
+    """Truths N(0, 1) seen with noise N(0, 1) have the posterior N(y / 2, 1 / 2): here with another spread,
+    off by a shift.
+    """
     rng = np.random.default_rng(seed)
     ranks, deviations = [], []
     for _ in range(worlds):

@@ -1,4 +1,6 @@
-"""Planted worlds are what their plans say: counted by hand in the texts, and in the counts drawn from the model."""
+"""Planted worlds are what their plans say: counted by hand in the texts, and in the counts drawn from the
+model.
+"""
 
 import re
 from collections import Counter
@@ -41,7 +43,9 @@ def sentences(world):
 
 
 def company(world, word, since, until):
-    """How often a word's sentences between two dates hold words of the place it comes from, and of that it goes to."""
+    """How often a word's sentences between two dates hold words of the place it comes from, and of that it
+    goes to.
+    """
     met = Counter(
         place
         for date, words in sentences(world)

@@ -1,4 +1,6 @@
-"""A small HTTP server for the files of a folder: with byte ranges, without them, or one that hangs up too early."""
+"""A small HTTP server for the files of a folder: with byte ranges, without them, or one that hangs up too
+early.
+"""
 
 import threading
 from collections.abc import Iterator

@@ -1,4 +1,7 @@
-"""Whatever bytes are given: they are counted, or refused with an error that is explained. Never any other exception."""
+"""Whatever bytes are given: they are counted, or refused with an error that is explained.
+
+Never any other exception.
+"""
 
 import contextlib
 import gzip

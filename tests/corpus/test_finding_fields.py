@@ -1,4 +1,6 @@
-"""The columns of date and text: by their usual names, by the user's word, and what is said where they are missing."""
+"""The columns of date and text: by their usual names, by the user's word, and what is said where they are
+missing.
+"""
 
 import json
 

@@ -40,7 +40,9 @@ def write_v3(path, table):
 
 
 def table_of(corpus, n):
-    """All n-grams of padded sentences: the padding stands for the neighbours a real text has at sentence edges."""
+    """All n-grams of padded sentences: the padding stands for the neighbours a real text has at sentence
+    edges.
+    """
     table = {}
     for year, sentences in corpus.items():
         for sentence in sentences:

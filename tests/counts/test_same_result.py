@@ -1,4 +1,6 @@
-"""The result is the same, bit for bit, for every number of workers, order of input, size of memory, and way of splitting."""
+"""The result is the same, bit for bit, for every number of workers, order of input, size of memory, and way
+of splitting.
+"""
 
 import json
 import random

@@ -1,4 +1,6 @@
-"""Five texts, each a shard of its own, and a tokeniser that waits at one of them: for killing workers and jobs meanwhile."""
+"""Five texts, each a shard of its own, and a tokeniser that waits at one of them: for killing workers and
+jobs meanwhile.
+"""
 
 import time
 from collections.abc import Callable

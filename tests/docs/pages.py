@@ -1,4 +1,6 @@
-"""The pages of the documentation, the blocks of code in them, and the commands that they tell readers to type."""
+"""The pages of the documentation, the blocks of code in them, and the commands that they tell readers to
+type.
+"""
 
 import re
 import shlex

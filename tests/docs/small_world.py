@@ -1,4 +1,6 @@
-"""Dated texts of two topics in which one word changes its topic: enough for the examples of the pages to find something."""
+"""Dated texts of two topics in which one word changes its topic: enough for the examples of the pages to find
+something.
+"""
 
 import random
 

@@ -11,7 +11,8 @@ from docs.small_world import dated_texts
 
 import wordtide
 
-#: What the fence of a block may say; python blocks are run by test_docs.py, sh blocks of README there and of docs here.
+#: What the fence of a block may say; python blocks are run by test_docs.py, sh blocks of README there and of
+#: docs here.
 LANGUAGES = {"python", "sh", "toml"}
 #: Smaller numbers for the quickstart, so that it takes seconds.
 SMALLER = {
@@ -78,7 +79,9 @@ def test_the_quickstart_runs_from_a_folder_of_texts_to_a_page(tmp_path, monkeypa
 
 @pytest.fixture(scope="module")
 def documented_folder(tmp_path_factory):
-    """A folder in which the commands of the pages find what they name: counts, models of three methods, and scores."""
+    """A folder in which the commands of the pages find what they name: counts, models of three methods, and
+    scores.
+    """
     folder = tmp_path_factory.mktemp("documented")
     counts = wordtide.count(
         dated_texts(), output=folder / "counts"

@@ -1,4 +1,6 @@
-"""Small models with random states, whose words cover all cases: with many knots, one, none, early, late and with gaps."""
+"""Small models with random states, whose words cover all cases: with many knots, one, none, early, late and
+with gaps.
+"""
 
 import numpy as np
 
@@ -80,7 +82,8 @@ def well_known(kind, places=PLACES, **facts):
 
 
 def crowd(kind, words=60, dim=6, seed=3, longest=4.0):
-    """Words word0, word1, ... at random slices, with one to 99 occurrences each: some are well known, others are not.
+    """Words word0, word1, ... at random slices, with one to 99 occurrences each: some are well known, others
+    are not.
 
     word7 occurs in every slice and is well known.
     """

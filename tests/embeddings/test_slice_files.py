@@ -1,4 +1,6 @@
-"""A filter's folder has a file for each slice: answers are those of one array, and damaged or hostile files are refused."""
+"""A filter's folder has a file for each slice: answers are those of one array, and damaged or hostile files
+are refused.
+"""
 
 import json
 import os

@@ -1,4 +1,6 @@
-"""Arrays in safetensors files: read as maps, in agreement with the library, and refused when anything is amiss."""
+"""Arrays in safetensors files: read as maps, in agreement with the library, and refused when anything is
+amiss.
+"""
 
 import json
 

@@ -1,4 +1,6 @@
-"""Models with one vector per word: the context vector is S u, so it is derived, not stored, and never independent of u."""
+"""Models with one vector per word: the context vector is S u, so it is derived, not stored, and never
+independent of u.
+"""
 
 import json
 

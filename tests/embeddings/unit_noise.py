@@ -1,10 +1,15 @@
-"""The law of draws without drawing: a trajectory is linear in its noise, so unit vectors of noise show the covariance."""
+"""The law of draws without drawing: a trajectory is linear in its noise, so unit vectors of noise show the
+covariance.
+"""
 
 import numpy as np
 
 
 class UnitNoise:
-    """Stands for a random generator. Draw n has noise 1 at the n-th moment of the chain, and the last draw has none."""
+    """Stands for a random generator.
+
+    Draw n has noise 1 at the n-th moment of the chain, and the last draw has none.
+    """
 
     def standard_normal(self, shape):
         moments, size, _ = shape

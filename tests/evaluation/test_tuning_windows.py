@@ -1,4 +1,6 @@
-"""Tuning the window: texts are counted again as the counts were, and must come out the same but for their pairs."""
+"""Tuning the window: texts are counted again as the counts were, and must come out the same but for their
+pairs.
+"""
 
 import json
 

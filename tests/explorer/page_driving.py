@@ -59,7 +59,10 @@ class Opened:
         return self
 
     def wait(self, condition: str, argument: object = None) -> None:
-        """Until an expression, or a function of the argument, is true. Asked from outside: the page's policy allows no eval."""
+        """Until an expression, or a function of the argument, is true.
+
+        Asked from outside: the page's policy allows no eval.
+        """
         until = time.monotonic() + PATIENCE
         while not self.page.evaluate(condition, argument):
             assert time.monotonic() < until, f"never true: {condition}"

@@ -1,6 +1,8 @@
-"""A small world in the form the page reads, made without a model: vectors, noise and stories that a test knows.
+"""A small world in the form the page reads, made without a model: vectors, noise and stories that a test
+knows.
 
-Its words are untrusted on purpose: markup, names of object properties, right-to-left letters, emoji, separators of addresses.
+Its words are untrusted on purpose: markup, names of object properties, right-to-left letters, emoji,
+separators of addresses.
 """
 
 import gzip

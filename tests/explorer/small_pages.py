@@ -1,4 +1,6 @@
-"""Small models with words of all sorts, a page without a program, and pages of data read back as the page reads them."""
+"""Small models with words of all sorts, a page without a program, and pages of data read back as the page
+reads them.
+"""
 
 import base64
 import gzip
@@ -28,7 +30,9 @@ PAGE = (
 
 
 def small_model(kind="smoother", words=30, slices=9, dim=6, seed=0, names=None, **facts):
-    """A model whose words occur at some of the slices, a few at none or at one; of smooth and well-known trajectories."""
+    """A model whose words occur at some of the slices, a few at none or at one; of smooth and well-known
+    trajectories.
+    """
     generator = np.random.default_rng(seed)
     names = names or [f"w{n}" for n in range(words)]
     seen = [np.flatnonzero(generator.random(slices) < share) for share in generator.random(len(names))]
@@ -49,7 +53,9 @@ def small_model(kind="smoother", words=30, slices=9, dim=6, seed=0, names=None, 
 
 
 def moving_model(kind="smoother", words=24, slices=6):
-    """A model in which every second word surely moves; words occur once in each of their first slices, so times differ."""
+    """A model in which every second word surely moves; words occur once in each of their first slices, so
+    times differ.
+    """
     generator = np.random.default_rng(4)
     starts, ends = generator.standard_normal((2, words, 1, 8))
     ends[1::2] = starts[1::2]

@@ -1,4 +1,6 @@
-"""The page as one file and as a folder: data that cannot run, within the size, whole or not at all, the same every time."""
+"""The page as one file and as a folder: data that cannot run, within the size, whole or not at all, the same
+every time.
+"""
 
 import base64
 import hashlib

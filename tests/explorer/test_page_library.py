@@ -1,4 +1,6 @@
-"""What the page says of a fitted model is what the library says of it, within the quantisation that the page states."""
+"""What the page says of a fitted model is what the library says of it, within the quantisation that the page
+states.
+"""
 
 import gzip
 import json

@@ -1,4 +1,6 @@
-"""The local server: it answers what is its own, to its own address, whatever comes over the wire, and writes nothing."""
+"""The local server: it answers what is its own, to its own address, whatever comes over the wire, and writes
+nothing.
+"""
 
 import contextlib
 import http.client

@@ -61,7 +61,9 @@ def test_a_passage_of_words_acts_on_all_their_coordinates():
 
 
 def forward(diffusion, h, targets):
-    """Mean and variance at the last slice of a filter with Gaussian data: of precision h and value `targets` at each slice."""
+    """Mean and variance at the last slice of a filter with Gaussian data: of precision h and value `targets`
+    at each slice.
+    """
     mean, variance = 0.0, diffusion.prior_variance
     for t in range(len(diffusion)):
         if t > 0:

@@ -1,4 +1,6 @@
-"""Questions answered slowly and plainly, one word and one coordinate at a time; and models whose states are planted."""
+"""Questions answered slowly and plainly, one word and one coordinate at a time; and models whose states are
+planted.
+"""
 
 import math
 
@@ -15,9 +17,11 @@ YEARS = np.arange(1900.0, 1912.0)
 
 
 def planted(kind, means, spread=None, context=None, times=YEARS, constant=0.01, prior_variance=1.0, **facts):
-    """A model whose word i has the mean `means[i][t]` at every slice t, (L, T, d), and the spread (a number, or (L, T, d)).
+    """A model whose word i has the mean `means[i][t]` at every slice t, (L, T, d), and the spread (a number,
+    or (L, T, d)).
 
-    Words are w0, w1, ... or those of `words`. Context vectors have the means `context`, or else those of the words.
+    Words are w0, w1, ... or those of `words`. Context vectors have the means `context`, or else those of the
+    words.
     """
     means = np.asarray(means, dtype=np.float32)
     context = means if context is None else np.asarray(context, dtype=np.float32)
@@ -35,7 +39,9 @@ def planted(kind, means, spread=None, context=None, times=YEARS, constant=0.01, 
 
 
 def behind_vague_words(kind, vague=100):
-    """A model in which the words nearest to w0 are hardly known; the last three words are behind them, and well known."""
+    """A model in which the words nearest to w0 are hardly known; the last three words are behind them, and
+    well known.
+    """
     generator = np.random.default_rng(1)
     center = 5.0 * np.eye(1, 8)
     near, far = (
@@ -76,7 +82,9 @@ def cosine(one, other):
 
 
 def similarity_moments(one, other, covariance=0.0):
-    """Mean and variance of u_i . u_j / (|mean_i| |mean_j|), for vectors whose coordinates have a covariance (d,)."""
+    """Mean and variance of u_i . u_j / (|mean_i| |mean_j|), for vectors whose coordinates have a covariance
+    (d,).
+    """
     (mean_i, variance_i), (mean_j, variance_j) = one, other
     variance = sum(
         mean_i**2 * variance_j
@@ -100,7 +108,9 @@ def is_known(model, word, time, vectors="sum"):
 
 
 def is_inferred(model, word, time):
-    """Does a word not occur in the slice nearest to a time, nor in the few before and after it that count as near?"""
+    """Does a word not occur in the slice nearest to a time, nor in the few before and after it that count as
+    near?
+    """
     nearest = min(range(len(model)), key=lambda t: abs(float(model.times[t]) - time))
     reach = max(1, round(0.02 * len(model)))
     return not any(model.occurrences(word)[max(nearest - reach, 0) : nearest + reach + 1])
@@ -149,10 +159,11 @@ def divergence(mean, covariance, from_mean, from_covariance):
 
 
 def beliefs_of_chain(diffusion, slices, mean, precision, t):
-    """What one coordinate's messages of the knots before slice t, and with that of slice t itself, say about slice t.
+    """What one coordinate's messages of the knots before slice t, and with that of slice t itself, say about
+    slice t.
 
-    The posterior over the knots is N(mean, (Pi + diag(precision))^-1), so the messages are (Pi + diag(precision)) mean.
-    Returns (mean, variance) before and after.
+    The posterior over the knots is N(mean, (Pi + diag(precision))^-1), so the messages are (Pi +
+    diag(precision)) mean. Returns (mean, variance) before and after.
     """
     prior = np.linalg.inv(prior_precision(diffusion, diffusion.times.tolist()))
     slices = [int(s) for s in slices]
@@ -170,7 +181,9 @@ def beliefs_of_chain(diffusion, slices, mean, precision, t):
 
 
 def diverse_words(nearness, noise, elsewhere, units, pool, shown):
-    """Maximal marginal relevance, word by word: surely near here, less near elsewhere, unlike those chosen before."""
+    """Maximal marginal relevance, word by word: surely near here, less near elsewhere, unlike those chosen
+    before.
+    """
     chosen = []
     while len(chosen) < min(shown, len(pool)):
         worth = {}
@@ -185,7 +198,9 @@ def diverse_words(nearness, noise, elsewhere, units, pool, shown):
 
 
 def uses_by_zipf(generator, words, slices, most=2000.0):
-    """How often words occur in slices by Zipf's law, (L, T): the first `most` times, most of them once or not at all."""
+    """How often words occur in slices by Zipf's law, (L, T): the first `most` times, most of them once or not
+    at all.
+    """
     return generator.poisson(most / np.arange(1.0, words + 1.0)[:, None] ** 1.1 * np.ones(slices))
 
 
@@ -198,7 +213,8 @@ def drawn_from(diffusion, words, dim, generator):
 
 
 def exact_model(kind, truth, uses, diffusion, generator, precision=0.05):
-    """The exact posterior of words that are at `truth` (L, T, d) and seen there, with this precision for each use.
+    """The exact posterior of words that are at `truth` (L, T, d) and seen there, with this precision for each
+    use.
 
     Words w0, w1, ... by dense algebra; a filter knows at each slice of a word that slice and those before it.
     """
@@ -232,7 +248,9 @@ def exact_model(kind, truth, uses, diffusion, generator, precision=0.05):
 
 
 def chain_of_data(truth, precision, constant, prior_variance, generator, times=YEARS):
-    """A smoothed model of words that are at `truth` (L, T, d) and observed there once a slice, with this precision."""
+    """A smoothed model of words that are at `truth` (L, T, d) and observed there once a slice, with this
+    precision.
+    """
     diffusion = diffusion_of(times, constant, prior_variance)
     data = truth + generator.standard_normal(truth.shape) / math.sqrt(precision)
     whole = prior_precision(diffusion, diffusion.times.tolist()) + precision * np.eye(len(times))

@@ -1,4 +1,6 @@
-"""The token rule of docs/tokens.md, one character at a time: slow, obvious, and written without looking at the tables."""
+"""The token rule of docs/tokens.md, one character at a time: slow, obvious, and written without looking at
+the tables.
+"""
 
 import unicodedata
 

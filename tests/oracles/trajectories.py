@@ -10,7 +10,8 @@ from oracles import natural
 def prior_precision(diffusion, moments):
     """The prior's precision on sorted moments that include all slices.
 
-    Of the product prior: diffusion between neighbours, a pull at the slices. Of the stationary one: from its covariance.
+    Of the product prior: diffusion between neighbours, a pull at the slices. Of the stationary one: from its
+    covariance.
     """
     if diffusion.name == "stationary":
         return np.linalg.inv(natural.prior_covariance(diffusion.on(np.array(moments))))
@@ -30,7 +31,9 @@ def moments_of(diffusion, times=()):
 
 
 def smoothed_covariance(diffusion, slices, precision, times=()):
-    """Covariance of the posterior on `moments_of(...)`, for knots at `slices` to which the data add `precision`."""
+    """Covariance of the posterior on `moments_of(...)`, for knots at `slices` to which the data add
+    `precision`.
+    """
     moments = moments_of(diffusion, times)
     matrix = prior_precision(diffusion, moments)
     for t, added in zip(slices, precision, strict=True):
@@ -83,7 +86,9 @@ def _step(diffusion, mean, variance, gap):
 
 
 def filtered(diffusion, slices, mean, variance):
-    """Mean and variance at all slices: Eq. 13 from slice to slice, replaced by what was fitted wherever there is a knot."""
+    """Mean and variance at all slices: Eq. 13 from slice to slice, replaced by what was fitted wherever there
+    is a knot.
+    """
     fitted = {int(t): (float(m), float(v)) for t, m, v in zip(slices, mean, variance, strict=True)}
     means, variances = [], []
     for t, time in enumerate(diffusion.times):
@@ -98,7 +103,8 @@ def filtered(diffusion, slices, mean, variance):
 
 
 def backward_sampled(diffusion, slices, mean, variance):
-    """Mean and covariance over all slices of filter-forward, sample-backward: x_T from the filter, x_t given x_{t+1}.
+    """Mean and covariance over all slices of filter-forward, sample-backward: x_T from the filter, x_t given
+    x_{t+1}.
 
     x_t given x_{t+1} has the density N(x_t; filter) N(x_{t+1}; gain x_t, step), up to a constant.
     """

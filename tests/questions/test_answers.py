@@ -1,4 +1,6 @@
-"""Answers as data frames and rows; every question of the Python API answers with the documented columns and its notes."""
+"""Answers as data frames and rows; every question of the Python API answers with the documented columns and
+its notes.
+"""
 
 import json
 import math

@@ -86,7 +86,9 @@ def likeness(means, word, other):
 
 
 def unsure(unit, mean, variance):
-    """The standard deviation of the inner product of a fixed direction with an uncertain vector, by the vector's length."""
+    """The standard deviation of the inner product of a fixed direction with an uncertain vector, by the
+    vector's length.
+    """
     length = np.linalg.norm(mean)
     return np.sqrt(sum(unit**2 * variance)) / length if length > 0 else np.inf
 

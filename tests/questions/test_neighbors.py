@@ -1,4 +1,6 @@
-"""Neighbours and analogies agree with looking at every word, and their probabilities with drawing every vector."""
+"""Neighbours and analogies agree with looking at every word, and their probabilities with drawing every
+vector.
+"""
 
 import math
 
@@ -247,7 +249,9 @@ CLOSE = 4.0 * math.sqrt(0.25 / DRAWS + 0.25 / 2000)
 
 
 def drawn_shares(model, word, at, then, best, vectors, listed):
-    """How often each of the listed words is among the nearest when all vectors are drawn and compared by true cosines."""
+    """How often each of the listed words is among the nearest when all vectors are drawn and compared by true
+    cosines.
+    """
     if at == then:
         draws = {name: draws_of(model, name, 2000, [then], vectors, seed=1)[:, 0] for name in {word, *listed}}
         own = draws[word]

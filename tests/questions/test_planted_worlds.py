@@ -1,7 +1,8 @@
-"""Answers about small worlds whose truth is known: intervals hold it about as often as they say, and planted words are found.
+"""Answers about small worlds whose truth is known: intervals hold it about as often as they say, and planted
+words are found.
 
-Vectors are drawn from the prior and counts from the likelihood; the models are fitted, not made up. The bounds are wide enough
-for the narrowness of a mean field (docs/similarity.md), and no wider.
+Vectors are drawn from the prior and counts from the likelihood; the models are fitted, not made up. The
+bounds are wide enough for the narrowness of a mean field (docs/similarity.md), and no wider.
 """
 
 from dataclasses import dataclass
@@ -154,7 +155,9 @@ def test_a_stated_probability_of_neighbours_is_about_the_share_that_is_true(drif
 
 
 def movement_along_the_means(planted, model, words):
-    """How far words truly moved from the first to the last slice in the direction of their means, and the direction (n, d)."""
+    """How far words truly moved from the first to the last slice in the direction of their means, and the
+    direction (n, d).
+    """
     true, chosen = planted.true(model), vectors_of(model)
     first, last = (chosen.means_at(float(time), words) for time in (model.times[0], model.times[-1]))
     first_length, last_length = lengths_of(first)[:, None], lengths_of(last)[:, None]
@@ -207,7 +210,9 @@ def test_the_half_way_interval_of_a_jump_is_short_and_has_the_step_where_it_was(
 
 
 def test_words_that_only_became_frequent_are_not_called_changed(shaken):
-    """Along the direction that noise chose itself nearly all of them seem to have moved; that is why more is asked for."""
+    """Along the direction that noise chose itself nearly all of them seem to have moved; that is why more is
+    asked for.
+    """
     model = shaken.models["smoothing"]
     moved = movement(vectors_of(model), np.array(DECOYS), 0.0, SLICES - 1.0)
     assert np.mean(np.sqrt(moved.squared) - SIDES * moved.spread > 0) > 0.8
@@ -238,7 +243,8 @@ def test_of_a_word_that_jumped_most_is_learned_at_its_slice(shaken, method, word
 def test_a_word_that_jumped_did_not_surprise_before(shaken, method, word):
     """Later it goes on surprising for a while: a slow prior follows a jump by steps.
 
-    The messages of a smoother know the future, so the slice just before a jump may surprise too (docs/similarity.md).
+    The messages of a smoother know the future, so the slice just before a jump may surprise too
+    (docs/similarity.md).
     """
     scores = series_of(shaken.models[method], word, "score")
     before = scores[1 : JUMP - 1] if method == "smoothing" else scores[1:JUMP]

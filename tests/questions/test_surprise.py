@@ -1,4 +1,6 @@
-"""Surprises: what was believed before a slice and after it, what lies between, and a score that is calibrated."""
+"""Surprises: what was believed before a slice and after it, what lies between, and a score that is
+calibrated.
+"""
 
 import math
 
@@ -153,7 +155,9 @@ def test_beliefs_of_some_words_in_any_order_are_those_of_each(kind):
 
 
 def groups_alike(occurrences):
-    """Words of similar frequency, from the most frequent down: doublings of it, together until they are twenty words."""
+    """Words of similar frequency, from the most frequent down: doublings of it, together until they are
+    twenty words.
+    """
     groups, waiting = [], []
     for level in range(60, -1, -1):
         waiting += [n for n, often in enumerate(occurrences) if 2**level <= often < 2 ** (level + 1)]
@@ -249,7 +253,8 @@ def test_a_word_surprises_by_what_was_not_known_of_it_or_by_what_was_not_expecte
     assert np.argsort(scores).tolist() == np.argsort(best).tolist()
 
 
-#: A world of which the model knows everything: words drawn from the prior, and the exact posterior of what is seen of them.
+#: A world of which the model knows everything: words drawn from the prior, and the exact posterior of what is
+#: seen of them.
 SIZE, DIM, SLICES = 800, 20, 12
 PRIOR = diffusion_of(
     np.arange(1900.0, 1900.0 + SLICES), constant=0.1, prior_variance=2.0, prior=StationaryPrior
@@ -267,9 +272,11 @@ def quiet(request):
 
 @pytest.fixture(scope="module", params=["filter", "smoother"])
 def eventful(request):
-    """At each slice but the first two, two words with 20 uses or more jump to another place, and two more appear.
+    """At each slice but the first two, two words with 20 uses or more jump to another place, and two more
+    appear.
 
-    Also words with one or two uses jump, further than any other. The model, and the jumps and the new words as (word, slice).
+    Also words with one or two uses jump, further than any other. The model, and the jumps and the new words
+    as (word, slice).
     """
     generator = np.random.default_rng(2)
     uses = uses_by_zipf(generator, SIZE, SLICES)

@@ -1,4 +1,6 @@
-"""Which words are well known at a time: those with little noise along their means, and those that occur often there."""
+"""Which words are well known at a time: those with little noise along their means, and those that occur often
+there.
+"""
 
 import numpy as np
 import pytest

@@ -1,4 +1,6 @@
-"""Alerts tell of a word that jumped and of no other, and are written once, whenever the process that writes them dies."""
+"""Alerts tell of a word that jumped and of no other, and are written once, whenever the process that writes
+them dies.
+"""
 
 import json
 

@@ -1,4 +1,6 @@
-"""A watch gives the model that updates with its slices give, whatever the order, the breaks and the files of its rows."""
+"""A watch gives the model that updates with its slices give, whatever the order, the breaks and the files of
+its rows.
+"""
 
 import contextlib
 import json
