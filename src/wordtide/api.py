@@ -1,7 +1,7 @@
 """The public interface in Python: fit a model, load one, and ask it questions.
 
-This module is above all others except the command line. Everything below works on `Embeddings` and returns `Answer`s;
-`DynamicEmbeddings` adds the questions as methods that return data frames.
+This module is above all others except the command line. Everything below works on `Embeddings` and returns
+`Answer`s; `DynamicEmbeddings` adds the questions as methods that return data frames.
 """
 
 import warnings
@@ -38,8 +38,8 @@ class NoteWarning(UserWarning):
 class State(states.State):
     """All words at one time. Vectors and variances (L, d), float32; the rest (L,).
 
-    `slice` is the number of the slice, None off the grid. `predicted`: the word does not occur there, so its state is inferred
-    from other times. `occurrences` are those of the slice, zeros off the grid.
+    `slice` is the number of the slice, None off the grid. `predicted`: the word does not occur there, so its
+    state is inferred from other times. `occurrences` are those of the slice, zeros off the grid.
     """
 
     def save_word2vec_format(
@@ -62,12 +62,15 @@ class State(states.State):
 
 
 class DynamicEmbeddings(Embeddings):
-    """Trajectories of all words through time. Answers to questions are data frames with 90 % credible intervals.
+    """Trajectories of all words through time.
 
-    A `time` is a year (1850, 1850.5), a date ("1862-12-01"), "first" or "last". A date inside a slice means the slice, any
-    other date the middle of the period it names. None means all slices. `vectors` chooses word vectors ("word"), context
-    vectors ("context") or their sum ("sum", the default). Methods without a posterior (the baselines) give NaN for intervals
-    and probabilities. Notes on an answer are issued as warnings and kept in `attrs["notes"]`.
+    Answers to questions are data frames with 90 % credible intervals.
+
+    A `time` is a year (1850, 1850.5), a date ("1862-12-01"), "first" or "last". A date inside a slice means
+    the slice, any other date the middle of the period it names. None means all slices. `vectors` chooses word
+    vectors ("word"), context vectors ("context") or their sum ("sum", the default). Methods without a
+    posterior (the baselines) give NaN for intervals and probabilities. Notes on an answer are issued as
+    warnings and kept in `attrs["notes"]`.
     """
 
     def _repr_html_(self) -> str:
@@ -88,8 +91,9 @@ class DynamicEmbeddings(Embeddings):
     ) -> "pd.DataFrame":
         """The words nearest to a word at one time.
 
-        Columns: word, similarity, low, high, probability (to be among the top), occurrences, inferred (the word does not occur
-        near that time). Ranked `by` "similarity" or by the "low" end of its interval. `min_occurrences` counts in the slice.
+        Columns: word, similarity, low, high, probability (to be among the top), occurrences, inferred (the
+        word does not occur near that time). Ranked `by` "similarity" or by the "low" end of its interval.
+        `min_occurrences` counts in the slice.
         """
         return _frame(neighbors(self, word, at, top, by, min_occurrences, vectors))
 
@@ -114,10 +118,10 @@ class DynamicEmbeddings(Embeddings):
     ) -> "pd.DataFrame":
         """The words that changed most, each between two times: those given, or the first and last in which it occurs.
 
-        Columns: word, change (cosine distance), low, high, significant, probability (to be among the top), since, until,
-        halfway_from, halfway_to, from, to, occurrences (between the two times). Ranked `by` "low", "probability" or
-        "change". By "low", only words that moved by more than the noise are listed; if there is none, a note says so, and
-        frequent words are listed by their change.
+        Columns: word, change (cosine distance), low, high, significant, probability (to be among the top),
+        since, until, halfway_from, halfway_to, from, to, occurrences (between the two times). Ranked `by`
+        "low", "probability" or "change". By "low", only words that moved by more than the noise are listed;
+        if there is none, a note says so, and frequent words are listed by their change.
         """
         return _frame(changed(self, since, until, top, by, min_occurrences, vectors))
 
@@ -129,13 +133,17 @@ class DynamicEmbeddings(Embeddings):
         top: int = 5,
         vectors: str | None = None,
     ) -> "pd.DataFrame":
-        """A word's neighbors at the start, half-way and at the end; `attrs["sentence"]` sums them up in a sentence."""
+        """A word's neighbors at the start, half-way and at the end.
+
+        `attrs["sentence"]` sums them up in a sentence.
+        """
         return _frame(story(self, word, since, until, top, vectors))
 
     def surprises(self, at: Time = "last", top: int = 20, min_occurrences: int = 1) -> "pd.DataFrame":
         """The words that are new at a slice, or used in another way, more than words of similar frequency.
 
-        Columns: word, time, score (standard normal if nothing unusual happened), p_value, information (nats), occurrences.
+        Columns: word, time, score (standard normal if nothing unusual happened), p_value, information (nats),
+        occurrences.
         """
         return _frame(surprises(self, at, top, min_occurrences))
 
@@ -176,7 +184,8 @@ class DynamicEmbeddings(Embeddings):
     ) -> "DynamicEmbeddings":
         """Append later slices to a model fitted by filtering, as if they had been there from the start.
 
-        A model that was loaded from a folder is updated in its folder. `partial_fit` is another name for this method.
+        A model that was loaded from a folder is updated in its folder. `partial_fit` is another name for this
+        method.
 
         Args:
             source: Counts, a counts folder, or texts as `wordtide.count` takes them, counted as those of the model were.
@@ -201,15 +210,18 @@ class DynamicEmbeddings(Embeddings):
     def save_html(self, path: str | PathLike[str], overwrite: bool = False, **options: Any) -> Path:
         """Write the explorer's page as one file that needs no network, and return its path.
 
-        Options: `words` and `slices` to keep (what fits into `max_mb`, 40), `title`, `licence`, `map_words` (0: no map),
-        `examples` (a counts folder whose sentences are shown), `threads`.
+        Options: `words` and `slices` to keep (what fits into `max_mb`, 40), `title`, `licence`, `map_words`
+        (0: no map), `examples` (a counts folder whose sentences are shown), `threads`.
         """
         from wordtide.explorer import explore as opening
 
         return opening.save_html(self, path, opening.PageOptions(**options), overwrite)
 
     def explore(self, port: int = 0, browser: bool = True, **options: Any) -> None:
-        """Show the explorer's page from a server on this machine, until Ctrl-C. Options as for `save_html`."""
+        """Show the explorer's page from a server on this machine, until Ctrl-C.
+
+        Options as for `save_html`.
+        """
         from wordtide.explorer import explore as opening
 
         opening.serve(self, opening.PageOptions(**options), port=port, browser=browser)

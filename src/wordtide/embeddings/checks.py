@@ -1,4 +1,4 @@
-"""Whether what a model folder holds can be: whatever later code indexes or divides with is looked at before it is believed."""
+"""Checks of the content of model folders: everything that later code indexes with or divides by."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ _YEARS, _SMALLEST, _LARGEST = 1e6, 1e-30, 1e30
 
 
 def check_record(fitted: Fitted) -> None:
-    """ValueError for numbers that contradict each other, or with which later code would fail."""
+    """Raise ValueError for numbers that contradict each other, or with which later code would fail."""
     diffusion, total = fitted.diffusion, len(fitted.diffusion)
     scales = np.concatenate([diffusion.step_variance, [diffusion.constant, diffusion.prior_variance]])
     if np.abs(diffusion.times).max() > _YEARS or scales.min() < _SMALLEST or scales.max() > _LARGEST:
@@ -28,7 +28,7 @@ def check_record(fitted: Fitted) -> None:
     if not 1 <= fitted.posterior.dim <= MOST_DIMENSIONS:
         raise ValueError(f"it has {fitted.posterior.dim} dimensions")
     if len(set(fitted.words)) != len(fitted.words):
-        raise ValueError("a word stands in words.txt twice")
+        raise ValueError("words.txt contains a word twice")
     if fitted.pairs is not None and not (np.isfinite(fitted.pairs).all() and (fitted.pairs > 0).all()):
         raise ValueError("the pairs of its slices are none")
     if (
@@ -43,7 +43,7 @@ def check_record(fitted: Fitted) -> None:
 
 
 def check_knots(knots: Knots, slices: int, name: str) -> None:
-    """ValueError for knots that are not in order, or outside the slices."""
+    """Raise ValueError for knots that are out of order or outside the slices."""
     starts = knots.starts
     if starts[0] != 0 or starts[-1] != len(knots) or not (starts[1:] >= starts[:-1]).all():
         raise ValueError(f"the {name} of the words do not follow each other")
@@ -59,7 +59,10 @@ def check_knots(knots: Knots, slices: int, name: str) -> None:
 
 
 def check_states(posterior: Posterior) -> None:
-    """ValueError for states that are no numbers, or for a negative spread. Reads all of them."""
+    """Raise ValueError for states that are not finite, or negative variances and precisions.
+
+    Reads all states.
+    """
     for name in posterior.arrays():
         for piece in posterior.pieces(name):
             if not np.isfinite(piece).all() or (not name.startswith("mean") and piece.min() < 0):

@@ -1,4 +1,4 @@
-"""What there is to tell of a model at a glance."""
+"""A summary of a model, and warnings about poor fits."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -47,7 +47,7 @@ def _number(value: float | None) -> float | None:
 
 
 def weaknesses(model: Embeddings) -> list[str]:
-    """What makes a fit a poor one, each with advice, judged by how well it predicts slices that it has not seen."""
+    """Reasons why a fit is poor, with advice, judged by how well it predicts slices it has not seen."""
     found = _number(model.fitted.prediction)
     if found is None:
         return []
@@ -59,7 +59,7 @@ def weaknesses(model: Embeddings) -> list[str]:
     static = _number(model.fitted.static_prediction)
     if static is not None and found < static - _WORSE:
         return [
-            f"Vectors that stand still would predict unseen slices better ({static:.3f} per pair; this model {found:.3f}). "
+            f"Static vectors would predict unseen slices better ({static:.3f} per pair; this model {found:.3f}). "
             "Fit with --diffusion auto, or with a smaller --diffusion."
         ]
     return []

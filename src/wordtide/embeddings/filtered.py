@@ -1,7 +1,7 @@
 """Trajectories of the filter: at each slice a Gaussian given the data of that slice and those before it.
 
-After a knot the belief is carried forward by the prior (Eq. 13). Before a word's first knot, and before the first slice, there
-is the prior.
+After a knot the belief is carried forward by the prior (Eq. 13). Before a word's first knot, and before the
+first slice, there is the prior.
 """
 
 from collections.abc import Iterator
@@ -99,7 +99,8 @@ class FilteredTrajectories:
     ) -> MovementVariance:
         """Variances of last_weight x(later) - first_weight x(earlier) for some words, with weights (n,).
 
-        What the two times have in common is not known, so the sum of both variances stands for both: more than the truth.
+        The covariance of the two times is unknown, so both are set to the sum of the variances, an upper
+        bound.
         """
         times = (np.broadcast_to(np.asarray(time, np.float64), len(words)) for time in (earlier, later))
         first, last = (self._each(words, time)[1] for time in times)
@@ -116,9 +117,9 @@ class FilteredTrajectories:
     def draw(self, word: int, size: int, times: Floats, generator: np.random.Generator) -> Floats:
         """Joint draws at the times, (size, n, d): filter forward, sample backward.
 
-        The last slice is drawn from the filter; each moment before it from the filter's belief there times the kernel of
-        Eq. 13 to the moment after it. So a draw looks back from the end with all data, and early moments scatter less than
-        the filter's variance, which knows the past only.
+        The last slice is drawn from the filter; each moment before it from the filter's belief there times
+        the kernel of Eq. 13 to the moment after it. So a draw looks back from the end with all data, and
+        early moments scatter less than the filter's variance, which knows the past only.
         """
         if times.min() < self.grid[0]:
             raise SettingsError(

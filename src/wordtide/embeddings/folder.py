@@ -1,8 +1,9 @@
 """The model folder: header.json, words.txt, labels.txt, curve.csv, arrays.safetensors, of a filter also a file for each slice
 (docs/formats.md).
 
-Reading one runs no code and believes nothing: sizes are compared before anything is read, and whatever later code indexes with
-is checked. The states themselves stay on disk; `check` reads them too, compares checksums, and looks for numbers that are none.
+Reading one runs no code and believes nothing: sizes are compared before anything is read, and whatever later
+code indexes with is checked. The states themselves stay on disk; `check` reads them too, compares checksums,
+and looks for numbers that are none.
 """
 
 import json
@@ -37,7 +38,8 @@ _TIED = 2
 FILES = ("arrays.safetensors", "curve.csv", "labels.txt", "words.txt")
 _VERSIONS = (VERSION, SLICED_VERSION, VERSION + _TIED, SLICED_VERSION + _TIED)
 
-#: Records of the header that a model may lack: how texts were counted, how a filter stands, what an update's caller keeps.
+#: Records of the header that a model may lack: how texts were counted, the state of a filter, and what the
+#: caller of an update stores.
 _RECORDS = ("counts", "filter", "stream")
 _LARGEST_TEXT = 1 << 28
 _ROWS_AT_ONCE = 1 << 15
@@ -51,7 +53,7 @@ def write_model(path: str | PathLike[str], fitted: Fitted, overwrite: bool = Fal
 
 
 def is_sliced(fitted: Fitted) -> bool:
-    """Does the model's folder have a file for each slice?"""
+    """Whether the model's folder has a file for each slice."""
     return fitted.posterior.kind == "filter" and len(fitted.diffusion) <= MOST_SLICES
 
 
@@ -64,7 +66,10 @@ def fill_with_slices(folder: Path, fitted: Fitted) -> None:
 
 
 def fill_folder(folder: Path, fitted: Fitted, known: Mapping[str, Mapping[str, int]] | None = None) -> None:
-    """Write everything of a model folder but the files of slices, which are there; `known`: the facts of some files."""
+    """Write everything of a model folder but the files of slices, which are there.
+
+    `known`: the facts of some files.
+    """
     _check_texts(fitted)
     write_tensors(folder / "arrays.safetensors", _arrays(fitted))
     (folder / "words.txt").write_bytes(_text(fitted.words))
@@ -192,9 +197,7 @@ def model_header(folder: Path) -> dict[str, Any]:
     if _in_slices(header):
         slices = header.get("slices")
         if type(slices) is not int or not 1 <= slices <= MOST_SLICES or header.get("posterior") != "filter":
-            raise FolderError(
-                f"{folder / 'header.json'} is damaged: it does not tell what slices there are.", REMEDY
-            )
+            raise FolderError(f"{folder / 'header.json'} is damaged: its slices are not described.", REMEDY)
         expected |= {slice_name(t) for t in range(slices)}
     wrong = sorted(expected ^ set(header["files"]))
     if wrong:

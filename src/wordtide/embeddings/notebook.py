@@ -1,7 +1,8 @@
 """Models and answers as HTML, for notebooks: what `_repr_html_` gives.
 
-Words, labels and everything else that comes from texts is escaped, and set apart so that its writing direction stays its own.
-Looks are inline and take the page's colours, so that they suit light and dark notebooks, and no script is needed.
+Words, labels and everything else that comes from texts is escaped, and set apart so that its writing
+direction stays its own. Looks are inline and take the page's colours, so that they suit light and dark
+notebooks, and no script is needed.
 """
 
 import math
@@ -80,7 +81,10 @@ def answer_html(columns: Columns, facts: Mapping[str, Any]) -> str:
 
 
 def table_html(columns: Columns) -> str:
-    """A table under the names that columns have in Python, with each interval drawn too. Long ones are cut, and say so."""
+    """A table under the names that columns have in Python, with each interval drawn too.
+
+    Long ones are cut, and say so.
+    """
     size = len(next(iter(columns.values()), ()))
     cells = {name: _shown(name, list(values[:_MOST_ROWS])) for name, values in columns.items()}
     cells = {name: [_text(value) for value in values] for name, values in cells.items()}

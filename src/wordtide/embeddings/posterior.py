@@ -22,14 +22,18 @@ CURVE = ("step", "slice", "elbo", "rate", "seconds")
 
 @dataclass(frozen=True)
 class Posterior:
-    """The posterior at the knots. All arrays (K, d), float32, in the order of the knots, for word (u) and context vectors (v).
+    """The posterior at the knots.
 
-    "filter": mean and variance given this slice and those before it. "smoother": mean, and the precision h that the data add;
-    over one word's knots a coordinate is N(mean, (Pi + diag(h))^-1) with Pi the precision of the prior at these knots.
-    "point": a mean without uncertainty. A filter's states may be kept slice by slice: then `slices` has them in that order too.
+    All arrays (K, d), float32, in the order of the knots, for word (u) and context vectors (v).
 
-    With tied contexts there are `signs` (d,), +1 or -1, and the context vector of a word is its word vector times these. Then
-    `mean_v`, `variance_v` and `precision_v` are not given but derived; `mean_v` is computed where it is read.
+    "filter": mean and variance given this slice and those before it. "smoother": mean, and the precision h
+    that the data add; over one word's knots a coordinate is N(mean, (Pi + diag(h))^-1) with Pi the precision
+    of the prior at these knots. "point": a mean without uncertainty. A filter's states may be kept slice by
+    slice: then `slices` has them in that order too.
+
+    With tied contexts there are `signs` (d,), +1 or -1, and the context vector of a word is its word vector
+    times these. Then `mean_v`, `variance_v` and `precision_v` are not given but derived; `mean_v` is computed
+    where it is read.
     """
 
     kind: str
@@ -127,16 +131,18 @@ class Posterior:
 class Fitted:
     """Everything a fit produces: the content of a model folder.
 
-    `diffusion` holds the times (T,) and the prior. `extents` (T, 2): the earliest and latest date of each slice in float years,
-    by which a date finds its slice; without them a slice is taken to be its mean date. `curve`: rows of training progress.
-    `elbo`: per pair, over all slices, at the end. `counting`: how the texts were counted, to count later ones alike.
+    `diffusion` holds the times (T,) and the prior. `extents` (T, 2): the earliest and latest date of each
+    slice in float years, by which a date finds its slice; without them a slice is taken to be its mean date.
+    `curve`: rows of training progress. `elbo`: per pair, over all slices, at the end. `counting`: how the
+    texts were counted, to count later ones alike.
 
-    `predictions` (T,): how probable each slice is under beliefs made without it, as log-likelihood per pair; of a filter from
-    the slices before (NaN for the first), of a smoother from all others. `static_prediction`: that of one static model.
+    `predictions` (T,): how probable each slice is under beliefs made without it, as log-likelihood per pair;
+    of a filter from the slices before (NaN for the first), of a smoother from all others.
+    `static_prediction`: that of one static model.
 
-    `pairs` (T,): the pairs of each slice. What a later update needs is kept by a filter: `filter`, its pace and precision;
-    `arrivals` (L,), the slice at which each word came into the vocabulary (None: all were there from the start); and `stream`,
-    whatever the caller of an update wants to be kept with it.
+    `pairs` (T,): the pairs of each slice. What a later update needs is kept by a filter: `filter`, its pace
+    and precision; `arrivals` (L,), the slice at which each word came into the vocabulary (None: all were
+    there from the start); and `stream`, whatever the caller of an update wants to be kept with it.
     """
 
     words: Sequence[str]

@@ -17,7 +17,10 @@ Scale = Callable[[float], float]
 
 
 def whisker(low: float, value: float, high: float, span: tuple[float, float], width: int = 80) -> str:
-    """A value as a dot on the line of its interval, on a scale from `span[0]` to `span[1]`; empty if it is not known."""
+    """A value as a dot on the line of its interval, on a scale from `span[0]` to `span[1]`.
+
+    Empty if it is not known.
+    """
     if not math.isfinite(value):
         return ""
     place = _scale(span, (4.0, width - 4.0))
@@ -50,7 +53,7 @@ def curve(times: Floats, values: Floats, lows: Floats, highs: Floats, span: tupl
 
 
 def bars(times: Floats, values: Floats) -> str:
-    """How much there is at each time: bars that stand where the times are; those too near to each other are added up."""
+    """Bars at the times, with heights in proportion to the values; bars that would overlap are added up."""
     width, height = 360, 40
     if not len(times):
         return ""
@@ -69,7 +72,10 @@ def bars(times: Floats, values: Floats) -> str:
 
 
 def stretch(since: float, until: float, earliest: float, latest: float) -> str:
-    """A stretch of time as a line, with the part between `earliest` and `latest` marked; empty if that is not known."""
+    """A stretch of time as a line, with the part between `earliest` and `latest` marked.
+
+    Empty if that is not known.
+    """
     if not (math.isfinite(earliest) and math.isfinite(latest) and until > since):
         return ""
     width, place = 360, _scale((since, until), (4.0, 356.0))
@@ -83,7 +89,10 @@ def stretch(since: float, until: float, earliest: float, latest: float) -> str:
 
 
 def _svg(width: int, height: int, content: str) -> str:
-    """A picture that tells a reader of screens nothing new: its numbers are beside it. It keeps its size in a narrow cell."""
+    """A picture that screen readers skip, because its numbers are beside it.
+
+    It keeps its size in a narrow cell.
+    """
     return (
         f'<svg width="{width}" height="{height}" viewBox="0 0 {width} {height}" aria-hidden="true" '
         f'style="vertical-align:middle;max-width:none">{content}</svg>'

@@ -21,7 +21,8 @@ from wordtide.model.knots import Knots
 from wordtide.storage.tensors import REMEDY, Streamed, beginning_of, in_file_order, map_tensors, write_tensors
 from wordtide.types import Singles
 
-#: Models with more slices are written as one file: each map and each file costs something, and systems limit their number.
+#: Models with more slices are written as one file: each map and each file costs something, and systems limit
+#: their number.
 MOST_SLICES = 10_000
 _DTYPES = (np.dtype("<f4"), np.dtype("<i4"))  # of states, and of the numbers of words
 
@@ -39,10 +40,13 @@ def write_slice(folder: Path, t: int, states: SliceStates) -> None:
 def read_slice(
     folder: Path, t: int, dim: int, size: int | None = None, tied: bool | None = None
 ) -> SliceStates:
-    """The states of slice t as a map of its file. FolderError for a file without `size` words, or not as `tied` says.
+    """The states of slice t as a map of its file.
 
-    A model has many such files, and loading one must not take long. So the beginning of a file is compared with what is written
-    for this size; only one that begins otherwise, from another program, is understood word by word.
+    FolderError for a file without `size` words, or not as `tied` says.
+
+    A model has many such files, and loading one must not take long. So the beginning of a file is compared
+    with what is written for this size; only one that begins otherwise, from another program, is understood
+    word by word.
     """
     path = folder / slice_name(t)
     if size is None or tied is None:
@@ -108,7 +112,10 @@ def _understood(path: Path, dim: int, size: int | None, tied: bool | None) -> Sl
 def read_slices(
     folder: Path, knots: Knots, slices: int, dim: int, signs: Singles | None = None, check: bool = False
 ) -> Posterior:
-    """The filter's posterior from the files of all slices. `check` also compares the words of each with the knots."""
+    """The filter's posterior from the files of all slices.
+
+    `check` also compares the words of each with the knots.
+    """
     sizes = np.bincount(knots.slices, minlength=slices).tolist()
     states = [read_slice(folder, t, dim, size, signs is not None) for t, size in enumerate(sizes)]
     if check:

@@ -1,7 +1,8 @@
-"""States kept slice by slice, as a filter finishes them, and read word by word, as questions ask for them.
+"""States stored slice by slice, as a filter produces them, and read word by word, as questions need them.
 
-A filter closes one slice after the other and never looks back, so the states of each slice are arrays of their own, in memory
-or in a file. Questions number states by knots: word by word, each word's knots in order of time. `SliceRows` stands between.
+A filter closes one slice after the other and never looks back, so the states of each slice are arrays of
+their own, in memory or in a file. Questions number states by knots: word by word, each word's knots in order
+of time. `SliceRows` translates between the two.
 """
 
 from collections.abc import Sequence
@@ -14,7 +15,8 @@ import numpy.typing as npt
 from wordtide.model.knots import Knots, narrowed
 from wordtide.types import Array, Singles
 
-#: What is stored of each word of a slice: means and variances of its word vector (u) and its context vector (v).
+#: What is stored of each word of a slice: means and variances of its word vector (u) and its context vector
+#: (v).
 QUANTITIES = ("mean_u", "mean_v", "variance_u", "variance_v")
 #: The same in a model with tied contexts, where the context vector follows from the word vector.
 TIED_QUANTITIES = ("mean_u", "variance_u")

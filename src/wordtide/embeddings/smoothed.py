@@ -1,11 +1,12 @@
 """Trajectories of the smoother: a Gaussian over all times at once, given all data.
 
-The posterior is stored as mean and data precision h at the knots. The prior gives the rest: a moment between two knots depends
-on both of them, a moment before the first or after the last knot on that knot alone. So variances, covariances and joint
-samples at any set of moments take time linear in the number of knots and moments.
+The posterior is stored as mean and data precision h at the knots. The prior gives the rest: a moment between
+two knots depends on both of them, a moment before the first or after the last knot on that knot alone. So
+variances, covariances and joint samples at any set of moments take time linear in the number of knots and
+moments.
 
-Means are weighted sums of the means at knots, which needs NumPy alone. Variances need the compiled passes of `model`, which
-are imported when first used.
+Means are weighted sums of the means at knots, which needs NumPy alone. Variances need the compiled passes of
+`model`, which are imported when first used.
 """
 
 from collections.abc import Iterator
@@ -251,8 +252,8 @@ class SmoothedTrajectories:
     ) -> tuple[Integers, Integers, Floats, Floats, tuple[Integers, Integers]]:
         """Chains of the knots of words and two moments each, as `chain_moments.contrasts_of_chains` takes them.
 
-        Starts (n + 1,); rows, gains and noises of all steps; and the steps of the two moments, (n,) each. A moment is a step of
-        its own also where the word has a knot.
+        Starts (n + 1,); rows, gains and noises of all steps; and the steps of the two moments, (n,) each. A
+        moment is a step of its own also where the word has a knot.
         """
         begin = self.knots.starts[words]
         starts = np.concatenate([[0], np.cumsum(self.knots.starts[words + 1] - begin + 2)])

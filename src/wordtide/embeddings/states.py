@@ -1,4 +1,7 @@
-"""Where each word is at each time, how sure that is, and how the model was made. Questions to a model build on this."""
+"""A model: the posterior of each word vector at any time, and how it was fitted.
+
+All questions build on this class.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,8 +32,8 @@ Times = Time | Sequence[Time] | Floats | None
 class State:
     """All words at one time. Vectors and variances (L, d), float32; the rest (L,).
 
-    `slice` is the number of the slice, None off the grid. `predicted`: the word does not occur there, so its state is inferred
-    from other times. `occurrences` are those of the slice, zeros off the grid.
+    `slice` is the number of the slice, None off the grid. `predicted`: the word does not occur there, so its
+    state is inferred from other times. `occurrences` are those of the slice, zeros off the grid.
     """
 
     words: list[str]
@@ -45,7 +48,7 @@ class State:
 
 
 class Embeddings:
-    """Trajectories of all words through time, in memory or in a folder that is read as far as needed."""
+    """Trajectories of all words through time, in memory or in a folder that is read on demand."""
 
     def __init__(self, fitted: Fitted, path: Path | None = None) -> None:
         self.fitted = fitted
@@ -62,11 +65,14 @@ class Embeddings:
 
     @classmethod
     def load(cls, path: str | PathLike[str], check: bool = False) -> Self:
-        """Open a model folder; its states stay on disk. `check` compares all checksums and reads all numbers."""
+        """Open a model folder; its states stay on disk.
+
+        `check` compares all checksums and reads all numbers.
+        """
         return cls(read_model(path, check), Path(path))
 
     def _become(self, fitted: Fitted) -> None:
-        """Hold another record from now on, and forget all that was worked out of the one before."""
+        """Replace the record, and discard everything derived from the previous one."""
         path = self.path
         vars(self).clear()
         Embeddings.__init__(self, fitted, path)
@@ -100,15 +106,15 @@ class Embeddings:
         return {word: number for number, word in enumerate(self.words)}
 
     def word_number(self, word: str) -> int:
-        """The number of a word; an error that names the nearest spellings if it is not in the vocabulary."""
+        """The number of a word. An error suggests similar spellings if it is not in the vocabulary."""
         return number_of(word, self.index, "Count and fit again with a larger --vocabulary-size.")
 
     def year(self, time: Time) -> float:
-        """The float year that a time stands for in this model."""
+        """Convert a time to a float year of this model."""
         return year_of(time, self.times, self.fitted.extents)
 
     def years(self, times: Times) -> Floats:
-        """The float years that times stand for, (n,); None means all slices."""
+        """Convert times to float years, (n,); None means all slices."""
         return self._years(times)[0]
 
     def slice_at(self, time: Time) -> int | None:
@@ -144,7 +150,10 @@ class Embeddings:
         return variances[0] if one else variances
 
     def covariance(self, word: str, time_a: Time, time_b: Time, context: bool = False) -> Floats:
-        """The covariance of each coordinate between two times, (d,). A filtered model knows it at one single time only."""
+        """The covariance of each coordinate between two times, (d,).
+
+        A filtered model knows it at one single time only.
+        """
         side, number = self._context_side if context else self._word_side, self.word_number(word)
         one, other = self.year(time_a), self.year(time_b)
         return (
@@ -156,7 +165,8 @@ class Embeddings:
     def sample(self, word: str, n: int, seed: int = 0, times: Times = None, context: bool = False) -> Floats:
         """`n` trajectories of a word drawn from the posterior, (n, T, d), or (n, number of times, d).
 
-        Samples with one seed are independent between words, and between word and context vectors unless contexts are tied.
+        Samples with one seed are independent between words, and between word and context vectors unless
+        contexts are tied.
         """
         if n < 1 or seed < 0:
             raise SettingsError(
@@ -171,7 +181,7 @@ class Embeddings:
         return side.draw(number, n, years, np.random.default_rng([seed, number, int(context)]))
 
     def means_at(self, time: Time, context: bool = False) -> Singles:
-        """The means of all word (or context) vectors at one time, (L, d): what neighbours are looked for in."""
+        """The means of all word (or context) vectors at one time, (L, d)."""
         side = self._context_side if context else self._word_side
         return side.means_at(self.year(time)).astype(np.float32)
 
@@ -193,7 +203,7 @@ class Embeddings:
         )
 
     def is_prediction(self, word: str, time: Time) -> bool:
-        """Is the word's state at this time inferred from other times, because it does not occur there?"""
+        """Whether the state of a word at this time is inferred from other times, because the word does not occur there."""
         t, number = self.slice_at(time), self.word_number(word)
         rows = self._where_observed.rows_of(number)
         return t is None or bool((self._where_observed.slices[rows] != t).all())
@@ -223,7 +233,7 @@ class Embeddings:
 
     @property
     def _where_observed(self) -> Knots:
-        """Where states rest on data. Point estimates may store one vector for many slices; there the occurrences tell."""
+        """Where states rest on data: at the knots, for point estimates where words occur."""
         return self.fitted.occurrences.places if self.kind == "point" else self.fitted.posterior.knots
 
     def _years(self, time: Times) -> tuple[Floats, bool]:

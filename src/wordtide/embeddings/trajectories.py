@@ -22,7 +22,8 @@ Moments = float | Floats
 class MovementVariance:
     """Variances of a movement, the difference of scaled vectors at two times, by coordinate, (n, d).
 
-    `posterior`: of the movement, given the data. `sampling`: of its posterior mean, from one sample of the data to another.
+    `posterior`: of the movement, given the data. `sampling`: of its posterior mean, from one sample of the
+    data to another.
     """
 
     posterior: Floats
@@ -40,7 +41,10 @@ class Beliefs:
 
 
 class Trajectories(Protocol):
-    """Answers about one side of the model. `times` (n,) are float years, on the grid of slices or off it, in any order."""
+    """Answers about one side of the model.
+
+    `times` (n,) are float years, on the grid of slices or off it, in any order.
+    """
 
     def word_means(self, word: int, times: Floats) -> Floats:
         """Means of one word, (n, d)."""

@@ -1,7 +1,8 @@
 """What people give as a time, turned into float years.
 
-A number with a fraction (1862.5) is that moment. A whole number and a date (1862, "1862-12", "1862-12-01", datetime.date) name
-a stretch of time: the slice that falls into it, or else the middle of the stretch. "first" and "last" are slices.
+A number with a fraction (1862.5) is that moment. A whole number and a date (1862, "1862-12", "1862-12-01",
+datetime.date) name a stretch of time: the slice that falls into it, or else the middle of the stretch.
+"first" and "last" are slices.
 """
 
 import datetime as dt

@@ -37,8 +37,9 @@ def export(
 ) -> list[Path]:
     """Write a model to `output` in the format `to`, and return the files written.
 
-    `at` is a time as everywhere; "dwe" writes all slices, "parquet" too if no time is given. `vectors` are "word", "context" or
-    their "sum"; "npz" holds both kinds. `words` are those to keep, or `top` is the number of the most frequent ones.
+    `at` is a time as everywhere; "dwe" writes all slices, "parquet" too if no time is given. `vectors` are
+    "word", "context" or their "sum"; "npz" holds both kinds. `words` are those to keep, or `top` is the
+    number of the most frequent ones.
     """
     observer = observer or Observer()
     _check_options(model, to, at, vectors, Path(output))

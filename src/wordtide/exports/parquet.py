@@ -1,6 +1,9 @@
-"""A Parquet table with a row for each number: word, time, k (the coordinate), mean, sd. Read by pandas, Polars, DuckDB, R, ...
+"""A Parquet table with a row for each number: word, time, k (the coordinate), mean, sd.
 
-Rows are in order of time, then word, then k. They are written a group at a time, so memory stays small for any number of them.
+Read by pandas, Polars, DuckDB, R, ...
+
+Rows are in order of time, then word, then k. They are written a group at a time, so memory stays small for
+any number of them.
 """
 
 from collections.abc import Sequence
@@ -28,7 +31,10 @@ _SCHEMA = pa.schema(
 
 
 def write_table(path: Path, selection: Selection, time: float | None, observer: Observer) -> None:
-    """Write the selected words at one time, or (None) at all slices. Point estimates have no sd: the column is null."""
+    """Write the selected words at one time, or (None) at all slices.
+
+    Point estimates have no sd: the column is null.
+    """
     if time is None:
         times = selection.vectors.times.tolist()
         means, deviations = selection.means_at_slices(), selection.deviations_at_slices()

@@ -11,7 +11,9 @@ _ROWS_AT_ONCE = 100
 
 
 def without_spaces(words: Sequence[str]) -> tuple[list[str], int]:
-    """The words with _ for each white space, as is usual for names of several words; and how many words that changed.
+    """The words with _ for each white space, as is usual for names of several words.
+
+    And how many words that changed.
 
     Two words that would then be spelled the same are an error, because readers would lose one of them.
     """
@@ -30,7 +32,7 @@ def without_spaces(words: Sequence[str]) -> tuple[list[str], int]:
 
 
 def rows_of_text(matrix: Singles, separator: str) -> Iterator[str]:
-    """Each row of a matrix (n, d) as text: the fewest digits that tell each float32 from its neighbours."""
+    """Each row of a matrix (n, d) as text: the fewest digits from which each float32 can be read back."""
     for start in range(0, len(matrix), _ROWS_AT_ONCE):
         for row in matrix[start : start + _ROWS_AT_ONCE].astype(str).tolist():
             yield separator.join(row)

@@ -1,4 +1,4 @@
-"""The TensorFlow Embedding Projector: one file of vectors and one that tells what each of them is, both tab-separated."""
+"""The TensorFlow Embedding Projector: a file of vectors and a file of metadata, both tab-separated."""
 
 from collections.abc import Sequence
 from os import PathLike
@@ -15,7 +15,7 @@ from wordtide.types import Singles
 
 
 def projector_paths(name: str | PathLike[str]) -> list[Path]:
-    """The two files that a name stands for: vectors and metadata."""
+    """The paths of the two files: vectors and metadata."""
     path = Path(name)
     stem = path.name.removesuffix(".tsv").removesuffix(".vectors").removesuffix(".metadata")
     return [path.with_name(f"{stem}.vectors.tsv"), path.with_name(f"{stem}.metadata.tsv")]
@@ -31,8 +31,8 @@ def save_projector(
 ) -> int:
     """Write both files or neither: vectors (n, d), and word, occurrences and sd of each.
 
-    The sd is the root mean square over the coordinates of `deviations` (n, d); without them there is no such column. Returns
-    how many words were written with _ for white space.
+    The sd is the root mean square over the coordinates of `deviations` (n, d); without them there is no such
+    column. Returns how many words were written with _ for white space.
     """
     spelled, changed = without_spaces(words)
     columns = {"word": list(map(text_cell, spelled)), "occurrences": occurrences.astype(str).tolist()}

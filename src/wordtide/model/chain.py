@@ -1,9 +1,10 @@
 """Passes over whole trajectories, compiled: what the solvers do with the chains of knots of many words.
 
-Rows of the (K, d) arrays are knots, word by word, and each coordinate is a chain of its own. `gain[k]`, `noise[k]` lead from
-the knot before to knot k; a word's first knot has the prior variance `first[word]` (see `model.knots.transitions`). Every
-function works on the words `start` to `stop`, so that threads can share the words out; they all release the GIL.
-With h the precision that the data add at the knots, the posterior of a chain is N(mu, (Pi + diag(h))^-1).
+Rows of the (K, d) arrays are knots, word by word, and each coordinate is a chain of its own. `gain[k]`,
+`noise[k]` lead from the knot before to knot k; a word's first knot has the prior variance `first[word]` (see
+`model.knots.transitions`). Every function works on the words `start` to `stop`, so that threads can share the
+words out; they all release the GIL. With h the precision that the data add at the knots, the posterior of a
+chain is N(mu, (Pi + diag(h))^-1).
 """
 
 import math
@@ -24,10 +25,12 @@ carry_back = inlined(kalman.carry_back)
 
 @arithmetic
 def observe_rows(rows: Array, g: Array, h_new: Array, rate: float, mu: Array, h: Array, b: Array) -> bool:
-    """Take in a slice's gradients: h moves to `h_new` by `rate`, and b becomes g + h mu. Returns whether all are finite.
+    """Take in a slice's gradients: h moves to `h_new` by `rate`, and b becomes g + h mu.
 
-    `g` and `h_new` have a line for each of `rows`. Lines are independent, so the result does not depend on which rows are
-    passed together.
+    Returns whether all are finite.
+
+    `g` and `h_new` have a line for each of `rows`. Lines are independent, so the result does not depend on
+    which rows are passed together.
     """
     dim = mu.shape[1]
     new, old = mu.dtype.type(rate), mu.dtype.type(1 - rate)
@@ -86,7 +89,10 @@ def smooth_words(
 def move_words(
     starts: Array, target: Array, mu: Array, rate: float, cap: float, start: int, stop: int
 ) -> None:
-    """Move means toward their targets by `rate`; the steps of a word are scaled down together, to at most `cap` at any knot."""
+    """Move means toward their targets by `rate`.
+
+    The steps of a word are scaled down together, to at most `cap` at any knot.
+    """
     dim = mu.shape[1]
     for word in range(start, stop):
         longest = 0.0
@@ -188,8 +194,8 @@ def leave_out_words(
 ) -> None:
     """Predict each knot from the messages (h, b) of all other knots: b becomes the mean, s the variance.
 
-    What the prior and the earlier knots say comes forward, what the later ones say comes backward; a knot's own message is
-    never subtracted.
+    What the prior and the earlier knots say comes forward, what the later ones say comes backward; a knot's
+    own message is never subtracted.
     """
     dim = h.shape[1]
     longest = 0
@@ -242,9 +248,10 @@ def match_words(
 ) -> None:
     """Set h >= 0 so that the marginal precisions come as near to `wanted` (K, d) as they can.
 
-    A sweep sets each knot's h, from the last to the first, to what its marginal precision lacks. Knots follow one another
-    because neighbors share their precision: changed all at once, they would overshoot. A word is done when the largest
-    change of a sweep, relative to the precision wanted, is below `close`, or after `sweeps` of them.
+    A sweep sets each knot's h, from the last to the first, to what its marginal precision lacks. Knots follow
+    one another because neighbors share their precision: changed all at once, they would overshoot. A word is
+    done when the largest change of a sweep, relative to the precision wanted, is below `close`, or after
+    `sweeps` of them.
     """
     dim = h.shape[1]
     longest = 0

@@ -1,7 +1,7 @@
 """Passes over trajectories that answer questions, compiled: moments, contrasts and beliefs of some words.
 
-Arrays are those of `model.chain`, with `model.transitions` from knot to knot: a word's first knot has gain 0 and as noise the
-prior variance. Work is in float64, whatever the type of the states.
+Arrays are those of `model.chain`, with `model.transitions` from knot to knot: a word's first knot has gain 0
+and as noise the prior variance. Work is in float64, whatever the type of the states.
 """
 
 from typing import Any
@@ -32,8 +32,9 @@ def variances_at_moments(
 ) -> None:
     """Variances at moments: word `words[n]` at the moments `asked[n]` to `asked[n + 1]`, each written to a row of `out`.
 
-    Of each moment: the row `after` its last knot before, the steps from there and to the next knot (`Bridges`), and the row
-    `places` of `out`. A Kalman filter comes forward to the moment, and what later knots say comes backward.
+    Of each moment: the row `after` its last knot before, the steps from there and to the next knot
+    (`Bridges`), and the row `places` of `out`. A Kalman filter comes forward to the moment, and what later
+    knots say comes backward.
     """
     dim = h.shape[1]
     longest = 0
@@ -87,11 +88,14 @@ def contrasts_of_chains(
     posterior: Array,
     sampling: Array,
 ) -> None:
-    """Variances of weighted sums c . x over chains, whose steps are knots (`rows` of h) and moments without data (row -1).
+    """Variances of weighted sums c .
 
-    With S the posterior covariance of a chain and y = S c, the variance of c . x is c . y. The posterior mean is S times the
-    messages of the data, whose precision is h, so the variance of c . mean from sample to sample is sum h y^2.
-    y is what a smoother finds from the messages c. Fills `posterior` and `sampling` (chains, d).
+    X over chains, whose steps are knots (`rows` of h) and moments without data (row -1).
+
+    With S the posterior covariance of a chain and y = S c, the variance of c . x is c . y. The posterior mean
+    is S times the messages of the data, whose precision is h, so the variance of c . mean from sample to
+    sample is sum h y^2. y is what a smoother finds from the messages c. Fills `posterior` and `sampling`
+    (chains, d).
     """
     dim = h.shape[1]
     longest = 0

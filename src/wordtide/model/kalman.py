@@ -1,8 +1,8 @@
 """The steps of every pass along a chain: a belief N(mean, variance) of one coordinate, carried from knot to knot.
 
-All passes, compiled or not, are built from these four functions. They are plain arithmetic, so they take numbers and NumPy
-arrays alike, and `wordtide.model.chain` compiles them into its loops. Variances are sums and quotients of positive numbers,
-so nothing cancels.
+All passes, compiled or not, are built from these four functions. They are plain arithmetic, so they take
+numbers and NumPy arrays alike, and `wordtide.model.chain` compiles them into its loops. Variances are sums
+and quotients of positive numbers, so nothing cancels.
 """
 
 from typing import Any
@@ -24,7 +24,8 @@ def look_back(
 ) -> tuple[Any, Any]:
     """The belief about x given all data, from the one given earlier data and that about x' = gain x + N(0, noise).
 
-    This is the step of Rauch, Tung and Striebel. With `later_variance` 0 it conditions on the value `later_mean` of x'.
+    This is the step of Rauch, Tung and Striebel. With `later_variance` 0 it conditions on the value
+    `later_mean` of x'.
     """
     share = variance / (gain * gain * variance + noise)
     back = gain * share

@@ -1,7 +1,7 @@
 """Where trajectories are observed, and how often each word occurs: both sparse, word by word.
 
-A word has a knot at each slice where it has neighbours. Its state everywhere else follows from the knots and the prior, so only
-the knots are stored.
+A word has a knot at each slice where it has neighbours. Its state everywhere else follows from the knots and
+the prior, so only the knots are stored.
 """
 
 from collections.abc import Sequence
@@ -65,7 +65,10 @@ class Knots:
         return slice(int(self.starts[word]), int(self.starts[word + 1]))
 
     def around_one(self, word: int, slices: Integers) -> Rows:
-        """For each of `slices` (n,): the rows of the word's last knot until then and of its first one after; -1: none."""
+        """For each of `slices` (n,): the rows of the word's last knot until then and of its first one after.
+
+        -1: none.
+        """
         rows = self.rows_of(word)
         before = rows.start + np.searchsorted(self.slices[rows], slices, side="right") - 1
         after = before + 1
@@ -105,7 +108,9 @@ class Knots:
         return has
 
     def extended(self, active: Sequence[npt.NDArray[Any]], first: int, size: int) -> "tuple[Knots, Integers]":
-        """With knots at later slices `first`, `first` + 1, ... for the words of each, of then `size` words in all.
+        """With knots at later slices `first`, `first` + 1, ...
+
+        For the words of each, of then `size` words in all.
 
         Also the rows that are new, in the order of the slices and of their words.
         """
@@ -139,7 +144,10 @@ class Occurrences:
     values: npt.NDArray[Any]
 
     def extended(self, later: "Occurrences", first: int, slices: int) -> "Occurrences":
-        """With those of `slices` later slices, numbered from 0 in `later` and from `first` here; `later` has all words."""
+        """With those of `slices` later slices, numbered from 0 in `later` and from `first` here.
+
+        `later` has all words.
+        """
         order = np.argsort(narrowed(later.places.slices), kind="stable")
         words = later.places.words[order]
         active = np.split(words, np.searchsorted(later.places.slices[order], np.arange(1, slices)))
@@ -171,7 +179,10 @@ class Occurrences:
 
 
 class WordCounts(Protocol):
-    """What `occurrences_of` needs of the counts of a corpus; `places` is 1 unless words were counted at several places."""
+    """What `occurrences_of` needs of the counts of a corpus.
+
+    `places` is 1 unless words were counted at several places.
+    """
 
     @property
     def words(self) -> Sequence[str]:

@@ -1,9 +1,9 @@
 """The prior over one coordinate of one trajectory: how a vector drifts, at the slices and at any other moment.
 
-There are two. `StationaryPrior`, the default, is an Ornstein-Uhlenbeck process: its variance is the same at all times, and
-slicing does not change it. `ProductPrior` is what the paper's algorithms use (Eq. 13, supplement S11). Filter and smoother,
-answers between and beyond slices, and draws all take the prior from here. All numbers are scalars per moment, shared by all
-words and dimensions, in float64.
+There are two. `StationaryPrior`, the default, is an Ornstein-Uhlenbeck process: its variance is the same at
+all times, and slicing does not change it. `ProductPrior` is what the paper's algorithms use (Eq. 13,
+supplement S11). Filter and smoother, answers between and beyond slices, and draws all take the prior from
+here. All numbers are scalars per moment, shared by all words and dimensions, in float64.
 """
 
 from abc import ABC, abstractmethod
@@ -18,7 +18,8 @@ from wordtide.errors import SettingsError
 from wordtide.model import kalman
 from wordtide.types import Floats, Indices
 
-#: Stands for zero, so that a moment can be divided from itself: far below any variance, and its inverse squared still a number.
+#: Stands for zero, so that a moment can be divided from itself: far below any variance, and its inverse
+#: squared still a number.
 _NO_NOISE = 1e-100
 
 
@@ -26,8 +27,8 @@ _NO_NOISE = 1e-100
 class Places:
     """Moments in time as the prior sees them: `marginal` variances and `log_correlation` with one common moment, both (n,).
 
-    A Gaussian Markov chain is known by the variance at each moment and the correlation between neighbours; the correlation of
-    any two moments is the product over the steps between, kept as a sum of logarithms.
+    A Gaussian Markov chain is known by the variance at each moment and the correlation between neighbours;
+    the correlation of any two moments is the product over the steps between, kept as a sum of logarithms.
     """
 
     log_correlation: Floats
@@ -48,7 +49,9 @@ class Places:
 
 @dataclass(frozen=True)
 class Passage:
-    """How a filter carries a Gaussian belief to a later moment: the kernel exp(-pull u^2 / 2) N(u'; gain u, noise).
+    """How a filter carries a Gaussian belief to a later moment: the kernel exp(-pull u^2 / 2) N(u'.
+
+    Gain u, noise).
 
     Fields are scalars or arrays (one element per word). A stationary prior has no pull.
     """
@@ -74,7 +77,10 @@ class Passage:
         )
 
     def predict(self, mean: Any, variance: Any) -> tuple[Any, Any]:
-        """Mean and variance after the passage. Arrays (n,) or (n, d); for the latter, fields of n elements."""
+        """Mean and variance after the passage.
+
+        Arrays (n,) or (n, d); for the latter, fields of n elements.
+        """
         pull, gain, noise = (
             np.asarray(field)[..., None] if np.ndim(mean) > np.ndim(field) and np.ndim(field) else field
             for field in (self.pull, self.gain, self.noise)
@@ -177,8 +183,9 @@ class StationaryPrior(Diffusion):
 
         u ~ N(0, v)        u(t + gap) | u(t) ~ N(a u(t), v (1 - a^2))        a = exp(-D gap / 2v)
 
-    A short gap has variance D gap, as in the paper (Eq. 3). Gaps compose by multiplying a, so empty, finer and later slices
-    change nothing, and one formula serves steps, gaps, and moments between and beyond slices, in filter and smoother alike.
+    A short gap has variance D gap, as in the paper (Eq. 3). Gaps compose by multiplying a, so empty, finer
+    and later slices change nothing, and one formula serves steps, gaps, and moments between and beyond
+    slices, in filter and smoother alike.
     """
 
     name = "stationary"
@@ -205,10 +212,11 @@ class StationaryPrior(Diffusion):
 class ProductPrior(Diffusion):
     """The paper's prior: diffusion, and a pull to the origin at every slice, of variance sigma_0^2 = `prior_variance`.
 
-    The paper writes the joint as a product over slices of N(u[t+1]; u[t], sigma_t^2) N(u[t+1]; 0, sigma_0^2) (section 3.2,
-    before normalization). Its precision is the tridiagonal Pi of the supplement, and its forward messages are the filter's
-    prior of Eq. 13. (Eqs. 5 and 6 normalize each step, which is another prior; docs/mathematics.md compares them.) The pull
-    acts at the slices only: between two slices, before the first and after the last there is nothing but diffusion.
+    The paper writes the joint as a product over slices of N(u[t+1]; u[t], sigma_t^2) N(u[t+1]; 0, sigma_0^2)
+    (section 3.2, before normalization). Its precision is the tridiagonal Pi of the supplement, and its
+    forward messages are the filter's prior of Eq. 13. (Eqs. 5 and 6 normalize each step, which is another
+    prior; docs/mathematics.md compares them.) The pull acts at the slices only: between two slices, before
+    the first and after the last there is nothing but diffusion.
     """
 
     name = "product"
@@ -261,7 +269,10 @@ class ProductPrior(Diffusion):
         return Places(self.slices.log_correlation[t] + np.where(place >= 0, step, -step), marginal)
 
     def passage(self, earlier: Floats, later: Floats) -> Passage:
-        """A filter's passage between moments (n,): Eq. 13 at each slice that is reached, diffusion between slices."""
+        """A filter's passage between moments (n,): Eq.
+
+        13 at each slice that is reached, diffusion between slices.
+        """
         here, there = slice_before(self.times, earlier), slice_before(self.times, later)
         crossing = here < there
         following = np.minimum(here + 1, len(self) - 1)

@@ -27,7 +27,8 @@ def transitions(starts: Integers, places: Places) -> tuple[Floats, Floats]:
 class Bridges:
     """Steps from the last knot before each of n moments to the moment, and on to the first knot after it, fields (n,).
 
-    Without a knot before, `gain_in` is 0 and `noise_in` the prior variance; without one after, `gain_out` is 0.
+    Without a knot before, `gain_in` is 0 and `noise_in` the prior variance; without one after, `gain_out` is
+    0.
     """
 
     gain_in: Floats
@@ -37,7 +38,10 @@ class Bridges:
 
     @staticmethod
     def over(before: Places, has_before: Flags, at: Places, after: Places, has_after: Flags) -> "Bridges":
-        """The moments `at` between the knots `before` and `after`; the places of missing knots are ignored."""
+        """The moments `at` between the knots `before` and `after`.
+
+        The places of missing knots are ignored.
+        """
         gain_in, noise_in = before.to(at)
         gain_out, noise_out = at.to(after)
         return Bridges(

@@ -24,7 +24,10 @@ class Answer:
         return len(next(iter(self.columns.values()), ()))
 
     def frame(self) -> "pd.DataFrame":
-        """The answer as a data frame that notebooks display well; notes and further facts are in its `attrs`."""
+        """The answer as a data frame that notebooks display well.
+
+        Notes and further facts are in its `attrs`.
+        """
         from wordtide.questions.frames import (
             AnswerFrame,
         )  # pandas: half a second that the shell need not wait for

@@ -17,9 +17,9 @@ from wordtide.questions.vectors import OFTEN, Vectors, lengths_of, vectors_of
 from wordtide.types import Floats, Integers
 
 RANKINGS = ("low", "probability", "change")
-#: A word must occur so often between its two times to be listed.
+#: The least number of occurrences between its two times with which a word is listed.
 MIN_OCCURRENCES = 20
-#: Words whose intervals are worked out together.
+#: The number of words whose intervals are computed together.
 CANDIDATES = 256
 
 
@@ -50,8 +50,9 @@ def changed(
 ) -> Answer:
     """The words that changed most, each between two times: those given, or the first and the last in which it occurs.
 
-    Columns: word, change, low, high, significant, probability, since, until, halfway_from, halfway_to, from, to, occurrences.
-    Ranked by "low" only words are listed that moved by more than the noise; if there is none, frequent words by their change.
+    Columns: word, change, low, high, significant, probability, since, until, halfway_from, halfway_to, from,
+    to, occurrences. Ranked by "low" only words are listed that moved by more than the noise; if there is
+    none, frequent words by their change.
     """
     if by not in RANKINGS:
         raise SettingsError(f"Changed words cannot be ranked by {by!r}.", f"Choose {', '.join(RANKINGS)}.")
@@ -76,7 +77,7 @@ def changed(
 def moving_words(
     model: Embeddings, least: int, since: Time | None = None, until: Time | None = None
 ) -> tuple[Moving, list[str]]:
-    """All words with at least so many occurrences between their two times, and notes on the times."""
+    """All words with at least `least` occurrences between their two times, and notes on the times."""
     every = np.arange(len(model.words))
     starts, ends, notes = spans(model, every, since, until)
     places, values = model.fitted.occurrences.places, model.fitted.occurrences.values
@@ -96,10 +97,13 @@ def _nothing_significant(model: Embeddings, moving: Moving, listed: int, often: 
 
 
 def _movers(vectors: Vectors, moving: Moving, top: int, by: str) -> tuple[Moving, Movement]:
-    """The words that may be listed, and their movement, in falling order of change. They are well known at both times.
+    """The words that may be listed, and their movement, in falling order of change.
 
-    Intervals cost most of the time. No low end is above the change itself: so words are taken in falling order of change, until
-    those that follow cannot reach the list. Ranked otherwise, the first of that order are enough.
+    They are well known at both times.
+
+    Intervals cost most of the time. No low end is above the change itself: so words are taken in falling
+    order of change, until those that follow cannot reach the list. Ranked otherwise, the first of that order
+    are enough.
     """
     order, change = by_change(vectors, moving)
     taken, movers, moved = 0, moving[:0], movement(vectors, *_asked(moving[:0]))
@@ -137,7 +141,10 @@ def _are_known(vectors: Vectors, moving: Moving) -> npt.NDArray[np.bool_]:
 
 
 def by_change(vectors: Vectors, moving: Moving) -> tuple[Integers, Floats]:
-    """Rows of the words in falling order of the cosine distance of their means; and that. Without a direction there is none."""
+    """Rows of the words in falling order of the cosine distance of their means; and that.
+
+    Without a direction there is none.
+    """
     first, last = (vectors.means_of_each(moving.words, times) for times in (moving.starts, moving.ends))
     change = 1.0 - np.einsum("nk,nk->n", first, last) / (lengths_of(first) * lengths_of(last))
     there = np.flatnonzero(np.isfinite(change))

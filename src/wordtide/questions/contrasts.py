@@ -10,7 +10,8 @@ from wordtide.embeddings.trajectories import Moments
 from wordtide.questions.vectors import Vectors, lengths_of
 from wordtide.types import Flags, Floats, Integers
 
-#: So many words on either side are shown, and chosen: words that a word left are not among those that it came to.
+#: So many words on either side are shown, and chosen: words that a word left are not among those that it came
+#: to.
 SHOWN, CHOSEN = 3, 5
 _NEAREST = 20  # at either time: the words to choose from
 _ASKED = 60  # of these those that are well known
@@ -35,7 +36,8 @@ class Contrast:
 class _Pool:
     """The words nearest to a word at one time: numbers, similarities then and at another time (m,), to each other (m, m).
 
-    `noise` (m,): what is not known of each of them, as the standard deviation of its similarity; 0 without a posterior.
+    `noise` (m,): what is not known of each of them, as the standard deviation of its similarity; 0 without a
+    posterior.
     """
 
     numbers: Integers
@@ -117,7 +119,8 @@ def _pools(
 def _nearest_known(moment: _Moment, asked: list[Integers]) -> list[Integers]:
     """The first `_NEAREST` well known words of each list, which is in falling order of nearness.
 
-    Variances cost most of the time, so only lists that lack known words among their first ones are read to the end.
+    Variances cost most of the time, so only lists that lack known words among their first ones are read to
+    the end.
     """
     pools: list[Integers] = [pool[:0] for pool in asked]
     for start, stop in ((0, _LOOKED_AT_FIRST), (_LOOKED_AT_FIRST, _ASKED)):
@@ -147,7 +150,10 @@ def _noises(moment: _Moment, words: Integers, pools: list[Integers]) -> list[Flo
 def _nearness_elsewhere(
     vectors: Vectors, words: Integers, pools: list[Integers], times: Floats
 ) -> list[Floats]:
-    """For each word its similarities to the words of its pool at its other time; 0 for those without a direction then."""
+    """For each word its similarities to the words of its pool at its other time.
+
+    0 for those without a direction then.
+    """
     sizes = [len(pool) for pool in pools]
     own = np.repeat(np.nan_to_num(_units(vectors.means_of_each(words, times))), sizes, axis=0)
     when = np.repeat(times, sizes)

@@ -1,23 +1,26 @@
 """How far words moved between two times, from when to when, and when they were half-way.
 
-**Change** is the cosine distance of the means, with bounds for how far the word moved in that direction.
-With x = u / |mean| at each of two times, the cosine distance of the means is |E[x_b] - E[x_a]|^2 / 2: half the squared movement
-of the means. In its direction e the word itself moved by e . (x_b - x_a), which is normal under the posterior; its variance
-includes the covariance between the times. That gives the interval's high end. The low end is the lesser of two:
+**Change** is the cosine distance of the means, with bounds for how far the word moved in that direction. With
+x = u / |mean| at each of two times, the cosine distance of the means is |E[x_b] - E[x_a]|^2 / 2: half the
+squared movement of the means. In its direction e the word itself moved by e . (x_b - x_a), which is normal
+under the posterior; its variance includes the covariance between the times. That gives the interval's high
+end. The low end is the lesser of two:
 
 - the low end of that normal interval;
 - what sampling does not explain. Noise chooses e, so along e alone every frequent word would seem to have moved, also one that
   stands still: its means move by sampling, and their squared movement is a weighted sum of chi-squares, with the sampling
   variance of each coordinate as weights. Its mean and 1.645 of its standard deviations are taken off.
 
-So the interval begins above 0 only if the word moved by more than the noise. docs/similarity.md has the figures.
+So the interval begins above 0 only if the word moved by more than the noise. docs/similarity.md has the
+figures.
 
-**Half-way**: from when on a word is nearer to where it ends than to where it began.
-By the cosine a vector u is nearer to the end b than to the start a if u . (b/|b| - a/|a|) > 0. That is linear in u, so at each
-time its posterior is normal and the probability to be past half-way has a closed form. The interval begins with the last slice
-before that probability first reaches 5 % and ends with the slice at which it has passed 95 % for good: it inverts the 90 % band
-of the curve, and the word may have crossed over anywhere between two slices. Only slices in which the word occurs count, so the
-interval spans gaps in which it does not occur, and is never narrower than the step between two of its slices.
+**Half-way**: from when on a word is nearer to where it ends than to where it began. By the cosine a vector u
+is nearer to the end b than to the start a if u . (b/|b| - a/|a|) > 0. That is linear in u, so at each time
+its posterior is normal and the probability to be past half-way has a closed form. The interval begins with
+the last slice before that probability first reaches 5 % and ends with the slice at which it has passed 95 %
+for good: it inverts the 90 % band of the curve, and the word may have crossed over anywhere between two
+slices. Only slices in which the word occurs count, so the interval spans gaps in which it does not occur, and
+is never narrower than the step between two of its slices.
 """
 
 import math
@@ -34,7 +37,8 @@ from wordtide.questions.similarity import SIDES
 from wordtide.questions.vectors import STILL, Vectors, lengths_of
 from wordtide.types import Floats, Integers, Reals
 
-#: A word's time begins with the slice of this occurrence, and ends likewise: a few stray uses far from the others do not count.
+#: A word's time begins with the slice of this occurrence, and ends likewise: a few stray uses far from the
+#: others do not count.
 STRAY = 5
 
 
@@ -43,8 +47,9 @@ def spans(
 ) -> tuple[Floats, Floats, list[str]]:
     """Start and end of each word in float years, (n,) each, and notes.
 
-    A time that is given holds for all words. Otherwise a word begins with the slice of its fifth occurrence and ends with that
-    of its fifth to last. If these are not in order, or not with the time that is given, the first and the last slice are taken.
+    A time that is given holds for all words. Otherwise a word begins with the slice of its fifth occurrence
+    and ends with that of its fifth to last. If these are not in order, or not with the time that is given,
+    the first and the last slice are taken.
     """
     if since is not None and until is not None:
         start, end, notes = two_occasions(model, since, until)
@@ -92,7 +97,10 @@ _WORDS_AT_ONCE = 64  # their curves are in memory together
 
 @dataclass(frozen=True)
 class Halfway:
-    """The date in float years at which the mean curve last crosses over, and its 90 % interval; NaN where unknown."""
+    """The date in float years at which the mean curve last crosses over, and its 90 % interval.
+
+    NaN where unknown.
+    """
 
     date: float
     earliest: float
@@ -130,7 +138,10 @@ def _slices_between(model: Embeddings, word: int, start: float, end: float) -> F
 
 
 def _halfway(times: Floats, means: Floats, variances: Floats | None) -> Halfway:
-    """The crossing of one word from its means and variances (n, d); without variances there is no interval."""
+    """The crossing of one word from its means and variances (n, d).
+
+    Without variances there is no interval.
+    """
     first, last = means[0] / lengths_of(means[0]), means[-1] / lengths_of(means[-1])
     direction = last - first
     lead = means @ direction
@@ -174,9 +185,9 @@ def _at_least_a_slice(times: Floats, earliest: float, latest: float) -> tuple[fl
 class Movement:
     """How far words moved between two times, in units of the lengths of their means: fields (n,).
 
-    `squared`: squared movement of the means. `least`, `most`: 90 % bounds of the squared movement in that direction; the lower
-    one is negative for a word that may not have moved. `spread`: standard deviation of the movement in that direction.
-    `noise`: variance of the movement summed over all directions.
+    `squared`: squared movement of the means. `least`, `most`: 90 % bounds of the squared movement in that
+    direction; the lower one is negative for a word that may not have moved. `spread`: standard deviation of
+    the movement in that direction. `noise`: variance of the movement summed over all directions.
     """
 
     squared: Floats
@@ -232,6 +243,9 @@ def _squared_spread(mean: Floats, variance: Reals) -> Floats:
 
 
 def _shares(difference: Floats, squared: Floats) -> Floats:
-    """The share of each coordinate in the direction of the movement, (n, d); a word that stands still has no direction."""
+    """The share of each coordinate in the direction of the movement, (n, d).
+
+    A word that stands still has no direction.
+    """
     still = (squared < STILL**2)[:, None]
     return np.where(still, 1.0 / difference.shape[1], difference**2 / np.where(still, 1.0, squared[:, None]))

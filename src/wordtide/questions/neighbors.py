@@ -1,8 +1,9 @@
 """The words nearest to a word at one time; and whose place a word of one time has at another.
 
-The probability of a word to be among the nearest is how often it is, when all words are drawn from the posterior.
-Vectors are compared at the lengths they are drawn with, not at those of their means. A word that is hardly known has a short
-mean and much noise; measured by its mean alone it would often be drawn as nearest, or as having moved furthest, of all.
+The probability of a word to be among the nearest is how often it is, when all words are drawn from the
+posterior. Vectors are compared at the lengths they are drawn with, not at those of their means. A word that
+is hardly known has a short mean and much noise; measured by its mean alone it would often be drawn as
+nearest, or as having moved furthest, of all.
 """
 
 from dataclasses import dataclass
@@ -27,9 +28,9 @@ from wordtide.questions.similarity import SIDES, Scaled, interval, scaled
 from wordtide.questions.vectors import Vectors, lengths_of, vectors_of
 from wordtide.types import Floats, Integers
 
-#: A probability from so many draws is off by 0.015 or less, mostly.
+#: The number of draws for a probability, which is then mostly within 0.015 of its value.
 DRAWS = 1000
-_AT_ONCE = 250  # draws: a few hundred words of so many stay in the processor's cache
+_AT_ONCE = 250  # draws, so that a few hundred words stay in the processor's cache
 
 
 def share_among_best(draws: npt.NDArray[np.floating], best: int) -> Floats:
@@ -54,10 +55,10 @@ def probability_of_best(mean: Floats, spread: Floats, best: int, seed: int = 0) 
     return np.asarray(np.mean(shares, axis=0))
 
 
-#: So many of the most similar words compete for a place among the nearest; intervals are worked out for these alone.
+#: The number of most similar words that compete for a place among the nearest; only these get intervals.
 CANDIDATES = 500
 RANKINGS = ("similarity", "low")
-_AT_LEAST = 16  # words whose variances are worked out together
+_AT_LEAST = 16  # words whose variances are computed together
 _NOTHING_ACROSS = 1e-6  # of unit length, squared: below it is rounding
 
 
@@ -76,7 +77,7 @@ class Candidates:
     def ranked(self, by: str, top: int) -> "Candidates":
         """The best `top` of them."""
         if by not in RANKINGS:
-            raise SettingsError(f"Neighbours cannot be ranked by {by!r}.", f"Choose {' or '.join(RANKINGS)}.")
+            raise SettingsError(f"Neighbors cannot be ranked by {by!r}.", f"Choose {' or '.join(RANKINGS)}.")
         score = self.similarity if by == "similarity" else self.similarity - SIDES * self.spread
         return self.taken(np.argsort(-score, kind="stable")[:top])
 
@@ -96,7 +97,8 @@ def neighbors(
 ) -> Answer:
     """The words nearest to a word at one time.
 
-    Columns: word, similarity, low, high, probability, occurrences, inferred (it does not occur near that time).
+    Columns: word, similarity, low, high, probability, occurrences, inferred (it does not occur near that
+    time).
     """
     number = model.word_number(word)
     year, slice_number, notes = one_occasion(model, at)
@@ -119,7 +121,9 @@ def analogy(
     min_occurrences: int = 0,
     vectors: str | None = None,
 ) -> Answer:
-    """The words whose place at the time `then` is nearest to the word's place at the time `at`. Columns as of neighbours.
+    """The words whose place at the time `then` is nearest to the word's place at the time `at`.
+
+    Columns as of neighbours.
 
     The word itself may be among them: then it kept its place.
     """
@@ -189,9 +193,9 @@ def _nearest(
 def _well_known(
     vectors: Vectors, order: Integers, year: float, means: Floats, most: int
 ) -> tuple[Integers, Floats]:
-    """The first of some words in their order that are well known, at most so many, and their variances (n, d).
+    """The first `most` well known words in the given order, and their variances (n, d).
 
-    Variances cost most of the time, so they are worked out for some words after the other, until there are enough.
+    Variances take most of the time, so they are computed in batches until there are enough words.
     """
     words, variances, taken, step = [order[:0]], [np.zeros((0, vectors.dim))], 0, most + most // 4 + _AT_LEAST
     while sum(map(len, words)) < most and taken < len(order):
@@ -213,7 +217,10 @@ def candidates(
     top: int,
     min_occurrences: int = 0,
 ) -> Candidates:
-    """Words near to where the word is in `year`, by where they are at `then`; the probability is to be among `top`."""
+    """Words near to where the word is in `year`, by where they are at `then`.
+
+    The probability is to be among `top`.
+    """
     near = _nearest(model, vectors, word, year, then, max(CANDIDATES, top), min_occurrences)
     order = near.words
     if not vectors.uncertain:
@@ -237,7 +244,7 @@ def _own_spread(vectors: Vectors, word: int, year: float, then: float) -> float:
 
 @dataclass(frozen=True)
 class _OwnPast:
-    """Where in an order the word itself stands, and its covariance (d,) between the two times in units of both lengths."""
+    """The place of the word itself among the candidates, and its covariance (d,) between the times, scaled."""
 
     place: int
     covariance: Floats
@@ -257,8 +264,9 @@ def _own_past(
 def _draws(one: Scaled, some: Scaled, seed: int, past: _OwnPast | None = None) -> npt.NDArray[np.float32]:
     """Joint draws (r, n) of the cotangents, which are in the order of the cosines, of vectors drawn from the posterior.
 
-    Given the word's vector, the part of another along it is normal. What is across has a length that adds up many coordinates,
-    so its mean and variance say enough. Words that are hardly known are drawn as long vectors, and seldom near.
+    Given the word's vector, the part of another along it is normal. What is across has a length that adds up
+    many coordinates, so its mean and variance say enough. Words that are hardly known are drawn as long
+    vectors, and seldom near.
     """
     generator = np.random.default_rng([seed, len(some.mean)])
     shift = np.sqrt(one.variance) * generator.standard_normal((DRAWS, len(one.mean)))

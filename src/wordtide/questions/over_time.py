@@ -1,9 +1,10 @@
 """The words nearest to a word at every slice, with intervals.
 
-The similarities of a word to all others at all slices are computed first; who is well known, and intervals, then for the nearest
-only. A smoothed mean is a weighted sum of the means at the knots before and after, so inner products are taken with the
-knots alone, in one matrix product for many words, and weighed afterwards. A filter's mean is that of the last knot, shrunk,
-so the slices are visited in order of time, and how well all words are known follows from a few sums per knot.
+The similarities of a word to all others at all slices are computed first; who is well known, and intervals,
+then for the nearest only. A smoothed mean is a weighted sum of the means at the knots before and after, so
+inner products are taken with the knots alone, in one matrix product for many words, and weighed afterwards. A
+filter's mean is that of the last knot, shrunk, so the slices are visited in order of time, and how well all
+words are known follows from a few sums per knot.
 """
 
 from collections.abc import Sequence
@@ -36,7 +37,10 @@ class _Similarities:
 
 
 def neighbors_over_time(model: Embeddings, word: str, top: int = 10, vectors: str | None = None) -> Answer:
-    """The words nearest to a word at every slice. Columns: time, word, similarity, low, high, occurrences, inferred."""
+    """The words nearest to a word at every slice.
+
+    Columns: time, word, similarity, low, high, occurrences, inferred.
+    """
     number, chosen = model.word_number(word), vectors_of(model, vectors)
     words, slices, similarity = _nearest_at_slices(model, chosen, number, checked_number("top", top))
     low = high = empty_intervals(len(words))
@@ -97,7 +101,8 @@ def _best(cosine: Singles, slices: Integers, most: int) -> tuple[Integers, Integ
 def _best_known(vectors: Vectors, cosine: Singles, top: int) -> tuple[Integers, Integers]:
     """The most similar words of each slice that are well known.
 
-    Of each slice the nearest are looked at, four times as many as asked for, and more where too few of them are known.
+    Of each slice the nearest are looked at, four times as many as asked for, and more where too few of them
+    are known.
     """
     words, slices = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     open_slices, pool = np.arange(len(cosine)), 4 * top + _SPARE
@@ -139,8 +144,9 @@ def _by_slices(
 ) -> _Similarities:
     """The same for a filter that carries beliefs on by gain and noise alone, and who is well known.
 
-    With m, s the mean and variance of a word at its last knot, its mean is now a m and its variance a^2 s + q. So its cosines
-    are those of m, and its noise along the mean (see `relative_noise`) follows from sums over the coordinates.
+    With m, s the mean and variance of a word at its last knot, its mean is now a m and its variance a^2 s +
+    q. So its cosines are those of m, and its noise along the mean (see `relative_noise`) follows from sums
+    over the coordinates.
     """
     knots, diffusion, dim = sides[0].knots, sides[0].diffusion, own.shape[1]
     means = np.zeros((size, dim), dtype=np.float32)

@@ -1,15 +1,17 @@
 """Similarity: the inner product of two vectors, in units of the lengths of their posterior means.
 
-With x = u / |mean| its posterior mean is the cosine of the means, the paper's measure, and its variance has a closed form:
+With x = u / |mean| its posterior mean is the cosine of the means, the paper's measure, and its variance has a
+closed form:
 
     s = x_i . x_j,    E[s] = cos(mean_i, mean_j),    Var[s] = sum_k m_ik^2 s_jk + m_jk^2 s_ik + s_ik s_jk
 
-with m, s the mean and variance of x. The last term is the product of both noises; docs/similarity.md says why it stays in.
+with m, s the mean and variance of x. The last term is the product of both noises; docs/similarity.md says why
+it stays in.
 
-**An axis** runs between two poles: the position of a word on it is its mean similarity to the words of one pole minus that to
-the words of the other.
-That is the projection of a word's vector, in units of its length, on the difference of the poles' mean directions; its variance
-adds what is not known of the word, and of each pole word.
+**An axis** runs between two poles: the position of a word on it is its mean similarity to the words of one
+pole minus that to the words of the other. That is the projection of a word's vector, in units of its length,
+on the difference of the poles' mean directions; its variance adds what is not known of the word, and of each
+pole word.
 """
 
 from collections.abc import Sequence
@@ -49,7 +51,7 @@ def axis(
     chosen = vectors_of(model, vectors)
     poles = dict.fromkeys(words_numbers(model, [*from_words, *to_words]), 0.0)
     if set(words_numbers(model, from_words)) & set(words_numbers(model, to_words)):
-        raise SettingsError("A word stands at both poles of the axis.", "Leave it out on one side.")
+        raise SettingsError("A word is at both poles of the axis.", "Leave it out on one side.")
     for sign, names in ((-1.0, from_words), (1.0, to_words)):
         for number in words_numbers(model, names):
             poles[number] += sign / len(names)
@@ -79,7 +81,7 @@ def axis(
     return Answer(columns, occasions.notes)
 
 
-#: Of 90 % intervals: so many standard deviations to either side.
+#: Half the width of a 90 % interval in standard deviations.
 SIDES = 1.6448536269514722
 
 

@@ -24,7 +24,7 @@ _STORIES_AT_ONCE = 20_000
 
 @dataclass(frozen=True)
 class _Plot:
-    """What the sentence tells: names of words and dates as people write them, and the change with its interval."""
+    """The content of the sentence: words, dates as people write them, and the change with its interval."""
 
     word: str
     start: str
@@ -47,8 +47,8 @@ def story(
 ) -> Answer:
     """The story of a word between two times: those given, or the first and the last in which it occurs.
 
-    Columns: period (start, half-way, end), time, word, similarity, low, high, probability, occurrences, inferred. The sentence,
-    the change and the half-way dates are among the facts.
+    Columns: period (start, half-way, end), time, word, similarity, low, high, probability, occurrences,
+    inferred. The sentence, the change and the half-way dates are among the facts.
     """
     number = np.array([model.word_number(word)])
     chosen = vectors_of(model, vectors)
@@ -77,7 +77,10 @@ def stories(
     vectors: str | None = None,
     observer: Callable[[int], None] | None = None,
 ) -> list[Story]:
-    """The stories of many words, by their numbers, each as `story` tells it; the observer hears how many more are told."""
+    """The stories of many words, given by their numbers, as `story` tells each.
+
+    `observer` receives the number of stories done.
+    """
     chosen = vectors_of(model, vectors)
     starts, ends, _ = spans(model, words, None, None)
     order = np.argsort(

@@ -1,20 +1,23 @@
 """Surprises: words of which a slice says what was not known, or not expected, more than words of similar frequency.
 
-For a word that occurs in a slice compare what was known just before it (the prediction N(m, p), from all earlier slices and the
-prior) with what is known after it (N(m', q)). Two numbers say how surprising the step is:
+For a word that occurs in a slice compare what was known just before it (the prediction N(m, p), from all
+earlier slices and the prior) with what is known after it (N(m', q)). Two numbers say how surprising the step
+is:
 
     information    KL(N(m', q) || N(m, p)) in nats: large for words of which little was known, like the name of an event
     shift          sum of (m' - m)^2 / (p - q), a chi-square of d degrees of freedom if the posterior is exact: large for words
                    whose data contradict the prediction, like a word that is used in another way
 
-Both depend on how often a word occurs, so the words of the slice tell what is usual: the expected logarithm is a parabola in
-the logarithm of the occurrences, through the medians of groups of words with similar frequency, and the spread about it (median
-absolute deviation) a power of the occurrences. The score is the larger of the two numbers in these units, centered and scaled
-over all words once more. Most words then are standard normal. docs/similarity.md has the figures.
+Both depend on how often a word occurs, so scores are relative to the words of the slice: the expected
+logarithm is a parabola in the logarithm of the occurrences, through the medians of groups of words with
+similar frequency, and the spread about it (median absolute deviation) a power of the occurrences. The score
+is the larger of the two numbers in these units, centered and scaled over all words once more. Most words then
+are standard normal. docs/similarity.md has the figures.
 
-A filtered model holds both beliefs. A smoothed one holds a Gaussian message (precision h, and a place) for each slice of a
-word; passing these forward gives the beliefs before and after each slice, with messages that know the future.
-Only word vectors are looked at: context vectors rest on the same counts, so they would say the same thing twice.
+A filtered model holds both beliefs. A smoothed one holds a Gaussian message (precision h, and a place) for
+each slice of a word; passing these forward gives the beliefs before and after each slice, with messages that
+know the future. Only word vectors are looked at: context vectors rest on the same counts, so they would say
+the same thing twice.
 """
 
 import math
@@ -31,9 +34,10 @@ from wordtide.questions.answers import Answer
 from wordtide.questions.asking import checked_number, shown_year
 from wordtide.types import Floats, Integers
 
-#: Words are compared with so many others at least. At a slice with fewer words there are no scores.
+#: The least number of words to compare with. At a slice with fewer words there are no scores.
 LEAST_COMPARED = 20
-#: Words that occur less often follow the others in the list, whatever their score: one or two uses are no event.
+#: Words that occur less often follow the others in the list, whatever their score: one or two uses are no
+#: event.
 FEW_USES = 3
 _DEVIATION_MEDIAN = 0.674489750196082  # of the absolute value of a standard normal number
 _NOTHING = 1e-12
@@ -97,9 +101,9 @@ def _alike(level: Floats) -> list[Integers]:
 def surprises(model: Embeddings, at: Time = "last", top: int = 20, min_occurrences: int = 1) -> Answer:
     """The words of which a slice says what was not known, or not expected, more than words of similar frequency would explain.
 
-    Columns: word, time, score, p_value (of a score so high, if nothing unusual happened), information, occurrences. Among the
-    facts: with how many words of the slice they were `compared`. With too few there are no scores, and words are ranked by
-    information.
+    Columns: word, time, score, p_value (of a score so high, if nothing unusual happened), information,
+    occurrences. Among the facts: with how many words of the slice they were `compared`. With too few there
+    are no scores, and words are ranked by information.
     """
     if model.kind == "point":
         raise SettingsError(

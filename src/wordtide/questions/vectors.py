@@ -1,8 +1,9 @@
 """Which vectors a question is about: word vectors, context vectors, or the sum of both.
 
-With separate contexts, word and context vectors are independent under the posterior, so means, variances and covariances of
-the sum are sums. With tied contexts the context vector is S u with S = diag(+-1), so each choice is the word vector with its
-axes scaled: by 1, by S, and by I + S for the sum, which doubles the positive axes and removes the negative ones.
+With separate contexts, word and context vectors are independent under the posterior, so means, variances and
+covariances of the sum are sums. With tied contexts the context vector is S u with S = diag(+-1), so each
+choice is the word vector with its axes scaled: by 1, by S, and by I + S for the sum, which doubles the
+positive axes and removes the negative ones.
 """
 
 from collections.abc import Iterable, Iterator
@@ -21,14 +22,15 @@ from wordtide.model.knots import Occurrences
 from wordtide.model.prior import nearest_slice
 from wordtide.types import Floats, Integers, Reals
 
-#: What questions are about if nothing else is said. docs/similarity.md tells how it was chosen.
+#: The default choice of vectors; docs/similarity.md explains it.
 DEFAULT = "sum"
 CHOICES = ("word", "context", "sum")
-#: A word is well known at a time if the standard deviation of its vector along its mean is at most this share of the mean,
+#: A word is well known at a time if the standard deviation of its vector along its mean is at most this share
+#: of the mean,
 NOISE = 0.2
 #: and in any case if it occurs this often in the slice.
 OFTEN = 50
-#: Unit vectors that differ by less differ by rounding: the word stands still.
+#: Unit vectors that differ by less differ by rounding only: the word did not move.
 STILL = 1e-9
 _NO_LENGTH = 1e-100  # far below any vector, and its inverse squared is still a number
 
@@ -38,7 +40,7 @@ class Vectors:
     """One kind of vectors of a model. Times are float years, words are numbers."""
 
     sides: tuple[Trajectories, ...]
-    #: Whether there is a posterior: point estimates have no uncertainty to tell of.
+    #: Whether there is a posterior; point estimates have no uncertainty.
     uncertain: bool
     dim: int
     times: Floats
@@ -107,7 +109,8 @@ class Vectors:
     ) -> npt.NDArray[np.bool_]:
         """Whether words with these means and variances (n, d) at these times are well known: signal against noise, (n,).
 
-        Of others hardly anything is known: their mean may point anywhere. A word that occurs often there is always known.
+        Of others hardly anything is known: their mean may point anywhere. A word that occurs often there is
+        always known.
         """
         often = (self.occurrences.at(words, nearest_slice(self.times, times)) >= OFTEN) & np.isfinite(
             lengths_of(means)
@@ -116,7 +119,10 @@ class Vectors:
 
 
 def relative_noise(means: Reals, variances: Reals) -> Floats:
-    """The standard deviation of vectors along their means, in units of the lengths of these, (n,); NaN without a direction."""
+    """The standard deviation of vectors along their means, in units of the lengths of these, (n,).
+
+    NaN without a direction.
+    """
     return np.asarray(np.sqrt(np.einsum("nk,nk->n", means**2, variances)) / lengths_of(means) ** 2)
 
 
