@@ -3,10 +3,12 @@
 import datetime as dt
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from wordtide.corpus.columns import parse_column
 from wordtide.dates import DAY, bounds, date_in_name, parse_date
 
 EARLIEST, LATEST = (
@@ -279,3 +281,30 @@ def test_any_name_has_a_date_or_none(name):
 )
 def test_any_day_in_a_name_is_found(day, dash):
     assert date_in_name(f"speech {day:%Y}{dash}{day:%m}{dash}{day:%d} final") == parse_date(day)
+
+
+@given(
+    st.lists(st.datetimes(max_value=dt.datetime(9999, 12, 31)), min_size=1, max_size=5),
+    st.sampled_from(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%SZ"]),
+)
+def test_a_column_is_parsed_like_its_values(moments, form):
+    values = [f"{moment.year:04d}-{moment.strftime(form.removeprefix('%Y-'))}" for moment in moments]
+    stamps, spans, wrong = parse_column(pa.array(values), None)
+    assert list(zip(stamps.tolist(), spans.tolist(), strict=True)) == [parse_date(value) for value in values]
+    assert wrong == {}
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *("0000-01-01", "1862-00-01", "1862-13-01", "1862-02-29", "1862-12-00", "1862-12-32", "1862/12/01"),
+        *("1862-12-1x", "1862-12-01T24:00:00", "1862-12-01T09:60:00", "1862-12-01T09:30:60"),
+    ],
+)
+def test_a_bad_value_in_a_column_has_the_problem_that_it_has_alone(value):
+    good = "2000-02-29" if len(value) == 10 else "2000-02-29T09:30:00"
+    with pytest.raises(ValueError, match=r".") as alone:
+        parse_date(value)
+    stamps, spans, wrong = parse_column(pa.array([good, value]), None)
+    assert wrong == {1: str(alone.value)}
+    assert (stamps[0], spans[0]) == parse_date(good)

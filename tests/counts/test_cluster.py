@@ -19,6 +19,7 @@ from wordtide.counts.cluster import shards as sharding
 from wordtide.errors import InputError, SettingsError
 from wordtide.progress import Observer
 
+pytestmark = pytest.mark.slow
 TESTS = Path(__file__).parent.parent
 
 

@@ -71,6 +71,7 @@ def lone_scheduler():
         yield local.scheduler_address
 
 
+@pytest.mark.slow
 def test_a_scheduler_without_workers_is_given_up(lone_scheduler, tmp_path, monkeypatch):
     monkeypatch.setattr(dask_client, "_FIRST_WORKER_SECONDS", 0.3)
     source = json_lines(tmp_path / "posts.jsonl")
@@ -78,6 +79,7 @@ def test_a_scheduler_without_workers_is_given_up(lone_scheduler, tmp_path, monke
         wordtide.count(source, output=tmp_path / "counts", scheduler=lone_scheduler)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("version", "problem"), [(None, "has no wordtide"), ("9.9.9", "has wordtide 9.9.9, this process has")]
 )

@@ -16,6 +16,7 @@ from wordtide import dask_client
 from wordtide.counts.cluster import shards as sharding
 from wordtide.errors import WordtideError
 
+pytestmark = pytest.mark.slow
 TESTS = Path(__file__).parent.parent
 
 

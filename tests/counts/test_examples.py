@@ -44,12 +44,11 @@ def test_the_seed_decides_the_draw(tmp_path):
 
 
 def test_the_draw_is_uniform(tmp_path):
-    corpus = [("1900", " ".join(f"Word s{n}." for n in range(10)))]
-    drawn = Counter()
-    for seed in range(200):
-        counts = wordtide.count(corpus, output=tmp_path / str(seed), examples=1, seed=seed, workers=1)
-        (example,) = find_examples(counts, "word", [0])
-        drawn[example.after] += 1
+    text = " ".join(f"Word s{n}." for n in range(10))
+    corpus = [(f"{1900 + document}", text) for document in range(200)]
+    counts = wordtide.count(corpus, output=tmp_path / "counts", examples=1)
+    drawn = Counter(example.after for example in find_examples(counts, "word", range(200)))
+    assert drawn.total() == 200
     # 20 expected in each of 10 cells: chi-square with 9 degrees of freedom is below 27.9 with probability 0.999.
     assert sum((drawn[f" s{n}."] - 20) ** 2 / 20 for n in range(10)) < 27.9
 

@@ -99,23 +99,29 @@ def test_a_newer_version_says_so(folder):
         wordtide.Counts.load(folder)
 
 
+@pytest.fixture(scope="module")
+def intact(tmp_path_factory):
+    """A counts folder that tests damage and restore."""
+    folder = tmp_path_factory.mktemp("hostile") / "counts"
+    wordtide.count(CORPUS, output=folder)
+    return folder
+
+
 @given(st.data())
 @settings(max_examples=200)
-def test_hostile_arrays_raise_a_folder_error_and_nothing_else(tmp_path_factory, data):
-    folder = tmp_path_factory.getbasetemp() / "hostile"
-    shutil.rmtree(folder, ignore_errors=True)
-    HOSTILE.save(folder)
-    name = data.draw(st.sampled_from(sorted(path.name for path in folder.iterdir())))
-    content = bytearray((folder / name).read_bytes())
+def test_hostile_arrays_raise_a_folder_error_and_nothing_else(intact, data):
+    path = data.draw(st.sampled_from(sorted(intact.iterdir())))
+    original = path.read_bytes()
+    content = bytearray(original)
     for _ in range(data.draw(st.integers(1, 4))):
         content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
-    (folder / name).write_bytes(content)
-    with contextlib.suppress(WordtideError):  # anything else is a failure
-        counts = wordtide.Counts.load(folder)
-        for t in range(len(counts)):
-            counts[t].sum()
-            counts.unigrams(t)
-        assert len(counts.times) == len(counts.dates) == len(counts)
-
-
-HOSTILE = wordtide.count(CORPUS)
+    path.write_bytes(content)
+    try:
+        with contextlib.suppress(WordtideError):  # anything else is a failure
+            counts = wordtide.Counts.load(intact)
+            for t in range(len(counts)):
+                counts[t].sum()
+                counts.unigrams(t)
+            assert len(counts.times) == len(counts.dates) == len(counts)
+    finally:
+        path.write_bytes(original)
