@@ -1,6 +1,7 @@
 """Vocabularies: the most frequent words, a list from a file, and counts translated to another vocabulary."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
@@ -44,8 +45,14 @@ def _ranked(
     if len(eligible) > size:
         threshold = np.partition(scores[eligible], len(eligible) - size)[len(eligible) - size]
         eligible = eligible[scores[eligible] >= threshold]
-    ranked = sorted(zip((-scores[eligible]).tolist(), lexicon.words(eligible), strict=True))
-    return [word for _, word in ranked[:size]]
+    falling = -scores[eligible]
+    order = np.argsort(falling, kind="stable")
+    words = lexicon.words(eligible[order])
+    ends_of_ties = np.flatnonzero(np.diff(falling[order])) + 1
+    for start, stop in pairwise([0, *ends_of_ties.tolist(), len(words)]):
+        if stop - start > 1:
+            words[start:stop] = sorted(words[start:stop])
+    return words[:size]
 
 
 def numbering_of(lexicon: Lexicon, vocabulary: Sequence[str]) -> npt.NDArray[np.int32]:

@@ -31,6 +31,7 @@ def warm_up(ngrams: bool, say: bool = True) -> None:
     notice.start()
     try:
         Lexicon().make_room()
+        Lexicon().absorb(Lexicon(["one"]))
         if ngrams:
             _warm_ngrams()
         else:

@@ -187,6 +187,26 @@ def _find_all(
     return LexiconState(slots, entries, arena, size), numbers
 
 
+@kernel
+def _absorb(state: LexiconState, other: LexiconState) -> tuple[LexiconState, npt.NDArray[np.int64]]:
+    """Add the words and totals of another lexicon; returns the larger lexicon and the new number of each word."""
+    slots, entries, arena, size = state
+    numbers = np.empty(other.size[0], dtype=np.int64)
+    most_words = words_that_fit(state) - 1
+    for place in range(numbers.size):
+        if size[0] >= most_words:
+            slots, entries, arena, size = with_room(LexiconState(slots, entries, arena, size))
+            most_words = words_that_fit(LexiconState(slots, entries, arena, size)) - 1
+        start, length = other.entries[place, START], other.entries[place, LENGTH]
+        prefix = np.uint64(other.entries[place, PREFIX])
+        word = other.arena[start : start + length]
+        code = hash_bytes(word, length) if length > 8 else mixed(hash_step(HASH_START, prefix))
+        number = find_or_add(slots, entries, arena, size, word, length, prefix, code, True)
+        entries[number, TOTAL] += other.entries[place, TOTAL]
+        numbers[place] = number
+    return LexiconState(slots, entries, arena, size), numbers
+
+
 class Lexicon:
     """Words, their numbers and their totals. A frozen lexicon (a fixed vocabulary) admits no new words."""
 
@@ -233,9 +253,7 @@ class Lexicon:
 
     def absorb(self, other: "Lexicon") -> npt.NDArray[np.int64]:
         """Add the words and totals of another lexicon; returns the new number of each of its words."""
-        ends = np.concatenate([[0], np.cumsum(other.state.entries[: len(other), LENGTH])])
-        numbers = self._numbers(other.state.arena, ends, may_add=True)
-        np.add.at(self.state.entries[:, TOTAL], numbers, other.totals)
+        self.state, numbers = _absorb(self.state, other.state)
         return numbers
 
     def word(self, number: int) -> str:
