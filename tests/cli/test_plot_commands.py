@@ -48,8 +48,8 @@ COMMANDS = {
 #: What is refused: the exit code, and a piece of the message.
 REFUSED = {
     ("timeline", "M/smoothing", "stean"): (EXIT_USAGE, "'stean' is not in the vocabulary"),
-    ("timeline", "M/smoothing", *["mill"] * 13): (EXIT_USAGE, "13 words are too many for one figure"),
-    ("timeline", "M/smoothing", "--top", "13"): (EXIT_USAGE, "13 words are too many for one figure"),
+    ("timeline", "M/smoothing", *["mill"] * 13): (EXIT_USAGE, "13 words do not fit into one figure"),
+    ("timeline", "M/smoothing", "--top", "13"): (EXIT_USAGE, "13 words do not fit into one figure"),
     ("timeline", "M/smoothing", "--top", "0"): (EXIT_USAGE, "Give 1 or more"),
     ("timeline", "M/smoothing", "--since", "1860", "--until", "1851"): (EXIT_USAGE, "Give a later time"),
     ("timeline", "M/smoothing", "--since", "soon"): (EXIT_USAGE, "'soon' is not a time"),
@@ -72,7 +72,7 @@ REFUSED = {
     ("map", "M/smoothing", "--top", "3"): (EXIT_USAGE, "3 words are too few for a map"),
     ("map", "M/smoothing", "--at", "1860", "--at", "1850"): (EXIT_USAGE, "from early to late"),
     ("map", "M/smoothing", "--seed", "-1"): (EXIT_USAGE, "A seed of -1"),
-    ("map", "M/smoothing", "--dpi", "10"): (EXIT_USAGE, "10 dots an inch cannot be drawn"),
+    ("map", "M/smoothing", "--dpi", "10"): (EXIT_USAGE, "A resolution of 10 dots per inch is out of range"),
     ("timeline", "M/smoothing", "--dpi", "100000"): (EXIT_USAGE, "50 to 1200 dots"),
 }
 HOSTILE = {

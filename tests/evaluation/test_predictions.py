@@ -132,7 +132,7 @@ def test_words_and_contexts_are_interpolated_alike():
     assert expected.v[WORDS.index("always")] == pytest.approx(rows[4] * 4 / 7 + rows[5] * 3 / 7, rel=1e-6)
 
 
-def test_a_word_that_is_absent_at_a_neighbour_has_its_smoothed_place_there():
+def test_a_word_that_is_absent_at_a_neighbor_has_its_smoothed_place_there():
     model = model_of("smoother")
     expected = predict_by_interpolation(model, WITH_TWO_MORE, 3, ALL)
     places = model.mean("gaps", [1851.75, 1854.0])

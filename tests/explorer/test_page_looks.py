@@ -91,7 +91,7 @@ def test_from_disk_nothing_is_asked_of_any_machine(address):
         assert [url for url in page.requests if not url.startswith(("data:", "blob:"))] == [address]
 
 
-def test_the_switch_of_colours_goes_round_and_wins_over_the_device(address):
+def test_the_switch_of_colors_goes_round_and_wins_over_the_device(address):
     def paper(page):
         return page.ask("getComputedStyle(document.body).backgroundColor")
 

@@ -46,6 +46,6 @@ def test_a_curve_is_faint_where_the_words_do_not_occur():
     observed = YEARS < 1900.0
     panel = Panel("word", [curve_of("other", 0.9, 0.1, observed)], [])
     (line,) = curves_in(timeline_figure([panel]).axes[0])
-    strengths = [colour[3] for colour in line.get_colors()]
+    strengths = [color[3] for color in line.get_colors()]
     assert strengths[0] == 1.0
     assert strengths[-1] < 0.5

@@ -65,8 +65,8 @@ def three_clusters(per_cluster=40, slices=3, seed=3):
     """Vectors (T, N, d) of three tight clusters, and the cluster of each word (N,)."""
     generator = np.random.default_rng(seed)
     cluster = np.repeat(np.arange(3), per_cluster)
-    centres = 4.0 * np.eye(3, DIM)
-    still = centres[cluster] + 0.5 * generator.standard_normal((len(cluster), DIM))
+    centers = 4.0 * np.eye(3, DIM)
+    still = centers[cluster] + 0.5 * generator.standard_normal((len(cluster), DIM))
     return still + 0.02 * generator.standard_normal((slices, *still.shape)), cluster
 
 
@@ -102,7 +102,7 @@ def moved():
 
 def test_affinities_are_those_of_a_dense_bisection():
     vectors = vectors_of()[0]
-    # all other words are neighbours at this perplexity, so nothing is cut off
+    # all other words are neighbors at this perplexity, so nothing is cut off
     sparse_p = affinities(vectors, perplexity=(WORDS - 1) / 3)
     np.testing.assert_allclose(
         sparse_p.toarray(), dense_affinities(vectors, (WORDS - 1) / 3), rtol=1e-3, atol=1e-8
@@ -178,8 +178,8 @@ def test_the_word_that_changes_cluster_is_the_one_that_moves(moved):
 
 def test_the_word_that_changes_cluster_arrives_in_it(moved):
     layout, cluster = moved
-    centres = np.stack([layout[1][1:][cluster[1:] == number].mean(axis=0) for number in range(3)])
-    assert np.linalg.norm(centres - layout[1][0], axis=1).argmin() == cluster[-1]
+    centers = np.stack([layout[1][1:][cluster[1:] == number].mean(axis=0) for number in range(3)])
+    assert np.linalg.norm(centers - layout[1][0], axis=1).argmin() == cluster[-1]
 
 
 def test_the_same_seed_gives_the_same_bits(layout):

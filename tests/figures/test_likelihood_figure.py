@@ -7,7 +7,7 @@ from wordtide.errors import InputError, SettingsError
 from wordtide.figures.curves import running_mean
 from wordtide.figures.labels import _EndLabels
 from wordtide.figures.likelihood_figure import likelihood_figure, read_scores
-from wordtide.figures.style import METHOD_COLOURS, save_figure
+from wordtide.figures.style import METHOD_COLORS, save_figure
 
 HEADER = "method,time,log_likelihood,pairs\n"
 YEARS = np.arange(1900.0, 1950.0)
@@ -112,9 +112,9 @@ def test_methods_that_predict_no_slice_in_common_are_named_without_means():
     assert sorted(names_in(likelihood_figure(scores))) == ["a", "b"]
 
 
-def test_methods_have_their_colours_and_a_thin_and_a_strong_line():
+def test_methods_have_their_colors_and_a_thin_and_a_strong_line():
     axes = likelihood_figure(scores_of(smoothing=-1.9, independent=-2.5)).axes[0]
-    expected = [METHOD_COLOURS[method] for method in ("smoothing", "smoothing", "independent", "independent")]
+    expected = [METHOD_COLORS[method] for method in ("smoothing", "smoothing", "independent", "independent")]
     assert [line.get_color() for line in axes.lines] == expected
     assert axes.lines[0].get_linewidth() < axes.lines[1].get_linewidth()
 

@@ -95,7 +95,7 @@ def test_trails_lead_from_the_panel_before():
     np.testing.assert_allclose(trails.get_segments()[0], layout[1:3, 7])
 
 
-def test_far_trails_have_another_colour_than_near_ones():
+def test_far_trails_have_another_color_than_near_ones():
     layout = layout_of()
     layout[1, 5] += 2.0
     trails = trails_in(panels_of(map_figure(layout, WORDS, TITLES))[1])[0]

@@ -12,7 +12,7 @@ from matplotlib.colors import to_rgba
 from wordtide.errors import SettingsError
 from wordtide.figures.curves import curves_of
 from wordtide.figures.similarity_figure import similarity_figure, similarity_of
-from wordtide.figures.style import METHOD_COLOURS, styled
+from wordtide.figures.style import METHOD_COLORS, styled
 
 
 def test_several_methods_give_a_panel_per_pair_with_a_line_per_method():
@@ -23,8 +23,8 @@ def test_several_methods_give_a_panel_per_pair_with_a_line_per_method():
     assert [axes.get_title() for axes in panels] == ["oil \u2013 gas", "oil \u2013 war", "men \u2013 women"]
     for axes in panels:
         assert names_in(axes, "right") == ["independent", "smoothing"]
-        drawn_colours = {tuple(art.get_colors()[0]) for art in curves_in(axes)}
-        assert drawn_colours == {to_rgba(METHOD_COLOURS[method]) for method in ("independent", "smoothing")}
+        drawn_colors = {tuple(art.get_colors()[0]) for art in curves_in(axes)}
+        assert drawn_colors == {to_rgba(METHOD_COLORS[method]) for method in ("independent", "smoothing")}
 
 
 def test_one_model_gives_a_panel_per_word_with_a_line_per_other_word():
@@ -37,9 +37,7 @@ def test_a_method_without_intervals_has_no_band():
     table = table_of(("smoothing", "a", "b", 0.8, True), ("independent", "a", "b", 0.3, False))
     axes = similarity_figure(table).axes[0]
     bands = [art for art in axes.collections if not isinstance(art, LineCollection)]
-    assert [tuple(band.get_facecolor()[0][:3]) for band in bands] == [
-        to_rgba(METHOD_COLOURS["smoothing"])[:3]
-    ]
+    assert [tuple(band.get_facecolor()[0][:3]) for band in bands] == [to_rgba(METHOD_COLORS["smoothing"])[:3]]
 
 
 def test_bands_that_would_cover_each_other_become_whiskers():

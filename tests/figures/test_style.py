@@ -1,4 +1,4 @@
-"""The look that all figures share: colours, and files written whole or not at all."""
+"""The look that all figures share: colors, and files written whole or not at all."""
 
 import os
 import warnings
@@ -69,13 +69,13 @@ def test_warnings_of_others_are_still_heard():
         warnings.warn("something else", UserWarning, stacklevel=1)
 
 
-def test_known_methods_differ_in_colour_and_dashes():
-    styles = [method_style(method) for method in style.METHOD_COLOURS]
-    assert len({colour for colour, _ in styles}) == len({dashes for _, dashes in styles}) == len(styles)
+def test_known_methods_differ_in_color_and_dashes():
+    styles = [method_style(method) for method in style.METHOD_COLORS]
+    assert len({color for color, _ in styles}) == len({dashes for _, dashes in styles}) == len(styles)
 
 
 def test_unknown_methods_differ_from_known_ones_and_each_other():
     styles = {method_style(name, number) for number, name in enumerate("abcdefgh")}
-    assert len(styles | {method_style(method) for method in style.METHOD_COLOURS}) == 8 + len(
-        style.METHOD_COLOURS
+    assert len(styles | {method_style(method) for method in style.METHOD_COLORS}) == 8 + len(
+        style.METHOD_COLORS
     )

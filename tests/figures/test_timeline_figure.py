@@ -17,7 +17,7 @@ from matplotlib.colors import to_rgba
 from observers import RecordingObserver
 
 from wordtide.errors import SettingsError, UnknownWordError
-from wordtide.figures.style import BLACK, END_COLOUR, START_COLOUR, save_figure
+from wordtide.figures.style import BLACK, END_COLOR, START_COLOR, save_figure
 from wordtide.figures.timeline_figure import Panel, timeline_figure, timeline_of
 
 HOSTILE = ["$x^", "$\\frac{$", "\u0645\u0631\u062d\u0628\u0627", "\U0001f600", "</text>", "_" * 200, "a\x00b"]
@@ -31,8 +31,8 @@ def test_start_words_are_named_at_the_left_and_end_words_at_the_right():
 
 def test_a_word_near_at_both_ends_is_black_and_named_on_both_sides():
     axes = timeline_figure([panel_of(starts=("both", "left"), ends=("right", "both"))]).axes[0]
-    colours = [tuple(art.get_colors()[0]) for art in curves_in(axes)]
-    assert colours == [to_rgba(colour) for colour in (BLACK, START_COLOUR, END_COLOUR, BLACK)]
+    colors = [tuple(art.get_colors()[0]) for art in curves_in(axes)]
+    assert colors == [to_rgba(color) for color in (BLACK, START_COLOR, END_COLOR, BLACK)]
     assert "both" in names_in(axes, "left")
     assert "both" in names_in(axes, "right")
 
@@ -90,7 +90,7 @@ def test_too_many_or_no_panels_are_refused(number):
         timeline_figure([panel_of()] * number)
 
 
-def test_a_word_without_neighbours_is_refused_by_name():
+def test_a_word_without_neighbors_is_refused_by_name():
     with pytest.raises(SettingsError, match="near 'lonely'"):
         timeline_figure([Panel("lonely", [], [])])
 
@@ -168,7 +168,7 @@ def test_the_observer_of_a_timeline_counts_words():
     assert observer.stages == [["drawing", 3, 3, 0]]
 
 
-def test_words_of_one_figure_have_the_neighbours_they_have_alone():
+def test_words_of_one_figure_have_the_neighbors_they_have_alone():
     model = model_of("smoother", seed=3)
     together = timeline_of(model, ["always", "gaps", "late"])
     alone = [timeline_of(model, [word])[0] for word in ("always", "gaps", "late")]
@@ -177,7 +177,7 @@ def test_words_of_one_figure_have_the_neighbours_they_have_alone():
     ]
 
 
-def test_neighbours_of_a_panel_are_those_of_the_model():
+def test_neighbors_of_a_panel_are_those_of_the_model():
     model = well_known("smoother")
     (panel,) = timeline_of(model, ["always"])
     assert len(panel.ends) == 5

@@ -1,4 +1,4 @@
-"""Curves of similarity over time: from tables to arrays, and what all figures of lines share in drawing them.
+"""Curves of similarity over time: reading tables, and drawing common to all figures with lines.
 
 A table is anything that gives a sequence for `table["column"]`: a DataFrame, or a dict of arrays.
 """
@@ -20,10 +20,10 @@ from wordtide.figures.style import WIDTH, Dashes
 from wordtide.types import Flags, Floats
 
 MOST_PANELS = 12
-MOST_DASHED = 60  # slices: beyond, dashes are lost among the ups and downs
-_WILD = 0.08  # the mean step of a curve that needs to be calmed
+MOST_DASHED = 60  # slices: with more, dashes cannot be distinguished from fluctuations
+_WILD = 0.08  # the mean step of a curve that needs smoothing
 _REACH = 0.05  # of the axis, to either side
-_MOST_COVERED = 1.2  # panels full of bands
+_MOST_COVERED = 1.2  # the most area of bands, in panels
 _WHISKERS = 24  # of all curves of a panel together, and
 _MOST_WHISKERS = 8  # of one
 _APART = 0.012  # of the axis
@@ -44,7 +44,7 @@ class Table(Protocol):
 class Curve(NamedTuple):
     """Similarity to `other` at `times` (T,), with its 90 % band (T,), NaN where a method has none.
 
-    `observed` (T,) is False where one of the two words does not occur, so that its place is inferred from other times.
+    `observed` (T,) is False where one of the two words does not occur, so that its position is inferred from other times.
     """
 
     other: str
@@ -56,7 +56,7 @@ class Curve(NamedTuple):
 
 
 def curves_of(table: Table) -> dict[tuple[str, str, str], Curve]:
-    """The curves of a table by (method, word, other), in order of their first row. Without a column `method` it is ""."""
+    """The curves of a table by (method, word, other), in order of their first row. Without a column `method`, it is ""."""
     size = len(table["time"])
     names = [list(table[name]) if name in table else [""] * size for name in ("method", "word", "other")]
     none = np.full(size, np.nan)
@@ -98,17 +98,17 @@ def end_of(curve: Curve, place: int) -> tuple[float, float]:
 
 
 def draw_curve(
-    axes: Axes, curve: Curve, colour: str, dashes: Dashes = "-", width: float = 1.2, above: bool = True
+    axes: Axes, curve: Curve, color: str, dashes: Dashes = "-", width: float = 1.2, above: bool = True
 ) -> None:
-    """Draw a curve, the fainter the fewer of the slices around are observed: see `support`."""
+    """Draw a curve, fainter where fewer of the slices nearby are observed: see `support`."""
     levels = np.round(_LEVELS * support(curve.times, curve.observed)) / _LEVELS
     points = np.column_stack([with_middles(curve.times), with_middles(curve.similarity)])
-    # a slice has the stretch from half-way before it to half-way after it
+    # a slice covers the interval between the midpoints to its neighbors
     bounds = [0, *(2 * np.flatnonzero(np.diff(levels)) + 1), len(points) - 1]
     strengths = levels[[(bound + 1) // 2 for bound in bounds[:-1]]]
     pieces = LineCollection(
         [points[first : last + 1] for first, last in itertools.pairwise(bounds)],
-        colors=[to_rgba(colour, float(_FAINT + (1.0 - _FAINT) * strength)) for strength in strengths],
+        colors=[to_rgba(color, float(_FAINT + (1.0 - _FAINT) * strength)) for strength in strengths],
         linewidths=width * (0.6 + 0.4 * strengths),
         linestyles=[dashes],
         capstyle="butt",
@@ -116,11 +116,11 @@ def draw_curve(
     )
     axes.add_collection(pieces, autolim=False)
     if len(points) == 1:
-        axes.scatter(curve.times, curve.similarity, s=12.0, color=colour)
+        axes.scatter(curve.times, curve.similarity, s=12.0, color=color)
 
 
 def bands_fit(axes: Axes, curves: Sequence[Curve]) -> bool:
-    """Do the bands of some curves leave the panel readable? One alone does; wide ones cover each other to mud."""
+    """Whether bands leave the panel readable. One band always does; several wide ones cover each other."""
     bottom, top = axes.get_ylim()
     widths = [
         float(np.nanmean(np.clip(curve.high, bottom, top) - np.clip(curve.low, bottom, top)))
@@ -129,17 +129,17 @@ def bands_fit(axes: Axes, curves: Sequence[Curve]) -> bool:
     return len(curves) <= 1 or sum(widths) <= _MOST_COVERED * (top - bottom)
 
 
-def draw_band(axes: Axes, curve: Curve, colour: str) -> None:
+def draw_band(axes: Axes, curve: Curve, color: str) -> None:
     """Shade the 90 % band of a curve between thin edges."""
-    axes.fill_between(curve.times, curve.low, curve.high, color=colour, alpha=0.1, linewidth=0.0, zorder=1.5)
+    axes.fill_between(curve.times, curve.low, curve.high, color=color, alpha=0.1, linewidth=0.0, zorder=1.5)
     for edge in (curve.low, curve.high):
-        axes.plot(curve.times, edge, color=colour, alpha=0.5, linewidth=0.5, zorder=1.6)
+        axes.plot(curve.times, edge, color=color, alpha=0.5, linewidth=0.5, zorder=1.6)
 
 
-def draw_whiskers(axes: Axes, curve: Curve, colour: str, number: int, of: int) -> None:
-    """The 90 % interval of curve `number` of so many at a few times: what is left to see where bands cover each other.
+def draw_whiskers(axes: Axes, curve: Curve, color: str, number: int, of: int) -> None:
+    """Draw the 90 % interval of curve `number` (out of `of`) at a few times, for panels where bands would cover each other.
 
-    Those of several curves stand side by side.
+    The whiskers of several curves are side by side.
     """
     places = np.arange(count := min(_MOST_WHISKERS, _WHISKERS // of)) + 0.5
     shift = _APART * (number - 0.5 * (of - 1))
@@ -150,13 +150,13 @@ def draw_whiskers(axes: Axes, curve: Curve, colour: str, number: int, of: int) -
         curve.times[at],
         curve.low[at],
         curve.high[at],
-        color=colour,
+        color=color,
         alpha=0.6 * strength,
         linewidth=1.0,
         zorder=1.5,
     )
     axes.scatter(
-        curve.times[at], curve.similarity[at], s=5.0, color=colour, alpha=strength, linewidth=0.0, zorder=3
+        curve.times[at], curve.similarity[at], s=5.0, color=color, alpha=strength, linewidth=0.0, zorder=3
     )
 
 
@@ -167,7 +167,7 @@ def running_mean(times: Floats, heights: Floats, weights: Floats) -> Floats:
 
 
 def jumps(curve: Curve) -> bool:
-    """Does a curve jump from slice to slice, as those of baselines do, too wildly to be followed?"""
+    """Whether a curve jumps from slice to slice, as those of baselines do, too wildly to be read."""
     steps = np.abs(np.diff(curve.similarity[np.isfinite(curve.similarity)]))
     return len(steps) >= MOST_DASHED and bool(steps.mean() > _WILD)
 
@@ -182,7 +182,7 @@ def calmed(curve: Curve) -> Curve:
 
 
 def support(times: Floats, observed: Flags | None) -> Floats:
-    """The share of slices that are observed, of those so near to each that the eye cannot tell them apart, (T,)."""
+    """The share of observed slices among those within a visually indistinguishable distance of each, (T,)."""
     if observed is None:
         return np.ones(len(times))
     reach = _NEAR * (times[-1] - times[0])
@@ -192,14 +192,14 @@ def support(times: Floats, observed: Flags | None) -> Floats:
 
 
 def with_middles(values: Floats) -> Floats:
-    """Values (T,) with the mean of each two neighbours between them, (2 T - 1,)."""
+    """Values (T,) with the means of adjacent ones inserted, (2 T - 1,)."""
     filled = np.empty(2 * len(values) - 1)
     filled[::2], filled[1::2] = values, 0.5 * (values[1:] + values[:-1])
     return filled
 
 
 def fit_heights(grid: Sequence[Axes], curves: Sequence[Curve], bands: bool = True) -> None:
-    """Set the height of panels by the curves and the usual band: the widest, of words not seen, would flatten all."""
+    """Set the vertical limits of panels by the curves and typical bands; the widest bands would flatten everything."""
     ends = [curve.similarity for curve in curves]
     for curve in curves if bands else ():
         seen = np.isfinite(curve.low) & (True if curve.observed is None else curve.observed)
@@ -214,10 +214,10 @@ def fit_heights(grid: Sequence[Axes], curves: Sequence[Curve], bands: bool = Tru
 
 
 def draw_time_axis(axes: Axes, times: Floats, ticks: int = 5) -> None:
-    """Set the limits and a few ticks of an axis of float years: whole years, or days where the span is short."""
+    """Set the limits and ticks of a time axis: whole years, or days if the span is short."""
     first, last = float(np.min(times)), float(np.max(times))
     years = last - first >= _SHORT or first == last
-    if years:  # whole ones at both ends too: 1850 is a tick of a curve that begins in the middle of 1850
+    if years:  # whole years at both ends too, so that 1850 is a tick of a curve that begins in mid-1850
         first, last = math.floor(first), max(math.ceil(last), math.floor(first) + 1)
     axes.set_xlim(first, last)
     axes.xaxis.set_major_locator(MaxNLocator(ticks if years else 3, integer=years, steps=[1, 2, 2.5, 5, 10]))
@@ -234,9 +234,9 @@ def day_of(year: float) -> str:
 
 
 def panel_grid(panels: int, height: float = 1.6) -> tuple[Figure, list[Axes]]:
-    """A figure with so many panels of this height (inches), at most two side by side, to leave room for names beside lines."""
+    """A figure with panels of this height in inches, at most two side by side to leave room for names."""
     if not 1 <= panels <= MOST_PANELS:
-        raise SettingsError(f"A figure of {panels} panels cannot be drawn.", f"Choose 1 to {MOST_PANELS}.")
+        raise SettingsError(f"Cannot draw a figure with {panels} panels.", f"Choose 1 to {MOST_PANELS}.")
     columns = 1 if panels == 1 else 2
     rows = math.ceil(panels / columns)
     figure = Figure(figsize=(WIDTH, max(height * rows, 2.6)), layout="constrained")

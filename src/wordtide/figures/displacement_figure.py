@@ -1,6 +1,6 @@
 """How far words move: histograms of ||u_t - u_{t+delta}|| over words for growing delta, by method (the paper's `hist-gbooks`).
 
-Where motion is directed, the histograms wander to the right as delta grows; where it is noise, all but the first coincide.
+If motion is directed, the histograms move to the right as delta grows; if it is noise, all but the first coincide.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,8 +23,8 @@ Distances = Mapping[int, Floats]
 
 _DELTAS = range(1, 11)
 _BINS_PER_DECADE = 20
-_LONG = 50.0  # from end to end: then powers of ten are enough
-_LIGHTEST = 0.78  # of the colour scale: beyond, lines are too faint on white
+_LONG = 50.0  # the ratio of the ends beyond which powers of ten suffice as ticks
+_LIGHTEST = 0.78  # of the color scale; lighter lines are too faint on white
 _QUANTILES = {"q05": 0.05, "q25": 0.25, "median": 0.5, "q75": 0.75, "q95": 0.95}
 
 
@@ -35,11 +35,21 @@ def displacements(
     words: Sequence[str] | None = None,
     min_occurrences: int | None = None,
 ) -> dict[int, Floats]:
-    """For each delta the distances (n,) between the means of n words at a slice and delta slices later.
+    """Measure the distances between the means of words at a slice and some slices later.
 
-    `start`: a time of a slice; None: the last one that so many slices follow. The words are `words`; or those with at least
-    `min_occurrences` in the whole corpus; or else those that occur in each of the slices compared, so that all places rest on
-    data of their own time and none is carried over from another slice.
+    Args:
+        model: The model.
+        start: The time of the first slice; None for the last one that enough slices follow.
+        deltas: The numbers of slices to look ahead.
+        words: The words to measure.
+        min_occurrences: If `words` is None, measure words with at least this many occurrences in the corpus. If both are
+            None, measure words that occur in each of the compared slices.
+
+    Returns:
+        Distances (n,) by delta.
+
+    Raises:
+        SettingsError: There is no such slice, or no word to measure.
     """
     steps = _checked_deltas(deltas)
     first = _start_slice(model, start, steps[-1])
@@ -49,7 +59,7 @@ def displacements(
 
 
 def displacement_rows(distances_by_method: Mapping[str, Distances]) -> list[dict[str, Any]]:
-    """One row per method and delta for a CSV: method, delta, words, mean, and the quantiles of the distance over words."""
+    """A row per method and delta: method, delta, words, mean, and quantiles of the distance over words."""
     return [
         {"method": method, "delta": delta, "words": len(found), "mean": float(np.mean(found))}
         | {name: float(np.quantile(found, share)) for name, share in _QUANTILES.items()}
@@ -59,10 +69,10 @@ def displacement_rows(distances_by_method: Mapping[str, Distances]) -> list[dict
 
 
 def displacement_figure(distances_by_method: Mapping[str, Distances]) -> Figure:
-    """A panel per method with a histogram per delta, from dark (small) to light (large), the first and the last named.
+    """Draw a panel per method with a histogram per delta, from dark (small) to light (large), the first and last labeled.
 
-    The axis is logarithmic and the same for all, since a baseline can move a hundred times as far as a smoothed model. Words
-    that do not move at all have no place on it and are counted beside it.
+    The axis is logarithmic and the same for all methods, because a baseline can move a hundred times as far as a smoothed
+    model. Words that do not move at all are counted beside it.
     """
     edges = _bin_edges(distances_by_method)
     with styled():
@@ -100,23 +110,23 @@ def _bin_edges(distances_by_method: Mapping[str, Distances]) -> Floats:
 
 
 def _draw_histograms(axes: Axes, distances: Distances, edges: Floats) -> None:
-    colours = colormaps["viridis"](np.linspace(0.0, _LIGHTEST, len(distances)))
+    colors = colormaps["viridis"](np.linspace(0.0, _LIGHTEST, len(distances)))
     ends = (min(distances), max(distances))
     highest = 0.0
     _draw_scale(axes, edges)
-    for (delta, found), colour in zip(sorted(distances.items()), colours, strict=True):
+    for (delta, found), color in zip(sorted(distances.items()), colors, strict=True):
         shares = np.histogram(found, edges)[0] / len(found)
         highest = max(highest, float(shares.max()))
-        axes.stairs(shares, edges, color=colour, linewidth=1.4 if delta in ends else 0.8)
+        axes.stairs(shares, edges, color=color, linewidth=1.4 if delta in ends else 0.8)
     axes.set_ylim(0.0, 1.25 * highest or 1.0)
     axes.set_yticks([])
     # both names at the top, where no bar is, each drawn away from the other
-    for delta, colour, side in ((ends[0], colours[0], "right"), (ends[1], colours[-1], "left"))[
+    for delta, color, side in ((ends[0], colors[0], "right"), (ends[1], colors[-1], "left"))[
         : len(set(ends))
     ]:
         moved = distances[delta][distances[delta] > 0.0]
         if len(moved):
-            axes.text(float(np.median(moved)), 1.09 * highest, f"\u03b4 = {delta}", ha=side, color=colour)
+            axes.text(float(np.median(moved)), 1.09 * highest, f"\u03b4 = {delta}", ha=side, color=color)
     still = max(float(np.mean(found == 0.0)) for found in distances.values())
     if still:
         axes.set_title(f"up to {still:.0%} of words do not move", loc="right", fontsize="medium")
@@ -134,9 +144,7 @@ def _draw_scale(axes: Axes, edges: Floats) -> None:
 def _checked_deltas(deltas: Iterable[int]) -> list[int]:
     steps = sorted(set(deltas))
     if not steps or steps[0] < 1:
-        raise SettingsError(
-            f"{steps} are not numbers of slices to look ahead.", "Give whole numbers of 1 or more."
-        )
+        raise SettingsError(f"{steps} are not valid numbers of slices.", "Give whole numbers of 1 or more.")
     return steps
 
 

@@ -1,6 +1,6 @@
 """Dynamic t-SNE (Rauber, Falcao & Telea 2016): one plane for words at several times, where motion means change.
 
-The layouts Y_t (N, 2) of all slices are found together: they minimise
+The layouts Y_t (N, 2) of all slices are found together: they minimize
 
     sum_t KL(P_t || Q_t) + lambda / (2 N) sum_t ||Y_t - Y_{t+1}||^2
 
@@ -9,10 +9,10 @@ where P_t are the affinities of the vectors of slice t, and Q_t those of the lay
 their motion look smoother than it is; the perplexity is 200; the descent has momentum and neither exaggeration nor adaptive
 gains, as in the program of Rauber et al.
 
-What departs from the supplement, and why:
+Differences from the supplement, with reasons:
 
-- The start. There, all slices start at the same random point cloud of size 1e-4. So few steps from a cold start end far from a
-  minimum, at places that differ by chance: over the State of the Union in steps of 60 years a typical word then moves by 46 %
+- The start. There, all slices start at the same random point cloud of size 1e-4. That few steps from a cold start end far from a
+  minimum, at random positions: over the State of the Union in steps of 60 years a typical word then moves by 46 %
   of the layout's standard deviation, against 20 % here at a lower divergence of each slice.
   Here all slices start, at full scale, from the layout that they would share if lambda were infinite. With all Y_t = Y the
   cost is T KL(mean P_t || Q) up to a constant, so that start is a plain t-SNE of the mean affinities, begun at the principal
@@ -59,9 +59,9 @@ def dynamic_tsne(
     threads: int | None = None,
     observer: Observer | None = None,
 ) -> Floats:
-    """The places (T, N, 2) of N words at T times in one plane, from their vectors (T, N, d), compared by Euclidean distance.
+    """Compute positions (T, N, 2) of N words at T times in one plane from their vectors (T, N, d), by Euclidean distance.
 
-    `perplexity` is about how many neighbours a word keeps near; it is never above (N - 1) / 3. `penalty` is lambda at the first
+    `perplexity` is about how many neighbors a word keeps near; it is never above (N - 1) / 3. `penalty` is lambda at the first
     step, multiplied by `decay` after each. The same arguments give the same bits on one machine.
     """
     vectors = _checked_vectors(vectors)
@@ -91,12 +91,12 @@ def affinities(vectors: Floats, perplexity: float, threads: int = 1) -> Affiniti
 
 def principal_start(vectors: Floats, seed: int) -> Floats:
     """Vectors (N, d) on their two principal axes, the first with sd 1, (N, 2). A little noise parts words at one place."""
-    centred = vectors - vectors.mean(axis=0)
-    axes = np.linalg.eigh(centred.T @ centred)[1][:, :-3:-1]
+    centered = vectors - vectors.mean(axis=0)
+    axes = np.linalg.eigh(centered.T @ centered)[1][:, :-3:-1]
     axes = axes * np.where(
         axes[np.abs(axes).argmax(axis=0), [0, 1]] < 0.0, -1.0, 1.0
     )  # eigenvectors come with any sign
-    places: Floats = centred @ axes
+    places: Floats = centered @ axes
     noise = 0.01 * np.random.default_rng(seed).standard_normal(places.shape)
     return places / max(float(places[:, 0].std()), 1e-300) + noise
 
@@ -162,13 +162,11 @@ def _checked_vectors(vectors: npt.NDArray[Any]) -> Floats:
     array = np.asarray(vectors, dtype=np.float64)
     if array.ndim != 3 or not len(array) or array.shape[1] < FEWEST_WORDS or array.shape[2] < 2:
         raise SettingsError(
-            f"Vectors of shape {array.shape} make no map.",
+            f"Vectors of shape {array.shape} cannot be mapped.",
             f"Give an array (times, words, dimensions) with at least {FEWEST_WORDS} words and 2 dimensions.",
         )
     if not np.isfinite(array).all():
-        raise SettingsError(
-            "Some vectors hold numbers that are not finite.", "Leave those words out of the map."
-        )
+        raise SettingsError("Some vectors are not finite.", "Omit those words from the map.")
     return array
 
 
@@ -177,7 +175,7 @@ def _check_settings(
 ) -> None:
     if not (math.isfinite(perplexity) and perplexity >= 1.0):
         raise SettingsError(
-            f"A perplexity of {perplexity} cannot be used.", "Give a number of neighbours, 1 or more."
+            f"A perplexity of {perplexity} cannot be used.", "Give a number of neighbors, 1 or more."
         )
     if not (math.isfinite(penalty) and penalty >= 0.0):
         raise SettingsError(
@@ -188,7 +186,7 @@ def _check_settings(
             f"A decay of {decay} cannot be used.", "Give a number above 0, and 1 at most; 0.95 is usual."
         )
     if steps < 1:
-        raise SettingsError(f"{steps} steps lay nothing out.", "Give at least one step; 100 is usual.")
+        raise SettingsError(f"{steps} steps are too few.", "Give at least one step; 100 is usual.")
     if seed < 0:
         raise SettingsError(f"A seed of {seed} cannot be used.", "Give 0 or more.")
     if threads is not None and not 1 <= threads <= 1024:

@@ -1,4 +1,4 @@
-"""Names in a panel, none over another: in a column beside the ends of lines, or each beside its point.
+"""Names in a panel that do not overlap: in a column beside the ends of lines, or each beside its point.
 
 Words are untrusted text: they are drawn as they are, never as mathematics.
 """
@@ -31,7 +31,7 @@ def end_labels(
     side: Literal["right", "left"] = "right",
     size: float = 7.0,
 ) -> None:
-    """Names beside the ends of lines, as (x, y, text, colour) with x and y in data units, in a column at the right or left.
+    """Write names, (x, y, text, color) in data units, beside the ends of lines in a column at the right or left.
 
     Names that would touch are pushed apart in the order of their heights; a thin line leads to each one that moved. An end that
     is not a number gets no name.
@@ -43,7 +43,7 @@ def end_labels(
 
 
 def spread_apart(heights: npt.ArrayLike, gap: float, low: float, high: float) -> Floats:
-    """The places nearest to sorted `heights` (n,) that are at least `gap` apart and within [low, high], if there is room.
+    """The positions nearest to sorted `heights` (n,) that are at least `gap` apart and, if possible, within [low, high].
 
     Where there is not, they overhang both ends alike.
     """
@@ -56,7 +56,7 @@ def spread_apart(heights: npt.ArrayLike, gap: float, low: float, high: float) ->
 
 
 def _nearest_growing(values: Floats) -> Floats:
-    """The growing sequence with the least squared distance from `values` (n,): runs that fall become their means.
+    """The nondecreasing sequence with the least squared distance from `values` (n,) (isotonic regression).
 
     SciPy has this too (`isotonic_regression`), but importing that takes longer than drawing a figure's names.
     """
@@ -71,7 +71,7 @@ def _nearest_growing(values: Floats) -> Floats:
 
 
 class _EndLabels(Artist):
-    """Texts that find their places when they are drawn, since only then the size of the axes is known."""
+    """Texts that are positioned when they are drawn, because the size of the axes is only known then."""
 
     def __init__(
         self, axes: Axes, labels: Sequence[tuple[float, float, str, str]], side: str, size: float
@@ -81,17 +81,17 @@ class _EndLabels(Artist):
         self.ends = np.array([label[:2] for label in labels], dtype=np.float64)
         self.side, self.size, self.host = side, size, axes
         self.texts = [
-            Text(0, 0, printable(text), color=colour, fontsize=size, parse_math=False, va="center_baseline")
-            for _, _, text, colour in labels
+            Text(0, 0, printable(text), color=color, fontsize=size, parse_math=False, va="center_baseline")
+            for _, _, text, color in labels
         ]
-        self.leaders = [Line2D([], [], color=colour, linewidth=0.4, alpha=0.7) for _, _, _, colour in labels]
+        self.leaders = [Line2D([], [], color=color, linewidth=0.4, alpha=0.7) for _, _, _, color in labels]
         for part in (*self.texts, *self.leaders):
             part.set_figure(axes.get_figure(root=False))  # type: ignore[arg-type]
             part.set_transform(IdentityTransform())
         self.set_zorder(5)
 
     def place(self, renderer: RendererBase) -> None:
-        """Give every text and leader its place in pixels."""
+        """Set the position of every text and leader, in pixels."""
         point = float(np.asarray(renderer.points_to_pixels(1.0)))
         ends = self.host.transData.transform(self.ends)
         frame = self.host.get_window_extent(renderer)
@@ -110,14 +110,14 @@ class _EndLabels(Artist):
             leader.set_data(*([end[0] + inset, column - inset], [end[1], height]) if has_moved else ([], []))
 
     def get_tightbbox(self, renderer: RendererBase | None = None) -> Bbox | None:
-        """The room that all texts need, which the layout leaves free."""
+        """The box of all texts, which the layout keeps free."""
         if renderer is None or not self.get_visible():
             return None
         self.place(renderer)
         return Bbox.union([text.get_window_extent(renderer) for text in self.texts])
 
     def draw(self, renderer: RendererBase) -> None:
-        """Draw texts and leaders at the places that suit the axes as they are now."""
+        """Draw texts and leaders at positions for the current axes."""
         if self.get_visible():
             self.place(renderer)
             for part in (*self.leaders, *self.texts):
@@ -126,7 +126,7 @@ class _EndLabels(Artist):
 
 
 def place_names(axes: Axes, places: Floats, names: Sequence[str], renderer: RendererBase) -> None:
-    """Write each name at the first place beside its word that is free and inside the panel; those without one are left out."""
+    """Write each name at the first free position beside its word inside the panel, and omit names without one."""
     frame = axes.get_window_extent(renderer)
     points = axes.transData.transform(places)
     pixels = float(np.asarray(renderer.points_to_pixels(1.0)))
@@ -156,7 +156,7 @@ def place_names(axes: Axes, places: Floats, names: Sequence[str], renderer: Rend
 
 
 def _name_at(axes: Axes, place: Floats, name: str) -> Annotation:
-    """A name centred on a place, in points from which it can be moved away; a thin line leads back."""
+    """A name centered on a point, to be moved by an offset in points, with a thin leader line."""
     note = axes.annotate(
         printable(name),
         xy=(float(place[0]), float(place[1])),
@@ -176,11 +176,11 @@ def _name_at(axes: Axes, place: Floats, name: str) -> Annotation:
 
 
 def _spot(point: Floats, width: float, height: float, direction: tuple[int, int], distance: float) -> Bbox:
-    """The box of a name that stands at a distance from its word in a direction, in pixels."""
+    """The box of a name at a distance from its word in a direction, in pixels."""
     reach = distance / math.hypot(*direction)
-    centre_x = point[0] + direction[0] * (reach + width / 2.0)
-    centre_y = point[1] + direction[1] * (reach + height / 2.0)
-    return Bbox.from_bounds(centre_x - width / 2.0, centre_y - height / 2.0, width, height)
+    center_x = point[0] + direction[0] * (reach + width / 2.0)
+    center_y = point[1] + direction[1] * (reach + height / 2.0)
+    return Bbox.from_bounds(center_x - width / 2.0, center_y - height / 2.0, width, height)
 
 
 def _is_free(spot: Bbox, frame: Bbox, taken: Sequence[Bbox]) -> bool:

@@ -1,4 +1,4 @@
-"""How well each method foresees what comes: predictive log-likelihood per pair over time (the paper's last figure)."""
+"""How well methods predict: predictive log-likelihood per pair over time (the paper's last figure)."""
 
 import csv
 import math
@@ -23,11 +23,15 @@ _REMEDY = f"The columns must be {', '.join(COLUMNS)}: a name, a year, and two nu
 
 
 def likelihood_figure(scores: Table) -> Figure:
-    """A thin line per method through the slices, a strong one through its running mean, and its mean beside the end.
+    """Draw a thin line per method through the slices, a thick one through its running mean, and its mean beside the end.
 
-    `scores` has the columns method, time, log_likelihood (per pair) and pairs. The running mean weighs slices by their pairs.
-    The mean in the label is over the slices that all methods predict, each with the same weight, so that labels can be
-    compared; if there is no such slice, labels have no means.
+    Args:
+        scores: A table with the columns method, time, log_likelihood (per pair) and pairs. The running mean weights slices by
+            pairs. The mean in the label is over the slices that all methods predict, with equal weights, so that labels can
+            be compared; labels have no means if there is no such slice.
+
+    Returns:
+        The figure.
     """
     lines = _lines(scores)
     with styled():
@@ -37,11 +41,11 @@ def likelihood_figure(scores: Table) -> Figure:
         smoothed = {method: running_mean(*line) for method, line in lines.items()}
         common = reduce(np.intersect1d, (line[0] for line in lines.values()))
         for number, (method, (times, heights, _)) in enumerate(lines.items()):
-            colour, dashes = method_style(method, number)
-            axes.plot(times, heights, color=colour, alpha=0.35, linewidth=0.6)
-            axes.plot(times, smoothed[method], color=colour, linestyle=dashes, linewidth=1.6)
+            color, dashes = method_style(method, number)
+            axes.plot(times, heights, color=color, alpha=0.35, linewidth=0.6)
+            axes.plot(times, smoothed[method], color=color, linestyle=dashes, linewidth=1.6)
             mean = f" (mean {heights[np.isin(times, common)].mean():.3f})" if len(common) else ""
-            labels.append((times[-1], smoothed[method][-1], shown(method) + mean, colour))
+            labels.append((times[-1], smoothed[method][-1], shown(method) + mean, color))
         draw_time_axis(axes, np.concatenate([line[0] for line in lines.values()]), ticks=8)
         axes.set_ylabel("predictive log-likelihood per pair")
         end_labels(axes, labels)
@@ -63,7 +67,14 @@ def _lines(scores: Table) -> dict[str, tuple[Floats, Floats, Floats]]:
 
 
 def read_scores(path: str | PathLike[str]) -> dict[str, Any]:
-    """The columns of a CSV of scores: method (a list), and arrays time, log_likelihood (per pair) and pairs."""
+    """Read a CSV file of scores.
+
+    Returns:
+        The columns method (a list), time, log_likelihood (per pair) and pairs (arrays).
+
+    Raises:
+        InputError: The file cannot be read, or a row is invalid.
+    """
     file = Path(path)
     try:
         rows = list(_score_rows(file))
@@ -107,14 +118,14 @@ def _score_rows(file: Path) -> Iterator[tuple[str, float, float, float]]:
                     yield row
         except csv.Error as error:
             raise InputError(
-                f"{file}, line {lines.line_num}: {error}.", "Mend the row (a quote may be missing)."
+                f"{file}, line {lines.line_num}: {error}.", "Correct the row (a quote may be missing)."
             ) from None
 
 
 def _score(fields: list[str], header: list[str], place: str) -> tuple[str, float, float, float]:
     if len(fields) != len(header):
         problem = f"{place}: the row has {len(fields)} fields, the header {len(header)}."
-        raise InputError(problem, "Mend the row (a quote may be missing).")
+        raise InputError(problem, "Correct the row (a quote may be missing).")
     values = dict(zip(header, fields, strict=True))
     if not values["method"]:
         raise InputError(f"{place}: the method has no name.", "Fill the field `method`.")
@@ -122,11 +133,11 @@ def _score(fields: list[str], header: list[str], place: str) -> tuple[str, float
     for name, number in numbers.items():
         if not math.isfinite(number):
             raise InputError(
-                f"{place}: {name} is {values[name]!r}, not a number.", "Mend the field, or take the row out."
+                f"{place}: {name} is {values[name]!r}, not a number.", "Correct the field, or remove the row."
             )
     if numbers["pairs"] <= 0.0:
         raise InputError(
-            f"{place}: pairs is {values['pairs']}, not above 0.", "Mend the field, or take the row out."
+            f"{place}: pairs is {values['pairs']}, not above 0.", "Correct the field, or remove the row."
         )
     return text_of_cell(values["method"]), numbers["time"], numbers["log_likelihood"], numbers["pairs"]
 

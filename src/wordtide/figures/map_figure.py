@@ -1,4 +1,4 @@
-"""The cloud of words at a few times side by side, with a trail from each word's place in the slice before.
+"""The cloud of words at several times side by side, with a trail from each word's previous position.
 
 Where the model is smooth, few words move and most stay (the paper's figure of word clouds).
 """
@@ -46,9 +46,9 @@ def map_figure(
     labelled: Sequence[str] | None = None,
     sizes: npt.NDArray[Any] | None = None,
 ) -> Figure:
-    """A panel per time from the places (T, N, 2) of words, with the same limits; `times` are the titles.
+    """Draw a panel per time from the positions (T, N, 2) of words, with the same limits; `times` are the titles.
 
-    Trails are coloured by how far a word moved, in standard deviations of the layout. The `labelled` words are named where
+    Trails are colored by how far a word moved, in standard deviations of the layout. The `labelled` words are named where
     there is room, the first ones first; None: those that moved furthest. `sizes` (N,), say numbers of occurrences, weigh that
     choice and make the points of frequent words larger.
     """
@@ -58,20 +58,20 @@ def map_figure(
     moved = np.linalg.norm(np.diff(layout, axis=0), axis=2) / spread
     chosen = _labelled_words(words, labelled, moved, sizes)
     far = float(np.quantile(moved, 0.995)) if moved.size else 1.0
-    colours = ScalarMappable(Normalize(0.0, far or 1.0), _TRAILS)
+    colors = ScalarMappable(Normalize(0.0, far or 1.0), _TRAILS)
     with styled():
         figure = Figure(figsize=(WIDTH, _height(layout)))
         panels = figure.subplots(1, len(layout), squeeze=False)[0]
         for t, axes in enumerate(panels):
             _frame(axes, layout, times[t])
             if t:
-                _draw_trails(axes, layout[t - 1 : t + 1], moved[t - 1], colours, chosen, len(layout))
+                _draw_trails(axes, layout[t - 1 : t + 1], moved[t - 1], colors, chosen, len(layout))
             areas = 0.35 if sizes is None else _areas(np.asarray(sizes, dtype=np.float64))
             axes.scatter(*layout[t].T, s=areas, color=_CLOUD, linewidths=0.0, rasterized=True, zorder=2)
             axes.scatter(*layout[t][chosen].T, s=5.0, color=BLUE, linewidths=0.0, zorder=4)
         if len(layout) > 1:
             bar = figure.colorbar(
-                colours, ax=panels.tolist(), location="bottom", shrink=0.4, aspect=45, pad=0.03, extend="max"
+                colors, ax=panels.tolist(), location="bottom", shrink=0.4, aspect=45, pad=0.03, extend="max"
             )
             bar.set_label("moved since the panel before (sd of the map)", fontsize=7.0)
             bar.outline.set_linewidth(0.0)
@@ -83,7 +83,7 @@ def map_figure(
 
 
 def map_slices(model: Embeddings, times: Sequence[Time] | None = None) -> list[float]:
-    """The times of a map as float years in order; by default those of four slices spread over the model's time."""
+    """The times of a map in order, as float years; by default four slices spread over the model."""
     if times is None:
         wanted = np.linspace(model.times[0], model.times[-1], min(PANELS, len(model)))
         nearest = {int(np.argmin(np.abs(model.times - time))) for time in wanted}
@@ -92,7 +92,7 @@ def map_slices(model: Embeddings, times: Sequence[Time] | None = None) -> list[f
     if not 1 <= len(years) <= _MOST_PANELS or sorted(set(years)) != years:
         listed = ", ".join(str(time) for time in times)
         raise SettingsError(
-            f"A map cannot be drawn for these times: {listed or 'none'}.",
+            f"Cannot draw a map for these times: {listed or 'none'}.",
             f"Give 1 to {_MOST_PANELS} different times, from early to late.",
         )
     return years
@@ -107,7 +107,7 @@ def map_of(
     seed: int = 0,
     observer: Observer | None = None,
 ) -> tuple[Figure, list[Row]]:
-    """The map of a model's words at a few times by dynamic t-SNE, and its table: word, time, x, y.
+    """Map the words of a model at several times by dynamic t-SNE.
 
     On it are `words`; or else the `top` most frequent that occur at least five times, and the labelled ones. Vectors are means,
     scaled to length 1, so that near means alike in use.
@@ -134,7 +134,7 @@ def map_of(
 def _mapped_words(
     model: Embeddings, words: Sequence[str] | None, labelled: Sequence[str] | None, top: int
 ) -> tuple[npt.NDArray[np.int64], Floats]:
-    """The numbers of the words of a map (n,) in order, and how often each occurs in all (n,)."""
+    """The numbers of the words on a map (n,) in order, and their total occurrences (n,)."""
     occurrences = model.fitted.occurrences
     totals: Floats = np.bincount(
         occurrences.places.words, weights=occurrences.values, minlength=len(model.words)
@@ -148,7 +148,7 @@ def _mapped_words(
     if len(numbers) < FEWEST_WORDS:
         raise SettingsError(
             f"{len(numbers)} words are too few for a map.",
-            f"Take at least {FEWEST_WORDS}, or name none for all.",
+            f"Give at least {FEWEST_WORDS}, or none for all.",
         )
     chosen = np.array(sorted(numbers), dtype=np.int64)
     return chosen, totals[chosen]
@@ -173,7 +173,7 @@ def _check_layout(
 def _labelled_words(
     words: Sequence[str], labelled: Sequence[str] | None, moved: Floats, sizes: npt.NDArray[Any] | None
 ) -> npt.NDArray[np.int64]:
-    """The numbers of the words to name, the most important first."""
+    """The numbers of the words to label, the most important first."""
     if labelled is None:
         weights = np.ones(len(words)) if sizes is None else np.log1p(np.asarray(sizes, dtype=np.float64))
         importance = weights * moved.sum(axis=0) if len(moved) else weights
@@ -188,14 +188,14 @@ def _labelled_words(
 
 
 def _limits(layout: Floats) -> tuple[Floats, Floats]:
-    """The lower left and upper right corner that all panels have, (2,) each, so that places can be compared across them."""
+    """The lower left and upper right corner of all panels, (2,) each."""
     low, high = layout.min(axis=(0, 1)), layout.max(axis=(0, 1))
     margin = 0.04 * float((high - low).max()) or 1.0
     return low - margin, high + margin
 
 
 def _height(layout: Floats) -> float:
-    """Inches that leave no empty stripe above and below panels of one scale: theirs, a title's, and a colour bar's."""
+    """The height in inches of panels, titles and color bar, without empty stripes."""
     low, high = _limits(layout)
     shape = float(np.clip((high[1] - low[1]) / (high[0] - low[0]), 0.3, 1.2))
     return shape * WIDTH / len(layout) + (0.7 if len(layout) > 1 else 0.25)
@@ -215,13 +215,13 @@ def _draw_trails(
     axes: Axes,
     places: Floats,
     moved: Floats,
-    colours: ScalarMappable,
+    colors: ScalarMappable,
     chosen: npt.NDArray[np.int64],
     panels: int,
 ) -> None:
     order = np.argsort(moved, kind="stable")  # the furthest lie on top
     trails = places.transpose(1, 0, 2)[order]
-    shades = np.asarray(colours.to_rgba(moved[order]))
+    shades = np.asarray(colors.to_rgba(moved[order]))
     shades[:, 3] = _opacity(axes, places, panels)
     named = places.transpose(1, 0, 2)[chosen]
     axes.add_collection(
@@ -232,7 +232,7 @@ def _draw_trails(
 
 
 def _opacity(axes: Axes, places: Floats, panels: int) -> float:
-    """How opaque trails may be, such that all of them together do not hide the cloud: strong for a few, faint for thousands."""
+    """The opacity of trails: strong for a few, faint for thousands, so that they do not hide the cloud."""
     units_per_point = (axes.get_xlim()[1] - axes.get_xlim()[0]) / (72.0 * WIDTH / panels)
     lengths = np.linalg.norm(places[1] - places[0], axis=1) / units_per_point
     extent = np.prod([np.ptp(limits) for limits in (axes.get_xlim(), axes.get_ylim())]) / units_per_point**2
@@ -240,5 +240,5 @@ def _opacity(axes: Axes, places: Floats, panels: int) -> float:
 
 
 def _areas(sizes: Floats) -> Floats:
-    """Areas of points in square points: they grow with the root of the size, from a speck to a dot."""
+    """Areas of points, in square points, growing with the root of the size."""
     return 0.2 + 2.0 * np.sqrt(sizes / max(float(sizes.max()), 1e-300))

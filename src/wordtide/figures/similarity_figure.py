@@ -1,4 +1,4 @@
-"""Similarity over time: chosen pairs across methods (the paper's `timeline1`), or one word beside several others."""
+"""Similarity over time: pairs of words across methods (the paper's `timeline1`), or one word and several others."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -29,11 +29,11 @@ from wordtide.figures.labels import end_labels
 from wordtide.figures.style import Dashes, cycle_style, method_style, shown, styled
 from wordtide.questions.similarity import similarity
 
-_MOST_LINES = 7  # as many as there are colours
+_MOST_LINES = 7  # as many as there are colors
 
 
 def similarity_figure(curves: Table) -> Figure:
-    """The figure of a table with the columns of `model.similarity`, and perhaps `method`.
+    """Draw a table with the columns of `model.similarity`, and optionally `method`.
 
     With several methods there is a panel per pair with a line per method; else a panel per word with a line per other word.
     Columns used: time, word, other, similarity; where given low, high (NaN: no band), occurrences, other_occurrences, method.
@@ -60,7 +60,7 @@ def similarity_figure(curves: Table) -> Figure:
 
 
 def _draw_lines(axes: Axes, lines: Sequence[tuple[Curve, str, Dashes]]) -> list[tuple[float, float]]:
-    """Draw lines over their bands, and give their ends. Those without bands are thin and lie below.
+    """Draw lines over their bands, and return their ends. Lines without bands are thin and lie below.
 
     One that jumps is a shadow behind its running mean.
     """
@@ -69,23 +69,23 @@ def _draw_lines(axes: Axes, lines: Sequence[tuple[Curve, str, Dashes]]) -> list[
         axes, [curve for (curve, _, _), has_band in zip(lines, with_bands, strict=True) if has_band]
     )
     ends = []
-    for number, ((curve, colour, dashes), has_band) in enumerate(zip(lines, with_bands, strict=True)):
+    for number, ((curve, color, dashes), has_band) in enumerate(zip(lines, with_bands, strict=True)):
         thin = any(with_bands) and not has_band
         if has_band and shaded:
-            draw_band(axes, curve, colour)
+            draw_band(axes, curve, color)
         elif has_band:
-            draw_whiskers(axes, curve, colour, number, len(lines))
+            draw_whiskers(axes, curve, color, number, len(lines))
         if jumps(curve):
-            axes.plot(curve.times, curve.similarity, color=colour, alpha=0.3, linewidth=0.5, zorder=1.8)
+            axes.plot(curve.times, curve.similarity, color=color, alpha=0.3, linewidth=0.5, zorder=1.8)
             curve = calmed(curve)
         pattern = dashes if len(curve.times) <= MOST_DASHED else "-"
-        draw_curve(axes, curve, colour, pattern, width=0.9 if thin else 1.3, above=not thin)
+        draw_curve(axes, curve, color, pattern, width=0.9 if thin else 1.3, above=not thin)
         ends.append(end_of(curve, -1))
     return ends
 
 
 def similarity_of(models: Mapping[str, Embeddings], pairs: Sequence[tuple[str, str]]) -> dict[str, list[Any]]:
-    """The table for `similarity_figure`: the similarity of each pair of words over time by each of the models, by name."""
+    """The table for `similarity_figure`: the similarity of each pair of words over time in each model."""
     columns = ("time", "word", "other", "similarity", "low", "high", "occurrences", "other_occurrences")
     table: dict[str, list[Any]] = {name: [] for name in ("method", *columns)}
     for method, model in models.items():
@@ -111,7 +111,7 @@ def _panels(curves: Mapping[tuple[str, str, str], Curve]) -> dict[str, dict[str,
     most = max(len(lines) for lines in panels.values())
     if most > _MOST_LINES:
         raise SettingsError(
-            f"{most} lines in one panel cannot be told apart.", f"Choose at most {_MOST_LINES}."
+            f"{most} lines in one panel cannot be distinguished.", f"Choose at most {_MOST_LINES}."
         )
     return panels
 

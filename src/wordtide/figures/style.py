@@ -1,6 +1,6 @@
-"""The one look of all figures: colours, type, and writing a figure whole or not at all.
+"""The common style of all figures: colors, type, and writing files.
 
-Words are untrusted text: they are drawn as they are, never as mathematics.
+Words are untrusted text and are never interpreted as mathematics.
 """
 
 import io
@@ -24,10 +24,10 @@ from wordtide.storage.folders import check_file_writable, new_files, real_target
 WIDTH = 7.0  # inches: the text block of a page
 BLUE, VERMILLION, GREEN, ORANGE = "#0072B2", "#D55E00", "#009E73", "#E69F00"
 SKY, PURPLE, YELLOW, BLACK, GREY = "#56B4E9", "#CC79A7", "#F0E442", "#000000", "#777777"
-#: Okabe and Ito's colours, which colour-blind readers tell apart. Yellow is last: as a line it is faint on white.
+#: Okabe and Ito's colors, which color-blind readers can distinguish. Yellow is last, because it is faint on white.
 OKABE_ITO = (BLUE, VERMILLION, GREEN, ORANGE, SKY, PURPLE, BLACK, YELLOW)
-START_COLOUR, END_COLOUR = VERMILLION, BLUE  # what is nearest at the start, at the end
-METHOD_COLOURS = {
+START_COLOR, END_COLOR = VERMILLION, BLUE  # neighbors at the start and at the end
+METHOD_COLORS = {
     "smoothing": BLUE,
     "filtering": VERMILLION,
     "warm-start": GREEN,
@@ -46,7 +46,7 @@ _DASH_CYCLE: tuple[Dashes, ...] = ("-", (0, (5, 1.5)), (0, (3, 1.2, 1, 1.2)), (0
 
 ENDINGS = ("png", "svg", "pdf")
 DPI = 300
-_DPI_RANGE = (50, 1200)  # a page has 350 pixels across, or as many as can be printed
+_DPI_RANGE = (50, 1200)  # 350 pixels across, up to the resolution of print
 _LONGEST = 24  # characters of a name
 _NO_DATE: dict[str, dict[str, Any]] = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
 _LOOK: dict[Any, Any] = {
@@ -81,7 +81,7 @@ _LOOK: dict[Any, Any] = {
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """Figures made and drawn inside have the one look. A glyph that the font lacks is drawn as a box, without a warning."""
+    """Apply the common style to figures made and drawn inside. Glyphs missing from the font are drawn as boxes, silently."""
     with mpl.rc_context(), warnings.catch_warnings():
         mpl.rcdefaults()
         mpl.rcParams.update(_LOOK)
@@ -90,32 +90,32 @@ def styled() -> Iterator[None]:
 
 
 def cycle_style(number: int) -> tuple[str, Dashes]:
-    """Colour and dashes of the line with this number: first the colours change, then the dashes too."""
-    colours = OKABE_ITO[:-1]
-    return colours[number % len(colours)], _DASH_CYCLE[number // len(colours) % len(_DASH_CYCLE)]
+    """Color and dashes of a line by number: first the colors vary, then the dashes."""
+    colors = OKABE_ITO[:-1]
+    return colors[number % len(colors)], _DASH_CYCLE[number // len(colors) % len(_DASH_CYCLE)]
 
 
 def method_style(method: str, number: int = 0) -> tuple[str, Dashes]:
-    """Colour and dashes of a method; one that has none of its own gets those of its `number`, dashed as no known method is."""
-    if method in METHOD_COLOURS:
-        return METHOD_COLOURS[method], METHOD_DASHES[method]
+    """Color and dashes of a method. Unknown methods get those of their `number`, with dashes that no known method has."""
+    if method in METHOD_COLORS:
+        return METHOD_COLORS[method], METHOD_DASHES[method]
     return (PURPLE, SKY, GREY, YELLOW)[number % 4], (0, (2, 1, 6, 1)) if number % 8 < 4 else (0, (2, 3))
 
 
 def printable(text: str) -> str:
-    """Text as it can be drawn and stored in any format: characters that have no shape become a replacement mark."""
+    """Text that can be drawn and stored in any format: unprintable characters become replacement marks."""
     return "".join(
         character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text
     )
 
 
 def shown(name: str) -> str:
-    """A name as it is drawn: an endless one, which would leave no room for its line, is cut."""
+    """A printable name, shortened if it would leave no room for its line."""
     return printable(name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}\u2026")
 
 
 def text_widths(figure: Figure, size: float) -> Callable[[str], float]:
-    """What tells the width of a text in points, if it is drawn in this size."""
+    """A function that returns the width of a text of this size, in points."""
     renderer: RendererBase = FigureCanvasAgg(figure).get_renderer()  # type: ignore[no-untyped-call]
     point = float(np.asarray(renderer.points_to_pixels(1.0)))
 
@@ -127,16 +127,25 @@ def text_widths(figure: Figure, size: float) -> Callable[[str], float]:
 
 
 def check_figure_path(path: str | os.PathLike[str], dpi: float = DPI) -> Path:
-    """The file that a figure will be written to; an error, before long work, where that cannot be."""
+    """Check, before long work, that a figure can be written.
+
+    Returns:
+        The path to write.
+
+    Raises:
+        SettingsError: The format is unknown or the resolution is out of range.
+        OutputError: The file cannot be written.
+    """
     ending = Path(path).suffix.lower().removeprefix(".")
     if ending not in ENDINGS:
         named = f"the ending .{ending}" if ending else "no ending"
         raise SettingsError(
-            f"{path} has {named}, so the figure's format is not known.", f"Use {_listed(ENDINGS)}."
+            f"{path} has {named}, so the format of the figure is unknown.", f"Use {_listed(ENDINGS)}."
         )
     if not _DPI_RANGE[0] <= dpi <= _DPI_RANGE[1]:
         raise SettingsError(
-            f"{dpi} dots an inch cannot be drawn.", f"Give {_DPI_RANGE[0]} to {_DPI_RANGE[1]} dots."
+            f"A resolution of {dpi} dots per inch is out of range.",
+            f"Give {_DPI_RANGE[0]} to {_DPI_RANGE[1]} dots.",
         )
     target = real_target(path)
     check_file_writable(target, overwrite=True)
@@ -144,9 +153,15 @@ def check_figure_path(path: str | os.PathLike[str], dpi: float = DPI) -> Path:
 
 
 def save_figure(figure: Figure, path: str | os.PathLike[str], dpi: float = DPI) -> Path:
-    """Write a figure as png, svg or pdf, whole or not at all; a figure made anew gives the same bytes.
+    """Write a figure as png, svg or pdf. The same figure gives the same bytes.
 
-    `dpi` are the dots an inch of a png, and of the points of a map.
+    Args:
+        figure: The figure.
+        path: The file to write; its extension chooses the format.
+        dpi: The resolution of a png, and of the points of a map.
+
+    Returns:
+        The path of the file.
     """
     target = check_figure_path(path, dpi)
     ending = Path(path).suffix.lower().removeprefix(".")

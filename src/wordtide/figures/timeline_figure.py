@@ -1,4 +1,4 @@
-"""Words on the move: for each of a few words its similarity over time to its nearest words at the start and at the end.
+"""Words that changed: the similarity of each over time to its nearest neighbors at the start and at the end.
 
 The paper's first figure: the ten words that changed most, nearest words at the start in red, at the end in blue.
 """
@@ -32,7 +32,7 @@ from wordtide.figures.curves import (
     panel_grid,
 )
 from wordtide.figures.labels import end_labels
-from wordtide.figures.style import BLACK, END_COLOUR, GREY, START_COLOUR, shown, styled, text_widths
+from wordtide.figures.style import BLACK, END_COLOR, GREY, START_COLOR, shown, styled, text_widths
 from wordtide.progress import Observer
 from wordtide.questions.asking import two_occasions
 from wordtide.questions.change import changed
@@ -50,7 +50,7 @@ _SHADE = 0.08
 
 @dataclass(frozen=True)
 class Panel:
-    """One word: curves to its nearest words at the start and at the end, and the years between which it was half-way."""
+    """One word: curves to its nearest neighbors at the start and at the end, and the interval of its half-way date."""
 
     word: str
     starts: Sequence[Curve]
@@ -59,7 +59,7 @@ class Panel:
 
 
 def timeline_figure(panels: Sequence[Panel]) -> Figure:
-    """A panel per word. Names of start words stand left of their lines, names of end words right of theirs.
+    """Draw a panel per word. Names of start words are left of their lines, names of end words right of theirs.
 
     A word that is near at both ends has a black line and its name on both sides. The half-way interval is shaded. Bands are
     left out: ten of them in a small panel hide all lines. If curves jump from slice to slice, running means are drawn.
@@ -88,7 +88,7 @@ def timeline_figure(panels: Sequence[Panel]) -> Figure:
 
 
 def _set_scale_aside(grid: Sequence[Axes], panels: Sequence[Panel], width: Callable[[str], float]) -> None:
-    """Move the scale of the first column left of the names there. All panels have one scale, so the others need none."""
+    """Move the scale of the first column left of the names. All panels share it, so the others have none."""
     first = [
         place is not None and place.is_first_col() for place in (axes.get_subplotspec() for axes in grid)
     ]
@@ -110,8 +110,8 @@ def _set_scale_aside(grid: Sequence[Axes], panels: Sequence[Panel], width: Calla
 
 def _draw_key(figure: Figure, panels: Sequence[Panel]) -> None:
     handles: list[Artist] = [
-        Line2D([], [], color=START_COLOUR, label="nearest at the start"),
-        Line2D([], [], color=END_COLOUR, label="nearest at the end"),
+        Line2D([], [], color=START_COLOR, label="nearest at the start"),
+        Line2D([], [], color=END_COLOR, label="nearest at the end"),
         Line2D([], [], color=GREY, alpha=0.5, linewidth=0.7, label="faint: words seldom occur"),
     ]
     if any(_others(panel.starts) & _others(panel.ends) for panel in panels):
@@ -122,7 +122,7 @@ def _draw_key(figure: Figure, panels: Sequence[Panel]) -> None:
 
 
 def _checked(panel: Panel) -> Panel:
-    """The panel with arrays for lists."""
+    """The panel, with arrays in place of lists."""
     if not panel.starts and not panel.ends:
         raise SettingsError(
             f"There is no word near {panel.word!r} to draw.", "Choose another word, or other times."
@@ -134,25 +134,25 @@ def _checked(panel: Panel) -> Panel:
 def _draw_panel(axes: Axes, panel: Panel, width: Callable[[str], float]) -> None:
     curves = [*panel.starts, *panel.ends]
     starts, ends = _others(panel.starts), _others(panel.ends)
-    colours = (
-        dict.fromkeys(ends, END_COLOUR)
-        | dict.fromkeys(starts, START_COLOUR)
+    colors = (
+        dict.fromkeys(ends, END_COLOR)
+        | dict.fromkeys(starts, START_COLOR)
         | dict.fromkeys(starts & ends, BLACK)
     )
     if panel.halfway:
         axes.axvspan(*panel.halfway, color=BLACK, alpha=_SHADE, linewidth=0.0, zorder=0.5)
     for curve in curves:
-        draw_curve(axes, curve, colours[curve.other], width=1.1)
+        draw_curve(axes, curve, colors[curve.other], width=1.1)
     axes.set_title(shown(panel.word), parse_math=False, fontweight="bold")
     draw_time_axis(axes, np.concatenate([curve.times for curve in curves]), ticks=4)
-    lefts = [(*end_of(curve, 0), _name(curve, width), colours[curve.other]) for curve in panel.starts]
-    rights = [(*end_of(curve, -1), _name(curve, width), colours[curve.other]) for curve in panel.ends]
+    lefts = [(*end_of(curve, 0), _name(curve, width), colors[curve.other]) for curve in panel.starts]
+    rights = [(*end_of(curve, -1), _name(curve, width), colors[curve.other]) for curve in panel.ends]
     end_labels(axes, lefts, "left", _SIZE)
     end_labels(axes, rights, "right", _SIZE)
 
 
 def _name(curve: Curve, width: Callable[[str], float]) -> str:
-    """The name beside a curve, cut where it would leave no room for curves: there are four columns of names."""
+    """The name beside a curve, shortened to leave room for curves between four columns of names."""
     name = cut = shown(curve.other)
     while width(cut) > _WIDEST and len(name) > 1:
         name = name[:-1]
@@ -177,11 +177,11 @@ def timeline_of(
     named = None if words is None else [model.word_number(word) for word in words]
     asked = top if named is None else len(named)
     if asked > MOST_PANELS:
-        raise SettingsError(f"{asked} words are too many for one figure.", f"Choose {MOST_PANELS} or fewer.")
+        raise SettingsError(f"{asked} words do not fit into one figure.", f"Choose {MOST_PANELS} or fewer.")
     if named is None:
         named = [model.index[word] for word in changed(model, start, end, top).columns["word"]]
     if not named:
-        raise SettingsError("There is no word to draw.", "Name the words, or choose a longer time.")
+        raise SettingsError("There is no word to draw.", "Name words, or choose a longer period.")
     chosen = vectors_of(model)
     vectors = _MeansKept(**vars(chosen))
     panels, observer = [], observer or Observer()
@@ -194,7 +194,7 @@ def timeline_of(
 
 @dataclass(frozen=True)
 class _MeansKept(Vectors):
-    """Vectors that work out the means of all words at a time once: every panel asks for the same two times."""
+    """Vectors that cache the means of all words at a time, because every panel needs the same two times."""
 
     kept: dict[float, Floats] = field(default_factory=dict)
 
