@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 import wordtide
+from wordtide.exports.export import export
 from wordtide.questions.change import changed
 from wordtide.questions.neighbors import analogy, neighbors
 from wordtide.questions.over_time import neighbors_over_time
@@ -24,7 +25,7 @@ from wordtide.questions.similarity import axis, similarity
 from wordtide.questions.story import story
 from wordtide.questions.surprise import surprises
 
-PYTHON_LIMIT, SHELL_LIMIT, ALL_SLICES_LIMIT = 0.3, 1.0, 2.0
+PYTHON_LIMIT, SHELL_LIMIT, ALL_SLICES_LIMIT, EXPORT_LIMIT = 0.3, 1.0, 2.0, 20.0
 RUNS = 5
 
 
@@ -54,7 +55,6 @@ def python_rows(model: wordtide.DynamicEmbeddings) -> list[tuple[str, float, flo
             lambda: axis(model, ["nurse", "engineer"], ["he", "man"], ["she", "woman"]),
         ),
         "analogy": (PYTHON_LIMIT, lambda: analogy(model, "reagan", 1985, 2015)),
-        "all neighbours over all slices": (ALL_SLICES_LIMIT, lambda: neighbors_over_time(model, "energy")),
     }
     return [(name, best(work), limit) for name, (limit, work) in questions.items()]
 
@@ -78,19 +78,36 @@ def shell_rows(folder: Path) -> list[tuple[str, float, float]]:
     return rows
 
 
+def all_slices_rows(models: dict[str, wordtide.DynamicEmbeddings]) -> list[tuple[str, float, float]]:
+    """What reads all slices of all words: of both kinds of model."""
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        for method, model in models.items():
+            seconds = best(partial(neighbors_over_time, model, "energy"), 2)
+            rows.append((f"all neighbors over all slices, {method}", seconds, ALL_SLICES_LIMIT))
+            for to in ("dwe", "parquet"):
+                work = partial(export, model, Path(folder) / "out", to, overwrite=True)
+                rows.append((f"export to {to}, {method}", best(work, 1), EXPORT_LIMIT))
+    return rows
+
+
 def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(temporary) / "model"
-        if len(sys.argv) < 2:
+        folders = {method: Path(temporary) / method for method in ("smoothing", "filtering")}
+        if len(sys.argv) > 1:
+            folders = dict(zip(folders, map(Path, sys.argv[1:3]), strict=True))
+        else:
             counts = wordtide.count("sotu", every="document", merge_within="7d")
-            wordtide.fit(counts, output=folder, preset="paper-sotu")
-        model = wordtide.load(folder)
+            for method, folder in folders.items():
+                wordtide.fit(counts, output=folder, method=method)
+        models = {method: wordtide.load(folder) for method, folder in folders.items()}
+        model, folder = models["smoothing"], folders["smoothing"]
         means = model.means_at(1850)
         lengths = np.linalg.norm(means, axis=1)
         number = model.index["energy"]
         plain = best(lambda: means @ means[number] / (lengths * lengths[number]), 50)
         start = best(lambda: subprocess.run([sys.executable, "-c", "import numpy"], check=True))
-        rows = [*python_rows(model), *shell_rows(folder)]
+        rows = [*python_rows(model), *shell_rows(folder), *all_slices_rows(models)]
     print(f"plain cosines: {plain * 1e3:.2f} ms; starting Python with NumPy: {start:.2f} s\n")
     print(f"| {'question':36} | seconds | limit | times plain cosines |\n|---|---|---|---|")
     for name, seconds, limit in rows:
