@@ -1,4 +1,4 @@
-"""A tokeniser for the tests of clusters: it notes who splits which text, and waits at one of them until it is
+"""A tokenizer for the tests of clusters: it notes who splits which text, and waits at one of them until it is
 told to go on.
 
 It works in the folder that the environment names, so that workers find it wherever they were started.

@@ -25,7 +25,7 @@ TESTS = Path(__file__).parent.parent
 
 @pytest.fixture(scope="module")
 def scheduler(tmp_path_factory):
-    """The address of a real cluster of two worker processes, which find the slow tokeniser."""
+    """The address of a real cluster of two worker processes, which find the slow tokenizer."""
     scratch = tmp_path_factory.mktemp("scratch")
     environment = pytest.MonkeyPatch()
     environment.setenv("SLOW_PLACE", str(tmp_path_factory.mktemp("slow")))

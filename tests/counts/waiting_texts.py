@@ -1,4 +1,4 @@
-"""Five texts, each a shard of its own, and a tokeniser that waits at one of them: for killing workers and
+"""Five texts, each a shard of its own, and a tokenizer that waits at one of them: for killing workers and
 jobs meanwhile.
 """
 

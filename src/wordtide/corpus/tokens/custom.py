@@ -1,6 +1,6 @@
 """Alternatives to the token rule: pretokenized texts and custom tokenizers.
 
-A custom tokeniser is any Python function from a text to its words, or to its sentences as lists of words;
+A custom tokenizer is any Python function from a text to its words, or to its sentences as lists of words;
 what it returns is joined with separators no text holds and numbered by compiled code.
 """
 
@@ -46,7 +46,7 @@ def split_texts(
     cursor: npt.NDArray[np.int64],
 ) -> bool:
     """Like `number_words` for pretokenized text: split at white space, sentences at line breaks; from a
-    custom tokeniser, split at the separators that `apply_tokenizer` put in.
+    custom tokenizer, split at the separators that `apply_tokenizer` put in.
     """
     slots, entries, arena, size = lexicon
     most_words = words_that_fit(lexicon)
