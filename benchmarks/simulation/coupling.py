@@ -133,9 +133,19 @@ class CoupledPosterior:
 
 
 def couple(model: DynamicEmbeddings, counts: Counts) -> CoupledPosterior:
-    """The coupled posterior of a small smoothed model, from the counts it was fitted to.
+    """Compute the coupled posterior of a small smoothed model with separate contexts.
 
-    The fit should have converged: give it `negative_contexts=0`, and more steps than by default where counts are many.
+    The fit should have converged: use `negative_contexts=0`, and more steps than by default if counts are large.
+
+    Args:
+        model: The model.
+        counts: The counts that it was fitted to.
+
+    Returns:
+        The joint posterior of all vectors.
+
+    Raises:
+        SettingsError: The model has no such posterior, is too large, or belongs to other counts.
 
     >>> import wordtide
     >>> texts = [(year, "the old mill stands by the new mill") for year in ("1900", "1925", "1950")]
@@ -152,22 +162,26 @@ def couple(model: DynamicEmbeddings, counts: Counts) -> CoupledPosterior:
         ratio, exponent = float(model.settings["negative_ratio"]), float(model.settings["context_exponent"])
     except KeyError:
         raise SettingsError(
-            "The model does not tell how it was fitted.", "Give a model that wordtide fitted."
+            "The model does not record how it was fitted.", "Give a model that wordtide fitted."
         ) from None
     return couple_problem(model, problem_of(counts, ratio, exponent))
 
 
 def couple_problem(model: DynamicEmbeddings, problem: Problem) -> CoupledPosterior:
-    """The coupled posterior of a small smoothed model, from the problem that it solves."""
+    """Compute the coupled posterior of a small smoothed model from the problem that it solves."""
     if model.kind != "smoother":
         raise SettingsError(
             f"A model by {model.method} has no posterior over all times.", "Fit with method smoothing."
+        )
+    if model.contexts != "separate":
+        raise SettingsError(
+            "The coupled posterior is for models with separate contexts.", "Fit with --contexts=separate."
         )
     numbers = 2 * len(model) * len(model.words) * model.dim
     if numbers > MOST_NUMBERS:
         raise SettingsError(
             f"{len(model.words):,} words, {len(model)} slices and {model.dim} dimensions have {numbers:,} numbers, "
-            f"and their covariance is built for {MOST_NUMBERS:,} at most.",
+            f"but the covariance is computed for {MOST_NUMBERS:,} at most.",
             "Count with a smaller --vocabulary-size or longer slices, or fit with fewer dimensions.",
         )
     mean = np.stack([[side.means_at(float(time)) for time in model.times] for side in model.sides])

@@ -4,11 +4,13 @@ posterior.
 
 import numpy as np
 import pytest
+from embeddings.models import model_of, posterior_of
 from simulation import coupling
 from simulation.coupling import couple, couple_problem, precision_of, turns_of
 from simulation.small_worlds import draw_small_world, fit_small_world
 
 import wordtide
+from wordtide.embeddings.posterior import Posterior
 from wordtide.errors import SettingsError
 from wordtide.inference.settings import FitSettings
 
@@ -143,6 +145,15 @@ def test_coupling_holds_the_truth_more_often_where_mean_field_is_too_narrow():
         held_before.append(np.mean(np.abs(truth - mean) < 1.645 * before))
     assert np.mean(held) > np.mean(held_before) + 0.15
     assert np.mean(held) > 0.8
+
+
+def test_a_model_with_tied_contexts_is_refused():
+    whole = posterior_of("smoother")
+    signs = np.array([1.0, 1.0, -1.0], dtype=np.float32)
+    tied = Posterior("smoother", whole.knots, whole.mean_u, precision_u=whole.precision_u, signs=signs)
+    world = draw_small_world(0, 1.0, words=4)
+    with pytest.raises(SettingsError, match="separate contexts"):
+        couple_problem(model_of("smoother", posterior=tied), world.problem)
 
 
 def small_counts():
