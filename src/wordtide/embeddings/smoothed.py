@@ -5,8 +5,8 @@ two knots depends on both of them, a moment before the first or after the last k
 variances, covariances and joint samples at any set of moments take time linear in the number of knots and
 moments.
 
-Means are weighted sums of the means at knots, which needs NumPy alone. Variances need the compiled passes of
-`model`, which are imported when first used.
+Means are weighted sums of the means at knots, and the variances of a few words are computed step by step in
+NumPy. Many words need the compiled passes of `model`, which are imported when first used.
 """
 
 from collections.abc import Iterator
@@ -24,6 +24,7 @@ from wordtide.model.transitions import Bridges, transitions
 from wordtide.types import Floats, Indices, Integers, Reals, Singles
 
 _ROWS_AT_ONCE = 256  # of float64, which stay in the processor's cache
+_FEW_WORDS = 8  # whose curves NumPy computes before the compiler is even loaded
 #: The memory for the variances of several slices, which are computed together.
 BYTES_AT_ONCE = 1 << 27
 
@@ -76,10 +77,17 @@ class SmoothedTrajectories:
 
     def word_variances(self, word: int, times: Floats) -> Floats:
         """Variances of one word, (n, d)."""
-        return self.variances_of_each(np.full(len(times), word), times)
+        chain, gain, noise, variances = self._filtered_chain(word, times)
+        for k in range(len(chain) - 2, -1, -1):
+            later = variances[k + 1]
+            variances[k] = look_back(gain[k + 1], noise[k + 1], 0.0, variances[k], 0.0, later)[1]
+        found: Floats = variances[np.searchsorted(chain, times)]
+        return found
 
     def variance_curves(self, words: Integers, times: Floats) -> Floats:
         """Variances of some words at several times, (number of words, n, d)."""
+        if 0 < len(words) <= _FEW_WORDS:
+            return np.stack([self.word_variances(int(word), times) for word in words])
         found = self.variances_of_each(np.repeat(words, len(times)), np.tile(times, len(words)))
         return found.reshape(len(words), len(times), self.mean.shape[1])
 
