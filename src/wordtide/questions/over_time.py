@@ -167,8 +167,8 @@ def _by_slices(
             "nk,k->n", means, own[t].astype(np.float32)
         )  # not by BLAS, whose threads would wait
         noise = np.sqrt(spread + passage.noise / passage.gain**2 * added)
-        np.divide(product, np.sqrt(square), out=cosine[t], where=square > 0, casting="same_kind")
-        cosine[t, square <= 0] = -np.inf
+        with np.errstate(divide="ignore", invalid="ignore"):  # words without a direction
+            cosine[t] = np.where(square > 0, product / np.sqrt(square), -np.inf)
         often = vectors.occurrences.of_slice(t) >= OFTEN
         known[t] = ((noise <= NOISE * square) | often) & (square > 0)
     return _Similarities(cosine, known)
