@@ -77,9 +77,12 @@ def test_rows_taken_a_few_at_a_time_give_the_same(monkeypatch):
     assert log_likelihood_per_pair(part, u, v) == pytest.approx(whole, rel=1e-6)
 
 
-def test_scores_beyond_the_range_of_exponentials_stay_finite():
-    part, _, _, u, v = some_slice()
-    assert math.isfinite(log_likelihood_per_pair(part, 100 * u, 100 * v))
+def test_scores_beyond_the_range_of_exponentials_have_their_likelihood():
+    part, positive, negative, u, v = some_slice()
+    x = 1e4 * u @ v.T
+    expected = -(positive * np.logaddexp(0.0, -x) + negative * np.logaddexp(0.0, x)).sum()
+    found = log_likelihood_per_pair(part, 100 * u, 100 * v)
+    assert found == pytest.approx(expected / (positive.sum() + negative.sum()), rel=1e-5)
 
 
 def rotation(seed, dim=3):
