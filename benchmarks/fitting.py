@@ -20,13 +20,13 @@ import fitting_rivals
 import numpy as np
 import torch
 from prediction import previous_slice_score, smoothed_score
+from wordtide.inference.natural.dense_pairs import Vectors
+from wordtide.inference.natural.expectations import PreparedSlice
 
 import wordtide
 from wordtide.embeddings.posterior import Posterior
 from wordtide.inference.compute import compute
 from wordtide.inference.elbo import monte_carlo_elbo
-from wordtide.inference.natural.dense_pairs import Vectors
-from wordtide.inference.natural.expectations import PreparedSlice
 from wordtide.inference.natural.filtering import SequentialSolver
 from wordtide.inference.natural.schedule import Schedule
 from wordtide.inference.natural.step import SliceFit
@@ -138,7 +138,7 @@ def filtering(everything: Problem) -> list[Row]:
 def smoothing(everything: Problem) -> list[Row]:
     """The same for smoothing: in full on a part, and at the paper's size with adam's steps timed and multiplied."""
     counts = wordtide.count("sotu", every="20-years", until="2016", vocabulary_size=1000)
-    problem = problem_of(counts, 1.0, 0.75)
+    problem = problem_of(counts)
     diffusion = ProductPrior(problem.times, D, PRIOR)
     adam = AdamSmoother(problem, diffusion, SmootherOptions(20, seed=0, minibatch_words=300))
     adam_seconds = timed(lambda: run(adam))
@@ -353,7 +353,7 @@ def main() -> None:
     parser.add_argument("--only", default="floor,filtering,gensim,smoothing,growth")
     wanted = parser.parse_args().only.split(",")
     counts = wordtide.count("sotu", every="document", until="2016")
-    everything = problem_of(counts, 1.0, 0.75)
+    everything = problem_of(counts)
     print("| what | ratio | at most | | measured |\n|---|---:|---:|---|---|")
     missed = False
     for name, measure in (

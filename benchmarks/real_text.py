@@ -22,7 +22,7 @@ from wordtide.api import DynamicEmbeddings
 from wordtide.embeddings.posterior import Fitted
 from wordtide.inference.compute import compute
 from wordtide.inference.methods import Run, run
-from wordtide.inference.problem import Problem, problem_of, slice_data
+from wordtide.inference.problem import PairSettings, Problem, problem_of, slice_data
 from wordtide.inference.settings import resolve
 from wordtide.inference.training import FitObserver
 from wordtide.model.knots import Knots, Occurrences
@@ -221,12 +221,12 @@ def _exchanged(
 ) -> DynamicEmbeddings:
     settings = resolve({"method": method, "dim": dim}, None, None)
     ratio, exponent = settings.negative_ratio, settings.context_exponent
-    problem = problem_of(counts, ratio, exponent)
+    problem = problem_of(counts, PairSettings(ratio, exponent))
     slices = []
     for positives, order in zip(counts, places, strict=True):
         moved = sp.csr_array(sp.csr_array(positives)[order][:, order])
         moved.sort_indices()
-        slices.append(slice_data(moved, ratio, exponent))
+        slices.append(slice_data(moved, PairSettings(ratio, exponent)))
     problem = Problem(problem.words, problem.times, problem.labels, slices)
     with compute("cpu", "float32", None) as machine:
         outcome = run(Run(problem, settings, machine, FitObserver()))

@@ -21,6 +21,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from wordtide.inference.scale.processes import join
 
 import wordtide
 from wordtide.inference import fit as fitting
@@ -28,7 +29,6 @@ from wordtide.inference.compute import compute
 from wordtide.inference.natural.schedule import Schedule
 from wordtide.inference.natural.smoothing import SmoothingSolver
 from wordtide.inference.problem import problem_of
-from wordtide.inference.scale.processes import join
 from wordtide.inference.training import FitObserver
 from wordtide.model.prior import ProductPrior
 
@@ -106,7 +106,7 @@ def together(place, name, processes, options, offload=False):
 
 def rates(counts, options):
     """Processor time of the two halves of a step on one core, beside what it can do at best."""
-    problem = problem_of(counts, 1.0, 0.75)
+    problem = problem_of(counts)
     pairs, knots = sum(len(part.values) for part in problem.slices), len(problem.knots)
     start = (0.3 * np.random.default_rng(0).standard_normal((2, len(problem.words), options.dim))).astype(
         np.float32
@@ -166,7 +166,7 @@ def main():
         one_process(options.place, options.name, options)
         return
     counts = wordtide.count("sotu", every=options.every, until="2016", vocabulary_size=options.words)
-    options.knots = len(problem_of(counts, 1.0, 0.75).knots)
+    options.knots = len(problem_of(counts).knots)
     states = 8 * options.knots * options.dim * 4
     sizes = f"T = {len(counts)}, L = {len(counts.words):,}, d = {options.dim}"
     print(f"{sizes}, {options.knots:,} knots, states {states / 1e9:.2f} GB")

@@ -18,7 +18,7 @@ def model_of(counts: Counts, slices: Sequence[SliceVectors], name: str) -> Dynam
 
     Every word with a pair in a slice must have vectors there. Words without pairs are left out, as nothing was learned of them.
     """
-    problem = problem_of(counts, 1.0, 0.75)
+    problem = problem_of(counts)
     dim = slices[0].u.shape[1]
     u, v = np.zeros((2, len(problem.knots), dim), dtype=np.float32)
     for part, rows, given in zip(problem.slices, problem.knots.by_slice, slices, strict=True):

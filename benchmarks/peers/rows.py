@@ -60,7 +60,7 @@ class Comparison:
 
     def _measured(self, corpus: Prepared, world: str, method: str, settings: dict[str, Any]) -> Row:
         counts = corpus.counts
-        problem = problem_of(counts, 1.0, 0.75)
+        problem = problem_of(counts)
         held = held_out_slices(len(counts), HOLDOUT.get(world, 0.1), seed=0)
         output = corpus.folder / f"trained-{os.getpid()}"
         measured = self._trained(corpus, method, settings, output)

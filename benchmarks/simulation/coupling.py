@@ -23,7 +23,7 @@ from wordtide.api import DynamicEmbeddings
 from wordtide.counts.counts import Counts
 from wordtide.embeddings.states import Times
 from wordtide.errors import SettingsError
-from wordtide.inference.problem import Problem, problem_of
+from wordtide.inference.problem import PairSettings, Problem, problem_of
 from wordtide.model.prior import Diffusion
 from wordtide.questions.answers import Answer
 from wordtide.questions.similarity import interval
@@ -164,7 +164,7 @@ def couple(model: DynamicEmbeddings, counts: Counts) -> CoupledPosterior:
         raise SettingsError(
             "The model does not record how it was fitted.", "Give a model that wordtide fitted."
         ) from None
-    return couple_problem(model, problem_of(counts, ratio, exponent))
+    return couple_problem(model, problem_of(counts, PairSettings(ratio, exponent)))
 
 
 def couple_problem(model: DynamicEmbeddings, problem: Problem) -> CoupledPosterior:

@@ -20,6 +20,7 @@ from wordtide.errors import SettingsError
 from wordtide.inference.compute import compute
 from wordtide.inference.methods import Run, run
 from wordtide.inference.problem import Problem, SliceData
+from wordtide.inference.scale.engine import Engine
 from wordtide.inference.settings import FitSettings
 from wordtide.inference.training import FitObserver
 from wordtide.model.knots import Occurrences
@@ -102,8 +103,8 @@ def fit_small_world(world: SmallWorld, settings: FitSettings) -> DynamicEmbeddin
         "prior_variance": prior.prior_variance,
     }
     settings = FitSettings(**{**settings.as_json(), **known})
-    with compute("cpu", "float32", 1) as machine:
-        outcome = run(Run(problem, settings, machine, FitObserver()))
+    with compute("float32", 1) as machine:
+        outcome = run(Run(problem, settings, Engine(machine), FitObserver()))
     seen = np.stack([part.values.reshape(len(part), -1).sum(axis=1) for part in problem.slices], axis=1)
     return DynamicEmbeddings(
         Fitted(

@@ -179,7 +179,7 @@ def test_a_peer_s_model_has_each_word_s_own_vectors(peers, found, counts, name):
     model = peers.point_models.model_of(counts, found[name], name)
     for t, part in enumerate(found[name]):
         vectors = dict(zip(part.words.tolist(), part.u, strict=True))
-        for word in problem_of(counts, 1.0, 0.75).slices[t].words.tolist():
+        for word in problem_of(counts).slices[t].words.tolist():
             np.testing.assert_array_equal(
                 model.mean(counts.words[word], float(counts.times[t])), vectors[word]
             )
@@ -200,7 +200,7 @@ def test_a_peer_without_a_vector_for_a_word_is_refused(peers, found, counts):
 
 def test_scores_against_five_noise_words_are_brought_to_those_against_one(peers, counts):
     """The optimum of skip-gram with k negatives is log(n+ / (k n-)); shifted it must be our optimum log(n+ / n-)."""
-    part = problem_of(counts, 1.0, 0.75).slices[0]
+    part = problem_of(counts).slices[0]
     positive, negative, one = (
         part.positive_matrix().toarray() + 0.01,
         part.negative_matrix(),

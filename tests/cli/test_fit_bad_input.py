@@ -74,8 +74,19 @@ OPTIONS = {
     "an unknown preset": (("--preset", "paper"), "'paper'", "paper-sotu"),
     "adam for a baseline": (("--solver", "adam", "--method", "static"), "static", "--solver"),
     "no threads": (("--threads", "0"), "--threads 0", "from 1 to 1024"),
-    "an unknown device": (("--device", "tpu"), "'tpu'", "cpu"),
-    "a device with a number that is none": (("--device", "cpu:x"), "'cpu:x'", "cpu"),
+    "unknown contexts": (("--contexts", "both"), "--contexts 'both'", "tied or separate"),
+    "tied contexts for adam": (("--solver", "adam", "--contexts", "tied"), "separate contexts", "--contexts"),
+    "a folder for a filter": (("--method", "filtering", "--offload", "."), "--offload is for", "--offload"),
+    "a cluster for a baseline": (
+        ("--method", "static", "--scheduler", "local:2"),
+        "--scheduler is for",
+        "--scheduler",
+    ),
+    "a folder and a cluster": (
+        ("--offload", ".", "--scheduler", "local:2"),
+        "--offload and --scheduler exclude each other",
+        "leave --offload out",
+    ),
     "an unknown precision": (("--precision", "float16"), "'float16'", "float32"),
     "a negative time between checkpoints": (("--checkpoint-every", "-1"), "--checkpoint-every -1", "minutes"),
     "a time between checkpoints that is no number": (
@@ -90,11 +101,6 @@ OPTIONS = {
 def test_an_option_that_cannot_be_used_is_named_with_its_remedy(good, place, case):
     options, problem, remedy = OPTIONS[case]
     refused(fit(good, place, *options), place, EXIT_SETTINGS, problem, remedy)
-
-
-def test_a_device_that_is_not_there_is_named_with_its_remedy(good, place, monkeypatch):
-    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
-    refused(fit(good, place, "--device", "cuda"), place, EXIT_SETTINGS, "no CUDA device", "--device cpu")
 
 
 def test_a_fit_that_is_too_large_is_told_what_to_change(good, place, monkeypatch):
@@ -205,7 +211,7 @@ def test_an_output_in_a_missing_folder_says_how_to_make_it(good, place):
 
 def test_going_on_without_a_checkpoint_begins_from_the_start(good, place):
     done = fit(good, place, "--resume")
-    assert (done.code, "there is no checkpoint yet: beginning from the start" in done.err) == (0, True)
+    assert (done.code, "there is no checkpoint yet: starting from the beginning" in done.err) == (0, True)
 
 
 def test_going_on_where_the_model_is_finished_is_refused(good, place):

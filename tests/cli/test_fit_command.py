@@ -121,6 +121,7 @@ OPTIONS = {
     "dim": 3,
     "diffusion": 0.25,
     "prior": "product",
+    "contexts": "tied",
     "prior_variance": 2.5,
     "seed": 7,
     "negative_ratio": 2.0,

@@ -15,13 +15,13 @@ from wordtide.inference.prediction import (
     log_expected_sigmoid,
     log_likelihood_per_pair,
 )
-from wordtide.inference.problem import slice_data
+from wordtide.inference.problem import PairSettings, slice_data
 from wordtide.model import likelihood
 from wordtide.model.likelihood import GaussianVectors
 
 
 def slice_of(counts, ratio=1.0, exponent=0.75):
-    return slice_data(sparse.csr_array(np.asarray(counts, dtype=float)), ratio, exponent)
+    return slice_data(sparse.csr_array(np.asarray(counts, dtype=float)), PairSettings(ratio, exponent))
 
 
 def some_slice(seed=0, size=7):

@@ -81,7 +81,7 @@ def test_a_score_is_that_of_a_fit_without_the_slices_on_pairs_of_the_default_rat
     left_out = held_out_slices(len(counts), 0.3, 1)
     settings = {"dim": 3, "diffusion": 0.1, "negative_ratio": ratio, **SHARED}
     model = wordtide.fit(without(counts, left_out), **settings)
-    part = problem_of(counts, 1.0, 0.75).slices[left_out[0]]
+    part = problem_of(counts).slices[left_out[0]]
     prediction = predict_by_interpolation(model, counts.times, left_out[0], part.words.astype(np.int64))
     wanted = (0.1, ratio, 2, left_out[0])
     (found,) = (

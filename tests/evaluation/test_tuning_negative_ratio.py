@@ -10,7 +10,7 @@ from scipy.integrate import quad
 from scipy.special import expit
 
 from wordtide.inference.prediction import integrated_log_likelihood_per_pair, log_likelihood_per_pair
-from wordtide.inference.problem import slice_data
+from wordtide.inference.problem import PairSettings, slice_data
 from wordtide.model.likelihood import GaussianVectors
 
 SHIFT = math.log(5.0)
@@ -23,7 +23,7 @@ def dense_counts(seed=0, size=6):
 
 
 def slice_of(counts, ratio=1.0):
-    return slice_data(sparse.csr_array(counts), ratio, 0.75)
+    return slice_data(sparse.csr_array(counts), PairSettings(ratio, 0.75))
 
 
 def looped(positive, negative, probability):

@@ -9,7 +9,7 @@ from oracles import model as dense
 from wordtide.errors import SettingsError
 from wordtide.inference.paper.adam import noise_generator
 from wordtide.inference.paper.filtering import AdamFilter, FilterOptions
-from wordtide.inference.reports import Diverged
+from wordtide.inference.training import Diverged
 from wordtide.model.prior import ProductPrior
 
 SIZE, DIM = 6, 2

@@ -2,12 +2,11 @@
 
 import numpy as np
 import pytest
-from oracles import worlds
+from oracles import solvers, worlds
 
 from wordtide.inference.compute import compute
 from wordtide.inference.natural.diffusion_choice import CHOICE, choose_diffusion, standing
 from wordtide.inference.natural.schedule import Schedule
-from wordtide.inference.natural.smoothing import SmoothingSolver
 from wordtide.inference.training import FitObserver
 from wordtide.model.prior import StationaryPrior
 
@@ -22,10 +21,8 @@ def world_of(seed, slices, gap, drift, variance, negatives, size=200):
 
 
 def solver_of(world, computing, first, schedule=CHOICE):
-    start = worlds.static_fit(world, DIM, computing)
-    return SmoothingSolver(
-        world.problem, world.diffusion.with_constant(first), start, schedule, computing, contexts=None
-    )
+    prior = world.diffusion.with_constant(first)
+    return worlds.smoother(world, DIM, schedule, computing, diffusion=prior)
 
 
 @pytest.mark.parametrize("wrong_by", [0.01, 100.0])
@@ -43,7 +40,7 @@ def test_the_constant_of_a_world_is_found_from_any_start(
     seed, slices, gap, drift, variance, negatives, wrong_by
 ):
     world = world_of(seed, slices, gap, drift, variance, negatives)
-    with compute("cpu", "float32", 1) as computing:
+    with compute("float32", 1) as computing:
         found = choose_diffusion(solver_of(world, computing, wrong_by * drift / gap), FitObserver())
     assert found == pytest.approx(drift / gap, rel=0.3)
 
@@ -51,26 +48,25 @@ def test_the_constant_of_a_world_is_found_from_any_start(
 def test_vectors_that_stand_still_get_a_small_constant():
     rng = np.random.default_rng(5)
     prior = StationaryPrior(np.arange(20.0), 1e-3, 0.5)
-    u, v = (np.repeat(np.sqrt(0.5) * rng.standard_normal((1, 100, DIM)), 20, axis=0) for _ in range(2))
-    world = worlds.observed(rng, u, v, prior, 0.5)
-    with compute("cpu", "float32", 1) as computing:
+    u = np.repeat(np.sqrt(0.5) * rng.standard_normal((1, 100, DIM)), 20, axis=0)
+    world = worlds.observed(rng, u, prior, 0.5)
+    with compute("float32", 1) as computing:
         solver = solver_of(world, computing, 0.1)
         assert choose_diffusion(solver, FitObserver()) < 20 * standing(solver.diffusion)
 
 
 def test_one_slice_keeps_the_constant_it_has():
     world = world_of(6, 1, YEAR, 0.01, 0.5, 0.5)
-    with compute("cpu", "float32", 1) as computing:
+    with compute("float32", 1) as computing:
         assert choose_diffusion(solver_of(world, computing, 0.07), FitObserver()) == 0.07
 
 
 def test_slices_left_out_by_their_messages_are_predicted_like_slices_left_out_of_the_fit():
     world = world_of(7, 16, YEAR, 0.01, 0.5, 0.3)
     schedule = Schedule(20, 0.9, 0.3, 0.0, measure_every=20)
-    with compute("cpu", "float32", 1) as computing:
+    with compute("float32", 1) as computing:
         whole = solver_of(world, computing, 0.01, schedule)
-        while whole.advance() is not None:
-            pass
+        solvers.finish(whole)
         by_messages = whole.predictions()
         for left_out in (1, 8, 15):
             assert refitted_without(world, left_out, schedule, computing) == pytest.approx(
@@ -83,9 +79,6 @@ def refitted_without(world, left_out, schedule, computing):
     kept = [t for t in range(len(world.problem)) if t != left_out]
     problem = worlds.without(world.problem, left_out)
     prior = world.diffusion.on(world.diffusion.times[kept])
-    solver = SmoothingSolver(
-        problem, prior, worlds.static_fit(world, DIM, computing), schedule, computing, contexts=None
-    )
-    while solver.advance() is not None:
-        pass
+    solver = worlds.smoother(world, DIM, schedule, computing, problem, prior)
+    solvers.finish(solver)
     return worlds.predicted(solver, world, left_out)

@@ -8,18 +8,21 @@ import pytest
 import wordtide
 from wordtide.errors import SettingsError
 from wordtide.inference import memory
+from wordtide.inference.compute import compute
 from wordtide.inference.memory import available_bytes, check_memory, estimate_memory, gigabytes
 from wordtide.inference.problem import problem_of
 from wordtide.inference.settings import FitSettings
 
 WORDS = [f"word{number}" for number in range(60)]
 WAYS = {
-    "smoothing": FitSettings(dim=100),
-    "filtering": FitSettings(method="filtering", dim=100),
+    "smoothing": FitSettings(dim=100, contexts="separate"),
+    "filtering": FitSettings(method="filtering", dim=100, contexts="separate"),
+    "smoothing, tied": FitSettings(dim=100, contexts="tied"),
+    "filtering, tied": FitSettings(method="filtering", dim=100, contexts="tied"),
     "independent": FitSettings(method="independent", dim=100),
     "warm-start": FitSettings(method="warm-start", dim=100),
-    "smoothing by adam": FitSettings(solver="adam", dim=100),
-    "filtering by adam": FitSettings(method="filtering", solver="adam", dim=100),
+    "smoothing by adam": FitSettings(solver="adam", dim=100, contexts="separate"),
+    "filtering by adam": FitSettings(method="filtering", solver="adam", dim=100, contexts="separate"),
 }
 
 
@@ -30,16 +33,21 @@ def count(slices):
 
 @pytest.fixture(scope="module")
 def short():
-    return problem_of(count(5), 1.0, 0.75)
+    return problem_of(count(5))
 
 
 @pytest.fixture(scope="module")
 def long():
-    return problem_of(count(20), 1.0, 0.75)
+    return problem_of(count(20))
 
 
-def needed(problem, settings, *arguments, **options):
-    return estimate_memory(problem, settings, *arguments or (1,), **options).total
+def estimate(problem, settings, threads=1, precision="float32", **options):
+    with compute(precision, threads) as computing:
+        return estimate_memory(problem, settings, computing, **options)
+
+
+def needed(problem, settings, **options):
+    return estimate(problem, settings, **options).total
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -48,22 +56,30 @@ def test_slices_dimensions_and_precision_cost_memory(short, long, way):
     least = needed(short, settings)
     assert needed(long, settings) > least
     assert needed(short, replace(settings, dim=200)) > least
-    assert needed(short, settings, item=8) > least
+    assert needed(short, settings, precision="float64") > least
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_the_states_of_the_model_are_included(long, way):
-    """Mean and variance of both vectors at all knots."""
-    assert estimate_memory(long, WAYS[way], 1).states >= 4 * len(long.knots) * 100 * 4
+    """Mean and variance of each vector at all knots: of words and contexts, or of both if they are tied."""
+    vectors = 1 if WAYS[way].contexts == "tied" else 2
+    assert estimate(long, WAYS[way]).states >= 2 * vectors * len(long.knots) * 100 * 4
+
+
+@pytest.mark.parametrize("way", ["smoothing", "filtering"])
+def test_tied_contexts_need_half_the_memory_of_separate_ones_for_their_states(long, way):
+    assert 2 * estimate(long, WAYS[f"{way}, tied"]).states == estimate(long, WAYS[way]).states
 
 
 def test_more_threads_of_smoothing_need_more_memory(short):
-    assert needed(short, WAYS["smoothing"], 64) > needed(short, WAYS["smoothing"], 1)
+    assert needed(short, WAYS["smoothing"], threads=64) > needed(short, WAYS["smoothing"])
 
 
-@pytest.mark.parametrize("way", ["filtering", "filtering by adam", "smoothing"])
+@pytest.mark.parametrize(
+    "way", ["filtering", "filtering, tied", "filtering by adam", "smoothing", "smoothing, tied"]
+)
 def test_states_on_disk_need_less_memory(long, way):
-    in_memory, on_disk = (estimate_memory(long, WAYS[way], 1, on_disk=disk) for disk in (False, True))
+    in_memory, on_disk = (estimate(long, WAYS[way], on_disk=disk) for disk in (False, True))
     assert on_disk.states < in_memory.states / 2
     assert on_disk.pairs < in_memory.pairs
 
@@ -71,7 +87,7 @@ def test_states_on_disk_need_less_memory(long, way):
 @pytest.mark.parametrize("way", ["filtering", "filtering by adam"])
 def test_a_filter_on_disk_grows_with_the_slices_by_little_more_than_an_index(short, long, way):
     """The arrays of a slice of 60 words take 24 kB each, and there are 15 more slices."""
-    least, most = (estimate_memory(problem, WAYS[way], 1, on_disk=True).states for problem in (short, long))
+    least, most = (estimate(problem, WAYS[way], on_disk=True).states for problem in (short, long))
     assert most - least < 15 * 60 * 100
 
 

@@ -2,19 +2,18 @@
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from oracles import model as dense
 from scipy import sparse
 
 from wordtide.inference.compute import compute
-from wordtide.inference.natural.dense_pairs import Vectors
-from wordtide.inference.natural.expectations import PreparedSlice
-from wordtide.inference.natural.negatives import WeightedSampler
-from wordtide.inference.problem import slice_data
+from wordtide.inference.natural.negatives import AUTO, WeightedSampler, sample_size_for
+from wordtide.inference.natural.prepared_slice import PreparedSlice, Vectors
+from wordtide.inference.problem import PairSettings, slice_data
 
 SIZE, DIM = 12, 2
+SIGNS = np.array([1.0, -1.0])
 
 
 class Offset:
@@ -49,35 +48,34 @@ def test_no_item_is_drawn_twice(case, seed):
 @given(weights_and_size, st.integers(0, 1000))
 def test_a_sample_weighs_as_much_as_all_items(case, seed):
     weights, size = case
-    _, weight = WeightedSampler(weights, size).draw(np.random.default_rng(seed))
-    assert weight.sum() == pytest.approx(weights.sum(), rel=1e-9)
+    drawn, probability = WeightedSampler(weights, size).draw(np.random.default_rng(seed))
+    assert (weights[drawn] / probability).sum() == pytest.approx(weights.sum(), rel=1e-9)
 
 
 def test_a_sample_as_large_as_all_items_is_all_of_them():
     weights = np.array([0.2, 0.5, 0.3])
     for size in (3, 4):
-        drawn, weight = WeightedSampler(weights, size).draw(np.random.default_rng(0))
+        drawn, probability = WeightedSampler(weights, size).draw(np.random.default_rng(0))
         assert drawn.tolist() == [0, 1, 2]
-        assert weight.tolist() == [0.2, 0.5, 0.3]
+        assert probability.tolist() == [1.0, 1.0, 1.0]
 
 
 @pytest.mark.parametrize("offset", [0.0, 0.3, 0.999])
-def test_heavy_items_are_always_there_with_their_own_weight(offset):
+def test_heavy_items_are_always_drawn(offset):
     weights = np.array(
         [0.02, 0.5, 0.01, 0.03, 0.3, 0.04, 0.06, 0.04]
     )  # items 1 and 4 outweigh their share of 1 / 4
-    drawn, weight = WeightedSampler(weights, 4).draw(Offset(offset))
-    sampled = dict(zip(drawn.tolist(), weight.tolist(), strict=True))
-    assert sampled[1] == 0.5
-    assert sampled[4] == 0.3
+    drawn, probability = WeightedSampler(weights, 4).draw(Offset(offset))
+    sampled = dict(zip(drawn.tolist(), probability.tolist(), strict=True))
+    assert sampled[1] == sampled[4] == 1.0
 
 
 def test_light_items_share_what_heavy_ones_leave():
     weights = np.array([0.02, 0.5, 0.01, 0.03, 0.3, 0.04, 0.06, 0.04])
-    drawn, weight = WeightedSampler(weights, 4).draw(np.random.default_rng(0))
-    assert weight[~np.isin(drawn, [1, 4])] == pytest.approx(
-        [0.1, 0.1]
-    )  # 0.2 over the two places that are left
+    drawn, probability = WeightedSampler(weights, 4).draw(np.random.default_rng(0))
+    light = ~np.isin(drawn, [1, 4])
+    # 0.2 over the two places that are left
+    assert weights[drawn][light] / probability[light] == pytest.approx([0.1, 0.1])
 
 
 def test_each_item_weighs_on_average_what_it_weighs():
@@ -86,65 +84,73 @@ def test_each_item_weighs_on_average_what_it_weighs():
     for offset in (
         np.arange(offsets) + 0.5
     ) / offsets:  # the only randomness is one offset: this is its whole average
-        drawn, weight = WeightedSampler(weights, 7).draw(Offset(offset))
-        total[drawn] += weight
+        drawn, probability = WeightedSampler(weights, 7).draw(Offset(offset))
+        total[drawn] += weights[drawn] / probability
     # The share of a grid's points in an interval is off by at most one point.
     np.testing.assert_allclose(total / offsets, weights, atol=weights.sum() / offsets)
 
 
-@pytest.fixture
-def case():
-    """A slice, its state, and the exact gradients (2, 2, a, d)."""
+@pytest.mark.parametrize(
+    ("words", "pairs", "wanted", "size"),
+    [
+        (1000, 0, None, None),  # exact
+        (1000, 0, 50, 50),
+        (50, 0, 50, None),  # as many as there are words
+        (1000, 0, AUTO, 64),
+        (1000, 100_000, AUTO, 200),  # two for each partner of a word
+        (60, 0, AUTO, None),
+        (1000, 1_000_000, AUTO, None),
+    ],
+)
+def test_the_size_of_a_sample_suits_the_slice(words, pairs, wanted, size):
+    assert sample_size_for(words, pairs, wanted) == size
+
+
+@pytest.fixture(params=["separate", "tied"])
+def case(request):
+    """Makes prepared slices with samples of some size, and has the vectors at which they are computed."""
+    signs = SIGNS if request.param == "tied" else None
     counts = dense.random_counts(np.random.default_rng(4), SIZE, list(range(SIZE)))
-    part = slice_data(sparse.csr_array(counts), 1.0, 0.75)
+    part = slice_data(sparse.csr_array(counts), PairSettings(1.0, 0.75, signs is not None))
     rng = np.random.default_rng(5)
-    u, v = (
-        Vectors(
-            torch.as_tensor(rng.standard_normal((SIZE, DIM))),
-            torch.as_tensor(rng.uniform(0.1, 0.5, (SIZE, DIM))),
-        )
-        for _ in range(2)
-    )
-    with compute("cpu", "float64", 1) as computing:
-        yield part, u, v, computing
+    sides = [
+        Vectors(rng.standard_normal((SIZE, DIM)), rng.uniform(0.1, 0.5, (SIZE, DIM)))
+        for _ in range(2 if signs is None else 1)
+    ]
+    with compute("float64", 1) as computing:
+        yield lambda size: PreparedSlice(part, computing, size, signs), sides
 
 
-def gradients(slice, u, v, seed):
-    return np.array(
-        [(part.g.numpy(), part.h.numpy()) for part in slice.gradients(u, v, np.random.default_rng(seed))]
-    )
+def gradients(slice, sides, *seed):
+    """g and h of each side, (sides, 2, a, d)."""
+    return np.array([(side.g, side.h) for side in slice.gradients(sides, seed)])
 
 
 def test_sampled_gradients_are_exact_on_average(case):
-    part, u, v, computing = case
-    exact = gradients(PreparedSlice(part, computing, None), u, v, 0)
-    slice = PreparedSlice(part, computing, 5)
-    draws = np.array([gradients(slice, u, v, seed) for seed in range(800)])
+    prepare, sides = case
+    exact, slice = gradients(prepare(None), sides, 0), prepare(5)
+    draws = np.array([gradients(slice, sides, seed) for seed in range(800)])
     error = draws.std(axis=0, ddof=1) / np.sqrt(len(draws))
     assert (error > 0).any()
-    assert (
-        np.abs(draws.mean(axis=0) - exact) <= 4.5 * error + 1e-12
-    ).all()  # 96 numbers, all within 4.5 errors
+    # 48 or 96 numbers, all within 4.5 errors
+    assert (np.abs(draws.mean(axis=0) - exact) <= 4.5 * error + 1e-12).all()
 
 
-def test_the_sampled_likelihood_is_exact_on_average(case):
-    part, u, v, computing = case
-    exact = PreparedSlice(part, computing, None).expected_log_likelihood(u, v, np.random.default_rng(0))
-    slice = PreparedSlice(part, computing, 5)
-    draws = np.array(
-        [slice.expected_log_likelihood(u, v, np.random.default_rng(seed)) for seed in range(500)]
-    )
+@pytest.mark.parametrize("name", ["expected_log_likelihood", "predictive_log_likelihood"])
+def test_the_sampled_likelihood_is_exact_on_average(case, name):
+    prepare, sides = case
+    exact, slice = getattr(prepare(None), name)(sides, [0]), prepare(5)
+    draws = np.array([getattr(slice, name)(sides, [seed]) for seed in range(500)])
     assert draws.mean() == pytest.approx(exact, abs=4 * draws.std(ddof=1) / np.sqrt(len(draws)))
 
 
-def test_as_many_contexts_as_words_are_the_exact_sum(case):
-    part, u, v, computing = case
-    exact, full = (gradients(PreparedSlice(part, computing, contexts), u, v, 0) for contexts in (None, SIZE))
-    assert np.array_equal(exact, full)
+def test_as_many_columns_as_words_are_the_exact_sum(case):
+    prepare, sides = case
+    assert np.array_equal(gradients(prepare(None), sides, 0), gradients(prepare(SIZE), sides, 0))
 
 
-def test_the_same_generator_draws_the_same_contexts(case):
-    part, u, v, computing = case
-    slice = PreparedSlice(part, computing, 5)
-    assert np.array_equal(gradients(slice, u, v, 3), gradients(slice, u, v, 3))
-    assert not np.array_equal(gradients(slice, u, v, 3), gradients(slice, u, v, 4))
+def test_the_same_seed_draws_the_same_columns(case):
+    prepare, sides = case
+    slice = prepare(5)
+    assert np.array_equal(gradients(slice, sides, 3, 1), gradients(slice, sides, 3, 1))
+    assert not np.array_equal(gradients(slice, sides, 3, 1), gradients(slice, sides, 3, 2))

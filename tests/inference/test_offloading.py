@@ -8,58 +8,72 @@ import sys
 
 import numpy as np
 import pytest
-from oracles import model as dense
 
 import wordtide
 from wordtide.errors import OutputError, SettingsError
 from wordtide.inference.compute import compute
-from wordtide.inference.memory import estimate_memory
-from wordtide.inference.natural.schedule import Schedule
+from wordtide.inference.natural.eigen_start import signs_by_rule
+from wordtide.inference.natural.schedule import NaturalOptions, Schedule
 from wordtide.inference.natural.smoothing import SmoothingSolver
-from wordtide.inference.problem import problem_of
-from wordtide.inference.scale.offload_files import OffloadFolder
-from wordtide.inference.scale.on_disk import OffloadedStates
-from wordtide.inference.settings import FitSettings
+from wordtide.inference.problem import PairSettings, problem_of
+from wordtide.inference.scale.engine import Engine
+from wordtide.inference.scale.in_memory import Start, StatesInMemory
+from wordtide.inference.scale.on_disk import StatesOnDisk
+from wordtide.inference.scale.shares import work_of_slices
 from wordtide.inference.training import FitObserver
 from wordtide.model.prior import ProductPrior
+from wordtide.storage.tensors import Streamed
 
-SIZE, DIM = 30, 3
-TIMES = 1800.0 + np.array([0, 1, 4, 5, 9])
-PRIOR = ProductPrior(TIMES, 0.05, 1.3)
-START = (0.5 * np.random.default_rng(9).standard_normal((2, SIZE, DIM))).astype(np.float32)
+DIM = 3
 FEW = {"dim": 4, "threads": 1, "negative_contexts": 6, "max_steps": 8, "tolerance": 0.0}
 WORDS = [
     stem + ending for stem in ("river", "mill", "road", "king", "law") for ending in ("", "er", "ing", "ly")
 ]
 
 
-def problem():
-    rng = np.random.default_rng(0)
-    present = [sorted(rng.choice(SIZE, 18, replace=False)) for _ in TIMES]  # most words are absent somewhere
-    return dense.problem_from([4 * dense.random_counts(rng, SIZE, words) for words in present], TIMES)
+@pytest.fixture(scope="module")
+def counts(tmp_path_factory):
+    """Five slices; most words are absent from some of them."""
+    folder = tmp_path_factory.mktemp("counted") / "counts"
+    texts = []
+    for year in range(5):
+        rng = np.random.default_rng(year)
+        texts.append((str(1900 + 3 * year), " ".join(rng.choice(rng.choice(WORDS, 14, replace=False), 200))))
+    wordtide.count(texts, workers=1).save(folder)
+    return folder
 
 
-def solver(computing, folder=None, **settings):
-    posed = problem()
-    states = None
-    if folder is not None:
-        words = [part.words for part in posed.slices]
-        states = OffloadedStates(posed.knots, words, PRIOR, START, computing, folder)
+@pytest.fixture(params=["separate", "tied"])
+def tied(request):
+    return request.param == "tied"
+
+
+def solver(counts, computing, tied, folder=None, block_bytes=3000):
+    """A smoother in memory, or in the files of a folder."""
+    opened, pairs = wordtide.Counts.load(counts), PairSettings(tied=tied)
+    problem = problem_of(opened, pairs, on_demand=folder is not None)
     schedule = Schedule(7, 0.9, 0.2, 0.0, measure_every=3)
-    return SmoothingSolver(posed, PRIOR, START, schedule, computing, contexts=5, states=states, **settings)
+    options = NaturalOptions(DIM, schedule, tied=tied, sample_size=5)
+    vectors = 0.5 * np.random.default_rng(9).standard_normal((options.sides, len(problem.words), DIM))
+    start = Start(vectors.astype(computing.dtype), signs_by_rule(DIM) if tied else None)
+    engine = Engine(computing)
+    if folder is not None:
+        engine = Engine(computing, folder, counts, work_of_slices(opened), block_bytes)
+    states = engine.states(problem, pairs, options, ProductPrior(problem.times, 0.05, 1.3), start)
+    assert isinstance(states, StatesInMemory if folder is None else StatesOnDisk)
+    return SmoothingSolver(states, options)
+
+
+def whole(array):
+    return (
+        np.concatenate([piece.copy() for piece in array.pieces()]) if isinstance(array, Streamed) else array
+    )
 
 
 def numbers(fitted):
     """ELBOs and all that a checkpoint would hold."""
     elbos = [report.elbo for report in iter(fitted.advance, None)]
-    state = fitted.state()
-    whole = {
-        name: np.concatenate([piece.copy() for piece in array.pieces()])
-        if hasattr(array, "pieces")
-        else array
-        for name, array in state.items()
-    }
-    return {"elbos": np.array(elbos), **whole}
+    return {"elbos": np.array(elbos), **{name: whole(array) for name, array in fitted.state().items()}}
 
 
 def are_the_same(one, other):
@@ -68,59 +82,78 @@ def are_the_same(one, other):
     )
 
 
+@pytest.mark.parametrize("precision", ["float32", "float64"])
 @pytest.mark.parametrize(
     ("block_bytes", "threads"),
     [(1, 1), (3000, 1), (3000, 3), (1 << 20, 1)],
     ids=["a block for each word", "some blocks", "some blocks, threads", "one block"],
 )
-def test_states_on_disk_come_to_the_bits_of_those_in_memory(tmp_path, block_bytes, threads):
-    with compute("cpu", "float32", threads) as computing, OffloadFolder(tmp_path, block_bytes) as folder:
-        assert are_the_same(numbers(solver(computing, folder)), numbers(solver(computing)))
+def test_states_on_disk_come_to_the_bits_of_those_in_memory(
+    counts, tmp_path, block_bytes, threads, tied, precision
+):
+    with compute(precision, threads) as computing:
+        on_disk = numbers(solver(counts, computing, tied, tmp_path, block_bytes))
+        assert are_the_same(on_disk, numbers(solver(counts, computing, tied)))
 
 
-def test_predictions_have_the_same_bits_and_leave_no_trace(tmp_path):
-    with compute("cpu", "float32", 1) as computing, OffloadFolder(tmp_path, 3000) as folder:
-        one, other = solver(computing, folder), solver(computing)
+def test_only_the_files_of_the_last_step_are_kept(counts, tmp_path, tied):
+    with compute("float32", 1) as computing:
+        fitted = solver(counts, computing, tied, tmp_path)
+        fitted.advance()
+        sizes = [sum(path.stat().st_size for path in tmp_path.iterdir())]
+        for _ in range(3):
+            fitted.advance()
+        sizes.append(sum(path.stat().st_size for path in tmp_path.iterdir()))
+    assert sizes[0] == sizes[1]
+
+
+def test_predictions_have_the_same_bits_and_leave_no_trace(counts, tmp_path, tied):
+    with compute("float32", 1) as computing:
+        one, other = solver(counts, computing, tied, tmp_path), solver(counts, computing, tied)
         for fitted in (one, other):
             for _ in range(3):
                 fitted.advance()
         assert one.predictions() == other.predictions()
+        assert one.predictions(0.3) == other.predictions(0.3)
         assert are_the_same(numbers(one), numbers(other))
 
 
-def test_a_slowed_run_begins_again_from_the_start(tmp_path):
-    with compute("cpu", "float32", 1) as computing, OffloadFolder(tmp_path, 3000) as folder:
-        on_disk, in_memory = solver(computing, folder), solver(computing)
+def test_a_slowed_run_begins_again_from_the_start(counts, tmp_path, tied):
+    with compute("float32", 1) as computing:
+        on_disk, in_memory = solver(counts, computing, tied, tmp_path), solver(counts, computing, tied)
         for fitted in (on_disk, in_memory):
             fitted.advance()
             fitted.slow_down()
         assert are_the_same(numbers(on_disk), numbers(in_memory))
 
 
-def test_a_kept_array_is_read_from_its_file(tmp_path):
-    array = np.random.default_rng(0).integers(0, 1 << 30, 10_000).astype(np.int32)
-    with OffloadFolder(tmp_path, 1) as folder:
-        kept = [folder.kept(array + number) for number in range(3)]
-        assert all(isinstance(found.base, np.memmap) for found in kept)
-        assert all(np.array_equal(found, array + number) for number, found in enumerate(kept))
-
-
-@pytest.fixture(scope="module")
-def counts(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("counted") / "counts"
-    texts = [" ".join(np.random.default_rng(year).choice(WORDS, 200)) for year in range(3)]
-    wordtide.count([(str(1900 + 10 * year), text) for year, text in enumerate(texts)]).save(folder)
-    return folder
+@pytest.mark.parametrize("stop", [0, 1, 4])
+def test_a_saved_state_is_restored_on_disk_to_the_same_bits(counts, tmp_path, tied, stop):
+    with compute("float32", 1) as computing:
+        one, other = solver(counts, computing, tied), solver(counts, computing, tied, tmp_path)
+        for _ in range(stop):
+            one.advance()
+        other.restore({name: np.array(array) for name, array in one.state().items()})
+        assert are_the_same(numbers(other), numbers(one))
 
 
 @pytest.fixture(scope="module")
 def in_memory(counts, tmp_path_factory):
-    """The arrays of a fit in memory."""
-    return arrays(wordtide.fit(counts, output=tmp_path_factory.mktemp("in memory") / "model", **FEW).path)
+    """The arrays of fits in memory, by their contexts."""
+    place = tmp_path_factory.mktemp("in memory")
+    return {
+        contexts: arrays(wordtide.fit(counts, output=place / contexts, contexts=contexts, **FEW).path)
+        for contexts in ("separate", "tied")
+    }
 
 
 def arrays(model):
     return (model / "arrays.safetensors").read_bytes()
+
+
+@pytest.fixture(params=["separate", "tied"])
+def contexts(request):
+    return request.param
 
 
 @pytest.fixture
@@ -130,80 +163,90 @@ def disk(tmp_path):
 
 
 class Watching(FitObserver):
-    """Hears the notes, and looks at what can be seen on the disk; presses Ctrl-C after so many steps with a checkpoint."""
+    """Hears the notes; presses Ctrl-C after some steps of smoothing."""
 
-    def __init__(self, disk, stop=None):
-        self.disk, self.stop, self.notes, self.seen = disk, stop, [], set()
+    def __init__(self, stop=None):
+        self.stop, self.notes = stop, []
 
     def step(self, done, report):
         self.notes.append(report.note)
-        self.seen |= set(os.listdir(self.disk))
-        if done == self.stop and report.note:
+        if done == self.stop and report.slice is None:
             raise KeyboardInterrupt
 
 
-def test_a_fit_on_disk_comes_to_the_bits_of_one_in_memory(counts, tmp_path, disk, in_memory):
-    model = wordtide.fit(counts, output=tmp_path / "model", offload=disk, **FEW)
-    assert arrays(model.path) == in_memory
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_fit_on_disk_comes_to_the_bits_of_one_in_memory(
+    counts, tmp_path, disk, in_memory, contexts, threads
+):
+    settings = {**FEW, "contexts": contexts, "threads": threads}
+    model = wordtide.fit(counts, output=tmp_path / "model", offload=disk, **settings)
+    assert arrays(model.path) == in_memory[contexts]
+
+
+def test_counts_in_memory_are_fitted_on_disk_too(counts, tmp_path, disk, in_memory, contexts):
+    opened = wordtide.Counts.load(counts)
+    model = wordtide.fit(opened, output=tmp_path / "model", offload=disk, contexts=contexts, **FEW)
+    assert arrays(model.path) == in_memory[contexts]
 
 
 def test_a_fit_on_disk_says_how_slow_it_is(counts, tmp_path, disk):
-    watching = Watching(disk)
+    watching = Watching()
     wordtide.fit(counts, output=tmp_path / "model", offload=disk, observer=watching, **FEW)
-    assert watching.notes[-1].startswith("offloaded: ")
-    assert watching.notes[-1].endswith(" s a step")
+    assert watching.notes[-1].endswith(" s per step")
 
 
-def test_files_are_never_seen_so_a_kill_leaves_none(counts, tmp_path, disk):
-    watching = Watching(disk)
-    wordtide.fit(counts, output=tmp_path / "model", offload=disk, observer=watching, **FEW)
-    assert watching.seen == set(os.listdir(disk)) == set()
+def test_no_file_is_left_on_the_disk_at_the_end(counts, tmp_path, disk):
+    wordtide.fit(counts, output=tmp_path / "model", offload=disk, **FEW)
+    assert os.listdir(disk) == []
 
 
-@pytest.mark.parametrize("later", ["on disk", "in memory"])
-def test_a_stopped_fit_on_disk_goes_on_to_the_same_bits(counts, tmp_path, disk, in_memory, later):
-    observer = Watching(disk, stop=4)
+def test_no_file_is_left_on_the_disk_after_an_interruption(counts, tmp_path, disk):
     with pytest.raises(KeyboardInterrupt):
-        wordtide.fit(
-            counts, output=tmp_path / "model", offload=disk, observer=observer, checkpoint_every=0, **FEW
-        )
-    more = {"offload": disk} if later == "on disk" else {}
-    assert (
-        arrays(wordtide.fit(counts, output=tmp_path / "model", resume=True, **more, **FEW).path) == in_memory
-    )
+        wordtide.fit(counts, output=tmp_path / "model", offload=disk, observer=Watching(stop=4), **FEW)
+    assert os.listdir(disk) == []
 
 
-def test_a_fit_that_was_stopped_in_memory_goes_on_on_disk(counts, tmp_path, disk, in_memory):
-    class Stops(FitObserver):
-        def step(self, done, report):
-            if done == 4 and report.slice is None:
-                raise KeyboardInterrupt
-
+@pytest.mark.parametrize(
+    ("first", "later"), [("disk", "disk"), ("disk", "memory"), ("memory", "disk")], ids=" then ".join
+)
+def test_a_stopped_fit_continues_on_disk_and_in_memory_to_the_same_bits(
+    counts, tmp_path, disk, in_memory, contexts, first, later
+):
+    settings = {"output": tmp_path / "model", "checkpoint_every": 0, "contexts": contexts, **FEW}
+    places = {"disk": {"offload": disk}, "memory": {}}
     with pytest.raises(KeyboardInterrupt):
-        wordtide.fit(counts, output=tmp_path / "model", observer=Stops(), checkpoint_every=0, **FEW)
-    assert (
-        arrays(wordtide.fit(counts, output=tmp_path / "model", resume=True, offload=disk, **FEW).path)
-        == in_memory
-    )
+        wordtide.fit(counts, observer=Watching(stop=4), **places[first], **settings)
+    model = wordtide.fit(counts, resume=True, **places[later], **settings)
+    assert arrays(model.path) == in_memory[contexts]
 
 
 @pytest.mark.parametrize(
     ("settings", "reason"),
     [
-        ({"method": "filtering"}, "method='filtering'"),
-        ({"solver": "adam"}, "solver='adam'"),
-        ({"output": None}, "output folder"),
+        ({"method": "filtering"}, "offload= is for smoothing .* not for method=.*filtering"),
+        ({"solver": "adam"}, "offload= is for smoothing .* not for solver=.*adam"),
+        ({"output": None}, "offload= needs an output folder"),
+        ({"scheduler": "local:2"}, "offload= and scheduler= exclude each other"),
     ],
 )
 def test_offloading_what_cannot_be_is_refused(counts, tmp_path, disk, settings, reason):
     with pytest.raises(SettingsError, match=reason):
         wordtide.fit(counts, **{"output": tmp_path / "model", "offload": disk, "dim": 4, **settings})
+    assert os.listdir(disk) == []
 
 
-def test_the_estimate_of_memory_is_smaller_on_disk(counts):
-    problem, settings = problem_of(wordtide.Counts.load(counts), 1.0, 0.75), FitSettings(dim=500)
-    needed = [estimate_memory(problem, settings, 1, on_disk=on_disk).total for on_disk in (False, True)]
-    assert needed[1] < needed[0]
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ({"method": "static"}, "scheduler= is for smoothing and filtering .* not for method=.*static"),
+        ({"method": "independent"}, "not for method=.*independent"),
+        ({"solver": "adam"}, "not for solver=.*adam"),
+        ({"output": None}, "scheduler= needs an output folder"),
+    ],
+)
+def test_a_cluster_is_refused_where_it_does_not_help(counts, tmp_path, settings, reason):
+    with pytest.raises(SettingsError, match=reason):
+        wordtide.fit(counts, **{"output": tmp_path / "model", "scheduler": "local:2", "dim": 4, **settings})
 
 
 def test_a_folder_that_is_not_there_is_named_with_the_remedy(counts, tmp_path):
@@ -227,16 +270,19 @@ def small_disk(tmp_path):
     subprocess.run(["umount", "--lazy", folder], check=True)
 
 
-def test_a_disk_that_is_too_small_is_told_before_the_fit_fills_it(counts, tmp_path, small_disk):
+def test_a_disk_that_is_too_small_gives_one_clear_error(counts, tmp_path, small_disk):
     with pytest.raises(OutputError, match="GB free") as caught:
-        wordtide.fit(counts, output=tmp_path / "model", offload=small_disk, **{**FEW, "dim": 20})
+        wordtide.fit(counts, output=tmp_path / "model", offload=small_disk, **{**FEW, "dim": 12})
     assert "another disk" in caught.value.remedy
     assert os.listdir(small_disk) == []
 
 
-def test_a_disk_that_fills_up_while_an_array_is_written_gives_one_clear_error(small_disk):
-    with OffloadFolder(small_disk, 1) as folder, pytest.raises(OutputError, match="The disk is full"):
-        folder.kept(np.ones(1 << 16))
+def test_too_little_room_is_found_before_the_fit_fills_the_disk(counts, tmp_path, disk, monkeypatch):
+    monkeypatch.setattr("shutil.disk_usage", lambda path: shutil._ntuple_diskusage(10**9, 10**9, 100))
+    with pytest.raises(OutputError, match=r"has 0\.0 GB free, and the fit needs"):
+        wordtide.fit(counts, output=tmp_path / "model", offload=disk, **FEW)
+    assert os.listdir(disk) == []
+    assert not (tmp_path / "model").exists()
 
 
 _LIMITED = """
@@ -270,7 +316,7 @@ def limited(tmp_path_factory):
     large.save(place / "counts")
     wordtide.count(texts[:2], window=1).save(place / "warm")
     (place / "disk").mkdir()
-    few = {"dim": 100, "threads": 1, "negative_contexts": 16, "max_steps": 2}
+    few = {"dim": 100, "contexts": "separate", "threads": 1, "negative_contexts": 16, "max_steps": 2}
     line = [sys.executable, "-c", _LIMITED, json.dumps(few), str(place / "counts"), str(place), "0.18"]
     done = subprocess.run([*line, str(60 * 1500)], capture_output=True, text=True, timeout=200, check=False)
     wordtide.fit(large, output=place / "free", **few)

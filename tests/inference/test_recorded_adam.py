@@ -21,7 +21,7 @@ RECORDED = np.load(Path(__file__).parents[1] / "recorded" / "adam_models.npz")
 
 @pytest.fixture(scope="module")
 def problem():
-    return problem_of(wordtide.count(texts()), 1.0, 0.75)
+    return problem_of(wordtide.count(texts()))
 
 
 def finish(solver):

@@ -37,7 +37,11 @@ BAD = [
     *((name, value) for name, values in WHOLE.items() for value in (*values, *NEVER_WHOLE)),
     *((name, value) for name, values in REAL.items() for value in (*values, *NEVER_REAL)),
     *((name, "much") for name in REAL),
-    *((name, value) for name in ("method", "solver") for value in ("best", "", None, 3, ["smoothing"])),
+    *(
+        (name, value)
+        for name in ("method", "solver", "contexts")
+        for value in ("best", "", None, 3, ["smoothing"])
+    ),
 ]
 
 
@@ -67,7 +71,18 @@ def test_nought_is_a_value_where_it_means_something(name):
 
 
 def test_no_contexts_mean_an_exact_sum():
-    assert FitSettings(negative_contexts=0).contexts is None
+    assert FitSettings(negative_contexts=0).sample_size is None
+
+
+def test_adam_knows_only_separate_contexts():
+    with pytest.raises(SettingsError, match="separate contexts"):
+        FitSettings(solver="adam", contexts="tied")
+
+
+def test_adam_has_separate_contexts_unless_others_are_asked_for():
+    assert resolve({"solver": "adam"}).contexts == "separate"
+    with pytest.raises(SettingsError, match="separate contexts"):
+        resolve({"solver": "adam", "contexts": "tied"})
 
 
 @pytest.mark.parametrize("method", ["independent", "warm-start", "static"])
@@ -100,6 +115,7 @@ def test_a_preset_overrides_defaults():
 )
 def test_presets_hold_the_paper_s_table(preset, dim, diffusion):
     settings = resolve({}, preset)
+    assert settings.contexts == "separate"
     assert (settings.dim, settings.diffusion, settings.prior, settings.prior_variance) == (
         dim,
         diffusion,

@@ -80,7 +80,7 @@ def test_a_checkpoint_holds_finished_slices_as_second_names_of_their_files(watch
 
 def test_slices_prepared_on_demand_are_those_prepared_at_once():
     counts = counted(4)
-    at_once, on_demand = (problem_of(counts, 1.0, 0.75, on_demand=lazy) for lazy in (False, True))
+    at_once, on_demand = (problem_of(counts, on_demand=lazy) for lazy in (False, True))
     assert np.array_equal(on_demand.knots.slices, at_once.knots.slices)
     assert np.array_equal(on_demand.knots.starts, at_once.knots.starts)
     for one, other in zip(on_demand.slices, at_once.slices, strict=True):

@@ -5,8 +5,7 @@ import math
 import pytest
 
 from wordtide.errors import WordtideError
-from wordtide.inference.reports import Diverged, Report
-from wordtide.inference.training import FitObserver, train
+from wordtide.inference.training import Diverged, FitObserver, Report, train
 
 LABELS = ["1900", "1910", "1920"]
 

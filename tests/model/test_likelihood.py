@@ -8,7 +8,7 @@ from oracles import model as dense
 from scipy.special import expit
 
 from wordtide.errors import SettingsError
-from wordtide.inference.problem import slice_data
+from wordtide.inference.problem import PairSettings, slice_data
 from wordtide.model import likelihood
 from wordtide.model.likelihood import (
     ActiveSlice,
@@ -211,4 +211,4 @@ def test_a_single_sample_is_refused_because_it_has_no_standard_error():
 def test_a_slice_without_negative_pairs_is_refused():
     counts = dense.random_counts(np.random.default_rng(0), SIZE, ACTIVE)
     with pytest.raises(SettingsError, match="ratio like 1"):
-        ActiveSlice.of(slice_data(dense.sparse.csr_array(counts), ratio=0.0, exponent=0.75))
+        ActiveSlice.of(slice_data(dense.sparse.csr_array(counts), PairSettings(0.0, 0.75)))

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 from scipy import sparse
 
-from wordtide.inference.problem import Problem, slice_data
+from wordtide.inference.problem import PairSettings, Problem, slice_data
 
 
 def random_counts(rng, size, active, density=0.5):
@@ -20,8 +20,9 @@ def random_counts(rng, size, active, density=0.5):
     return counts
 
 
-def problem_from(matrices, times, ratio=1.0, exponent=0.75):
-    slices = [slice_data(sparse.csr_array(counts), ratio, exponent) for counts in matrices]
+def problem_from(matrices, times, ratio=1.0, exponent=0.75, tied=False):
+    pairs = PairSettings(ratio, exponent, tied)
+    slices = [slice_data(sparse.csr_array(counts), pairs) for counts in matrices]
     words = [f"word{i}" for i in range(len(matrices[0]))]
     return Problem(words, np.asarray(times, dtype=np.float64), [str(time) for time in times], slices)
 

@@ -36,6 +36,43 @@ def pair_gradients(counts, negatives, mean_u, variance_u, mean_v, variance_v):
     return words, contexts
 
 
+def tied_counts(counts, negatives):
+    """n+ and n- of tied contexts, (L, L): symmetric, and without pairs of a word with itself."""
+    others = 1.0 - np.eye(len(counts))
+    return counts * others, (negatives + negatives.T) / 2.0 * others
+
+
+def tied_gradients(counts, negatives, mean, variance, signs):
+    """g and h of all words, (L, d) each, word by word: x_ij = u_i . S u_j, and each unordered pair counts once."""
+    counts, negatives = tied_counts(counts, negatives)
+    g, h = np.zeros_like(mean), np.zeros_like(mean)
+    for i in range(len(mean)):
+        for j in range(len(mean)):
+            if i == j:
+                continue
+            other = signs * mean[j]
+            m = mean[i] @ other
+            s2 = np.sum(mean[i] ** 2 * variance[j] + variance[i] * mean[j] ** 2 + variance[i] * variance[j])
+            kappa = 1.0 / np.sqrt(1.0 + np.pi * s2 / 8.0)
+            p = sigmoid(kappa * m)
+            e = counts[i, j] * (1.0 - p) - negatives[i, j] * p
+            r = (counts[i, j] + negatives[i, j]) * kappa * p * (1.0 - p)
+            g[i] += e * other - mean[i] * r * variance[j]
+            h[i] += r * (other**2 + variance[j])
+    return g, h
+
+
+def expected_log_likelihood(counts, negatives, u, v, nodes=8):
+    """E[log p(n | x)] of all pairs, with x Gaussian, by Gauss-Hermite quadrature; u and v are means and variances."""
+    mean, variance = pair_moments(*u, *v)
+    places, weights = np.polynomial.hermite_e.hermegauss(nodes)
+    total = 0.0
+    for place, weight in zip(places, weights / weights.sum(), strict=True):
+        x = mean + place * np.sqrt(variance)
+        total -= weight * (counts * np.logaddexp(0, -x) + negatives * np.logaddexp(0, x)).sum()
+    return total
+
+
 def chain_posterior(diffusion, slices, h, b):
     """Mean and covariance over all T slices of N((Pi + diag h)^-1 b, (Pi + diag h)^-1), with h and b only at `slices`."""
     precision = np.linalg.inv(prior_covariance(diffusion))

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from oracles import natural
+from oracles import natural, solvers
 from wordtide.embeddings.smoothed import SmoothedTrajectories
-from wordtide.inference.natural.filtering import SequentialSolver
+from wordtide.inference.natural.eigen_start import signs_by_rule
 from wordtide.inference.natural.schedule import Schedule
 from wordtide.inference.prediction import integrated_log_likelihood_per_pair
 from wordtide.inference.problem import Problem, SliceData
@@ -20,17 +20,22 @@ from wordtide.model.prior import Diffusion, ProductPrior
 
 @dataclass(frozen=True)
 class World:
-    """Vectors of words and contexts (T, L, d), their prior, and the counts they led to."""
+    """Vectors of words (T, L, d), the signs of S, their prior, and the counts they led to."""
 
     u: np.ndarray
-    v: np.ndarray
+    signs: np.ndarray
     diffusion: Diffusion
     problem: Problem
 
     @property
+    def tied(self):
+        """Whether contexts are tied in the problem; its scores can be fitted with separate ones, too."""
+        return self.problem.slices[0].tied
+
+    @property
     def scores(self):
-        """u_i . v_j at every slice, (T, L, L)."""
-        return self.u @ self.v.transpose(0, 2, 1)
+        """u_i . S u_j at every slice, (T, L, L)."""
+        return (self.u * self.signs) @ self.u.transpose(0, 2, 1)
 
 
 def trajectories(rng, diffusion, size, dim):
@@ -39,11 +44,11 @@ def trajectories(rng, diffusion, size, dim):
     return np.einsum("ts,sik->tik", root, rng.standard_normal((len(diffusion), size, dim)))
 
 
-def slice_drawn(rng, u, v, negatives):
-    """Counts of all pairs of words with these vectors (L, d), with `negatives` negative pairs each."""
-    size = len(u)
-    rate = rng.gamma(shape=negatives, scale=np.exp(u @ v.T))
-    counts = rng.poisson(rate).astype(np.float32)
+def slice_drawn(rng, scores, negatives, tied):
+    """Symmetric counts of all pairs of words with these scores (L, L), with `negatives` negative pairs each."""
+    size = len(scores)
+    half = np.triu(rng.poisson(rng.gamma(shape=negatives, scale=np.exp(scores))), 1 if tied else 0)
+    counts = (half + np.triu(half, 1).T).astype(np.float32)
     return SliceData(
         words=np.arange(size, dtype=np.int32),
         indptr=np.arange(0, size * size + 1, size, dtype=np.int32),
@@ -53,21 +58,23 @@ def slice_drawn(rng, u, v, negatives):
         context_probability=np.full(size, 1.0 / size),
         positives=float(counts.sum()),
         negatives=float(negatives * size * size),
+        tied=tied,
     )
 
 
-def observed(rng, u, v, diffusion, negatives):
+def observed(rng, u, diffusion, negatives, tied=True):
     """The world of these vectors, (T, L, d), seen through `negatives` negative pairs for each pair of words and slice."""
-    slices = [slice_drawn(rng, *vectors, negatives) for vectors in zip(u, v, strict=True)]
+    signs = signs_by_rule(u.shape[2])
+    scores = (u * signs) @ u.transpose(0, 2, 1)
+    slices = [slice_drawn(rng, matrix, negatives, tied) for matrix in scores]
     words, labels = [f"word{i}" for i in range(u.shape[1])], [str(time) for time in diffusion.times]
-    return World(u, v, diffusion, Problem(words, diffusion.times, labels, slices))
+    return World(u, signs, diffusion, Problem(words, diffusion.times, labels, slices))
 
 
-def world(seed, diffusion, size, dim, negatives):
+def world(seed, diffusion, size, dim, negatives, tied=True):
     """A world drawn from the prior."""
     rng = np.random.default_rng(seed)
-    u, v = (trajectories(rng, diffusion, size, dim) for _ in range(2))
-    return observed(rng, u, v, diffusion, negatives)
+    return observed(rng, trajectories(rng, diffusion, size, dim), diffusion, negatives, tied)
 
 
 def pooled(world):
@@ -83,19 +90,26 @@ def pooled(world):
 
 
 def static_fit(world, dim, compute, steps=30):
-    """Means (2, L, d) of the static model on all slices, with exact negatives: where smoothing starts."""
+    """Means (sides, L, d) of the static model on all slices, with exact negatives: where smoothing starts."""
     problem = pooled(world)
     prior = ProductPrior(problem.times, 1.0, float(world.diffusion.marginal.mean()))
-    solver = SequentialSolver(problem, prior, dim, Schedule(steps, 0.9, 0.3, 0.0), compute, contexts=None)
-    while solver.advance() is not None:
-        pass
+    schedule = Schedule(steps, 0.9, 0.3, 0.0)
+    solver = solvers.sequential(problem, prior, dim, schedule, compute, tied=world.tied)
+    solvers.finish(solver)
     return solver.mean
 
 
-def on_grid(tensor, world):
+def smoother(world, dim, schedule, compute, problem=None, diffusion=None, **options):
+    """A smoother of a world, or of another problem with the same words, that starts from the static model."""
+    start, signs = static_fit(world, dim, compute), world.signs if world.tied else None
+    chosen = problem or world.problem, diffusion or world.diffusion
+    return solvers.smoother(*chosen, start, schedule, compute, signs, **options)
+
+
+def on_grid(array, world):
     """States of a word at all slices, from knots word by word (K, d) to (T, L, d): every word is at every slice here."""
     slices, size, dim = world.u.shape
-    return tensor.numpy().reshape(size, slices, dim).transpose(1, 0, 2)
+    return array.reshape(size, slices, dim).transpose(1, 0, 2)
 
 
 def without(problem, left_out):
@@ -111,10 +125,12 @@ def without(problem, left_out):
 
 def predicted(solver, world, t):
     """The log-likelihood per pair of slice t, which the solver lacks, with the posterior at its time integrated out."""
-    beliefs = []
-    for kind in solver.kinds:
-        arrays = (array.numpy().astype(np.float32) for array in (kind.mean, kind.h))
-        side = SmoothedTrajectories(solver.problem.knots, solver.diffusion, *arrays)
-        time = float(world.problem.times[t])
-        beliefs.append(GaussianVectors(side.means_at(time), side.variances_at(time)))
-    return integrated_log_likelihood_per_pair(world.problem.slices[t], *beliefs)
+    assert world.tied
+    (found,) = solver.states.block.sides
+    arrays = (array.astype(np.float32) for array in (found.mean, found.h))
+    side = SmoothedTrajectories(solver.states.block.knots, solver.diffusion, *arrays)
+    time = float(world.problem.times[t])
+    mean, variance = side.means_at(time), side.variances_at(time)
+    u, v = GaussianVectors(mean, variance), GaussianVectors(mean * world.signs, variance)
+    part = replace(world.problem.slices[t], tied=False)  # each pair in both directions: the mean is the same
+    return integrated_log_likelihood_per_pair(part, u, v, self_pairs=False)

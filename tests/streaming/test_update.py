@@ -23,6 +23,8 @@ YEARS = (1900, 1903, 1904, 1911, 1912, 1915)
 NATURAL = {"method": "filtering", "dim": 5, "threads": 1, "negative_contexts": 8}
 WAYS = {
     "natural": NATURAL,
+    "natural, tied": {**NATURAL, "contexts": "tied"},
+    "natural, separate": {**NATURAL, "contexts": "separate"},
     "adam": {**NATURAL, "solver": "adam", "adam_steps": 12},
     "natural, all contexts": {**NATURAL, "negative_contexts": 0},
 }

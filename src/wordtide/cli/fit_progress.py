@@ -1,8 +1,7 @@
 """The progress of a fit as a bar with the ELBO and its change."""
 
 from wordtide.cli.progress import ProgressBar
-from wordtide.inference.reports import Report
-from wordtide.inference.training import FitObserver
+from wordtide.inference.training import FitObserver, Report
 
 
 class FitProgress(FitObserver):

@@ -1,1 +1,1 @@
-"""The answer of every method: a posterior over trajectories, read without torch."""
+"""The answer of every method: a posterior over trajectories."""

@@ -28,6 +28,7 @@ from wordtide.inference.checkpoints import checkpoint_path, fingerprint, has_che
 from wordtide.inference.compute import compute
 from wordtide.inference.fit import CHECKPOINT_MINUTES, fit
 from wordtide.inference.problem import problem_of
+from wordtide.inference.sequential_solvers import pair_settings
 from wordtide.inference.settings import FitSettings, resolve
 from wordtide.inference.training import FitObserver
 from wordtide.storage.folders import clean_up, real_target, remove_folder
@@ -52,7 +53,6 @@ class Evaluation:
 class Machine:
     """How fits are computed. None of it changes their result."""
 
-    device: str
     precision: str
     threads: int | None
     checkpoint_every: float
@@ -69,7 +69,6 @@ def evaluate(
     resume: bool = True,
     observer: FitObserver | None = None,
     preset: str | None = None,
-    device: str = "cpu",
     precision: str = "float32",
     threads: int | None = None,
     checkpoint_every: float = CHECKPOINT_MINUTES,
@@ -87,7 +86,6 @@ def evaluate(
         resume: Whether to continue an interrupted evaluation, or to add methods, with the models already there.
         observer: Receives the progress.
         preset: Settings of the paper, as in `wordtide.fit`.
-        device: The device for the fits.
         precision: The precision of the fits.
         threads: The number of threads; None for all cores.
         checkpoint_every: Minutes between checkpoints of a fit.
@@ -102,8 +100,8 @@ def evaluate(
     """
     fits = _fit_settings(methods, seed, preset, settings)
     observer = observer or FitObserver()
-    with compute(device, precision, threads):
-        pass  # reject an unavailable device before anything is written
+    with compute(precision, threads):
+        pass  # reject wrong values before anything is written
     counts = counts if isinstance(counts, Counts) else Counts.load(counts, check=True)
     held_out = held_out_slices(len(counts), holdout, seed)
     shared = next(iter(fits.values()))
@@ -114,13 +112,13 @@ def evaluate(
     if not EVALUATION.check(folder, identity, overwrite, resume):
         EVALUATION.begin(folder, identity, overwrite)
     with working_alone(folder):
-        machine = Machine(device, precision, threads, checkpoint_every)
+        machine = Machine(precision, threads, checkpoint_every)
         remaining = without(counts, held_out)
         models = {
             method: _model(remaining if method in LEAVING_OUT else counts, one, folder, machine, observer)
             for method, one in fits.items()
         }
-        problem = problem_of(counts, shared.negative_ratio, shared.context_exponent)
+        problem = problem_of(counts, pair_settings(shared))
         scores = score_models(models, problem, held_out, observer, threads)
         rows = compare(scores, held_out, seconds_of_fits(folder))
         write_report(
@@ -190,7 +188,6 @@ def found_or_fitted(
         counts,
         output=place,
         resume=has_checkpoint(place),
-        device=machine.device,
         precision=machine.precision,
         threads=machine.threads,
         checkpoint_every=machine.checkpoint_every,

@@ -11,8 +11,7 @@ from wordtide.evaluation.predictors import LEAVING_OUT, PREDICTORS, Prediction, 
 from wordtide.inference.compute import compute
 from wordtide.inference.prediction import integrated_log_likelihood_per_pair, log_likelihood_per_pair
 from wordtide.inference.problem import Problem, SliceData
-from wordtide.inference.reports import Report
-from wordtide.inference.training import FitObserver
+from wordtide.inference.training import FitObserver, Report
 from wordtide.model.likelihood import GaussianVectors
 
 _Task = tuple[str, Predictor, Embeddings, int]
@@ -84,7 +83,7 @@ def _observed(
 def _scored(
     tasks: Sequence[_Task], problem: Problem, shift: float, observer: FitObserver, threads: int | None
 ) -> Iterator[SliceScore]:
-    with compute("cpu", "float32", threads) as machine:
+    with compute("float32", threads) as machine:
         found = machine.pool.map(
             partial(_log_likelihood, problem, shift), *zip(*(task[1:] for task in tasks), strict=True)
         )
@@ -105,7 +104,7 @@ def _log_likelihood(problem: Problem, shift: float, predictor: Predictor, model:
 def prediction_score(part: SliceData, prediction: Prediction, shift: float = 0.0) -> float:
     """The log-likelihood per pair of a slice under a prediction of its active words' vectors."""
     if prediction.u_variance is None or prediction.v_variance is None:
-        return log_likelihood_per_pair(part, prediction.u, prediction.v, shift)
+        return log_likelihood_per_pair(part, prediction.u, prediction.v, shift, self_pairs=not part.tied)
     u = GaussianVectors(prediction.u, prediction.u_variance)
     v = GaussianVectors(prediction.v, prediction.v_variance)
-    return integrated_log_likelihood_per_pair(part, u, v, shift)
+    return integrated_log_likelihood_per_pair(part, u, v, shift, self_pairs=not part.tied)

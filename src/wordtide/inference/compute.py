@@ -1,10 +1,12 @@
-"""Where and how a fit is computed: device, precision, threads. None of it decides the result beyond rounding.
+"""What a fit computes with: precision, threads and work arrays. None of it changes the result beyond rounding.
 
-On the CPU the work is shared out by this package, in ranges of rows or slices, and each tensor operation runs on the thread
-that calls it: PyTorch's own threads, which wait busily between operations, would stand in the way of the compiled kernels.
+Work is split into parts whose bounds depend on the data alone, and each part is computed by one thread, so results
+have the same bits for any number of threads. BLAS runs single-threaded inside these threads.
 """
 
+import math
 import os
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -13,85 +15,57 @@ from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-import torch
-from torch import Tensor
+from threadpoolctl import threadpool_limits
 
 from wordtide.errors import SettingsError
-from wordtide.inference.scale.processes import ALONE, Processes, local_size
-from wordtide.inference.workspace import Workspace
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
+class Workspace(threading.local):
+    """Named work arrays of the calling thread, allocated once: fresh memory costs more than the arithmetic in it."""
+
+    def __init__(self, dtype: np.dtype[Any]) -> None:
+        self._dtype = dtype
+        self._arrays: dict[str, npt.NDArray[Any]] = {}
+
+    def empty(self, name: str, *shape: int) -> npt.NDArray[Any]:
+        """An uninitialized array, valid until the same thread asks for this name again."""
+        size = math.prod(shape)
+        array = self._arrays.get(name)
+        if array is None or len(array) < size:
+            array = self._arrays[name] = np.empty(size, dtype=self._dtype)
+        return array[:size].reshape(shape)
+
+
 @dataclass(frozen=True)
 class Compute:
-    """A device, the precision of states, the number of threads (on the CPU), and work arrays of each thread.
+    """Precision of the states, number of threads, their pool, and the work arrays of each thread."""
 
-    `processes` are those that make the fit together.
-    """
-
-    device: torch.device
-    dtype: torch.dtype
+    dtype: np.dtype[Any]
     threads: int
     pool: ThreadPoolExecutor
     work: Workspace
-    processes: Processes = ALONE
-
-    @property
-    def on_cpu(self) -> bool:
-        """Compiled CPU kernels can be used."""
-        return self.device.type == "cpu"
-
-    def tensor(self, array: npt.NDArray[Any]) -> Tensor:
-        """A copy of an array, on the device and in the precision of the states."""
-        return torch.from_numpy(np.array(array)).to(self.device, self.dtype)
 
     def map(self, work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-        """Results of independent pieces of work, in their order."""
+        """Results of independent pieces of work, in order."""
         items = list(items)
-        if self.threads == 1 or not self.on_cpu or len(items) == 1:
+        if self.threads == 1 or len(items) == 1:
             return [work(item) for item in items]
         return list(self.pool.map(work, items))
 
 
 @contextmanager
-def compute(
-    device: str = "cpu", dtype: str = "float32", threads: int | None = None, processes: Processes = ALONE
-) -> Iterator[Compute]:
-    """Check and open what to compute with; PyTorch's own number of threads is put back at the end.
-
-    Of several processes each has its share of the machine's processors, and "cuda" is the device of its number there.
-    """
-    if device.split(":")[0] not in ("cpu", "cuda", "mps"):
-        raise SettingsError(f"The device {device!r} is not known.", "Use cpu, cuda (or cuda:1), or mps.")
-    if device.startswith("cuda") and not torch.cuda.is_available():
-        raise SettingsError(
-            "There is no CUDA device here.", "Use --device cpu, or install a PyTorch with CUDA."
-        )
-    if device.startswith("mps") and not torch.backends.mps.is_available():
-        raise SettingsError("There is no MPS device here.", "Use --device cpu.")
-    if dtype not in ("float32", "float64"):
-        raise SettingsError(f"The precision {dtype!r} is not known.", "Use float32 or float64.")
-    if device.startswith("mps") and dtype == "float64":
-        raise SettingsError("MPS devices have no float64.", "Use --precision float32, or --device cpu.")
+def compute(precision: str = "float32", threads: int | None = None) -> Iterator[Compute]:
+    """Open a thread pool for computing in float32 or float64."""
+    if precision not in ("float32", "float64"):
+        raise SettingsError(f"Unknown precision {precision!r}.", "Use float32 or float64.")
     if threads is not None and not 1 <= threads <= 1024:
         raise SettingsError(f"--threads {threads} is out of range.", "Give a number from 1 to 1024.")
-    try:
-        own = os.environ.get("LOCAL_RANK") if processes.several and device == "cuda" else None
-        place, precision = torch.device(device if own is None else f"cuda:{own}"), getattr(torch, dtype)
-    except RuntimeError:
-        raise SettingsError(
-            f"The device {device!r} is not known.", "Use cpu, cuda (or cuda:1), or mps."
-        ) from None
-    wanted = threads or max(1, _processors() // (local_size() if processes.several else 1))
-    before = torch.get_num_threads()
-    with ThreadPoolExecutor(wanted) as pool:
-        try:
-            torch.set_num_threads(1)
-            yield Compute(place, precision, wanted, pool, Workspace(place, precision), processes)
-        finally:
-            torch.set_num_threads(before)
+    dtype, number = np.dtype(precision), threads or _processors()
+    with ThreadPoolExecutor(number) as pool, threadpool_limits(1, user_api="blas"):
+        yield Compute(dtype, number, pool, Workspace(dtype))
 
 
 def _processors() -> int:

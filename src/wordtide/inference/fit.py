@@ -1,4 +1,4 @@
-"""`wordtide.fit`: from counts to a model, for every method, by one call."""
+"""`wordtide.fit`: from counts to a model, for every method, in one call."""
 
 from contextlib import ExitStack
 from os import PathLike
@@ -19,24 +19,13 @@ from wordtide.inference.compute import compute
 from wordtide.inference.memory import block_bytes, check_memory, estimate_memory, gigabytes
 from wordtide.inference.methods import Outcome, Run, run
 from wordtide.inference.problem import Problem, pooled, problem_of
-from wordtide.inference.scale.processes import TIMEOUT_MINUTES, join, local_size
-from wordtide.inference.scale.shared_output import (
-    SharedCheckpoints,
-    bytes_of_each,
-    check_offload,
-    check_sharing,
-    check_target,
-    feed,
-    open_counts,
-    open_offload,
-    open_target,
-    slices_in,
-)
-from wordtide.inference.scale.shares import work_of_slices
+from wordtide.inference.scale.engine import EngineSettings, open_engine
+from wordtide.inference.sequential_solvers import pair_settings
 from wordtide.inference.settings import FitSettings, resolve
+from wordtide.inference.slice_sinks import SliceFolder
 from wordtide.inference.training import FitObserver
 from wordtide.model.knots import Knots, Occurrences, occurrences_of
-from wordtide.storage.folders import clean_up, real_target
+from wordtide.storage.folders import check_writable, clean_up, new_folder, real_target
 from wordtide.timeline import float_year
 
 CHECKPOINT_MINUTES = 5.0
@@ -49,122 +38,116 @@ def fit(
     overwrite: bool = False,
     preset: str | None = None,
     config: str | PathLike[str] | None = None,
-    device: str = "cpu",
     precision: str = "float32",
     threads: int | None = None,
     checkpoint_every: float = CHECKPOINT_MINUTES,
     resume: bool = False,
     offload: str | PathLike[str] | None = None,
-    process_timeout: float = TIMEOUT_MINUTES,
+    scheduler: str | None = None,
+    work: str | PathLike[str] | None = None,
     observer: FitObserver | None = None,
     **settings: Any,
 ) -> Embeddings:
-    """Fit a model to counts (`Counts`, or the path of a counts folder), and save it in `output` if that is given.
+    """Fit a model to counts.
 
-    `settings` are those of `FitSettings`: method, solver, dim, diffusion, prior_variance, seed and so on. With `output`, a
-    checkpoint is kept beside it, written every `checkpoint_every` minutes; `resume` goes on from it to the same bits.
+    Args:
+        counts: `Counts`, or the path of a counts folder.
+        output: Save the model in this folder. A checkpoint is kept beside it while the fit runs.
+        overwrite: Replace an existing model.
+        preset: The name of a preset, such as "paper-sotu".
+        config: A TOML file with settings.
+        precision: "float32" or "float64".
+        threads: The number of threads (default: all processors). It does not change the result.
+        checkpoint_every: Minutes between checkpoints.
+        resume: Continue from the checkpoint of a fit that was stopped, to the same bits.
+        offload: A folder in which smoothing keeps its states if memory is too small.
+        scheduler: Fit on a Dask cluster: "local:4" for four processes here, or the address of a scheduler.
+        work: With `scheduler`, a folder that all workers see (default: the folder of the output).
+        observer: Receives the progress.
+        **settings: The fields of `FitSettings`: method, solver, dim, diffusion, seed and so on.
 
-    A program that torchrun started on several processes makes the fit together with the others; if one does not answer for
-    `process_timeout` minutes, the fit ends. `offload`: a folder in which smoothing keeps its states, if memory is too small.
-
-    >>> import wordtide
-    >>> texts = [(str(year), "the old mill stands by the river and the new mill stands by the road") for year in (1900, 1950)]
-    >>> model = wordtide.fit(wordtide.count(texts), dim=4, threads=1)
-    >>> model.method, model.mean("mill", 1900).shape
-    ('smoothing', (4,))
+    Returns:
+        The fitted model.
     """
     resolved = resolve(settings, preset, None if config is None else Path(config))
-    processes = join(device, process_timeout)
-    counts = open_counts(counts, processes)
-    observer = observer if observer is not None and processes.first else FitObserver()
-    if not np.isfinite(checkpoint_every) or checkpoint_every < 0:
-        raise SettingsError(
-            f"--checkpoint-every {checkpoint_every} is not a time.",
-            "Give minutes, like 5; 0: after every step.",
-        )
+    observer = observer or FitObserver()
     target = None if output is None else real_target(output)
-    checkpoints = None
-    if target is not None:
-        identity = {**resolved.as_json(), "precision": precision}
-        mark = processes.told_by_first(lambda: fingerprint(counts))
-        checkpoints = SharedCheckpoints(
-            checkpoint_path(target), identity, mark, 60.0 * checkpoint_every, processes=processes
-        )
-        if resume and not overwrite and checkpoints.has_become(target):
-            observer.tell("the fit had ended when it was stopped; what it left is tidied up")
-            if processes.first:
-                clean_up(target)
-            return _ended(target, checkpoints)
-    check_target(target, overwrite, processes)
-    check_sharing(resolved, processes)
-    if offload is not None:
-        check_offload(resolved, processes, target, device)
-    if target is None and resume:
+    chosen = EngineSettings(_path(offload), scheduler, _path(work))
+    chosen.check(resolved, target)
+    path = None if isinstance(counts, Counts) else Path(counts)
+    counts = counts if isinstance(counts, Counts) else Counts.load(counts, check=True)
+    checkpoints = _checkpoints(target, resolved, precision, counts, checkpoint_every)
+    if checkpoints is None and resume:
         raise SettingsError(
             "Only a fit with an output folder can be resumed.", "Give the output of the fit that was stopped."
         )
-    streaming = target is not None and resolved.method == "filtering" and len(counts) <= MOST_SLICES
-    on_demand = streaming or processes.several or offload is not None
-    problem = problem_of(counts, resolved.negative_ratio, resolved.context_exponent, on_demand=on_demand)
-    if resolved.dim > len(problem.words):
+    if target is not None and checkpoints is not None:
+        if resume and not overwrite and checkpoints.has_become(target):
+            observer.tell("the fit was complete when it was stopped; its leftovers are removed")
+            clean_up(target)
+            return _finished(target, checkpoints)
+        check_writable(target, overwrite)
+        _check_leftover(checkpoints, resume, overwrite)
+    # A filter that is saved writes each slice when it is finished, so it needs only one slice in memory.
+    by_slice = target is not None and resolved.method == "filtering" and len(counts) <= MOST_SLICES
+    on_demand = by_slice or chosen.offload is not None or chosen.scheduler is not None
+    problem = _problem(counts, resolved, on_demand)
+    with compute(precision, threads) as machine, ExitStack() as stack:
+        stored = None if resolved.method == "static" else (2 * counts.stored_pairs()).tolist()
+        needed = estimate_memory(problem, resolved, machine, stored, on_disk=on_demand).total
+        observer.tell(f"{_described(problem, resolved)}; memory needed: about {gigabytes(needed)}")
+        check_memory(needed, resolved, offloaded=on_demand)
+        memory = block_bytes(needed)
+        engine = stack.enter_context(open_engine(chosen, counts, path, target, machine, memory))
+        if target is None or checkpoints is None:
+            outcome = run(Run(problem, resolved, engine, observer))
+            return Embeddings(_fitted(counts, problem, resolved, outcome, precision))
+        folder = stack.enter_context(new_folder(target, overwrite))
+        sink = checkpoints.slices = SliceFolder(folder) if by_slice else None
+        saved = checkpoints.load() if resume else None
+        if resume:
+            after = f"resuming from the checkpoint, after step {len(saved[2])}" if saved else ""
+            observer.tell(after or "there is no checkpoint yet: starting from the beginning")
+        outcome = run(Run(problem, resolved, engine, observer, checkpoints, saved, sink))
+        fitted = _fitted(counts, problem, resolved, outcome, precision)
+        if sink is not None:
+            fill_folder(folder, fitted, sink.facts)
+        else:
+            fill_with_slices(folder, fitted)
+    return _finished(target, checkpoints)
+
+
+def _path(given: str | PathLike[str] | None) -> Path | None:
+    return None if given is None else Path(given)
+
+
+def _checkpoints(
+    target: Path | None, settings: FitSettings, precision: str, counts: Counts, minutes: float
+) -> Checkpoints | None:
+    if not np.isfinite(minutes) or minutes < 0:
         raise SettingsError(
-            f"--dim {resolved.dim} is larger than the vocabulary of {len(problem.words)} words.",
+            f"--checkpoint-every {minutes} is not a time.", "Give minutes, like 5; 0: after every step."
+        )
+    if target is None:
+        return None
+    identity = {**settings.as_json(), "precision": precision}
+    return Checkpoints(checkpoint_path(target), identity, fingerprint(counts), 60.0 * minutes)
+
+
+def _problem(counts: Counts, settings: FitSettings, on_demand: bool) -> Problem:
+    problem = problem_of(counts, pair_settings(settings), on_demand)
+    if settings.dim > len(problem.words):
+        raise SettingsError(
+            f"--dim {settings.dim} is larger than the vocabulary of {len(problem.words)} words.",
             f"Give a --dim up to {len(problem.words)}, or count with a larger --vocabulary-size.",
         )
-    if resolved.method == "static":
-        problem = pooled(problem, resolved.negative_ratio, resolved.context_exponent)
-    if checkpoints is not None:
-        processes.told_by_first(lambda: _check_leftover(checkpoints, resume, overwrite))
-    with compute(device, precision, threads, processes) as machine:
-        item = 4 if precision == "float32" else 8
-        stored = (2 * counts.stored_pairs()).tolist() if on_demand and resolved.method != "static" else None
-        on_disk = streaming or offload is not None
-        estimate = estimate_memory(problem, resolved, machine.threads, item, stored, on_disk)
-        needed = bytes_of_each(estimate, problem, resolved, item, processes.size)
-        each = f" in each of {processes.size} processes" if processes.several else ""
-        observer.tell(f"{_shown(problem, resolved)}; memory needed: about {gigabytes(needed)}{each}")
-        check_memory(needed * (local_size() if processes.several else 1), resolved, offload is not None)
-        with ExitStack() as stack:
-            folder = stack.enter_context(open_offload(offload, block_bytes(needed)))
-            filled = None if target is None else open_target(stack, target, overwrite, processes)
-            sink = None
-            if filled is not None and checkpoints is not None and streaming:
-                sink = checkpoints.slices = slices_in(filled, processes)
-            saved = checkpoints.load() if checkpoints is not None and resume else None
-            if resume:
-                going_on = f"going on from the checkpoint, after step {len(saved[2])}" if saved else ""
-                observer.tell(going_on or "there is no checkpoint yet: beginning from the start")
-            outcome = run(
-                Run(
-                    problem,
-                    resolved,
-                    machine,
-                    observer,
-                    checkpoints,
-                    saved,
-                    sink,
-                    work_of_slices(counts),
-                    folder,
-                )
-            )
-            if target is None or filled is None:
-                return Embeddings(_fitted(counts, problem, resolved, outcome, precision))
-            if not processes.first:
-                feed(outcome.posterior.arrays())
-            elif sink is not None:
-                fill_folder(filled, _fitted(counts, problem, resolved, outcome, precision), sink.facts)
-            else:
-                fill_with_slices(filled, _fitted(counts, problem, resolved, outcome, precision))
-    processes.wait()  # until the folder has its name
-    assert checkpoints is not None
-    return _ended(target, checkpoints)
+    return pooled(problem, pair_settings(settings)) if settings.method == "static" else problem
 
 
-def _ended(target: Path, checkpoints: SharedCheckpoints) -> Embeddings:
-    """The model of a fit that is saved, whose checkpoint is no longer needed."""
+def _finished(target: Path, checkpoints: Checkpoints) -> Embeddings:
+    """Load the saved model and remove the checkpoint."""
     model = Embeddings.load(target)
-    if checkpoints.processes.first:
-        checkpoints.remove()
+    checkpoints.remove()
     return model
 
 
@@ -219,17 +202,16 @@ def _pooled_occurrences(occurrences: Occurrences) -> Occurrences:
     )
 
 
-def _check_leftover(checkpoints: Checkpoints, resume: bool, overwrite: bool) -> str:
-    """A checkpoint that an earlier fit left is neither used nor thrown away without a word from the user."""
+def _check_leftover(checkpoints: Checkpoints, resume: bool, overwrite: bool) -> None:
+    """Neither use nor remove the checkpoint of an earlier fit unless the user says so."""
     if checkpoints.exists() and not resume and not overwrite:
         raise FolderError(
             f"An earlier fit was stopped and left the checkpoint {checkpoints.path}.",
-            "Add --resume to go on from it, or --overwrite to begin anew.",
+            "Add --resume to continue from it, or --overwrite to start again.",
         )
-    return "nothing is in the way"
 
 
-def _shown(problem: Problem, settings: FitSettings) -> str:
+def _described(problem: Problem, settings: FitSettings) -> str:
     return (
         f"{settings.method} by {settings.solver}: {len(problem):,} slice{'s' * (len(problem) != 1)}, "
         f"{len(problem.words):,} words, {len(problem.knots):,} knots, {settings.dim} dimensions"

@@ -6,26 +6,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from wordtide.errors import SettingsError
-from wordtide.inference.natural.negatives import contexts_for
+from wordtide.inference.compute import Compute
 from wordtide.inference.problem import Problem
 from wordtide.inference.settings import FitSettings
 from wordtide.model.likelihood import block_rows
 
 SMALLEST_BLOCK = 8 << 20
-_LIBRARIES = 450 << 20  # Python, its libraries and the compiler
-# Bytes for each stored pair: value, column, index of its transpose, and work arrays.
-_PAIR_BYTES = 24
-_PAIR_STEP_BYTES = 16  # in a step
+_LIBRARIES = 250 << 20  # Python, its libraries and the compiler
+# Bytes for each stored pair: value and column.
+_PAIR_BYTES = 8
+_PAIR_STEP_BYTES = 12  # in a step
 _PAIR_LOADING_BYTES = 80  # in a step, if the slice is read from the counts for it
 # Bytes for each knot: its slice and position, and on disk the weights of its word in the slice.
 _KNOT_BYTES = 40
 _OFFLOADED_KNOT_BYTES = 120
-# Arrays (words, d): means, precisions and messages of one slice; the eigenvectors of the start.
-_SLICE_ARRAYS = 24
-_START_ARRAYS = 40
-# Arrays (knots, d) of both vectors: mean and variance; and for smoothing their messages.
-_FILTER_ARRAYS = 4
-_SMOOTHER_ARRAYS = 8
+# Arrays (words, d) of each side: means, precisions and gradients of one slice; the static model of the start.
+_SLICE_ARRAYS = 12
+_START_ARRAYS = 16
+# Arrays (knots, d) of each side: mean and variance; and for smoothing the data's precision and messages.
+_FILTER_ARRAYS = 2
+_SMOOTHER_ARRAYS = 4
+# Matrices (rows, sampled contexts) of a block of rows, per thread.
+_MATRIX_BYTES = 4 << 20
 # Adam: arrays (T, L, d) of the smoother with their moments and gradients.
 _ADAM_ARRAYS = 24
 _ADAM_BATCH_ARRAYS = 12
@@ -49,8 +51,7 @@ class MemoryEstimate:
 def estimate_memory(
     problem: Problem,
     settings: FitSettings,
-    threads: int,
-    item: int = 4,
+    compute: Compute,
     stored: Sequence[int] | None = None,
     on_disk: bool = False,
 ) -> MemoryEstimate:
@@ -61,12 +62,12 @@ def estimate_memory(
     Args:
         problem: The slices to fit.
         settings: The settings of the fit.
-        threads: The number of slices that smoothing works on at once.
-        item: The bytes of a number.
+        compute: Its precision, and its threads, each of which works on a slice.
         stored: The stored pairs of each slice, (T,). None: count them in `problem`, which reads all slices.
         on_disk: The states are on disk: a filter writes finished slices there, and smoothing with `--offload` all
             states. The blocks of words that smoothing then reads take what memory is left, and are not included.
     """
+    item, sides = compute.dtype.itemsize, 1 if settings.contexts == "tied" else 2
     vector, knots, words = settings.dim * item, len(problem.knots), len(problem.words)
     stored = [len(part.values) for part in problem.slices] if stored is None else stored
     all_pairs, largest = sum(stored) * _PAIR_BYTES, max(stored)
@@ -79,21 +80,22 @@ def estimate_memory(
     if settings.solver == "adam":
         matrices = 2 * block_rows(widest) * widest * item
     else:
-        sampled = max(contexts_for(a, n, settings.contexts) or a for a, n in zip(active, stored, strict=True))
-        matrices = 2 * min(sampled, widest) * widest * item
-    arrays = widest * vector * _SLICE_ARRAYS
+        matrices = _MATRIX_BYTES * compute.threads
+    arrays = widest * vector * _SLICE_ARRAYS * sides
     if settings.method == "smoothing":
-        slices = threads * (arrays + matrices + largest * _PAIR_STEP_BYTES)
-        step = max(slices, words * vector * _START_ARRAYS)
+        step = compute.threads * (arrays + matrices + largest * _PAIR_STEP_BYTES)
+        pooled = min(sum(stored), words * words)
+        start = words * vector * _START_ARRAYS * sides + pooled * _PAIR_LOADING_BYTES
         if on_disk:
-            return MemoryEstimate(largest * _PAIR_BYTES, knots * _OFFLOADED_KNOT_BYTES, step)
-        return MemoryEstimate(all_pairs, knots * vector * _SMOOTHER_ARRAYS, step)
+            return MemoryEstimate(largest * _PAIR_BYTES, knots * _OFFLOADED_KNOT_BYTES, max(step, start))
+        states = knots * vector * _SMOOTHER_ARRAYS * sides  # made when the start is done
+        return MemoryEstimate(all_pairs, states, max(step, start - states))
     if on_disk:
-        latest = words * vector * _FILTER_ARRAYS
+        latest = words * vector * _FILTER_ARRAYS * sides
         step = arrays + matrices + largest * _PAIR_LOADING_BYTES
         return MemoryEstimate(0, latest + knots * _KNOT_BYTES, step)
     return MemoryEstimate(
-        all_pairs, knots * vector * _FILTER_ARRAYS, arrays + matrices + largest * _PAIR_STEP_BYTES
+        all_pairs, knots * vector * _FILTER_ARRAYS * sides, arrays + matrices + largest * _PAIR_STEP_BYTES
     )
 
 

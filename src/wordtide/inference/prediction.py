@@ -82,11 +82,11 @@ def log_expected_sigmoid(mean: Reals, deviation: Reals) -> Reals:
 
 
 def _pairs(part: SliceData, self_pairs: bool) -> float:
-    """|n+ + n-|."""
+    """|n+ + n-|, over both directions of a pair."""
     if self_pairs:
-        return part.pairs
+        return part.positives + part.negatives
     negatives = part.negatives * float(part.word_probability @ part.context_probability)
-    return part.pairs - float(part.positive_matrix().diagonal().sum()) - negatives
+    return part.positives + part.negatives - float(part.positive_matrix().diagonal().sum()) - negatives
 
 
 def _widest(deviation: Reals) -> Reals:

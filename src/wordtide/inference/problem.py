@@ -22,9 +22,14 @@ from wordtide.model.knots import Knots
 class SliceData:
     """One slice on its a active words: n+ as a symmetric sparse matrix in local numbers, n- as the product of two vectors.
 
-    `words` (a,): numbers in the vocabulary, ascending. `indptr`, `indices`, `values`: n+ in CSR form (a, a).
-    `word_probability` P_t and `context_probability` P'_t, (a,), each summing to 1. `positives` is the sum of n+.
-    n-[i, j] = `negatives` P[i] P'[j]: the supplement's "Construction of n-".
+    Attributes:
+        words: Numbers in the vocabulary, ascending, (a,).
+        indptr, indices, values: n+ in CSR form, (a, a).
+        word_probability, context_probability: P_t and P'_t, (a,), each summing to 1.
+        positives: The sum of n+.
+        negatives: n-[i, j] = negatives P[i] P'[j]: the supplement's "Construction of n-".
+        tied: Contexts are tied to words. Pairs of a word with itself are left out, n- is made symmetric, and each
+            unordered pair counts once.
     """
 
     words: npt.NDArray[np.int32]
@@ -35,6 +40,7 @@ class SliceData:
     context_probability: npt.NDArray[np.float64]
     positives: float
     negatives: float
+    tied: bool = False
 
     def __len__(self) -> int:
         return len(self.words)
@@ -42,7 +48,10 @@ class SliceData:
     @property
     def pairs(self) -> float:
         """|n+| + |n-|, by which likelihoods are divided."""
-        return self.positives + self.negatives
+        if not self.tied:
+            return self.positives + self.negatives
+        own = float(self.word_probability @ self.context_probability)
+        return 0.5 * (self.positives + self.negatives * (1.0 - own))
 
     def positive_matrix(self) -> sp.csr_array:
         """n+ on the active words, (a, a), float64."""
@@ -51,36 +60,63 @@ class SliceData:
 
     def negative_matrix(self) -> npt.NDArray[np.float64]:
         """n- on the active words, (a, a): for small problems and tests only."""
-        return self.negatives * np.outer(self.word_probability, self.context_probability)
+        whole = self.negatives * np.outer(self.word_probability, self.context_probability)
+        if self.tied:
+            whole = (whole + whole.T) / 2.0
+            np.fill_diagonal(whole, 0.0)
+        return whole
 
 
-def slice_data(positives: sp.csr_array, ratio: float, exponent: float) -> SliceData:
-    """The active part of a symmetric (L, L) matrix n+; `ratio` is eta, `exponent` gamma (supplement, Eqs. S1 to S3)."""
+@dataclass(frozen=True)
+class PairSettings:
+    """How the pairs of a slice follow from its counts: eta, gamma (supplement, Eqs. S1 to S3), and tied contexts."""
+
+    ratio: float = 1.0
+    exponent: float = 0.75
+    tied: bool = False
+
+
+#: The pairs as the paper constructs them.
+PAIRS_OF_PAPER = PairSettings()
+
+
+def slice_data(positives: sp.csr_array, settings: PairSettings) -> SliceData:
+    """The active part of a symmetric (L, L) matrix n+."""
     sums = np.asarray(positives.sum(axis=1), dtype=np.float64).ravel()
     words = np.flatnonzero(sums > 0)
     local = np.zeros(len(sums), dtype=np.int32)
     local[words] = np.arange(len(words), dtype=np.int32)
-    indptr = np.concatenate([[0], positives.indptr[1:][words]])
     total = float(sums.sum())
     p = sums[words] / max(total, np.finfo(float).tiny)
-    raised = p**exponent
+    raised = p**settings.exponent
+    own = float(positives.diagonal().sum()) if settings.tied else 0.0
+    if settings.tied:
+        positives = _without_diagonal(positives)
     return SliceData(
         words=words.astype(np.int32),
-        indptr=indptr.astype(np.int32),
+        indptr=np.concatenate([[0], positives.indptr[1:][words]]).astype(np.int32),
         indices=local[positives.indices],
         values=positives.data.astype(np.float32),
         word_probability=p,
         context_probability=raised / max(float(raised.sum()), np.finfo(float).tiny),
-        positives=total,
-        negatives=total * ratio,
+        positives=total - own,
+        negatives=total * settings.ratio,
+        tied=settings.tied,
     )
+
+
+def _without_diagonal(matrix: sp.csr_array) -> sp.csr_array:
+    rows = np.repeat(np.arange(matrix.shape[0], dtype=matrix.indices.dtype), np.diff(matrix.indptr))
+    kept = rows != matrix.indices
+    ends = np.concatenate([[0], np.cumsum(kept)])[matrix.indptr]
+    return sp.csr_array((matrix.data[kept], matrix.indices[kept], ends), shape=matrix.shape)
 
 
 class SlicesOnDemand(Sequence[SliceData]):
     """The slices of counts, each prepared when it is asked for: counts stay on disk, and one slice is in memory at a time."""
 
-    def __init__(self, counts: Counts, ratio: float, exponent: float) -> None:
-        self._counts, self._ratio, self._exponent = counts, ratio, exponent
+    def __init__(self, counts: Counts, settings: PairSettings) -> None:
+        self._counts, self._settings = counts, settings
         self._latest: tuple[int, SliceData] | None = None
         self._active: dict[int, npt.NDArray[np.int32]] = {}
 
@@ -96,10 +132,11 @@ class SlicesOnDemand(Sequence[SliceData]):
         if isinstance(t, slice):
             return [self[number] for number in range(*t.indices(len(self)))]
         t = range(len(self))[t]
-        if self._latest is None or self._latest[0] != t:
-            self._latest = None  # two at a time would be one too many
-            self._latest = t, slice_data(self._counts[t], self._ratio, self._exponent)
-        return self._latest[1]
+        latest = self._latest  # other threads may replace it
+        if latest is None or latest[0] != t:
+            self._latest = latest = None  # two at a time would be one too many
+            self._latest = latest = t, slice_data(self._counts[t], self._settings)
+        return latest[1]
 
     def active(self, t: int) -> npt.NDArray[np.int32]:
         """The words that have pairs in slice t, without preparing it."""
@@ -140,7 +177,7 @@ class Problem:
         return float(sum(part.pairs for part in self.slices))
 
 
-def problem_of(counts: Counts, ratio: float, exponent: float, on_demand: bool = False) -> Problem:
+def problem_of(counts: Counts, settings: PairSettings = PAIRS_OF_PAPER, on_demand: bool = False) -> Problem:
     """The problem that counts pose. Counts without any pair, or a vocabulary of one word, are refused.
 
     `on_demand`: slices are prepared when they are asked for, for solvers that go from one to the next.
@@ -152,9 +189,9 @@ def problem_of(counts: Counts, ratio: float, exponent: float, on_demand: bool = 
             f"The vocabulary has {len(counts.words)} word{'s' * (len(counts.words) != 1)}, and a model needs at least two.",
             "Count again with a larger --vocabulary-size, or more text.",
         )
-    lazy = SlicesOnDemand(counts, ratio, exponent)
+    lazy = SlicesOnDemand(counts, settings)
     slices: Sequence[SliceData] = (
-        lazy if on_demand else [slice_data(positives, ratio, exponent) for positives in counts]
+        lazy if on_demand else [slice_data(positives, settings) for positives in counts]
     )
     problem = Problem(list(counts.words), counts.times, counts.labels, slices)
     empty = [label for t, label in enumerate(counts.labels) if len(problem.active_words(t)) == 0]
@@ -166,17 +203,21 @@ def problem_of(counts: Counts, ratio: float, exponent: float, on_demand: bool = 
     return problem
 
 
-def pooled(problem: Problem, ratio: float, exponent: float) -> Problem:
+def pooled(problem: Problem, settings: PairSettings) -> Problem:
     """All slices as one: what the static model is fitted to. Its time is the mean of the times, weighted by their pairs."""
     size = len(problem.words)
-    total = sp.csr_array((size, size), dtype=np.float64)
+    sums: list[sp.csr_array] = []  # each larger than the next, so that large sums are added seldom
     for part in problem.slices:
-        total = total + _in_vocabulary(part, size)
+        matrix = _in_vocabulary(part, size)
+        while sums and sums[-1].nnz <= matrix.nnz:
+            matrix = sums.pop() + matrix
+        sums.append(matrix)
+    total = sums.pop()
+    while sums:
+        total = sums.pop() + total
     time = np.average(problem.times, weights=[part.positives for part in problem.slices])
     label = problem.labels[0] if len(problem) == 1 else f"{problem.labels[0]} to {problem.labels[-1]}"
-    return Problem(
-        problem.words, np.array([time]), [label], [slice_data(sp.csr_array(total), ratio, exponent)]
-    )
+    return Problem(problem.words, np.array([time]), [label], [slice_data(sp.csr_array(total), settings)])
 
 
 def _in_vocabulary(part: SliceData, size: int) -> sp.csr_array:

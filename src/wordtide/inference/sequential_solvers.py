@@ -2,12 +2,13 @@
 
 import numpy as np
 
-from wordtide.inference.compute import Compute
-from wordtide.inference.natural.beliefs import Past
+from wordtide.inference.natural.eigen_start import signs_by_rule
+from wordtide.inference.natural.filter_state import FilterHistory
 from wordtide.inference.natural.filtering import SequentialSolver
-from wordtide.inference.natural.schedule import Schedule
+from wordtide.inference.natural.schedule import NaturalOptions, Schedule
 from wordtide.inference.paper.filtering import AdamFilter, FilterOptions
-from wordtide.inference.problem import Problem
+from wordtide.inference.problem import PairSettings, Problem
+from wordtide.inference.scale.engine import Engine
 from wordtide.inference.settings import MOST_STEPS, FitSettings
 from wordtide.inference.slice_sinks import SliceSink
 from wordtide.model.prior import Diffusion
@@ -15,41 +16,54 @@ from wordtide.model.prior import Diffusion
 _FIRST_SLICE = 3  # times as many steps for the first slice, which starts from nothing
 
 
+def pair_settings(settings: FitSettings) -> PairSettings:
+    """How pairs follow from counts under these settings."""
+    return PairSettings(settings.negative_ratio, settings.context_exponent, settings.contexts == "tied")
+
+
+def natural_options(
+    settings: FitSettings, schedule: Schedule, first_steps: int | None = None
+) -> NaturalOptions:
+    """The options of the natural solver."""
+    return NaturalOptions(
+        dim=settings.dim,
+        schedule=schedule,
+        first_steps=first_steps,
+        method="filtering" if settings.method in ("static", "smoothing") else settings.method,
+        tied=settings.contexts == "tied",
+        sample_size=settings.sample_size,
+        trust=settings.trust,
+        seed=settings.seed,
+    )
+
+
 def sequential_solver(
     problem: Problem,
     diffusion: Diffusion,
     settings: FitSettings,
-    compute: Compute,
+    engine: Engine,
     sink: SliceSink | None = None,
-    past: Past | None = None,
+    history: FilterHistory | None = None,
 ) -> SequentialSolver | AdamFilter:
-    """Filtering by either solver, the static model, or a baseline."""
+    """The solver of filtering, the static model or a baseline: for a new fit, or to continue an earlier one."""
+    compute = engine.compute
     if settings.solver == "adam":
-        options = FilterOptions(
+        adam = FilterOptions(
             settings.dim,
             settings.seed,
             steps_per_slice=settings.adam_steps,
             rate=settings.adam_rate,
-            dtype=np.dtype(str(compute.dtype).removeprefix("torch.")),
+            dtype=compute.dtype,
         )
-        return AdamFilter(problem, diffusion, options, sink, past)
+        return AdamFilter(problem, diffusion, adam, sink, history)
     steps = settings.max_steps or MOST_STEPS[settings.method]
+    schedule = Schedule(steps, settings.rate, settings.final_rate, settings.tolerance, measure_every=5)
     # The first slice of a filter has more steps even if it is the only one yet: an update may bring others.
     longer = settings.method == "filtering" or len(problem) > 1
-    return SequentialSolver(
-        problem,
-        diffusion,
-        settings.dim,
-        Schedule(steps, settings.rate, settings.final_rate, settings.tolerance, measure_every=5),
-        compute,
-        method="filtering" if settings.method == "static" else settings.method,
-        contexts=settings.contexts,
-        trust=settings.trust,
-        seed=settings.seed,
-        first_steps=_FIRST_SLICE * steps if longer else steps,
-        sink=sink,
-        past=past,
-    )
+    options = natural_options(settings, schedule, _FIRST_SLICE * steps if longer else None)
+    signs = signs_by_rule(settings.dim) if options.tied else None
+    prepare = engine.slice_preparation(pair_settings(settings), options, signs)
+    return SequentialSolver(problem, diffusion, options, compute, sink, history, prepare)
 
 
 def elbo_of_slices(curve: list[dict[str, object]], pairs: list[float]) -> float | None:

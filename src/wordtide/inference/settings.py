@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 METHODS = ("smoothing", "filtering", "independent", "warm-start", "static")
 SOLVERS = ("natural", "adam")
+CONTEXTS = ("tied", "separate")
 #: The names in `wordtide.model.prior.PRIORS`.
 PRIOR_NAMES = ("stationary", "product")
 #: `prior_variance="auto"`: the variance at d = 100 for methods whose vectors drift, and for the others. It falls with the
@@ -43,6 +44,12 @@ class FitSettings:
         maximum=1e6,
         choices=["auto"],
         example="0.001",
+    )
+    contexts: str = setting(
+        "separate",
+        "Context vectors",
+        choices=CONTEXTS,
+        note="tied contexts share the vectors of words; separate ones are those of the paper",
     )
     prior: str = setting("stationary", "Prior", choices=PRIOR_NAMES, note="product is the prior of the paper")
     prior_variance: float | str = setting(
@@ -95,6 +102,11 @@ class FitSettings:
             raise SettingsError(
                 f"--solver=adam is for smoothing and filtering, not for {self.method}.", "Leave --solver out."
             )
+        if self.solver == "adam" and self.contexts == "tied":
+            raise SettingsError(
+                "--solver=adam is the paper's, which knows only separate contexts.",
+                "Leave --contexts out.",
+            )
         if self.diffusion == "auto" and (
             self.solver == "adam" or self.method not in ("smoothing", "filtering")
         ):
@@ -132,7 +144,7 @@ class FitSettings:
         return float((_VARIANCE if moving else _STANDING_VARIANCE) * (100.0 / self.dim) ** (1.0 / 3.0))
 
     @property
-    def contexts(self) -> int | None:
+    def sample_size(self) -> int | None:
         """The number of contexts drawn for negative pairs; None: the sum is exact; AUTO: depends on the slice."""
         return AUTO if self.negative_contexts is None else self.negative_contexts or None
 
@@ -142,6 +154,7 @@ class FitSettings:
 
 
 _PAPER: dict[str, Any] = {
+    "contexts": "separate",
     "prior": "product",
     "prior_variance": 1.0,
     "negative_ratio": 1.0,
@@ -180,4 +193,7 @@ def resolve(
         raise SettingsError(
             f"There is no setting {unknown[0]!r}.", f"Settings are {', '.join(sorted(known))}."
         )
-    return FitSettings(**{**(PRESETS[preset] if preset else {}), **from_file, **given})
+    chosen = {**(PRESETS[preset] if preset else {}), **from_file, **given}
+    if chosen.get("solver") == "adam":
+        chosen.setdefault("contexts", "separate")
+    return FitSettings(**chosen)

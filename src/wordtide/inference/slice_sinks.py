@@ -14,7 +14,7 @@ from wordtide.errors import SettingsError
 from wordtide.model.knots import Knots
 from wordtide.storage.folders import link_or_copy
 from wordtide.storage.header import file_facts
-from wordtide.types import Array
+from wordtide.types import Array, Singles
 
 
 class SliceSink:
@@ -33,12 +33,17 @@ class SliceSink:
 
 
 class KnotArrays(SliceSink):
-    """Means and variances (None for point estimates) at all knots in memory, (2, K, d)."""
+    """Means and variances (None for point estimates) at all knots in memory, (sides, K, d).
 
-    def __init__(self, knots: Knots, dim: int, dtype: npt.DTypeLike, uncertain: bool = True) -> None:
+    The sides are words and contexts, or one of both with tied contexts.
+    """
+
+    def __init__(
+        self, knots: Knots, sides: int, dim: int, dtype: npt.DTypeLike, uncertain: bool = True
+    ) -> None:
         self.knots = knots
-        self.mean = np.zeros((2, len(knots), dim), dtype=dtype)
-        self.variance = np.zeros((2, len(knots), dim), dtype=dtype) if uncertain else None
+        self.mean = np.zeros((sides, len(knots), dim), dtype=dtype)
+        self.variance = np.zeros((sides, len(knots), dim), dtype=dtype) if uncertain else None
 
     def put(self, t: int, words: Array, mean: Array, variance: Array | None) -> None:
         """Store a slice at the rows of its knots."""
@@ -47,13 +52,15 @@ class KnotArrays(SliceSink):
         if self.variance is not None:
             self.variance[:, rows] = variance
 
-    def posterior(self) -> Posterior:
-        """Return the posterior at the knots."""
-        mean_u, mean_v = (np.asarray(mean, dtype=np.float32) for mean in self.mean)
-        if self.variance is None:
-            return Posterior("point", self.knots, mean_u, mean_v)
-        variance_u, variance_v = (np.asarray(variance, dtype=np.float32) for variance in self.variance)
-        return Posterior("filter", self.knots, mean_u, mean_v, variance_u, variance_v)
+    def posterior(self, signs: Singles | None = None) -> Posterior:
+        """Return the posterior at the knots. `signs` are those of tied contexts."""
+        kind, states = ("point", {"mean": self.mean}) if self.variance is None else ("filter", self.state())
+        arrays: dict[str, Any] = {
+            f"{name}_{side}": np.asarray(array, dtype=np.float32)
+            for name, both in states.items()
+            for side, array in zip("uv"[: len(both)], both, strict=True)
+        }
+        return Posterior(kind, self.knots, signs=signs, **arrays)
 
     def state(self) -> dict[str, Array]:
         """Return all means and variances."""

@@ -2,23 +2,52 @@
 
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from wordtide.errors import WordtideError
-from wordtide.inference.reports import Diverged, Report
 from wordtide.storage.tensors import Storable
 
 Array = npt.NDArray[Any]
 _ATTEMPTS = 6  # how often the rate is halved before a fit is given up
 
 
-class Solver(Protocol):
-    """What a solver can do. `steps` is the most calls of `advance` that will do something."""
+@dataclass(frozen=True)
+class Report:
+    """One step of a fit. `step` counts from 1 over the whole fit; `slice` is None where all slices move together.
 
-    steps: int
+    `elbo` is the evidence lower bound per pair (NaN where it was not measured), `rate` the learning rate, and `note`
+    a remark on the step for the user.
+    """
+
+    step: int
+    slice: int | None
+    elbo: float
+    rate: float
+    note: str = ""
+
+
+class Diverged(WordtideError):  # noqa: N818 - an event the training loop handles, an error only if it recurs
+    """Numbers are no longer finite, or the ELBO falls; `slice` is the first slice concerned, if known."""
+
+    def __init__(self, slice: int | None) -> None:
+        where = "" if slice is None else f" at slice {slice}"
+        super().__init__(
+            f"The fit diverges{where}: its numbers are not finite, or its ELBO falls.",
+            "Fit again with a smaller learning rate.",
+        )
+        self.slice = slice
+
+
+class Solver(Protocol):
+    """What the training loop asks of a solver."""
+
+    @property
+    def steps(self) -> int:
+        """The most calls of `advance` that do something."""
 
     def advance(self) -> Report | None:
         """One step; None when the fit is finished. Raises Diverged."""

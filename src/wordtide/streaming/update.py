@@ -21,10 +21,11 @@ from wordtide.embeddings.slice_files import MOST_SLICES, slices_of
 from wordtide.errors import FolderError, SettingsError
 from wordtide.inference.compute import compute
 from wordtide.inference.fit import extents_of
-from wordtide.inference.natural.beliefs import Beliefs, Past
+from wordtide.inference.natural.filter_state import FilterHistory, LatestBeliefs
 from wordtide.inference.natural.filtering import SequentialSolver
 from wordtide.inference.problem import problem_of
-from wordtide.inference.sequential_solvers import elbo_of_slices, sequential_solver
+from wordtide.inference.scale.engine import Engine
+from wordtide.inference.sequential_solvers import elbo_of_slices, pair_settings, sequential_solver
 from wordtide.inference.settings import FitSettings
 from wordtide.inference.slice_sinks import SliceFolder, SliceList
 from wordtide.inference.training import FitObserver, train
@@ -184,7 +185,9 @@ def _extend_in_memory(
     sink = SliceList()
     extended = _extend(fitted, addition, sink, observer, threads)
     states = [*slices_of(fitted.posterior, len(fitted.diffusion)), *sink.slices]
-    posterior = Posterior.by_slice(extended.posterior.knots, states, fitted.posterior.dim)
+    posterior = Posterior.by_slice(
+        extended.posterior.knots, states, fitted.posterior.dim, fitted.posterior.signs
+    )
     return replace(extended, posterior=posterior)
 
 
@@ -200,10 +203,11 @@ def _extend(
     pace, precision = _filter_state(fitted)
     diffusion = fitted.diffusion.on(np.concatenate([fitted.diffusion.times, counts.times]))
     labels = [*fitted.labels, *counts.labels]
-    problem = problem_of(counts, settings.negative_ratio, settings.context_exponent, on_demand=True)
-    beliefs = Beliefs.of(fitted.posterior, np.dtype(precision)).grown(len(addition.admitted))
-    with compute("cpu", precision, threads) as machine:
-        solver = sequential_solver(problem, diffusion, settings, machine, sink, Past(old, beliefs, pace))
+    problem = problem_of(counts, pair_settings(settings), on_demand=True)
+    beliefs = LatestBeliefs.of(fitted.posterior, np.dtype(precision)).grown(len(addition.admitted))
+    history = FilterHistory(old, beliefs, pace)
+    with compute(precision, threads) as machine:
+        solver = sequential_solver(problem, diffusion, settings, Engine(machine), sink, history)
         steps = train(solver, "filtering", labels, observer or FitObserver())
     active = [problem.active_words(t) for t in range(len(problem))]
     knots, _ = fitted.posterior.knots.extended(active, old, len(problem.words))
@@ -217,7 +221,7 @@ def _extend(
         words=problem.words,
         labels=labels,
         diffusion=diffusion,
-        posterior=Posterior.by_slice(knots, (), settings.dim),
+        posterior=Posterior.by_slice(knots, (), settings.dim, fitted.posterior.signs),
         occurrences=fitted.occurrences.extended(occurrences_of(counts), old, len(counts)),
         curve=curve,
         extents=np.concatenate([_extents(fitted), extents_of(counts)]),
@@ -232,7 +236,10 @@ def _extend(
 def _fit_settings(fitted: Fitted) -> FitSettings:
     """Return the settings of the fit without those that only a later version knows."""
     known = {field.name for field in fields(FitSettings)}
-    return FitSettings(**{name: value for name, value in fitted.settings.items() if name in known})
+    given = {name: value for name, value in fitted.settings.items() if name in known}
+    return FitSettings(
+        **{"contexts": "separate", **given}
+    )  # models of version 0.1 do not name their contexts
 
 
 def _filter_state(fitted: Fitted) -> tuple[float, str]:

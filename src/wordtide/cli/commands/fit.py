@@ -31,7 +31,6 @@ def fit(
         str | None, Option(help="The paper's settings: paper-sotu, paper-twitter or paper-gbooks.")
     ] = None,
     config: Annotated[Path | None, Option(help="Settings from a TOML file; options given here win.")] = None,
-    device: Annotated[str, Option(help="cpu, cuda or mps.")] = "cpu",
     precision: Annotated[str, Option(help="float32 or float64.")] = "float32",
     threads: Annotated[int | None, Option(help="Threads on the CPU. Default: all processors.")] = None,
     checkpoint_every: Annotated[
@@ -45,21 +44,27 @@ def fit(
         Path | None,
         Option(help="Keep what smoothing works on in this folder, for models larger than memory. Slower."),
     ] = None,
-    process_timeout: Annotated[
-        float, Option(help="Under torchrun: minutes to wait for a process that is silent.")
-    ] = 10.0,
+    scheduler: Annotated[
+        str | None,
+        Option(
+            help="Fit on a cluster: local:4 for four processes here, or a Dask scheduler's tcp://host:8786."
+        ),
+    ] = None,
+    work: Annotated[
+        Path | None,
+        Option(help="With --scheduler: a folder that all workers see. Default: the folder of the model."),
+    ] = None,
     **settings: Any,
 ) -> None:
     """Fit vectors that drift through time to counts.
-
-    On several processes: torchrun --nproc-per-node 2 -m wordtide fit counts/ -o model/
 
     Example: wordtide fit counts/ -o model/
     """
     from wordtide.embeddings.facts import CHANCE, is_cut_off, weaknesses
     from wordtide.inference.checkpoints import checkpoint_path
-    from wordtide.inference.fit import fit as fit_counts  # brings PyTorch, which --help must not wait for
-    from wordtide.inference.scale.processes import is_first, speaks_for_all
+    from wordtide.inference.fit import (
+        fit as fit_counts,  # brings the compiler, which --help must not wait for
+    )
 
     started = time.monotonic()
     try:
@@ -69,26 +74,18 @@ def fit(
             overwrite=overwrite,
             preset=preset,
             config=config,
-            device=device,
             precision=precision,
             threads=threads,
             checkpoint_every=checkpoint_every,
             resume=resume,
             offload=offload,
-            process_timeout=process_timeout,
+            scheduler=scheduler,
+            work=work,
             observer=FitProgress(),
             **settings,
         )
     except KeyboardInterrupt:
-        if not speaks_for_all():
-            raise SystemExit(InterruptedFitError.exit_code) from None
         raise _interrupted(checkpoint_path(output)) from None
-    except WordtideError as error:
-        if not speaks_for_all():
-            raise SystemExit(error.exit_code) from None
-        raise
-    if not is_first():
-        return
     stderr = Console(stderr=True, highlight=False, soft_wrap=True)
     elbo = "" if model.elbo != model.elbo else f", ELBO {model.elbo:.4f} per pair"
     predicted = model.fitted.prediction

@@ -42,7 +42,7 @@ from wordtide.evaluation.tuning.windows import OtherWindows, check_windows, coun
 from wordtide.inference.checkpoints import fingerprint
 from wordtide.inference.compute import compute
 from wordtide.inference.fit import CHECKPOINT_MINUTES
-from wordtide.inference.problem import Problem, problem_of
+from wordtide.inference.problem import PairSettings, Problem, problem_of
 from wordtide.inference.settings import FitSettings, resolve
 from wordtide.inference.training import FitObserver
 from wordtide.progress import Observer
@@ -96,7 +96,6 @@ def tune(
     resume: bool = True,
     observer: FitObserver | None = None,
     count_observer: Observer | None = None,
-    device: str = "cpu",
     precision: str = "float32",
     threads: int | None = None,
     checkpoint_every: float = CHECKPOINT_MINUTES,
@@ -120,7 +119,6 @@ def tune(
         resume: Whether to use the finished fits in `output`.
         observer: Receives the progress of fits.
         count_observer: Receives the progress of counting.
-        device: The device for the fits.
         precision: The precision of the fits.
         threads: The number of threads; None for all cores.
         checkpoint_every: Minutes between checkpoints of a fit.
@@ -141,12 +139,14 @@ def tune(
     for one in fits:
         check_dimensions(one.dim, counts)
     parts = splits_for(method, len(counts), splits, holdout, seed)
-    with compute(device, precision, threads):
-        pass  # reject an unavailable device before anything is written
+    with compute(precision, threads):
+        pass  # reject wrong values before anything is written
     shared = {
         name: value for name, value in next(iter(fits.values())).as_json().items() if name not in LISTED
     }
-    problem = problem_of(counts, REFERENCE_RATIO, shared["context_exponent"])
+    problem = problem_of(
+        counts, PairSettings(REFERENCE_RATIO, shared["context_exponent"], shared["contexts"] == "tied")
+    )
     folder = real_target(output)
     identity = {**shared, "precision": precision, "holdout": parts.holdout, "counts": fingerprint(counts)}
     going_on = TUNING.check(folder, identity, overwrite, resume)
@@ -166,7 +166,7 @@ def tune(
             observer.tell(
                 f"--splits {parts.wanted}: this corpus has only {len(parts.left_out)} different splits"
             )
-        machine = Machine(device, precision, threads, checkpoint_every)
+        machine = Machine(precision, threads, checkpoint_every)
         planned = parts.planned(list(fits))
         records = _records(
             planned,

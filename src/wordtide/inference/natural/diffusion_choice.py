@@ -14,8 +14,7 @@ from scipy.optimize import minimize_scalar
 from wordtide.embeddings.posterior import weighted_mean
 from wordtide.inference.natural.schedule import Schedule
 from wordtide.inference.natural.smoothing import SmoothingSolver
-from wordtide.inference.reports import Diverged, Report
-from wordtide.inference.training import FitObserver
+from wordtide.inference.training import Diverged, FitObserver, Report
 from wordtide.model.prior import Diffusion
 
 #: Over all times together, vectors move by this share of the prior variance at the smallest constant tried: they stand still.

@@ -1,109 +1,205 @@
-"""Sums over the positive pairs of a slice, compiled for the CPU: what a sparse matrix times dense vectors costs, and no more.
+"""Compiled sums over the pairs of a slice: positive pairs from sparse rows, negative pairs from dense blocks.
 
-`indptr`, `indices` are n+ in CSR form on the a active words. Rows are independent, so threads may take any ranges of them.
+For a pair (i, j) with score x = u_i . v_j, taken to be Gaussian with its exact mean m and variance s2,
+
+    kappa = 1 / sqrt(1 + pi s2 / 8),  p = sigmoid(kappa m)      E[sigmoid(x)]
+    e = n+ (1 - p) - n- p                                        d/dm of E[log p(n | x)]
+    r = (n+ + n-) kappa p (1 - p)                                minus its second derivative
+
+Rows are independent, so threads may take any ranges of them.
 """
 
+import math
 from typing import Any
 
 import numpy as np
 
 from wordtide.compiled import arithmetic
+from wordtide.model.likelihood import kappa, log_sigmoid, sigmoid
 
 Array = Any
+_FEW, _FEW_WEIGHTS = np.polynomial.hermite_e.hermegauss(8)
+_FEW_WEIGHTS = _FEW_WEIGHTS / _FEW_WEIGHTS.sum()
+_MANY, _MANY_WEIGHTS = np.polynomial.hermite_e.hermegauss(32)
+_MANY_WEIGHTS = _MANY_WEIGHTS / _MANY_WEIGHTS.sum()
+_NARROW = 1.0  # up to this standard deviation eight quadrature points are accurate to 1e-5
+_TINY = 1e-30  # below this, single precision loses the sum
 
 
 @arithmetic
-def pair_moments(
+def add_positives(
     indptr: Array,
     indices: Array,
-    mu_u: Array,
-    s_u: Array,
-    mu_v: Array,
-    s_v: Array,
+    values: Array,
+    mean: Array,
+    variance: Array,
+    other_mean: Array,
+    other_variance: Array,
+    start: int,
+    stop: int,
+    g: Array,
+    sums: Array,
+    h: Array,
+) -> None:
+    """Complete the gradients of rows `start` to `stop` with their positive pairs.
+
+    On entry g (a, d) holds the sums of e mu_j over the negative pairs and sums (a, 2 d) those of r s_j and r mu_j^2. The
+    positive pairs, n+ in CSR form, are added. On exit g = sum e mu_j - mu_i sum r s_j and h = sum r (mu_j^2 + s_j), the
+    precision that the data add. Two pairs are taken at a time, because a running sum waits for itself.
+    """
+    dim = mean.shape[1]
+    second = np.empty(dim, dtype=mean.dtype)
+    zero, one = mean.dtype.type(0), mean.dtype.type(1)
+    for i in range(start, stop):
+        u, s = mean[i], variance[i]
+        a, b = g[i], sums[i]
+        for k in range(dim):
+            second[k] = u[k] * u[k] + s[k]
+        place, end = indptr[i], indptr[i + 1]
+        while place < end:
+            last = place + 1 == end
+            other = place if last else place + 1
+            j0, j1 = indices[place], indices[other]
+            v, sv = other_mean[j0], other_variance[j0]
+            w, sw = other_mean[j1], other_variance[j1]
+            m0, m1, s0, s1 = zero, zero, zero, zero
+            for k in range(dim):
+                m0 += u[k] * v[k]
+                m1 += u[k] * w[k]
+                s0 += second[k] * sv[k] + s[k] * (v[k] * v[k])
+                s1 += second[k] * sw[k] + s[k] * (w[k] * w[k])
+            kappa0, kappa1 = kappa(s0), kappa(s1)
+            p0, p1 = sigmoid(kappa0 * m0), sigmoid(kappa1 * m1)
+            n0, n1 = values[place], zero if last else values[other]
+            e0, e1 = n0 * (one - p0), n1 * (one - p1)
+            r0, r1 = e0 * p0 * kappa0, e1 * p1 * kappa1
+            for k in range(dim):
+                a[k] += e0 * v[k] + e1 * w[k]
+                b[k] += r0 * sv[k] + r1 * sw[k]
+                b[dim + k] += r0 * (v[k] * v[k]) + r1 * (w[k] * w[k])
+            place += 2
+        for k in range(dim):
+            a[k] -= u[k] * b[k]
+            h[i, k] = b[k] + b[dim + k]
+
+
+@arithmetic
+def weigh_negatives(
+    m: Array, s2: Array, row_weights: Array, column_weights: Array, own: Array, start: int
+) -> None:
+    """Turn the moments (n, c) of a block of scores into -w p and w kappa p (1 - p), in place of m and s2.
+
+    The weight of a negative pair has rank two: w_ij = row_weights[i] . column_weights[:, j]. `own[i]` is the column of
+    row i's own word, which is left out; -1 if there is none. The block begins at row `start`.
+    """
+    zero, one = m.dtype.type(0), m.dtype.type(1)
+    first, second = column_weights[0], column_weights[1]
+    for i in range(m.shape[0]):
+        scores, spreads = m[i], s2[i]
+        a, b = row_weights[start + i, 0], row_weights[start + i, 1]
+        for j in range(m.shape[1]):
+            shrink = kappa(spreads[j])
+            p = sigmoid(shrink * scores[j])
+            e = -(a * first[j] + b * second[j]) * p
+            scores[j] = e
+            spreads[j] = e * shrink * (p - one)
+        if own[start + i] >= 0:
+            scores[own[start + i]] = zero
+            spreads[own[start + i]] = zero
+
+
+@arithmetic
+def positive_moments(
+    indptr: Array,
+    indices: Array,
+    mean: Array,
+    variance: Array,
+    other_mean: Array,
+    other_variance: Array,
     start: int,
     stop: int,
     m: Array,
     s2: Array,
 ) -> None:
-    """Mean and variance of u_i . v_j under the mean field for every stored pair of rows `start` to `stop`; m, s2: (nnz,).
-
-    Two pairs at a time, because a sum waits for itself: two of them keep the vector units busy.
-    """
-    dim = mu_u.shape[1]
-    second_moment = np.empty(dim, dtype=mu_u.dtype)
+    """Mean and variance of the scores of the stored pairs of rows `start` to `stop`, into m and s2 from their beginning."""
+    dim = mean.shape[1]
+    first = indptr[start]
     for i in range(start, stop):
-        u, s = mu_u[i], s_u[i]
-        for k in range(dim):
-            second_moment[k] = u[k] * u[k] + s[k]
-        place, end = indptr[i], indptr[i + 1]
-        while place < end:
-            other = min(place + 1, end - 1)
-            v, sv = mu_v[indices[place]], s_v[indices[place]]
-            w, sw = mu_v[indices[other]], s_v[indices[other]]
-            mean = u[0] * 0
-            mean_w = mean
-            variance = mean
-            variance_w = mean
+        u, s = mean[i], variance[i]
+        for place in range(indptr[i], indptr[i + 1]):
+            v, sv = other_mean[indices[place]], other_variance[indices[place]]
+            score = u[0] * 0
+            spread = score
             for k in range(dim):
-                mean += u[k] * v[k]
-                mean_w += u[k] * w[k]
-                variance += second_moment[k] * sv[k] + s[k] * (v[k] * v[k])
-                variance_w += second_moment[k] * sw[k] + s[k] * (w[k] * w[k])
-            m[place], s2[place] = mean, variance
-            m[other], s2[other] = mean_w, variance_w
-            place += 2
+                score += u[k] * v[k]
+                spread += (u[k] * u[k] + s[k]) * sv[k] + s[k] * (v[k] * v[k])
+            m[place - first], s2[place - first] = score, spread
 
 
 @arithmetic
-def add_pairs(
-    indptr: Array,
-    indices: Array,
-    places: Array,
-    e: Array,
-    r: Array,
-    mu: Array,
-    s: Array,
+def expected_log_sigmoids(m: Array, s2: Array, sign: float, out: Array) -> None:
+    """E[log sigmoid(sign x)] for x ~ N(m, s2), (n,) each, by Gauss-Hermite quadrature with eight points."""
+    kind = m.dtype.type
+    for place in range(len(m)):
+        out[place] = kind(0)
+    for q in range(len(_FEW)):
+        node, weight = kind(_FEW[q]), kind(_FEW_WEIGHTS[q])
+        for place in range(len(m)):
+            deviation = math.sqrt(max(s2[place], kind(0)))
+            out[place] += weight * log_sigmoid(kind(sign) * m[place] + node * deviation)
+
+
+@arithmetic
+def log_expected_sigmoids(m: Array, s2: Array, sign: float, out: Array) -> None:
+    """log E[sigmoid(sign x)] for x ~ N(m, s2), (n,) each: with more points where the deviation is large."""
+    kind = m.dtype.type
+    for place in range(len(m)):
+        mean = kind(sign) * m[place]
+        deviation = math.sqrt(max(s2[place], kind(0)))
+        total = kind(0)
+        if deviation <= _NARROW:
+            for q in range(len(_FEW)):
+                total += kind(_FEW_WEIGHTS[q]) * sigmoid(mean + kind(_FEW[q]) * deviation)
+        else:
+            for q in range(len(_MANY)):
+                total += kind(_MANY_WEIGHTS[q]) * sigmoid(mean + kind(_MANY[q]) * deviation)
+        out[place] = log_sigmoid(mean) if total < _TINY else kind(math.log(total))
+
+
+@arithmetic
+def step_rows(
+    mean: Array,
+    precision: Array,
+    g: Array,
+    h: Array,
+    prior_mean: Array,
+    prior_precision: Array,
+    rate: float,
+    trust: float,
     start: int,
     stop: int,
-    sum_e_mu: Array,
-    sum_r_s: Array,
-    sum_r_mu2: Array,
-) -> None:
-    """Add to row i of the three sums (a, d) e mu_j, r s_j and r mu_j^2 over its pairs j, four pairs at a time.
+) -> bool:
+    """One natural-gradient step of rows `start` to `stop`. Returns whether all of them are finite.
 
-    `places` says where e and r of each stored pair stand: transposed for contexts; empty for words, where they stand in order.
+    precision <- (1 - rate) precision + rate (prior precision + h); mean <- mean + rate clip[(g - pull) / precision],
+    where the clip keeps the length of a row's step within `trust`.
     """
-    dim = mu.shape[1]
-    moved = len(places) > 0
+    dim = mean.shape[1]
+    kind = mean.dtype.type
+    new, old = kind(rate), kind(1.0 - rate)
+    finite = True
     for i in range(start, stop):
-        a, b, c = sum_e_mu[i], sum_r_s[i], sum_r_mu2[i]
-        place, end = indptr[i], indptr[i + 1]
-        while place + 4 <= end:
-            p0, p1, p2, p3 = place, place + 1, place + 2, place + 3
-            if moved:
-                p0, p1, p2, p3 = places[p0], places[p1], places[p2], places[p3]
-            e0, e1, e2, e3 = e[p0], e[p1], e[p2], e[p3]
-            r0, r1, r2, r3 = r[p0], r[p1], r[p2], r[p3]
-            j0, j1, j2, j3 = indices[place], indices[place + 1], indices[place + 2], indices[place + 3]
-            m0, m1, m2, m3 = mu[j0], mu[j1], mu[j2], mu[j3]
-            s0, s1, s2, s3 = s[j0], s[j1], s[j2], s[j3]
-            for k in range(dim):
-                a[k] += e0 * m0[k] + e1 * m1[k] + e2 * m2[k] + e3 * m3[k]
-                b[k] += r0 * s0[k] + r1 * s1[k] + r2 * s2[k] + r3 * s3[k]
-                c[k] += r0 * m0[k] * m0[k] + r1 * m1[k] * m1[k] + r2 * m2[k] * m2[k] + r3 * m3[k] * m3[k]
-            place += 4
-        while place < end:
-            p0, j0 = places[place] if moved else place, indices[place]
-            e0, r0 = e[p0], r[p0]
-            m0, s0 = mu[j0], s[j0]
-            for k in range(dim):
-                a[k] += e0 * m0[k]
-                b[k] += r0 * s0[k]
-                c[k] += r0 * m0[k] * m0[k]
-            place += 1
-
-
-def transposed_places(indptr: Any, indices: Any) -> Any:
-    """Where the pair (j, i) of a matrix with a symmetric pattern is stored, for every stored pair (i, j), (nnz,) int32."""
-    rows = np.repeat(np.arange(len(indptr) - 1, dtype=np.int32), np.diff(indptr))
-    return np.lexsort((rows, indices)).astype(np.int32)
+        square = kind(0)
+        for k in range(dim):
+            lam = old * precision[i, k] + new * (h[i, k] + prior_precision[i, k])
+            precision[i, k] = lam
+            step = (g[i, k] - (mean[i, k] - prior_mean[i, k]) * prior_precision[i, k]) / lam
+            g[i, k] = step
+            square += step * step
+        length = math.sqrt(square)
+        if not length < np.inf:
+            finite = False
+        scale = new if length <= trust else kind(rate * trust / length)
+        for k in range(dim):
+            mean[i, k] += scale * g[i, k]
+    return finite

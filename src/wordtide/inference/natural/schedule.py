@@ -1,16 +1,18 @@
-"""How fast to step, and when to stop."""
+"""How fast to step, when to stop, and the other options of a natural-gradient fit."""
 
 from dataclasses import dataclass
+
+from wordtide.inference.natural.negatives import AUTO
 
 _FALL = 0.05  # share of the ELBO; the noise of a few sampled contexts stays well below
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """At most `steps` steps whose rate falls evenly from `rate` to `final_rate`, so that sampling noise is averaged out.
+    """At most `steps` steps, with a rate that falls evenly from `rate` to `final_rate` to average out sampling noise.
 
-    The ELBO is measured every `measure_every` steps and at the end; the fit stops when two measurements differ by less than
-    `tolerance` times their size.
+    The ELBO is measured every `measure_every` steps and at the end; the fit stops when two measurements differ by less
+    than `tolerance` times their size.
     """
 
     steps: int
@@ -24,15 +26,45 @@ class Schedule:
         return self.rate + (self.final_rate - self.rate) * step / max(1, self.steps - 1)
 
     def is_measured(self, done: int) -> bool:
-        """Is the ELBO measured after this many steps?"""
+        """Whether the ELBO is measured after `done` steps."""
         return done % self.measure_every == 0 or done == self.steps
 
     def is_falling(self, elbo: float, before: float | None) -> bool:
-        """Has the ELBO fallen by more than noise explains? Then steps are too long."""
+        """Whether the ELBO has fallen by more than noise explains, so that the steps are too long."""
         return before is not None and elbo < before - _FALL * abs(before)
 
     def is_over(self, done: int, elbo: float, before: float | None) -> bool:
-        """Is the fit finished after this many steps, with this ELBO and the one measured before?"""
+        """Whether the fit ends after `done` steps, with this ELBO and the one measured before."""
         if done >= self.steps:
             return True
         return before is not None and abs(elbo - before) <= self.tolerance * abs(elbo)
+
+
+@dataclass(frozen=True)
+class NaturalOptions:
+    """Everything that decides how natural gradients fit a problem, beside the problem and its prior.
+
+    Attributes:
+        dim: The dimension d of the vectors.
+        schedule: Steps and rates.
+        first_steps: Steps of the first slice of a sequential method, which starts from nothing; None: as the others.
+        method: "filtering" (also for a static model: one slice), "warm-start" or "independent".
+        tied: Words and contexts share their vectors: x_ij = u_i . S u_j with S = diag(+-1).
+        sample_size: Columns drawn for the negative pairs; None: all of them; AUTO: as many as suit a slice.
+        trust: The longest step of a vector.
+        seed: Seeds all random numbers.
+    """
+
+    dim: int
+    schedule: Schedule
+    first_steps: int | None = None
+    method: str = "filtering"
+    tied: bool = False
+    sample_size: int | None = AUTO
+    trust: float = 1.0
+    seed: int = 0
+
+    @property
+    def sides(self) -> int:
+        """Kinds of vectors: words and contexts, or one of both."""
+        return 1 if self.tied else 2

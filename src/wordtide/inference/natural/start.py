@@ -1,45 +1,48 @@
 """Where smoothing starts: the static model of all slices together."""
 
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
 from wordtide.inference.compute import Compute
 from wordtide.inference.natural.filtering import SequentialSolver
 from wordtide.inference.natural.negatives import AUTO
-from wordtide.inference.natural.schedule import Schedule
-from wordtide.inference.problem import Problem, pooled
-from wordtide.inference.settings import FitSettings
+from wordtide.inference.natural.schedule import NaturalOptions
+from wordtide.inference.problem import PairSettings, Problem, pooled
+from wordtide.inference.scale.in_memory import Start
 from wordtide.inference.training import FitObserver, train
 from wordtide.model.prior import Diffusion, StationaryPrior
 
-Array = npt.NDArray[Any]
-_STEPS = 24
-_CONTEXTS = 256
+_STEPS = {False: 24, True: 12}  # by tied contexts, which need fewer
+_SAMPLE = 256
 
 
 def standing_start(
-    problem: Problem, settings: FitSettings, diffusion: Diffusion, compute: Compute, observer: FitObserver
-) -> Array:
-    """Vectors that stand still, in their principal axes, (2, L, d).
+    problem: Problem,
+    pairs: PairSettings,
+    diffusion: Diffusion,
+    options: NaturalOptions,
+    compute: Compute,
+    observer: FitObserver,
+) -> Start:
+    """Vectors that stand still, in their principal axes.
 
     From there smoothing needs fewer steps than from random vectors, and ends higher (docs/mathematics.md has figures).
     """
-    all_slices = pooled(problem, settings.negative_ratio, settings.context_exponent)
+    all_slices = pooled(problem, pairs)
+    sample = options.sample_size
     solver = SequentialSolver(
         all_slices,
         StationaryPrior(all_slices.times, diffusion.constant, float(np.mean(diffusion.marginal))),
-        settings.dim,
-        Schedule(_STEPS, settings.rate, settings.final_rate, settings.tolerance),
+        replace(
+            options,
+            method="filtering",
+            schedule=replace(options.schedule, steps=_STEPS[options.tied], measure_every=4),
+            sample_size=sample if sample in (None, AUTO) else max(_SAMPLE, sample),
+        ),
         compute,
-        contexts=settings.contexts
-        if settings.contexts in (None, AUTO)
-        else max(_CONTEXTS, settings.contexts),
-        trust=settings.trust,
-        seed=settings.seed,
     )
     train(solver, "start", all_slices.labels, observer)
-    start = np.zeros((2, len(problem.words), settings.dim), dtype=solver.mean.dtype)
+    start = np.zeros((options.sides, len(problem.words), options.dim), dtype=compute.dtype)
     start[:, all_slices.slices[0].words] = solver.mean
-    return start
+    return Start(start, solver.signs)

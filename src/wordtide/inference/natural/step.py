@@ -7,124 +7,129 @@ A step with rate rho, for each coordinate, with prior N(m, v), precision lam of 
 """
 
 import math
+from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
 
-from wordtide.inference.natural.dense_pairs import Vectors
-from wordtide.inference.natural.expectations import Gradient, PreparedSlice
-from wordtide.inference.reports import Diverged
+from wordtide.inference.natural.pair_kernels import step_rows
+from wordtide.inference.natural.prepared_slice import PreparedSlice, Seed, Vectors
+from wordtide.inference.training import Diverged
 from wordtide.model.divergence import filter_kl
+from wordtide.types import Array, Floats
+
+_step_rows: Any = step_rows
 
 
 class SliceFit:
-    """q of one slice while it is fitted: means and precisions of words (0) and contexts (1), (a, d) each.
+    """q of one slice while it is fitted: `mean` and `precision` of each side, (a, d) each.
 
-    `point`: point estimates, that is q without variance; the precision is then only the curvature by which steps are scaled.
+    The sides are words and contexts, or one of both if contexts are tied.
+
+    Args:
+        slice: The slice's data.
+        number: The slice's number, for error messages.
+        prior: The prior of each side.
+        start: The means to start from.
+        trust: The longest step of a vector.
+        point: Fit point estimates, that is q without variance; the precision then only scales the steps.
     """
 
     def __init__(
         self,
         slice: PreparedSlice,
         number: int,
-        prior: tuple[Vectors, Vectors],
-        start: tuple[Tensor, Tensor],
+        prior: list[Vectors],
+        start: list[Array],
         trust: float,
         point: bool,
     ) -> None:
-        self.slice = slice
-        self.number = number
-        self.prior = list(prior)
-        self.mean = list(start)
-        self.precision = [1.0 / kind.variance for kind in prior]
-        self._prior_precision = [precision.clone() for precision in self.precision]
-        self.trust = trust
-        self.point = point
+        self.slice, self.number = slice, number
+        self.prior, self.mean = list(prior), list(start)
+        self._prior_precision = [1.0 / side.variance for side in prior]
+        self.precision = [precision.copy() for precision in self._prior_precision]
+        self.trust, self.point = trust, point
 
-    def vectors(self) -> tuple[Vectors, Vectors]:
-        """q as it stands."""
+    def vectors(self) -> list[Vectors]:
+        """The current q."""
         if self.point:
-            nothing = torch.zeros_like(self.mean[0])
-            return Vectors(self.mean[0], nothing), Vectors(self.mean[1], nothing)
-        variance = self.slice.compute.map(lambda kind: self.precision[kind].reciprocal(), (0, 1))
-        return Vectors(self.mean[0], variance[0]), Vectors(self.mean[1], variance[1])
+            nothing = np.zeros_like(self.mean[0])
+            return [Vectors(mean, nothing) for mean in self.mean]
+        return [Vectors(m, 1.0 / precision) for m, precision in zip(self.mean, self.precision, strict=True)]
 
-    def step(self, rate: float, generator: np.random.Generator) -> None:
-        """One natural-gradient step of words and contexts together."""
-        gradients = self.slice.gradients(*self.vectors(), generator)
-        sound = self.slice.compute.map(lambda kind: self._move(kind, gradients[kind], rate), (0, 1))
-        if not self.slice.compute.processes.agreed(all(sound)):
+    def step(self, rate: float, seed: Seed) -> None:
+        """Take one natural-gradient step of all vectors together."""
+        gradients = self.slice.gradients(self.vectors(), seed)
+
+        def move(rows: range) -> bool:
+            finite = [
+                _step_rows(
+                    *(self.mean[side], self.precision[side], gradient.g, gradient.h),
+                    *(self.prior[side].mean, self._prior_precision[side], rate, self.trust),
+                    *(rows.start, rows.stop),
+                )
+                for side, gradient in enumerate(gradients)
+            ]
+            return all(finite)
+
+        if not all(self.slice.compute.map(move, self.slice.parts)):
             raise Diverged(self.number)
 
-    def _move(self, kind: int, gradient: Gradient, rate: float) -> bool:
-        """Step of words, or of contexts. Is it finite?"""
-        prior = self.prior[kind]
-        precision = (
-            self.precision[kind]
-            .mul_(1 - rate)
-            .add_(gradient.h, alpha=rate)
-            .add_(self._prior_precision[kind], alpha=rate)
-        )
-        pull = torch.sub(self.mean[kind], prior.mean, out=gradient.h).mul_(self._prior_precision[kind])
-        step = gradient.g.sub_(pull).div_(precision)
-        length = torch.linalg.vector_norm(step, dim=1, keepdim=True)
-        sound = bool(torch.isfinite(length).all())
-        self.mean[kind].addcmul_(step, self.trust / length.clamp_(min=self.trust), value=rate)
-        return sound
-
-    def prediction(self, generator: np.random.Generator) -> float:
+    def prediction(self, seed: Seed) -> float:
         """The slice's log-likelihood per pair under its prior; NaN for point estimates, which have none."""
         if self.point:
             return math.nan
-        return (
-            self.slice.predictive_log_likelihood(self.prior[0], self.prior[1], generator)
-            / self.slice.part.pairs
-        )
+        return self.slice.predictive_log_likelihood(self.prior, seed) / self.slice.part.pairs
 
-    def rotate_to_principal_axes(self) -> Tensor:
-        """Turn all vectors so that their weighted second moments are diagonal, which makes diagonal steps good ones.
+    def rotate_to_principal_axes(self) -> None:
+        """Rotate all vectors so that their weighted second moments are diagonal, which suits diagonal steps.
 
-        Right only while the prior is the same in all directions (then nothing else changes). Returns the rotation.
+        This changes nothing else while the prior is the same in all directions. Tied vectors are rotated within the
+        axes of each sign, which leaves their scores unchanged.
         """
-        axes = principal_axes([(self.slice.word_weight, mean) for mean in self.mean]).contiguous()
-        rotation = torch.from_numpy(self.slice.compute.processes.of_first(axes.cpu().numpy())).to(axes.device)
+        weight = self.slice.part.word_probability[:, None]
+        rotation = principal_axes([(weight, mean) for mean in self.mean], self.slice.signs)
         squares = rotation * rotation
-        for kind in (0, 1):
-            self.mean[kind] = self.mean[kind] @ rotation
-            self.precision[kind] = 1.0 / ((1.0 / self.precision[kind]) @ squares)
-            self.prior[kind] = Vectors(self.prior[kind].mean @ rotation, self.prior[kind].variance)
-        return rotation
+        for side, prior in enumerate(self.prior):
+            self.mean[side] = np.ascontiguousarray(self.mean[side] @ rotation)
+            self.precision[side] = 1.0 / ((1.0 / self.precision[side]) @ squares)
+            self.prior[side] = Vectors(np.ascontiguousarray(prior.mean @ rotation), prior.variance)
 
-    def elbo(self, generator: np.random.Generator) -> float:
+    def elbo(self, seed: Seed) -> float:
         """The slice's term of the ELBO (Eq. 11) per pair; for point estimates the log joint density."""
-        u, v = self.vectors()
-        total = self.slice.expected_log_likelihood(u, v, generator)
-        for vectors, prior in ((u, self.prior[0]), (v, self.prior[1])):
+        sides = self.vectors()
+        total = self.slice.expected_log_likelihood(sides, seed)
+        for vectors, prior in zip(sides, self.prior, strict=True):
             if self.point:
                 total -= _distance(vectors, prior)
             else:
-                total -= filter_kl(
-                    *(
-                        tensor.cpu().numpy()
-                        for tensor in (vectors.mean, vectors.variance, prior.mean, prior.variance)
-                    )
-                )
-        processes = (
-            self.slice.compute.processes
-        )  # they decide by this number whether to go on, so they need the same one
-        return float(processes.of_first(np.array([total / self.slice.part.pairs]))[0])
+                total -= filter_kl(vectors.mean, vectors.variance, prior.mean, prior.variance)
+        return total / self.slice.part.pairs
 
 
-def principal_axes(weighted: list[tuple[Tensor, Tensor]]) -> Tensor:
-    """The orthogonal (d, d) matrix that makes the sum of weight * outer(mean, mean) diagonal, largest first."""
-    moments = [(weight * mean).T @ mean for weight, mean in weighted]
-    second_moment = torch.stack(moments).sum(dim=0).double().cpu()
-    axes: Tensor = torch.linalg.eigh(second_moment)[1].flip(1).to(weighted[0][1])
-    return axes
+def principal_axes(weighted: list[tuple[Array, Array]], signs: Array | None = None) -> Array:
+    """The orthogonal (d, d) matrix that makes the sum of weight * outer(mean, mean) diagonal, largest first.
+
+    With `signs` (d,) it mixes only coordinates of the same sign.
+    """
+    moments = [(weight * mean).T.astype(np.float64) @ mean for weight, mean in weighted]
+    moment: Floats = np.sum(moments, axis=0)
+    rotation = np.zeros_like(moment)
+    for axes in sign_blocks(signs, len(moment)):
+        block = np.ix_(axes, axes)
+        vectors = np.linalg.eigh(moment[block])[1][:, ::-1]
+        largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(len(axes))]
+        rotation[block] = vectors * np.sign(largest)  # LAPACK libraries choose different signs
+    return rotation.astype(weighted[0][1].dtype)
+
+
+def sign_blocks(signs: Array | None, dim: int) -> list[Array]:
+    """The coordinates that may be mixed without changing scores: all of them, or those of each sign."""
+    if signs is None:
+        return [np.arange(dim)]
+    return [axes for axes in (np.flatnonzero(signs > 0), np.flatnonzero(signs < 0)) if len(axes)]
 
 
 def _distance(q: Vectors, p: Vectors) -> float:
     """Minus the log density of point estimates under the prior, with its constant."""
-    terms = (q.mean - p.mean).square() / p.variance + (2 * torch.pi * p.variance).log()
-    return 0.5 * float(terms.sum(dtype=torch.float64))
+    terms = (q.mean - p.mean) ** 2 / p.variance + np.log(2 * np.pi * p.variance)
+    return 0.5 * float(terms.sum(dtype=np.float64))

@@ -13,11 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from wordtide.errors import SettingsError
-from wordtide.inference.natural.beliefs import Beliefs, Past
+from wordtide.inference.natural.filter_state import FilterHistory, LatestBeliefs
 from wordtide.inference.paper.adam import Adam, Betas, noise_generator
 from wordtide.inference.problem import Problem, SliceData
-from wordtide.inference.reports import Diverged, Report
 from wordtide.inference.slice_sinks import KnotArrays, SliceSink
+from wordtide.inference.training import Diverged, Report
 from wordtide.model.divergence import filter_kl
 from wordtide.model.likelihood import ActiveSlice, gradients, log_likelihood
 from wordtide.model.prior import Diffusion
@@ -71,15 +71,15 @@ class AdamFilter:
         diffusion: Diffusion,
         options: FilterOptions,
         sink: SliceSink | None = None,
-        past: Past | None = None,
+        past: FilterHistory | None = None,
     ) -> None:
         self.problem, self.diffusion, self.options = problem, diffusion, options
         self.dim = options.dim
-        self.past = past or Past(0, Beliefs(len(problem.words), options.dim, options.dtype))
+        self.past = past or FilterHistory(0, LatestBeliefs(2, len(problem.words), options.dim, options.dtype))
         self.beliefs = self.past.beliefs
         self.rate = options.rate * self.past.pace
         self.steps = options.steps_per_slice * len(problem)
-        self.sink = sink if sink is not None else KnotArrays(problem.knots, options.dim, options.dtype)
+        self.sink = sink if sink is not None else KnotArrays(problem.knots, 2, options.dim, options.dtype)
         self.pairs: list[float] = []
         self._t = self.past.slices
         self.end = self._t + len(problem)

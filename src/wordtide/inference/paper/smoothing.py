@@ -18,7 +18,7 @@ from wordtide.errors import SettingsError
 from wordtide.inference.paper.adam import Adam, Betas, noise_generator
 from wordtide.inference.paper.chains import ChainGradients, ChainPrior, chain_gradients, mirror_ascent
 from wordtide.inference.problem import Problem
-from wordtide.inference.reports import Diverged, Report
+from wordtide.inference.training import Diverged, Report
 from wordtide.model.bidiagonal import covariances, solve
 from wordtide.model.divergence import smoothing_kl
 from wordtide.model.knots import Knots

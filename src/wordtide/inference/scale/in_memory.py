@@ -1,36 +1,35 @@
 """Where the trajectories of all words live while they are smoothed: what a solver asks of them, and the answer in memory.
 
-The other two answers, in several processes and on disk, are `SharedStates` and `OffloadedStates`. All three make the same
-arithmetic for each row, each word and each slice, so they come to the same bits.
+The other two answers, on disk and on a cluster, are in `on_disk` and `on_dask`. All three do the same arithmetic for each
+row, each word and each slice, so they come to the same bits.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
-import torch
 
 from wordtide.inference.compute import Compute
-from wordtide.inference.natural.dense_pairs import Vectors
-from wordtide.inference.natural.expectations import Gradient
+from wordtide.inference.natural.slice_work import SliceWork
 from wordtide.inference.scale.word_blocks import WordBlock
 from wordtide.model.knots import Knots
 from wordtide.model.prior import Diffusion
 from wordtide.storage.tensors import Storable, Streamed
+from wordtide.types import Array
 
-Array = npt.NDArray[Any]
-GradientsOf = Callable[[int, Vectors, Vectors], tuple[Gradient, Gradient]]
-LikelihoodOf = Callable[[int, Vectors, Vectors], float]
+
+@dataclass(frozen=True)
+class Start:
+    """Where vectors stand before they move: (sides, L, d), and the signs of S (d,) if contexts are tied."""
+
+    vectors: Array
+    signs: Array | None = None
 
 
 class States(Protocol):
-    """What a solver asks of the states of all trajectories. Functions of a slice get its number and its words' vectors."""
-
-    @property
-    def slices(self) -> Sequence[int]:
-        """The numbers of the slices that this process computes."""
+    """What a solver asks of the trajectories of all words."""
 
     @property
     def diffusion(self) -> Diffusion:
@@ -40,121 +39,108 @@ class States(Protocol):
         """Use another prior from now on."""
 
     def begin(self) -> None:
-        """Vectors that stand still where they started, and nothing observed yet."""
+        """Return to vectors that stand still, without any data."""
 
-    def kept(self, array: Array) -> Array:
-        """A large array that will only be read, wherever these states have room for it."""
+    def pairs(self) -> list[float]:
+        """The number of pairs of each slice."""
 
-    def observe(self, gradients_of: GradientsOf, rate: float) -> list[bool]:
-        """Put what every slice says where the next move finds it. Is it finite, slice by slice?"""
+    def step(self, number: int, rate: float, trust: float) -> list[bool]:
+        """Take step `number` of the fit: gradients of all slices, then a smoother pass over all trajectories.
 
-    def move(self, rate: float, trust: float) -> None:
-        """One smoother pass over all trajectories, and a step towards what it finds."""
+        Returns whether each slice's numbers are finite; if not, nothing moves.
+        """
 
-    def likelihoods(self, likelihood_of: LikelihoodOf) -> list[float]:
-        """One number from each of all slices, in order."""
-
-    def of_all_slices(self, own: list[float]) -> list[float]:
-        """One number for each of all slices, in order, from those of the slices that this process computes."""
+    def likelihoods(self) -> list[float]:
+        """The expected log likelihood of each slice."""
 
     def divergence(self) -> float:
         """KL(q || p) of all trajectories."""
 
-    def leave_out(self, prior: Diffusion) -> None:
-        """Each vector becomes what all slices but its own say of it under a prior, the one in use or another."""
-
-    def put_back(self) -> None:
-        """Undo `leave_out`."""
+    def predictive_likelihoods(self, prior: Diffusion) -> list[float]:
+        """The log likelihood of each slice under what all other slices say, combined by a prior."""
 
     def arrays(self) -> dict[str, Storable]:
-        """start (2, L, d); mean_u, h_u, variance_u, mean_v, h_v, variance_v, (K, d) each, in the order of the knots."""
+        """start (sides, L, d), signs, and mean, h and variance of each side, (K, d) each, in the order of the knots."""
 
     def restore(self, state: Mapping[str, Array]) -> None:
-        """Go on from saved arrays."""
+        """Resume from saved arrays."""
 
     def note(self) -> str:
-        """What the user should know of the last step."""
+        """A remark for the user on the last step."""
 
 
 class StatesInMemory:
     """All trajectories in the memory of this process."""
 
-    def __init__(self, knots: Knots, diffusion: Diffusion, start: Array, compute: Compute) -> None:
-        self.compute, self._start = compute, start
-        self.slices: Sequence[int] = range(len(diffusion))
-        self.block = WordBlock(knots, diffusion, start.shape[-1], compute)
+    def __init__(
+        self, knots: Knots, diffusion: Diffusion, start: Start, work: SliceWork, compute: Compute
+    ) -> None:
+        self.compute, self._start, self._work = compute, start, work
+        self._slices = range(len(diffusion))
+        sides, _, dim = start.vectors.shape
+        self.block = WordBlock(knots, diffusion, sides, dim, compute)
 
     @property
     def diffusion(self) -> Diffusion:
-        """The prior in use."""
-        return self.block.chains.diffusion
+        return self.block.diffusion
 
     def set_diffusion(self, diffusion: Diffusion) -> None:
-        """Use another prior from now on."""
-        self.block.chains.set_diffusion(diffusion)
+        self.block.set_diffusion(diffusion)
 
     def begin(self) -> None:
-        """Vectors that stand still where they started, and nothing observed yet."""
-        self.block.begin(self._start)
+        self.block.begin(self._start.vectors)
 
-    def kept(self, array: Array) -> Array:
-        """As it is."""
-        return array
+    def pairs(self) -> list[float]:
+        return [self._work.pairs(t) for t in self._slices]
 
-    def observe(self, gradients_of: GradientsOf, rate: float) -> list[bool]:
-        """Slice after slice, or several at a time on threads: their rows are different ones."""
+    def step(self, number: int, rate: float, trust: float) -> list[bool]:
+        def observe(t: int) -> bool:  # slices on several threads write to different rows
+            return self.block.observe(t, self._work.gradients(t, self.block.vectors(t), number), rate)
+
+        finite = self.compute.map(observe, self._slices)
+        if all(finite):
+            self.block.move(rate, trust)
+        return finite
+
+    def likelihoods(self) -> list[float]:
         return self.compute.map(
-            lambda t: self.block.observe(t, gradients_of(t, *self.block.vectors(t)), rate), self.slices
+            lambda t: self._work.log_likelihood(t, self.block.vectors(t), predictive=False), self._slices
         )
 
-    def move(self, rate: float, trust: float) -> None:
-        """One smoother pass over all trajectories, and a step towards what it finds."""
-        self.block.move(rate, trust)
-
-    def likelihoods(self, likelihood_of: LikelihoodOf) -> list[float]:
-        """One number from each slice."""
-        return self.compute.map(lambda t: likelihood_of(t, *self.block.vectors(t)), self.slices)
-
-    def of_all_slices(self, own: list[float]) -> list[float]:
-        """These are all."""
-        return own
-
     def divergence(self) -> float:
-        """KL(q || p) of all trajectories."""
         return math.fsum(self.block.divergences())
 
-    def leave_out(self, prior: Diffusion) -> None:
-        """Each vector becomes what all slices but its own say of it under a prior, the one in use or another."""
+    def predictive_likelihoods(self, prior: Diffusion) -> list[float]:
         self.block.leave_out(prior)
-
-    def put_back(self) -> None:
-        """Undo `leave_out`."""
-        self.block.put_back()
+        found = self.compute.map(
+            lambda t: self._work.log_likelihood(t, self.block.predicted_vectors(t), predictive=True),
+            self._slices,
+        )
+        self.block.restore_variances()
+        return found
 
     def arrays(self) -> dict[str, Storable]:
-        """All there is, by name."""
-        states: dict[str, Storable] = {
-            name: tensor.cpu().numpy() for name, tensor in self.block.arrays().items()
-        }
-        return {"start": self._start, **states}
+        return {**start_arrays(self._start), **self.block.arrays()}
 
     def restore(self, state: Mapping[str, Array]) -> None:
-        """Go on from saved arrays."""
-        self._start = np.array(state["start"])
         self.block.restore(state, slice(None))
 
     def note(self) -> str:
-        """Nothing."""
         return ""
 
 
-def as_vectors(fields: Sequence[torch.Tensor]) -> tuple[Vectors, Vectors]:
-    """Mean and variance of words, mean and variance of contexts, as two kinds of vectors."""
-    return Vectors(fields[0], fields[1]), Vectors(fields[2], fields[3])
+def start_arrays(start: Start) -> dict[str, Storable]:
+    """A start as the arrays of a checkpoint."""
+    return {"start": start.vectors} if start.signs is None else {"start": start.vectors, "signs": start.signs}
+
+
+def saved_start(state: Mapping[str, Array]) -> Start:
+    """The start that a checkpoint holds."""
+    return Start(np.array(state["start"]), np.array(state["signs"]) if "signs" in state else None)
 
 
 def as_singles(array: Storable) -> Any:
-    """An array, or a stream of one, as float32, as models have it."""
+    """An array, or a stream of one, in float32, the precision of models."""
     if not isinstance(array, Streamed):
         return np.asarray(array, dtype=np.float32)
     made = array.pieces

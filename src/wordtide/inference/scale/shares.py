@@ -61,7 +61,11 @@ class WordRanges:
     @staticmethod
     def of(knots: Knots, words_of_slices: Sequence[npt.NDArray[np.int32]], parts: int) -> "WordRanges":
         """Ranges with about the same number of knots each."""
-        bounds = shared_out(np.diff(knots.starts), parts)
+        return WordRanges.at(shared_out(np.diff(knots.starts), parts), words_of_slices)
+
+    @staticmethod
+    def at(bounds: Integers, words_of_slices: Sequence[npt.NDArray[np.int32]]) -> "WordRanges":
+        """Ranges with given bounds."""
         return WordRanges(bounds, np.stack([np.searchsorted(words, bounds) for words in words_of_slices]))
 
     def knots(self, knots: Knots, part: int) -> Knots:

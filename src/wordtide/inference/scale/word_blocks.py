@@ -1,117 +1,153 @@
-"""The trajectories of a range of words while they are smoothed, in memory: what is believed, what the slices said, the step.
+"""The trajectories of a range of words while they are smoothed: the current posterior, the slices' messages, the step.
 
-A fit in one process has one block of all words; a process among several has the block of its range; a fit on disk opens one
-block after the other.
+A fit in memory has one block of all words; a fit on disk or on a cluster opens one block after the other.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-import torch
-from torch import Tensor
 
 from wordtide.inference.compute import Compute
-from wordtide.inference.natural.chains import Chains, Trajectories
-from wordtide.inference.natural.dense_pairs import Vectors
-from wordtide.inference.natural.expectations import Gradient
-from wordtide.inference.scale.shares import Integers, rows_by_slice
-from wordtide.inference.workspace import Workspace
-from wordtide.model.chain import observe_rows
+from wordtide.inference.natural.prepared_slice import Gradient, Vectors
+from wordtide.inference.scale.shares import rows_by_slice
+from wordtide.model.chain import (
+    divergence_of_words,
+    leave_out_words,
+    messages_of_words,
+    move_words,
+    observe_rows,
+    smooth_words,
+)
 from wordtide.model.knots import Knots
 from wordtide.model.prior import Diffusion
+from wordtide.model.transitions import prior_at_knots
+from wordtide.types import Array, Floats, Integers
 
-Array = npt.NDArray[Any]
-Floats = npt.NDArray[np.float64]
+SIDES = "uv"
 FIELDS = ("mean", "h", "variance")  # what of a trajectory lives on from step to step
-_observe: Any = observe_rows  # compiled functions take what comes, so their types say nothing
+_BLOCKS = 16  # pieces of the words that threads take in turn
+
+# Compiled functions accept any arrays, so their types say nothing.
+_smooth: Any = smooth_words
+_move: Any = move_words
+_divergence: Any = divergence_of_words
+_leave_out: Any = leave_out_words
+_messages: Any = messages_of_words
+_observe: Any = observe_rows
+
+
+@dataclass
+class Trajectories:
+    """Words or contexts at all knots, (K, d) each: means, data precision h, variances; `b` is the work of the next move."""
+
+    mean: Array
+    h: Array
+    variance: Array
+    b: Array
 
 
 class WordBlock:
-    """Words (0) and contexts (1) at the knots of a range of words; `rows[t]` are those of slice t, in order of the word.
+    """The trajectories of some words on each side: words and contexts, or one of both if contexts are tied.
 
-    `reuse`: its arrays are work arrays, which the next such block takes over.
+    `rows[t]` are the rows of slice t, in order of the word.
     """
 
-    def __init__(
-        self, knots: Knots, diffusion: Diffusion, dim: int, compute: Compute, reuse: bool = False
-    ) -> None:
+    def __init__(self, knots: Knots, diffusion: Diffusion, sides: int, dim: int, compute: Compute) -> None:
         self.knots, self.dim, self.compute = knots, dim, compute
-        self.chains = Chains(knots, diffusion, compute)
         self.rows: list[Integers] = rows_by_slice(knots, len(diffusion))
-        self._rows = [torch.from_numpy(rows).to(compute.device) for rows in self.rows]
-        work = compute.work if reuse else Workspace(compute.device, compute.dtype)
-        self.kinds = [
-            Trajectories(*(work.empty(f"{field} {side}", len(knots), dim) for field in (*FIELDS, "b")))
-            for side in "uv"
-        ]
+        shape = len(knots), dim
+        self.sides = [Trajectories(*(np.zeros(shape, compute.dtype) for _ in range(4))) for _ in range(sides)]
+        cuts = np.searchsorted(knots.starts, np.linspace(0, len(knots), _BLOCKS + 1))
+        cuts[0], cuts[-1] = 0, len(knots.starts) - 1
+        self._pieces = [(int(a), int(b)) for a, b in pairwise(cuts) if b > a]
+        self.set_diffusion(diffusion)
+
+    def set_diffusion(self, diffusion: Diffusion) -> None:
+        """Use another prior from now on."""
+        self.diffusion, self._prior = diffusion, self._at_knots(diffusion)
+
+    def _at_knots(self, diffusion: Diffusion) -> list[Array]:
+        return [array.astype(self.compute.dtype) for array in prior_at_knots(self.knots, diffusion)]
 
     def begin(self, start: Array) -> None:
-        """Vectors that stand still at `start` (2, words, d), with the prior's variance, and nothing observed yet."""
-        for kind, standing in zip(self.kinds, start, strict=True):
-            kind.mean.copy_(torch.from_numpy(np.repeat(standing, np.diff(self.knots.starts), axis=0)))
-            kind.h.zero_()
-            kind.variance.copy_(self.chains.prior_variance(self.dim))
+        """Set all vectors to stand still at `start` (sides, words, d), with the prior's variance and no data."""
+        for side, standing in zip(self.sides, start, strict=True):
+            side.mean[:] = np.repeat(standing, np.diff(self.knots.starts), axis=0)
+            side.h[:] = 0.0
+            side.variance[:] = self.diffusion.marginal[self.knots.slices][:, None]
 
-    def vectors(self, t: int) -> tuple[Vectors, Vectors]:
-        """What is believed of the words and contexts of a slice."""
-        rows = self._rows[t]
-        u, v = (Vectors(kind.mean[rows], kind.variance[rows]) for kind in self.kinds)
-        return u, v
+    def vectors(self, t: int) -> list[Vectors]:
+        """The posterior of the words of a slice."""
+        rows = self.rows[t]
+        return [Vectors(side.mean[rows], side.variance[rows]) for side in self.sides]
 
-    def copy_vectors(self, t: int, out: Tensor) -> None:
-        """The same into `out` (4, n, d): mean and variance of words, mean and variance of contexts."""
-        for place, kind in enumerate(self.kinds):
-            torch.index_select(kind.mean, 0, self._rows[t], out=out[2 * place])
-            torch.index_select(kind.variance, 0, self._rows[t], out=out[2 * place + 1])
+    def predicted_vectors(self, t: int) -> list[Vectors]:
+        """The same after `leave_out`: what all other slices say."""
+        rows = self.rows[t]
+        return [Vectors(side.b[rows], side.variance[rows]) for side in self.sides]
 
-    def observe(self, t: int, gradients: tuple[Gradient, Gradient], rate: float) -> bool:
-        """Take in what a slice says of these words: g and h of their rows, (n, d) each. Is it finite?"""
-        sound = True
-        for kind, gradient in zip(self.kinds, gradients, strict=True):
-            if self.chains.fused:
-                arrays = [tensor.numpy() for tensor in (kind.mean, kind.h, kind.b)]
-                finite = _observe(self.rows[t], gradient.g.numpy(), gradient.h.numpy(), rate, *arrays)
-            else:
-                rows = self._rows[t]
-                h = kind.h[rows].mul_(1 - rate).add_(gradient.h, alpha=rate)
-                b = torch.addcmul(gradient.g, h, kind.mean[rows])
-                kind.h[rows], kind.b[rows] = h, b
-                finite = torch.isfinite(b.sum() + h.sum())
-            sound = sound and bool(finite)
-        return sound
+    def observe(self, t: int, gradients: list[Gradient], rate: float) -> bool:
+        """Take in g and h of a slice for these words, (n, d) each. Returns whether all numbers are finite."""
+        finite = [
+            _observe(self.rows[t], gradient.g, gradient.h, rate, side.mean, side.h, side.b)
+            for side, gradient in zip(self.sides, gradients, strict=True)
+        ]
+        return all(finite)
 
     def move(self, rate: float, trust: float) -> None:
-        """One smoother pass over all trajectories, and a step towards what it finds."""
-        for kind in self.kinds:
-            self.chains.move(kind, rate, trust)
+        """One smoother pass with the current h and b = g + h mu, and a step towards its means."""
+
+        def one(piece: tuple[int, int]) -> None:
+            for side in self.sides:
+                _smooth(self.knots.starts, *self._prior, side.h, side.b, side.variance, *piece)
+                _move(self.knots.starts, side.b, side.mean, rate, trust, *piece)
+
+        self.compute.map(one, self._pieces)
 
     def divergences(self) -> Floats:
-        """KL(q || p) of words and contexts, one number for each trajectory, (n,)."""
-        return np.concatenate([self.chains.divergences(kind) for kind in self.kinds])
+        """KL(q || p) of each trajectory of each side, (sides x words,)."""
+        each = np.zeros((len(self.sides), len(self.knots.starts) - 1))
+
+        def one(piece: tuple[int, int]) -> None:
+            for side, out in zip(self.sides, each, strict=True):
+                states = side.mean, side.h, side.variance
+                _divergence(self.knots.starts, *self._prior, *states, out, *piece)
+
+        self.compute.map(one, self._pieces)
+        return each.reshape(-1)
 
     def leave_out(self, prior: Diffusion) -> None:
-        """Each vector becomes what all slices but its own say of it under a prior."""
-        for kind in self.kinds:
-            self.chains.leave_out(kind, prior)
-            kind.mean, kind.b = kind.b, kind.mean
+        """Set b and the variances to what all slices but a knot's own say of it under a prior.
 
-    def put_back(self) -> None:
-        """Undo `leave_out`."""
-        for kind in self.kinds:
-            kind.mean, kind.b = kind.b, kind.mean
-            self.chains.restore_variances(kind)
+        The messages of the knots are those under the prior in use; `prior`, the same or another one, combines them.
+        """
+        other = self._at_knots(prior)
 
-    def arrays(self) -> dict[str, Tensor]:
-        """All that lives on from step to step, by name."""
-        return {
-            f"{field}_{side}": getattr(kind, field)
-            for side, kind in zip("uv", self.kinds, strict=True)
-            for field in FIELDS
-        }
+        def one(piece: tuple[int, int]) -> None:
+            for side in self.sides:
+                _messages(self.knots.starts, *self._prior, side.mean, side.h, side.b, *piece)
+                _leave_out(self.knots.starts, *other, side.h, side.b, side.variance, *piece)
+
+        self.compute.map(one, self._pieces)
+
+    def restore_variances(self) -> None:
+        """Recompute the variances from h after `leave_out`; b is overwritten."""
+
+        def one(piece: tuple[int, int]) -> None:
+            for side in self.sides:
+                _smooth(self.knots.starts, *self._prior, side.h, side.b, side.variance, *piece)
+
+        self.compute.map(one, self._pieces)
+
+    def arrays(self) -> dict[str, Array]:
+        """Everything that lives on from step to step, by name."""
+        named = zip(SIDES, self.sides, strict=False)
+        return {f"{field}_{name}": getattr(side, field) for name, side in named for field in FIELDS}
 
     def restore(self, state: Mapping[str, Array], rows: slice) -> None:
-        """Take the values of these words, some rows of saved arrays of all."""
-        for name, tensor in self.arrays().items():
-            tensor.copy_(torch.from_numpy(np.array(state[name][rows])))
+        """Take the values of these words from some rows of saved arrays."""
+        for name, array in self.arrays().items():
+            array[:] = state[name][rows]

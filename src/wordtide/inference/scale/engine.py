@@ -1,0 +1,167 @@
+"""Who computes a fit and where its states live: this process in memory, its disk, or a Dask cluster."""
+
+import math
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from wordtide.counts.counts import Counts
+from wordtide.dask_client import Cluster, connect
+from wordtide.errors import SettingsError
+from wordtide.inference.compute import Compute
+from wordtide.inference.natural.prepared_slice import PreparedSlice
+from wordtide.inference.natural.schedule import NaturalOptions
+from wordtide.inference.natural.slice_work import SliceWork
+from wordtide.inference.problem import PairSettings, Problem, SliceData
+from wordtide.inference.scale.in_memory import Start, States, StatesInMemory
+from wordtide.inference.scale.on_dask import SliceJob, SliceOnCluster, on_cluster
+from wordtide.inference.scale.on_disk import StatesOnDisk, exchange_folder, on_threads
+from wordtide.inference.scale.shares import shared_out, work_of_slices
+from wordtide.inference.scale.smoothing_job import SmoothingJob
+from wordtide.inference.settings import FitSettings
+from wordtide.model.prior import Diffusion
+from wordtide.types import Array
+
+_IN_BLOCK = 6  # arrays of a block of words: mean, h, variance, b, and two while they are read and written
+_IN_GROUP = 4  # arrays of a group of slices: h, b, and those of one slice
+_TASKS_PER_WORKER = 4  # so that workers end together
+_LARGEST_BLOCK = 256 << 20  # bytes of a block of words, whatever memory there is
+
+
+@dataclass(frozen=True)
+class EngineSettings:
+    """The user's choice: `--offload`, `--scheduler` and `--work`."""
+
+    offload: Path | None = None
+    scheduler: str | None = None
+    work: Path | None = None
+
+    def check(self, settings: FitSettings, output: Path | None) -> None:
+        """Refuse combinations that do not help, before any work is done."""
+        chosen = "--offload" if self.offload is not None else "--scheduler"
+        if self.offload is None and self.scheduler is None:
+            return
+        if self.offload is not None and self.scheduler is not None:
+            raise SettingsError(
+                "--offload and --scheduler exclude each other.",
+                "With --scheduler the states are in files already: leave --offload out.",
+            )
+        methods = ("smoothing",) if self.offload is not None else ("smoothing", "filtering")
+        if settings.method not in methods or settings.solver != "natural":
+            what = "--solver=adam" if settings.solver == "adam" else f"--method={settings.method}"
+            raise SettingsError(
+                f"{chosen} is for {' and '.join(methods)} by the natural solver, not for {what}.",
+                f"Leave {chosen} out.",
+            )
+        if output is None:
+            raise SettingsError(
+                f"{chosen} needs an output folder.",
+                "Give one: a model that is read from its folder needs little memory.",
+            )
+
+
+@dataclass(frozen=True)
+class Engine:
+    """Computes in memory by default; with a folder the states are in its files, with a cluster its workers compute."""
+
+    compute: Compute
+    folder: Path | None = None
+    counts: Path | None = None
+    slice_effort: Array | None = None  # about how long each slice takes, (T,)
+    block_bytes: int = _LARGEST_BLOCK
+    cluster: Cluster | None = None
+
+    def states(
+        self,
+        problem: Problem,
+        pairs: PairSettings,
+        options: NaturalOptions,
+        diffusion: Diffusion,
+        start: Start,
+    ) -> States:
+        """The trajectories of a smoothing fit."""
+        if self.folder is None:
+            work = SliceWork(problem.slices, options, start.signs, self.compute)
+            return StatesInMemory(problem.knots, diffusion, start, work, self.compute)
+        assert self.counts is not None
+        assert self.slice_effort is not None
+        workers = self.compute.threads if self.cluster is None else self.cluster.worker_count()
+        array = options.sides * len(problem.knots) * options.dim * self.compute.dtype.itemsize
+        blocks = max(
+            math.ceil(_IN_BLOCK * array / self.block_bytes), workers if self.cluster is not None else 1
+        )
+        groups = max(math.ceil(_IN_GROUP * array / self.block_bytes), _TASKS_PER_WORKER * workers)
+        efforts = (problem.knots.starts[1:] - problem.knots.starts[:-1], self.slice_effort)
+        numbers = min(blocks, len(problem.words)), min(groups, len(problem))
+        words, slices = (
+            tuple(shared_out(effort, number).tolist())
+            for effort, number in zip(efforts, numbers, strict=True)
+        )
+        signs = None if start.signs is None else tuple(start.signs.tolist())
+        job = SmoothingJob(
+            *(
+                str(self.folder),
+                str(self.counts),
+                pairs,
+                options,
+                signs,
+                str(self.compute.dtype),
+                words,
+                slices,
+            )
+        )
+        run = on_threads(self.compute) if self.cluster is None else on_cluster(self.cluster)
+        return StatesOnDisk(job, diffusion, start, run)
+
+    def slice_preparation(
+        self, pairs: PairSettings, options: NaturalOptions, signs: Array | None
+    ) -> Callable[[int, SliceData], PreparedSlice] | None:
+        """How a filter makes a slice ready; None: for this process."""
+        if self.cluster is None or self.folder is None:
+            return None
+        cluster, folder, counts = self.cluster, self.folder, str(self.counts)
+        given = None if signs is None else tuple(signs.tolist())
+
+        def prepare(number: int, part: SliceData) -> PreparedSlice:
+            job = SliceJob(counts, number, pairs, options.sample_size, given, str(self.compute.dtype))
+            return SliceOnCluster(job, part, self.compute, cluster, folder)
+
+        return prepare
+
+
+@contextmanager
+def open_engine(
+    chosen: EngineSettings,
+    counts: Counts,
+    path: Path | None,
+    output: Path | None,
+    compute: Compute,
+    memory: int,
+) -> Iterator[Engine]:
+    """Open what the user has chosen.
+
+    Args:
+        chosen: The user's choice.
+        counts: The counts to fit.
+        path: Their folder, if they have one.
+        output: The model folder; a cluster exchanges its files beside it unless another folder was chosen.
+        compute: Precision and threads of this process.
+        memory: Bytes that a block of words may take.
+    """
+    if chosen.offload is None and chosen.scheduler is None:
+        yield Engine(compute)
+        return
+    with ExitStack() as stack:
+        parent = chosen.offload or chosen.work or (output.parent if output is not None else Path.cwd())
+        folder = stack.enter_context(exchange_folder(Path(os.path.abspath(parent))))
+        if path is None:
+            path = folder / "counts"
+            counts.save(path)
+        cluster = None
+        if chosen.scheduler is not None:
+            cluster = stack.enter_context(connect(chosen.scheduler, folder))
+        block = min(_LARGEST_BLOCK, max(1 << 20, memory // compute.threads))
+        effort = work_of_slices(counts)
+        yield Engine(compute, folder, Path(os.path.abspath(path)), effort, block, cluster)
