@@ -1,12 +1,13 @@
-"""Do posterior intervals hold the truth as often as they say? Simulation-based calibration on small worlds.
+"""Do posterior intervals hold the truth as often as they state? Simulation-based calibration on small worlds.
 
-    nice -n 15 python benchmarks/calibration.py # about ten minutes on one core python
-    benchmarks/calibration.py --worlds 12 --adam-worlds 0 # a quick look, without the slow solver python
-    benchmarks/calibration.py --negatives 30 --steps 300 --adam-worlds 0 # other counts
+    nice -n 15 python benchmarks/calibration.py                              # about 20 minutes on one core
+    python benchmarks/calibration.py --worlds 12 --adam-worlds 0             # a quick look, without the slow solver
+    python benchmarks/calibration.py --negatives 30 --steps 300 --adam-worlds 0 --contexts tied   # other counts
 
-prints Markdown tables: coverage of 50 % and 90 % intervals by method and solver, before and after coupling;
-ranks; and what one factor for all intervals would do. Truths are drawn from the prior, counts from the
-likelihood; the seed of a world is its number, from 0.
+prints Markdown tables: coverage of 50 % and 90 % intervals by method, contexts and solver, before and after
+coupling; ranks; and what one factor for all intervals would do. Truths are drawn from the prior, symmetric counts
+from the likelihood; the seed of a world is its number, from 0. Tied and separate contexts are fitted to the same
+counts.
 """
 
 import argparse
@@ -45,14 +46,14 @@ from wordtide.questions.vectors import lengths_of, vectors_of
 LEVELS = (0.5, 0.9)
 BINS = 10
 QUANTITIES = {
-    "score, first": "u·v of each word and context at the first slice",
+    "score, first": "u·Su of each pair of different words at the first slice",
     "score, last": "the same at the last slice",
-    "score, change": "u·v at the last slice minus u·v at the first",
+    "score, change": "the score at the last slice minus that at the first",
     "similarity, first": "of each pair of words at the first slice, as `similarity` has it (sums)",
     "similarity, last": "the same at the last slice",
-    "movement": "squared length of the movement of each u + v from the first slice to the last",
+    "movement": "squared length of the movement of each u + Su from the first slice to the last",
 }
-#: Fewer and longer steps than the paper's; the last table tells whether they were enough.
+#: Fewer and longer steps than the paper's; the last table shows whether they were enough.
 FASTER_ADAM: dict[str, Any] = {
     "adam_steps": 1500,
     "adam_rate": 0.01,
@@ -65,7 +66,7 @@ Key = tuple[str, str]
 
 @dataclass
 class Measured:
-    """Of one posterior in one kind of world: ranks and standardised deviations of each quantity, world by
+    """Of one posterior in one kind of world: ranks and standardized deviations of each quantity, world by
     world.
     """
 
@@ -82,7 +83,7 @@ class Measured:
 
 
 def settings_for(method: str, solver: str, words: int, steps: int) -> FitSettings:
-    """All negative pairs, and so many steps that what is left to wish for is not the solver's fault."""
+    """All negative pairs, and enough steps to converge."""
     adam = FASTER_ADAM | ({"adam_rate": 0.03} if method == "smoothing" else {})
     return FitSettings(
         method=method,
@@ -96,28 +97,33 @@ def settings_for(method: str, solver: str, words: int, steps: int) -> FitSetting
 
 
 def drawn_from(model: DynamicEmbeddings, rng: np.random.Generator) -> np.ndarray:
-    """Draws of all vectors, (n, 2, T, L, d).
+    """Draws of all vectors, (n, sides, T, L, d).
 
     A filter knows each slice by itself, so there slices are drawn one by one.
     """
+    stored = model.sides[: len(model.fitted.posterior.sides)]
     if model.kind == "filter":
         means, variances = (
             np.stack(
-                [[getattr(side, f"{moment}_at")(float(time)) for time in model.times] for side in model.sides]
+                [[getattr(side, f"{moment}_at")(float(time)) for time in model.times] for side in stored]
             )
             for moment in ("means", "variances")
         )
         return means + np.sqrt(variances) * rng.standard_normal((DRAWS, *means.shape))
     sides = [
-        [side.draw(word, DRAWS, model.times, rng) for word in range(len(model.words))] for side in model.sides
+        [side.draw(word, DRAWS, model.times, rng) for word in range(len(model.words))] for side in stored
     ]
     return np.asarray(sides).transpose(2, 0, 3, 1, 4)
 
 
-def invariants(vectors: np.ndarray) -> dict[str, np.ndarray]:
-    """What no turn of all vectors (..., 2, T, L, d) changes."""
-    u, v = vectors[..., 0, :, :, :], vectors[..., 1, :, :, :]
-    first, last = (u[..., t, :, :] @ np.swapaxes(v[..., t, :, :], -1, -2) for t in (0, -1))
+def invariants(vectors: np.ndarray, signs: np.ndarray | None) -> dict[str, np.ndarray]:
+    """What no common rotation of vectors (..., sides, T, L, d) changes; `signs`: of tied contexts, which have one side."""
+    u = vectors[..., 0, :, :, :]
+    v = vectors[..., 1, :, :, :] if signs is None else u * signs
+    pairs = np.triu_indices(u.shape[-2], 1)
+    first, last = (
+        (u[..., t, :, :] @ np.swapaxes(v[..., t, :, :], -1, -2))[..., pairs[0], pairs[1]] for t in (0, -1)
+    )
     moved = (u + v)[..., -1, :, :] - (u + v)[..., 0, :, :]
     return {
         "score, first": first,
@@ -132,8 +138,8 @@ def measure(
 ) -> None:
     """Compare a posterior with the truth: the model's own, or the coupled one at its means."""
     draws = drawn_from(model, np.random.default_rng(seed)) if coupled is None else coupled.sample(DRAWS, seed)
-    stated = invariants(draws)
-    for name, truth in invariants(world.vectors).items():
+    stated = invariants(draws, model.fitted.posterior.signs)
+    for name, truth in invariants(world.vectors, None).items():
         if name != "movement" or model.kind != "filter":  # a filter does not know how two slices go together
             into.add_draws(name, truth, stated[name])
     one, other = np.triu_indices(len(model.words), 1)
@@ -191,15 +197,17 @@ def about_ranks(found: dict[Key, Measured]) -> None:
 
 
 def about_factors(found: dict[Key, Measured]) -> None:
-    """One factor for all intervals, learnt on worlds with even numbers, and what it does to those with odd
-    ones.
-    """
+    """One factor for all intervals, learned on worlds with even numbers and tried on those with odd ones."""
     rows, kinds = [], sorted({kind for kind, _ in found}, key=float)
-    smoothed = {kind: found[kind, "smoothing, natural"].deviations for kind in kinds}
-    for learnt in kinds:
+    smoothed = {
+        kind: found[kind, "smoothing, tied"].deviations
+        for kind in kinds
+        if (kind, "smoothing, tied") in found
+    }
+    for learned in smoothed:
         for taught_by in ("score, last", "similarity, last"):
-            factor = needed_factor(np.concatenate(smoothed[learnt][taught_by][::2]))
-            for kind in kinds:
+            factor = needed_factor(np.concatenate(smoothed[learned][taught_by][::2]))
+            for kind in smoothed:
                 held = []
                 for quantity in QUANTITIES:
                     within = [
@@ -212,23 +220,24 @@ def about_factors(found: dict[Key, Measured]) -> None:
                             )
                         )
                     )
-                rows.append([learnt, taught_by, f"{factor:.2f}", kind, *held])
-    columns = ["learnt with", "from", "factor", "tried with", *QUANTITIES]
+                rows.append([learned, taught_by, f"{factor:.2f}", kind, *held])
+    columns = ["learned with", "from", "factor", "tried with", *QUANTITIES]
     table(
-        "90 % intervals of smoothing by natural, made wider by one factor: how many hold the truth",
+        "90 % intervals of smoothing with tied contexts, made wider by one factor: how many hold the truth",
         columns,
         rows,
     )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Do intervals hold the truth as often as they say?")
+    parser = argparse.ArgumentParser(description="Do intervals hold the truth as often as they state?")
     parser.add_argument("--negatives", default="0.3,3", help="negative pairs per pair of words and slice")
     parser.add_argument("--worlds", type=int, default=50, help="worlds of each kind")
     parser.add_argument("--adam-worlds", type=int, default=6, help="how many of them adam fits too")
     parser.add_argument(
         "--steps", type=int, default=60, help="steps of natural (filtering: half as many for each slice)"
     )
+    parser.add_argument("--contexts", default="tied,separate", help="contexts that natural fits")
     parser.add_argument("--words", type=int, default=30)
     parser.add_argument("--slices", type=int, default=4)
     parser.add_argument("--dim", type=int, default=3)
@@ -236,25 +245,27 @@ def main() -> None:
     start = time.perf_counter()
     found: dict[Key, Measured] = defaultdict(Measured)
     lacks: dict[Key, list[float]] = defaultdict(list)
+    fits = [(contexts, "natural", options.worlds) for contexts in options.contexts.split(",")]
+    fits.append(("separate", "adam", options.adam_worlds))
+    sizes = {"words": options.words, "slices": options.slices, "dim": options.dim}
     for kind in options.negatives.split(","):
         for method in ("smoothing", "filtering"):
-            for solver, worlds in (("natural", options.worlds), ("adam", options.adam_worlds)):
+            for contexts, solver, worlds in fits:
                 settings = settings_for(method, solver, options.words, options.steps)
+                name = f"{method}, {contexts}" + (", adam" if solver == "adam" else "")
                 for seed in range(worlds):
-                    sizes = {"words": options.words, "slices": options.slices, "dim": options.dim}
-                    world = draw_small_world(seed, float(kind), **sizes)
+                    world = draw_small_world(seed, float(kind), tied=contexts == "tied", **sizes)
                     model = fit_small_world(world, settings)
-                    if seed < options.adam_worlds:
-                        elbo = monte_carlo_elbo(world.problem, world.diffusion, model.fitted.posterior, 100)[
-                            0
-                        ]
-                        lacks[kind, f"{method}, {solver}"].append(elbo)
-                    measure(world, model, found[kind, f"{method}, {solver}"], None, seed)
+                    if contexts == "separate" and seed < options.adam_worlds:
+                        posterior = model.fitted.posterior
+                        elbo = monte_carlo_elbo(world.problem, world.diffusion, posterior, 100)[0]
+                        lacks[kind, name].append(elbo)
+                    measure(world, model, found[kind, name], None, seed)
                     if model.kind == "smoother":
                         coupled = couple_problem(model, world.problem)
-                        measure(world, model, found[kind, f"{method}, {solver}, coupled"], coupled, seed)
+                        measure(world, model, found[kind, f"{name}, coupled"], coupled, seed)
                 if worlds:
-                    print(f"{kind}, {method}, {solver}: {time.perf_counter() - start:.0f} s", file=sys.stderr)
+                    print(f"{kind}, {name}: {time.perf_counter() - start:.0f} s", file=sys.stderr)
     about_coverage(found)
     about_ranks(found)
     about_factors(found)

@@ -22,7 +22,9 @@ from wordtide.api import DynamicEmbeddings
 from wordtide.embeddings.posterior import Fitted
 from wordtide.inference.compute import compute
 from wordtide.inference.methods import Run, run
-from wordtide.inference.problem import PairSettings, Problem, problem_of, slice_data
+from wordtide.inference.problem import Problem, problem_of, slice_data
+from wordtide.inference.scale.engine import Engine
+from wordtide.inference.sequential_solvers import pair_settings
 from wordtide.inference.settings import resolve
 from wordtide.inference.training import FitObserver
 from wordtide.model.knots import Knots, Occurrences
@@ -220,16 +222,16 @@ def _exchanged(
     counts: wordtide.Counts, seen: np.ndarray, places: np.ndarray, method: str, dim: int
 ) -> DynamicEmbeddings:
     settings = resolve({"method": method, "dim": dim}, None, None)
-    ratio, exponent = settings.negative_ratio, settings.context_exponent
-    problem = problem_of(counts, PairSettings(ratio, exponent))
+    pairs = pair_settings(settings)
+    problem = problem_of(counts, pairs)
     slices = []
     for positives, order in zip(counts, places, strict=True):
         moved = sp.csr_array(sp.csr_array(positives)[order][:, order])
         moved.sort_indices()
-        slices.append(slice_data(moved, PairSettings(ratio, exponent)))
+        slices.append(slice_data(moved, pairs))
     problem = Problem(problem.words, problem.times, problem.labels, slices)
-    with compute("cpu", "float32", None) as machine:
-        outcome = run(Run(problem, settings, machine, FitObserver()))
+    with compute("float32") as machine:
+        outcome = run(Run(problem, settings, Engine(machine), FitObserver()))
     moved_seen = np.take_along_axis(seen, places, axis=1).T
     words, when = np.nonzero(moved_seen)
     starts = np.searchsorted(words, np.arange(len(problem.words) + 1)).astype(np.int64)

@@ -3,25 +3,30 @@ models fitted to them.
 
 With n- fixed, sigmoid(x)^n+ sigmoid(-x)^n- is the probability of n+ under a negative binomial distribution,
 up to a constant that does not depend on x: a Poisson number whose rate is Gamma distributed with shape n- and
-scale exp(x). In real text the negative pairs are not drawn but computed, and counts scatter less: like
-Poisson numbers of the same expectation.
+scale exp(x). Scores are x_ij = u_i . S u_j with S = diag(+-1). Counts are symmetric, as those of text: each
+unordered pair is drawn once, and models have tied contexts. In real text the negative pairs are not drawn but
+computed, and counts scatter less: like Poisson numbers of the same expectation.
 """
 
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from simulation.small_worlds import full_slice
+from simulation.small_worlds import draw_slice, model_of_world, pooled_slices
 from simulation.trajectories import draw_trajectories
 
 from wordtide.api import DynamicEmbeddings
-from wordtide.embeddings.posterior import Fitted, Posterior
+from wordtide.embeddings.posterior import Posterior
 from wordtide.inference.compute import compute
+from wordtide.inference.natural.eigen_start import signs_by_rule
 from wordtide.inference.natural.filtering import SequentialSolver
 from wordtide.inference.natural.negatives import AUTO
-from wordtide.inference.natural.schedule import Schedule
+from wordtide.inference.natural.schedule import NaturalOptions, Schedule
+from wordtide.inference.natural.slice_work import SliceWork
 from wordtide.inference.natural.smoothing import SmoothingSolver
-from wordtide.inference.problem import Problem, SliceData
-from wordtide.model.knots import Occurrences
+from wordtide.inference.natural.step import sign_blocks
+from wordtide.inference.problem import Problem
+from wordtide.inference.scale.in_memory import Start, StatesInMemory
+from wordtide.inference.settings import FitSettings
 from wordtide.model.prior import Diffusion, ProductPrior
 from wordtide.questions.vectors import Vectors, vectors_of
 
@@ -36,7 +41,7 @@ class Effort:
     smoothing: Schedule
     filtering: Schedule
     first_steps: int
-    contexts: int | None
+    sample_size: int | None
 
 
 #: More steps than usual and all negative pairs: what is left to wish for is not the solver's fault.
@@ -51,14 +56,14 @@ DEFAULT = Effort(
 
 @dataclass(frozen=True)
 class World:
-    """Vectors of words and contexts (T, L, d), their prior, and the counts they led to.
+    """Vectors of words (T, L, d), the signs of S (d,), the prior, and the counts they led to.
 
     `jumps`: word -> the slice at which it takes another word's place. `decoys`: words that stand still while
     their frequency changes tenfold.
     """
 
     u: np.ndarray
-    v: np.ndarray
+    signs: np.ndarray
     diffusion: Diffusion
     problem: Problem
     jumps: dict[int, int] = field(default_factory=dict)
@@ -104,13 +109,10 @@ class Kind:
 def drawn(kind: Kind, seed: int) -> World:
     """A world of a kind; words have frequencies by Zipf's law."""
     rng, prior = np.random.default_rng(seed), kind.diffusion
-    u, v = (draw_trajectories(rng, prior, (kind.size, kind.dim)) for _ in range(2))
+    u, signs = draw_trajectories(rng, prior, (kind.size, kind.dim)), signs_by_rule(kind.dim)
     if kind.cluster:
-        for vectors in (u, v):
-            centres = draw_trajectories(rng, prior, (-(-kind.size // kind.cluster), kind.dim))
-            vectors[:] = (
-                np.sqrt(0.4) * vectors + np.sqrt(0.6) * centres[:, np.arange(kind.size) // kind.cluster]
-            )
+        centers = draw_trajectories(rng, prior, (-(-kind.size // kind.cluster), kind.dim))
+        u = np.sqrt(0.4) * u + np.sqrt(0.6) * centers[:, np.arange(kind.size) // kind.cluster]
     ranked = 1.0 / (np.arange(kind.size) + 3.0)
     frequency = np.tile(rng.permutation(ranked), (kind.slices, 1))
     order = rng.permutation(kind.size)
@@ -118,66 +120,52 @@ def drawn(kind: Kind, seed: int) -> World:
     middle = (kind.slices // 4, kind.slices - kind.slices // 4)
     jumps = dict(zip(jumping, rng.integers(*middle, kind.planted).tolist(), strict=True))
     for (word, when), place in zip(jumps.items(), places, strict=True):
-        for vectors in (u, v):
-            vectors[when:, word] = vectors[when:, place]
+        u[when:, word] = u[when:, place]
     for number, (word, when) in enumerate(zip(decoys, rng.integers(*middle, kind.planted), strict=True)):
-        u[:, word], v[:, word] = u[0, word], v[0, word]
+        u[:, word] = u[0, word]
         frequency[slice(when, None) if number % 2 else slice(0, when), word] *= 10.0
     frequency /= frequency.sum(axis=1, keepdims=True)
     total = kind.negatives * kind.size**2
-    slices = [_slice(rng, *one, total, kind.poisson) for one in zip(u, v, frequency, strict=True)]
+    scores = (u * signs) @ u.transpose(0, 2, 1)
+    slices = [
+        draw_slice(rng, x, share, total, poisson=kind.poisson)
+        for x, share in zip(scores, frequency, strict=True)
+    ]
     names, labels = [f"w{word}" for word in range(kind.size)], [str(int(time)) for time in prior.times]
-    return World(u, v, prior, Problem(names, prior.times, labels, slices), jumps, decoys)
-
-
-def _slice(
-    rng: np.random.Generator,
-    u: np.ndarray,
-    v: np.ndarray,
-    frequency: np.ndarray,
-    negatives: float,
-    poisson: bool,
-) -> SliceData:
-    negative, odds = negatives * np.outer(frequency, frequency), np.exp(u @ v.T)
-    rate = negative * odds if poisson else rng.gamma(shape=negative, scale=odds)
-    return full_slice(rng.poisson(rate), frequency, negatives)
+    return World(
+        u, signs.astype(np.float64), prior, Problem(names, prior.times, labels, slices), jumps, decoys
+    )
 
 
 def fitted(world: World, method: str, effort: Effort = THOROUGH) -> DynamicEmbeddings:
-    """The model of a world by smoothing or filtering, with the prior that drew it."""
-    dim, problem = world.u.shape[2], world.problem
-    with compute("cpu", "float32", 1) as machine:
+    """The model of a world by smoothing or filtering, with tied contexts and the prior that drew it."""
+    problem, signs = world.problem, world.signs.astype(np.float32)
+    options = NaturalOptions(
+        world.u.shape[2], effort.filtering, effort.first_steps, tied=True, sample_size=effort.sample_size
+    )
+    with compute("float32", 1) as machine:
         if method == "smoothing":
-            pooled = _pooled(problem)
+            pooled = pooled_slices(problem)
             prior = ProductPrior(pooled.times, 1.0, float(world.diffusion.marginal.mean()))
-            start = SequentialSolver(pooled, prior, dim, effort.start, machine, contexts=effort.contexts)
-            _run(start)
-            smoother = SmoothingSolver(
-                problem, world.diffusion, start.mean, effort.smoothing, machine, contexts=effort.contexts
+            standing = SequentialSolver(
+                pooled, prior, replace(options, schedule=effort.start, first_steps=None), machine
             )
-            _run(smoother)
-            (mean_u, h_u), (mean_v, h_v) = ((kind.mean.numpy(), kind.h.numpy()) for kind in smoother.kinds)
-            posterior = Posterior("smoother", problem.knots, mean_u, mean_v, precision_u=h_u, precision_v=h_v)
+            _run(standing)
+            options = replace(options, schedule=effort.smoothing)
+            work = SliceWork(problem.slices, options, signs, machine)
+            start = Start(standing.mean, signs)
+            states = StatesInMemory(problem.knots, world.diffusion, start, work, machine)
+            _run(SmoothingSolver(states, options))
+            (side,) = states.block.sides
+            posterior = Posterior("smoother", problem.knots, side.mean, precision_u=side.h, signs=signs)
         else:
-            filtering = SequentialSolver(
-                problem,
-                world.diffusion,
-                dim,
-                effort.filtering,
-                machine,
-                contexts=effort.contexts,
-                first_steps=effort.first_steps,
-            )
+            filtering = SequentialSolver(problem, world.diffusion, options, machine)
             _run(filtering)
             assert filtering.variance is not None
-            posterior = Posterior("filter", problem.knots, *filtering.mean, *filtering.variance)
-    seen = np.stack([part.values.reshape(len(part), -1).sum(axis=1) for part in problem.slices], axis=1)
-    occurrences = Occurrences(problem.knots, seen.ravel().astype(np.int64))
-    return DynamicEmbeddings(
-        Fitted(
-            problem.words, problem.labels, world.diffusion, posterior, occurrences, method, solver="natural"
-        )
-    )
+            posterior = Posterior(
+                "filter", problem.knots, filtering.mean[0], variance_u=filtering.variance[0], signs=signs
+            )
+    return model_of_world(problem, world.diffusion, posterior, FitSettings(method=method, contexts="tied"))
 
 
 def _run(solver: SequentialSolver | SmoothingSolver) -> None:
@@ -185,33 +173,20 @@ def _run(solver: SequentialSolver | SmoothingSolver) -> None:
         pass
 
 
-def _pooled(problem: Problem) -> Problem:
-    """All slices as one: where smoothing starts."""
-    slices = problem.slices
-    frequency = np.mean([part.word_probability for part in slices], axis=0)
-    total = replace(
-        slices[0],
-        values=np.sum([part.values for part in slices], axis=0),
-        word_probability=frequency,
-        context_probability=frequency,
-        positives=sum(part.positives for part in slices),
-        negatives=sum(part.negatives for part in slices),
-    )
-    return Problem(problem.words, problem.times[:1], problem.labels[:1], [total])
-
-
 def truth(world: World, model: DynamicEmbeddings, vectors: str) -> np.ndarray:
-    """The true vectors (T, L, d) of a kind ("word" or "sum"), turned into the axes of the model.
+    """The true vectors (T, L, d) of a kind ("word" or "sum"), rotated into the axes of the model.
 
-    The likelihood does not see a rotation of all vectors, so the one that brings truth and means together is
-    taken.
+    The likelihood does not see a rotation of all vectors within the axes of a sign, so the one that brings truth
+    and means together is taken.
     """
+    asked: Vectors = vectors_of(model, "word")
     match = np.zeros((model.dim, model.dim))
-    for true, side in ((world.u, "word"), (world.v, "context")):
-        asked: Vectors = vectors_of(model, side)
-        for t, time in enumerate(model.times):
-            weight = 1.0 / asked.variances_at(float(time)).mean(axis=1, keepdims=True)
-            match += (weight * true[t]).T @ asked.means_at(float(time))
-    left, _, right = np.linalg.svd(match)
-    chosen = {"word": world.u, "context": world.v, "sum": world.u + world.v}[vectors]
-    return np.asarray(chosen @ (left @ right))
+    for t, time in enumerate(model.times):
+        weight = 1.0 / asked.variances_at(float(time)).mean(axis=1, keepdims=True)
+        match += (weight * world.u[t]).T @ asked.means_at(float(time))
+    rotation = np.zeros_like(match)
+    for axes in sign_blocks(world.signs, model.dim):
+        left, _, right = np.linalg.svd(match[np.ix_(axes, axes)])
+        rotation[np.ix_(axes, axes)] = left @ right
+    scale = {"word": np.ones(model.dim), "context": world.signs, "sum": 1.0 + world.signs}[vectors]
+    return np.asarray(world.u @ rotation * scale)

@@ -1,15 +1,16 @@
 """A posterior in which all vectors depend on each other: for small models, where mean-field intervals are too narrow.
 
-The fit takes words and contexts as independent. But the likelihood sees inner products alone, and a linear map common to all
-words, (U A, V A^-T), changes none of them: along it only the prior holds the vectors, and all of them move together. Here the
-whole precision is built at the means of the fit: the prior's, and the Fisher information of all pairs, which couples each word
-with each context,
+The fit takes all vectors as independent. But the likelihood sees inner products alone, and some linear maps common to all
+words change none of them: (U A, V A^-T) for separate contexts, u -> B u with B^T S B = S for tied ones. Along these maps only
+the prior holds the vectors, and all of them move together. Here the whole precision is built at the means of the fit: that of
+the prior, and the Fisher information of all pairs, which couples each word with each context,
 
-    Pi + sum over pairs of r J J^T,    r = (n+ + n-) p (1 - p),    p = sigmoid(u_i . v_j)
+    Pi + sum over pairs of r J J^T,    r = (n+ + n-) p (1 - p),    p = sigmoid(x_ij)
 
-with J = (v_j, u_i) at the places of u_i and v_j. Its inverse is the covariance. A turn common to all vectors changes nothing
-that can be asked, so the covariance is the one given that there is no turn. docs/calibration.md has the figures: what it
-repairs, and what it does not.
+For separate contexts x_ij = u_i . v_j, and J = (v_j, u_i) at the places of u_i and v_j. For tied ones x_ij = u_i . S u_j, each
+unordered pair counts once, and J = (S u_j, S u_i) at the places of u_i and u_j. The inverse is the covariance. A rotation
+common to all vectors (tied: within the axes of a sign) changes no answer, so the covariance is conditioned on no rotation.
+docs/calibration.md has the figures: what it repairs, and what it does not.
 """
 
 from dataclasses import dataclass
@@ -28,26 +29,33 @@ from wordtide.model.prior import Diffusion
 from wordtide.questions.answers import Answer
 from wordtide.questions.similarity import interval
 from wordtide.questions.vectors import lengths_of
-from wordtide.types import Floats
+from wordtide.types import Floats, Reals
 
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Of 2 T L d numbers at most: their covariance has 290 MB, and up to four arrays of its size are in memory at a time.
+#: Of 2 T L d numbers (tied contexts: T L d) at most: their covariance takes 290 MB, and up to four arrays of its
+#: size are in memory at a time.
 MOST_NUMBERS = 6000
-_SIDES = {"word": (1.0, 0.0), "context": (0.0, 1.0), "sum": (1.0, 1.0)}
+_CHOICES = ("word", "context", "sum")
 
 
 @dataclass(frozen=True)
 class CoupledPosterior:
-    """A Gaussian over all vectors at all slices: `mean` (2, T, L, d), words and contexts; `covariance` (n, n), n = 2 T L d."""
+    """A Gaussian over all vectors at all slices.
+
+    Attributes:
+        model: The model whose means it has.
+        mean: Words and contexts, (2, T, L, d), or words alone if contexts are tied, (1, T, L, d).
+        covariance: (n, n), where n is the number of means.
+    """
 
     model: DynamicEmbeddings
     mean: Floats
     covariance: Floats
 
     def sample(self, n: int, seed: int = 0) -> Floats:
-        """Joint draws of all vectors, (n, 2, T, L, d)."""
+        """Joint draws of all vectors, (n, sides, T, L, d)."""
         if n < 1 or seed < 0:
             raise SettingsError(
                 f"{n} draws with seed {seed} cannot be made.",
@@ -91,11 +99,9 @@ class CoupledPosterior:
         self, t: int, ones: list[int], others: list[int], vectors: str = "sum"
     ) -> tuple[Floats, Floats]:
         """The similarity of pairs of words at slice t and its standard deviation, (n,) each, pair by pair."""
-        if vectors not in _SIDES:
-            raise SettingsError(f"There are no vectors {vectors!r}.", f"Choose {', '.join(_SIDES)}.")
         one, other = np.asarray(ones), np.asarray(others)
-        sides = np.array(_SIDES[vectors])
-        means = np.tensordot(sides, self.mean[:, t], 1)
+        weights = self._weights(vectors)
+        means = np.einsum("sk,sik->ik", weights, self.mean[:, t])
         lengths = lengths_of(means)
         x = means / lengths[:, None]
 
@@ -103,10 +109,10 @@ class CoupledPosterior:
             """Covariances (n, d, d) of the vectors of words, pair by pair, in units of the means' lengths."""
             places = self._by_place
             total = np.zeros((len(some), self.mean.shape[-1], self.mean.shape[-1]))
-            for a, weight in enumerate(sides):
-                for b, other_weight in enumerate(sides):
-                    if weight * other_weight:
-                        total += weight * other_weight * places[a, t, some, :, b, t, rest, :]
+            for a, weight in enumerate(weights):
+                for b, other_weight in enumerate(weights):
+                    if weight.any() and other_weight.any():
+                        total += np.outer(weight, other_weight) * places[a, t, some, :, b, t, rest, :]
             return np.asarray(total / (lengths[some] * lengths[rest])[:, None, None])
 
         own, its, both = block(one, one), block(other, other), block(one, other)
@@ -121,19 +127,29 @@ class CoupledPosterior:
             one == other, 0.0, np.sqrt(variance)
         )
 
+    def _weights(self, vectors: str) -> Floats:
+        """The weight of each side and axis in the vectors asked for, (sides, d)."""
+        if vectors not in _CHOICES:
+            raise SettingsError(f"There are no vectors {vectors!r}.", f"Choose {', '.join(_CHOICES)}.")
+        signs, ones = self.model.fitted.posterior.signs, np.ones(self.mean.shape[-1])
+        word, context = float(vectors != "context"), float(vectors != "word")
+        if signs is not None:
+            return (word * ones + context * signs)[None]
+        return np.stack([word * ones, context * ones])
+
     @cached_property
     def _by_place(self) -> Floats:
         return self.covariance.reshape(*self.mean.shape, *self.mean.shape)
 
     @cached_property
     def _root(self) -> Floats:
-        """A matrix whose product with its transpose is the covariance, which has no inverse: turns have no variance."""
+        """A matrix whose product with its transpose is the covariance, which has no inverse: rotations have no variance."""
         values, axes = linalg.eigh(self.covariance)
         return np.asarray(axes * np.sqrt(np.maximum(values, 0.0)))
 
 
 def couple(model: DynamicEmbeddings, counts: Counts) -> CoupledPosterior:
-    """Compute the coupled posterior of a small smoothed model with separate contexts.
+    """Compute the coupled posterior of a small smoothed model.
 
     The fit should have converged: use `negative_contexts=0`, and more steps than by default if counts are large.
 
@@ -164,7 +180,7 @@ def couple(model: DynamicEmbeddings, counts: Counts) -> CoupledPosterior:
         raise SettingsError(
             "The model does not record how it was fitted.", "Give a model that wordtide fitted."
         ) from None
-    return couple_problem(model, problem_of(counts, PairSettings(ratio, exponent)))
+    return couple_problem(model, problem_of(counts, PairSettings(ratio, exponent, model.contexts == "tied")))
 
 
 def couple_problem(model: DynamicEmbeddings, problem: Problem) -> CoupledPosterior:
@@ -173,60 +189,69 @@ def couple_problem(model: DynamicEmbeddings, problem: Problem) -> CoupledPosteri
         raise SettingsError(
             f"A model by {model.method} has no posterior over all times.", "Fit with method smoothing."
         )
-    if model.contexts != "separate":
-        raise SettingsError(
-            "The coupled posterior is for models with separate contexts.", "Fit with --contexts=separate."
-        )
-    numbers = 2 * len(model) * len(model.words) * model.dim
+    signs = model.fitted.posterior.signs
+    sides = model.sides if signs is None else model.sides[:1]
+    numbers = len(sides) * len(model) * len(model.words) * model.dim
     if numbers > MOST_NUMBERS:
         raise SettingsError(
             f"{len(model.words):,} words, {len(model)} slices and {model.dim} dimensions have {numbers:,} numbers, "
             f"but the covariance is computed for {MOST_NUMBERS:,} at most.",
             "Count with a smaller --vocabulary-size or longer slices, or fit with fewer dimensions.",
         )
-    mean = np.stack([[side.means_at(float(time)) for time in model.times] for side in model.sides])
-    covariance = linalg.inv(precision_of(problem, model.diffusion, mean), overwrite_a=True)
+    mean = np.stack([[side.means_at(float(time)) for time in model.times] for side in sides])
+    covariance = linalg.inv(precision_of(problem, model.diffusion, mean, signs), overwrite_a=True)
     covariance += covariance.T.copy()
     covariance *= 0.5
-    turns = turns_of(mean)
-    if turns.shape[1]:  # a single dimension cannot be turned
-        moved = covariance @ turns
-        covariance -= moved @ linalg.pinvh(turns.T @ moved) @ moved.T
+    rotations = rotations_of(mean, signs)
+    if rotations.shape[1]:  # a single dimension cannot be rotated
+        moved = covariance @ rotations
+        covariance -= moved @ linalg.pinvh(rotations.T @ moved) @ moved.T
     return CoupledPosterior(model, mean, covariance)
 
 
-def precision_of(problem: Problem, diffusion: Diffusion, mean: Floats) -> Floats:
-    """Minus the expected second derivative of log prior and log likelihood at the vectors `mean` (2, T, L, d), (n, n)."""
-    _, _, words, dim = mean.shape
+def precision_of(problem: Problem, diffusion: Diffusion, mean: Floats, signs: Reals | None = None) -> Floats:
+    """Minus the expected second derivative of log prior and log likelihood at vectors (sides, T, L, d), (n, n).
+
+    `signs` (d,): those of tied contexts, which have one side.
+    """
+    sides, _, words, dim = mean.shape
     precision = np.zeros(mean.shape * 2)
     diagonal, beside = diffusion.precision()
     prior = np.diag(diagonal) + np.diag(beside, 1) + np.diag(beside, -1)
-    side, word, axis = (index.ravel() for index in np.indices((2, words, dim)))
+    side, word, axis = (index.ravel() for index in np.indices((sides, words, dim)))
     for one, other in zip(*np.nonzero(prior), strict=True):
         precision[side, one, word, axis, side, other, word, axis] = prior[one, other]
     for t, part in enumerate(problem.slices):
-        u, v = (vectors[t][part.words] for vectors in mean)
+        active = part.words
+        here = np.ix_(active, np.arange(dim), active, np.arange(dim))
+        u = mean[0, t][active]
+        v = mean[1, t][active] if signs is None else u * signs
         p = 1.0 / (1.0 + np.exp(-(u @ v.T)))
         r = (part.positive_matrix().toarray() + part.negative_matrix()) * p * (1.0 - p)
-        precision[0, t, part.words, :, 0, t, part.words, :] += np.einsum(
-            "ij,jk,jl->ikl", r, v, v, optimize=True
-        )
-        precision[1, t, part.words, :, 1, t, part.words, :] += np.einsum(
-            "ij,ik,il->jkl", r, u, u, optimize=True
-        )
+        precision[0, t, active, :, 0, t, active, :] += np.einsum("ij,jk,jl->ikl", r, v, v, optimize=True)
+        if signs is not None:  # r is symmetric, and each of the two blocks of a pair gets its own half of it
+            precision[0, t, :, :, 0, t][here] += np.einsum("ij,jk,il->ikjl", r, v, v, optimize=True)
+            continue
+        precision[1, t, active, :, 1, t, active, :] += np.einsum("ij,ik,il->jkl", r, u, u, optimize=True)
         both = np.einsum("ij,jk,il->ikjl", r, v, u, optimize=True)
-        here = np.ix_(part.words, np.arange(dim), part.words, np.arange(dim))
         precision[0, t, :, :, 1, t][here] += both
         precision[1, t, :, :, 0, t][here] += both.transpose(2, 3, 0, 1)
     return precision.reshape(mean.size, mean.size)
 
 
-def turns_of(mean: Floats) -> Floats:
-    """How vectors (2, T, L, d) begin to move when all are turned together, (n, d (d - 1) / 2)."""
-    dim = mean.shape[-1]
-    turns = np.zeros((mean.size, dim * (dim - 1) // 2))
-    for number, (one, other) in enumerate(zip(*np.triu_indices(dim, 1), strict=True)):
-        turned = np.zeros_like(mean)
-        turned[..., one], turned[..., other] = mean[..., other], -mean[..., one]
-        turns[:, number] = turned.ravel()
-    return turns
+def rotations_of(mean: Floats, signs: Reals | None = None) -> Floats:
+    """How vectors (sides, T, L, d) begin to move when all are rotated together, one column per plane of rotation.
+
+    With `signs` (d,) only planes within the axes of one sign: other rotations change scores.
+    """
+    planes = [
+        (one, other)
+        for one, other in zip(*np.triu_indices(mean.shape[-1], 1), strict=True)
+        if signs is None or signs[one] == signs[other]
+    ]
+    rotations = np.zeros((mean.size, len(planes)))
+    for number, (one, other) in enumerate(planes):
+        rotated = np.zeros_like(mean)
+        rotated[..., one], rotated[..., other] = mean[..., other], -mean[..., one]
+        rotations[:, number] = rotated.ravel()
+    return rotations

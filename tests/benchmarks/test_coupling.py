@@ -4,65 +4,82 @@ posterior.
 
 import numpy as np
 import pytest
-from embeddings.models import model_of, posterior_of
 from simulation import coupling
-from simulation.coupling import couple, couple_problem, precision_of, turns_of
+from simulation.coupling import couple, couple_problem, precision_of, rotations_of
 from simulation.small_worlds import draw_small_world, fit_small_world
 
 import wordtide
-from wordtide.embeddings.posterior import Posterior
 from wordtide.errors import SettingsError
 from wordtide.inference.settings import FitSettings
+from wordtide.questions.vectors import vectors_of
 
 CONVERGED = FitSettings(negative_contexts=0, max_steps=100, tolerance=0.0)
+both_contexts = pytest.mark.parametrize("tied", [True, False], ids=["tied", "separate"])
 
 
-def log_joint(problem, diffusion, vectors, positives):
-    """The plain sum over pairs, and the prior by its precision; vectors (n, 2, T, L, d)."""
-    diagonal, beside = diffusion.precision()
+def log_joint(world, vectors, positives):
+    """The plain sum over pairs, and the prior by its precision; vectors (n, sides, T, L, d)."""
+    diagonal, beside = world.diffusion.precision()
     prior = np.diag(diagonal) + np.diag(beside, 1) + np.diag(beside, -1)
     total = -0.5 * np.einsum("nstik,tr,nsrik->n", vectors, prior, vectors)
-    for t, part in enumerate(problem.slices):
-        x = vectors[:, 0, t] @ vectors[:, 1, t].transpose(0, 2, 1)
-        total -= (positives[t] * np.logaddexp(0, -x) + part.negative_matrix() * np.logaddexp(0, x)).sum(
-            axis=(1, 2)
-        )
+    contexts = vectors[:, 0] * world.signs if world.tied else vectors[:, 1]
+    for t, part in enumerate(world.problem.slices):
+        x = vectors[:, 0, t] @ contexts[:, t].transpose(0, 2, 1)
+        terms = positives[t] * np.logaddexp(0, -x) + part.negative_matrix() * np.logaddexp(0, x)
+        total -= np.triu(terms).sum(axis=(1, 2)) if world.tied else terms.sum(axis=(1, 2))
     return total
 
 
-def test_the_precision_is_minus_the_second_derivative_where_counts_are_as_expected():
-    world = draw_small_world(0, 2.0, words=3, slices=2, dim=2)
-    mean, step = world.vectors, 1e-4
+def true_vectors(world):
+    """The vectors that a model of a world has: (1, T, L, d) if contexts are tied, (2, T, L, d) otherwise."""
+    return world.vectors[:1] if world.tied else world.vectors
+
+
+def signs_of(world):
+    return world.signs if world.tied else None
+
+
+@both_contexts
+def test_the_precision_is_minus_the_second_derivative_where_counts_are_as_expected(tied):
+    world = draw_small_world(0, 2.0, words=3, slices=2, dim=3, tied=tied)
+    mean, step = true_vectors(world), 1e-4
     # With n+ = n- exp(x) the first derivative by x vanishes, and the second derivative of the log joint is
     # the expected one.
     positives = [
-        part.negative_matrix() * np.exp(mean[0, t] @ mean[1, t].T)
-        for t, part in enumerate(world.problem.slices)
+        part.negative_matrix() * np.exp(u @ v.T)
+        for part, u, v in zip(world.problem.slices, *world.vectors, strict=True)
     ]
     for part, expected in zip(world.problem.slices, positives, strict=True):
         part.values[:] = expected.ravel()
     shifts = step * np.eye(mean.size).reshape(mean.size, *mean.shape)
 
     def at(change):
-        return log_joint(world.problem, world.diffusion, mean + change, positives)
+        return log_joint(world, mean + change, positives)
 
     second = np.array(
         [at(shifts + one) - at(shifts - one) - at(one - shifts) + at(-shifts - one) for one in shifts]
     )
-    assert np.allclose(
-        precision_of(world.problem, world.diffusion, mean), -second / (4 * step**2), atol=1e-4, rtol=1e-4
-    )
+    found = precision_of(world.problem, world.diffusion, mean, signs_of(world))
+    assert np.allclose(found, -second / (4 * step**2), atol=1e-4, rtol=1e-4)
 
 
-def test_turns_leave_all_inner_products_as_they_are():
-    vectors = np.random.default_rng(1).standard_normal((2, 2, 4, 3))
-    for turn in turns_of(vectors).T.reshape(3, *vectors.shape):
-        change = turn[0] @ vectors[1].transpose(0, 2, 1) + vectors[0] @ turn[1].transpose(0, 2, 1)
+@pytest.mark.parametrize(("signs", "planes"), [(None, 6), (np.array([1.0, 1.0, 1.0, -1.0]), 3)])
+def test_rotations_leave_all_scores_as_they_are(signs, planes):
+    vectors = np.random.default_rng(1).standard_normal((2 if signs is None else 1, 2, 5, 4))
+
+    def contexts(some):
+        return some[1] if signs is None else some[0] * signs
+
+    rotations = rotations_of(vectors, signs)
+    assert rotations.shape == (vectors.size, planes)
+    for rotation in rotations.T.reshape(planes, *vectors.shape):
+        change = rotation[0] @ contexts(vectors).transpose(0, 2, 1)
+        change += vectors[0] @ contexts(rotation).transpose(0, 2, 1)
         assert np.abs(change).max() < 1e-12
 
 
 def exact_draws(world, coupled, chains=400, steps=1200, seed=0):
-    """Metropolis draws from the exact posterior, (n, 2, T, L, d): chains side by side, each from a draw of
+    """Metropolis draws from the exact posterior, (n, sides, T, L, d): chains side by side, each from a draw of
     the coupled one.
     """
     rng = np.random.default_rng(seed)
@@ -70,10 +87,10 @@ def exact_draws(world, coupled, chains=400, steps=1200, seed=0):
     size = coupled.mean.size
     root = 1.7 / np.sqrt(size) * np.linalg.cholesky(coupled.covariance)
     at = coupled.sample(chains, seed)
-    here, kept = log_joint(world.problem, world.diffusion, at, positives), []
+    here, kept = log_joint(world, at, positives), []
     for step in range(steps):
         proposed = at + (rng.standard_normal((chains, size)) @ root.T).reshape(at.shape)
-        there = log_joint(world.problem, world.diffusion, proposed, positives)
+        there = log_joint(world, proposed, positives)
         moves = np.log(rng.random(chains)) < there - here
         at[moves], here[moves] = proposed[moves], there[moves]
         if step >= steps // 2 and step % 10 == 0:
@@ -101,59 +118,51 @@ def test_spreads_are_those_of_the_exact_posterior_and_mean_field_ones_are_not():
     assert np.sqrt(np.mean(np.log(factorised / exact) ** 2)) > 0.3
 
 
-def test_closed_form_spreads_are_those_of_draws():
-    world = draw_small_world(2, 1.0, words=8, slices=3, dim=2)
+@both_contexts
+def test_closed_form_spreads_are_those_of_draws(tied):
+    world = draw_small_world(2, 1.0, words=8, slices=3, dim=3, tied=tied)
     coupled = couple_problem(fit_small_world(world, CONVERGED), world.problem)
-    draws = coupled.sample(20_000, seed=1)
-    for vectors, chosen in (("sum", draws.sum(axis=1)), ("word", draws[:, 0]), ("context", draws[:, 1])):
-        lengths = np.linalg.norm(
-            {"sum": coupled.mean.sum(axis=0), "word": coupled.mean[0], "context": coupled.mean[1]}[vectors][
-                1
-            ],
-            axis=1,
-        )
-        found = (chosen[:, 1, 0] * chosen[:, 1, 5]).sum(axis=1).std() / (lengths[0] * lengths[5])
+    draws, means = coupled.sample(20_000, seed=1), coupled.mean[None]
+
+    def chosen(vectors, of):
+        contexts = of[:, 0] * world.signs if tied else of[:, 1]
+        return {"sum": of[:, 0] + contexts, "word": of[:, 0], "context": contexts}[vectors]
+
+    for vectors in ("sum", "word", "context"):
+        lengths = np.linalg.norm(chosen(vectors, means)[0, 1], axis=1)
+        drawn = chosen(vectors, draws)[:, 1]
+        found = (drawn[:, 0] * drawn[:, 5]).sum(axis=1).std() / (lengths[0] * lengths[5])
         assert coupled.similarity_and_spread(1, [0], [5], vectors)[1][0] == pytest.approx(found, rel=0.03)
 
 
-def test_draws_have_no_common_turn():
-    world = draw_small_world(2, 1.0, words=8, slices=3, dim=3)
+@both_contexts
+def test_draws_have_no_common_rotation(tied):
+    world = draw_small_world(2, 1.0, words=8, slices=3, dim=3, tied=tied)
     coupled = couple_problem(fit_small_world(world, CONVERGED), world.problem)
-    turns = turns_of(coupled.mean)
-    assert np.abs(turns.T @ coupled.covariance @ turns).max() < 1e-8
+    rotations = rotations_of(coupled.mean, signs_of(world))
+    assert np.abs(rotations.T @ coupled.covariance @ rotations).max() < 1e-8
     assert np.linalg.eigvalsh(coupled.covariance).min() > -1e-10
 
 
 def test_coupling_holds_the_truth_more_often_where_mean_field_is_too_narrow():
     held, held_before = [], []
+    one, other = np.triu_indices(16, 1)
     for seed in range(3):
-        world = draw_small_world(seed, 10.0, words=16, slices=2, dim=2)
+        world = draw_small_world(seed, 10.0, words=16, slices=2, dim=3)
         model = fit_small_world(world, CONVERGED)
         coupled = couple_problem(model, world.problem)
-        one, other = np.triu_indices(16, 1)
-        lengths = np.linalg.norm(coupled.mean.sum(axis=0)[-1], axis=1)
+        chosen = vectors_of(model, "sum")
+        means, variances = chosen.means_at(1.0), chosen.variances_at(1.0)
+        lengths = np.linalg.norm(means, axis=1)
         total = world.vectors.sum(axis=0)[-1]
         truth = (total[one] * total[other]).sum(axis=1) / (lengths[one] * lengths[other])
         mean, spread = coupled.similarity_and_spread(1, one.tolist(), other.tolist())
         held.append(np.mean(np.abs(truth - mean) < 1.645 * spread))
-        state = model.at(1.0)
-        x, s = (
-            (state.U + state.V) / lengths[:, None],
-            (state.U_variance + state.V_variance) / lengths[:, None] ** 2,
-        )
+        x, s = means / lengths[:, None], variances / lengths[:, None] ** 2
         before = np.sqrt((x[one] ** 2 * s[other] + x[other] ** 2 * s[one] + s[one] * s[other]).sum(axis=1))
         held_before.append(np.mean(np.abs(truth - mean) < 1.645 * before))
     assert np.mean(held) > np.mean(held_before) + 0.15
     assert np.mean(held) > 0.8
-
-
-def test_a_model_with_tied_contexts_is_refused():
-    whole = posterior_of("smoother")
-    signs = np.array([1.0, 1.0, -1.0], dtype=np.float32)
-    tied = Posterior("smoother", whole.knots, whole.mean_u, precision_u=whole.precision_u, signs=signs)
-    world = draw_small_world(0, 1.0, words=4)
-    with pytest.raises(SettingsError, match="separate contexts"):
-        couple_problem(model_of("smoother", posterior=tied), world.problem)
 
 
 def small_counts():

@@ -48,20 +48,33 @@ def test_trajectories_have_the_covariance_of_the_prior():
 
 
 def test_counts_have_mean_and_variance_of_the_negative_binomial():
-    worlds = [draw_small_world(seed, 2.0, words=40, slices=3, dim=2) for seed in range(10)]
-    standardised = []
+    worlds = [draw_small_world(seed, 2.0, words=60, slices=3, dim=2) for seed in range(10)]
+    standardised, pairs = [], np.triu_indices(60, 1)
     for world in worlds:
-        for t, part in enumerate(world.problem.slices):
-            odds = np.exp(world.vectors[0, t] @ world.vectors[1, t].T)
-            mean = part.negative_matrix() * odds
-            standardised.append(
-                ((part.positive_matrix().toarray() - mean) / np.sqrt(mean * (1 + odds))).ravel()
-            )
-    z = np.concatenate(standardised)  # 48,000 of them
+        for part, u, v in zip(world.problem.slices, *world.vectors, strict=True):
+            odds = np.exp(u @ v.T)[pairs]
+            mean = part.negative_matrix()[pairs] * odds
+            standardised.append((part.positive_matrix().toarray()[pairs] - mean) / np.sqrt(mean * (1 + odds)))
+    z = np.concatenate(standardised)  # 53,100 of them
     assert abs(z.mean()) < 5 / np.sqrt(len(z))
     # Counts are skewed: fourth moments are large, so the error of the variance is taken from the sample.
     assert abs((z**2).mean() - 1) < 5 * (z**2).std() / np.sqrt(len(z))
-    assert worlds[0].problem.slices[0].negative_matrix().sum() == pytest.approx(2.0 * 40**2)
+
+
+def test_the_mean_number_of_negative_pairs_is_as_asked():
+    part = draw_small_world(0, 2.0, words=40, tied=False).problem.slices[0]
+    assert part.negative_matrix().sum() == pytest.approx(2.0 * 40**2)
+
+
+def test_counts_are_symmetric_and_the_same_for_tied_and_separate_contexts_but_for_the_diagonal():
+    tied, separate = (draw_small_world(3, 2.0, words=20, tied=tied) for tied in (True, False))
+    for one, other in zip(tied.problem.slices, separate.problem.slices, strict=True):
+        counts, whole = one.positive_matrix().toarray(), other.positive_matrix().toarray()
+        assert np.array_equal(counts, counts.T)
+        assert not counts.diagonal().any()
+        assert whole.diagonal().any()
+        assert np.array_equal(np.triu(counts, 1), np.triu(whole, 1))
+        assert np.array_equal(whole, whole.T)
 
 
 def test_the_seed_decides_a_world():

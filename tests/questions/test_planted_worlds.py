@@ -1,25 +1,25 @@
-"""Answers about small worlds whose truth is known: intervals hold it about as often as they say, and planted
+"""Answers about small worlds whose truth is known: intervals hold it about as often as they state, and planted
 words are found.
 
-Vectors are drawn from the prior and counts from the likelihood; the models are fitted, not made up. The
-bounds are wide enough for the narrowness of a mean field (docs/similarity.md), and no wider.
+Vectors are drawn from the prior and symmetric counts from the likelihood; the models, with tied contexts, are
+fitted to them. The bounds are wide enough for the narrowness of a mean field (docs/similarity.md), and no wider.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from oracles import worlds
-from simulation.small_worlds import full_slice
+from oracles import solvers, worlds
+from scipy.linalg import block_diag, orthogonal_procrustes
+from simulation.small_worlds import draw_slice, model_of_world
 
-from wordtide.api import DynamicEmbeddings
-from wordtide.embeddings.posterior import Fitted, Posterior
+from wordtide.embeddings.posterior import Posterior
 from wordtide.inference.compute import compute
-from wordtide.inference.natural.filtering import SequentialSolver
+from wordtide.inference.natural.eigen_start import signs_by_rule
 from wordtide.inference.natural.schedule import Schedule
-from wordtide.inference.natural.smoothing import SmoothingSolver
+from wordtide.inference.natural.step import sign_blocks
 from wordtide.inference.problem import Problem
-from wordtide.model.knots import Occurrences
+from wordtide.inference.settings import FitSettings
 from wordtide.model.prior import ProductPrior
 from wordtide.questions.change import changed
 from wordtide.questions.movement import halfway, movement
@@ -29,6 +29,7 @@ from wordtide.questions.surprise import shift_of, surprises
 from wordtide.questions.vectors import lengths_of, vectors_of
 
 SIZE, DIM, SLICES = 90, 12, 12
+SIGNS = signs_by_rule(DIM)
 PRIOR = ProductPrior(np.arange(float(SLICES)), 0.02, 5.0)
 SLOW = ProductPrior(np.arange(float(SLICES)), 0.001, 8.0)
 JUMP, JUMPED = 5, (3, 40, 71)  # from slice 5 on these words are where others are
@@ -45,83 +46,69 @@ class Planted:
     models: dict
 
     def true(self, model, vectors="sum"):
-        """True vectors, (T, L, d), turned into the axes of a model."""
-        match = np.zeros((DIM, DIM))
-        for true, side in ((self.world.u, "word"), (self.world.v, "context")):
-            for t, time in enumerate(model.times):
-                match += true[t].T @ vectors_of(model, side).means_at(float(time))
-        left, _, right = np.linalg.svd(match)
-        return {"word": self.world.u, "sum": self.world.u + self.world.v}[vectors] @ (left @ right)
+        """True vectors, (T, L, d), rotated into the axes of a model: scores do not change within those of a sign."""
+        true = np.concatenate(self.world.u)
+        found = np.concatenate([vectors_of(model, "word").means_at(float(time)) for time in model.times])
+        rotations = [
+            orthogonal_procrustes(true[:, axes], found[:, axes])[0] for axes in sign_blocks(SIGNS, DIM)
+        ]
+        return self.world.u @ block_diag(*rotations) * {"word": 1.0, "sum": 1.0 + SIGNS}[vectors]
 
 
-def drawn_slice(rng, u, v, frequency, negatives):
-    """Counts of words with these vectors (L, d) and frequencies (L,), with so many negative pairs in all."""
-    rate = rng.gamma(shape=negatives * np.outer(frequency, frequency), scale=np.exp(u @ v.T))
-    return full_slice(rng.poisson(rate), frequency, negatives)
-
-
-def observed(rng, u, v, prior, frequency, negatives):
-    frequency = frequency / frequency.sum(axis=1, keepdims=True)
-    slices = [drawn_slice(rng, *one, negatives) for one in zip(u, v, frequency, strict=True)]
+def observed(rng, u, prior, frequency, negatives):
+    """The world of these vectors (T, L, d) and frequencies (T, L); n- of all ordered pairs sums to `negatives` in each slice."""
+    scores, frequency = (u * SIGNS) @ u.transpose(0, 2, 1), frequency / frequency.sum(axis=1, keepdims=True)
+    slices = [draw_slice(rng, *one, negatives) for one in zip(scores, frequency, strict=True)]
     names = [f"w{n}" for n in range(SIZE)]
-    return worlds.World(u, v, prior, Problem(names, prior.times, [str(int(t)) for t in prior.times], slices))
+    problem = Problem(names, prior.times, [str(int(t)) for t in prior.times], slices)
+    return worlds.World(u, SIGNS, prior, problem)
 
 
 def fitted(world, method):
-    with compute("cpu", "float32", 1) as machine:
+    with compute("float32", 1) as machine:
         if method == "smoothing":
-            start = worlds.static_fit(world, DIM, machine, steps=20)
-            solver = SmoothingSolver(
-                world.problem,
-                world.diffusion,
-                start,
-                Schedule(25, 0.7, 0.1, 0.0, measure_every=25),
-                machine,
-                contexts=None,
-            )
+            schedule = Schedule(25, 0.7, 0.1, 0.0, measure_every=25)
+            solver = worlds.smoother(world, DIM, schedule, machine)
         else:
             schedule = Schedule(8, 0.7, 0.2, 0.0, measure_every=8)
-            solver = SequentialSolver(
-                world.problem, world.diffusion, DIM, schedule, machine, contexts=None, first_steps=30
+            solver = solvers.sequential(
+                world.problem, world.diffusion, DIM, schedule, machine, first_steps=30, tied=True
             )
-        while solver.advance() is not None:
-            pass
+        solvers.finish(solver)
     knots = world.problem.knots
     if method == "smoothing":
-        (mean_u, h_u), (mean_v, h_v) = ((kind.mean.numpy(), kind.h.numpy()) for kind in solver.kinds)
-        posterior = Posterior("smoother", knots, mean_u, mean_v, precision_u=h_u, precision_v=h_v)
+        (side,) = solvers.sides_of(solver)
+        posterior = Posterior("smoother", knots, side.mean, precision_u=side.h, signs=SIGNS)
     else:
-        posterior = Posterior("filter", knots, *solver.mean, *solver.variance)
-    seen = np.stack([part.values.reshape(SIZE, SIZE).sum(axis=1) for part in world.problem.slices], axis=1)
-    occurrences = Occurrences(knots, seen.ravel().astype(np.int64))
-    problem = world.problem
-    return DynamicEmbeddings(
-        Fitted(problem.words, problem.labels, world.diffusion, posterior, occurrences, method, "natural")
-    )
+        (mean,), (variance,) = solver.mean, solver.variance
+        posterior = Posterior("filter", knots, mean, variance_u=variance, signs=SIGNS)
+    return model_of_world(world.problem, world.diffusion, posterior, FitSettings(method=method))
 
 
 @pytest.fixture(scope="module")
 def drifting():
     """Words that do no more than the prior."""
     rng = np.random.default_rng(11)
-    u, v = (worlds.trajectories(rng, PRIOR, SIZE, DIM) for _ in range(2))
-    world = observed(rng, u, v, PRIOR, np.ones((SLICES, SIZE)), 0.5 * SIZE**2)
+    u = worlds.trajectories(rng, PRIOR, SIZE, DIM)
+    world = observed(rng, u, PRIOR, np.ones((SLICES, SIZE)), 0.5 * SIZE**2)
     return Planted(world, {"smoothing": fitted(world, "smoothing")})
 
 
 @pytest.fixture(scope="module")
 def shaken():
-    """Words that hardly drift, three of which jump while twelve others become frequent."""
+    """Words that hardly drift, three of which jump while twelve others become frequent.
+
+    Each unordered pair is drawn once, so n- = 3 per ordered pair makes 1.5 L^2 observations in a slice.
+    """
     rng = np.random.default_rng(12)
-    u, v = (worlds.trajectories(rng, SLOW, SIZE, DIM) for _ in range(2))
+    u = worlds.trajectories(rng, SLOW, SIZE, DIM)
     frequency = np.ones((SLICES, SIZE))
     for word in JUMPED:
-        for vectors in (u, v):
-            vectors[JUMP:, word] = vectors[JUMP:, word + 1]
+        u[JUMP:, word] = u[JUMP:, word + 1]
     for word in DECOYS:
-        u[:, word], v[:, word] = u[0, word], v[0, word]
+        u[:, word] = u[0, word]
         frequency[FREQUENT:, word] = 10.0
-    world = observed(rng, u, v, SLOW, frequency, 1.5 * SIZE**2)
+    world = observed(rng, u, SLOW, frequency, 3.0 * SIZE**2)
     return Planted(world, {method: fitted(world, method) for method in ("smoothing", "filtering")})
 
 
@@ -212,11 +199,16 @@ def test_the_half_way_interval_of_a_jump_is_short_and_has_the_step_where_it_was(
 def test_words_that_only_became_frequent_are_not_called_changed(shaken):
     """Along the direction that noise chose itself nearly all of them seem to have moved; that is why more is
     asked for.
+
+    The more axes noise can choose from, the further it goes: word vectors have all of them, sums the positive ones.
     """
     model = shaken.models["smoothing"]
-    moved = movement(vectors_of(model), np.array(DECOYS), 0.0, SLICES - 1.0)
+    moved, moved_sums = (
+        movement(vectors_of(model, name), np.array(DECOYS), 0.0, SLICES - 1.0) for name in ("word", "sum")
+    )
     assert np.mean(np.sqrt(moved.squared) - SIDES * moved.spread > 0) > 0.8
     assert np.mean(moved.interval()[0] > 0) < 0.1
+    assert np.mean(moved_sums.interval()[0] > 0) < 0.1
 
 
 @methods
