@@ -26,8 +26,8 @@ from wordtide.inference.problem import Problem, problem_of, slice_data
 from wordtide.inference.scale.engine import Engine
 from wordtide.inference.sequential_solvers import pair_settings
 from wordtide.inference.settings import resolve
-from wordtide.inference.training import FitObserver
 from wordtide.model.knots import Knots, Occurrences
+from wordtide.progress import Observer
 from wordtide.questions.movement import Movement, movement
 from wordtide.questions.neighbors import neighbors
 from wordtide.questions.surprise import surprises
@@ -231,7 +231,7 @@ def _exchanged(
         slices.append(slice_data(moved, pairs))
     problem = Problem(problem.words, problem.times, problem.labels, slices)
     with compute("float32") as machine:
-        outcome = run(Run(problem, settings, Engine(machine), FitObserver()))
+        outcome = run(Run(problem, settings, Engine(machine), Observer()))
     moved_seen = np.take_along_axis(seen, places, axis=1).T
     words, when = np.nonzero(moved_seen)
     starts = np.searchsorted(words, np.arange(len(problem.words) + 1)).astype(np.int64)

@@ -29,26 +29,29 @@ from wordtide.inference.compute import compute
 from wordtide.inference.natural.schedule import Schedule
 from wordtide.inference.natural.smoothing import SmoothingSolver
 from wordtide.inference.problem import problem_of
-from wordtide.inference.training import FitObserver
 from wordtide.model.prior import ProductPrior
+from wordtide.progress import Observer
 
 
-class Watch(FitObserver):
+class Watch(Observer):
     """Times of the steps of smoothing, without those that measure the ELBO, and what each gave to other processes."""
 
     def __init__(self):
         self.seconds, self.busy, self.sent, self.notes = [], [], [], ""
         self._last = time.perf_counter(), time.process_time(), 0
 
-    def start(self, stage, total, unit):
+    def start(self, stage, total=0, unit="steps"):
+        self._smoothing, self._elbo = stage == "smoothing", ""
         self._last = time.perf_counter(), time.process_time(), join().sent
 
-    def step(self, done, report):
+    def step(self, amount=1, status=""):
         here = time.perf_counter(), time.process_time(), join().sent
-        if report.slice is None and report.elbo != report.elbo:
+        elbo, _, note = status.partition("; ") if status.startswith("ELBO") else ("", "", status)
+        measured, self._elbo = elbo != self._elbo, elbo
+        if self._smoothing and not measured:
             for row, now, before in zip((self.seconds, self.busy, self.sent), here, self._last, strict=True):
                 row.append(now - before)
-            self.notes = report.note or self.notes
+            self.notes = note or self.notes
         self._last = here
 
 

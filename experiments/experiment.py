@@ -14,7 +14,6 @@ from drawing import draw
 from reporting import write_report
 
 import wordtide
-from wordtide.cli.fit_progress import FitProgress
 from wordtide.cli.progress import ProgressBar
 from wordtide.errors import SettingsError, WordtideError
 from wordtide.evaluation.evaluate import evaluate
@@ -119,7 +118,7 @@ def _evaluated(
         _tell(f"{experiment.name}: {target.name}")
         fitting = {**experiment.fitting, **settings}
         evaluate(
-            counts, target, methods=methods, holdout=experiment.holdout, observer=FitProgress(), **fitting
+            counts, target, methods=methods, holdout=experiment.holdout, observer=ProgressBar(), **fitting
         )
     return target
 
@@ -132,7 +131,7 @@ def _fitted(experiment: Experiment, counts: wordtide.Counts, target: Path) -> wo
             counts,
             output=target,
             resume=checkpoint_path(target).exists(),
-            observer=FitProgress(),
+            observer=ProgressBar(),
             **experiment.fitting,
         )
     return wordtide.load(target)

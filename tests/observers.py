@@ -26,3 +26,19 @@ class RecordingObserver(Observer):
     def finished(self):
         """Whether every stage that was started has ended."""
         return not self._open
+
+
+class StepObserver(Observer):
+    """Counts the steps of the current stage, and calls `stepped` after each."""
+
+    stage_name, done = "", 0
+
+    def start(self, stage, total=0, unit="steps"):
+        self.stage_name, self.done = stage, 0
+
+    def step(self, amount=1, status=""):
+        self.done += amount
+        self.stepped(self.done, status)
+
+    def stepped(self, done, status):
+        """Replaced by tests."""

@@ -26,9 +26,9 @@ from wordtide.inference.natural.eigen_start import signs_by_rule
 from wordtide.inference.problem import Problem, SliceData
 from wordtide.inference.scale.engine import Engine
 from wordtide.inference.settings import FitSettings
-from wordtide.inference.training import FitObserver
 from wordtide.model.knots import Occurrences
 from wordtide.model.prior import Diffusion, ProductPrior
+from wordtide.progress import Observer
 from wordtide.types import Floats
 
 _SHIFT = 5.0  # of Zipf's law: frequencies 1 / (rank + shift)
@@ -176,7 +176,7 @@ def fit_small_world(world: SmallWorld, settings: FitSettings) -> DynamicEmbeddin
     }
     settings = FitSettings(**{**settings.as_json(), **known})
     with compute("float32", 1) as machine:
-        outcome = run(Run(problem, settings, Engine(machine), FitObserver()))
+        outcome = run(Run(problem, settings, Engine(machine), Observer()))
     return model_of_world(problem, outcome.diffusion, outcome.posterior, settings)
 
 

@@ -56,7 +56,7 @@ class StageSizes(Observer):
     def __init__(self):
         self.pieces = Counter()
 
-    def start(self, stage, total, unit):
+    def start(self, stage, total=0, unit="steps"):
         self.pieces[stage] += total
 
 

@@ -7,6 +7,7 @@ import shutil
 import numpy as np
 import pytest
 from evaluation.corpora import SETTINGS, tiny_counts
+from observers import StepObserver
 
 import wordtide
 from wordtide.errors import OutputError, SettingsError
@@ -14,7 +15,7 @@ from wordtide.evaluation import evaluate as evaluating
 from wordtide.evaluation.evaluate import evaluate
 from wordtide.evaluation.predictors import METHODS
 from wordtide.figures.likelihood_figure import read_scores
-from wordtide.inference.training import FitObserver
+from wordtide.progress import Observer
 
 FILES = {
     *("scores.csv", "summary.csv", "displacements.csv", "motion.csv", "settings.json"),
@@ -22,16 +23,16 @@ FILES = {
 }
 
 
-class Listener(FitObserver):
+class Listener(Observer):
     """Keeps what it is told."""
 
     def __init__(self):
         self.messages, self.stages = [], []
 
-    def tell(self, message):
-        self.messages.append(message)
+    def message(self, text):
+        self.messages.append(text)
 
-    def start(self, stage, total, unit):
+    def start(self, stage, total=0, unit="steps"):
         self.stages.append((stage, total, unit))
 
 
@@ -175,8 +176,8 @@ def test_an_evaluation_that_was_stopped_keeps_its_finished_models_and_goes_on(co
 
 
 def test_a_fit_that_was_stopped_goes_on_from_its_checkpoint(counts, tmp_path):
-    class Impatient(FitObserver):
-        def step(self, done, report):
+    class Impatient(StepObserver):
+        def stepped(self, done, status):
             if done == 3:
                 raise KeyboardInterrupt
 

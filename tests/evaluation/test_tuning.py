@@ -8,6 +8,7 @@ import shutil
 import numpy as np
 import pytest
 from evaluation.corpora import tiny_counts
+from observers import StepObserver
 from scipy.special import expit
 
 import wordtide
@@ -18,7 +19,7 @@ from wordtide.evaluation.holdout import held_out_slices, without
 from wordtide.evaluation.predictors import predict_by_interpolation
 from wordtide.evaluation.tuning.tune import tune
 from wordtide.inference.problem import problem_of
-from wordtide.inference.training import FitObserver
+from wordtide.progress import Observer
 
 SHARED = {"threads": 1, "max_steps": 2}
 OPTIONS = {
@@ -30,16 +31,16 @@ OPTIONS = {
 }
 
 
-class Listener(FitObserver):
+class Listener(Observer):
     """Keeps what it is told, and counts the fits that are begun."""
 
     def __init__(self):
         self.messages, self.stages = [], []
 
-    def tell(self, message):
-        self.messages.append(message)
+    def message(self, text):
+        self.messages.append(text)
 
-    def start(self, stage, total, unit):
+    def start(self, stage, total=0, unit="steps"):
         self.stages.append(stage)
 
 
@@ -231,16 +232,11 @@ def test_a_tuning_that_was_stopped_between_fits_ends_with_the_same_scores(
 
 
 def test_a_fit_that_was_stopped_goes_on_from_its_checkpoint_to_the_same_scores(counts, tmp_path):
-    class Impatient(FitObserver):
+    class Impatient(StepObserver):
         """Presses Ctrl-C in the smoothing of the first fit; what prepares it has no checkpoint."""
 
-        smoothing = False
-
-        def start(self, stage, total, unit):
-            self.smoothing = stage == "smoothing"
-
-        def step(self, done, report):
-            if self.smoothing and done == 3:
+        def stepped(self, done, status):
+            if self.stage_name == "smoothing" and done == 3:
                 raise KeyboardInterrupt
 
     options = {

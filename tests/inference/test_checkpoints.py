@@ -6,11 +6,11 @@ import shutil
 
 import numpy as np
 import pytest
+from observers import StepObserver
 
 import wordtide
 from wordtide.errors import FolderError, OutputError
 from wordtide.inference.checkpoints import Checkpoints, checkpoint_path, fingerprint
-from wordtide.inference.training import FitObserver
 
 WORDS = [
     stem + ending for stem in ("river", "mill", "road", "king", "law") for ending in ("", "er", "ing", "ly")
@@ -37,13 +37,13 @@ STATE = {
 CURVE = [{"step": 1, "slice": None, "elbo": -1 / 3, "rate": 0.1, "seconds": 0.5}]
 
 
-class StopsAfter(FitObserver):
+class StopsAfter(StepObserver):
     """Presses Ctrl-C after some steps of the fit itself; its preparation has no checkpoint yet."""
 
     def __init__(self, steps, checkpoint):
         self.steps, self.checkpoint = steps, checkpoint
 
-    def step(self, done, report):
+    def stepped(self, done, status):
         if done == self.steps + 1 and self.checkpoint.exists():
             raise KeyboardInterrupt
 

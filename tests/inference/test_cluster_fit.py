@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from observers import StepObserver
 
 import wordtide
 from wordtide.inference.natural.prepared_slice import row_parts
 from wordtide.inference.problem import problem_of
-from wordtide.inference.training import FitObserver
 
 pytest.importorskip("distributed")
 pytestmark = pytest.mark.slow
@@ -80,14 +80,14 @@ def workers():
     return found
 
 
-class KillsOne(FitObserver):
+class KillsOne(StepObserver):
     """Kills a worker after the second step of smoothing."""
 
     def __init__(self):
         self.killed = None
 
-    def step(self, done, report):
-        if report.slice is None and done == 2 and self.killed is None:
+    def stepped(self, done, status):
+        if self.stage_name == "smoothing" and done == 2 and self.killed is None:
             self.killed = workers()[0]
             os.kill(self.killed, signal.SIGKILL)
 

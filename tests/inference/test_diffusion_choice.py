@@ -7,8 +7,8 @@ from oracles import solvers, worlds
 from wordtide.inference.compute import compute
 from wordtide.inference.natural.diffusion_choice import CHOICE, choose_diffusion, standing
 from wordtide.inference.natural.schedule import Schedule
-from wordtide.inference.training import FitObserver
 from wordtide.model.prior import StationaryPrior
+from wordtide.progress import Observer
 
 DAY, YEAR, DECADE = 1.0 / 365.25, 1.0, 10.0
 DIM = 5
@@ -41,7 +41,7 @@ def test_the_constant_of_a_world_is_found_from_any_start(
 ):
     world = world_of(seed, slices, gap, drift, variance, negatives)
     with compute("float32", 1) as computing:
-        found = choose_diffusion(solver_of(world, computing, wrong_by * drift / gap), FitObserver())
+        found = choose_diffusion(solver_of(world, computing, wrong_by * drift / gap), Observer())
     assert found == pytest.approx(drift / gap, rel=0.3)
 
 
@@ -52,13 +52,13 @@ def test_vectors_that_stand_still_get_a_small_constant():
     world = worlds.observed(rng, u, prior, 0.5)
     with compute("float32", 1) as computing:
         solver = solver_of(world, computing, 0.1)
-        assert choose_diffusion(solver, FitObserver()) < 20 * standing(solver.diffusion)
+        assert choose_diffusion(solver, Observer()) < 20 * standing(solver.diffusion)
 
 
 def test_one_slice_keeps_the_constant_it_has():
     world = world_of(6, 1, YEAR, 0.01, 0.5, 0.5)
     with compute("float32", 1) as computing:
-        assert choose_diffusion(solver_of(world, computing, 0.07), FitObserver()) == 0.07
+        assert choose_diffusion(solver_of(world, computing, 0.07), Observer()) == 0.07
 
 
 def test_slices_left_out_by_their_messages_are_predicted_like_slices_left_out_of_the_fit():

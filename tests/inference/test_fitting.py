@@ -6,7 +6,7 @@ import pytest
 import wordtide
 from wordtide.inference.problem import PairSettings, slice_data
 from wordtide.inference.settings import FitSettings
-from wordtide.inference.training import FitObserver
+from wordtide.progress import Observer
 
 STEMS = ("river", "mill", "road", "king", "law", "steam", "gold", "war")
 WORDS = [stem + ending for stem in STEMS for ending in ("", "er", "ing", "ly")]
@@ -200,10 +200,10 @@ def test_tied_context_means_are_the_word_means_with_the_signs_of_their_axes(mode
 
 @pytest.mark.parametrize("way", NATURAL)
 def test_a_fit_that_was_stopped_ends_with_the_same_bits(models, way, counts, tmp_path):
-    class Stops(FitObserver):
+    class Stops(Observer):
         steps = 0
 
-        def step(self, done, report):
+        def step(self, amount=1, status=""):
             self.steps += 1
             if (tmp_path / "model.checkpoint").exists() and self.steps % 5 == 0:
                 raise KeyboardInterrupt
@@ -246,11 +246,11 @@ def test_the_output_is_a_model_folder_and_nothing_else_is_left(counts, tmp_path)
 
 
 def test_the_observer_hears_of_size_and_memory_first(counts):
-    class Listener(FitObserver):
+    class Listener(Observer):
         heard: list[str]
 
-        def tell(self, message):
-            self.heard.append(message)
+        def message(self, text):
+            self.heard.append(text)
 
     listener = Listener()
     listener.heard = []

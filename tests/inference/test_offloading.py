@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 import pytest
+from observers import StepObserver
 
 import wordtide
 from wordtide.errors import OutputError, SettingsError
@@ -20,7 +21,6 @@ from wordtide.inference.scale.engine import Engine
 from wordtide.inference.scale.in_memory import Start, StatesInMemory
 from wordtide.inference.scale.on_disk import StatesOnDisk
 from wordtide.inference.scale.shares import work_of_slices
-from wordtide.inference.training import FitObserver
 from wordtide.model.prior import ProductPrior
 from wordtide.storage.tensors import Streamed
 
@@ -162,15 +162,15 @@ def disk(tmp_path):
     return tmp_path / "disk"
 
 
-class Watching(FitObserver):
+class Watching(StepObserver):
     """Hears the notes; presses Ctrl-C after some steps of smoothing."""
 
     def __init__(self, stop=None):
         self.stop, self.notes = stop, []
 
-    def step(self, done, report):
-        self.notes.append(report.note)
-        if done == self.stop and report.slice is None:
+    def stepped(self, done, status):
+        self.notes.append(status)
+        if done == self.stop and self.stage_name == "smoothing":
             raise KeyboardInterrupt
 
 

@@ -17,8 +17,9 @@ from wordtide.inference.natural.filtering import SequentialSolver
 from wordtide.inference.natural.schedule import Schedule
 from wordtide.inference.natural.step import SliceFit, principal_axes, sign_blocks
 from wordtide.inference.slice_sinks import KnotArrays
-from wordtide.inference.training import Diverged, FitObserver, train
+from wordtide.inference.training import Diverged, train
 from wordtide.model.prior import ProductPrior
+from wordtide.progress import Observer
 
 SIZE, DIM = 8, 2
 TIMES = np.array([1800.0, 1801.0, 1804.0, 1805.0])
@@ -279,7 +280,7 @@ def test_a_falling_elbo_is_divergence_and_the_slice_is_fitted_again_at_half_the_
     elbos = iter([-0.70, -0.80, *[-0.69] * 20])
     monkeypatch.setattr(SliceFit, "elbo", lambda fit, seed: next(elbos))
     hasty = solver(computing, slices=2)
-    curve = train(hasty, "filtering", ["first", "second"], FitObserver())
+    curve = train(hasty, "filtering", ["first", "second"], Observer())
     assert hasty.slow == 0.5
     assert [row["elbo"] for row in curve if row["elbo"] is not None] == [-0.70, -0.69, -0.69, -0.69, -0.69]
 

@@ -4,10 +4,10 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from observers import StepObserver
 
 import wordtide
 from wordtide.inference.problem import problem_of
-from wordtide.inference.training import FitObserver
 
 WORDS = [
     a + b + c
@@ -47,7 +47,7 @@ def test_ten_times_as_many_slices_take_no_more_memory(tmp_path):
     assert long < 1.3 * short
 
 
-class Watching(FitObserver):
+class Watching(StepObserver):
     """Looks at the checkpoint after each step."""
 
     def __init__(self, place):
@@ -55,11 +55,11 @@ class Watching(FitObserver):
         self.sizes = {}
         self.links = {}
 
-    def step(self, done, report):
+    def stepped(self, done, status):
         if self.place.exists():
-            self.sizes.setdefault(report.slice, (self.place / "state.safetensors").stat().st_size)
             slices = sorted(self.place.glob("slice-*"))
-            self.links[report.slice] = (len(slices), {path.stat().st_nlink for path in slices})
+            self.sizes.setdefault(len(slices), (self.place / "state.safetensors").stat().st_size)
+            self.links[len(slices)] = {path.stat().st_nlink for path in slices}
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +75,7 @@ def test_the_state_of_a_checkpoint_does_not_grow_with_the_slices(watched):
 
 
 def test_a_checkpoint_holds_finished_slices_as_second_names_of_their_files(watched):
-    assert watched.links[6] == (6, {2})
+    assert watched.links[6] == {2}
 
 
 def test_slices_prepared_on_demand_are_those_prepared_at_once():

@@ -1,11 +1,13 @@
 """The loop that drives solvers: its curve, its checkpoints, and what it does when a solver diverges."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
 from wordtide.errors import WordtideError
-from wordtide.inference.training import Diverged, FitObserver, Report, train
+from wordtide.inference.training import Diverged, Report, train
+from wordtide.progress import Observer
 
 LABELS = ["1900", "1910", "1920"]
 
@@ -39,18 +41,19 @@ class FakeSolver:
         self.done = 0
 
 
-class Listener(FitObserver):
+class Listener(Observer):
     def __init__(self):
-        self.events = []
+        self.events, self.done = [], 0
 
-    def tell(self, message):
-        self.events.append(message)
+    def message(self, text):
+        self.events.append(text)
 
-    def start(self, stage, total, unit):
+    def start(self, stage, total=0, unit="steps"):
         self.events.append(("start", stage, total))
 
-    def step(self, done, report):
-        self.events.append(done)
+    def step(self, amount=1, status=""):
+        self.done += amount
+        self.events.append(self.done)
 
     def finish(self):
         self.events.append("finish")
@@ -76,14 +79,14 @@ def told(listener):
 
 
 def test_the_curve_has_a_row_for_each_step():
-    curve = train(FakeSolver(), "test", LABELS, FitObserver())
+    curve = train(FakeSolver(), "test", LABELS, Observer())
     assert [(row["step"], row["slice"], row["rate"]) for row in curve] == [
         (step, 1, 1.0) for step in range(1, 6)
     ]
 
 
 def test_an_elbo_that_was_not_measured_is_none_in_the_curve():
-    curve = train(FakeSolver(), "test", LABELS, FitObserver())
+    curve = train(FakeSolver(), "test", LABELS, Observer())
     assert [row["elbo"] for row in curve] == [None, -0.5, None, -0.25, None]
 
 
@@ -100,34 +103,79 @@ def test_the_observer_sees_the_finish_of_a_fit_that_fails():
     assert listener.events[-1] == "finish"
 
 
+class NotingSolver(FakeSolver):
+    """Adds a note to each report."""
+
+    def advance(self):
+        report = super().advance()
+        return report and replace(report, note=f"{report.step} MB")
+
+
+class StatusObserver(Observer):
+    def __init__(self):
+        self.messages, self.statuses = [], []
+
+    def message(self, text):
+        self.messages.append(text)
+
+    def step(self, amount=1, status=""):
+        self.statuses.append(status)
+
+
+def test_the_status_has_the_latest_elbo_with_its_change_and_the_note_of_each_step():
+    observer = StatusObserver()
+    train(NotingSolver(), "test", LABELS, observer)
+    assert observer.statuses == [
+        "1 MB",
+        "ELBO -0.5000; 2 MB",
+        "ELBO -0.5000; 3 MB",
+        "ELBO -0.2500 (+2.5e-01); 4 MB",
+        "ELBO -0.2500 (+2.5e-01); 5 MB",
+    ]
+
+
+def test_the_first_note_is_also_a_message():
+    observer = StatusObserver()
+    train(NotingSolver(), "test", LABELS, observer)
+    assert observer.messages == ["1 MB"]
+
+
+def test_a_resumed_fit_starts_its_bar_at_the_steps_already_done():
+    listener = Listener()
+    solver = FakeSolver(5)
+    solver.restore({"done": 2})
+    train(solver, "test", LABELS, listener, curve=train(FakeSolver(2), "test", LABELS, Observer()))
+    assert listener.events == [("start", "test", 5), 2, 3, 4, 5, "finish"]
+
+
 def test_a_checkpoint_holds_the_state_and_the_curve_until_then():
     checkpoints = EverySecond()
-    train(FakeSolver(), "test", LABELS, FitObserver(), checkpoints)
+    train(FakeSolver(), "test", LABELS, Observer(), checkpoints)
     assert checkpoints.saved == [("test", {"done": 2}, [1, 2]), ("test", {"done": 4}, [1, 2, 3, 4])]
 
 
 def test_a_curve_that_was_begun_is_gone_on_with():
-    begun = train(FakeSolver(2), "test", LABELS, FitObserver())
+    begun = train(FakeSolver(2), "test", LABELS, Observer())
     solver = FakeSolver(5)
     solver.restore({"done": 2})
-    curve = train(solver, "test", LABELS, FitObserver(), curve=begun)
+    curve = train(solver, "test", LABELS, Observer(), curve=begun)
     assert [row["step"] for row in curve] == [1, 2, 3, 4, 5]
 
 
 def test_seconds_go_on_from_those_of_the_curve_that_was_begun():
     begun = [{"step": 1, "slice": 1, "elbo": None, "rate": 1.0, "seconds": 1000.0}]
-    curve = train(FakeSolver(2), "test", LABELS, FitObserver(), curve=begun)
+    curve = train(FakeSolver(2), "test", LABELS, Observer(), curve=begun)
     assert curve[-1]["seconds"] >= 1000.0
 
 
 def test_the_curve_that_was_begun_is_left_as_it_is():
     begun = []
-    train(FakeSolver(2), "test", LABELS, FitObserver(), curve=begun)
+    train(FakeSolver(2), "test", LABELS, Observer(), curve=begun)
     assert begun == []
 
 
 def test_a_solver_that_diverges_goes_on_with_half_the_rate():
-    curve = train(FakeSolver(bad=[3]), "test", LABELS, FitObserver())
+    curve = train(FakeSolver(bad=[3]), "test", LABELS, Observer())
     assert [row["rate"] for row in curve] == [1.0, 1.0, 0.5, 0.5, 0.5, 0.5, 0.5]
 
 
@@ -144,18 +192,18 @@ def test_a_solver_that_diverges_everywhere_names_no_slice():
 
 
 def test_a_solver_may_diverge_five_times():
-    assert train(FakeSolver(bad=[1] * 5), "test", LABELS, FitObserver())[-1]["rate"] == 1 / 32
+    assert train(FakeSolver(bad=[1] * 5), "test", LABELS, Observer())[-1]["rate"] == 1 / 32
 
 
 def test_a_solver_that_diverges_a_sixth_time_is_stopped_with_slice_and_rate():
     with pytest.raises(WordtideError) as caught:
-        train(FakeSolver(bad=[1] * 6), "test", LABELS, FitObserver())
+        train(FakeSolver(bad=[1] * 6), "test", LABELS, Observer())
     assert caught.value.problem == "The fit diverged at slice 1910, even with 1/32 of the rate."
 
 
 def test_a_solver_that_diverges_again_and_again_is_stopped_with_a_remedy():
     with pytest.raises(WordtideError) as caught:
-        train(FakeSolver(bad=[1] * 6), "test", LABELS, FitObserver())
+        train(FakeSolver(bad=[1] * 6), "test", LABELS, Observer())
     assert all(
         option in caught.value.remedy
         for option in ("--rate", "--adam-rate", "--diffusion", "--prior-variance")
@@ -168,4 +216,4 @@ def test_other_errors_of_a_solver_are_not_taken_for_divergence():
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        train(Broken(), "test", LABELS, FitObserver())
+        train(Broken(), "test", LABELS, Observer())

@@ -30,7 +30,7 @@ from wordtide.inference.fit import CHECKPOINT_MINUTES, fit
 from wordtide.inference.problem import problem_of
 from wordtide.inference.sequential_solvers import pair_settings
 from wordtide.inference.settings import FitSettings, resolve
-from wordtide.inference.training import FitObserver
+from wordtide.progress import Observer
 from wordtide.storage.folders import clean_up, real_target, remove_folder
 
 DEFAULT_METHODS = ("smoothing", "filtering", "warm-start", "independent")
@@ -67,7 +67,7 @@ def evaluate(
     seed: int = 0,
     overwrite: bool = False,
     resume: bool = True,
-    observer: FitObserver | None = None,
+    observer: Observer | None = None,
     preset: str | None = None,
     precision: str = "float32",
     threads: int | None = None,
@@ -99,7 +99,7 @@ def evaluate(
         OutputError: The folder holds something else, or an evaluation with other settings.
     """
     fits = _fit_settings(methods, seed, preset, settings)
-    observer = observer or FitObserver()
+    observer = observer or Observer()
     with compute(precision, threads):
         pass  # reject wrong values before anything is written
     counts = counts if isinstance(counts, Counts) else Counts.load(counts, check=True)
@@ -159,7 +159,7 @@ def check_dimensions(dim: int, counts: Counts) -> None:
 
 
 def found_or_fitted(
-    counts: Counts, settings: FitSettings, place: Path, machine: Machine, observer: FitObserver
+    counts: Counts, settings: FitSettings, place: Path, machine: Machine, observer: Observer
 ) -> tuple[Embeddings, float | None]:
     """Load the model of a fit, or fit it, continuing from a checkpoint if there is one.
 
@@ -198,13 +198,13 @@ def found_or_fitted(
 
 
 def _model(
-    counts: Counts, settings: FitSettings, folder: Path, machine: Machine, observer: FitObserver
+    counts: Counts, settings: FitSettings, folder: Path, machine: Machine, observer: Observer
 ) -> Embeddings:
     """The model of one method, found or fitted."""
     place = models_folder(folder) / settings.method
     model, seconds = found_or_fitted(counts, settings, place, machine, observer)
     if seconds is None:
-        observer.tell(f"{settings.method}: found in {place}")
+        observer.message(f"{settings.method}: found in {place}")
     else:
         record_seconds(folder, settings.method, seconds)
     return model

@@ -11,8 +11,8 @@ from wordtide.evaluation.predictors import LEAVING_OUT, PREDICTORS, Prediction, 
 from wordtide.inference.compute import compute
 from wordtide.inference.prediction import integrated_log_likelihood_per_pair, log_likelihood_per_pair
 from wordtide.inference.problem import Problem, SliceData
-from wordtide.inference.training import FitObserver, Report
 from wordtide.model.likelihood import GaussianVectors
+from wordtide.progress import Observer
 
 _Task = tuple[str, Predictor, Embeddings, int]
 
@@ -32,7 +32,7 @@ def score_models(
     models: Mapping[str, Embeddings],
     problem: Problem,
     held_out: Sequence[int],
-    observer: FitObserver,
+    observer: Observer,
     threads: int | None = None,
 ) -> list[SliceScore]:
     """Score all predictors of models. Models fitted without the held-out slices predict these, others all but the first.
@@ -61,7 +61,7 @@ def score_slices(
     model: Embeddings,
     problem: Problem,
     slices: Sequence[int],
-    observer: FitObserver,
+    observer: Observer,
     threads: int | None = None,
     shift: float = 0.0,
 ) -> list[SliceScore]:
@@ -71,7 +71,7 @@ def score_slices(
 
 
 def _observed(
-    tasks: Sequence[_Task], problem: Problem, shift: float, observer: FitObserver, threads: int | None
+    tasks: Sequence[_Task], problem: Problem, shift: float, observer: Observer, threads: int | None
 ) -> list[SliceScore]:
     observer.start("scoring", len(tasks), "slices")
     try:
@@ -81,15 +81,15 @@ def _observed(
 
 
 def _scored(
-    tasks: Sequence[_Task], problem: Problem, shift: float, observer: FitObserver, threads: int | None
+    tasks: Sequence[_Task], problem: Problem, shift: float, observer: Observer, threads: int | None
 ) -> Iterator[SliceScore]:
     with compute("float32", threads) as machine:
         found = machine.pool.map(
             partial(_log_likelihood, problem, shift), *zip(*(task[1:] for task in tasks), strict=True)
         )
         try:
-            for done, ((name, _, _, t), value) in enumerate(zip(tasks, found, strict=True), start=1):
-                observer.step(done, Report(done, t, float("nan"), 0.0))
+            for (name, _, _, t), value in zip(tasks, found, strict=True):
+                observer.step()
                 yield SliceScore(name, t, float(problem.times[t]), value, problem.slices[t].pairs)
         except BaseException:
             machine.pool.shutdown(cancel_futures=True)  # Ctrl-C must not wait for the rest

@@ -23,8 +23,8 @@ from wordtide.inference.scale.engine import EngineSettings, open_engine
 from wordtide.inference.sequential_solvers import pair_settings
 from wordtide.inference.settings import FitSettings, resolve
 from wordtide.inference.slice_sinks import SliceFolder
-from wordtide.inference.training import FitObserver
 from wordtide.model.knots import Knots, Occurrences, occurrences_of
+from wordtide.progress import Observer
 from wordtide.storage.folders import check_writable, clean_up, new_folder, real_target
 from wordtide.timeline import float_year
 
@@ -45,7 +45,7 @@ def fit(
     offload: str | PathLike[str] | None = None,
     scheduler: str | None = None,
     work: str | PathLike[str] | None = None,
-    observer: FitObserver | None = None,
+    observer: Observer | None = None,
     **settings: Any,
 ) -> Embeddings:
     """Fit a model to counts.
@@ -70,7 +70,7 @@ def fit(
         The fitted model.
     """
     resolved = resolve(settings, preset, None if config is None else Path(config))
-    observer = observer or FitObserver()
+    observer = observer or Observer()
     target = None if output is None else real_target(output)
     chosen = EngineSettings(_path(offload), scheduler, _path(work))
     chosen.check(resolved, target)
@@ -83,7 +83,7 @@ def fit(
         )
     if target is not None and checkpoints is not None:
         if resume and not overwrite and checkpoints.has_become(target):
-            observer.tell("the fit was complete when it was stopped; its leftovers are removed")
+            observer.message("the fit was complete when it was stopped; its leftovers are removed")
             clean_up(target)
             return _finished(target, checkpoints)
         check_writable(target, overwrite)
@@ -95,7 +95,7 @@ def fit(
     with compute(precision, threads) as machine, ExitStack() as stack:
         stored = None if resolved.method == "static" else (2 * counts.stored_pairs()).tolist()
         needed = estimate_memory(problem, resolved, machine, stored, on_disk=on_demand).total
-        observer.tell(f"{_described(problem, resolved)}; memory needed: about {gigabytes(needed)}")
+        observer.message(f"{_described(problem, resolved)}; memory needed: about {gigabytes(needed)}")
         check_memory(needed, resolved, offloaded=on_demand)
         memory = block_bytes(needed)
         engine = stack.enter_context(open_engine(chosen, counts, path, target, machine, memory))
@@ -107,7 +107,7 @@ def fit(
         saved = checkpoints.load() if resume else None
         if resume:
             after = f"resuming from the checkpoint, after step {len(saved[2])}" if saved else ""
-            observer.tell(after or "there is no checkpoint yet: starting from the beginning")
+            observer.message(after or "there is no checkpoint yet: starting from the beginning")
         outcome = run(Run(problem, resolved, engine, observer, checkpoints, saved, sink))
         fitted = _fitted(counts, problem, resolved, outcome, precision)
         if sink is not None:

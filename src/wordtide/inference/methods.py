@@ -23,8 +23,9 @@ from wordtide.inference.sequential_solvers import (
 )
 from wordtide.inference.settings import MOST_STEPS, FitSettings
 from wordtide.inference.slice_sinks import KnotArrays, SliceFolder
-from wordtide.inference.training import FitObserver, Solver, train
+from wordtide.inference.training import Solver, train
 from wordtide.model.prior import Diffusion
+from wordtide.progress import Observer
 from wordtide.types import Array
 
 Curve = list[dict[str, Any]]
@@ -38,7 +39,7 @@ class Run:
     problem: Problem
     settings: FitSettings
     engine: Engine
-    observer: FitObserver
+    observer: Observer
     checkpoints: Checkpoints | None = None
     saved: tuple[str, dict[str, Array], Curve] | None = None
     sink: SliceFolder | None = None  # where a filter puts finished slices; None: in memory
@@ -164,9 +165,9 @@ def _smoothing_solver(fit: Run, diffusion: Diffusion, start: Start, schedule: Sc
 
 def _chosen(fit: Run, solver: SmoothingSolver) -> Diffusion:
     """The prior with the diffusion constant that predicts best."""
-    fit.observer.tell("choosing the diffusion constant that predicts best")
+    fit.observer.message("choosing the diffusion constant that predicts best")
     constant = choose_diffusion(solver, fit.observer)
-    fit.observer.tell(f"diffusion constant: {constant:.3g} per year")
+    fit.observer.message(f"diffusion constant: {constant:.3g} per year")
     return solver.diffusion.with_constant(constant)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wordtide.errors import WordtideError
+from wordtide.progress import Observer
 from wordtide.storage.tensors import Storable
 
 Array = npt.NDArray[Any]
@@ -62,22 +63,6 @@ class Solver(Protocol):
         """Halve the rate and go back to the last good state."""
 
 
-class FitObserver:
-    """Hears how a fit goes on. This one is deaf; the command line has one that draws a bar."""
-
-    def tell(self, message: str) -> None:
-        """Something the user should know."""
-
-    def start(self, stage: str, total: int, unit: str) -> None:
-        """A stage begins; `total` is the most steps it may take."""
-
-    def step(self, done: int, report: Report) -> None:
-        """A step was made."""
-
-    def finish(self) -> None:
-        """The stage is over."""
-
-
 class Checkpointer(Protocol):
     """Writes a state when it is time to."""
 
@@ -92,16 +77,18 @@ def train(
     solver: Solver,
     stage: str,
     labels: list[str],
-    observer: FitObserver,
+    observer: Observer,
     checkpointer: Checkpointer | None = None,
     curve: list[dict[str, Any]] | None = None,
 ) -> list[dict[str, Any]]:
     """Run a solver to its end. Returns the training curve: a row per step with step, slice, elbo, rate, seconds."""
     curve = list(curve or [])
     started = time.monotonic() - (curve[-1]["seconds"] if curve else 0.0)
-    attempts = 0
-    observer.start(stage, solver.steps, "steps")
-    try:
+    attempts, status, noted = 0, "", False
+    measured: float | None = None  # the latest ELBO
+    with observer.stage(stage, solver.steps):
+        if curve:
+            observer.step(len(curve))
         while True:
             try:
                 report = solver.advance()
@@ -109,7 +96,7 @@ def train(
                 attempts += 1
                 if attempts >= _ATTEMPTS:
                     raise gave_up(problem, labels) from problem
-                observer.tell(f"the fit diverged{_where(problem, labels)}; going on with half the rate")
+                observer.message(f"the fit diverged{_where(problem, labels)}; going on with half the rate")
                 solver.slow_down()
                 continue
             if report is None:
@@ -127,11 +114,16 @@ def train(
                     "seconds": seconds,
                 }
             )
-            observer.step(len(curve), report)
+            if elbo is not None:
+                status, measured = _status(elbo, measured), elbo
+            observer.step(status="; ".join(filter(None, [status, report.note])))
+            if (
+                report.note and not noted
+            ):  # once as a message too, because not every observer shows the status
+                observer.message(report.note)
+                noted = True
             if checkpointer is not None and checkpointer.due():
                 checkpointer.save(stage, solver.state(), curve)
-    finally:
-        observer.finish()
 
 
 def gave_up(problem: Diverged, labels: list[str]) -> WordtideError:
@@ -141,6 +133,11 @@ def gave_up(problem: Diverged, labels: list[str]) -> WordtideError:
         "Look at the slices' counts (wordtide info), or try a smaller --diffusion, --prior-variance or rate: "
         "--rate, with --solver adam --adam-rate and --adam-full-rate.",
     )
+
+
+def _status(elbo: float, before: float | None) -> str:
+    """Format an ELBO and its change since the previous measurement."""
+    return f"ELBO {elbo:.4f}" + ("" if before is None else f" ({elbo - before:+.1e})")
 
 
 def _where(problem: Diverged, labels: list[str]) -> str:

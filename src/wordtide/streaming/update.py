@@ -28,8 +28,9 @@ from wordtide.inference.scale.engine import Engine
 from wordtide.inference.sequential_solvers import elbo_of_slices, pair_settings, sequential_solver
 from wordtide.inference.settings import FitSettings
 from wordtide.inference.slice_sinks import SliceFolder, SliceList
-from wordtide.inference.training import FitObserver, train
+from wordtide.inference.training import train
 from wordtide.model.knots import occurrences_of
+from wordtide.progress import Observer
 from wordtide.questions.change import MIN_OCCURRENCES
 from wordtide.storage.folders import check_writable, new_folder, real_target
 from wordtide.storage.locks import changing
@@ -79,7 +80,7 @@ def update_model(
     grow: int = 0,
     grow_min_count: int = MIN_OCCURRENCES,
     header_extra: Mapping[str, Any] | None = None,
-    observer: FitObserver | None = None,
+    observer: Observer | None = None,
     threads: int | None = None,
 ) -> UpdateReport:
     """Append the slices of counts to the filtering model in a folder, completely or not at all.
@@ -120,7 +121,7 @@ def update_in_memory(
     *,
     grow: int = 0,
     grow_min_count: int = MIN_OCCURRENCES,
-    observer: FitObserver | None = None,
+    observer: Observer | None = None,
     threads: int | None = None,
 ) -> tuple[Fitted, UpdateReport]:
     """Append the slices of counts to a model in memory; the arguments are those of `update_model`."""
@@ -180,7 +181,7 @@ def _carry_over_slices(target: Path, fitted: Fitted, sink: SliceFolder) -> None:
 
 
 def _extend_in_memory(
-    fitted: Fitted, addition: Addition, observer: FitObserver | None, threads: int | None
+    fitted: Fitted, addition: Addition, observer: Observer | None, threads: int | None
 ) -> Fitted:
     sink = SliceList()
     extended = _extend(fitted, addition, sink, observer, threads)
@@ -195,7 +196,7 @@ def _extend(
     fitted: Fitted,
     addition: Addition,
     sink: SliceFolder | SliceList,
-    observer: FitObserver | None,
+    observer: Observer | None,
     threads: int | None,
 ) -> Fitted:
     """Filter the new slices into a sink. The posterior of the returned record has all knots, but no states."""
@@ -208,7 +209,7 @@ def _extend(
     history = FilterHistory(old, beliefs, pace)
     with compute(precision, threads) as machine:
         solver = sequential_solver(problem, diffusion, settings, Engine(machine), sink, history)
-        steps = train(solver, "filtering", labels, observer or FitObserver())
+        steps = train(solver, "filtering", labels, observer or Observer())
     active = [problem.active_words(t) for t in range(len(problem))]
     knots, _ = fitted.posterior.knots.extended(active, old, len(problem.words))
     curve = [*fitted.curve, *_renumbered_steps(fitted, steps)]

@@ -21,7 +21,6 @@ from wordtide.embeddings.folder import read_model
 from wordtide.embeddings.posterior import Fitted
 from wordtide.embeddings.states import Embeddings
 from wordtide.errors import NothingToCountError, SettingsError
-from wordtide.inference.training import FitObserver
 from wordtide.progress import Observer
 from wordtide.storage.folders import clean_inside, clean_up, explained_write_errors, real_target
 from wordtide.storage.locks import locked
@@ -66,12 +65,7 @@ class SliceReport:
 
 
 class WatchObserver(Observer):
-    """Receives messages, the progress of counting, and a report of each slice. This class ignores them.
-
-    `fitting` receives the progress of fits.
-    """
-
-    fitting: FitObserver | None = None
+    """Receives messages, the progress of counting and fitting, and a report of each slice. This class ignores them."""
 
     def slice_closed(self, report: SliceReport) -> None:
         """Report that a slice was added to the model or left out."""
@@ -288,7 +282,7 @@ class Watcher:
             grow=settings.grow,
             grow_min_count=settings.grow_min_count,
             header_extra=record.as_json(),
-            observer=observer.fitting,
+            observer=observer,
             threads=self.threads,
         )
         return report.admitted

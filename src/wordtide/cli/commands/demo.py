@@ -10,7 +10,6 @@ from wordtide.api import DynamicEmbeddings, load
 from wordtide.cli.answers import dated
 from wordtide.cli.commands.count import print_summary
 from wordtide.cli.commands.questions import print_story
-from wordtide.cli.fit_progress import FitProgress
 from wordtide.cli.output import Format, console, print_rows
 from wordtide.cli.progress import ProgressBar
 from wordtide.counts.counts import Counts
@@ -106,7 +105,7 @@ def _fitted(counts: Counts, folder: Path, fast: bool, overwrite: bool) -> Dynami
     from wordtide.inference.fit import fit
 
     typer.echo("Fitting the model to all slices at once", err=True)
-    options: dict[str, Any] = {"dim": 30 if fast else 100, "observer": FitProgress()}
+    options: dict[str, Any] = {"dim": 30 if fast else 100, "observer": ProgressBar()}
     fit(
         counts, output=folder, overwrite=overwrite, resume=not overwrite and has_checkpoint(folder), **options
     )

@@ -6,9 +6,9 @@ from typing import Annotated, Any
 import typer
 
 from wordtide.cli.commands.fit import InterruptedFitError
-from wordtide.cli.fit_progress import FitProgress
 from wordtide.cli.options import takes
 from wordtide.cli.output import Format, print_rows
+from wordtide.cli.progress import ProgressBar
 from wordtide.errors import SettingsError
 from wordtide.inference.settings import FitSettings
 
@@ -58,7 +58,7 @@ def evaluate(
             seed=seed,
             overwrite=overwrite,
             resume=resume,
-            observer=FitProgress(),
+            observer=ProgressBar(),
             preset=preset,
             threads=threads,
             **settings,

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from wordtide.cli.fit_progress import FitProgress
 from wordtide.cli.options import takes
+from wordtide.cli.progress import ProgressBar
 from wordtide.errors import WordtideError
 from wordtide.inference.settings import FitSettings
 from wordtide.storage.folders import check_writable
@@ -81,7 +81,7 @@ def fit(
             offload=offload,
             scheduler=scheduler,
             work=work,
-            observer=FitProgress(),
+            observer=ProgressBar(),
             **settings,
         )
     except KeyboardInterrupt:

@@ -7,7 +7,6 @@ from typing import Annotated, Any
 import typer
 
 from wordtide.cli.commands.fit import InterruptedFitError
-from wordtide.cli.fit_progress import FitProgress
 from wordtide.cli.options import takes
 from wordtide.cli.output import Format, print_rows
 from wordtide.cli.progress import ProgressBar
@@ -99,7 +98,7 @@ def tune(
             max_expansion=max_expansion,
             overwrite=overwrite,
             resume=resume,
-            observer=FitProgress(),
+            observer=ProgressBar(),
             count_observer=ProgressBar(),
             threads=threads,
         )

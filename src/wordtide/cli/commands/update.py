@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 import typer
 
-from wordtide.cli.fit_progress import FitProgress
 from wordtide.cli.options import takes
 from wordtide.cli.progress import ProgressBar, say
 from wordtide.counts.settings import CountSettings
@@ -62,7 +61,7 @@ def update(
         max_expansion=max_expansion,
         **settings,
     )
-    report = update_model(model, counts, observer=FitProgress(), threads=threads, **growth)
+    report = update_model(model, counts, observer=ProgressBar(), threads=threads, **growth)
     lines = [
         f"skipped {counted(number, 'row')}: {reason}"
         for reason, number in sorted(counts.summary.skipped.items())

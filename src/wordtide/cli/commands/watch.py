@@ -8,7 +8,6 @@ from typing import Annotated, Any
 import typer
 
 from wordtide.cli.commands.update import MODELS_OWN
-from wordtide.cli.fit_progress import FitProgress
 from wordtide.cli.options import takes
 from wordtide.cli.progress import ProgressBar
 from wordtide.corpus.columns import Fields
@@ -80,8 +79,6 @@ def _observer() -> Any:
     from wordtide.streaming.watch import SliceReport, WatchObserver
 
     class ConsoleObserver(ProgressBar, WatchObserver):
-        fitting = FitProgress()
-
         def slice_closed(self, report: SliceReport) -> None:
             self.message(_line(report))
 

@@ -44,7 +44,6 @@ from wordtide.inference.compute import compute
 from wordtide.inference.fit import CHECKPOINT_MINUTES
 from wordtide.inference.problem import PairSettings, Problem, problem_of
 from wordtide.inference.settings import FitSettings, resolve
-from wordtide.inference.training import FitObserver
 from wordtide.progress import Observer
 from wordtide.storage.folders import real_target, write_files
 
@@ -76,7 +75,7 @@ class _Workplace:
     counts: Mapping[int, Counts]
     problem: Problem  # for scoring all fits
     machine: Machine
-    observer: FitObserver
+    observer: Observer
 
 
 def tune(
@@ -94,7 +93,7 @@ def tune(
     windows: Mapping[int, Counts] | None = None,
     overwrite: bool = False,
     resume: bool = True,
-    observer: FitObserver | None = None,
+    observer: Observer | None = None,
     count_observer: Observer | None = None,
     precision: str = "float32",
     threads: int | None = None,
@@ -127,7 +126,7 @@ def tune(
     Returns:
         The summary, all scores, and what was searched.
     """
-    observer = observer or FitObserver()
+    observer = observer or Observer()
     counts = counts if isinstance(counts, Counts) else Counts.load(counts, check=True)
     check_method(method)
     lists = checked_grid(_with_single_values(grid or {}, settings), method, counts.window)
@@ -157,13 +156,13 @@ def tune(
         TUNING.begin(folder, identity, overwrite)
     with working_alone(folder):
         try:
-            by_window = counts_by_window(folder, counts, wanted, others, observer.tell)
+            by_window = counts_by_window(folder, counts, wanted, others, observer.message)
         except WordtideError:
             if not going_on:
                 shutil.rmtree(folder)
             raise
         if len(parts.left_out) < parts.wanted:
-            observer.tell(
+            observer.message(
                 f"--splits {parts.wanted}: this corpus has only {len(parts.left_out)} different splits"
             )
         machine = Machine(precision, threads, checkpoint_every)
@@ -213,15 +212,15 @@ def _records(
     found = [load_record(place.folder, fit.file_name, fit.slices) for fit in planned]
     there = [record for record in found if record is not None]
     if there:
-        place.observer.tell(f"{len(there)} of {len(planned)} fits are already finished")
+        place.observer.message(f"{len(there)} of {len(planned)} fits are already finished")
     records = []
     for number, (fit, record) in enumerate(zip(planned, found, strict=True), start=1):
         if record is None:
-            place.observer.tell(f"fit {number} of {len(planned)}: {fit.shown(names)}")
+            place.observer.message(f"fit {number} of {len(planned)}: {fit.shown(names)}")
             record = _made(fit, settings[fit.combination], place)
             mean = sum(score.log_likelihood for score in record.scores) / len(record.scores)
             took = "" if record.seconds is None else f", fitted in {record.seconds:.0f} s"
-            place.observer.tell(f"{mean:.4f} per pair{took}")
+            place.observer.message(f"{mean:.4f} per pair{took}")
         remove_model(place.folder, fit.file_name)  # including leftovers of a killed process
         records.append(record)
     return records

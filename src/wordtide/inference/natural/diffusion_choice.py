@@ -14,8 +14,9 @@ from scipy.optimize import minimize_scalar
 from wordtide.embeddings.posterior import weighted_mean
 from wordtide.inference.natural.schedule import Schedule
 from wordtide.inference.natural.smoothing import SmoothingSolver
-from wordtide.inference.training import Diverged, FitObserver, Report
+from wordtide.inference.training import Diverged
 from wordtide.model.prior import Diffusion
+from wordtide.progress import Observer
 
 #: Over all times together, vectors move by this share of the prior variance at the smallest constant tried: they stand still.
 _STILL = 1e-3
@@ -31,7 +32,7 @@ _NEVER = 1 << 30
 CHOICE = Schedule(_NEVER, _RATE, _RATE, 0.0, measure_every=_NEVER)
 
 
-def choose_diffusion(solver: SmoothingSolver, observer: FitObserver) -> float:
+def choose_diffusion(solver: SmoothingSolver, observer: Observer) -> float:
     """The constant, by a solver with the schedule `CHOICE`. One slice says nothing of time: then it is the one in use."""
     times, variance = solver.diffusion.times, float(np.mean(solver.diffusion.marginal))
     if len(times) == 1:
@@ -45,7 +46,7 @@ def choose_diffusion(solver: SmoothingSolver, observer: FitObserver) -> float:
         for _ in range(number):
             solver.advance()
             steps += 1
-            observer.step(steps, Report(steps, None, float("nan"), _RATE))
+            observer.step()
 
     def fitted(log_constant: float) -> float:
         try:

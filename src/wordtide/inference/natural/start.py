@@ -10,8 +10,9 @@ from wordtide.inference.natural.negatives import AUTO
 from wordtide.inference.natural.schedule import NaturalOptions
 from wordtide.inference.problem import PairSettings, Problem, pooled
 from wordtide.inference.scale.in_memory import Start
-from wordtide.inference.training import FitObserver, train
+from wordtide.inference.training import train
 from wordtide.model.prior import Diffusion, StationaryPrior
+from wordtide.progress import Observer
 
 _STEPS = {False: 24, True: 12}  # by tied contexts, which need fewer
 _SAMPLE = 256
@@ -23,7 +24,7 @@ def standing_start(
     diffusion: Diffusion,
     options: NaturalOptions,
     compute: Compute,
-    observer: FitObserver,
+    observer: Observer,
 ) -> Start:
     """Vectors that stand still, in their principal axes.
 
