@@ -85,7 +85,7 @@ OPTIONS = {
     "a folder and a cluster": (
         ("--offload", ".", "--scheduler", "local:2"),
         "--offload and --scheduler exclude each other",
-        "leave --offload out",
+        "Omit --offload",
     ),
     "an unknown precision": (("--precision", "float16"), "'float16'", "float32"),
     "a negative time between checkpoints": (("--checkpoint-every", "-1"), "--checkpoint-every -1", "minutes"),
@@ -211,7 +211,7 @@ def test_an_output_in_a_missing_folder_says_how_to_make_it(good, place):
 
 def test_going_on_without_a_checkpoint_begins_from_the_start(good, place):
     done = fit(good, place, "--resume")
-    assert (done.code, "there is no checkpoint yet: starting from the beginning" in done.err) == (0, True)
+    assert (done.code, "no checkpoint yet; starting from the beginning" in done.err) == (0, True)
 
 
 def test_going_on_where_the_model_is_finished_is_refused(good, place):

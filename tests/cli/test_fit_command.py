@@ -53,7 +53,7 @@ def test_standard_error_tells_steps_time_and_elbo(fitted):
     model = wordtide.load(fitted[0])
     predicted = rf"{model.fitted.prediction:.4f} for unseen slices \(chance -0.6931\)"
     limit = (
-        r" \(the limit: --max-steps allows more\)"
+        r" \(the limit; raise it with --max-steps\)"
         if is_cut_off(model.curve, model.settings["tolerance"])
         else ""
     )
@@ -65,7 +65,7 @@ def test_standard_error_tells_steps_time_and_elbo(fitted):
 def test_standard_error_tells_whether_the_limit_of_steps_ended_the_fit(counts, tmp_path, steps, told):
     options = ("--dim", 4, "--threads", 1, "--max-steps", steps, "--tolerance", 0.001)
     done = run("fit", counts, "-o", tmp_path / "model", *options)
-    assert ("the limit: --max-steps allows more" in done.err) is told
+    assert ("the limit; raise it with --max-steps" in done.err) is told
 
 
 def test_standard_error_ends_with_the_path(fitted):

@@ -126,7 +126,7 @@ def test_a_fit_goes_on_from_where_it_was_killed(counts, tmp_path, calls):
     line = dying_command(CHECKPOINTS, "write_tensors", calls + 1, *typed(counts, tmp_path, "filtering"))
     subprocess.run(line, capture_output=True, timeout=100, check=False)
     done = run(*typed(counts, tmp_path, "filtering", "--resume"))
-    assert f"going on from the checkpoint, after step {calls}" in done.err.splitlines()
+    assert f"resuming from the checkpoint, after step {calls}" in done.err.splitlines()
 
 
 @pytest.fixture(scope="module")
@@ -165,7 +165,7 @@ def test_an_interrupted_fit_says_how_to_go_on(interrupted):
     _, err, place = interrupted
     first, second = err.splitlines()[-2:]
     assert first == "wordtide: interrupted."
-    assert second == f"  Run it again with --resume to go on from {place / 'model.checkpoint'}."
+    assert second == f"  Run it again with --resume to continue from {place / 'model.checkpoint'}."
 
 
 def test_an_interrupted_fit_shows_its_checkpoint_and_nothing_else(interrupted):
@@ -180,7 +180,7 @@ def test_a_fit_that_is_interrupted_before_the_first_checkpoint_says_that_nothing
 
     monkeypatch.setattr("wordtide.inference.fit.run", pressed)
     done = run("fit", counts, "-o", tmp_path / "model", "--dim", 4, "--threads", 1)
-    assert (done.code, "before the first checkpoint; nothing was left" in done.err) == (130, True)
+    assert (done.code, "before the first checkpoint; nothing was saved" in done.err) == (130, True)
 
 
 def test_a_fit_where_another_left_a_checkpoint_is_refused_with_both_ways_out(counts, interrupted):
@@ -242,6 +242,6 @@ def test_the_last_checkpoint_on_a_full_disk_is_whole(full, counts, undisturbed):
     (disk / "holiday.mov").unlink(missing_ok=True)
     done = run(*typed(counts, disk, "filtering", "--resume", "--checkpoint-every", "5"))
     assert (
-        "going on from the checkpoint" in done.err,
+        "resuming from the checkpoint" in done.err,
         arrays(disk / "model") == undisturbed["filtering"],
     ) == (True, True)

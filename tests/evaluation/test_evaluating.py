@@ -186,7 +186,7 @@ def test_a_fit_that_was_stopped_goes_on_from_its_checkpoint(counts, tmp_path):
         evaluate(counts, tmp_path / "report", observer=Impatient(), **options)
     listener = Listener()
     evaluate(counts, tmp_path / "report", observer=listener, **options)
-    assert "going on from the checkpoint, after step 2" in listener.messages
+    assert "resuming from the checkpoint, after step 2" in listener.messages
 
 
 @pytest.mark.parametrize(

@@ -252,7 +252,7 @@ def test_a_fit_that_was_stopped_goes_on_from_its_checkpoint_to_the_same_scores(c
         tune(counts, tmp_path / "tuning", observer=Impatient(), **options)
     listener = Listener()
     resumed = tune(counts, tmp_path / "tuning", observer=listener, **options)
-    assert "going on from the checkpoint, after step 2" in listener.messages
+    assert "resuming from the checkpoint, after step 2" in listener.messages
     assert resumed.scores == whole.scores
 
 

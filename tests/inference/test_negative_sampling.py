@@ -9,8 +9,9 @@ from scipy import sparse
 
 from wordtide.inference.compute import compute
 from wordtide.inference.natural.negatives import AUTO, WeightedSampler, sample_size_for
-from wordtide.inference.natural.prepared_slice import PreparedSlice, Vectors
+from wordtide.inference.natural.prepared_slice import PreparedSlice
 from wordtide.inference.problem import PairSettings, slice_data
+from wordtide.model.likelihood import GaussianVectors
 
 SIZE, DIM = 12, 2
 SIGNS = np.array([1.0, -1.0])
@@ -114,7 +115,7 @@ def case(request):
     part = slice_data(sparse.csr_array(counts), PairSettings(1.0, 0.75, signs is not None))
     rng = np.random.default_rng(5)
     sides = [
-        Vectors(rng.standard_normal((SIZE, DIM)), rng.uniform(0.1, 0.5, (SIZE, DIM)))
+        GaussianVectors(rng.standard_normal((SIZE, DIM)), rng.uniform(0.1, 0.5, (SIZE, DIM)))
         for _ in range(2 if signs is None else 1)
     ]
     with compute("float64", 1) as computing:

@@ -9,7 +9,7 @@ from scipy import sparse
 from wordtide.inference.compute import compute
 from wordtide.inference.natural import prepared_slice
 from wordtide.inference.natural.pair_kernels import expected_log_sigmoids, log_expected_sigmoids
-from wordtide.inference.natural.prepared_slice import PreparedSlice, Vectors
+from wordtide.inference.natural.prepared_slice import PreparedSlice
 from wordtide.inference.problem import PairSettings, slice_data
 from wordtide.model.likelihood import ActiveSlice, GaussianVectors, expected_log_likelihood, gradients
 
@@ -68,7 +68,11 @@ def moments(spread=1.0, seed=3):
 def vectors(arrays, tied, dtype=np.float64):
     """The same on the active words, as the solver holds them: tied contexts have the vectors of words."""
     active = [array[ACTIVE].astype(dtype) for array in arrays]
-    return [Vectors(*active[:2])] if tied else [Vectors(*active[:2]), Vectors(*active[2:])]
+    return (
+        [GaussianVectors(*active[:2])]
+        if tied
+        else [GaussianVectors(*active[:2]), GaussianVectors(*active[2:])]
+    )
 
 
 def dense_gradients(arrays, tied):

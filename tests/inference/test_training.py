@@ -182,13 +182,13 @@ def test_a_solver_that_diverges_goes_on_with_half_the_rate():
 def test_the_user_hears_where_a_solver_diverged():
     listener = Listener()
     train(FakeSolver(bad=[3]), "test", LABELS, listener)
-    assert told(listener) == ["the fit diverged at slice 1910; going on with half the rate"]
+    assert told(listener) == ["the fit diverged at slice 1910; continuing with half the rate"]
 
 
 def test_a_solver_that_diverges_everywhere_names_no_slice():
     listener = Listener()
     train(FakeSolver(bad=[3], where=None), "test", LABELS, listener)
-    assert told(listener) == ["the fit diverged; going on with half the rate"]
+    assert told(listener) == ["the fit diverged; continuing with half the rate"]
 
 
 def test_a_solver_may_diverge_five_times():

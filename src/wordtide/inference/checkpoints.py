@@ -1,4 +1,4 @@
-"""Checkpoints: a fit that was stopped continues from the last one and ends with the same bits as one that was not."""
+"""Checkpoints: a stopped fit resumes from the latest one and gives the same bits as an uninterrupted fit."""
 
 import hashlib
 import json
@@ -32,14 +32,14 @@ def checkpoint_path(output: Path) -> Path:
 
 
 def has_checkpoint(output: Path) -> bool:
-    """Return whether a fit to `output` left a checkpoint, after restoring one that a killed fit had moved aside."""
+    """Return whether a fit left a checkpoint, after restoring one that a killed fit had moved aside."""
     path = checkpoint_path(output)
     check_writable(path, overwrite=True)
     return path.exists()
 
 
 def fingerprint(counts: Counts) -> str:
-    """Return a hash of everything in counts that decides a fit."""
+    """Return a hash of everything in counts that affects a fit."""
     digest = hashlib.blake2b(digest_size=16)
     digest.update(json.dumps([counts.words, counts.labels, counts.window, counts.times.tolist()]).encode())
     for name in ARRAYS:
@@ -52,8 +52,8 @@ def fingerprint(counts: Counts) -> str:
 class Checkpoints:
     """Writes the checkpoints of one fit, at most one every `interval` seconds.
 
-    `counts` is the fingerprint of the counts. `slices` are the finished slices of a filter on disk, which a checkpoint
-    holds as hard links.
+    `counts` is the fingerprint of the counts. `slices` are the finished slices of a filter on disk, which a
+    checkpoint stores as hard links.
     """
 
     path: Path
@@ -81,13 +81,13 @@ class Checkpoints:
         """Return whether there is a checkpoint, after restoring one that a killed fit had moved aside.
 
         Raises:
-            OutputError: There is something else of this name.
+            OutputError: The path holds something else.
         """
         check_writable(self.path, overwrite=True)
         return self.path.exists()
 
     def load(self) -> tuple[str, dict[str, Array], list[dict[str, Any]]] | None:
-        """Return stage, state and curve of the checkpoint, or None if there is none.
+        """Return the stage, state and curve of the checkpoint, or None if there is none.
 
         Raises:
             FolderError: The checkpoint is damaged, or belongs to a fit with other settings or counts.
@@ -104,9 +104,10 @@ class Checkpoints:
         return header["stage"], state, curve
 
     def has_become(self, model: Path) -> bool:
-        """Return whether the fit was killed after its model was in place, but before its checkpoint was removed.
+        """Return whether the fit was killed between saving its model and removing its checkpoint.
 
-        The curve of that model then begins with the curve of the checkpoint, down to the seconds of each step.
+        The curve of that model then begins with the curve of the checkpoint, down to the seconds of each
+        step.
         """
         if kind_of(model) != "model" or not self.exists():
             return False

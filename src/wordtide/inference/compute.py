@@ -1,7 +1,7 @@
-"""What a fit computes with: precision, threads and work arrays. None of it changes the result beyond rounding.
+"""The computing resources of a fit: precision, threads and work arrays. They affect results only by rounding.
 
-Work is split into parts whose bounds depend on the data alone, and each part is computed by one thread, so results
-have the same bits for any number of threads. BLAS runs single-threaded inside these threads.
+Work is split at bounds that depend only on the data, and one thread computes each part, so results have the
+same bits for any number of threads. BLAS runs single-threaded inside these threads.
 """
 
 import math
@@ -14,24 +14,24 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
 from wordtide.errors import SettingsError
+from wordtide.types import Array
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
 class Workspace(threading.local):
-    """Named work arrays of the calling thread, allocated once: fresh memory costs more than the arithmetic in it."""
+    """Named work arrays of each thread, reused because fresh memory costs more than the arithmetic."""
 
     def __init__(self, dtype: np.dtype[Any]) -> None:
         self._dtype = dtype
-        self._arrays: dict[str, npt.NDArray[Any]] = {}
+        self._arrays: dict[str, Array] = {}
 
-    def empty(self, name: str, *shape: int) -> npt.NDArray[Any]:
-        """An uninitialized array, valid until the same thread asks for this name again."""
+    def empty(self, name: str, *shape: int) -> Array:
+        """Return an uninitialized array, valid until the same thread requests this name again."""
         size = math.prod(shape)
         array = self._arrays.get(name)
         if array is None or len(array) < size:
@@ -41,7 +41,7 @@ class Workspace(threading.local):
 
 @dataclass(frozen=True)
 class Compute:
-    """Precision of the states, number of threads, their pool, and the work arrays of each thread."""
+    """The precision of the states, the threads and their pool, and the work arrays of each thread."""
 
     dtype: np.dtype[Any]
     threads: int
@@ -49,7 +49,7 @@ class Compute:
     work: Workspace
 
     def map(self, work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-        """Results of independent pieces of work, in order."""
+        """Apply a function to independent items, on all threads. Results are in order."""
         items = list(items)
         if self.threads == 1 or len(items) == 1:
             return [work(item) for item in items]
@@ -69,5 +69,5 @@ def compute(precision: str = "float32", threads: int | None = None) -> Iterator[
 
 
 def _processors() -> int:
-    """The processors this process may use."""
+    """Return the number of processors available to this process."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

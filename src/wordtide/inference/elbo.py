@@ -1,4 +1,4 @@
-"""The ELBO of a finished fit by the same Monte-Carlo estimate for all solvers."""
+"""A Monte-Carlo estimate of the ELBO of a finished fit, the same for all solvers."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""`wordtide.fit`: from counts to a model, for every method, in one call."""
+"""`wordtide.fit`: fit a model to counts, by any method."""
 
 from contextlib import ExitStack
 from os import PathLike
@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from wordtide.counts.counts import Counts
 from wordtide.embeddings.folder import fill_folder, fill_with_slices
@@ -25,8 +24,10 @@ from wordtide.inference.settings import FitSettings, resolve
 from wordtide.inference.slice_sinks import SliceFolder
 from wordtide.model.knots import Knots, Occurrences, occurrences_of
 from wordtide.progress import Observer
+from wordtide.spelling import counted
 from wordtide.storage.folders import check_writable, clean_up, new_folder, real_target
 from wordtide.timeline import float_year
+from wordtide.types import Floats
 
 CHECKPOINT_MINUTES = 5.0
 
@@ -59,8 +60,9 @@ def fit(
         precision: "float32" or "float64".
         threads: The number of threads (default: all processors). It does not change the result.
         checkpoint_every: Minutes between checkpoints.
-        resume: Continue from the checkpoint of a fit that was stopped, to the same bits.
-        offload: A folder in which smoothing keeps its states if memory is too small.
+        resume: Continue from the checkpoint of a stopped fit. The result has the same bits as an
+            uninterrupted fit.
+        offload: A folder in which smoothing keeps its states, for models larger than memory.
         scheduler: Fit on a Dask cluster: "local:4" for four processes here, or the address of a scheduler.
         work: With `scheduler`, a folder that all workers see (default: the folder of the output).
         observer: Receives the progress.
@@ -79,16 +81,16 @@ def fit(
     checkpoints = _checkpoints(target, resolved, precision, counts, checkpoint_every)
     if checkpoints is None and resume:
         raise SettingsError(
-            "Only a fit with an output folder can be resumed.", "Give the output of the fit that was stopped."
+            "Only a fit with an output folder can be resumed.", "Pass the output folder of the stopped fit."
         )
     if target is not None and checkpoints is not None:
         if resume and not overwrite and checkpoints.has_become(target):
-            observer.message("the fit was complete when it was stopped; its leftovers are removed")
+            observer.message("the fit had finished before it was stopped; removing its leftovers")
             clean_up(target)
             return _finished(target, checkpoints)
         check_writable(target, overwrite)
         _check_leftover(checkpoints, resume, overwrite)
-    # A filter that is saved writes each slice when it is finished, so it needs only one slice in memory.
+    # A filter with an output folder writes each slice as it is finished, so only one slice is in memory.
     by_slice = target is not None and resolved.method == "filtering" and len(counts) <= MOST_SLICES
     on_demand = by_slice or chosen.offload is not None or chosen.scheduler is not None
     problem = _problem(counts, resolved, on_demand)
@@ -107,7 +109,7 @@ def fit(
         saved = checkpoints.load() if resume else None
         if resume:
             after = f"resuming from the checkpoint, after step {len(saved[2])}" if saved else ""
-            observer.message(after or "there is no checkpoint yet: starting from the beginning")
+            observer.message(after or "no checkpoint yet; starting from the beginning")
         outcome = run(Run(problem, resolved, engine, observer, checkpoints, saved, sink))
         fitted = _fitted(counts, problem, resolved, outcome, precision)
         if sink is not None:
@@ -126,7 +128,8 @@ def _checkpoints(
 ) -> Checkpoints | None:
     if not np.isfinite(minutes) or minutes < 0:
         raise SettingsError(
-            f"--checkpoint-every {minutes} is not a time.", "Give minutes, like 5; 0: after every step."
+            f"--checkpoint-every {minutes} is not a valid time.",
+            "Give a number of minutes, such as 5; 0 saves a checkpoint after every step.",
         )
     if target is None:
         return None
@@ -179,8 +182,8 @@ def _fitted(
     )
 
 
-def extents_of(counts: Counts) -> npt.NDArray[np.float64]:
-    """The earliest and latest date of each slice, its mean date between them, in float years, (T, 2)."""
+def extents_of(counts: Counts) -> Floats:
+    """Return the first and last date of each slice in float years, (T, 2), widened to include its time."""
     slices = counts.slices
     extents = np.array(
         [[float_year(int(a)), float_year(int(b))] for a, b in zip(slices.first, slices.last, strict=True)]
@@ -191,7 +194,7 @@ def extents_of(counts: Counts) -> npt.NDArray[np.float64]:
 
 
 def _pooled_occurrences(occurrences: Occurrences) -> Occurrences:
-    """How often each word occurs in all slices together."""
+    """Sum the occurrences of each word over all slices."""
     size = len(occurrences.places.starts) - 1
     totals = np.bincount(occurrences.places.words, weights=occurrences.values, minlength=size)
     seen = totals > 0
@@ -203,7 +206,7 @@ def _pooled_occurrences(occurrences: Occurrences) -> Occurrences:
 
 
 def _check_leftover(checkpoints: Checkpoints, resume: bool, overwrite: bool) -> None:
-    """Neither use nor remove the checkpoint of an earlier fit unless the user says so."""
+    """Require --resume or --overwrite if an earlier fit left a checkpoint."""
     if checkpoints.exists() and not resume and not overwrite:
         raise FolderError(
             f"An earlier fit was stopped and left the checkpoint {checkpoints.path}.",
@@ -213,6 +216,7 @@ def _check_leftover(checkpoints: Checkpoints, resume: bool, overwrite: bool) -> 
 
 def _described(problem: Problem, settings: FitSettings) -> str:
     return (
-        f"{settings.method} by {settings.solver}: {len(problem):,} slice{'s' * (len(problem) != 1)}, "
-        f"{len(problem.words):,} words, {len(problem.knots):,} knots, {settings.dim} dimensions"
+        f"{settings.method} by {settings.solver}: {counted(len(problem), 'slice')}, "
+        f"{counted(len(problem.words), 'word')}, {counted(len(problem.knots), 'knot')}, "
+        f"{counted(settings.dim, 'dimension')}"
     )

@@ -1,4 +1,4 @@
-"""Each method from its problem to its posterior at the knots."""
+"""The fitting methods: from a problem to its posterior at the knots."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -34,7 +34,7 @@ _FIRST_DIFFUSION = 1e-3  # until one is chosen
 
 @dataclass(frozen=True)
 class Run:
-    """A fit to make: what, how, on what, and from where."""
+    """A fit to run: its problem and settings, the engine, and the checkpoint to resume from."""
 
     problem: Problem
     settings: FitSettings
@@ -42,10 +42,10 @@ class Run:
     observer: Observer
     checkpoints: Checkpoints | None = None
     saved: tuple[str, dict[str, Array], Curve] | None = None
-    sink: SliceFolder | None = None  # where a filter puts finished slices; None: in memory
+    sink: SliceFolder | None = None  # receives the finished slices of a filter; None: keep them in memory
 
     def train(self, solver: Solver, stage: str) -> Curve:
-        """Train a solver, from its checkpoint if that belongs to this stage."""
+        """Train a solver, resuming from the checkpoint if it belongs to this stage."""
         curve: Curve = []
         if self.saved is not None and self.saved[0] == stage:
             solver.restore(self.saved[1])
@@ -55,16 +55,16 @@ class Run:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a fit found.
+    """The result of a fit.
 
     Attributes:
         posterior: The posterior at the knots.
         diffusion: The prior, with the diffusion constant that was given or chosen.
         curve: The training curve.
         pairs: The number of pairs of each slice.
-        pace: The share of the learning rate left after divergences.
-        predictions: The log-likelihood per pair of each slice under beliefs made without it.
-        static_prediction: The same of one static model, over all slices.
+        pace: The fraction of the learning rate left after divergences.
+        predictions: The predictive log likelihood per pair of each slice, given other slices.
+        static_prediction: The mean of the same over all slices, for vectors that do not move.
     """
 
     posterior: Posterior
@@ -76,7 +76,7 @@ class Outcome:
     static_prediction: float | None = None
 
     def elbo(self) -> float | None:
-        """The last ELBO per pair: of all slices together, or of each slice, weighted by its pairs."""
+        """Return the last ELBO per pair: of all slices, or their mean weighted by pairs."""
         if self.pairs is not None and any(row["slice"] is not None for row in self.curve):
             return elbo_of_slices(self.curve, self.pairs)
         measured: list[float] = [row["elbo"] for row in self.curve if row["elbo"] is not None]
@@ -84,14 +84,14 @@ class Outcome:
 
 
 def run(fit: Run) -> Outcome:
-    """Make a fit by its method and solver."""
+    """Run a fit with its method and solver."""
     if fit.settings.method == "smoothing":
         return _adam_smoothing(fit) if fit.settings.solver == "adam" else _smoothing(fit)
     return _sequential(fit)
 
 
 def _sequential(fit: Run) -> Outcome:
-    """Filtering, the static model, and the two baselines."""
+    """Fit a filter, the static model or one of the two baselines."""
     problem, diffusion = fit.problem, _diffusion(fit)
     solver = sequential_solver(problem, diffusion, fit.settings, fit.engine, fit.sink)
     curve = fit.train(solver, fit.settings.method)
@@ -109,7 +109,10 @@ def _sequential(fit: Run) -> Outcome:
 
 
 def _diffusion(fit: Run) -> Diffusion:
-    """The prior of a sequential method. An unknown diffusion constant is chosen by smoothing the same counts first."""
+    """Return the prior of a sequential method.
+
+    With --diffusion auto, smoothing the same counts chooses the constant.
+    """
     settings, problem = fit.settings, fit.problem
     if not isinstance(settings.diffusion, str):
         return settings.prior_on(problem.times, settings.diffusion)
@@ -121,9 +124,8 @@ def _smoothing(fit: Run) -> Outcome:
     settings, problem = fit.settings, fit.problem
     auto = settings.diffusion == "auto"
     diffusion = settings.prior_on(problem.times, _FIRST_DIFFUSION if auto else float(settings.diffusion))
-    if (
-        fit.saved is not None and fit.saved[0] == "smoothing"
-    ):  # the checkpoint has the start and the chosen constant
+    if fit.saved is not None and fit.saved[0] == "smoothing":
+        # the checkpoint holds the start and the chosen constant
         start = saved_start(fit.saved[1])
     else:
         start = _start(fit, diffusion)
@@ -164,7 +166,7 @@ def _smoothing_solver(fit: Run, diffusion: Diffusion, start: Start, schedule: Sc
 
 
 def _chosen(fit: Run, solver: SmoothingSolver) -> Diffusion:
-    """The prior with the diffusion constant that predicts best."""
+    """Return the prior with the diffusion constant that predicts best."""
     fit.observer.message("choosing the diffusion constant that predicts best")
     constant = choose_diffusion(solver, fit.observer)
     fit.observer.message(f"diffusion constant: {constant:.3g} per year")

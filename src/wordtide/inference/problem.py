@@ -1,7 +1,8 @@
-"""What is to be fitted: counts on the words that occur, slice by slice, and the knots where trajectories are observed.
+"""The problem that a fit solves: the pairs of active words in each slice, and the knots of trajectories.
 
-Both reductions are exact. A word that has no pair in a slice has n+ = n- = 0 there, so the likelihood and its gradients live on
-the active words A_t alone; and its trajectory is stored only at its knots, the slices where it is active.
+Both reductions are exact. A word without pairs in a slice has n+ = n- = 0 there, so the likelihood and its
+gradients involve only the active words A_t; and a trajectory is stored only at its knots, the slices where
+its word is active.
 """
 
 from collections.abc import Sequence
@@ -16,28 +17,30 @@ import scipy.sparse as sp
 from wordtide.counts.counts import Counts
 from wordtide.errors import InputError
 from wordtide.model.knots import Knots
+from wordtide.spelling import counted
+from wordtide.types import Floats, Singles
 
 
 @dataclass(frozen=True)
 class SliceData:
-    """One slice on its a active words: n+ as a symmetric sparse matrix in local numbers, n- as the product of two vectors.
+    """One slice on its a active words: n+ as a symmetric sparse matrix, n- as an outer product.
 
     Attributes:
-        words: Numbers in the vocabulary, ascending, (a,).
+        words: Vocabulary indices in ascending order, (a,).
         indptr, indices, values: n+ in CSR form, (a, a).
         word_probability, context_probability: P_t and P'_t, (a,), each summing to 1.
         positives: The sum of n+.
         negatives: n-[i, j] = negatives P[i] P'[j]: the supplement's "Construction of n-".
-        tied: Contexts are tied to words. Pairs of a word with itself are left out, n- is made symmetric, and each
-            unordered pair counts once.
+        tied: Contexts are tied to words. Pairs of a word with itself are excluded, n- is symmetrized, and
+            each unordered pair counts once.
     """
 
     words: npt.NDArray[np.int32]
     indptr: npt.NDArray[np.int32]
     indices: npt.NDArray[np.int32]
-    values: npt.NDArray[np.float32]
-    word_probability: npt.NDArray[np.float64]
-    context_probability: npt.NDArray[np.float64]
+    values: Singles
+    word_probability: Floats
+    context_probability: Floats
     positives: float
     negatives: float
     tied: bool = False
@@ -47,7 +50,7 @@ class SliceData:
 
     @property
     def pairs(self) -> float:
-        """|n+| + |n-|, by which likelihoods are divided."""
+        """The number of pairs |n+| + |n-|, which normalizes likelihoods."""
         if not self.tied:
             return self.positives + self.negatives
         own = float(self.word_probability @ self.context_probability)
@@ -58,7 +61,7 @@ class SliceData:
         size = len(self.words)
         return sp.csr_array((self.values.astype(np.float64), self.indices, self.indptr), shape=(size, size))
 
-    def negative_matrix(self) -> npt.NDArray[np.float64]:
+    def negative_matrix(self) -> Floats:
         """n- on the active words, (a, a): for small problems and tests only."""
         whole = self.negatives * np.outer(self.word_probability, self.context_probability)
         if self.tied:
@@ -69,7 +72,7 @@ class SliceData:
 
 @dataclass(frozen=True)
 class PairSettings:
-    """How the pairs of a slice follow from its counts: eta, gamma (supplement, Eqs. S1 to S3), and tied contexts."""
+    """How pairs are constructed from counts: eta and gamma (supplement, Eqs. S1 to S3), and tied contexts."""
 
     ratio: float = 1.0
     exponent: float = 0.75
@@ -81,7 +84,7 @@ PAIRS_OF_PAPER = PairSettings()
 
 
 def slice_data(positives: sp.csr_array, settings: PairSettings) -> SliceData:
-    """The active part of a symmetric (L, L) matrix n+."""
+    """Restrict a symmetric (L, L) matrix n+ to its active words."""
     sums = np.asarray(positives.sum(axis=1), dtype=np.float64).ravel()
     words = np.flatnonzero(sums > 0)
     local = np.zeros(len(sums), dtype=np.int32)
@@ -113,7 +116,7 @@ def _without_diagonal(matrix: sp.csr_array) -> sp.csr_array:
 
 
 class SlicesOnDemand(Sequence[SliceData]):
-    """The slices of counts, each prepared when it is asked for: counts stay on disk, and one slice is in memory at a time."""
+    """The slices of counts, prepared on access: counts stay on disk, with one slice in memory at a time."""
 
     def __init__(self, counts: Counts, settings: PairSettings) -> None:
         self._counts, self._settings = counts, settings
@@ -128,18 +131,17 @@ class SlicesOnDemand(Sequence[SliceData]):
     @overload
     def __getitem__(self, t: slice) -> list[SliceData]: ...
     def __getitem__(self, t: int | slice) -> SliceData | list[SliceData]:
-        """Slice t."""
         if isinstance(t, slice):
             return [self[number] for number in range(*t.indices(len(self)))]
         t = range(len(self))[t]
         latest = self._latest  # other threads may replace it
         if latest is None or latest[0] != t:
-            self._latest = latest = None  # two at a time would be one too many
+            self._latest = latest = None  # free the memory of one slice before the next is prepared
             self._latest = latest = t, slice_data(self._counts[t], self._settings)
         return latest[1]
 
     def active(self, t: int) -> npt.NDArray[np.int32]:
-        """The words that have pairs in slice t, without preparing it."""
+        """Return the words with pairs in slice t, without preparing the slice."""
         if t not in self._active:
             self._active[t] = np.flatnonzero(self._counts.word_probability(t)).astype(np.int32)
         return self._active[t]
@@ -147,10 +149,10 @@ class SlicesOnDemand(Sequence[SliceData]):
 
 @dataclass(frozen=True)
 class Problem:
-    """All slices of a corpus, ready to be fitted. `slices[t]` belongs to `times[t]`."""
+    """All slices of a corpus, ready to fit. `slices[t]` is at `times[t]`."""
 
     words: list[str]
-    times: npt.NDArray[np.float64]
+    times: Floats
     labels: list[str]
     slices: Sequence[SliceData]
 
@@ -173,20 +175,26 @@ class Problem:
 
     @property
     def pairs(self) -> float:
-        """The number of positive and negative pairs of all slices."""
+        """The number of positive and negative pairs in all slices."""
         return float(sum(part.pairs for part in self.slices))
 
 
 def problem_of(counts: Counts, settings: PairSettings = PAIRS_OF_PAPER, on_demand: bool = False) -> Problem:
-    """The problem that counts pose. Counts without any pair, or a vocabulary of one word, are refused.
+    """Construct the problem of fitting counts.
 
-    `on_demand`: slices are prepared when they are asked for, for solvers that go from one to the next.
+    Args:
+        counts: The counts.
+        settings: How pairs are constructed from counts.
+        on_demand: Prepare slices on access, for solvers that visit one at a time.
+
+    Raises:
+        InputError: There are no slices, a slice has no pairs, or the vocabulary has fewer than two words.
     """
     if len(counts) == 0:
         raise InputError("The counts have no slices.", "Count texts with words in them.")
     if len(counts.words) < 2:
         raise InputError(
-            f"The vocabulary has {len(counts.words)} word{'s' * (len(counts.words) != 1)}, and a model needs at least two.",
+            f"The vocabulary has {counted(len(counts.words), 'word')}, and a model needs at least two.",
             "Count again with a larger --vocabulary-size, or more text.",
         )
     lazy = SlicesOnDemand(counts, settings)
@@ -198,15 +206,16 @@ def problem_of(counts: Counts, settings: PairSettings = PAIRS_OF_PAPER, on_deman
     if empty:
         raise InputError(
             f"{len(empty)} of {len(slices)} slices have no word pairs, the first is {empty[0]}.",
-            "Count again with longer slices (--every), a larger --vocabulary-size, or without these dates (--since, --until).",
+            "Count again with longer slices (--every), a larger --vocabulary-size, or without these dates "
+            "(--since, --until).",
         )
     return problem
 
 
 def pooled(problem: Problem, settings: PairSettings) -> Problem:
-    """All slices as one: what the static model is fitted to. Its time is the mean of the times, weighted by their pairs."""
+    """Merge all slices into one, for the static model. Its time is the mean time, weighted by pairs."""
     size = len(problem.words)
-    sums: list[sp.csr_array] = []  # each larger than the next, so that large sums are added seldom
+    sums: list[sp.csr_array] = []  # in descending order of size, so that large sums are rarely added
     for part in problem.slices:
         matrix = _in_vocabulary(part, size)
         while sums and sums[-1].nnz <= matrix.nnz:
@@ -221,7 +230,7 @@ def pooled(problem: Problem, settings: PairSettings) -> Problem:
 
 
 def _in_vocabulary(part: SliceData, size: int) -> sp.csr_array:
-    """n+ of a slice on all words, (L, L)."""
+    """Return n+ of a slice on the whole vocabulary, (L, L)."""
     indptr = np.zeros(size + 1, dtype=np.int64)
     indptr[part.words.astype(np.int64) + 1] = np.diff(part.indptr)
     return sp.csr_array(

@@ -1,4 +1,4 @@
-"""The solver that settings ask for, for methods that go from slice to slice: of a new fit, or where an earlier one ended."""
+"""Solvers of the methods that fit one slice after the other, for a new fit or to continue an earlier one."""
 
 import numpy as np
 
@@ -13,18 +13,18 @@ from wordtide.inference.settings import MOST_STEPS, FitSettings
 from wordtide.inference.slice_sinks import SliceSink
 from wordtide.model.prior import Diffusion
 
-_FIRST_SLICE = 3  # times as many steps for the first slice, which starts from nothing
+_FIRST_SLICE = 3  # the first slice starts from nothing and gets this many times the steps
 
 
 def pair_settings(settings: FitSettings) -> PairSettings:
-    """How pairs follow from counts under these settings."""
+    """Return how pairs are constructed from counts under these settings."""
     return PairSettings(settings.negative_ratio, settings.context_exponent, settings.contexts == "tied")
 
 
 def natural_options(
     settings: FitSettings, schedule: Schedule, first_steps: int | None = None
 ) -> NaturalOptions:
-    """The options of the natural solver."""
+    """Return the options of the natural solver."""
     return NaturalOptions(
         dim=settings.dim,
         schedule=schedule,
@@ -45,7 +45,10 @@ def sequential_solver(
     sink: SliceSink | None = None,
     history: FilterHistory | None = None,
 ) -> SequentialSolver | AdamFilter:
-    """The solver of filtering, the static model or a baseline: for a new fit, or to continue an earlier one."""
+    """Create the solver of filtering, the static model or a baseline.
+
+    With a `history` it continues an earlier fit.
+    """
     compute = engine.compute
     if settings.solver == "adam":
         adam = FilterOptions(
@@ -58,7 +61,7 @@ def sequential_solver(
         return AdamFilter(problem, diffusion, adam, sink, history)
     steps = settings.max_steps or MOST_STEPS[settings.method]
     schedule = Schedule(steps, settings.rate, settings.final_rate, settings.tolerance, measure_every=5)
-    # The first slice of a filter has more steps even if it is the only one yet: an update may bring others.
+    # The first slice of a filter gets more steps even if it is the only one: updates may add others.
     longer = settings.method == "filtering" or len(problem) > 1
     options = natural_options(settings, schedule, _FIRST_SLICE * steps if longer else None)
     signs = signs_by_rule(settings.dim) if options.tied else None
@@ -67,7 +70,7 @@ def sequential_solver(
 
 
 def elbo_of_slices(curve: list[dict[str, object]], pairs: list[float]) -> float | None:
-    """The last ELBO per pair of each slice, weighted by its pairs."""
+    """Return the mean of the last ELBO per pair of each slice, weighted by pairs; None if not measured."""
     measured: dict[int, float] = {}
     for row in curve:
         t, elbo = row["slice"], row["elbo"]

@@ -1,4 +1,4 @@
-"""Where a solver that works slice by slice puts finished slices: arrays in memory, or files in a folder."""
+"""Destinations for the finished slices of a sequential solver: arrays in memory, or files in a folder."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,7 +18,10 @@ from wordtide.types import Array, Singles
 
 
 class SliceSink:
-    """Takes finished slices in order of time. A checkpoint stores `state()`, unless the slices are files."""
+    """Receives finished slices in chronological order.
+
+    Checkpoints store `state()`, which is empty if slices are files.
+    """
 
     def put(self, t: int, words: Array, mean: Array, variance: Array | None) -> None:
         """Store the means and variances (2, a, d) of the words (a,) of slice t."""
@@ -35,7 +38,7 @@ class SliceSink:
 class KnotArrays(SliceSink):
     """Means and variances (None for point estimates) at all knots in memory, (sides, K, d).
 
-    The sides are words and contexts, or one of both with tied contexts.
+    The sides are words and contexts, or a single one if contexts are tied.
     """
 
     def __init__(
@@ -88,9 +91,9 @@ class SliceList(SliceSink):
 
 
 class SliceFolder(SliceSink):
-    """Files in a folder, one for each slice. `facts` has the size and checksum of each.
+    """One file per slice in a folder. `facts` holds the size and checksum of each.
 
-    A file is never changed once it is written, so checkpoints and updates hold it by hard links.
+    A file never changes once it is written, so checkpoints and updates share it through hard links.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -122,5 +125,5 @@ class SliceFolder(SliceSink):
         return dict(self.facts)
 
     def read(self, slices: int, dim: int) -> list[SliceStates]:
-        """Return the slices as maps of their files."""
+        """Return the slices, memory-mapped from their files."""
         return [read_slice(self.folder, t, dim) for t in range(slices)]

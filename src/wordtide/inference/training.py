@@ -1,4 +1,4 @@
-"""The one loop that drives every solver: it keeps the curve, slows down a fit that diverges, and writes checkpoints."""
+"""The training loop of all solvers: records the curve, halves the rate on divergence, saves checkpoints."""
 
 import time
 from collections.abc import Mapping
@@ -6,22 +6,25 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from wordtide.errors import WordtideError
 from wordtide.progress import Observer
 from wordtide.storage.tensors import Storable
+from wordtide.types import Array
 
-Array = npt.NDArray[Any]
-_ATTEMPTS = 6  # how often the rate is halved before a fit is given up
+_ATTEMPTS = 6  # divergences of a slice before the fit is abandoned
 
 
 @dataclass(frozen=True)
 class Report:
-    """One step of a fit. `step` counts from 1 over the whole fit; `slice` is None where all slices move together.
+    """One step of a fit.
 
-    `elbo` is the evidence lower bound per pair (NaN where it was not measured), `rate` the learning rate, and `note`
-    a remark on the step for the user.
+    Attributes:
+        step: The number of the step, counted from 1 over the whole fit.
+        slice: The slice that was fitted; None if all slices move together.
+        elbo: The evidence lower bound per pair; NaN if it was not measured.
+        rate: The learning rate.
+        note: A remark on the step for the user.
     """
 
     step: int
@@ -32,45 +35,49 @@ class Report:
 
 
 class Diverged(WordtideError):  # noqa: N818 - an event the training loop handles, an error only if it recurs
-    """Numbers are no longer finite, or the ELBO falls; `slice` is the first slice concerned, if known."""
+    """The values are no longer finite, or the ELBO falls. `slice` is the first affected slice, if known."""
 
     def __init__(self, slice: int | None) -> None:
         where = "" if slice is None else f" at slice {slice}"
         super().__init__(
-            f"The fit diverges{where}: its numbers are not finite, or its ELBO falls.",
+            f"The fit diverged{where}: its values are not finite, or its ELBO fell.",
             "Fit again with a smaller learning rate.",
         )
         self.slice = slice
 
 
 class Solver(Protocol):
-    """What the training loop asks of a solver."""
+    """What the training loop needs from a solver."""
 
     @property
     def steps(self) -> int:
-        """The most calls of `advance` that do something."""
+        """The maximum number of steps."""
 
     def advance(self) -> Report | None:
-        """One step; None when the fit is finished. Raises Diverged."""
+        """Take one step and return its report, or None if the fit is finished.
+
+        Raises:
+            Diverged: The step failed; `slow_down` makes the solver usable again.
+        """
 
     def state(self) -> Mapping[str, Storable]:
-        """All it takes to go on to the same bits."""
+        """Return everything needed to resume with bit-identical results."""
 
     def restore(self, state: Mapping[str, Array]) -> None:
-        """Go on from a saved state."""
+        """Resume from a saved state."""
 
     def slow_down(self) -> None:
-        """Halve the rate and go back to the last good state."""
+        """Halve the rate and return to the last good state."""
 
 
 class Checkpointer(Protocol):
-    """Writes a state when it is time to."""
+    """Saves the state of a fit at intervals."""
 
     def due(self) -> bool:
-        """Is it time?"""
+        """Return whether the next checkpoint is due."""
 
     def save(self, stage: str, state: Mapping[str, Storable], curve: list[dict[str, Any]]) -> None:
-        """Write it."""
+        """Save a checkpoint."""
 
 
 def train(
@@ -81,7 +88,22 @@ def train(
     checkpointer: Checkpointer | None = None,
     curve: list[dict[str, Any]] | None = None,
 ) -> list[dict[str, Any]]:
-    """Run a solver to its end. Returns the training curve: a row per step with step, slice, elbo, rate, seconds."""
+    """Run a solver until it is finished.
+
+    Args:
+        solver: The solver, restored from its checkpoint if `curve` is given.
+        stage: The name of the stage, for the observer and for checkpoints.
+        labels: The labels of the slices, for messages.
+        observer: Receives the progress.
+        checkpointer: Saves checkpoints; None: save none.
+        curve: The curve of the steps already done.
+
+    Returns:
+        The training curve: a row per step with step, slice, elbo, rate and seconds.
+
+    Raises:
+        WordtideError: The fit keeps diverging, even at a small rate.
+    """
     curve = list(curve or [])
     started = time.monotonic() - (curve[-1]["seconds"] if curve else 0.0)
     attempts, status, noted = 0, "", False
@@ -95,14 +117,14 @@ def train(
             except Diverged as problem:
                 attempts += 1
                 if attempts >= _ATTEMPTS:
-                    raise gave_up(problem, labels) from problem
-                observer.message(f"the fit diverged{_where(problem, labels)}; going on with half the rate")
+                    raise _divergence_error(problem, labels) from problem
+                observer.message(f"the fit diverged{_where(problem, labels)}; continuing with half the rate")
                 solver.slow_down()
                 continue
             if report is None:
                 return curve
             if curve and report.slice != curve[-1]["slice"]:
-                attempts = 0  # another slice: what went wrong before lies behind
+                attempts = 0  # every slice has its own attempts
             elbo = None if np.isnan(report.elbo) else report.elbo
             seconds = round(time.monotonic() - started, 3)
             curve.append(
@@ -126,12 +148,11 @@ def train(
                 checkpointer.save(stage, solver.state(), curve)
 
 
-def gave_up(problem: Diverged, labels: list[str]) -> WordtideError:
-    """The error for a fit that diverged again and again."""
+def _divergence_error(problem: Diverged, labels: list[str]) -> WordtideError:
     return WordtideError(
         f"The fit diverged{_where(problem, labels)}, even with 1/{2 ** (_ATTEMPTS - 1)} of the rate.",
-        "Look at the slices' counts (wordtide info), or try a smaller --diffusion, --prior-variance or rate: "
-        "--rate, with --solver adam --adam-rate and --adam-full-rate.",
+        "Check the counts of the slices (wordtide info), or try a smaller --diffusion, --prior-variance or "
+        "learning rate (--rate; with --solver adam, --adam-rate and --adam-full-rate).",
     )
 
 

@@ -139,6 +139,9 @@ class GaussianVectors:
     mean: Reals
     variance: Reals
 
+    def __getitem__(self, rows: slice | Indices) -> "GaussianVectors":
+        return GaussianVectors(self.mean[rows], self.variance[rows])
+
 
 @dataclass(frozen=True)
 class ActiveSlice:

@@ -1,8 +1,9 @@
 """`wordtide watch`: update a model with each slice of an endless stream, and report surprising words.
 
-One rename puts a slice into the model together with the position in the stream (`Fitted.stream`), and everything else can be
-recomputed from these two. So a process that replaces a killed one arrives at the same model. Rows of open slices wait in a
-folder beside the model, and nothing is read while a slice is fitted: memory stays bounded, and a faster writer has to wait.
+One rename puts a slice into the model together with the position in the stream (`Fitted.stream`), and
+everything else can be recomputed from these two. So a process that replaces a killed one arrives at the same
+model. Rows of open slices wait in a folder beside the model, and nothing is read while a slice is fitted:
+memory stays bounded, and a faster writer has to wait.
 """
 
 import shutil
@@ -65,7 +66,10 @@ class SliceReport:
 
 
 class WatchObserver(Observer):
-    """Receives messages, the progress of counting and fitting, and a report of each slice. This class ignores them."""
+    """Receives messages, the progress of counting and fitting, and a report of each slice.
+
+    This class ignores them.
+    """
 
     def slice_closed(self, report: SliceReport) -> None:
         """Report that a slice was added to the model or left out."""
@@ -262,7 +266,10 @@ class Watcher:
         self._late_reported, self._bad_reported = late, bad
 
     def _update(self, one: OpenSlice, record: WatchRecord) -> list[str]:
-        """Count the rows of a slice, and update the model with them and the record. Returns the admitted words."""
+        """Count the rows of a slice, and update the model with them and the record.
+
+        Returns the admitted words.
+        """
         settings, observer = self.settings, self.observer
         counts = count_for_update(
             read_filtered(self.model),
@@ -304,7 +311,10 @@ class Watcher:
         )
 
     def _write_alerts(self, fitted: Fitted) -> int:
-        """Write the alerts of the last slice, if a watch added it and they are incomplete. Returns their number."""
+        """Write the alerts of the last slice, if a watch added it and they are incomplete.
+
+        Returns their number.
+        """
         record = read_record(fitted)
         if record is None or record.slice != fitted.labels[-1] or self.alerts.is_complete(record.slice):
             return 0

@@ -1,4 +1,4 @@
-"""`wordtide fit`: from counts to a model."""
+"""`wordtide fit`: fit a model to counts."""
 
 import math
 import time
@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 from wordtide.cli.options import takes
-from wordtide.cli.progress import ProgressBar
+from wordtide.cli.progress import ProgressBar, say
 from wordtide.errors import WordtideError
 from wordtide.inference.settings import FitSettings
+from wordtide.spelling import counted
 from wordtide.storage.folders import check_writable
 
 Option = typer.Option
@@ -26,23 +26,25 @@ class InterruptedFitError(WordtideError):
 @takes(FitSettings, after="output")
 def fit(
     counts: Annotated[Path, typer.Argument(help="A counts folder.")],
-    output: Annotated[Path, Option("--output", "-o", help="The model folder to make.")],
+    output: Annotated[Path, Option("--output", "-o", help="The model folder to create.")],
     preset: Annotated[
         str | None, Option(help="The paper's settings: paper-sotu, paper-twitter or paper-gbooks.")
     ] = None,
-    config: Annotated[Path | None, Option(help="Settings from a TOML file; options given here win.")] = None,
+    config: Annotated[
+        Path | None, Option(help="A TOML file with settings. Options on the command line take precedence.")
+    ] = None,
     precision: Annotated[str, Option(help="float32 or float64.")] = "float32",
     threads: Annotated[int | None, Option(help="Threads on the CPU. Default: all processors.")] = None,
     checkpoint_every: Annotated[
-        float, Option(help="Minutes between checkpoints; 0: after every step.")
+        float, Option(help="Minutes between checkpoints; 0 saves one after every step.")
     ] = 5.0,
     resume: Annotated[
-        bool, Option("--resume", help="Go on from the checkpoint of a fit that was stopped.")
+        bool, Option("--resume", help="Continue from the checkpoint of a stopped fit.")
     ] = False,
     overwrite: Annotated[bool, Option("--overwrite", help="Replace the model folder if it exists.")] = False,
     offload: Annotated[
         Path | None,
-        Option(help="Keep what smoothing works on in this folder, for models larger than memory. Slower."),
+        Option(help="Keep the states of smoothing in this folder, for models larger than memory. Slower."),
     ] = None,
     scheduler: Annotated[
         str | None,
@@ -62,9 +64,7 @@ def fit(
     """
     from wordtide.embeddings.facts import CHANCE, is_cut_off, weaknesses
     from wordtide.inference.checkpoints import checkpoint_path
-    from wordtide.inference.fit import (
-        fit as fit_counts,  # brings the compiler, which --help must not wait for
-    )
+    from wordtide.inference.fit import fit as fit_counts  # loads the compiler, which --help does not need
 
     started = time.monotonic()
     try:
@@ -86,29 +86,26 @@ def fit(
         )
     except KeyboardInterrupt:
         raise _interrupted(checkpoint_path(output)) from None
-    stderr = Console(stderr=True, highlight=False, soft_wrap=True)
     elbo = "" if model.elbo != model.elbo else f", ELBO {model.elbo:.4f} per pair"
     predicted = model.fitted.prediction
     if predicted is not None and not math.isnan(predicted):
         elbo += f", {predicted:.4f} for unseen slices (chance {CHANCE:.4f})"
-    limit = (
-        " (the limit: --max-steps allows more)"
-        if is_cut_off(model.curve, model.settings["tolerance"])
-        else ""
+    cut_off = is_cut_off(model.curve, model.settings["tolerance"])
+    limit = " (the limit; raise it with --max-steps)" if cut_off else ""
+    say(
+        f"{counted(len(model.curve), 'step')}{limit} in {time.monotonic() - started:.1f} s{elbo}",
+        *(f"warning: {weakness}" for weakness in weaknesses(model)),
+        f"written to {model.path}",
     )
-    stderr.print(
-        f"{len(model.curve):,} steps{limit} in {time.monotonic() - started:.1f} s{elbo}", markup=False
-    )
-    for weakness in weaknesses(model):
-        stderr.print(f"warning: {weakness}", markup=False)
-    stderr.print(f"written to {model.path}", markup=False)
 
 
 def _interrupted(checkpoint: Path) -> InterruptedFitError:
-    check_writable(checkpoint, overwrite=True)  # puts back a checkpoint that was just being replaced
+    check_writable(checkpoint, overwrite=True)  # restores a checkpoint that was being replaced
     if checkpoint.exists():
-        return InterruptedFitError("interrupted.", f"Run it again with --resume to go on from {checkpoint}.")
+        return InterruptedFitError(
+            "interrupted.", f"Run it again with --resume to continue from {checkpoint}."
+        )
     return InterruptedFitError(
-        "interrupted before the first checkpoint; nothing was left.",
-        "Run it again; with --checkpoint-every 1 it writes a checkpoint every minute.",
+        "interrupted before the first checkpoint; nothing was saved.",
+        "Run it again, with --checkpoint-every 1 to save a checkpoint every minute.",
     )

@@ -1,8 +1,8 @@
-"""The diffusion constant that predicts best: each slice from all others.
+"""Choice of the diffusion constant: the one that best predicts each slice from all others.
 
-The ELBO of the mean field prefers vectors that stand still on every corpus, so it cannot choose D (docs/mathematics.md). The
-likelihood of slices under what the other slices say of their words can. A first fit shows roughly where the best constant is,
-because its messages can be put together under any other one; short fits on either side then settle it.
+The mean-field ELBO prefers static vectors on every corpus, so it cannot choose D (docs/mathematics.md). The
+predictive likelihood of each slice given the others can. The messages of a first fit can be combined under
+any constant, which locates the optimum roughly; short fits around it then refine the choice.
 """
 
 import math
@@ -18,51 +18,53 @@ from wordtide.inference.training import Diverged
 from wordtide.model.prior import Diffusion
 from wordtide.progress import Observer
 
-#: Over all times together, vectors move by this share of the prior variance at the smallest constant tried: they stand still.
+#: At the smallest constant tried, vectors move by this fraction of the prior variance over the whole period.
 _STILL = 1e-3
-#: From slice to slice the correlation falls to 1/e at the largest constant tried.
+#: At the largest constant tried, the correlation between neighboring slices falls to 1/e.
 _LOOSE = 2.0
 _FIRST_STEPS, _STEPS, _RATE = 8, 5, 0.6
-_ROUGHLY = 0.2  # accuracy of log D by the messages of the first fit
-_APART = math.log(2.5)  # log D of the fits that settle it
+_ROUGHLY = 0.2  # accuracy of log D from the messages of the first fit
+_APART = math.log(2.5)  # distance in log D between the fits that refine the choice
 _MOST_TRIED = 8
 _NEVER = 1 << 30
 
-#: For a solver that chooses: the ELBO is not asked for.
+#: The schedule of a solver that chooses D: it never measures the ELBO.
 CHOICE = Schedule(_NEVER, _RATE, _RATE, 0.0, measure_every=_NEVER)
 
 
 def choose_diffusion(solver: SmoothingSolver, observer: Observer) -> float:
-    """The constant, by a solver with the schedule `CHOICE`. One slice says nothing of time: then it is the one in use."""
+    """Choose the diffusion constant.
+
+    Args:
+        solver: A solver with the schedule `CHOICE`.
+        observer: Receives the progress.
+
+    Returns:
+        The constant that predicts best. A single slice cannot decide: then the constant in use.
+    """
     times, variance = solver.diffusion.times, float(np.mean(solver.diffusion.marginal))
     if len(times) == 1:
         return solver.diffusion.constant
     smallest = math.log(standing(solver.diffusion))
     largest = math.log(_LOOSE * variance / float(np.median(np.diff(times))))
-    steps = 0
 
-    def go(number: int) -> None:
-        nonlocal steps
-        for _ in range(number):
+    def advance(steps: int) -> None:
+        for _ in range(steps):
             solver.advance()
-            steps += 1
             observer.step()
 
     def fitted(log_constant: float) -> float:
         try:
             solver.use_diffusion(math.exp(log_constant))
-            go(_STEPS)
+            advance(_STEPS)
             return _total(solver)
         except Diverged:
             solver.begin()
             return -math.inf
 
-    observer.start("diffusion", _FIRST_STEPS + _STEPS * _MOST_TRIED, "steps")
-    try:
-        solver.use_diffusion(
-            math.exp(smallest)
-        )  # whatever it was: vectors that once moved too far take long to come back
-        go(_FIRST_STEPS)
+    with observer.stage("diffusion", _FIRST_STEPS + _STEPS * _MOST_TRIED):
+        solver.use_diffusion(math.exp(smallest))  # vectors that have moved too far take long to return
+        advance(_FIRST_STEPS)
         rough = minimize_scalar(
             lambda log_constant: -_total(solver, math.exp(log_constant)),
             bounds=(smallest, largest),
@@ -70,23 +72,21 @@ def choose_diffusion(solver: SmoothingSolver, observer: Observer) -> float:
             options={"xatol": _ROUGHLY},
         )
         return math.exp(_highest(fitted, float(rough.x), smallest, largest))
-    finally:
-        observer.finish()
 
 
 def standing(diffusion: Diffusion) -> float:
-    """A constant so small that vectors stand still."""
+    """Return a constant so small that vectors hardly move."""
     span = float(diffusion.times[-1] - diffusion.times[0])
     return _STILL * float(np.mean(diffusion.marginal)) / span if span > 0 else diffusion.constant
 
 
 def _total(solver: SmoothingSolver, constant: float | None = None) -> float:
-    """Log-likelihood per pair of slices left out one by one."""
+    """Return the mean predictive log likelihood per pair of slices left out one by one."""
     return weighted_mean(solver.predictions(constant), solver.pairs)
 
 
 def _highest(value: Callable[[float], float], center: float, smallest: float, largest: float) -> float:
-    """Where a smooth function is highest: the vertex of the parabola through three points, the middle one highest."""
+    """Maximize a smooth function: the vertex of the parabola through a point and its lower neighbors."""
     found: dict[float, float] = {}
     for _ in range(_MOST_TRIED):
         points = [max(center - _APART, smallest), center, min(center + _APART, largest)]

@@ -1,7 +1,8 @@
-"""Where tied vectors start: eigenvectors of a shrunk matrix of log odds.
+"""The starting point of tied vectors: eigenvectors of a shrunk matrix of log odds.
 
-With tied contexts the scores of all pairs form the symmetric matrix U S U^T, where S = diag(+-1) has the signs of its
-eigenvalues. The log odds of positive against negative pairs estimate the scores, shrunk where there are few pairs:
+With tied contexts the scores of all pairs form the symmetric matrix U S U^T, where S = diag(+-1) has the
+signs of its eigenvalues. The log odds of positive against negative pairs estimate the scores, shrunk where
+there are few pairs:
 
     log((n+ + 1/2) / (n- + 1/2)) n / (n + 4),   n = n+ + n-
 """
@@ -15,21 +16,21 @@ from scipy.sparse.linalg import eigsh
 from wordtide.inference.problem import SliceData
 from wordtide.types import Array, Floats, Indices
 
-_SCALE = 0.5  # of the eigenvectors: shorter vectors than the matrix asks for leave room for the fit
+_SCALE = 0.5  # of the eigenvectors: vectors shorter than those of the matrix leave room for the fit
 _SHRINKAGE = 4.0
-_MOST_WORDS = 3000  # the most frequent ones; the others start at the origin, where the fit picks them up
-_SPREAD = 0.1  # of random vectors where a slice has too few words for all eigenvectors
-_POSITIVE = 0.7  # share of positive signs, where the data may not decide
+_MOST_WORDS = 3000  # the most frequent ones; all others start at the origin
+_SPREAD = 0.1  # of random vectors, if a slice has too few words for all eigenvectors
+_POSITIVE = 0.7  # fraction of positive signs, if the data may not decide
 
 
 def signs_by_rule(dim: int) -> Array:
-    """The signs of S (d,) for a model that must not look ahead: first the positive ones, then the negative ones."""
+    """Return the signs of S (d,), positive ones first, for a model that must not look ahead."""
     positive = max(1, round(_POSITIVE * dim))
     return np.where(np.arange(dim) < positive, 1.0, -1.0).astype(np.float32)
 
 
 def eigen_start(part: SliceData, signs: Array, seed: int = 0) -> Floats:
-    """Vectors (a, d) from the eigenvectors with the largest eigenvalues of either sign."""
+    """Compute vectors (a, d) from the eigenvectors with the largest eigenvalues of either sign."""
     dim, words = len(signs), _most_frequent(part)
     positive, negative = int((signs > 0).sum()), int((signs < 0).sum())
     scores = _log_odds(part, words)
@@ -60,7 +61,7 @@ def _most_frequent(part: SliceData) -> Indices:
 
 
 def _log_odds(part: SliceData, words: Indices) -> Array:
-    """The shrunk log odds between some words, (n, n), with zeros on the diagonal."""
+    """Compute the shrunk log odds between some words, (n, n), with zeros on the diagonal."""
     chosen: sp.csr_array = part.positive_matrix()[words][:, words]
     positives = chosen.toarray().astype(np.float32)
     p, p_context = part.word_probability[words], part.context_probability[words]

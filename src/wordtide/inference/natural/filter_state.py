@@ -1,4 +1,4 @@
-"""What a filter remembers: its latest belief about each word. It does not grow with the number of slices."""
+"""The state of a filter: its latest belief about each word. It does not grow with the number of slices."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,10 +13,10 @@ from wordtide.types import Array, Indices
 
 
 class LatestBeliefs:
-    """The latest belief about every word: means and, unless they are point estimates, variances, (sides, L, d) each.
+    """The latest beliefs: means and, except for point estimates, variances of all words, (sides, L, d) each.
 
-    The sides are words and contexts, or one of both if contexts are tied. `last` (L,) is the slice at which a belief was
-    formed, -1 for words not seen yet, which have the prior of slice 0.
+    The sides are words and contexts, or a single one if contexts are tied. `last` (L,) is the slice at which
+    a belief was formed, or -1 for words not seen yet, which have the prior of slice 0.
     """
 
     def __init__(self, sides: int, size: int, dim: int, dtype: npt.DTypeLike, uncertain: bool = True) -> None:
@@ -26,7 +26,7 @@ class LatestBeliefs:
 
     @staticmethod
     def of(posterior: Posterior, dtype: npt.DTypeLike) -> "LatestBeliefs":
-        """The beliefs with which a filter's posterior ends."""
+        """Return the final beliefs of a filter."""
         knots = posterior.knots
         beliefs = LatestBeliefs(len(posterior.sides), len(knots.starts) - 1, posterior.dim, dtype)
         assert beliefs.variance is not None
@@ -39,7 +39,7 @@ class LatestBeliefs:
         return beliefs
 
     def grown(self, words: int) -> "LatestBeliefs":
-        """The same with `words` more words that have not been seen."""
+        """Return these beliefs with `words` additional words that have not been seen."""
         sides, size, dim = self.mean.shape
         larger = LatestBeliefs(sides, size + words, dim, self.mean.dtype, self.variance is not None)
         larger.mean[:, :size], larger.last[:size] = self.mean, self.last
@@ -60,14 +60,14 @@ class LatestBeliefs:
             self.variance[:, words] = variance
 
     def state(self) -> dict[str, Array]:
-        """The arrays of a checkpoint."""
+        """Return the arrays of a checkpoint."""
         state = {"last": self.last, "last_mean": self.mean}
         return state if self.variance is None else {**state, "last_variance": self.variance}
 
     def restore(self, state: Mapping[str, Array]) -> None:
         """Return to a saved state."""
         if state["last_mean"].shape != self.mean.shape or state["last_mean"].dtype != self.mean.dtype:
-            raise SettingsError("The saved state belongs to another fit.", "Start again, without resuming.")
+            raise SettingsError("The saved state belongs to another fit.", "Fit again without --resume.")
         self.last[:], self.mean[:] = state["last"], state["last_mean"]
         if self.variance is not None:
             self.variance[:] = state["last_variance"]
@@ -75,7 +75,7 @@ class LatestBeliefs:
 
 @dataclass(frozen=True)
 class FilterHistory:
-    """Where a filter continues: after `slices` slices, with these beliefs, and at this pace (a share of the rate)."""
+    """Where a filter continues: after `slices` slices, with these beliefs and this fraction of the rate."""
 
     slices: int
     beliefs: LatestBeliefs

@@ -1,12 +1,12 @@
-"""Slice after slice in order of time: skip-gram filtering (Algorithm 1 by natural gradients) and the baselines.
+"""Sequential fits: skip-gram filtering (Algorithm 1 with natural gradients) and the baselines.
 
-The methods differ in what a slice inherits from those before it:
+The methods differ in what a slice inherits from earlier slices:
 
-    filtering     its prior: the posterior of the slice before, carried forward by diffusion (Eq. 13)
+    filtering     its prior: the posterior of the previous slice, propagated by diffusion (Eq. 13)
     warm-start    its starting point; the vectors are point estimates (SGP)
-    independent   nothing; point estimates from a fresh start, rotated onto the slice before at the end (SGI)
+    independent   nothing; point estimates from a fresh start, finally rotated onto the previous slice (SGI)
 
-The static model is a filter of one slice that holds all texts.
+The static model is a filter of a single slice with all texts.
 """
 
 import math
@@ -19,12 +19,13 @@ from scipy.linalg import orthogonal_procrustes
 from wordtide.inference.compute import Compute
 from wordtide.inference.natural.eigen_start import eigen_start, signs_by_rule
 from wordtide.inference.natural.filter_state import FilterHistory, LatestBeliefs
-from wordtide.inference.natural.prepared_slice import PreparedSlice, Vectors
+from wordtide.inference.natural.prepared_slice import PreparedSlice
 from wordtide.inference.natural.schedule import NaturalOptions, Schedule
 from wordtide.inference.natural.step import SliceFit, sign_blocks
 from wordtide.inference.problem import Problem, SliceData
 from wordtide.inference.slice_sinks import KnotArrays, SliceSink
 from wordtide.inference.training import Diverged, Report
+from wordtide.model.likelihood import GaussianVectors
 from wordtide.model.prior import Diffusion
 from wordtide.types import Array, Indices
 
@@ -32,11 +33,12 @@ _SPREAD = 0.1  # standard deviation of a random start: a mean of 0 is a saddle p
 
 
 class SequentialSolver:
-    """Fits the slices of a problem one after the other and hands each finished one to a sink.
+    """Fits the slices of a problem one after the other and passes each finished slice to a sink.
 
-    It keeps nothing but its latest beliefs. With a history, the problem holds the slices after it while `diffusion` has
-    the times of all, and slices are numbered from the first of all: the filter continues as if it had never stopped.
-    `prepare` makes a slice ready from its number and data; by default this process computes it.
+    It keeps only its latest beliefs. With a history, the problem holds the slices that follow it, `diffusion`
+    has the times of all slices, and slices are numbered from the very first: the filter continues as if it
+    had never stopped. `prepare` prepares a slice from its number and data; by default this process computes
+    it.
     """
 
     def __init__(
@@ -59,7 +61,7 @@ class SequentialSolver:
         self.end = self.number + len(problem)
         self.steps = sum(self._schedule(number).steps for number in range(self.number, self.end))
         self.pairs: list[float] = []
-        self.predictions: list[float] = []  # of each slice from those before it: log-likelihood per pair
+        self.predictions: list[float] = []  # log likelihood per pair of each slice given earlier ones
         self._before: float | None = None
         self.sink: SliceSink = sink or KnotArrays(
             problem.knots, options.sides, options.dim, compute.dtype, not self.point
@@ -85,7 +87,7 @@ class SequentialSolver:
         return self.sink.variance
 
     def advance(self) -> Report | None:
-        """One step in the current slice."""
+        """Take one step in the current slice."""
         if self.number == self.end:
             return None
         if self._fit is None:
@@ -109,12 +111,12 @@ class SequentialSolver:
         return Report(self.total, self.number, elbo, rate)
 
     def slow_down(self) -> None:
-        """Halve the rate and start the slice again."""
+        """Halve the rate and restart the slice."""
         self.slow *= 0.5
         self._fit, self.done, self._before = None, 0, None
 
     def state(self) -> dict[str, Array]:
-        """The arrays from which a fit resumes to the same bits."""
+        """Return the arrays from which a fit resumes with bit-identical results."""
         state: dict[str, Array] = {
             "place": np.array([self.number, self.done, self.total], dtype=np.int64),
             "numbers": np.array([self.slow, np.nan if self._before is None else self._before]),
@@ -163,8 +165,8 @@ class SequentialSolver:
         prior, start = self._inherited(part)
         return SliceFit(slice, self.number, prior, start, self.options.trust, self.point)
 
-    def _inherited(self, part: SliceData) -> tuple[list[Vectors], list[Array]]:
-        """Prior and starting point of the active words of the current slice, side by side."""
+    def _inherited(self, part: SliceData) -> tuple[list[GaussianVectors], list[Array]]:
+        """Return the prior and the starting point of the active words of the current slice, for each side."""
         words, beliefs, method = part.words, self.beliefs, self.options.method
         known = np.flatnonzero(beliefs.last[words] >= 0)
         passage = beliefs.passage_to(self.number, words, self.diffusion, self.compute.dtype)
@@ -181,12 +183,12 @@ class SequentialSolver:
                 start[known] = mean[known]
             elif method == "warm-start":
                 start[known] = beliefs.mean[side][words[known]]
-            prior.append(Vectors(mean, variance))
+            prior.append(GaussianVectors(mean, variance))
             starts.append(start)
         return prior, starts
 
     def _fresh_start(self, part: SliceData, known: Indices) -> list[Array]:
-        """Starting points of words without a past: random, and for tied contexts from eigenvectors of the slice."""
+        """Return random starting points for new words, or eigenvectors for tied contexts without a past."""
         shape = len(part), self.dim
         if self.signs is not None and (self.number == 0 or self.options.method == "independent"):
             return [eigen_start(part, self.signs, self.options.seed).astype(self.compute.dtype)]
@@ -202,7 +204,7 @@ class SequentialSolver:
         return starts
 
     def _close(self, fit: SliceFit) -> None:
-        """Hand over the finished slice and continue with the next."""
+        """Store the finished slice and continue with the next one."""
         part = self._part()
         means = self._aligned(fit.mean) if self.options.method == "independent" and self.number else fit.mean
         mean = np.stack(means)
@@ -215,7 +217,7 @@ class SequentialSolver:
         self.done, self._before, self._fit = 0, None, None
 
     def _aligned(self, means: list[Array]) -> list[Array]:
-        """Rotate all vectors so that those of the words come nearest to their vectors in the slice before."""
+        """Rotate all vectors so that word vectors are closest to those of the previous slice."""
         words = self._part().words
         shared = np.flatnonzero(self.beliefs.last[words] == self.number - 1)
         found, wanted = means[0][shared], self.beliefs.mean[0][words[shared]]

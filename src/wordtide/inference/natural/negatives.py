@@ -1,4 +1,4 @@
-"""Which columns stand for all negative pairs: an unbiased sample in which heavy words are always present."""
+"""The columns that represent all negative pairs: an unbiased sample that always includes heavy words."""
 
 import numpy as np
 import numpy.typing as npt
@@ -11,20 +11,21 @@ _PER_PARTNER = 2  # columns drawn per distinct partner of a word, on average
 
 
 def sample_size_for(words: int, pairs: int, wanted: int | None) -> int | None:
-    """How many columns to draw in a slice of some active words and stored pairs; None: all of them.
+    """Return the number of columns to draw, given the active words and stored pairs of a slice; None: all.
 
-    Sampling noise matters more the more a slice has to say, and a denser slice also spends longer on its positive
-    pairs. So AUTO draws in proportion to the partners of a word, which balances noise and cost.
+    Sampling noise matters more the more data a slice has, and a denser slice also spends longer on its
+    positive pairs. AUTO therefore draws in proportion to the partners of a word, which balances noise and
+    cost.
     """
     number = max(_FEWEST, _PER_PARTNER * pairs // max(1, words)) if wanted == AUTO else wanted
     return None if number is None or number >= words else number
 
 
 class WeightedSampler:
-    """Draws items so that a weighted sum over the sample estimates the weighted sum over all items without bias.
+    """Draws items so that sums over the sample are unbiased estimates of weighted sums over all items.
 
-    An item is drawn with probability min(1, weight / threshold), where the threshold makes `size` items expected. Heavy
-    items are always drawn, and only the tail is sampled (systematically, in the given order).
+    An item is drawn with probability min(1, weight / threshold), with the threshold chosen so that `size`
+    items are expected. Heavy items are always drawn; the tail is sampled systematically, in the given order.
     """
 
     def __init__(self, weights: Floats, size: int) -> None:
@@ -35,7 +36,7 @@ class WeightedSampler:
             self._ends = np.cumsum(self._probability)
 
     def draw(self, generator: np.random.Generator) -> tuple[Integers, Floats]:
-        """Items in ascending order, and the probability with which each is drawn."""
+        """Draw items. Returns them in ascending order, each with its inclusion probability."""
         if self._probability is None:
             return np.arange(self._number), np.ones(self._number)
         ticks = np.floor(self._ends + generator.random())
@@ -44,7 +45,7 @@ class WeightedSampler:
 
 
 def _threshold(weights: Floats, size: int) -> float:
-    """The threshold at which the inclusion probabilities add up to `size`."""
+    """Return the threshold at which the inclusion probabilities sum to `size`."""
     descending = np.sort(weights)[::-1]
     rest = np.cumsum(descending[::-1])[::-1]  # the sum of this weight and all lighter ones
     heavy = np.arange(size)

@@ -6,7 +6,7 @@ For a pair (i, j) with score x = u_i . v_j, taken to be Gaussian with its exact 
     e = n+ (1 - p) - n- p                                        d/dm of E[log p(n | x)]
     r = (n+ + n-) kappa p (1 - p)                                minus its second derivative
 
-Rows are independent, so threads may take any ranges of them.
+Rows are independent, so threads may compute any ranges of them.
 """
 
 import math
@@ -23,7 +23,7 @@ _FEW_WEIGHTS = _FEW_WEIGHTS / _FEW_WEIGHTS.sum()
 _MANY, _MANY_WEIGHTS = np.polynomial.hermite_e.hermegauss(32)
 _MANY_WEIGHTS = _MANY_WEIGHTS / _MANY_WEIGHTS.sum()
 _NARROW = 1.0  # up to this standard deviation eight quadrature points are accurate to 1e-5
-_TINY = 1e-30  # below this, single precision loses the sum
+_TINY = 1e-30  # below this, the sum underflows in single precision
 
 
 @arithmetic
@@ -43,9 +43,10 @@ def add_positives(
 ) -> None:
     """Complete the gradients of rows `start` to `stop` with their positive pairs.
 
-    On entry g (a, d) holds the sums of e mu_j over the negative pairs and sums (a, 2 d) those of r s_j and r mu_j^2. The
-    positive pairs, n+ in CSR form, are added. On exit g = sum e mu_j - mu_i sum r s_j and h = sum r (mu_j^2 + s_j), the
-    precision that the data add. Two pairs are taken at a time, because a running sum waits for itself.
+    On entry g (a, d) holds the sums of e mu_j over the negative pairs and sums (a, 2 d) those of r s_j and r
+    mu_j^2. The positive pairs, n+ in CSR form, are added. On exit g = sum e mu_j - mu_i sum r s_j and h = sum
+    r (mu_j^2 + s_j), the precision that the data contribute. Two pairs are processed at a time to shorten the
+    chains of dependent sums.
     """
     dim = mean.shape[1]
     second = np.empty(dim, dtype=mean.dtype)
@@ -89,8 +90,8 @@ def weigh_negatives(
 ) -> None:
     """Turn the moments (n, c) of a block of scores into -w p and w kappa p (1 - p), in place of m and s2.
 
-    The weight of a negative pair has rank two: w_ij = row_weights[i] . column_weights[:, j]. `own[i]` is the column of
-    row i's own word, which is left out; -1 if there is none. The block begins at row `start`.
+    The weight of a negative pair has rank two: w_ij = row_weights[i] . column_weights[:, j]. `own[i]` is the
+    column of row i's own word, which is excluded; -1 if there is none. The block begins at row `start`.
     """
     zero, one = m.dtype.type(0), m.dtype.type(1)
     first, second = column_weights[0], column_weights[1]
@@ -121,7 +122,7 @@ def positive_moments(
     m: Array,
     s2: Array,
 ) -> None:
-    """Mean and variance of the scores of the stored pairs of rows `start` to `stop`, into m and s2 from their beginning."""
+    """Compute the mean m and variance s2 of the scores of the stored pairs of rows `start` to `stop`."""
     dim = mean.shape[1]
     first = indptr[start]
     for i in range(start, stop):
@@ -138,7 +139,7 @@ def positive_moments(
 
 @arithmetic
 def expected_log_sigmoids(m: Array, s2: Array, sign: float, out: Array) -> None:
-    """E[log sigmoid(sign x)] for x ~ N(m, s2), (n,) each, by Gauss-Hermite quadrature with eight points."""
+    """Compute E[log sigmoid(sign x)] for x ~ N(m, s2), (n,) each, by eight-point Gauss-Hermite quadrature."""
     kind = m.dtype.type
     for place in range(len(m)):
         out[place] = kind(0)
@@ -151,7 +152,7 @@ def expected_log_sigmoids(m: Array, s2: Array, sign: float, out: Array) -> None:
 
 @arithmetic
 def log_expected_sigmoids(m: Array, s2: Array, sign: float, out: Array) -> None:
-    """log E[sigmoid(sign x)] for x ~ N(m, s2), (n,) each: with more points where the deviation is large."""
+    """Compute log E[sigmoid(sign x)] for x ~ N(m, s2), (n,) each, with more points for large deviations."""
     kind = m.dtype.type
     for place in range(len(m)):
         mean = kind(sign) * m[place]
@@ -179,10 +180,10 @@ def step_rows(
     start: int,
     stop: int,
 ) -> bool:
-    """One natural-gradient step of rows `start` to `stop`. Returns whether all of them are finite.
+    """Take one natural-gradient step of rows `start` to `stop`. Returns whether all values are finite.
 
-    precision <- (1 - rate) precision + rate (prior precision + h); mean <- mean + rate clip[(g - pull) / precision],
-    where the clip keeps the length of a row's step within `trust`.
+    precision <- (1 - rate) precision + rate (prior precision + h); mean <- mean + rate clip[(g - pull) /
+    precision], where clip limits the length of a row's step to `trust`.
     """
     dim = mean.shape[1]
     kind = mean.dtype.type

@@ -1,13 +1,13 @@
-"""The expected log likelihood of one slice under the mean field: its value, its gradients, and the precision it adds.
+"""The expected log likelihood of a slice under the mean field: value, gradients, and precision.
 
 With m, s2, e and r of each pair as in `pair_kernels`, row i has
 
     g_i = sum_j e mu_j - mu_i sum_j r s_j          the gradient by the mean
-    h_i = sum_j r (mu_j^2 + s_j)                   the precision that the data add
+    h_i = sum_j r (mu_j^2 + s_j)                   the precision that the data contribute
 
-where j runs over the vectors on the other side: contexts for words and words for contexts; with tied contexts S u_j for
-all other words j. Positive pairs are sparse and always exact. Negative pairs are all pairs of active words, with
-weights of rank one (tied: two), summed exactly or over sampled columns.
+where j runs over the vectors on the other side: contexts for words and words for contexts; with tied contexts
+S u_j for all other words j. Positive pairs are sparse and always exact. Negative pairs are all pairs of
+active words, with weights of rank one (tied: two), summed exactly or over sampled columns.
 """
 
 from collections.abc import Callable, Sequence
@@ -28,31 +28,21 @@ from wordtide.inference.natural.pair_kernels import (
 )
 from wordtide.inference.problem import SliceData
 from wordtide.inference.scale.shares import shared_out
-from wordtide.types import Array, Integers
+from wordtide.model.likelihood import GaussianVectors
+from wordtide.types import Array
 
 _BLOCK = 1 << 17  # elements of a block of the (a, columns) matrices: two of them stay in a core's cache
-_PAIRS_PER_ROW = 32  # what a row's dense work costs, in sparse pairs
-_EFFORT = 48_000  # of a part, in pairs, at least: smaller matrix products cost more than a thread gains
+_PAIRS_PER_ROW = 32  # the cost of the dense work of a row, in sparse pairs
+_EFFORT = 48_000  # minimum cost of a part, in pairs: smaller matrix products cost more than a thread gains
 _MOST_PARTS = 32
 
-_add_positives: Any = add_positives  # compiled functions accept any arrays, so their types say nothing
+_add_positives: Any = add_positives  # compiled functions accept any arrays and are not typed
 _weigh_negatives: Any = weigh_negatives
 _positive_moments: Any = positive_moments
 #: Writes E[log sigmoid(sign x)] or log E[sigmoid(sign x)] for x ~ N(m, s2) into its last argument.
 Expectation = Callable[[Array, Array, float, Array], None]
 #: Numbers that seed the draw of columns for the negative pairs.
 Seed = Sequence[int]
-
-
-@dataclass(frozen=True)
-class Vectors:
-    """Means and variances of the vectors of some words, (a, d) each."""
-
-    mean: Array
-    variance: Array
-
-    def __getitem__(self, rows: slice | Integers) -> "Vectors":
-        return Vectors(self.mean[rows], self.variance[rows])
 
 
 @dataclass(frozen=True)
@@ -64,9 +54,9 @@ class Gradient:
 
 
 class _Columns:
-    """The other ends of the negative pairs: vectors (n, d), two weights of each, and each row's own column (-1: none)."""
+    """The columns of the negative pairs: vectors (n, d), two weights each, each row's own column or -1."""
 
-    def __init__(self, vectors: Vectors, weights: Array, own: Array) -> None:
+    def __init__(self, vectors: GaussianVectors, weights: Array, own: Array) -> None:
         self.mean = np.ascontiguousarray(vectors.mean)
         self.weights, self.own = weights, own
         squares = self.mean * self.mean
@@ -74,14 +64,14 @@ class _Columns:
 
 
 class PreparedSlice:
-    """A slice with what its sums need beside the counts.
+    """A slice with everything its sums need besides the counts.
 
     Args:
         part: The counts of the slice.
         compute: Precision and threads.
-        sample_size: How many columns to draw for the negative pairs; None: all. AUTO: as many as suit the slice.
+        sample_size: Columns to draw for the negative pairs; None: all; AUTO: a number that suits the slice.
         signs: The diagonal of S (d,) for tied contexts; None: words and contexts have separate vectors.
-        alone: Compute the slice in one part, because other slices run beside it.
+        alone: Compute the slice in one part, because other slices run in parallel.
     """
 
     def __init__(
@@ -109,12 +99,14 @@ class PreparedSlice:
             self._column_weights = [np.stack([p_context, p])]
         self._row_weights = [weights.astype(compute.dtype) for weights in self._row_weights]
 
-    def gradients(self, sides: list[Vectors], seed: Seed) -> list[Gradient]:
-        """g and h of each side, in work arrays that are valid until this thread computes the next ones."""
+    def gradients(self, sides: list[GaussianVectors], seed: Seed) -> list[Gradient]:
+        """Compute g and h of each side, in work arrays that are valid until this thread's next call."""
         return self.gradients_of_parts(self.parts, sides, seed)
 
-    def gradients_of_parts(self, parts: list[range], sides: list[Vectors], seed: Seed) -> list[Gradient]:
-        """The same, with only the rows of some parts filled in."""
+    def gradients_of_parts(
+        self, parts: list[range], sides: list[GaussianVectors], seed: Seed
+    ) -> list[Gradient]:
+        """Compute g and h for the rows of some parts only."""
         work, (size, dim) = self.compute.work, sides[0].mean.shape
         others, generator = self._others(sides), np.random.default_rng(seed)
         columns = [self._columns(side, other, generator) for side, other in enumerate(others)]
@@ -133,15 +125,15 @@ class PreparedSlice:
         self.compute.map(complete, parts)
         return [Gradient(*pair) for pair in zip(g, h, strict=True)]
 
-    def expected_log_likelihood(self, sides: list[Vectors], seed: Seed) -> float:
-        """E_q[log p(n | U, V)], with x Gaussian and its one-dimensional expectations by Gauss-Hermite quadrature."""
+    def expected_log_likelihood(self, sides: list[GaussianVectors], seed: Seed) -> float:
+        """Compute E_q[log p(n | U, V)], with Gaussian x, by one-dimensional Gauss-Hermite quadrature."""
         return self._log_likelihood(sides, seed, expected_log_sigmoids)
 
-    def predictive_log_likelihood(self, sides: list[Vectors], seed: Seed) -> float:
-        """log E_q[p(n | U, V)] with the expectation pair by pair: how well beliefs from elsewhere predict the slice."""
+    def predictive_log_likelihood(self, sides: list[GaussianVectors], seed: Seed) -> float:
+        """Compute log E_q[p(n | U, V)] pair by pair: how well beliefs formed without the slice predict it."""
         return self._log_likelihood(sides, seed, log_expected_sigmoids)
 
-    def _log_likelihood(self, sides: list[Vectors], seed: Seed, expectation: Expectation) -> float:
+    def _log_likelihood(self, sides: list[GaussianVectors], seed: Seed, expectation: Expectation) -> float:
         words, other = sides[0], self._others(sides)[0]
         columns = self._columns(0, other, np.random.default_rng(seed))
         indptr, work = self.part.indptr, self.compute.work
@@ -168,13 +160,13 @@ class PreparedSlice:
         total = sum(self.compute.map(of_rows, self.parts))
         return float(total if self.signs is None else 0.5 * total)
 
-    def _others(self, sides: list[Vectors]) -> list[Vectors]:
-        """For each side the vectors at the other ends of its pairs."""
+    def _others(self, sides: list[GaussianVectors]) -> list[GaussianVectors]:
+        """Return for each side the vectors at the other ends of its pairs."""
         if self.signs is None:
             return [sides[1], sides[0]]
-        return [Vectors(sides[0].mean * self.signs.astype(self.compute.dtype), sides[0].variance)]
+        return [GaussianVectors(sides[0].mean * self.signs.astype(self.compute.dtype), sides[0].variance)]
 
-    def _columns(self, side: int, other: Vectors, generator: np.random.Generator) -> _Columns:
+    def _columns(self, side: int, other: GaussianVectors, generator: np.random.Generator) -> _Columns:
         drawn, probability = self._samplers[side].draw(generator)
         own = np.full(len(self.part), -1, dtype=np.int64)
         if self.signs is not None:
@@ -183,9 +175,9 @@ class PreparedSlice:
         return _Columns(other[drawn], weights.astype(self.compute.dtype), own)
 
     def _set_negatives(
-        self, rows: range, vectors: Vectors, side: int, columns: _Columns, g: Array, sums: Array
+        self, rows: range, vectors: GaussianVectors, side: int, columns: _Columns, g: Array, sums: Array
     ) -> None:
-        """Set rows of g (a, d) to the sums of -n- p mu_j, and of sums (a, 2 d) to those of r s_j and r mu_j^2."""
+        """Set rows of g (a, d) to the sums of -n- p mu_j, and of sums (a, 2 d) to r s_j and r mu_j^2."""
         for here in self._blocks(rows, columns):
             m, s2 = self._moments(vectors[here], columns)
             _weigh_negatives(m, s2, self._row_weights[side], columns.weights, columns.own, here.start)
@@ -196,8 +188,8 @@ class PreparedSlice:
         step = max(1, _BLOCK // len(columns.mean))
         return [slice(first, min(first + step, rows.stop)) for first in range(rows.start, rows.stop, step)]
 
-    def _moments(self, vectors: Vectors, columns: _Columns) -> tuple[Array, Array]:
-        """Mean and variance of the scores of some rows with all columns, (n, c) each, in work arrays."""
+    def _moments(self, vectors: GaussianVectors, columns: _Columns) -> tuple[Array, Array]:
+        """Compute mean and variance (n, c) of the scores of rows with all columns, in work arrays."""
         work, (size, dim) = self.compute.work, vectors.mean.shape
         m, s2 = (work.empty(name, size, len(columns.mean)) for name in ("m", "s2"))
         moments = work.empty("moments", size, 2 * dim)
@@ -210,9 +202,9 @@ class PreparedSlice:
 
 
 def row_parts(indptr: Array) -> list[range]:
-    """Parts of the rows of a slice with about the same effort: 1, 2, 4, ... as many as pay.
+    """Divide the rows of a slice into parts of similar cost: 1, 2, 4, ... as many as are worthwhile.
 
-    They depend on the slice alone, so the bits of a result do not depend on the number of threads or workers.
+    They depend only on the slice, so results have the same bits for any number of threads or workers.
     """
     effort = np.diff(indptr) + _PAIRS_PER_ROW
     worthwhile = max(1, int(effort.sum()) // _EFFORT)

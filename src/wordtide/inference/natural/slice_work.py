@@ -1,23 +1,24 @@
-"""What smoothing computes of one slice: gradients and likelihoods, wherever the slice is computed."""
+"""The gradients and likelihoods of single slices in smoothing, in memory, on disk or on a cluster."""
 
 from collections.abc import Sequence
 
 from wordtide.inference.compute import Compute
-from wordtide.inference.natural.prepared_slice import Gradient, PreparedSlice, Vectors
+from wordtide.inference.natural.prepared_slice import Gradient, PreparedSlice
 from wordtide.inference.natural.schedule import NaturalOptions
 from wordtide.inference.problem import SliceData
+from wordtide.model.likelihood import GaussianVectors
 from wordtide.types import Array
 
 
 class SliceWork:
-    """Computes slices by their numbers. Each slice is one part of work, because others run beside it.
+    """Computes slices by number. Each slice is a single part of work, because slices run in parallel.
 
     Args:
         slices: The data of all slices.
         options: How they are fitted.
         signs: The diagonal of S for tied contexts, else None.
         compute: Precision and threads.
-        keep: Keep slices in memory once they are prepared.
+        keep: Prepare all slices at once and keep them in memory.
     """
 
     def __init__(
@@ -34,15 +35,15 @@ class SliceWork:
             self._kept = {t: self._prepared(t) for t in range(len(slices))}
 
     def pairs(self, t: int) -> float:
-        """The number of pairs of a slice."""
+        """Return the number of pairs of a slice."""
         return self._slices[t].pairs
 
-    def gradients(self, t: int, sides: list[Vectors], step: int) -> list[Gradient]:
-        """g and h of a slice at a step of the fit."""
+    def gradients(self, t: int, sides: list[GaussianVectors], step: int) -> list[Gradient]:
+        """Compute g and h of a slice at a step of the fit."""
         return self._slice(t).gradients(sides, [self._options.seed, t, step])
 
-    def log_likelihood(self, t: int, sides: list[Vectors], predictive: bool) -> float:
-        """The expected log likelihood of a slice, or its predictive log likelihood under beliefs made without it."""
+    def log_likelihood(self, t: int, sides: list[GaussianVectors], predictive: bool) -> float:
+        """Compute the expected log likelihood of a slice, or the predictive one under other beliefs."""
         seed, slice = [self._options.seed, t], self._slice(t)
         if predictive:
             return slice.predictive_log_likelihood(sides, seed)

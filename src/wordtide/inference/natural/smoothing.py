@@ -1,7 +1,7 @@
-"""Skip-gram smoothing by natural gradients: each step is one pass over the pairs and one Kalman smoother pass.
+"""Skip-gram smoothing by natural gradients: each step is a pass over the pairs and a Kalman smoother pass.
 
-A step with rate rho: h <- (1 - rho) h + rho h_new; mu <- mu + rho clip[(Pi + diag h)^-1 (g + h mu) - mu]. The ELBO and the
-variational family are those of the paper's Algorithm 2.
+A step with rate rho: h <- (1 - rho) h + rho h_new; mu <- mu + rho clip[(Pi + diag h)^-1 (g + h mu) - mu]. The
+ELBO and the variational family are those of Algorithm 2 of the paper.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from wordtide.types import Array
 
 
 class SmoothingSolver:
-    """Fits all slices jointly, from vectors that stand still. `states` holds the trajectories."""
+    """Fits all slices jointly, starting from static vectors. `states` holds the trajectories."""
 
     def __init__(self, states: States, options: NaturalOptions) -> None:
         self.states, self.options = states, options
@@ -27,7 +27,7 @@ class SmoothingSolver:
         self.begin()
 
     def begin(self) -> None:
-        """Return to vectors that stand still."""
+        """Return to the static vectors of the start."""
         self.states.begin()
         self.done = 0
         self.over = False
@@ -39,7 +39,7 @@ class SmoothingSolver:
         return self.states.diffusion
 
     def advance(self) -> Report | None:
-        """One step of all words at all slices."""
+        """Take one step of all words at all slices."""
         if self.over:
             return None
         schedule = self.options.schedule
@@ -58,27 +58,28 @@ class SmoothingSolver:
         return Report(self.done, None, elbo, rate, self.states.note())
 
     def elbo(self) -> float:
-        """The ELBO per pair (Eq. 9): expected log likelihood of all slices minus KL(q || p)."""
+        """Compute the ELBO per pair (Eq. 9): expected log likelihood of all slices minus KL(q || p)."""
         return (sum(self.states.likelihoods()) - self.states.divergence()) / sum(self.pairs)
 
     def predictions(self, constant: float | None = None) -> list[float]:
-        """Predict each slice from all others: log-likelihoods per pair.
+        """Compute the log likelihood per pair of each slice, predicted from all others.
 
-        A slice adds a Gaussian message to each of its vectors. Without these messages the posterior is the prediction of
-        a fit that left the slice out, except for what the slice has told others; docs/mathematics.md compares the two. A
-        `constant` other than that in use combines the same messages as if vectors moved that fast.
+        A slice contributes a Gaussian message to each of its vectors. Removing these messages from the
+        posterior approximates a fit without the slice, except for its influence on the messages of other
+        slices; docs/mathematics.md compares the two. With a `constant`, the same messages are combined under
+        that diffusion constant instead of the one in use.
         """
         prior = self.diffusion if constant is None else self.diffusion.with_constant(constant)
         found = self.states.predictive_likelihoods(prior)
         return [value / pairs for value, pairs in zip(found, self.pairs, strict=True)]
 
     def slow_down(self) -> None:
-        """Halve the rate and start again."""
+        """Halve the rate and restart."""
         self.slow *= 0.5
         self.begin()
 
     def state(self) -> dict[str, Storable]:
-        """The arrays from which a fit resumes to the same bits."""
+        """Return the arrays from which a fit resumes with bit-identical results."""
         return {
             "place": np.array([self.done, self.over], dtype=np.int64),
             "numbers": np.array(

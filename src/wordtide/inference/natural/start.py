@@ -1,4 +1,4 @@
-"""Where smoothing starts: the static model of all slices together."""
+"""The starting point of smoothing: a static model of all slices together."""
 
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ from wordtide.inference.training import train
 from wordtide.model.prior import Diffusion, StationaryPrior
 from wordtide.progress import Observer
 
-_STEPS = {False: 24, True: 12}  # by tied contexts, which need fewer
+_STEPS = {False: 24, True: 12}  # keyed by whether contexts are tied
 _SAMPLE = 256
 
 
@@ -26,9 +26,10 @@ def standing_start(
     compute: Compute,
     observer: Observer,
 ) -> Start:
-    """Vectors that stand still, in their principal axes.
+    """Fit static vectors, in their principal axes.
 
-    From there smoothing needs fewer steps than from random vectors, and ends higher (docs/mathematics.md has figures).
+    From there smoothing needs fewer steps than from random vectors and reaches a higher ELBO
+    (docs/mathematics.md).
     """
     all_slices = pooled(problem, pairs)
     sample = options.sample_size

@@ -1,4 +1,4 @@
-"""One slice fitted by natural gradients: the step that filtering, the static model and the baselines share.
+"""The natural-gradient step of a single slice, shared by filtering, the static model and the baselines.
 
 A step with rate rho, for each coordinate, with prior N(m, v), precision lam of q, and g, h from the data:
 
@@ -12,18 +12,19 @@ from typing import Any
 import numpy as np
 
 from wordtide.inference.natural.pair_kernels import step_rows
-from wordtide.inference.natural.prepared_slice import PreparedSlice, Seed, Vectors
+from wordtide.inference.natural.prepared_slice import PreparedSlice, Seed
 from wordtide.inference.training import Diverged
 from wordtide.model.divergence import filter_kl
+from wordtide.model.likelihood import GaussianVectors
 from wordtide.types import Array, Floats
 
 _step_rows: Any = step_rows
 
 
 class SliceFit:
-    """q of one slice while it is fitted: `mean` and `precision` of each side, (a, d) each.
+    """The posterior q of a slice during its fit: `mean` and `precision` of each side, (a, d) each.
 
-    The sides are words and contexts, or one of both if contexts are tied.
+    The sides are words and contexts, or a single one if contexts are tied.
 
     Args:
         slice: The slice's data.
@@ -31,14 +32,14 @@ class SliceFit:
         prior: The prior of each side.
         start: The means to start from.
         trust: The longest step of a vector.
-        point: Fit point estimates, that is q without variance; the precision then only scales the steps.
+        point: Fit point estimates, i.e. q without variance; the precision then only scales the steps.
     """
 
     def __init__(
         self,
         slice: PreparedSlice,
         number: int,
-        prior: list[Vectors],
+        prior: list[GaussianVectors],
         start: list[Array],
         trust: float,
         point: bool,
@@ -49,12 +50,15 @@ class SliceFit:
         self.precision = [precision.copy() for precision in self._prior_precision]
         self.trust, self.point = trust, point
 
-    def vectors(self) -> list[Vectors]:
-        """The current q."""
+    def vectors(self) -> list[GaussianVectors]:
+        """Return the current q."""
         if self.point:
             nothing = np.zeros_like(self.mean[0])
-            return [Vectors(mean, nothing) for mean in self.mean]
-        return [Vectors(m, 1.0 / precision) for m, precision in zip(self.mean, self.precision, strict=True)]
+            return [GaussianVectors(mean, nothing) for mean in self.mean]
+        return [
+            GaussianVectors(m, 1.0 / precision)
+            for m, precision in zip(self.mean, self.precision, strict=True)
+        ]
 
     def step(self, rate: float, seed: Seed) -> None:
         """Take one natural-gradient step of all vectors together."""
@@ -75,7 +79,7 @@ class SliceFit:
             raise Diverged(self.number)
 
     def prediction(self, seed: Seed) -> float:
-        """The slice's log-likelihood per pair under its prior; NaN for point estimates, which have none."""
+        """Compute the log likelihood per pair under the prior; NaN for point estimates."""
         if self.point:
             return math.nan
         return self.slice.predictive_log_likelihood(self.prior, seed) / self.slice.part.pairs
@@ -83,8 +87,8 @@ class SliceFit:
     def rotate_to_principal_axes(self) -> None:
         """Rotate all vectors so that their weighted second moments are diagonal, which suits diagonal steps.
 
-        This changes nothing else while the prior is the same in all directions. Tied vectors are rotated within the
-        axes of each sign, which leaves their scores unchanged.
+        As long as the prior is isotropic, this changes nothing else. Tied vectors are rotated within the axes
+        of each sign, which preserves their scores.
         """
         weight = self.slice.part.word_probability[:, None]
         rotation = principal_axes([(weight, mean) for mean in self.mean], self.slice.signs)
@@ -92,10 +96,10 @@ class SliceFit:
         for side, prior in enumerate(self.prior):
             self.mean[side] = np.ascontiguousarray(self.mean[side] @ rotation)
             self.precision[side] = 1.0 / ((1.0 / self.precision[side]) @ squares)
-            self.prior[side] = Vectors(np.ascontiguousarray(prior.mean @ rotation), prior.variance)
+            self.prior[side] = GaussianVectors(np.ascontiguousarray(prior.mean @ rotation), prior.variance)
 
     def elbo(self, seed: Seed) -> float:
-        """The slice's term of the ELBO (Eq. 11) per pair; for point estimates the log joint density."""
+        """Compute the slice's ELBO term (Eq. 11) per pair; for point estimates, the log joint density."""
         sides = self.vectors()
         total = self.slice.expected_log_likelihood(sides, seed)
         for vectors, prior in zip(sides, self.prior, strict=True):
@@ -107,7 +111,7 @@ class SliceFit:
 
 
 def principal_axes(weighted: list[tuple[Array, Array]], signs: Array | None = None) -> Array:
-    """The orthogonal (d, d) matrix that makes the sum of weight * outer(mean, mean) diagonal, largest first.
+    """Return the rotation (d, d) that makes the sum of weight * outer(mean, mean) diagonal, largest first.
 
     With `signs` (d,) it mixes only coordinates of the same sign.
     """
@@ -123,13 +127,13 @@ def principal_axes(weighted: list[tuple[Array, Array]], signs: Array | None = No
 
 
 def sign_blocks(signs: Array | None, dim: int) -> list[Array]:
-    """The coordinates that may be mixed without changing scores: all of them, or those of each sign."""
+    """Return the coordinates that may be mixed without changing scores: all, or those of each sign."""
     if signs is None:
         return [np.arange(dim)]
     return [axes for axes in (np.flatnonzero(signs > 0), np.flatnonzero(signs < 0)) if len(axes)]
 
 
-def _distance(q: Vectors, p: Vectors) -> float:
-    """Minus the log density of point estimates under the prior, with its constant."""
+def _distance(q: GaussianVectors, p: GaussianVectors) -> float:
+    """Return minus the log density of point estimates under the prior, including its constant."""
     terms = (q.mean - p.mean) ** 2 / p.variance + np.log(2 * np.pi * p.variance)
     return 0.5 * float(terms.sum(dtype=np.float64))

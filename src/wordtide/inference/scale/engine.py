@@ -1,4 +1,4 @@
-"""Who computes a fit and where its states live: this process in memory, its disk, or a Dask cluster."""
+"""The engine of a fit: this process with states in memory or on disk, or a Dask cluster."""
 
 import math
 import os
@@ -24,52 +24,59 @@ from wordtide.inference.settings import FitSettings
 from wordtide.model.prior import Diffusion
 from wordtide.types import Array
 
-_IN_BLOCK = 6  # arrays of a block of words: mean, h, variance, b, and two while they are read and written
+_IN_BLOCK = 6  # arrays of a block of words: mean, h, variance, b, and two buffers for reading and writing
 _IN_GROUP = 4  # arrays of a group of slices: h, b, and those of one slice
-_TASKS_PER_WORKER = 4  # so that workers end together
-_LARGEST_BLOCK = 256 << 20  # bytes of a block of words, whatever memory there is
+_TASKS_PER_WORKER = 4  # so that workers finish at the same time
+_LARGEST_BLOCK = 256 << 20  # bytes of a block of words, however much memory is available
 
 
 @dataclass(frozen=True)
 class EngineSettings:
-    """The user's choice: `--offload`, `--scheduler` and `--work`."""
+    """The choice of an engine: `--offload`, `--scheduler` and `--work`."""
 
     offload: Path | None = None
     scheduler: str | None = None
     work: Path | None = None
 
     def check(self, settings: FitSettings, output: Path | None) -> None:
-        """Refuse combinations that do not help, before any work is done."""
+        """Reject invalid combinations before any work is done.
+
+        Raises:
+            SettingsError: The options exclude each other, or do not apply to this fit.
+        """
         chosen = "--offload" if self.offload is not None else "--scheduler"
         if self.offload is None and self.scheduler is None:
             return
         if self.offload is not None and self.scheduler is not None:
             raise SettingsError(
                 "--offload and --scheduler exclude each other.",
-                "With --scheduler the states are in files already: leave --offload out.",
+                "Omit --offload: with --scheduler the states are in files anyway.",
             )
         methods = ("smoothing",) if self.offload is not None else ("smoothing", "filtering")
         if settings.method not in methods or settings.solver != "natural":
             what = "--solver=adam" if settings.solver == "adam" else f"--method={settings.method}"
             raise SettingsError(
-                f"{chosen} is for {' and '.join(methods)} by the natural solver, not for {what}.",
-                f"Leave {chosen} out.",
+                f"{chosen} is for {' and '.join(methods)} with the natural solver, not for {what}.",
+                f"Omit {chosen}.",
             )
         if output is None:
             raise SettingsError(
                 f"{chosen} needs an output folder.",
-                "Give one: a model that is read from its folder needs little memory.",
+                "Choose one: a model read from a folder needs little memory.",
             )
 
 
 @dataclass(frozen=True)
 class Engine:
-    """Computes in memory by default; with a folder the states are in its files, with a cluster its workers compute."""
+    """Computes in memory by default.
+
+    With a folder, states are kept in its files; with a cluster, its workers compute.
+    """
 
     compute: Compute
     folder: Path | None = None
     counts: Path | None = None
-    slice_effort: Array | None = None  # about how long each slice takes, (T,)
+    slice_effort: Array | None = None  # the estimated cost of each slice, (T,)
     block_bytes: int = _LARGEST_BLOCK
     cluster: Cluster | None = None
 
@@ -81,7 +88,7 @@ class Engine:
         diffusion: Diffusion,
         start: Start,
     ) -> States:
-        """The trajectories of a smoothing fit."""
+        """Create the states of a smoothing fit."""
         if self.folder is None:
             work = SliceWork(problem.slices, options, start.signs, self.compute)
             return StatesInMemory(problem.knots, diffusion, start, work, self.compute)
@@ -101,16 +108,8 @@ class Engine:
         )
         signs = None if start.signs is None else tuple(start.signs.tolist())
         job = SmoothingJob(
-            *(
-                str(self.folder),
-                str(self.counts),
-                pairs,
-                options,
-                signs,
-                str(self.compute.dtype),
-                words,
-                slices,
-            )
+            *(str(self.folder), str(self.counts), pairs, options, signs),
+            *(str(self.compute.dtype), words, slices),
         )
         run = on_threads(self.compute) if self.cluster is None else on_cluster(self.cluster)
         return StatesOnDisk(job, diffusion, start, run)
@@ -118,7 +117,7 @@ class Engine:
     def slice_preparation(
         self, pairs: PairSettings, options: NaturalOptions, signs: Array | None
     ) -> Callable[[int, SliceData], PreparedSlice] | None:
-        """How a filter makes a slice ready; None: for this process."""
+        """Return the function that prepares a slice of a filter; None: computed by this process."""
         if self.cluster is None or self.folder is None:
             return None
         cluster, folder, counts = self.cluster, self.folder, str(self.counts)
@@ -140,7 +139,7 @@ def open_engine(
     compute: Compute,
     memory: int,
 ) -> Iterator[Engine]:
-    """Open what the user has chosen.
+    """Open the engine that the user has chosen.
 
     Args:
         chosen: The user's choice.

@@ -1,7 +1,7 @@
-"""Where the trajectories of all words live while they are smoothed: what a solver asks of them, and the answer in memory.
+"""The trajectories of all words during smoothing: the interface, and its implementation in memory.
 
-The other two answers, on disk and on a cluster, are in `on_disk` and `on_dask`. All three do the same arithmetic for each
-row, each word and each slice, so they come to the same bits.
+The implementations on disk and on a cluster are in `on_disk` and `on_dask`. All three do the same arithmetic
+for each row, word and slice, so their results have the same bits.
 """
 
 import math
@@ -22,14 +22,14 @@ from wordtide.types import Array
 
 @dataclass(frozen=True)
 class Start:
-    """Where vectors stand before they move: (sides, L, d), and the signs of S (d,) if contexts are tied."""
+    """The static vectors (sides, L, d) where smoothing starts, and the signs of S (d,) of tied contexts."""
 
     vectors: Array
     signs: Array | None = None
 
 
 class States(Protocol):
-    """What a solver asks of the trajectories of all words."""
+    """What a solver needs from the trajectories of all words."""
 
     @property
     def diffusion(self) -> Diffusion:
@@ -39,34 +39,34 @@ class States(Protocol):
         """Use another prior from now on."""
 
     def begin(self) -> None:
-        """Return to vectors that stand still, without any data."""
+        """Return to the static vectors of the start, without data."""
 
     def pairs(self) -> list[float]:
-        """The number of pairs of each slice."""
+        """Return the number of pairs of each slice."""
 
     def step(self, number: int, rate: float, trust: float) -> list[bool]:
         """Take step `number` of the fit: gradients of all slices, then a smoother pass over all trajectories.
 
-        Returns whether each slice's numbers are finite; if not, nothing moves.
+        Returns whether the values of each slice are finite. If any are not, the trajectories do not change.
         """
 
     def likelihoods(self) -> list[float]:
-        """The expected log likelihood of each slice."""
+        """Compute the expected log likelihood of each slice."""
 
     def divergence(self) -> float:
-        """KL(q || p) of all trajectories."""
+        """Compute KL(q || p) of all trajectories."""
 
     def predictive_likelihoods(self, prior: Diffusion) -> list[float]:
-        """The log likelihood of each slice under what all other slices say, combined by a prior."""
+        """Compute the predictive log likelihood of each slice given all others, combined by a prior."""
 
     def arrays(self) -> dict[str, Storable]:
-        """start (sides, L, d), signs, and mean, h and variance of each side, (K, d) each, in the order of the knots."""
+        """Return start (sides, L, d), signs, and mean, h and variance (K, d) of each side, by knot."""
 
     def restore(self, state: Mapping[str, Array]) -> None:
         """Resume from saved arrays."""
 
     def note(self) -> str:
-        """A remark for the user on the last step."""
+        """Return a remark for the user on the last step."""
 
 
 class StatesInMemory:
@@ -130,17 +130,17 @@ class StatesInMemory:
 
 
 def start_arrays(start: Start) -> dict[str, Storable]:
-    """A start as the arrays of a checkpoint."""
+    """Return a start as the arrays of a checkpoint."""
     return {"start": start.vectors} if start.signs is None else {"start": start.vectors, "signs": start.signs}
 
 
 def saved_start(state: Mapping[str, Array]) -> Start:
-    """The start that a checkpoint holds."""
+    """Return the start that a checkpoint holds."""
     return Start(np.array(state["start"]), np.array(state["signs"]) if "signs" in state else None)
 
 
 def as_singles(array: Storable) -> Any:
-    """An array, or a stream of one, in float32, the precision of models."""
+    """Convert an array, or a stream of one, to float32, the precision of models."""
     if not isinstance(array, Streamed):
         return np.asarray(array, dtype=np.float32)
     made = array.pieces

@@ -1,7 +1,7 @@
-"""Fitting on a Dask cluster: smoothing by the tasks of a `SmoothingJob`, filtering by the rows of each slice.
+"""Fits on a Dask cluster: smoothing by the tasks of a `SmoothingJob`, filtering by the rows of each slice.
 
-Workers exchange files in a folder that all of them see. The parts of the work depend on the data alone, so the result has
-the same bits as that of a single process; a killed worker costs the repetition of its task.
+Workers exchange files in a shared folder. The division of the work depends only on the data, so results have
+the same bits as those of a single process. If a worker is killed, its task is repeated.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,16 +16,17 @@ import numpy as np
 from wordtide.counts.counts import Counts
 from wordtide.dask_client import Cluster, Task
 from wordtide.inference.compute import Compute, compute
-from wordtide.inference.natural.prepared_slice import Gradient, PreparedSlice, Seed, Vectors
+from wordtide.inference.natural.prepared_slice import Gradient, PreparedSlice, Seed
 from wordtide.inference.problem import PairSettings, SliceData, slice_data
 from wordtide.inference.scale.on_disk import Executor
 from wordtide.inference.scale.shares import shared_out
 from wordtide.inference.scale.smoothing_job import SmoothingJob
+from wordtide.model.likelihood import GaussianVectors
 from wordtide.types import Array
 
 
 def on_cluster(cluster: Cluster) -> Executor:
-    """Run the tasks of a smoothing job on a cluster."""
+    """Return an executor that runs tasks on a cluster."""
 
     def run(
         function: Callable[..., Any], job: SmoothingJob, arguments: Sequence[tuple[Any, ...]]
@@ -42,7 +43,7 @@ def on_cluster(cluster: Cluster) -> Executor:
 
 @dataclass(frozen=True)
 class SliceJob:
-    """What a worker must know to compute rows of a slice. Paths are seen by all workers."""
+    """What a worker needs to compute rows of a slice. All workers must see the paths."""
 
     counts: str
     number: int
@@ -53,7 +54,7 @@ class SliceJob:
 
 
 class SliceOnCluster(PreparedSlice):
-    """A slice of a filter whose rows are computed by the workers of a cluster."""
+    """A slice of a filter whose rows the workers of a cluster compute."""
 
     def __init__(
         self, job: SliceJob, part: SliceData, compute: Compute, cluster: Cluster, folder: Path
@@ -61,8 +62,11 @@ class SliceOnCluster(PreparedSlice):
         super().__init__(part, compute, job.sample_size, None if job.signs is None else np.array(job.signs))
         self._job, self._cluster, self._folder = job, cluster, folder
 
-    def gradients(self, sides: list[Vectors], seed: Seed) -> list[Gradient]:
-        """g and h of each side. A slice of one part is computed here: sending it would take longer."""
+    def gradients(self, sides: list[GaussianVectors], seed: Seed) -> list[Gradient]:
+        """Compute g and h of each side.
+
+        A slice of a single part is computed here, because sending it takes longer.
+        """
         if len(self.parts) == 1:
             return super().gradients(sides, seed)
         path = self._folder / "vectors.npy"
@@ -81,9 +85,9 @@ class SliceOnCluster(PreparedSlice):
 
 
 def gradients_of_rows(job: SliceJob, path: str, parts: list[range], seed: Seed) -> Array:
-    """g and h of each side for the rows of some consecutive parts of a slice, (2, sides, rows, d)."""
+    """Compute g and h of each side for the rows of consecutive parts of a slice, (2, sides, rows, d)."""
     vectors = np.load(path)
-    sides = [Vectors(vectors[place], vectors[place + 1]) for place in range(0, len(vectors), 2)]
+    sides = [GaussianVectors(vectors[place], vectors[place + 1]) for place in range(0, len(vectors), 2)]
     with compute(job.precision, 1) as machine:
         signs = None if job.signs is None else np.array(job.signs)
         slice_ = PreparedSlice(
@@ -96,5 +100,5 @@ def gradients_of_rows(job: SliceJob, path: str, parts: list[range], seed: Seed) 
 
 @lru_cache(maxsize=1)
 def _slice_data(counts: str, number: int, pairs: PairSettings) -> SliceData:
-    """The data of a slice, which a worker reads once for all of its steps."""
+    """Read the data of a slice, once per worker for all of its steps."""
     return slice_data(Counts.load(counts)[number], pairs)

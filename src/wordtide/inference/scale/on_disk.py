@@ -1,10 +1,11 @@
-"""Trajectories in files, for models larger than memory: the tasks of a `SmoothingJob`, run here or on a cluster."""
+"""Trajectories in files, for models larger than memory, computed by the tasks of a `SmoothingJob`."""
 
 import math
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Protocol
@@ -25,7 +26,7 @@ _PREFIX = "wordtide-fit-"
 
 
 class Executor(Protocol):
-    """Runs independent tasks of a job, each `function(job, *arguments)`, and returns their results in order."""
+    """Runs independent tasks `function(job, *arguments)` of a job and returns their results in order."""
 
     def __call__(
         self, function: Callable[..., Any], job: SmoothingJob, arguments: Sequence[tuple[Any, ...]]
@@ -33,7 +34,7 @@ class Executor(Protocol):
 
 
 def on_threads(compute: Compute) -> Executor:
-    """Run tasks on the threads of this process."""
+    """Return an executor that runs tasks on the threads of this process."""
 
     def run(
         function: Callable[..., Any], job: SmoothingJob, arguments: Sequence[tuple[Any, ...]]
@@ -45,18 +46,18 @@ def on_threads(compute: Compute) -> Executor:
 
 @contextmanager
 def exchange_folder(parent: Path) -> Iterator[Path]:
-    """A folder for the files of one fit, removed at the end."""
+    """Create a folder for the files of one fit, and remove it at the end."""
     if not parent.is_dir():
         raise SettingsError(
-            f"The folder {parent} for the files of the fit does not exist.",
-            f"Make it first: mkdir -p {parent}",
+            f"The folder {parent}, which is to hold the files of the fit, does not exist.",
+            f"Create it first: mkdir -p {parent}",
         )
     with explained_write_errors(parent), TemporaryDirectory(prefix=_PREFIX, dir=parent) as folder:
         yield Path(folder)
 
 
 class StatesOnDisk:
-    """All trajectories in the files of a job."""
+    """All trajectories, in the files of a job."""
 
     def __init__(self, job: SmoothingJob, diffusion: Diffusion, start: Start, run: Executor) -> None:
         self.job, self._diffusion, self._start, self._run = job, diffusion, start, run
@@ -93,7 +94,7 @@ class StatesOnDisk:
         )
         self._generation += 1
         self._remove_files(now)
-        self._tell(sum(amount for _, amount in seen) + sum(moved), time.monotonic() - since)
+        self._set_note(sum(amount for _, amount in seen) + sum(moved), time.monotonic() - since)
         return finite
 
     def likelihoods(self) -> list[float]:
@@ -122,7 +123,7 @@ class StatesOnDisk:
 
         names = [f"{field}_{side}" for side in "uv"[: options.sides] for field in ("mean", "h", "variance")]
         states: dict[str, Storable] = {
-            name: Streamed(self._layout.dtype, (len(knots), options.dim), lambda name=name: rows(name))  # type: ignore[misc]
+            name: Streamed(self._layout.dtype, (len(knots), options.dim), partial(rows, name))
             for name in names
         }
         return {**start_arrays(self._start), **states}
@@ -149,7 +150,7 @@ class StatesOnDisk:
         found = self._run(tasks.group_likelihoods, self.job, arguments)
         return [value for values, _ in found for value in values]
 
-    def _tell(self, moved: int, seconds: float) -> None:
+    def _set_note(self, moved: int, seconds: float) -> None:
         amount = f"{moved / 1e9:.1f} GB" if moved >= 1e9 else f"{moved / 1e6:.0f} MB"
         self._note = f"{amount} read and written per step, {seconds:.1f} s per step"
 
@@ -160,12 +161,13 @@ class StatesOnDisk:
                 path.unlink()
 
     def _check_room(self) -> None:
-        """Two generations of mean, variance, h and b, and one of predictions."""
+        """Check for room for two generations of mean, variance, h and b, and one of predictions."""
         options, knots = self.job.options, len(self._layout.problem.knots)
         size = 10 * options.sides * knots * options.dim * self._layout.dtype.itemsize
         free = shutil.disk_usage(self.job.folder).free
         if size > free:
             raise OutputError(
-                f"The disk of {self.job.folder} has {free / 1e9:.1f} GB free, and the fit needs {size / 1e9:.1f} GB there.",
+                f"The disk of {self.job.folder} has {free / 1e9:.1f} GB free, and the fit needs "
+                f"{size / 1e9:.1f} GB there.",
                 "Make room, or choose a folder on another disk.",
             )

@@ -1,7 +1,8 @@
-"""A smoothing fit cut into tasks that exchange files: blocks of words and groups of slices.
+"""A smoothing fit divided into tasks that exchange files: blocks of words and groups of slices.
 
-Every task is a pure function from files to files. It writes its results under hidden names and renames them when they are
-complete, so a task that is killed and repeated, or run twice, changes nothing. The files of a step have a generation:
+Every task is a pure function from files to files. It writes results under hidden names and renames them once
+they are complete, so killing a task and repeating it, or running it twice, is harmless. The files of a step
+have a generation:
 
     block P of generation n     mean and variance of its words at all their knots, in order of the slices
     group G of generation n     h and b of all words of its slices, in order of the slices
@@ -19,19 +20,19 @@ import numpy as np
 from wordtide.counts.counts import Counts
 from wordtide.errors import OutputError
 from wordtide.inference.compute import Compute, compute
-from wordtide.inference.natural.prepared_slice import Vectors
 from wordtide.inference.natural.schedule import NaturalOptions
 from wordtide.inference.natural.slice_work import SliceWork
 from wordtide.inference.problem import PairSettings, Problem, problem_of
 from wordtide.inference.scale.shares import WordRanges
 from wordtide.inference.scale.word_blocks import SIDES, WordBlock
 from wordtide.model.chain import observe_rows
+from wordtide.model.likelihood import GaussianVectors
 from wordtide.model.prior import PRIORS, Diffusion
 from wordtide.storage.folders import explained_write_errors
 from wordtide.types import Array, Integers
 
-_observe: Any = observe_rows  # compiled functions accept any arrays, so their types say nothing
-#: The generation of the block files in which each slice is predicted from all others.
+_observe: Any = observe_rows  # compiled functions accept any arrays and are not typed
+#: The generation of the block files with predictions of each slice from all others.
 LEFT_OUT = -1
 
 
@@ -48,13 +49,13 @@ class PriorSpec:
         return PriorSpec(prior.name, prior.constant, prior.prior_variance)
 
     def on(self, times: Array) -> Diffusion:
-        """The prior on slices at `times`."""
+        """Return the prior on slices at `times`."""
         return PRIORS[self.name](times, self.constant, self.variance)
 
 
 @dataclass(frozen=True)
 class SmoothingJob:
-    """Everything a worker must know. `folder` and `counts` are paths that all workers see.
+    """Everything a worker needs. `folder` and `counts` are paths that all workers see.
 
     `words` are the bounds of the blocks of words and `slices` those of the groups of slices.
     """
@@ -70,7 +71,7 @@ class SmoothingJob:
 
 
 class Layout:
-    """The counts of a job and where each row is in its files."""
+    """The counts of a job, and the position of each row in its files."""
 
     def __init__(self, job: SmoothingJob) -> None:
         self.job = job
@@ -85,13 +86,13 @@ class Layout:
         self.signs = None if job.signs is None else np.array(job.signs)
 
     def block(self, part: int, prior: PriorSpec, machine: Compute) -> WordBlock:
-        """An empty block of words."""
+        """Create an empty block of words."""
         knots = self.ranges.knots(self.problem.knots, part)
         options = self.job.options
         return WordBlock(knots, prior.on(self.problem.times), options.sides, options.dim, machine)
 
     def group(self, number: int) -> range:
-        """The slices of a group."""
+        """Return the slices of a group."""
         return range(self.job.slices[number], self.job.slices[number + 1])
 
     def block_path(self, part: int, generation: int) -> Path:
@@ -108,11 +109,14 @@ class _Planes:
         self.path, self.rows, self.dim, self.dtype = path, rows, dim, dtype
 
     def read(self, plane: int, start: int, out: Array) -> int:
-        """Fill `out` (n, d), which is contiguous, with rows from `start` of one plane. Returns the bytes read."""
+        """Fill `out` (n, d), which is contiguous, with rows from `start` of one plane.
+
+        Returns the bytes read.
+        """
         offset = (plane * self.rows + start) * self.dim * self.dtype.itemsize
         if not out.size:
             return 0
-        whole: Any = out  # its types do not say that it has a buffer
+        whole: Any = out  # the type of an array does not declare its buffer
         view = memoryview(whole).cast("B")
         with open(self.path, "rb", buffering=0) as file:
             file.seek(offset)
@@ -120,7 +124,9 @@ class _Planes:
             while done < len(view):
                 count = file.readinto(view[done:])
                 if not count:
-                    raise OutputError(f"The file {self.path} ends too early.", "Fit again, on another disk.")
+                    raise OutputError(
+                        f"The file {self.path} is truncated.", "Fit again, with a folder on another disk."
+                    )
                 done += count
         return out.nbytes
 
@@ -136,12 +142,12 @@ class _Planes:
 
 @lru_cache(maxsize=1)
 def opened(job: SmoothingJob) -> Layout:
-    """The layout of a job, which a worker opens once."""
+    """Open the layout of a job, once per worker."""
     return Layout(job)
 
 
 def begin_block(job: SmoothingJob, part: int, prior: PriorSpec, generation: int) -> int:
-    """Write a block of words that stand still. Like all tasks, returns the bytes moved."""
+    """Write a block of static words. Returns the bytes moved."""
     layout = opened(job)
     with compute(job.precision, 1) as machine:
         block = layout.block(part, prior, machine)
@@ -153,7 +159,7 @@ def begin_block(job: SmoothingJob, part: int, prior: PriorSpec, generation: int)
 def save_block(
     job: SmoothingJob, part: int, prior: PriorSpec, generation: int, state: dict[str, Array]
 ) -> int:
-    """Write a block of words from saved arrays of these words."""
+    """Write a block of words from saved arrays. Returns the bytes moved."""
     layout = opened(job)
     with compute(job.precision, 1) as machine:
         block = layout.block(part, prior, machine)
@@ -175,7 +181,10 @@ def save_messages(job: SmoothingJob, state: Mapping[str, Array], generation: int
 def observe_group(
     job: SmoothingJob, number: int, generation: int, step: int, rate: float
 ) -> tuple[list[bool], int]:
-    """The gradients of a group of slices: writes h and b. Returns whether each slice is finite, and the bytes moved."""
+    """Write h and b of a group of slices.
+
+    Returns whether the values of each slice are finite, and the bytes moved.
+    """
     layout, (sides, dim) = opened(job), (job.options.sides, job.options.dim)
     group, finite, moved = layout.group(number), [], 0
     rows = int(layout.in_all[group.stop] - layout.in_all[group.start])
@@ -204,7 +213,10 @@ def observe_group(
 def move_block(
     job: SmoothingJob, part: int, prior: PriorSpec, generation: int, rate: float, trust: float
 ) -> int:
-    """One smoother pass over a block of words with what the groups of slices wrote; writes the next generation."""
+    """Smooth a block of words with h and b of all slices, and write its next generation.
+
+    Returns the bytes moved.
+    """
     layout = opened(job)
     with compute(job.precision, 1) as machine:
         block = layout.block(part, prior, machine)
@@ -217,7 +229,7 @@ def move_block(
 def group_likelihoods(
     job: SmoothingJob, number: int, generation: int, predictive: bool
 ) -> tuple[list[float], int]:
-    """The log likelihood of each slice of a group, and the bytes moved."""
+    """Compute the log likelihood of each slice of a group. Returns it and the bytes moved."""
     layout, moved, found = opened(job), 0, []
     with compute(job.precision, 1) as machine:
         work = SliceWork(layout.problem.slices, job.options, layout.signs, machine, keep=False)
@@ -231,20 +243,23 @@ def group_likelihoods(
 def block_divergences(
     job: SmoothingJob, part: int, prior: PriorSpec, generation: int
 ) -> tuple[list[float], int]:
-    """KL(q || p) of each trajectory of a block, and the bytes moved."""
+    """Compute KL(q || p) of each trajectory of a block. Returns it and the bytes moved."""
     layout = opened(job)
     with compute(job.precision, 1) as machine:
         block = layout.block(part, prior, machine)
-        moved = read_state(layout, block, part, generation)
+        moved = _read_state(layout, block, part, generation)
         return block.divergences().tolist(), moved
 
 
 def leave_out_block(job: SmoothingJob, part: int, prior: PriorSpec, other: PriorSpec, generation: int) -> int:
-    """Write what all slices but a knot's own say of it, combined by another prior."""
+    """Write the prediction of each knot from all other slices, under another prior.
+
+    Returns the bytes moved.
+    """
     layout = opened(job)
     with compute(job.precision, 1) as machine:
         block = layout.block(part, prior, machine)
-        moved = read_state(layout, block, part, generation)
+        moved = _read_state(layout, block, part, generation)
         block.leave_out(other.on(layout.problem.times))
         for side in block.sides:
             side.mean, side.b = side.b, side.mean
@@ -252,22 +267,22 @@ def leave_out_block(job: SmoothingJob, part: int, prior: PriorSpec, other: Prior
 
 
 def block_arrays(job: SmoothingJob, part: int, prior: PriorSpec, generation: int) -> dict[str, Array]:
-    """Mean, h and variance of a block of words, in the order of the knots."""
+    """Return mean, h and variance of a block of words, in the order of the knots."""
     layout = opened(job)
     with compute(job.precision, 1) as machine:
         block = layout.block(part, prior, machine)
-        read_state(layout, block, part, generation)
+        _read_state(layout, block, part, generation)
         return block.arrays()
 
 
-def read_state(layout: Layout, block: WordBlock, part: int, generation: int) -> int:
-    """Fill mean, variance and h of a block. Generation 0 has no h: no data have been seen."""
+def _read_state(layout: Layout, block: WordBlock, part: int, generation: int) -> int:
+    """Read mean, variance and h of a block. Generation 0 has seen no data, so it has no h."""
     moved = _read_block(layout, block, part, generation, ("mean", "variance"))
     return moved + (_read_messages(layout, block, part, generation, ("h",)) if generation else 0)
 
 
 def _read_block(layout: Layout, block: WordBlock, part: int, generation: int, fields: tuple[str, ...]) -> int:
-    """Read fields of a block of words from its own file, into the order of the knots."""
+    """Read fields of a block of words from its own file, in the order of the knots."""
     order, planes = np.concatenate(block.rows), _block_planes(layout, block, part, generation)
     buffer = np.empty((len(block.knots), block.dim), dtype=layout.dtype)
     moved = 0
@@ -280,10 +295,8 @@ def _read_block(layout: Layout, block: WordBlock, part: int, generation: int, fi
 
 def _write_block(layout: Layout, block: WordBlock, part: int, generation: int) -> int:
     order = np.concatenate(block.rows)
-    means, variances = (
-        [side.mean[order] for side in block.sides],
-        [side.variance[order] for side in block.sides],
-    )
+    means = [side.mean[order] for side in block.sides]
+    variances = [side.variance[order] for side in block.sides]
     return _block_planes(layout, block, part, generation).write([*means, *variances])
 
 
@@ -313,8 +326,11 @@ def _read_messages(
     return moved
 
 
-def _slice_vectors(layout: Layout, t: int, generation: int) -> tuple[list[Vectors], int]:
-    """Means and variances of the words of a slice, from the files of all blocks; and the bytes read."""
+def _slice_vectors(layout: Layout, t: int, generation: int) -> tuple[list[GaussianVectors], int]:
+    """Read the means and variances of the words of a slice from all blocks.
+
+    Returns them and the bytes read.
+    """
     job, moved = layout.job, 0
     sides, dim = job.options.sides, job.options.dim
     found = np.empty((2 * sides, int(layout.ranges.runs[t, -1]), dim), dtype=layout.dtype)
@@ -326,4 +342,4 @@ def _slice_vectors(layout: Layout, t: int, generation: int) -> tuple[list[Vector
             )
             for plane in range(2 * sides):
                 moved += planes.read(plane, int(layout.in_block[t, part]), found[plane, rows])
-    return [Vectors(found[side], found[sides + side]) for side in range(sides)], moved
+    return [GaussianVectors(found[side], found[sides + side]) for side in range(sides)], moved

@@ -1,6 +1,7 @@
-"""The trajectories of a range of words while they are smoothed: the current posterior, the slices' messages, the step.
+"""The trajectories of a range of words during smoothing: posterior, messages of the slices, and step.
 
-A fit in memory has one block of all words; a fit on disk or on a cluster opens one block after the other.
+A fit in memory has a single block of all words; a fit on disk or on a cluster opens one block after the
+other.
 """
 
 from collections.abc import Mapping
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from wordtide.inference.compute import Compute
-from wordtide.inference.natural.prepared_slice import Gradient, Vectors
+from wordtide.inference.natural.prepared_slice import Gradient
 from wordtide.inference.scale.shares import rows_by_slice
 from wordtide.model.chain import (
     divergence_of_words,
@@ -22,15 +23,16 @@ from wordtide.model.chain import (
     smooth_words,
 )
 from wordtide.model.knots import Knots
+from wordtide.model.likelihood import GaussianVectors
 from wordtide.model.prior import Diffusion
 from wordtide.model.transitions import prior_at_knots
 from wordtide.types import Array, Floats, Integers
 
 SIDES = "uv"
-FIELDS = ("mean", "h", "variance")  # what of a trajectory lives on from step to step
-_BLOCKS = 16  # pieces of the words that threads take in turn
+FIELDS = ("mean", "h", "variance")  # the state of a trajectory between steps
+_BLOCKS = 16  # pieces into which threads divide the words
 
-# Compiled functions accept any arrays, so their types say nothing.
+# Compiled functions accept any arrays and are not typed.
 _smooth: Any = smooth_words
 _move: Any = move_words
 _divergence: Any = divergence_of_words
@@ -41,7 +43,7 @@ _observe: Any = observe_rows
 
 @dataclass
 class Trajectories:
-    """Words or contexts at all knots, (K, d) each: means, data precision h, variances; `b` is the work of the next move."""
+    """Words or contexts at all knots, (K, d) each: mean, data precision h, variance, b of the next step."""
 
     mean: Array
     h: Array
@@ -50,7 +52,7 @@ class Trajectories:
 
 
 class WordBlock:
-    """The trajectories of some words on each side: words and contexts, or one of both if contexts are tied.
+    """The trajectories of some words on each side: words and contexts, or a single one if contexts are tied.
 
     `rows[t]` are the rows of slice t, in order of the word.
     """
@@ -73,24 +75,24 @@ class WordBlock:
         return [array.astype(self.compute.dtype) for array in prior_at_knots(self.knots, diffusion)]
 
     def begin(self, start: Array) -> None:
-        """Set all vectors to stand still at `start` (sides, words, d), with the prior's variance and no data."""
+        """Set all knots to `start` (sides, words, d), with the variance of the prior and no data."""
         for side, standing in zip(self.sides, start, strict=True):
             side.mean[:] = np.repeat(standing, np.diff(self.knots.starts), axis=0)
             side.h[:] = 0.0
             side.variance[:] = self.diffusion.marginal[self.knots.slices][:, None]
 
-    def vectors(self, t: int) -> list[Vectors]:
-        """The posterior of the words of a slice."""
+    def vectors(self, t: int) -> list[GaussianVectors]:
+        """Return the posterior of the words of a slice."""
         rows = self.rows[t]
-        return [Vectors(side.mean[rows], side.variance[rows]) for side in self.sides]
+        return [GaussianVectors(side.mean[rows], side.variance[rows]) for side in self.sides]
 
-    def predicted_vectors(self, t: int) -> list[Vectors]:
-        """The same after `leave_out`: what all other slices say."""
+    def predicted_vectors(self, t: int) -> list[GaussianVectors]:
+        """Return the prediction of the words of a slice from all others, after `leave_out`."""
         rows = self.rows[t]
-        return [Vectors(side.b[rows], side.variance[rows]) for side in self.sides]
+        return [GaussianVectors(side.b[rows], side.variance[rows]) for side in self.sides]
 
     def observe(self, t: int, gradients: list[Gradient], rate: float) -> bool:
-        """Take in g and h of a slice for these words, (n, d) each. Returns whether all numbers are finite."""
+        """Incorporate g and h of a slice, (n, d) each. Returns whether all values are finite."""
         finite = [
             _observe(self.rows[t], gradient.g, gradient.h, rate, side.mean, side.h, side.b)
             for side, gradient in zip(self.sides, gradients, strict=True)
@@ -98,7 +100,7 @@ class WordBlock:
         return all(finite)
 
     def move(self, rate: float, trust: float) -> None:
-        """One smoother pass with the current h and b = g + h mu, and a step towards its means."""
+        """Run one smoother pass with the current h and b = g + h mu, and step towards its means."""
 
         def one(piece: tuple[int, int]) -> None:
             for side in self.sides:
@@ -108,7 +110,7 @@ class WordBlock:
         self.compute.map(one, self._pieces)
 
     def divergences(self) -> Floats:
-        """KL(q || p) of each trajectory of each side, (sides x words,)."""
+        """Compute KL(q || p) of each trajectory of each side, (sides x words,)."""
         each = np.zeros((len(self.sides), len(self.knots.starts) - 1))
 
         def one(piece: tuple[int, int]) -> None:
@@ -120,9 +122,9 @@ class WordBlock:
         return each.reshape(-1)
 
     def leave_out(self, prior: Diffusion) -> None:
-        """Set b and the variances to what all slices but a knot's own say of it under a prior.
+        """Set b and the variances to the prediction of each knot from all other slices.
 
-        The messages of the knots are those under the prior in use; `prior`, the same or another one, combines them.
+        The messages of the knots are those under the prior in use; `prior` combines them.
         """
         other = self._at_knots(prior)
 
@@ -143,11 +145,11 @@ class WordBlock:
         self.compute.map(one, self._pieces)
 
     def arrays(self) -> dict[str, Array]:
-        """Everything that lives on from step to step, by name."""
+        """Return the state between steps, by name."""
         named = zip(SIDES, self.sides, strict=False)
         return {f"{field}_{name}": getattr(side, field) for name, side in named for field in FIELDS}
 
     def restore(self, state: Mapping[str, Array], rows: slice) -> None:
-        """Take the values of these words from some rows of saved arrays."""
+        """Restore the state from some rows of saved arrays."""
         for name, array in self.arrays().items():
             array[:] = state[name][rows]
