@@ -4,10 +4,11 @@ Peers read texts and cannot take counts.
 
     PYTHONPATH=benchmarks python benchmarks/peers/drawn_counts.py [--seeds 1,2,3] [--pairs 2e6,2e5]
 
-prints a Markdown table; means over seeds, fitted with each world's own settings.
+prints a Markdown table; means over seeds, fitted with each world's own settings, and with separate contexts.
 """
 
 import argparse
+from itertools import product
 
 import numpy as np
 from simulation import PlantedCounts, model_world, score_model
@@ -18,9 +19,10 @@ METHODS = ("smoothing", "filtering", "warm-start", "independent")
 _ALARMS = ("planted", "decoys", "stable")
 
 
-def scores_of(world: PlantedCounts, method: str) -> dict[str, float]:
+def scores_of(world: PlantedCounts, method: str, contexts: str) -> dict[str, float]:
     """All scores of a method on a world, ranked by low ends, and the same ranked by the change itself."""
-    model = wordtide.fit(world.counts, method=method, threads=1, **world.settings)
+    settings = {**world.settings, "contexts": contexts}
+    model = wordtide.fit(world.counts, method=method, threads=1, **settings)
     return {
         f"{by}, {score.kind}: {score.score}": score.value
         for by in ("low", "change")
@@ -28,8 +30,8 @@ def scores_of(world: PlantedCounts, method: str) -> dict[str, float]:
     }
 
 
-def line(method: str, found: list[dict[str, float]]) -> str:
-    """The row of a method."""
+def line(name: str, found: list[dict[str, float]]) -> str:
+    """The row of a method and its contexts."""
 
     def mean(name: str, places: int = 2) -> str:
         values = [scores[name] for scores in found if name in scores]
@@ -42,7 +44,7 @@ def line(method: str, found: list[dict[str, float]]) -> str:
         [mean("low, planted: halfway coverage"), mean("low, all: change coverage")] if uncertain else ["", ""]
     )
     alarms = [mean(f"low, {kind}: alarms") for kind in _ALARMS]
-    return f"| {method} | {auc} | {mean('low, planted: worst rank', 0)} | {dates} | {' | '.join([*intervals, *alarms])} |"
+    return f"| {name} | {auc} | {mean('low, planted: worst rank', 0)} | {dates} | {' | '.join([*intervals, *alarms])} |"
 
 
 def main() -> None:
@@ -50,13 +52,23 @@ def main() -> None:
     parser.add_argument("--seeds", default="1,2,3")
     parser.add_argument("--pairs", default="2e6,2e5")
     options = parser.parse_args()
-    columns = ["pairs", "method", "auc", "worst rank", "date error", "halfway coverage", "change coverage"]
+    columns = [
+        "pairs",
+        "method",
+        "contexts",
+        "auc",
+        "worst rank",
+        "date error",
+        "halfway coverage",
+        "change coverage",
+    ]
     columns += ["alarms: planted", "decoys", "stable"]
     print(f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}")
     for pairs in options.pairs.split(","):
         worlds = [model_world(int(seed), pairs=float(pairs)) for seed in options.seeds.split(",")]
-        for method in METHODS:
-            print(f"| {pairs} {line(method, [scores_of(world, method) for world in worlds])}", flush=True)
+        for method, contexts in product(METHODS, ("tied", "separate")):
+            found = [scores_of(world, method, contexts) for world in worlds]
+            print(f"| {pairs} {line(f'{method} | {contexts}', found)}", flush=True)
 
 
 if __name__ == "__main__":

@@ -152,7 +152,7 @@ class PlantedCounts(Plan):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What `wordtide.fit` must be told to suppose what is true."""
+        """The settings with which `wordtide.fit` supposes what is true."""
         return {
             "dim": self.u.shape[2],
             "diffusion": self.diffusion.constant,
@@ -160,6 +160,7 @@ class PlantedCounts(Plan):
             "prior_variance": self.diffusion.prior_variance,
             "negative_ratio": self.negative_ratio,
             "context_exponent": 1.0,
+            "contexts": "tied",
         }
 
 

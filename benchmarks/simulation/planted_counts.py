@@ -6,11 +6,10 @@ up to a constant that does not depend on x: a Poisson number whose rate is Gamma
 scale exp(x).
 
 Counts of texts are symmetric, and whole numbers of pairs. So here too each pair of words is drawn once and
-counts in both directions, which asks for symmetric scores u_i . v_j: v is u with the signs of every other
-coordinate turned. Each side on its own is a draw from the prior; together they are what a fit finds in
-symmetric counts, up to a rotation. Three things differ from what the model supposes, as they do for texts:
-word and context vectors are not independent, every pair is seen twice, and a fit takes n- from the sums of
-n+, not from the frequencies behind them.
+counts in both directions, with symmetric scores u_i . v_j: v = S u with S = diag(+-1), as in a model with tied
+contexts. One thing differs from what such a model supposes, as it does for texts: a fit takes n- from the sums
+of n+, not from the frequencies behind them. A model with separate contexts also takes words and contexts as
+independent, and the two directions of a pair as two observations.
 """
 
 import numpy as np
@@ -40,6 +39,7 @@ from wordtide.counts.counts import Counts
 from wordtide.counts.settings import CountSettings, Summary
 from wordtide.dates import DAY, parse_date
 from wordtide.errors import SettingsError
+from wordtide.inference.natural.eigen_start import signs_by_rule
 from wordtide.model.prior import ProductPrior
 from wordtide.timeline import Slices
 from wordtide.types import Floats
@@ -87,8 +87,9 @@ def model_world(
     prior = ProductPrior(years.astype(np.float64) + 0.5, diffusion, prior_variance)
     words = invented_words(rng, vocabulary, set())
     parts = draw_parts(rng, cast, (float(years[0]), float(years[-1] + 1)), _PLANTED_FREQUENCIES)
-    u = _planted_trajectories(draw_trajectories(rng, prior, (vocabulary, dim)), parts, prior.times)
-    v = u * np.where(np.arange(dim) % 2, -1.0, 1.0)
+    signs = signs_by_rule(dim).astype(np.float64)
+    u = _planted_trajectories(draw_trajectories(rng, prior, (vocabulary, dim)), parts, prior.times, signs)
+    v = u * signs
     planted = _told(words, parts, u + v, vocabulary)
     frequency = _frequencies(rng, planted, vocabulary, prior.times)
     scores = u @ v.transpose(0, 2, 1)
@@ -114,7 +115,7 @@ def model_world(
     )
 
 
-def _planted_trajectories(u: Floats, parts: list[Part], times: Floats) -> Floats:
+def _planted_trajectories(u: Floats, parts: list[Part], times: Floats, signs: Floats) -> Floats:
     """The same trajectories, but the first words play their parts: part n is that of word n."""
     free = list(range(len(parts), u.shape[1]))
     for word, part in enumerate(parts):
@@ -122,7 +123,7 @@ def _planted_trajectories(u: Floats, parts: list[Part], times: Floats) -> Floats
             u[:, word] = u[0, word]
             continue
         own = u[:, word]
-        other = u[:, free.pop(_right_angle(own[0], u[-1, free]))]
+        other = u[:, free.pop(_right_angle(own[0], u[-1, free], signs))]
         angle = share_moved(_named("", part), times)[:, None] * np.pi / 2.0
         own_length, other_length = (np.linalg.norm(place, axis=1, keepdims=True) for place in (own, other))
         turned = np.cos(angle) * own / own_length + np.sin(angle) * other / other_length
@@ -131,12 +132,12 @@ def _planted_trajectories(u: Floats, parts: list[Part], times: Floats) -> Floats
     return u
 
 
-def _right_angle(own: Floats, others: Floats) -> int:
+def _right_angle(own: Floats, others: Floats, signs: Floats) -> int:
     """Which of the places (n, d) is most nearly at a right angle to a word's own (d,), for u and for u + v:
     another meaning.
     """
     turns = []
-    for kept in (slice(None), slice(None, None, 2)):  # u + v has every other coordinate of u, twice
+    for kept in (signs != 0, signs > 0):  # u + v has the positive coordinates of u, twice
         one, some = own[kept] / np.linalg.norm(own[kept]), others[:, kept]
         turns.append(np.abs(some @ one) / np.linalg.norm(some, axis=1))
     return int(np.argmin(np.max(turns, axis=0)))

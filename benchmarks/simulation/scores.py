@@ -54,7 +54,8 @@ def score_findings(plan: Plan, findings: Findings, top: int | None = None) -> li
     """All scores that the findings allow; `top`: the k of "share in top", as many as there are words to be
     found by default.
 
-    auc: probability that a word that drifts or jumps has a higher score than one that stands still. worst
+    auc: probability that a word that drifts or jumps has a higher score than one that stands still. average
+    precision: the mean over words to be found of the share of them among the words ranked as high. worst
     rank: from 1. date error: in years, of the words that have a date. coverage: share of intervals that hold
     the truth. alarms: share of words whose interval of change begins above 0, to be near 1 for words that
     move and near 0 for others.
@@ -101,6 +102,7 @@ def _ranking_rows(plan: Plan, scores: Mapping[str, float], top: int) -> list[Sco
             Score(kind, "auc against decoys", _auc(own, decoys)),
             Score(kind, "auc against stable", _auc(own, stable)),
             Score(kind, "auc against others", _auc(own, others)),
+            Score(kind, "average precision", _average_precision(own, everyone)),
             Score(kind, "worst rank", float(ranks.max())),
             Score(kind, f"share in top {top}", float((ranks <= top).mean())),
         ]
@@ -112,6 +114,12 @@ def _auc(high: Floats, low: Floats) -> float:
     if not len(high) or not len(low):
         return float("nan")
     return float(((high[:, None] > low).mean() + (high[:, None] >= low).mean()) / 2.0)
+
+
+def _average_precision(own: Floats, everyone: Floats) -> float:
+    """The mean, over the words to be found, of the share of such words among those that rank at least as high."""
+    at_least = own[:, None]
+    return float(np.mean((own >= at_least).sum(axis=1) / (everyone >= at_least).sum(axis=1)))
 
 
 def _date_rows(plan: Plan, findings: Findings) -> list[Score]:
