@@ -1,6 +1,6 @@
 """Tied against separate contexts: which finds planted drift, and dates it?
 
-    PYTHONPATH=benchmarks python benchmarks/contexts.py [--worlds medium,thin] [--seeds 1,2,3] [--dim 50]
+    PYTHONPATH=benchmarks python benchmarks/contexts.py [--worlds medium,thin] [--seeds 1,2,3] [--dim 50] [--exact]
 
 prints a Markdown table of worlds of text (docs/planted.md); means over seeds. Numbers in brackets rank words by
 change instead of the low end of its interval; date errors are medians in years, those of jumps in brackets.
@@ -55,7 +55,11 @@ def main() -> None:
     parser.add_argument("--worlds", default="medium")
     parser.add_argument("--seeds", default="1,2,3")
     parser.add_argument("--dim", type=int, default=50)
+    parser.add_argument(
+        "--exact", action="store_true", help="sum over all negative pairs instead of a sample"
+    )
     options = parser.parse_args()
+    settings = {"dim": options.dim, "threads": 1} | ({"negative_contexts": 0} if options.exact else {})
     columns = ["world", "method", "contexts", "vectors", *COLUMNS, *(f"alarms: {kind}" for kind in ALARMS)]
     print(f"| {' | '.join([*columns, 'CPU seconds'])} |\n|{'---|' * (len(columns) + 1)}", flush=True)
     for name in options.worlds.split(","):
@@ -63,11 +67,8 @@ def main() -> None:
         counts = [wordtide.count(world.documents, workers=1) for world in worlds]
         for method in METHODS:
             for contexts in CONTEXTS:
-                models, start = [], time.process_time()
-                for one in counts:
-                    models.append(
-                        wordtide.fit(one, method=method, contexts=contexts, dim=options.dim, threads=1)
-                    )
+                start = time.process_time()
+                models = [wordtide.fit(one, method=method, contexts=contexts, **settings) for one in counts]
                 seconds = (time.process_time() - start) / len(models)
                 for vectors in (CHOICES[0], CHOICES[-1]):
                     found = [
