@@ -1,214 +1,226 @@
-"""What more processes give to smoothing, and what a disk costs it: measured in one run on one machine.
+"""What disks and workers give to a fit and cost it, and the rates from which docs/scaling.md derives larger fits.
 
-    python benchmarks/scaling.py [--words 10000] [--dim 100] [--steps 5] [--every year]
+    python benchmarks/scaling.py [--only places,rates] [--words 10000] [--dim 100] [--steps 8] [--every year]
 
-prints Markdown tables: time of a step, peak memory of a process and bytes given to others for one and two processes of one
-thread each; the same for states on disk, in blocks of an eighth of them; and the rates from which docs/scaling.md reckons what
-Google Books would need. The bits of all models must be the same, or the run stops. Processor time (of the first process) says
-what the work was; on a busy machine the time of a step also says how busy it was.
+prints Markdown tables. `places`: smoothing in memory, on disk and on 1 and 2 Dask workers, and filtering in memory and
+on 1 and 2 workers, one thread per process; all models of a method must have the same bytes, or the run fails. `rates`:
+CPU time of the parts of a step on one core, and what Google Books needs by these rates.
 """
 
 import argparse
-import json
 import os
-import socket
-import statistics
-import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-import torch
-from wordtide.inference.scale.processes import join
+from separate_fit import FitReport, fit_alone
 
 import wordtide
-from wordtide.inference import fit as fitting
-from wordtide.inference.compute import compute
-from wordtide.inference.natural.schedule import Schedule
-from wordtide.inference.natural.smoothing import SmoothingSolver
-from wordtide.inference.problem import problem_of
-from wordtide.model.prior import ProductPrior
-from wordtide.progress import Observer
+from wordtide.inference.compute import Compute, compute
+from wordtide.inference.natural.eigen_start import signs_by_rule
+from wordtide.inference.natural.prepared_slice import PreparedSlice, row_parts
+from wordtide.inference.problem import PairSettings, Problem, problem_of
+from wordtide.inference.scale.word_blocks import WordBlock
+from wordtide.inference.settings import FitSettings
+
+PLACES: dict[str, list[tuple[str, dict[str, str]]]] = {
+    "smoothing": [
+        ("1 process, in memory", {}),
+        ("1 process, on disk", {"offload": "."}),
+        ("1 worker", {"scheduler": "local:1"}),
+        ("2 workers", {"scheduler": "local:2"}),
+    ],
+    "filtering": [
+        ("1 process", {}),
+        ("1 worker", {"scheduler": "local:1"}),
+        ("2 workers", {"scheduler": "local:2"}),
+    ],
+}
 
 
-class Watch(Observer):
-    """Times of the steps of smoothing, without those that measure the ELBO, and what each gave to other processes."""
-
-    def __init__(self):
-        self.seconds, self.busy, self.sent, self.notes = [], [], [], ""
-        self._last = time.perf_counter(), time.process_time(), 0
-
-    def start(self, stage, total=0, unit="steps"):
-        self._smoothing, self._elbo = stage == "smoothing", ""
-        self._last = time.perf_counter(), time.process_time(), join().sent
-
-    def step(self, amount=1, status=""):
-        here = time.perf_counter(), time.process_time(), join().sent
-        elbo, _, note = status.partition("; ") if status.startswith("ELBO") else ("", "", status)
-        measured, self._elbo = elbo != self._elbo, elbo
-        if self._smoothing and not measured:
-            for row, now, before in zip((self.seconds, self.busy, self.sent), here, self._last, strict=True):
-                row.append(now - before)
-            self.notes = note or self.notes
-        self._last = here
-
-
-def one_process(place, name, options):
-    """Make the fit as one of the processes, and note what it took."""
-    if options.offload:
-        size = options.knots * options.dim * 4 * 8
-        fitting.block_bytes = lambda needed: size // 8
-    watch = Watch()
-    more = {"offload": place} if options.offload else {}
-    output = place / name
-    settings = {"dim": options.dim, "max_steps": options.steps, "tolerance": 0.0, "threads": 1}
-    wordtide.fit(place / "counts", output=output, observer=watch, **settings, **more)
-    with open("/proc/self/status", encoding="ascii") as lines:
-        peak = next(int(line.split()[1]) << 10 for line in lines if line.startswith("VmHWM"))
-    notes = {
-        "seconds": watch.seconds,
-        "busy": watch.busy,
-        "sent": watch.sent,
-        "peak": peak,
-        "note": watch.notes,
-    }
-    (place / f"{name}-{os.environ.get('RANK', '0')}.json").write_text(json.dumps(notes))
-
-
-def together(place, name, processes, options, offload=False):
-    """Start so many processes, and read what they noted."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port = found.getsockname()[1]
-    started = []
-    for rank in range(processes):
-        line = [sys.executable, __file__, "--place", str(place), "--name", name, "--dim", str(options.dim)]
-        line += [
-            "--steps",
-            str(options.steps),
-            "--knots",
-            str(options.knots),
-            *(["--offload"] if offload else []),
-        ]
-        more = {"RANK": str(rank), "WORLD_SIZE": str(processes), "LOCAL_RANK": str(rank)}
-        environment = {
-            **os.environ,
-            **more,
-            "MASTER_ADDR": "127.0.0.1",
-            "MASTER_PORT": str(port),
-            "OMP_NUM_THREADS": "1",
-        }
-        started.append(subprocess.Popen(line, env=environment))
-    codes = [process.wait() for process in started]
-    if any(codes):
-        raise SystemExit(f"{name} failed")
-    return [json.loads((place / f"{name}-{rank}.json").read_text()) for rank in range(processes)]
-
-
-def rates(counts, options):
-    """Processor time of the two halves of a step on one core, beside what it can do at best."""
-    problem = problem_of(counts)
-    pairs, knots = sum(len(part.values) for part in problem.slices), len(problem.knots)
-    start = (0.3 * np.random.default_rng(0).standard_normal((2, len(problem.words), options.dim))).astype(
-        np.float32
+def places(counts: wordtide.Counts, options: argparse.Namespace) -> None:
+    """The same fits in all places."""
+    print(
+        "| method | place | s per step | ratio | CPU s of the fit | peak memory, client | worker | moved per step |"
     )
-    with compute("cpu", "float32", 1) as machine:
-        solver = SmoothingSolver(
-            problem,
-            ProductPrior(problem.times, 1e-3, 100.0),
-            start,
-            Schedule(9, 0.7, 0.3, 0.0, measure_every=100),
-            machine,
-        )
-        drawn = sum((part.contexts or part.size) * part.size for part in solver._slices.values())
-        solver.advance()
-        slices, words = [], []
-        for _ in range(options.steps):
-            begin = time.process_time()
-            solver.states.observe(solver._gradients, 0.5)
-            middle = time.process_time()
-            solver.states.move(0.5, 1.0)
-            slices.append(middle - begin)
-            words.append(time.process_time() - middle)
-        square = torch.randn(2000, 2000)
-        products = min(timed(lambda: square @ square) for _ in range(5))
-        large = torch.zeros(1 << 26)
-        copying = min(timed(lambda: large.clone()) for _ in range(5))
-    print("\n| rate, one core | |")
-    print("|---|---|")
-    print(f"| stored pairs, both directions; sampled pairs; knots | {pairs:,}; {drawn:,}; {knots:,} |")
-    print(f"| slices: seconds a step | {min(slices):.2f} |")
-    print(f"| slices: per stored pair | {1e9 * min(slices) / pairs:.0f} ns |")
-    print(f"| words (smoother pass): seconds a step | {min(words):.2f} |")
-    print(f"| words: per knot and coordinate | {1e9 * min(words) / knots / options.dim:.2f} ns |")
-    print(f"| a product of matrices, float32 | {2 * 2000**3 / products / 1e9:.0f} GFLOP/s |")
-    print(f"| copying memory, read and written | {2 * large.nbytes / copying / 1e9:.1f} GB/s |")
+    print("|---|---|---:|---:|---:|---:|---:|---:|", flush=True)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        counts.save(folder / "counts")
+        for method, chosen in PLACES.items():
+            settings = {"method": method, "dim": options.dim, "contexts": options.contexts, "threads": 1}
+            if method == "smoothing":
+                settings |= {"max_steps": options.steps, "tolerance": 0.0}
+            base: FitReport | None = None
+            for place, given in chosen:
+                model = folder / ("first" if base is None else "other")
+                if "offload" in given:
+                    given = {"offload": name}
+                report = fit_alone(folder / "counts", model, {**settings, **given})
+                base = base or report
+                _check_same_bytes(folder / "first", model, f"{method}, {place}")
+                moved = report.note.partition(" read")[0]
+                if method == "filtering" and "scheduler" in given:
+                    moved = _moved_by_filter(counts, options, int(given["scheduler"][-1]))
+                worker = f"{report.worker_peak / 1e9:.2f} GB" if "scheduler" in given else ""
+                print(
+                    f"| {method} | {place} | {report.step:.3f} | {report.step / base.step:.2f} "
+                    f"| {report.cpu_seconds + report.worker_cpu_seconds:.1f} | {report.peak / 1e9:.2f} GB | {worker} "
+                    f"| {moved} |",
+                    flush=True,
+                )
 
 
-def timed(work):
-    begin = time.process_time()
-    work()
-    return time.process_time() - begin
+def _check_same_bytes(first: Path, other: Path, name: str) -> None:
+    """Compare all files but the two that hold the seconds of a fit."""
+    names = [sorted(str(path.relative_to(folder)) for path in folder.rglob("*")) for folder in (first, other)]
+    same = names[0] == names[1]
+    for each in names[0] if same else []:
+        if each not in ("header.json", "curve.csv") and (first / each).is_file():
+            same = same and (first / each).read_bytes() == (other / each).read_bytes()
+    if not same:
+        raise SystemExit(f"the model of {name} has other bytes")
 
 
-def main():
-    parser = argparse.ArgumentParser()
+def _moved_by_filter(counts: wordtide.Counts, options: argparse.Namespace, workers: int) -> str:
+    """Bytes of a step, computed: each worker reads all means and variances, written once, and g and h return."""
+    parts = [part for part in problem_of(counts, _pairs(options)).slices if len(row_parts(part.indptr)) > 1]
+    rows = sum(len(part) for part in parts) / max(1, len(parts))
+    moved = (workers + 2) * 2 * _sides(options) * rows * options.dim * 4
+    return f"{moved / 1e6:.1f} MB in {len(parts)} of {len(counts)} slices, 0 in others"
+
+
+def _pairs(options: argparse.Namespace) -> PairSettings:
+    return PairSettings(tied=options.contexts == "tied")
+
+
+def _sides(options: argparse.Namespace) -> int:
+    return 1 if options.contexts == "tied" else 2
+
+
+@dataclass(frozen=True)
+class Rates:
+    """CPU nanoseconds on one core. Stored pairs are those of the symmetric matrix: both directions count."""
+
+    preparing: float  # per stored pair: a slice from the counts, which tasks do in every step
+    stored: float  # per stored pair, side and coordinate
+    sampled: float  # per sampled pair, side and coordinate
+    smoothing: float  # per knot, side and coordinate
+
+
+def rates(counts: wordtide.Counts, options: argparse.Namespace) -> None:
+    """CPU time of the parts of a step on one core, beside what the core can do at best."""
+    with compute("float32", 1) as machine:
+        problems: list[Problem] = []
+        preparing = _least(lambda: problems.append(problem_of(counts, _pairs(options))), 2)
+        problem = problems[-1]
+        pairs, knots = sum(len(part.values) for part in problem.slices), len(problem.knots)
+        block = _block(problem, options, machine)
+        few, many = (_gradients(problem, block, options, machine, columns) for columns in (64, 256))
+        sampled = (many[0] - few[0]) / (many[1] - few[1])
+        stored = (few[0] - sampled * few[1]) / pairs
+        moving = _least(lambda: block.move(0.5, 1.0), options.steps)
+        square, large = np.ones((2000, 2000), dtype=np.float32), np.zeros(1 << 26, dtype=np.float32)
+        products = 2 * 2000**3 / _least(lambda: square @ square, 5) / 1e9
+        copying = 2 * large.nbytes / _least(large.copy, 5) / 1e9
+    each = _sides(options) * options.dim
+    found = Rates(
+        *(1e9 * value for value in (preparing / pairs, stored / each, sampled / each, moving / knots / each))
+    )
+    print(f"\n| rate of one core, {options.contexts} contexts | |\n|---|---:|")
+    print(f"| stored pairs, both directions; knots | {pairs:,}; {knots:,} |")
+    print(f"| preparing a slice, per stored pair | {found.preparing:.0f} ns |")
+    print(f"| gradients, per stored pair, side and coordinate | {found.stored:.2f} ns |")
+    print(f"| gradients, per sampled pair, side and coordinate | {found.sampled:.2f} ns |")
+    print(f"| smoother pass, per knot, side and coordinate | {found.smoothing:.2f} ns |")
+    print(f"| the core's matrix products, float32 | {products:.0f} GFLOP/s |")
+    print(f"| its copying of memory, read and written | {copying:.1f} GB/s |")
+    print(f"| states in memory, per knot | {16 * each:,} bytes |")
+    _google_books(found, _sides(options))
+
+
+def _block(problem: Problem, options: argparse.Namespace, machine: Compute) -> WordBlock:
+    diffusion = FitSettings(dim=options.dim).prior_on(problem.times, 1e-3)
+    block = WordBlock(problem.knots, diffusion, _sides(options), options.dim, machine)
+    shape = _sides(options), len(problem.words), options.dim
+    block.begin(np.float32(0.3) * np.random.default_rng(0).standard_normal(shape, dtype=np.float32))
+    return block
+
+
+def _gradients(
+    problem: Problem, block: WordBlock, options: argparse.Namespace, machine: Compute, columns: int
+) -> tuple[float, int]:
+    """CPU seconds of the gradients of all slices with a number of sampled columns; and the sampled pairs of a side."""
+    signs = signs_by_rule(options.dim) if options.contexts == "tied" else None
+    slices = [PreparedSlice(part, machine, columns, signs, alone=True) for part in problem.slices]
+
+    def observe() -> None:
+        for t, part in enumerate(slices):
+            block.observe(t, part.gradients(block.vectors(t), [0, t]), 0.5)
+
+    return _least(observe, options.steps), sum(len(part) * min(columns, len(part)) for part in problem.slices)
+
+
+def _least(work: Callable[[], object], times: int) -> float:
+    """The least CPU seconds of this process, after a first call that loads code and data."""
+    found = []
+    for _ in range(times + 1):
+        begin = time.process_time()
+        work()
+        found.append(time.process_time() - begin)
+    return min(found[1:])
+
+
+def _google_books(rate: Rates, sides: int, cores: int = 64, machines: int = 8) -> None:
+    """What docs/scaling.md says about L = 100,000, T = 209, d = 200 if every word occurs in every slice."""
+    words, slices, dim, partners, columns = 100_000, 209, 200, 200, 400
+    knots = words * slices
+    cpu = {
+        "preparing slices": knots * partners * rate.preparing,
+        "stored pairs": sides * dim * knots * partners * rate.stored,
+        "sampled pairs": sides * dim * knots * columns * rate.sampled,
+        "smoother pass": sides * dim * knots * rate.smoothing,
+    }
+    total, moved = sum(cpu.values()) / 1e9, 40 * sides * knots * dim
+    print(
+        f"\n| L = {words:,}, T = {slices}, d = {dim}, {knots / 1e6:.1f} million knots | per step |\n|---|---:|"
+    )
+    for name, nanoseconds in cpu.items():
+        print(f"| {name} | {nanoseconds / 1e9:,.0f} CPU s |")
+    print(f"| together | {total:,.0f} CPU s |")
+    print(f"| on {cores} cores | {total / cores:.0f} s |")
+    print(f"| read and written | {moved / 1e9:.0f} GB |")
+    print(f"| at 1 GB/s per machine, {machines} machines | {moved / machines / 1e9:.0f} s |")
+    memory = 120 * knots + 80 * words * partners + 16 * sides * words * dim
+    print(f"| memory of a worker | {memory / 1e9:.1f} GB |")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--only", default="places,rates")
+    parser.add_argument("--contexts", default=FitSettings().contexts, choices=["tied", "separate"])
     parser.add_argument("--words", type=int, default=10_000)
     parser.add_argument("--dim", type=int, default=100)
-    parser.add_argument("--steps", type=int, default=5)
+    parser.add_argument("--steps", type=int, default=8)
     parser.add_argument("--every", default="year")
-    parser.add_argument("--only", choices=["processes", "rates"])
-    parser.add_argument("--place", type=Path)
-    parser.add_argument("--name")
-    parser.add_argument("--knots", type=int, default=0)
-    parser.add_argument("--offload", action="store_true")
+    parser.add_argument("--since")
     options = parser.parse_args()
-    if options.name:
-        one_process(options.place, options.name, options)
-        return
-    counts = wordtide.count("sotu", every=options.every, until="2016", vocabulary_size=options.words)
-    options.knots = len(problem_of(counts).knots)
-    states = 8 * options.knots * options.dim * 4
-    sizes = f"T = {len(counts)}, L = {len(counts.words):,}, d = {options.dim}"
-    print(f"{sizes}, {options.knots:,} knots, states {states / 1e9:.2f} GB")
-    print(f"load of the machine before: {os.getloadavg()[0]:.1f}\n")
-    if options.only != "rates":
-        compare(counts, options)
-    if options.only != "processes":
-        rates(counts, options)
-    print(f"\nload of the machine after: {os.getloadavg()[0]:.1f}")
-
-
-def compare(counts, options):
-    """One process, two, and one with its states on disk."""
-    with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder)
-        counts.save(place / "counts")
-        together(place, "warm", 1, options)
-        found = {"1": together(place, "one", 1, options), "2": together(place, "two", 2, options)}
-        found["1, on disk"] = together(place, "disk", 1, options, offload=True)
-        for name in ("two", "disk"):
-            if (place / name / "arrays.safetensors").read_bytes() != (
-                place / "one" / "arrays.safetensors"
-            ).read_bytes():
-                raise SystemExit(f"the model of {name} has other bits")
-        base = statistics.median(found["1"][0]["seconds"])
-        print(
-            "| processes | s a step | ratio | processor time of one | peak memory of one | given to others by one |"
-        )
-        print("|---|---:|---:|---:|---:|---:|")
-        for name, notes in found.items():
-            seconds = statistics.median(notes[0]["seconds"])
-            peak = max(each["peak"] for each in notes) / 1e9
-            sent = statistics.median(notes[0]["sent"]) / 1e6
-            busy = statistics.median(notes[0]["busy"])
-            print(
-                f"| {name} | {seconds:.2f} | {seconds / base:.2f} | {busy:.2f} s | {peak:.2f} GB | {sent:.0f} MB |"
-            )
-        print(f"\n{found['1, on disk'][0]['note']}")
+    given: dict[str, Any] = {"every": options.every, "since": options.since, "until": "2016"}
+    counts = wordtide.count("sotu", vocabulary_size=options.words, **given)
+    sizes = f"T = {len(counts)}, L = {len(counts.words):,}, d = {options.dim}, {options.contexts} contexts"
+    print(f"{sizes}; load average before: {os.getloadavg()[0]:.1f}\n", flush=True)
+    for name, measure in (("places", places), ("rates", rates)):
+        if name in options.only.split(","):
+            measure(counts, options)
+    print(f"\nload average after: {os.getloadavg()[0]:.1f}")
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
