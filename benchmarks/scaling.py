@@ -90,9 +90,11 @@ def _check_same_bytes(first: Path, other: Path, name: str) -> None:
 def _moved_by_filter(counts: wordtide.Counts, options: argparse.Namespace, workers: int) -> str:
     """Bytes of a step, computed: each worker reads all means and variances, written once, and g and h return."""
     parts = [part for part in problem_of(counts, _pairs(options)).slices if len(row_parts(part.indptr)) > 1]
-    rows = sum(len(part) for part in parts) / max(1, len(parts))
+    if not parts:
+        return "0 MB: all slices are small"
+    rows = sum(len(part) for part in parts) / len(parts)
     moved = (workers + 2) * 2 * _sides(options) * rows * options.dim * 4
-    return f"{moved / 1e6:.1f} MB in {len(parts)} of {len(counts)} slices, 0 in others"
+    return f"{moved / 1e6:.1f} MB in {len(parts)} of {len(counts)} slices, 0 in small ones"
 
 
 def _pairs(options: argparse.Namespace) -> PairSettings:

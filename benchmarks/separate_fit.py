@@ -60,7 +60,8 @@ def fit_alone(counts: str | Path, model: str | Path, settings: dict[str, Any]) -
     """Run `wordtide.fit` in a new process and watch it and the processes that it starts."""
     command = [sys.executable, __file__, str(counts), str(model), json.dumps(settings)]
     usage: dict[int, tuple[int, float]] = {}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    quiet = {**os.environ, "DASK_LOGGING__DISTRIBUTED": "warning"}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=quiet) as process:
         while process.poll() is None:
             usage.update((pid, found) for pid in _descendants(process.pid) if (found := _usage(pid)))
             time.sleep(_POLL_SECONDS)
