@@ -24,10 +24,11 @@ from threadpoolctl import threadpool_limits
 import wordtide
 from wordtide.inference.compute import Compute, compute
 from wordtide.inference.natural.eigen_start import signs_by_rule
-from wordtide.inference.natural.prepared_slice import PreparedSlice, Vectors
+from wordtide.inference.natural.prepared_slice import PreparedSlice
 from wordtide.inference.natural.step import SliceFit
 from wordtide.inference.problem import Problem, problem_of
 from wordtide.inference.settings import FitSettings
+from wordtide.model.likelihood import GaussianVectors
 from wordtide.types import Array
 
 PARTS = ("floor", "filtering", "gensim", "smoothing", "growth")
@@ -84,7 +85,7 @@ def floor(corpus: Corpus) -> Iterator[Row]:
         for contexts, sides in (("separate", 2), ("tied", 1)):
             signs = signs_by_rule(DIM) if contexts == "tied" else None
             means = [0.1 * generator.standard_normal((size, DIM), dtype=np.float32) for _ in range(sides)]
-            prior = [Vectors(np.zeros_like(mean), np.ones_like(mean)) for mean in means]
+            prior = [GaussianVectors(np.zeros_like(mean), np.ones_like(mean)) for mean in means]
             slices = [PreparedSlice(part, machine, columns, signs) for columns in (None, 64)]
             fits = [
                 SliceFit(slice, 0, prior, [mean.copy() for mean in means], 1.0, False) for slice in slices

@@ -8,11 +8,12 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import wordtide
-from wordtide.inference.training import FitObserver, Report
+from wordtide.progress import Observer
 
 _POLL_SECONDS = 0.1
 _TEXTS = [("1850", "steam power drives the mill"), ("1950", "atomic power drives the ship")]
@@ -111,37 +112,34 @@ def _peak(pid: int | str) -> int:
     return next(int(line.split()[1]) << 10 for line in lines if line.startswith("VmHWM"))
 
 
-class _StepTimes(FitObserver):
-    """The seconds of the steps that do not measure the ELBO, after the first."""
+class _Note(Observer):
+    """Keeps what the fit says about the bytes that a step moves."""
 
-    def __init__(self) -> None:
-        self.seconds: list[float] = []
-        self.note = ""
+    text = ""
 
-    def start(self, stage: str, total: int, unit: str) -> None:
-        self._counted, self._last = stage in ("smoothing", "filtering"), time.perf_counter()
+    def message(self, text: str) -> None:
+        self.text = text if "per step" in text else self.text
 
-    def step(self, done: int, report: Report) -> None:
-        now = time.perf_counter()
-        if self._counted and done > 1 and report.elbo != report.elbo:
-            self.seconds.append(now - self._last)
-            self.note = report.note
-        self._last = now
+
+def _step_seconds(curve: list[dict[str, Any]]) -> list[float]:
+    return [
+        after["seconds"] - before["seconds"] for before, after in pairwise(curve) if after["elbo"] is None
+    ]
 
 
 def _main(counts_folder: str, model_folder: str, given: str) -> None:
-    settings, steps = json.loads(given), _StepTimes()
+    settings, note = json.loads(given), _Note()
     counts = wordtide.Counts.load(counts_folder)
     plain = {name: settings[name] for name in ("method", "contexts") if name in settings}
     wordtide.fit(wordtide.count(_TEXTS), dim=2, **plain)  # loads compiled code
     start, cpu = time.perf_counter(), time.process_time()
-    model = wordtide.fit(counts_folder, output=model_folder, overwrite=True, observer=steps, **settings)
+    model = wordtide.fit(counts_folder, output=model_folder, overwrite=True, observer=note, **settings)
     report = FitReport(
         seconds=time.perf_counter() - start,
         cpu_seconds=time.process_time() - cpu,
-        step_seconds=steps.seconds,
+        step_seconds=_step_seconds(model.curve),
         peak=_peak("self"),
-        note=steps.note,
+        note=note.text,
         elbo=model.elbo,
         slices=len(model),
         words=len(model.words),
