@@ -58,7 +58,7 @@ def fit(
     ] = None,
     **settings: Any,
 ) -> None:
-    """Fit vectors that drift through time to counts.
+    """Fit word vectors that drift through time to counts.
 
     Example: wordtide fit counts/ -o model/
     """
