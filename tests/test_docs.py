@@ -127,5 +127,5 @@ def test_every_setting_of_a_fit_is_an_option_with_its_default():
     words = " ".join(result.stdout.split())
     for field in fields(FitSettings):
         assert "--" + field.name.replace("_", "-") in words
-    assert f"natural-gradient step. Default: {FitSettings().rate}" in words
-    assert f"last natural-gradient step. Default: {FitSettings().final_rate}" in words
+    assert f"Rate of the first natural-gradient step. Default: {FitSettings().rate}" in words
+    assert f"Rate of the last natural-gradient step. Default: {FitSettings().final_rate}" in words

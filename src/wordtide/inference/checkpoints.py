@@ -20,7 +20,7 @@ from wordtide.storage.header import kind_of, read_header, verify, write_header
 from wordtide.storage.tensors import Storable, map_tensors, pieces, write_tensors
 from wordtide.types import Array
 
-KIND, VERSION = "checkpoint", 2
+KIND, VERSION = "checkpoint", 3  # 2: of version 0.1, whose solvers had other states
 _LARGEST_CURVE = 1 << 30
 _DIMENSIONS = range(8)  # of the arrays of a state; 0 for a single number
 
