@@ -23,9 +23,7 @@ _PLACES = {
 
 
 def __getattr__(name: str) -> Any:
-    """The public names are imported when first used: `count` brings a compiler with it, `fit` PyTorch, all of
-    them NumPy.
-    """
+    """Import the public names when first used: all need NumPy, `count` and `fit` also the compiler."""
     if name not in _PLACES:
         raise AttributeError(f"module 'wordtide' has no attribute {name!r}")
     return getattr(import_module(f"wordtide.{_PLACES[name]}"), name)
