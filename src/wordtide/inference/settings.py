@@ -102,11 +102,6 @@ class FitSettings:
             raise SettingsError(
                 f"--solver=adam is for smoothing and filtering, not for {self.method}.", "Leave --solver out."
             )
-        if self.solver == "adam" and self.contexts == "tied":
-            raise SettingsError(
-                "--solver=adam is the paper's, which knows only separate contexts.",
-                "Leave --contexts out.",
-            )
         if self.diffusion == "auto" and (
             self.solver == "adam" or self.method not in ("smoothing", "filtering")
         ):
@@ -122,6 +117,11 @@ class FitSettings:
             raise SettingsError(
                 "--adam-minibatch-steps and --adam-full-steps are both 0, so nothing would be fitted.",
                 "Give at least one of them a number above 0, or leave both out.",
+            )
+        if self.solver == "adam" and self.contexts == "tied":
+            raise SettingsError(
+                "--solver=adam is the paper's, which knows only separate contexts.",
+                "Leave --contexts out.",
             )
 
     def prior_on(self, times: Floats, constant: float) -> "Diffusion":

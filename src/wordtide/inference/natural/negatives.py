@@ -10,14 +10,17 @@ _FEWEST = 64
 _PER_PARTNER = 2  # columns drawn per distinct partner of a word, on average
 
 
-def sample_size_for(words: int, pairs: int, wanted: int | None) -> int | None:
+def sample_size_for(words: int, pairs: int, wanted: int | None, tied: bool = False) -> int | None:
     """Return the number of columns to draw, given the active words and stored pairs of a slice; None: all.
 
     Sampling noise matters more the more data a slice has, and a denser slice also spends longer on its
     positive pairs. AUTO therefore draws in proportion to the partners of a word, which balances noise and
-    cost.
+    cost. A tied slice draws once where a separate one draws for words and for contexts, so it draws twice as
+    many: with fewer, the most frequent words seem to move (docs/planted.md).
     """
-    number = max(_FEWEST, _PER_PARTNER * pairs // max(1, words)) if wanted == AUTO else wanted
+    number = wanted
+    if wanted == AUTO:
+        number = max(_FEWEST, _PER_PARTNER * pairs // max(1, words)) * (2 if tied else 1)
     return None if number is None or number >= words else number
 
 

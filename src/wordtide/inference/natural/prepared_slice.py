@@ -85,7 +85,7 @@ class PreparedSlice:
         self.part, self.compute, self.signs = part, compute, signs
         self.parts = [range(len(part))] if alone else row_parts(part.indptr)
         self._values = np.asarray(part.values, dtype=compute.dtype)
-        size = sample_size_for(len(part), len(part.values), sample_size) or len(part)
+        size = sample_size_for(len(part), len(part.values), sample_size, signs is not None) or len(part)
         p, p_context = part.word_probability, part.context_probability
         # n-_ij = row weights[i] . column weights[:, j], for each side: words, then contexts
         if signs is None:
