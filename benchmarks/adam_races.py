@@ -1,6 +1,8 @@
-"""The natural solver against the paper's own algorithms (adam): how long until it has the ELBO that adam ends with.
+"""The natural solver against the paper's own algorithms (adam): how long until it has the ELBO that adam ends
+with.
 
-Both fit the model of the paper. The ELBO is the same Monte-Carlo estimate for both, which is not included in the times.
+Both fit the model of the paper. The ELBO is the same Monte-Carlo estimate for both, which is not included in
+the times.
 """
 
 import time
@@ -99,7 +101,9 @@ def smoothing_race(adam_steps: int) -> tuple[str, Race]:
 
 
 def adam_step_seconds(problem: Problem) -> list[float]:
-    """Seconds of a minibatch step and of a full step of smoothing at d = DIM, extended from d = 4 and 8 on a line."""
+    """Seconds of a minibatch step and of a full step of smoothing at d = DIM, extended from d = 4 and 8 on a
+    line.
+    """
     seconds = []
     for dim in (4, 8):
         options = SmootherOptions(dim, 0, minibatch_steps=4, full_steps=2)

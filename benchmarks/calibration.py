@@ -1,13 +1,13 @@
 """Do posterior intervals hold the truth as often as they state? Simulation-based calibration on small worlds.
 
-    nice -n 15 python benchmarks/calibration.py                              # about 20 minutes on one core
-    python benchmarks/calibration.py --worlds 12 --adam-worlds 0             # a quick look, without the slow solver
-    python benchmarks/calibration.py --negatives 30 --steps 300 --adam-worlds 0 --contexts tied   # other counts
+    nice -n 15 python benchmarks/calibration.py # about 20 minutes on one core python
+    benchmarks/calibration.py --worlds 12 --adam-worlds 0 # a quick look, without the slow solver python
+    benchmarks/calibration.py --negatives 30 --steps 300 --adam-worlds 0 --contexts tied # other counts
 
 prints Markdown tables: coverage of 50 % and 90 % intervals by method, contexts and solver, before and after
-coupling; ranks; and what one factor for all intervals would do. Truths are drawn from the prior, symmetric counts
-from the likelihood; the seed of a world is its number, from 0. Tied and separate contexts are fitted to the same
-counts.
+coupling; ranks; and what one factor for all intervals would do. Truths are drawn from the prior, symmetric
+counts from the likelihood; the seed of a world is its number, from 0. Tied and separate contexts are fitted
+to the same counts.
 """
 
 import argparse
@@ -117,7 +117,9 @@ def drawn_from(model: DynamicEmbeddings, rng: np.random.Generator) -> np.ndarray
 
 
 def invariants(vectors: np.ndarray, signs: np.ndarray | None) -> dict[str, np.ndarray]:
-    """What no common rotation of vectors (..., sides, T, L, d) changes; `signs`: of tied contexts, which have one side."""
+    """What no common rotation of vectors (..., sides, T, L, d) changes; `signs`: of tied contexts, which have
+    one side.
+    """
     u = vectors[..., 0, :, :, :]
     v = vectors[..., 1, :, :, :] if signs is None else u * signs
     pairs = np.triu_indices(u.shape[-2], 1)

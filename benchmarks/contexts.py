@@ -1,10 +1,11 @@
 """Tied against separate contexts: which finds planted drift, and dates it?
 
-    PYTHONPATH=benchmarks python benchmarks/contexts.py [--worlds medium,thin] [--seeds 1,2,3] [--dim 50] [--exact]
+    PYTHONPATH=benchmarks python benchmarks/contexts.py [--worlds medium,thin] [--seeds 1,2,3] [--dim 50]
+    [--exact]
 
-prints a Markdown table of worlds of text (docs/planted.md); means over seeds. Numbers in brackets rank words by
-change instead of the low end of its interval; date errors are medians in years, those of jumps in brackets.
-Coverage of intervals is measured by calibration.py.
+prints a Markdown table of worlds of text (docs/planted.md); means over seeds. Numbers in brackets rank words
+by change instead of the low end of its interval; date errors are medians in years, those of jumps in
+brackets. Coverage of intervals is measured by calibration.py.
 """
 
 import argparse

@@ -2,9 +2,9 @@
 
     python benchmarks/counting.py [--tokens N]
 
-prints one Markdown table. Times are wall-clock times, the best of three, ours and theirs in alternation, on one
-core unless the row says two. If another tool does the same job, its result must equal ours exactly, or the run
-fails. Times exclude compilation. The exit code is 1 if a required ratio is missed.
+prints one Markdown table. Times are wall-clock times, the best of three, ours and theirs in alternation, on
+one core unless the row says two. If another tool does the same job, its result must equal ours exactly, or
+the run fails. Times exclude compilation. The exit code is 1 if a required ratio is missed.
 """
 
 import argparse

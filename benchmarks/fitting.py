@@ -2,8 +2,8 @@
 
     python benchmarks/fitting.py [--only floor,filtering,gensim,smoothing,growth] [--contexts tied|separate]
 
-prints Markdown tables. The exit code is 1 if a required ratio is missed. `--words`, `--since` and `--adam-steps` make a
-smaller problem, to try the script; requirements hold for the defaults.
+prints Markdown tables. The exit code is 1 if a required ratio is missed. `--words`, `--since` and
+`--adam-steps` make a smaller problem, to try the script; requirements hold for the defaults.
 """
 
 import argparse

@@ -1,4 +1,6 @@
-"""Predictive log-likelihood per pair of slices that a model has not seen (the paper's last numbered equation)."""
+"""Predictive log-likelihood per pair of slices that a model has not seen (the paper's last numbered
+equation).
+"""
 
 from collections.abc import Callable
 
@@ -17,9 +19,10 @@ Vectors = tuple[Array, Array]
 def score(part: SliceData, u: Array, v: Array) -> float:
     """The log-likelihood per pair of a slice, over symmetric pairs of different words.
 
-    n+ is symmetric, but the paper's n- = N P_i P'_j is not: P' is P raised to gamma = 0.75. Separate word and context
-    vectors can predict that asymmetry, which is no property of the text; tied ones cannot, nor the pairs of a word with
-    itself. The mean over both directions, without these pairs, compares all methods on the same footing.
+    n+ is symmetric, but the paper's n- = N P_i P'_j is not: P' is P raised to gamma = 0.75. Separate word and
+    context vectors can predict that asymmetry, which is no property of the text; tied ones cannot, nor the
+    pairs of a word with itself. The mean over both directions, without these pairs, compares all methods on
+    the same footing.
     """
     forward = log_likelihood_per_pair(part, u, v, self_pairs=False)
     return (forward + log_likelihood_per_pair(part, v, u, self_pairs=False)) / 2

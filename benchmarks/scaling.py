@@ -1,10 +1,11 @@
-"""What disks and workers give to a fit and cost it, and the rates from which docs/scaling.md derives larger fits.
+"""What disks and workers give to a fit and cost it, and the rates from which docs/scaling.md derives larger
+fits.
 
     python benchmarks/scaling.py [--only places,rates] [--words 10000] [--dim 100] [--steps 8] [--every year]
 
-prints Markdown tables. `places`: smoothing in memory, on disk and on 1 and 2 Dask workers, and filtering in memory and
-on 1 and 2 workers, one thread per process; all models of a method must have the same bytes, or the run fails. `rates`:
-CPU time of the parts of a step on one core, and what Google Books needs by these rates.
+prints Markdown tables. `places`: smoothing in memory, on disk and on 1 and 2 Dask workers, and filtering in
+memory and on 1 and 2 workers, one thread per process; all models of a method must have the same bytes, or the
+run fails. `rates`: CPU time of the parts of a step on one core, and what Google Books needs by these rates.
 """
 
 import argparse
@@ -157,7 +158,9 @@ def _block(problem: Problem, options: argparse.Namespace, machine: Compute) -> W
 def _gradients(
     problem: Problem, block: WordBlock, options: argparse.Namespace, machine: Compute, columns: int
 ) -> tuple[float, int]:
-    """CPU seconds of the gradients of all slices with a number of sampled columns; and the sampled pairs of a side."""
+    """CPU seconds of the gradients of all slices with a number of sampled columns; and the sampled pairs of a
+    side.
+    """
     signs = signs_by_rule(options.dim) if options.contexts == "tied" else None
     slices = [PreparedSlice(part, machine, columns, signs, alone=True) for part in problem.slices]
 

@@ -1,4 +1,6 @@
-"""A fit in a process of its own: how long it and its steps take, and the peak memory of it and of its workers."""
+"""A fit in a process of its own: how long it and its steps take, and the peak memory of it and of its
+workers.
+"""
 
 import json
 import os
@@ -26,7 +28,8 @@ class FitReport:
     Attributes:
         seconds, cpu_seconds: Of the whole fit, in the process that ran it.
         worker_cpu_seconds: Of all of its workers, their start included.
-        step_seconds: Of each step that did not measure the ELBO, without the first, which loads code and data.
+        step_seconds: Of each step that did not measure the ELBO, without the first, which loads code and
+            data.
         peak, worker_peak: The largest resident sets (VmHWM) of the process and of a worker, in bytes.
         note: What the fit says about a step: bytes moved.
         elbo, slices, words, knots, pairs: Of the model; `pairs` are stored pairs, each counted once.

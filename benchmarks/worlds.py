@@ -176,8 +176,8 @@ def _run(solver: SequentialSolver | SmoothingSolver) -> None:
 def truth(world: World, model: DynamicEmbeddings, vectors: str) -> np.ndarray:
     """The true vectors (T, L, d) of a kind ("word" or "sum"), rotated into the axes of the model.
 
-    The likelihood does not see a rotation of all vectors within the axes of a sign, so the one that brings truth
-    and means together is taken.
+    The likelihood does not see a rotation of all vectors within the axes of a sign, so the one that brings
+    truth and means together is taken.
     """
     asked: Vectors = vectors_of(model, "word")
     match = np.zeros((model.dim, model.dim))

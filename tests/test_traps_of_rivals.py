@@ -270,7 +270,8 @@ def test_each_coordinate_steps_to_where_the_elbo_rises_by_finite_differences(com
         fit.mean[kind] = at[kind].copy()
     fit.step(0.1, [0])
     for kind in (0, 1):
-        # A filter's gradient is right up to the error of its approximation to E[sigma], so that the flattest are left out.
+        # A filter's gradient is right up to the error of its approximation to E[sigma], so that the flattest
+        # are left out.
         slope = np.abs(slopes[kind])
         steep = slope > (0.0 if method != "filtering" else 0.05 * slope.max())
         assert np.array_equal(np.sign(fit.mean[kind] - at[kind])[steep], np.sign(slopes[kind])[steep])

@@ -1,4 +1,6 @@
-"""A peer's vectors as a model of this package, so that one and the same code asks all methods the same questions."""
+"""A peer's vectors as a model of this package, so that one and the same code asks all methods the same
+questions.
+"""
 
 from collections.abc import Sequence
 
@@ -16,7 +18,8 @@ from wordtide.model.prior import ProductPrior
 def model_of(counts: Counts, slices: Sequence[SliceVectors], name: str) -> DynamicEmbeddings:
     """Point estimates from the vectors of each slice.
 
-    Every word with a pair in a slice must have vectors there. Words without pairs are left out, as nothing was learned of them.
+    Every word with a pair in a slice must have vectors there. Words without pairs are left out, as nothing
+    was learned of them.
     """
     problem = problem_of(counts)
     dim = slices[0].u.shape[1]

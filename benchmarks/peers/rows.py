@@ -1,4 +1,7 @@
-"""One row of the comparison: a method on a corpus, trained in a process of its own, then scored. Finished rows are kept."""
+"""One row of the comparison: a method on a corpus, trained in a process of its own, then scored.
+
+Finished rows are kept.
+"""
 
 import hashlib
 import json

@@ -1,16 +1,19 @@
-"""A posterior in which all vectors depend on each other: for small models, where mean-field intervals are too narrow.
+"""A posterior in which all vectors depend on each other: for small models, where mean-field intervals are too
+narrow.
 
-The fit takes all vectors as independent. But the likelihood sees inner products alone, and some linear maps common to all
-words change none of them: (U A, V A^-T) for separate contexts, u -> B u with B^T S B = S for tied ones. Along these maps only
-the prior holds the vectors, and all of them move together. Here the whole precision is built at the means of the fit: that of
-the prior, and the Fisher information of all pairs, which couples each word with each context,
+The fit takes all vectors as independent. But the likelihood sees inner products alone, and some linear maps
+common to all words change none of them: (U A, V A^-T) for separate contexts, u -> B u with B^T S B = S for
+tied ones. Along these maps only the prior holds the vectors, and all of them move together. Here the whole
+precision is built at the means of the fit: that of the prior, and the Fisher information of all pairs, which
+couples each word with each context,
 
     Pi + sum over pairs of r J J^T,    r = (n+ + n-) p (1 - p),    p = sigmoid(x_ij)
 
-For separate contexts x_ij = u_i . v_j, and J = (v_j, u_i) at the places of u_i and v_j. For tied ones x_ij = u_i . S u_j, each
-unordered pair counts once, and J = (S u_j, S u_i) at the places of u_i and u_j. The inverse is the covariance. A rotation
-common to all vectors (tied: within the axes of a sign) changes no answer, so the covariance is conditioned on no rotation.
-docs/calibration.md has the figures: what it repairs, and what it does not.
+For separate contexts x_ij = u_i . v_j, and J = (v_j, u_i) at the places of u_i and v_j. For tied ones x_ij =
+u_i . S u_j, each unordered pair counts once, and J = (S u_j, S u_i) at the places of u_i and u_j. The inverse
+is the covariance. A rotation common to all vectors (tied: within the axes of a sign) changes no answer, so
+the covariance is conditioned on no rotation. docs/calibration.md has the figures: what it repairs, and what
+it does not.
 """
 
 from dataclasses import dataclass
@@ -34,8 +37,8 @@ from wordtide.types import Floats, Reals
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Of 2 T L d numbers (tied contexts: T L d) at most: their covariance takes 290 MB, and up to four arrays of its
-#: size are in memory at a time.
+#: Of 2 T L d numbers (tied contexts: T L d) at most: their covariance takes 290 MB, and up to four arrays of
+#: its size are in memory at a time.
 MOST_NUMBERS = 6000
 _CHOICES = ("word", "context", "sum")
 
@@ -68,7 +71,8 @@ class CoupledPosterior:
     def similarity(
         self, word: str, *others: str, times: Times = None, vectors: str = "sum"
     ) -> "pd.DataFrame":
-        """Similarity of a word to others at slices, as the model's own `similarity` has it, with intervals of this posterior.
+        """Similarity of a word to others at slices, as the model's own `similarity` has it, with intervals of
+        this posterior.
 
         Columns: time, word, other, similarity, low, high. `times` must be those of slices; None means all.
         """
@@ -143,7 +147,9 @@ class CoupledPosterior:
 
     @cached_property
     def _root(self) -> Floats:
-        """A matrix whose product with its transpose is the covariance, which has no inverse: rotations have no variance."""
+        """A matrix whose product with its transpose is the covariance, which has no inverse: rotations have
+        no variance.
+        """
         values, axes = linalg.eigh(self.covariance)
         return np.asarray(axes * np.sqrt(np.maximum(values, 0.0)))
 
@@ -151,7 +157,8 @@ class CoupledPosterior:
 def couple(model: DynamicEmbeddings, counts: Counts) -> CoupledPosterior:
     """Compute the coupled posterior of a small smoothed model.
 
-    The fit should have converged: use `negative_contexts=0`, and more steps than by default if counts are large.
+    The fit should have converged: use `negative_contexts=0`, and more steps than by default if counts are
+    large.
 
     Args:
         model: The model.
@@ -210,7 +217,8 @@ def couple_problem(model: DynamicEmbeddings, problem: Problem) -> CoupledPosteri
 
 
 def precision_of(problem: Problem, diffusion: Diffusion, mean: Floats, signs: Reals | None = None) -> Floats:
-    """Minus the expected second derivative of log prior and log likelihood at vectors (sides, T, L, d), (n, n).
+    """Minus the expected second derivative of log prior and log likelihood at vectors (sides, T, L, d), (n,
+    n).
 
     `signs` (d,): those of tied contexts, which have one side.
     """
@@ -240,7 +248,8 @@ def precision_of(problem: Problem, diffusion: Diffusion, mean: Floats, signs: Re
 
 
 def rotations_of(mean: Floats, signs: Reals | None = None) -> Floats:
-    """How vectors (sides, T, L, d) begin to move when all are rotated together, one column per plane of rotation.
+    """How vectors (sides, T, L, d) begin to move when all are rotated together, one column per plane of
+    rotation.
 
     With `signs` (d,) only planes within the axes of one sign: other rotations change scores.
     """

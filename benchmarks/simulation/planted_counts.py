@@ -6,10 +6,10 @@ up to a constant that does not depend on x: a Poisson number whose rate is Gamma
 scale exp(x).
 
 Counts of texts are symmetric, and whole numbers of pairs. So here too each pair of words is drawn once and
-counts in both directions, with symmetric scores u_i . v_j: v = S u with S = diag(+-1), as in a model with tied
-contexts. One thing differs from what such a model supposes, as it does for texts: a fit takes n- from the sums
-of n+, not from the frequencies behind them. A model with separate contexts also takes words and contexts as
-independent, and the two directions of a pair as two observations.
+counts in both directions, with symmetric scores u_i . v_j: v = S u with S = diag(+-1), as in a model with
+tied contexts. One thing differs from what such a model supposes, as it does for texts: a fit takes n- from
+the sums of n+, not from the frequencies behind them. A model with separate contexts also takes words and
+contexts as independent, and the two directions of a pair as two observations.
 """
 
 import numpy as np

@@ -117,7 +117,9 @@ def _auc(high: Floats, low: Floats) -> float:
 
 
 def _average_precision(own: Floats, everyone: Floats) -> float:
-    """The mean, over the words to be found, of the share of such words among those that rank at least as high."""
+    """The mean, over the words to be found, of the share of such words among those that rank at least as
+    high.
+    """
     at_least = own[:, None]
     return float(np.mean((own >= at_least).sum(axis=1) / (everyone >= at_least).sum(axis=1)))
 

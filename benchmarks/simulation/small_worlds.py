@@ -1,13 +1,15 @@
-"""Small worlds for calibration: trajectories drawn from the model's own prior, counts drawn from its own likelihood.
+"""Small worlds for calibration: trajectories drawn from the model's own prior, counts drawn from its own
+likelihood.
 
-In the likelihood a pair of words has n+ positive and n- negative observations: sigmoid(x)^n+ sigmoid(-x)^n- with
-x_ij = u_i . S u_j and S = diag(+-1). A fit takes n- as given, and of rank one. So n+ is what is drawn: with n- fixed it is the
-number of positive observations before n- of them are negative, a negative binomial number of mean n- exp(x), for any real
-n- > 0. (Binomial draws from n+ + n- observations have the same likelihood, but then n- is drawn too, and is not of rank one.)
+In the likelihood a pair of words has n+ positive and n- negative observations: sigmoid(x)^n+ sigmoid(-x)^n-
+with x_ij = u_i . S u_j and S = diag(+-1). A fit takes n- as given, and of rank one. So n+ is what is drawn:
+with n- fixed it is the number of positive observations before n- of them are negative, a negative binomial
+number of mean n- exp(x), for any real n- > 0. (Binomial draws from n+ + n- observations have the same
+likelihood, but then n- is drawn too, and is not of rank one.)
 
-Counts of text are symmetric, so each unordered pair is drawn once and stored in both directions. A model with tied contexts
-supposes exactly this, and its exact posterior would hold the truth as often as it states. A model with separate contexts
-takes the two directions as two observations.
+Counts of text are symmetric, so each unordered pair is drawn once and stored in both directions. A model with
+tied contexts supposes exactly this, and its exact posterior would hold the truth as often as it states. A
+model with separate contexts takes the two directions as two observations.
 """
 
 from dataclasses import dataclass, replace
@@ -36,7 +38,9 @@ _SHIFT = 5.0  # of Zipf's law: frequencies 1 / (rank + shift)
 
 @dataclass(frozen=True)
 class SmallWorld:
-    """True vectors of words (T, L, d), the signs of S (d,), the prior that drew them, and the counts they led to."""
+    """True vectors of words (T, L, d), the signs of S (d,), the prior that drew them, and the counts they led
+    to.
+    """
 
     u: Floats
     signs: Floats
@@ -75,8 +79,8 @@ def draw_small_world(
         dim: The dimension d.
         diffusion: The diffusion constant D.
         prior_variance: The prior variance of the product prior.
-        tied: Whether the problem has tied contexts. With separate contexts it has the same vectors and counts, and counts of
-            words with themselves.
+        tied: Whether the problem has tied contexts. With separate contexts it has the same vectors and
+            counts, and counts of words with themselves.
 
     >>> world = draw_small_world(seed=1, negatives=0.5, words=6, slices=3, dim=2)
     >>> world.vectors.shape, len(world.problem), world.problem.slices[0].negatives
@@ -115,8 +119,8 @@ def draw_slice(
         frequency: The share of each word, (L,).
         negatives: The sum of n- over all ordered pairs.
         tied: Whether contexts are tied.
-        poisson: Whether counts scatter like Poisson numbers of the same expectation, as in text, instead of as the
-            likelihood states.
+        poisson: Whether counts scatter like Poisson numbers of the same expectation, as in text, instead of
+            as the likelihood states.
     """
     negative, odds = negatives * np.outer(frequency, frequency), np.exp(scores)
     # A Poisson number whose rate is Gamma distributed is negative binomial, also where n- is not whole.
@@ -128,7 +132,8 @@ def draw_slice(
 def full_slice(
     counts: npt.NDArray[Any], frequency: Floats, negatives: float, *, tied: bool = True
 ) -> SliceData:
-    """A slice of symmetric counts (L, L) in which all words are active and all pairs stored, also those of count 0.
+    """A slice of symmetric counts (L, L) in which all words are active and all pairs stored, also those of
+    count 0.
 
     Tied contexts leave out the diagonal. `negatives`: the sum of n- over all ordered pairs.
     """
@@ -165,7 +170,9 @@ def pooled_slices(problem: Problem) -> Problem:
 
 
 def fit_small_world(world: SmallWorld, settings: FitSettings) -> DynamicEmbeddings:
-    """The model of a world by the method and solver of the settings, with the dimensions and the prior that drew it."""
+    """The model of a world by the method and solver of the settings, with the dimensions and the prior that
+    drew it.
+    """
     problem, prior = world.problem, world.diffusion
     known = {
         "dim": world.u.shape[-1],

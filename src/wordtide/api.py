@@ -104,7 +104,9 @@ class DynamicEmbeddings(Embeddings):
     def similarity(
         self, word: str, *others: str, times: Times = None, vectors: str | None = None
     ) -> "pd.DataFrame":
-        """A word's similarity to others over time: time, word, other, similarity, low, high, and the occurrences of both."""
+        """A word's similarity to others over time: time, word, other, similarity, low, high, and the
+        occurrences of both.
+        """
         return _frame(similarity(self, word, *others, times=times, vectors=vectors))
 
     def changed(
@@ -116,7 +118,8 @@ class DynamicEmbeddings(Embeddings):
         min_occurrences: int = MIN_OCCURRENCES,
         vectors: str | None = None,
     ) -> "pd.DataFrame":
-        """The words that changed most, each between two times: those given, or the first and last in which it occurs.
+        """The words that changed most, each between two times: those given, or the first and last in which it
+        occurs.
 
         Columns: word, change (cosine distance), low, high, significant, probability (to be among the top),
         since, until, halfway_from, halfway_to, from, to, occurrences (between the two times). Ranked `by`
@@ -155,7 +158,9 @@ class DynamicEmbeddings(Embeddings):
         times: Times = None,
         vectors: str | None = None,
     ) -> "pd.DataFrame":
-        """Positions of words between two poles over time: time, word, position (positive: toward `to_words`), low, high."""
+        """Positions of words between two poles over time: time, word, position (positive: toward `to_words`),
+        low, high.
+        """
         return _frame(
             axis(self, [words] if isinstance(words, str) else words, from_words, to_words, times, vectors)
         )
@@ -170,7 +175,9 @@ class DynamicEmbeddings(Embeddings):
         min_occurrences: int = 0,
         vectors: str | None = None,
     ) -> "pd.DataFrame":
-        """The words that at the time `then` are nearest to where a word was at the time `at`: columns as in `neighbors`."""
+        """The words that at the time `then` are nearest to where a word was at the time `at`: columns as in
+        `neighbors`.
+        """
         return _frame(analogy(self, word, at, then, top, by, min_occurrences, vectors))
 
     def update(
@@ -188,7 +195,8 @@ class DynamicEmbeddings(Embeddings):
         method.
 
         Args:
-            source: Counts, a counts folder, or texts as `wordtide.count` takes them, counted as those of the model were.
+            source: Counts, a counts folder, or texts as `wordtide.count` takes them, counted as those of the
+                model were.
             grow: Admit at most this many new words, the most frequent ones in the new texts.
             grow_min_count: Admit only words that occur at least this often in the new texts.
             threads: The number of threads. It does not change the result.
@@ -261,13 +269,13 @@ def fit(
     Args:
         counts: `Counts`, or the path of a counts folder.
         output: Save the model in this folder. A checkpoint is kept beside it while the fit runs.
-        overwrite: Replace an existing model.
-        **options: Fields of `FitSettings` (method, solver, dim, diffusion, prior_variance, seed and so on), and
-            how to run the fit: `preset` (such as "paper-sotu"), `config` (a TOML file with settings), `precision`
-            ("float32" or "float64"), `threads` (default: all processors), `checkpoint_every` (minutes), `resume`
-            (continue a fit that was stopped, to the same bits), `offload` (a folder in which smoothing keeps its states
-            if memory is too small), `scheduler` ("local:4", or the address of a Dask scheduler), `work` (with
-            `scheduler`, a folder that all workers see), `observer` (receives the progress).
+        overwrite: Replace an existing model. **options: Fields of `FitSettings` (method, solver, dim,
+        diffusion, prior_variance, seed and so on), and how to run the fit: `preset` (such as "paper-sotu"),
+        `config` (a TOML file with settings), `precision` ("float32" or "float64"), `threads` (default: all
+        processors), `checkpoint_every` (minutes), `resume` (continue a fit that was stopped, to the same
+        bits), `offload` (a folder in which smoothing keeps its states if memory is too small), `scheduler`
+        ("local:4", or the address of a Dask scheduler), `work` (with `scheduler`, a folder that all workers
+        see), `observer` (receives the progress).
 
     Returns:
         The fitted model.

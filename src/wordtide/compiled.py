@@ -19,7 +19,10 @@ _ELEMENTARY: dict[str, Any] = {"nogil": True, "fastmath": {"contract"}, "error_m
 
 
 def kernel(function: Function) -> Function:
-    """Compile a function on its first call, without the GIL. Numba caches the machine code for the next run."""
+    """Compile a function on its first call, without the GIL.
+
+    Numba caches the machine code for the next run.
+    """
     return _cached(function, {"nogil": True})
 
 

@@ -79,8 +79,8 @@ def test_rotations_leave_all_scores_as_they_are(signs, planes):
 
 
 def exact_draws(world, coupled, chains=400, steps=1200, seed=0):
-    """Metropolis draws from the exact posterior, (n, sides, T, L, d): chains side by side, each from a draw of
-    the coupled one.
+    """Metropolis draws from the exact posterior, (n, sides, T, L, d): chains side by side, each from a draw
+    of the coupled one.
     """
     rng = np.random.default_rng(seed)
     positives = [part.positive_matrix().toarray() for part in world.problem.slices]

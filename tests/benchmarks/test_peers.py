@@ -1,4 +1,6 @@
-"""The gensim peers of benchmarks/peers on a tiny world: our tokens, rows by word, a chain without gaps, a frozen layer."""
+"""The gensim peers of benchmarks/peers on a tiny world: our tokens, rows by word, a chain without gaps, a
+frozen layer.
+"""
 
 import importlib
 from pathlib import Path
@@ -199,7 +201,9 @@ def test_a_peer_without_a_vector_for_a_word_is_refused(peers, found, counts):
 
 
 def test_scores_against_five_noise_words_are_brought_to_those_against_one(peers, counts):
-    """The optimum of skip-gram with k negatives is log(n+ / (k n-)); shifted it must be our optimum log(n+ / n-)."""
+    """The optimum of skip-gram with k negatives is log(n+ / (k n-)); shifted it must be our optimum log(n+ /
+    n-).
+    """
     part = problem_of(counts).slices[0]
     positive, negative, one = (
         part.positive_matrix().toarray() + 0.01,

@@ -1,4 +1,6 @@
-"""Counting on a cluster gives the bytes, and the errors, of counting on one machine, also when a worker is killed."""
+"""Counting on a cluster gives the bytes, and the errors, of counting on one machine, also when a worker is
+killed.
+"""
 
 import gzip
 import os

@@ -49,7 +49,8 @@ def test_the_draw_is_uniform(tmp_path):
     counts = wordtide.count(corpus, output=tmp_path / "counts", examples=1)
     drawn = Counter(example.after for example in find_examples(counts, "word", range(200)))
     assert drawn.total() == 200
-    # 20 expected in each of 10 cells: chi-square with 9 degrees of freedom is below 27.9 with probability 0.999.
+    # 20 expected in each of 10 cells: chi-square with 9 degrees of freedom is below 27.9 with probability
+    # 0.999.
     assert sum((drawn[f" s{n}."] - 20) ** 2 / 20 for n in range(10)) < 27.9
 
 

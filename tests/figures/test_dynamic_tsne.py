@@ -1,4 +1,6 @@
-"""Dynamic t-SNE against a dense twin that is written from the formula, and on worlds where it is known what should move."""
+"""Dynamic t-SNE against a dense twin that is written from the formula, and on worlds where it is known what
+should move.
+"""
 
 import numpy as np
 import pytest

@@ -1,4 +1,6 @@
-"""The figure of similarity over time: a panel per pair with a line per method, or a panel per word with a line per other."""
+"""The figure of similarity over time: a panel per pair with a line per method, or a panel per word with a
+line per other.
+"""
 
 import io
 

@@ -1,4 +1,6 @@
-"""Where tied vectors start: a symmetric matrix of low rank is found again, and the same seed gives the same bits."""
+"""Where tied vectors start: a symmetric matrix of low rank is found again, and the same seed gives the same
+bits.
+"""
 
 import numpy as np
 import pytest
@@ -10,7 +12,9 @@ from wordtide.inference.problem import PairSettings, slice_data
 
 
 def part_of(scores, weight):
-    """A slice whose log odds are about `scores` (L, L): n+ = exp(x) n- with so many pairs that shrinkage is small."""
+    """A slice whose log odds are about `scores` (L, L): n+ = exp(x) n- with so many pairs that shrinkage is
+    small.
+    """
     counts = weight * np.exp(scores)
     np.fill_diagonal(counts, 0.0)
     return slice_data(sparse.csr_array(counts), PairSettings(1.0, 1.0, tied=True))
@@ -36,7 +40,8 @@ def test_a_symmetric_matrix_of_low_rank_is_found_again(size, signs):
     )
     found = eigen_start(part, signs)
     again = (found * signs) @ found.T / module._SCALE**2
-    # Frequencies follow from the counts, so that the log odds are those of the matrix only up to row and column effects.
+    # Frequencies follow from the counts, so that the log odds are those of the matrix only up to row and
+    # column effects.
     assert np.corrcoef(off_diagonal(again), off_diagonal(wanted))[0, 1] > 0.98
 
 

@@ -1,4 +1,6 @@
-"""`wordtide.fit` as a user meets it: every method answers in the same way, and the same seed gives the same bits."""
+"""`wordtide.fit` as a user meets it: every method answers in the same way, and the same seed gives the same
+bits.
+"""
 
 import numpy as np
 import pytest

@@ -1,4 +1,6 @@
-"""Sampled negatives: samples of a fixed size in which heavy items are certain, and gradients that are right on average."""
+"""Sampled negatives: samples of a fixed size in which heavy items are certain, and gradients that are right
+on average.
+"""
 
 import numpy as np
 import pytest

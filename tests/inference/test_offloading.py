@@ -1,4 +1,6 @@
-"""Smoothing on disk: the bits of a fit in memory, with memory for a part of the states, and no file left behind."""
+"""Smoothing on disk: the bits of a fit in memory, with memory for a part of the states, and no file left
+behind.
+"""
 
 import json
 import os

@@ -1,4 +1,6 @@
-"""A fit says when it is poor: worse than chance, or than vectors that stand still; and when the limit of steps ended it."""
+"""A fit says when it is poor: worse than chance, or than vectors that stand still; and when the limit of
+steps ended it.
+"""
 
 import dataclasses
 

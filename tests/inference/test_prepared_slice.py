@@ -1,4 +1,6 @@
-"""The expected log likelihood of a slice: sums over active words equal those over the whole vocabulary, on every path."""
+"""The expected log likelihood of a slice: sums over active words equal those over the whole vocabulary, on
+every path.
+"""
 
 import numpy as np
 import pytest
@@ -240,7 +242,10 @@ def test_quadrature_is_the_gaussian_integral(m, deviation, sign):
 
 
 def test_quadrature_of_pairs_agrees_with_samples_of_the_vectors(alone):
-    """x = u . v is not Gaussian: products of Gaussians have heavier tails. Its fourth cumulant is what quadrature misses."""
+    """x = u . v is not Gaussian: products of Gaussians have heavier tails.
+
+    Its fourth cumulant is what quadrature misses.
+    """
     slice = prepared(alone, tied=False)
     sides = vectors(moments(spread=0.5), tied=False)
     found = slice.expected_log_likelihood(sides, SEED) / slice.part.pairs
@@ -251,7 +256,9 @@ def test_quadrature_of_pairs_agrees_with_samples_of_the_vectors(alone):
 
 
 def finite_difference(slice, arrays, place, width, tied):
-    """The central difference of the quadrature ELBO by one number of the moments (the array, word and coordinate `place`)."""
+    """The central difference of the quadrature ELBO by one number of the moments (the array, word and
+    coordinate `place`).
+    """
     which, word, k = place
     sides = []
     for sign in (1.0, -1.0):
@@ -262,7 +269,9 @@ def finite_difference(slice, arrays, place, width, tied):
 
 
 def largest_errors(which, arrays, tied):
-    """How far g and h may be from the derivatives, (L, d): kappa's errors per pair (below), carried through the sums."""
+    """How far g and h may be from the derivatives, (L, d): kappa's errors per pair (below), carried through
+    the sums.
+    """
     error_of_p, error_of_r = 0.02, 0.007
     mean_u, variance_u, mean_v, variance_v = arrays
     pairs = COUNTS + NEGATIVES

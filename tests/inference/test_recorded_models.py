@@ -9,7 +9,8 @@ from oracles.recorded_world import FITS, results, texts
 import wordtide
 
 RECORDED = np.load(Path(__file__).parents[1] / "recorded" / "small_models.npz")
-#: Of a number's size, or of 1 where it is smaller: seven digits of single precision, less what the steps of a fit lose.
+#: Of a number's size, or of 1 where it is smaller: seven digits of single precision, less what the steps of a
+#: fit lose.
 CLOSE = 1e-5
 
 

@@ -14,7 +14,9 @@ MOVED = 7
 
 
 def smoothed(world, sample_size=None):
-    """Means and variances of words and contexts, (T, L, d) each, and the static means from which smoothing started."""
+    """Means and variances of words and contexts, (T, L, d) each, and the static means from which smoothing
+    started.
+    """
     with compute("float32", 1) as computing:
         schedule = Schedule(20, 0.9, 0.2, 0.0, measure_every=20)
         solver = worlds.smoother(world, DIM, schedule, computing, sample_size=sample_size)

@@ -1,4 +1,6 @@
-"""Slice after slice: priors by Eq. 13, a fit that is the smoother's on one slice, runs that can be resumed, alignment."""
+"""Slice after slice: priors by Eq. 13, a fit that is the smoother's on one slice, runs that can be resumed,
+alignment.
+"""
 
 import copy
 

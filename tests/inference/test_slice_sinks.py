@@ -1,4 +1,6 @@
-"""A filter that writes to a folder holds one slice at a time: neither its memory nor its checkpoints grow with the slices."""
+"""A filter that writes to a folder holds one slice at a time: neither its memory nor its checkpoints grow
+with the slices.
+"""
 
 import tracemalloc
 

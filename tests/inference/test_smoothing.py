@@ -1,4 +1,6 @@
-"""Smoothing by natural gradients: an ELBO that is the dense one, laws of the model, and runs that can be resumed."""
+"""Smoothing by natural gradients: an ELBO that is the dense one, laws of the model, and runs that can be
+resumed.
+"""
 
 import copy
 
@@ -57,7 +59,9 @@ def is_same(one, other):
 
 
 def test_the_elbo_is_that_of_dense_matrices(computing, tied):
-    """With likelihood by the same quadrature as the solver's, on the whole vocabulary; the divergence over all slices."""
+    """With likelihood by the same quadrature as the solver's, on the whole vocabulary; the divergence over
+    all slices.
+    """
     fitted = solver(computing, tied=tied)
     finish(fitted)
     knots, prior = knots_of(fitted), natural.prior_covariance(PRIOR)
@@ -113,7 +117,9 @@ def gradients(fitted, t):
 
 
 def test_rotating_the_start_rotates_the_first_step(computing):
-    """At first all variances are the prior's, the same in all directions, so nothing depends on the axes but the diagonal h."""
+    """At first all variances are the prior's, the same in all directions, so nothing depends on the axes but
+    the diagonal h.
+    """
     angle = 0.7
     rotation = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
     one, other = solver(computing), solver(computing, start=START @ rotation)

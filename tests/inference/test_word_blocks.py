@@ -1,4 +1,6 @@
-"""Whole trajectories: the smoother pass on the knots is the dense algebra on all slices, by one thread or several."""
+"""Whole trajectories: the smoother pass on the knots is the dense algebra on all slices, by one thread or
+several.
+"""
 
 import numpy as np
 import pytest

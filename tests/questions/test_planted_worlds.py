@@ -1,8 +1,9 @@
-"""Answers about small worlds whose truth is known: intervals hold it about as often as they state, and planted
-words are found.
+"""Answers about small worlds whose truth is known: intervals hold it about as often as they state, and
+planted words are found.
 
 Vectors are drawn from the prior and symmetric counts from the likelihood; the models, with tied contexts, are
-fitted to them. The bounds are wide enough for the narrowness of a mean field (docs/similarity.md), and no wider.
+fitted to them. The bounds are wide enough for the narrowness of a mean field (docs/similarity.md), and no
+wider.
 """
 
 from dataclasses import dataclass
@@ -46,7 +47,9 @@ class Planted:
     models: dict
 
     def true(self, model, vectors="sum"):
-        """True vectors, (T, L, d), rotated into the axes of a model: scores do not change within those of a sign."""
+        """True vectors, (T, L, d), rotated into the axes of a model: scores do not change within those of a
+        sign.
+        """
         true = np.concatenate(self.world.u)
         found = np.concatenate([vectors_of(model, "word").means_at(float(time)) for time in model.times])
         rotations = [
@@ -56,7 +59,9 @@ class Planted:
 
 
 def observed(rng, u, prior, frequency, negatives):
-    """The world of these vectors (T, L, d) and frequencies (T, L); n- of all ordered pairs sums to `negatives` in each slice."""
+    """The world of these vectors (T, L, d) and frequencies (T, L); n- of all ordered pairs sums to
+    `negatives` in each slice.
+    """
     scores, frequency = (u * SIGNS) @ u.transpose(0, 2, 1), frequency / frequency.sum(axis=1, keepdims=True)
     slices = [draw_slice(rng, *one, negatives) for one in zip(scores, frequency, strict=True)]
     names = [f"w{n}" for n in range(SIZE)]
@@ -200,7 +205,8 @@ def test_words_that_only_became_frequent_are_not_called_changed(shaken):
     """Along the direction that noise chose itself nearly all of them seem to have moved; that is why more is
     asked for.
 
-    The more axes noise can choose from, the further it goes: word vectors have all of them, sums the positive ones.
+    The more axes noise can choose from, the further it goes: word vectors have all of them, sums the positive
+    ones.
     """
     model = shaken.models["smoothing"]
     moved, moved_sums = (

@@ -1,4 +1,6 @@
-"""Updates: later slices are filtered to the bits that a fit of all slices gives; a word that comes in has the prior as past."""
+"""Updates: later slices are filtered to the bits that a fit of all slices gives; a word that comes in has the
+prior as past.
+"""
 
 import json
 import os

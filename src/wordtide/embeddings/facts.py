@@ -66,7 +66,9 @@ def weaknesses(model: Embeddings) -> list[str]:
 
 
 def is_cut_off(curve: Sequence[Mapping[str, Any]], tolerance: float) -> bool:
-    """Did the limit of steps end the fit, or that of any slice, before the ELBO changed by less than the tolerance?"""
+    """Did the limit of steps end the fit, or that of any slice, before the ELBO changed by less than the
+    tolerance?
+    """
     last: dict[Any, list[float]] = {}
     for row in curve:
         if row["elbo"] is not None:
@@ -77,7 +79,9 @@ def is_cut_off(curve: Sequence[Mapping[str, Any]], tolerance: float) -> bool:
 
 
 def live_axes(posterior: Posterior) -> int:
-    """The number of principal axes that the fit uses: on which the means have above 1/10,000 of the largest second moment."""
+    """The number of principal axes that the fit uses: on which the means have above 1/10,000 of the largest
+    second moment.
+    """
     second_moment = np.zeros((posterior.dim, posterior.dim))
     for name in (f"mean_{side}" for side in posterior.sides):
         for piece in posterior.pieces(name):

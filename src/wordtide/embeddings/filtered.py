@@ -161,7 +161,9 @@ class FilteredTrajectories:
         return self._each(words, self.grid[slices])
 
     def predicted(self, rows: Integers, times: Floats) -> tuple[Floats, Floats]:
-        """Mean and variance (n, d) at times (n,) from the knots in `rows`, none later (-1: no knot yet, so from the prior)."""
+        """Mean and variance (n, d) at times (n,) from the knots in `rows`, none later (-1: no knot yet, so
+        from the prior).
+        """
         seen = rows >= 0
         mean, variance = rows_or_zeros(self.mean, rows), rows_or_zeros(self.variance, rows)
         variance[~seen] = (

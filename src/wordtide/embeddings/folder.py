@@ -1,5 +1,5 @@
-"""The model folder: header.json, words.txt, labels.txt, curve.csv, arrays.safetensors, of a filter also a file for each slice
-(docs/formats.md).
+"""The model folder: header.json, words.txt, labels.txt, curve.csv, arrays.safetensors, of a filter also a
+file for each slice (docs/formats.md).
 
 Reading one runs no code and believes nothing: sizes are compared before anything is read, and whatever later
 code indexes with is checked. The states themselves stay on disk; `check` reads them too, compares checksums,

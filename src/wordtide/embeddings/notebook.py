@@ -60,7 +60,9 @@ def model_card(model: Embeddings) -> str:
 
 
 def answer_html(columns: Columns, facts: Mapping[str, Any]) -> str:
-    """An answer: its sentence if it has one, curves if it is about many times, a table with intervals, and its notes."""
+    """An answer: its sentence if it has one, curves if it is about many times, a table with intervals, and
+    its notes.
+    """
     parts = [f'<p style="margin:4px 0"><b>{_text(facts["sentence"])}</b></p>'] if "sentence" in facts else []
     if {"since", "until", "halfway_from", "halfway_to"} <= facts.keys():
         parts.append(
@@ -117,7 +119,9 @@ def _whiskers(columns: Columns, measured: str) -> list[str]:
 
 
 def _with_pictures(cells: Mapping[str, list[str]], last: str, pictures: list[str]) -> dict[str, list[str]]:
-    """The columns with the pictures of the intervals after the last of their numbers, where they are seen first."""
+    """The columns with the pictures of the intervals after the last of their numbers, where they are seen
+    first.
+    """
     columns: dict[str, list[str]] = {}
     for name, values in cells.items():
         columns[name] = values
@@ -133,7 +137,9 @@ def result_html(sentences: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> 
 
 
 def _periods(columns: Columns) -> str:
-    """The neighbours of each period of a story side by side, on one scale: word, similarity, its interval, occurrences."""
+    """The neighbours of each period of a story side by side, on one scale: word, similarity, its interval,
+    occurrences.
+    """
     if not {"time", "word", "similarity", "low", "high", "occurrences"} <= columns.keys():
         return table_html(columns)
     pictures, years = _whiskers(columns, "similarity"), _shown("time", columns["time"])

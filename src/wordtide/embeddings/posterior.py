@@ -1,4 +1,6 @@
-"""What a fit leaves behind, as plain records: the posterior at the knots, and everything else a model folder holds."""
+"""What a fit leaves behind, as plain records: the posterior at the knots, and everything else a model folder
+holds.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -119,7 +121,9 @@ class Posterior:
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
     def pieces(self, name: str) -> Iterator[Singles]:
-        """The rows of one array, some at a time, in no particular order: what is read from disk at once stays small."""
+        """The rows of one array, some at a time, in no particular order: what is read from disk at once stays
+        small.
+        """
         whole = (
             (getattr(self, name),) if self.slices is None else (getattr(part, name) for part in self.slices)
         )

@@ -1,4 +1,5 @@
-"""Small pictures of numbers for notebooks, as SVG inside the text: nothing is loaded, and they suit light and dark pages.
+"""Small pictures of numbers for notebooks, as SVG inside the text: nothing is loaded, and they suit light and
+dark pages.
 
 Only numbers are drawn. Words never go into a picture, so no picture can carry what a text has in it.
 """

@@ -1,4 +1,5 @@
-"""The files of a filter's states, `slice-000000.safetensors` and so on: one for each slice, written once and never changed.
+"""The files of a filter's states, `slice-000000.safetensors` and so on: one for each slice, written once and
+never changed.
 
 So an update need not write old slices again: it takes their files over as hard links.
 """

@@ -24,7 +24,8 @@ TIED_QUANTITIES = ("mean_u", "variance_u")
 
 @dataclass(frozen=True)
 class SliceStates:
-    """A filter's states after one slice: the numbers of its a active words, ascending, and for each quantity (a, d) float32.
+    """A filter's states after one slice: the numbers of its a active words, ascending, and for each quantity
+    (a, d) float32.
 
     With tied contexts there are no quantities of context vectors.
     """
@@ -40,7 +41,8 @@ class SliceStates:
 
     @staticmethod
     def of(words: npt.NDArray[Any], mean: npt.NDArray[Any], variance: npt.NDArray[Any]) -> "SliceStates":
-        """From the numbers of words, and means and variances (2, a, d): of word vectors, then of context vectors.
+        """From the numbers of words, and means and variances (2, a, d): of word vectors, then of context
+        vectors.
 
         With tied contexts (1, a, d).
         """
@@ -91,7 +93,9 @@ class SliceRows:
 
 
 class SignedRows:
-    """The context vectors S u of a model with tied contexts, read like an array (K, d): word vectors times signs (d,)."""
+    """The context vectors S u of a model with tied contexts, read like an array (K, d): word vectors times
+    signs (d,).
+    """
 
     def __init__(self, rows: Singles, signs: Singles) -> None:
         self._rows, self._signs = rows, signs

@@ -31,7 +31,9 @@ BYTES_AT_ONCE = 1 << 27
 
 @dataclass(frozen=True)
 class SliceWeights:
-    """Means at slices as sums over knots: rows of the knots before and after (-1: none), and their weights, each (n, T)."""
+    """Means at slices as sums over knots: rows of the knots before and after (-1: none), and their weights,
+    each (n, T).
+    """
 
     before: Integers
     after: Integers
@@ -206,7 +208,9 @@ class SmoothedTrajectories:
         return means
 
     def _variances(self, words: Integers, slices: Integers, at: Places) -> Floats:
-        """Variances of words at moments, pair by pair, each at one of `slices` or between it and the next, (n, d)."""
+        """Variances of words at moments, pair by pair, each at one of `slices` or between it and the next,
+        (n, d).
+        """
         from wordtide.model import chain_moments
 
         run: Any = chain_moments.variances_at_moments
@@ -239,7 +243,8 @@ class SmoothedTrajectories:
         return Bridges.over(left, before >= 0, at, right, after >= 0)
 
     def _filtered_chain(self, word: int, times: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        """A word's knots and further moments in order of time, n in all: times, gains and noises (n,), filtered variances.
+        """A word's knots and further moments in order of time, n in all: times, gains and noises (n,),
+        filtered variances.
 
         Further moments are knots without data. The filtered variances (n, d) rest on the data until then.
         """
@@ -258,7 +263,8 @@ class SmoothedTrajectories:
     def _chains_with(
         self, words: Integers, earlier: Floats, later: Floats
     ) -> tuple[Integers, Integers, Floats, Floats, tuple[Integers, Integers]]:
-        """Chains of the knots of words and two moments each, as `chain_moments.contrasts_of_chains` takes them.
+        """Chains of the knots of words and two moments each, as `chain_moments.contrasts_of_chains` takes
+        them.
 
         Starts (n + 1,); rows, gains and noises of all steps; and the steps of the two moments, (n,) each. A
         moment is a step of its own also where the word has a knot.

@@ -87,7 +87,9 @@ class Embeddings:
 
     @property
     def elbo(self) -> float:
-        """The ELBO per pair over all slices at the end of the fit (log joint density for point estimates), NaN if unknown."""
+        """The ELBO per pair over all slices at the end of the fit (log joint density for point estimates),
+        NaN if unknown.
+        """
         return float("nan") if self.fitted.elbo is None else self.fitted.elbo
 
     @property
@@ -203,7 +205,9 @@ class Embeddings:
         )
 
     def is_prediction(self, word: str, time: Time) -> bool:
-        """Whether the state of a word at this time is inferred from other times, because the word does not occur there."""
+        """Whether the state of a word at this time is inferred from other times, because the word does not
+        occur there.
+        """
         t, number = self.slice_at(time), self.word_number(word)
         rows = self._where_observed.rows_of(number)
         return t is None or bool((self._where_observed.slices[rows] != t).all())

@@ -1,4 +1,6 @@
-"""The comparison of methods: a row per method, with differences paired slice by slice, and a verdict in words."""
+"""The comparison of methods: a row per method, with differences paired slice by slice, and a verdict in
+words.
+"""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -37,11 +39,13 @@ def compare(scores: Sequence[SliceScore], held_out: Sequence[int], seconds: Mapp
         seconds: The seconds of each fit, as far as they are known.
 
     Returns:
-        A row per method, in the order of the scores. `mean`, `standard_error`: over the held-out slices. `difference`: to
-        the best of the paper's predictors; `difference_error`: its standard error, from the differences slice by slice.
-        `wins`: the number of slices on which the method is best (None for predictors that are not the paper's).
-        `mean_of_all`, `standard_error_of_all`: over all slices that the method predicts. `seconds`: of its fit. Unknown
-        values are None.
+        A row per method, in the order of the scores. `mean`, `standard_error`: over the held-out slices.
+        `difference`: to the best of the paper's predictors; `difference_error`: its standard error, from the
+        differences slice by slice.
+        `wins`: the number of slices on which the method is best (None for predictors that are not the
+            paper's).
+        `mean_of_all`, `standard_error_of_all`: over all slices that the method predicts. `seconds`: of its
+        fit. Unknown values are None.
     """
     by_method: dict[str, dict[int, float]] = {}
     for score in scores:

@@ -83,7 +83,8 @@ def evaluate(
         holdout: The share of slices left out of training by methods that see all slices at once.
         seed: Determines the slices left out, and everything random in the fits.
         overwrite: Whether to replace an existing folder.
-        resume: Whether to continue an interrupted evaluation, or to add methods, with the models already there.
+        resume: Whether to continue an interrupted evaluation, or to add methods, with the models already
+            there.
         observer: Receives the progress.
         preset: Settings of the paper, as in `wordtide.fit`.
         precision: The precision of the fits.

@@ -1,7 +1,7 @@
 """Folders of evaluations and tunings, which can be continued after an interruption.
 
-The header is written first. It identifies the counts, settings and held-out slices, so that an interrupted evaluation continues
-with its own models and never with those of another one.
+The header is written first. It identifies the counts, settings and held-out slices, so that an interrupted
+evaluation continues with its own models and never with those of another one.
 """
 
 import json

@@ -16,8 +16,9 @@ _REMEDY = "Give a share like 0.1: a tenth of the slices."
 def held_out_slices(slices: int, share: float, seed: int) -> list[int]:
     """Draw slices to leave out.
 
-    The first and the last slice always stay, so that each slice left out lies between two others. No two adjacent slices are
-    drawn as long as that is possible (up to half of the slices); all such draws are equally likely.
+    The first and the last slice always stay, so that each slice left out lies between two others. No two
+    adjacent slices are drawn as long as that is possible (up to half of the slices); all such draws are
+    equally likely.
 
     Args:
         slices: The number of slices.

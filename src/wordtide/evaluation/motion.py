@@ -28,7 +28,9 @@ class MotionWindow:
 
 
 def windows_of(problem: Problem, held_out: Sequence[int], furthest: int = FURTHEST) -> list[MotionWindow]:
-    """Adjacent windows of `furthest` + 1 slices that were not left out, or one shorter window if there are fewer."""
+    """Adjacent windows of `furthest` + 1 slices that were not left out, or one shorter window if there are
+    fewer.
+    """
     left_out = set(held_out)
     kept = [t for t in range(len(problem)) if t not in left_out]
     length = min(furthest + 1, len(kept))
@@ -65,10 +67,11 @@ def motion_row(
         distances: The distances found in these windows.
 
     Returns:
-        `words`: the number of words, counted once per window. `first_distance`, `last_distance`: the median distance after
-        one slice and after `slices` slices. `directedness`: their ratio; with ten slices it is 1 for words that jump around
-        one place, 3.2 (the root of ten) for a random walk, and 10 on a straight path. `relative_step`: the median distance
-        after one slice in units of the vector's length, small for smooth motion.
+        `words`: the number of words, counted once per window. `first_distance`, `last_distance`: the median
+        distance after one slice and after `slices` slices. `directedness`: their ratio; with ten slices it is
+        1 for words that jump around one place, 3.2 (the root of ten) for a random walk, and 10 on a straight
+        path. `relative_step`: the median distance after one slice in units of the vector's length, small for
+        smooth motion.
     """
     first, last = (float(np.median(distances[delta])) for delta in (min(distances), max(distances)))
     lengths = np.concatenate(

@@ -1,15 +1,16 @@
 """The vectors with which each method predicts a slice that it has not seen.
 
-    warm-start, independent   the vectors of the previous slice, since the fit is one chronological pass. A word that is absent
-                              there keeps its latest vector; a word not seen yet has the zero vector.
-    filtering                 the mode of the posterior at the previous slice, which has seen nothing of this one
-    smoothing                 linear interpolation in time between the modes at the nearest slices that were not left out
-    static                    the vectors of the one model of all slices that were not left out
+    warm-start, independent the vectors of the previous slice, since the fit is one chronological pass. A word
+                              that is absent there keeps its latest vector; a word not seen yet has the zero
+                              vector.
+    filtering the mode of the posterior at the previous slice, which has seen nothing of this one smoothing
+    linear interpolation in time between the modes at the nearest slices that were not left out static the
+    vectors of the one model of all slices that were not left out
 
 Two more predictors, beside the paper's, use the posteriors with their uncertainty:
 
-    filtering (posterior)     the posterior at the previous slice, propagated to this one by diffusion (Eq. 13)
-    smoothing (posterior)     the posterior at the time of the slice, where the prior bridges its neighbors
+    filtering (posterior) the posterior at the previous slice, propagated to this one by diffusion (Eq. 13)
+    smoothing (posterior) the posterior at the time of the slice, where the prior bridges its neighbors
 """
 
 from collections.abc import Callable

@@ -35,7 +35,9 @@ def score_models(
     observer: Observer,
     threads: int | None = None,
 ) -> list[SliceScore]:
-    """Score all predictors of models. Models fitted without the held-out slices predict these, others all but the first.
+    """Score all predictors of models.
+
+    Models fitted without the held-out slices predict these, others all but the first.
 
     Args:
         models: Models by method.
@@ -65,7 +67,9 @@ def score_slices(
     threads: int | None = None,
     shift: float = 0.0,
 ) -> list[SliceScore]:
-    """Score slices by the paper's predictor of a method; `shift` is added to the inner products u . v of all pairs."""
+    """Score slices by the paper's predictor of a method; `shift` is added to the inner products u . v of all
+    pairs.
+    """
     predictor = next(iter(PREDICTORS[method].values()))
     return _observed([(method, predictor, model, t) for t in slices], problem, shift, observer, threads)
 

@@ -1,1 +1,3 @@
-"""The explorer: a page where one types a word and sees its story, as one file, as a folder, or from a local server."""
+"""The explorer: a page where one types a word and sees its story, as one file, as a folder, or from a local
+server.
+"""

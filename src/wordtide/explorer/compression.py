@@ -1,4 +1,6 @@
-"""JSON and arrays as the page reads them: without NaN, compressed with gzip, the same bytes for the same content."""
+"""JSON and arrays as the page reads them: without NaN, compressed with gzip, the same bytes for the same
+content.
+"""
 
 import json
 import math

@@ -1,4 +1,7 @@
-"""Sentences from the corpus for the page. They are the text of the corpus, so a page has them only on request."""
+"""Sentences from the corpus for the page.
+
+They are the text of the corpus, so a page has them only on request.
+"""
 
 from typing import Any
 
@@ -53,8 +56,8 @@ class Evidence:
             most: The most sentences per word.
 
         Returns:
-            Sentences by the position of the word. A sentence from a slice that is not on the page is assigned to the
-            nearest slice that is.
+            Sentences by the position of the word. A sentence from a slice that is not on the page is assigned
+            to the nearest slice that is.
         """
         rows = self._rows(
             {self._numbers.get(self._model.words[kept.words[place]], -1): int(place) for place in places}

@@ -1,7 +1,8 @@
 """The built page, and how its data and its content security policy are inserted.
 
-The page is one HTML file with one inline script and one inline style. The policy allows these two by their hashes and nothing
-else, so nothing in a corpus or a model can run. Data are base64 text inside elements that browsers never execute.
+The page is one HTML file with one inline script and one inline style. The policy allows these two by their
+hashes and nothing else, so nothing in a corpus or a model can run. Data are base64 text inside elements that
+browsers never execute.
 """
 
 import base64
@@ -33,7 +34,9 @@ def built_page() -> str:
 
 
 def policy(page: str, remote: bool) -> str:
-    """The content security policy of a page: its own script, style and images, and its own host for remote data."""
+    """The content security policy of a page: its own script, style and images, and its own host for remote
+    data.
+    """
     hashes = {name: f"'sha256-{_digest(_inline(page, name))}'" for name in ("script", "style")}
     rules = [
         "default-src 'none'",

@@ -1,7 +1,7 @@
 """The content of a page except its vectors, each part computed once. All three hosts use it.
 
-The parts are the header (words, slices, what was left out, facts about the model), occurrences, stories, the table of changed
-words, word cards, the map and sentences.
+The parts are the header (words, slices, what was left out, facts about the model), occurrences, stories, the
+table of changed words, word cards, the map and sentences.
 """
 
 from dataclasses import dataclass, field, replace

@@ -78,8 +78,8 @@ def slice_tokens(model: Embeddings) -> Floats:
 def thin_slices(times: Floats, richness: Floats, number: int) -> Integers:
     """Choose slices: the first, the last, and rich ones between them, evenly in time.
 
-    Time is divided into equal intervals, and each contributes its richest slice. If intervals are empty, the slices furthest
-    from those already chosen make up the number.
+    Time is divided into equal intervals, and each contributes its richest slice. If intervals are empty, the
+    slices furthest from those already chosen make up the number.
 
     Args:
         times: The times of all slices, (T,).

@@ -1,4 +1,6 @@
-"""The parts of a page that need the joint posterior over time: stories, the table of changed words, and word cards."""
+"""The parts of a page that need the joint posterior over time: stories, the table of changed words, and word
+cards.
+"""
 
 import math
 from collections.abc import Callable, Sequence
@@ -44,7 +46,8 @@ def _page_story(one: Story, names: set[str]) -> dict[str, Any]:
 
 
 def _companions(one: Story, names: set[str]) -> list[str]:
-    """Words to draw beside the story's word: lost and gained neighbors in equal numbers, all of them on the page.
+    """Words to draw beside the story's word: lost and gained neighbors in equal numbers, all of them on the
+    page.
 
     Both lists are sorted by relevance, contain words that differ from each other, and have no word in common.
     """
@@ -55,7 +58,9 @@ def _companions(one: Story, names: set[str]) -> list[str]:
 
 
 def changed_table(model: Embeddings, vectors: Vectors, kept: PageSelection) -> dict[str, Any]:
-    """The words that changed most, each over its own time as in stories, and a histogram of the angles they turned by."""
+    """The words that changed most, each over its own time as in stories, and a histogram of the angles they
+    turned by.
+    """
     answer = changed(model, top=min(MOST_CHANGED, len(model.words)))
     places = {model.words[number]: place for place, number in enumerate(kept.words)}
     rows = [row for row, word in enumerate(answer.columns["word"]) if word in places]

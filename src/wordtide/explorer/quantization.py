@@ -1,11 +1,13 @@
 """Quantized vectors for the page, and how far the page's similarities are from the library's.
 
-A block of N rows is int8 directions (N, d), then float16 relative noise (N,), then uint8 flags (N,). The page compares
-directions only, so it needs no scale. In the single file all slices of a word share one scale, because the file stores
-differences along time; elsewhere each row has its own scale and is as exact as eight bits allow.
+A block of N rows is int8 directions (N, d), then float16 relative noise (N,), then uint8 flags (N,). The page
+compares directions only, so it needs no scale. In the single file all slices of a word share one scale,
+because the file stores differences along time; elsewhere each row has its own scale and is as exact as eight
+bits allow.
 
-The library knows the noise of each coordinate. The page has one number per vector and a profile, common to all vectors, of
-how the noise is distributed over the axes. Every page states its errors, measured on a sample of pairs.
+The library knows the noise of each coordinate. The page has one number per vector and a profile, common to
+all vectors, of how the noise is distributed over the axes. Every page states its errors, measured on a sample
+of pairs.
 """
 
 from collections.abc import Iterator
@@ -184,9 +186,9 @@ def quantization_facts(vectors: Vectors, sampled: SampledBlock) -> dict[str, Any
     """Measure the page's errors over random pairs of well-known words, for the header.
 
     Returns:
-        `noise_profile`, and under `quantisation` (the name in the page's format) the largest error of a similarity and the
-        95 % quantile of the relative error of a standard deviation, with equal noise along all axes (`spread`) and with
-        the profile (`profiled_spread`).
+        `noise_profile`, and under `quantisation` (the name in the page's format) the largest error of a
+        similarity and the 95 % quantile of the relative error of a standard deviation, with equal noise along
+        all axes (`spread`) and with the profile (`profiled_spread`).
     """
     profile, block = noise_profile(vectors, sampled), sampled.block
     pairs = _draw_pairs(block.settled.reshape(len(sampled.words), len(sampled.slices)))

@@ -1,6 +1,7 @@
 """The resources of a folder or a server, by name, with all requested words and slices.
 
-Names have a few fixed forms. Each is checked by a regular expression and against the numbers of slices and words.
+Names have a few fixed forms. Each is checked by a regular expression and against the numbers of slices and
+words.
 """
 
 import re
@@ -38,8 +39,8 @@ class RemoteResources:
     Args:
         data: The content of the page.
         words_per_chunk: The number of words whose vectors, stories or sentences form one resource.
-        at_once: Whether to compute all stories and vectors with the first one, as far as memory allows: for a caller that
-            fetches everything.
+        at_once: Whether to compute all stories and vectors with the first one, as far as memory allows: for a
+            caller that fetches everything.
     """
 
     def __init__(self, data: PageData, words_per_chunk: int | None = None, at_once: bool = False) -> None:

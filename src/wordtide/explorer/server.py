@@ -1,7 +1,8 @@
 """A local server for the page over a memory-mapped model: everything at full size, made on request.
 
-The server only reads. It accepts names of resources, never paths. It rejects requests with another Host or from a page of
-another origin, so no website can read the model through a visitor's browser. Time, size and number of requests are bounded.
+The server only reads. It accepts names of resources, never paths. It rejects requests with another Host or
+from a page of another origin, so no website can read the model through a visitor's browser. Time, size and
+number of requests are bounded.
 """
 
 import contextlib
@@ -91,8 +92,8 @@ class ExplorerServer(ThreadingHTTPServer):
     def is_own(self, host: str) -> bool:
         """Whether a request with this Host is meant for this server.
 
-        A server that listens at all addresses cannot list its names. It accepts any plain IP address, which no foreign page
-        can have as its origin; names must be this machine's.
+        A server that listens at all addresses cannot list its names. It accepts any plain IP address, which
+        no foreign page can have as its origin; names must be this machine's.
         """
         try:
             parts = urlsplit(f"//{host}")

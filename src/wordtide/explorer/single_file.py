@@ -1,7 +1,7 @@
 """The resources of the single file, with vectors as differences along time, within a given number of bytes.
 
-A sample of words gives an estimate of how many slices and words fit. Slices are dropped first, because neighboring slices are
-nearly the same; words are dropped only if a dozen slices of all of them are too large.
+A sample of words gives an estimate of how many slices and words fit. Slices are dropped first, because
+neighboring slices are nearly the same; words are dropped only if a dozen slices of all of them are too large.
 """
 
 from collections.abc import Iterator
@@ -42,7 +42,8 @@ _WORD_BYTES, _EXAMPLES_BYTES, _MAP_BYTES = 200, 900, 90
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of a single file: bytes of data, and the requested numbers of words and slices (None: as many as fit).
+    """Limits of a single file: bytes of data, and the requested numbers of words and slices (None: as many as
+    fit).
 
     `megabytes` is the size of the whole file, for messages.
     """

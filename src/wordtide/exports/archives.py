@@ -40,7 +40,8 @@ def write_state(path: Path, model: Embeddings, selection: Selection, time: float
 def write_trajectories(
     path: Path, model: Embeddings, selection: Selection, vectors: str, observer: Observer
 ) -> None:
-    """Write all slices: words (n,), times and labels (T,), mean and sd (T, n, d) as float32, and which vectors they are of.
+    """Write all slices: words (n,), times and labels (T,), mean and sd (T, n, d) as float32, and which
+    vectors they are of.
 
     One slice is in memory at a time. The sd is not shortened to float16: NumPy reckons with what it is given,
     and 1/sd**2 leaves the range of float16 where the sd is below 0.004. Point estimates have no sd.

@@ -54,7 +54,9 @@ def select(
     words: Sequence[str] | None = None,
     top: int | None = None,
 ) -> Selection:
-    """The given words, or the `top` most frequent ones over all slices, or all words, in the order of the vocabulary."""
+    """The given words, or the `top` most frequent ones over all slices, or all words, in the order of the
+    vocabulary.
+    """
     if words is not None and top is not None:
         raise SettingsError("--words and --top both say which words to keep.", "Give one of them.")
     if top is not None and top < 1:

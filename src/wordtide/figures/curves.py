@@ -44,7 +44,8 @@ class Table(Protocol):
 class Curve(NamedTuple):
     """Similarity to `other` at `times` (T,), with its 90 % band (T,), NaN where a method has none.
 
-    `observed` (T,) is False where one of the two words does not occur, so that its position is inferred from other times.
+    `observed` (T,) is False where one of the two words does not occur, so that its position is inferred from
+    other times.
     """
 
     other: str
@@ -56,7 +57,10 @@ class Curve(NamedTuple):
 
 
 def curves_of(table: Table) -> dict[tuple[str, str, str], Curve]:
-    """The curves of a table by (method, word, other), in order of their first row. Without a column `method`, it is ""."""
+    """The curves of a table by (method, word, other), in order of their first row.
+
+    Without a column `method`, it is "".
+    """
     size = len(table["time"])
     names = [list(table[name]) if name in table else [""] * size for name in ("method", "word", "other")]
     none = np.full(size, np.nan)
@@ -137,7 +141,8 @@ def draw_band(axes: Axes, curve: Curve, color: str) -> None:
 
 
 def draw_whiskers(axes: Axes, curve: Curve, color: str, number: int, of: int) -> None:
-    """Draw the 90 % interval of curve `number` (out of `of`) at a few times, for panels where bands would cover each other.
+    """Draw the 90 % interval of curve `number` (out of `of`) at a few times, for panels where bands would
+    cover each other.
 
     The whiskers of several curves are side by side.
     """
@@ -199,7 +204,9 @@ def with_middles(values: Floats) -> Floats:
 
 
 def fit_heights(grid: Sequence[Axes], curves: Sequence[Curve], bands: bool = True) -> None:
-    """Set the vertical limits of panels by the curves and typical bands; the widest bands would flatten everything."""
+    """Set the vertical limits of panels by the curves and typical bands; the widest bands would flatten
+    everything.
+    """
     ends = [curve.similarity for curve in curves]
     for curve in curves if bands else ():
         seen = np.isfinite(curve.low) & (True if curve.observed is None else curve.observed)

@@ -1,6 +1,8 @@
-"""How far words move: histograms of ||u_t - u_{t+delta}|| over words for growing delta, by method (the paper's `hist-gbooks`).
+"""How far words move: histograms of ||u_t - u_{t+delta}|| over words for growing delta, by method (the
+paper's `hist-gbooks`).
 
-If motion is directed, the histograms move to the right as delta grows; if it is noise, all but the first coincide.
+If motion is directed, the histograms move to the right as delta grows; if it is noise, all but the first
+coincide.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -42,8 +44,8 @@ def displacements(
         start: The time of the first slice; None for the last one that enough slices follow.
         deltas: The numbers of slices to look ahead.
         words: The words to measure.
-        min_occurrences: If `words` is None, measure words with at least this many occurrences in the corpus. If both are
-            None, measure words that occur in each of the compared slices.
+        min_occurrences: If `words` is None, measure words with at least this many occurrences in the corpus.
+            If both are None, measure words that occur in each of the compared slices.
 
     Returns:
         Distances (n,) by delta.
@@ -69,10 +71,11 @@ def displacement_rows(distances_by_method: Mapping[str, Distances]) -> list[dict
 
 
 def displacement_figure(distances_by_method: Mapping[str, Distances]) -> Figure:
-    """Draw a panel per method with a histogram per delta, from dark (small) to light (large), the first and last labeled.
+    """Draw a panel per method with a histogram per delta, from dark (small) to light (large), the first and
+    last labeled.
 
-    The axis is logarithmic and the same for all methods, because a baseline can move a hundred times as far as a smoothed
-    model. Words that do not move at all are counted beside it.
+    The axis is logarithmic and the same for all methods, because a baseline can move a hundred times as far
+    as a smoothed model. Words that do not move at all are counted beside it.
     """
     edges = _bin_edges(distances_by_method)
     with styled():

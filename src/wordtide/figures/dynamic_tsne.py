@@ -1,28 +1,30 @@
-"""Dynamic t-SNE (Rauber, Falcao & Telea 2016): one plane for words at several times, where motion means change.
+"""Dynamic t-SNE (Rauber, Falcao & Telea 2016): one plane for words at several times, where motion means
+change.
 
 The layouts Y_t (N, 2) of all slices are found together: they minimize
 
     sum_t KL(P_t || Q_t) + lambda / (2 N) sum_t ||Y_t - Y_{t+1}||^2
 
-where P_t are the affinities of the vectors of slice t, and Q_t those of the layout. As in the supplement of Bamler & Mandt
-(2017) lambda starts at 0.01 and shrinks by 5 % a step over 100 steps, so that it ties the slices to one another without making
-their motion look smoother than it is; the perplexity is 200; the descent has momentum and neither exaggeration nor adaptive
-gains, as in the program of Rauber et al.
+where P_t are the affinities of the vectors of slice t, and Q_t those of the layout. As in the supplement of
+Bamler & Mandt (2017) lambda starts at 0.01 and shrinks by 5 % a step over 100 steps, so that it ties the
+slices to one another without making their motion look smoother than it is; the perplexity is 200; the descent
+has momentum and neither exaggeration nor adaptive gains, as in the program of Rauber et al.
 
 Differences from the supplement, with reasons:
 
-- The start. There, all slices start at the same random point cloud of size 1e-4. That few steps from a cold start end far from a
-  minimum, at random positions: over the State of the Union in steps of 60 years a typical word then moves by 46 %
-  of the layout's standard deviation, against 20 % here at a lower divergence of each slice.
-  Here all slices start, at full scale, from the layout that they would share if lambda were infinite. With all Y_t = Y the
-  cost is T KL(mean P_t || Q) up to a constant, so that start is a plain t-SNE of the mean affinities, begun at the principal
-  axes of the mean vectors.
-- The rate of learning is N / 4 (there 2400, nearly the same at 10,000 words), so that small vocabularies are laid out alike;
-  the momentum is 0.8 (there 0.5 for the first 250 steps), which brings the layouts nearer to their minimum in 100 steps.
-- Affinities reach to the 3 x perplexity nearest words (found exactly); repulsion is exact up to 1,000 words and interpolated
-  on a grid above. Both come from openTSNE.
-- Steps are preconditioned by the penalty, so that no lambda, however large, makes them diverge. At 0.01 this shortens them by
-  1 % at most.
+- The start. There, all slices start at the same random point cloud of size 1e-4. That few steps from a cold
+  start end far from a minimum, at random positions: over the State of the Union in steps of 60 years a
+  typical word then moves by 46 % of the layout's standard deviation, against 20 % here at a lower divergence
+  of each slice. Here all slices start, at full scale, from the layout that they would share if lambda were
+  infinite. With all Y_t = Y the cost is T KL(mean P_t || Q) up to a constant, so that start is a plain t-SNE
+  of the mean affinities, begun at the principal axes of the mean vectors.
+- The rate of learning is N / 4 (there 2400, nearly the same at 10,000 words), so that small vocabularies are
+  laid out alike; the momentum is 0.8 (there 0.5 for the first 250 steps), which brings the layouts nearer to
+  their minimum in 100 steps.
+- Affinities reach to the 3 x perplexity nearest words (found exactly); repulsion is exact up to 1,000 words
+  and interpolated on a grid above. Both come from openTSNE.
+- Steps are preconditioned by the penalty, so that no lambda, however large, makes them diverge. At 0.01 this
+  shortens them by 1 % at most.
 """
 
 import math
@@ -59,10 +61,12 @@ def dynamic_tsne(
     threads: int | None = None,
     observer: Observer | None = None,
 ) -> Floats:
-    """Compute positions (T, N, 2) of N words at T times in one plane from their vectors (T, N, d), by Euclidean distance.
+    """Compute positions (T, N, 2) of N words at T times in one plane from their vectors (T, N, d), by
+    Euclidean distance.
 
-    `perplexity` is about how many neighbors a word keeps near; it is never above (N - 1) / 3. `penalty` is lambda at the first
-    step, multiplied by `decay` after each. The same arguments give the same bits on one machine.
+    `perplexity` is about how many neighbors a word keeps near; it is never above (N - 1) / 3. `penalty` is
+    lambda at the first step, multiplied by `decay` after each. The same arguments give the same bits on one
+    machine.
     """
     vectors = _checked_vectors(vectors)
     _check_settings(perplexity, penalty, decay, steps, seed, threads)
@@ -90,7 +94,10 @@ def affinities(vectors: Floats, perplexity: float, threads: int = 1) -> Affiniti
 
 
 def principal_start(vectors: Floats, seed: int) -> Floats:
-    """Vectors (N, d) on their two principal axes, the first with sd 1, (N, 2). A little noise parts words at one place."""
+    """Vectors (N, d) on their two principal axes, the first with sd 1, (N, 2).
+
+    A little noise parts words at one place.
+    """
     centered = vectors - vectors.mean(axis=0)
     axes = np.linalg.eigh(centered.T @ centered)[1][:, :-3:-1]
     axes = axes * np.where(

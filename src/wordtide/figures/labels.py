@@ -20,7 +20,8 @@ from wordtide.figures.style import BLACK, printable
 from wordtide.types import Floats
 
 _POINT_SIZE = 5.5
-#: Where a name may stand beside its word: (direction right, direction up) times a distance in points, the best place first.
+#: Where a name may stand beside its word: (direction right, direction up) times a distance in points, the
+#: best place first.
 _DIRECTIONS = [(1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, 1), (1, -1), (-1, -1)]
 _DISTANCES = [3.0, 7.0, 12.0, 18.0]
 
@@ -31,10 +32,11 @@ def end_labels(
     side: Literal["right", "left"] = "right",
     size: float = 7.0,
 ) -> None:
-    """Write names, (x, y, text, color) in data units, beside the ends of lines in a column at the right or left.
+    """Write names, (x, y, text, color) in data units, beside the ends of lines in a column at the right or
+    left.
 
-    Names that would touch are pushed apart in the order of their heights; a thin line leads to each one that moved. An end that
-    is not a number gets no name.
+    Names that would touch are pushed apart in the order of their heights; a thin line leads to each one that
+    moved. An end that is not a number gets no name.
     """
     kept = [label for label in labels if np.isfinite(label[0]) and np.isfinite(label[1])]
     if kept:
@@ -43,7 +45,8 @@ def end_labels(
 
 
 def spread_apart(heights: npt.ArrayLike, gap: float, low: float, high: float) -> Floats:
-    """The positions nearest to sorted `heights` (n,) that are at least `gap` apart and, if possible, within [low, high].
+    """The positions nearest to sorted `heights` (n,) that are at least `gap` apart and, if possible, within
+    [low, high].
 
     Where there is not, they overhang both ends alike.
     """
@@ -51,7 +54,8 @@ def spread_apart(heights: npt.ArrayLike, gap: float, low: float, high: float) ->
     offsets = gap * np.arange(len(heights))
     lacking = max(0.0, offsets[-1] - (high - low))
     low, high = low - lacking / 2.0, high + lacking / 2.0
-    # places - offsets may only grow: a regression on growing sequences, whose bounded optimum is the clipped one
+    # places - offsets may only grow: a regression on growing sequences, whose bounded optimum is the clipped
+    # one
     return np.clip(_nearest_growing(heights - offsets), low, max(low, high - offsets[-1])) + offsets
 
 
@@ -126,7 +130,9 @@ class _EndLabels(Artist):
 
 
 def place_names(axes: Axes, places: Floats, names: Sequence[str], renderer: RendererBase) -> None:
-    """Write each name at the first free position beside its word inside the panel, and omit names without one."""
+    """Write each name at the first free position beside its word inside the panel, and omit names without
+    one.
+    """
     frame = axes.get_window_extent(renderer)
     points = axes.transData.transform(places)
     pixels = float(np.asarray(renderer.points_to_pixels(1.0)))

@@ -23,12 +23,13 @@ _REMEDY = f"The columns must be {', '.join(COLUMNS)}: a name, a year, and two nu
 
 
 def likelihood_figure(scores: Table) -> Figure:
-    """Draw a thin line per method through the slices, a thick one through its running mean, and its mean beside the end.
+    """Draw a thin line per method through the slices, a thick one through its running mean, and its mean
+    beside the end.
 
     Args:
-        scores: A table with the columns method, time, log_likelihood (per pair) and pairs. The running mean weights slices by
-            pairs. The mean in the label is over the slices that all methods predict, with equal weights, so that labels can
-            be compared; labels have no means if there is no such slice.
+        scores: A table with the columns method, time, log_likelihood (per pair) and pairs. The running mean
+            weights slices by pairs. The mean in the label is over the slices that all methods predict, with
+            equal weights, so that labels can be compared; labels have no means if there is no such slice.
 
     Returns:
         The figure.

@@ -46,11 +46,12 @@ def map_figure(
     labelled: Sequence[str] | None = None,
     sizes: npt.NDArray[Any] | None = None,
 ) -> Figure:
-    """Draw a panel per time from the positions (T, N, 2) of words, with the same limits; `times` are the titles.
+    """Draw a panel per time from the positions (T, N, 2) of words, with the same limits; `times` are the
+    titles.
 
-    Trails are colored by how far a word moved, in standard deviations of the layout. The `labelled` words are named where
-    there is room, the first ones first; None: those that moved furthest. `sizes` (N,), say numbers of occurrences, weigh that
-    choice and make the points of frequent words larger.
+    Trails are colored by how far a word moved, in standard deviations of the layout. The `labelled` words are
+    named where there is room, the first ones first; None: those that moved furthest. `sizes` (N,), say
+    numbers of occurrences, weigh that choice and make the points of frequent words larger.
     """
     layout = np.asarray(layout, dtype=np.float64)
     _check_layout(layout, words, times, sizes)
@@ -76,7 +77,8 @@ def map_figure(
             bar.set_label("moved since the panel before (sd of the map)", fontsize=7.0)
             bar.outline.set_linewidth(0.0)
         renderer: RendererBase = FigureCanvasAgg(figure).get_renderer()  # type: ignore[no-untyped-call]
-        figure.draw_without_rendering()  # names look for room among pixels, so the panels must have their final size
+        # names look for room among pixels, so the panels must have their final size
+        figure.draw_without_rendering()
         for t, axes in enumerate(panels):
             place_names(axes, layout[t][chosen], [words[number] for number in chosen], renderer)
     return figure
@@ -109,8 +111,8 @@ def map_of(
 ) -> tuple[Figure, list[Row]]:
     """Map the words of a model at several times by dynamic t-SNE.
 
-    On it are `words`; or else the `top` most frequent that occur at least five times, and the labelled ones. Vectors are means,
-    scaled to length 1, so that near means alike in use.
+    On it are `words`; or else the `top` most frequent that occur at least five times, and the labelled ones.
+    Vectors are means, scaled to length 1, so that near means alike in use.
     """
     years = map_slices(model, times)
     numbers, totals = _mapped_words(model, words, labelled, top)

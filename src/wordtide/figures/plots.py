@@ -28,7 +28,8 @@ def timeline(
     top: int = 10,
     observer: Observer | None = None,
 ) -> Figure:
-    """Draw the similarity of moving words over time to their five nearest neighbors at the start and at the end.
+    """Draw the similarity of moving words over time to their five nearest neighbors at the start and at the
+    end.
 
     Args:
         model: The model.
@@ -83,7 +84,8 @@ def likelihood(scores: str | PathLike[str]) -> Figure:
     """Draw the predictive log-likelihood of methods over time.
 
     Args:
-        scores: A CSV file with columns method, time, log_likelihood, pairs, such as `scores.csv` of an evaluation.
+        scores: A CSV file with columns method, time, log_likelihood, pairs, such as `scores.csv` of an
+            evaluation.
 
     Returns:
         The figure.
@@ -96,7 +98,10 @@ def _by_name(models: Models) -> Mapping[str, Embeddings]:
 
 
 def named_by_method(models: Sequence[Embeddings]) -> dict[str, Embeddings]:
-    """Models by method. Models of the same method are distinguished by the names of their folders or parent folders."""
+    """Models by method.
+
+    Models of the same method are distinguished by the names of their folders or parent folders.
+    """
     choices = [
         (model.method, *(f"{model.method} ({Path(*model.path.parts[-parts:])})" for parts in (1, 2)))
         if model.path is not None

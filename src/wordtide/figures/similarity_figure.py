@@ -1,4 +1,6 @@
-"""Similarity over time: pairs of words across methods (the paper's `timeline1`), or one word and several others."""
+"""Similarity over time: pairs of words across methods (the paper's `timeline1`), or one word and several
+others.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -35,8 +37,9 @@ _MOST_LINES = 7  # as many as there are colors
 def similarity_figure(curves: Table) -> Figure:
     """Draw a table with the columns of `model.similarity`, and optionally `method`.
 
-    With several methods there is a panel per pair with a line per method; else a panel per word with a line per other word.
-    Columns used: time, word, other, similarity; where given low, high (NaN: no band), occurrences, other_occurrences, method.
+    With several methods there is a panel per pair with a line per method; else a panel per word with a line
+    per other word. Columns used: time, word, other, similarity; where given low, high (NaN: no band),
+    occurrences, other_occurrences, method.
     """
     found = curves_of(curves)
     panels, style = _panels(found), method_style if _has_methods(found) else _plain_style

@@ -24,7 +24,8 @@ from wordtide.storage.folders import check_file_writable, new_files, real_target
 WIDTH = 7.0  # inches: the text block of a page
 BLUE, VERMILLION, GREEN, ORANGE = "#0072B2", "#D55E00", "#009E73", "#E69F00"
 SKY, PURPLE, YELLOW, BLACK, GREY = "#56B4E9", "#CC79A7", "#F0E442", "#000000", "#777777"
-#: Okabe and Ito's colors, which color-blind readers can distinguish. Yellow is last, because it is faint on white.
+#: Okabe and Ito's colors, which color-blind readers can distinguish. Yellow is last, because it is faint on
+#: white.
 OKABE_ITO = (BLUE, VERMILLION, GREEN, ORANGE, SKY, PURPLE, BLACK, YELLOW)
 START_COLOR, END_COLOR = VERMILLION, BLUE  # neighbors at the start and at the end
 METHOD_COLORS = {
@@ -81,7 +82,10 @@ _LOOK: dict[Any, Any] = {
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """Apply the common style to figures made and drawn inside. Glyphs missing from the font are drawn as boxes, silently."""
+    """Apply the common style to figures made and drawn inside.
+
+    Glyphs missing from the font are drawn as boxes, silently.
+    """
     with mpl.rc_context(), warnings.catch_warnings():
         mpl.rcdefaults()
         mpl.rcParams.update(_LOOK)
@@ -96,7 +100,10 @@ def cycle_style(number: int) -> tuple[str, Dashes]:
 
 
 def method_style(method: str, number: int = 0) -> tuple[str, Dashes]:
-    """Color and dashes of a method. Unknown methods get those of their `number`, with dashes that no known method has."""
+    """Color and dashes of a method.
+
+    Unknown methods get those of their `number`, with dashes that no known method has.
+    """
     if method in METHOD_COLORS:
         return METHOD_COLORS[method], METHOD_DASHES[method]
     return (PURPLE, SKY, GREY, YELLOW)[number % 4], (0, (2, 1, 6, 1)) if number % 8 < 4 else (0, (2, 3))

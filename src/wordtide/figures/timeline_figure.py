@@ -1,6 +1,7 @@
 """Words that changed: the similarity of each over time to its nearest neighbors at the start and at the end.
 
-The paper's first figure: the ten words that changed most, nearest words at the start in red, at the end in blue.
+The paper's first figure: the ten words that changed most, nearest words at the start in red, at the end in
+blue.
 """
 
 import math
@@ -50,7 +51,9 @@ _SHADE = 0.08
 
 @dataclass(frozen=True)
 class Panel:
-    """One word: curves to its nearest neighbors at the start and at the end, and the interval of its half-way date."""
+    """One word: curves to its nearest neighbors at the start and at the end, and the interval of its half-way
+    date.
+    """
 
     word: str
     starts: Sequence[Curve]
@@ -59,10 +62,13 @@ class Panel:
 
 
 def timeline_figure(panels: Sequence[Panel]) -> Figure:
-    """Draw a panel per word. Names of start words are left of their lines, names of end words right of theirs.
+    """Draw a panel per word.
 
-    A word that is near at both ends has a black line and its name on both sides. The half-way interval is shaded. Bands are
-    left out: ten of them in a small panel hide all lines. If curves jump from slice to slice, running means are drawn.
+    Names of start words are left of their lines, names of end words right of theirs.
+
+    A word that is near at both ends has a black line and its name on both sides. The half-way interval is
+    shaded. Bands are left out: ten of them in a small panel hide all lines. If curves jump from slice to
+    slice, running means are drawn.
     """
     panels = [_checked(panel) for panel in panels]
     wild = any(jumps(curve) for panel in panels for curve in (*panel.starts, *panel.ends))

@@ -64,8 +64,9 @@ def estimate_memory(
         settings: The settings of the fit.
         compute: Its precision, and its threads, each of which works on a slice.
         stored: The stored pairs of each slice, (T,). None: count them in `problem`, which reads all slices.
-        on_disk: The states are on disk: a filter writes finished slices there, and smoothing with `--offload` all
-            states. The blocks of words that smoothing then reads take what memory is left, and are not included.
+        on_disk: The states are on disk: a filter writes finished slices there, and smoothing with `--offload`
+            all states. The blocks of words that smoothing then reads take what memory is left, and are not
+            included.
     """
     item, sides = compute.dtype.itemsize, 1 if settings.contexts == "tied" else 2
     vector, knots, words = settings.dim * item, len(problem.knots), len(problem.words)

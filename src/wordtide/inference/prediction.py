@@ -49,8 +49,8 @@ def integrated_log_likelihood_per_pair(
 ) -> float:
     """Compute the same with the uncertainty of the vectors integrated out pair by pair.
 
-    log E[sigmoid(x)] replaces log sigmoid(x). x = u . v is a sum over dimensions and treated as Gaussian, with its
-    exact mean and variance.
+    log E[sigmoid(x)] replaces log sigmoid(x). x = u . v is a sum over dimensions and treated as Gaussian,
+    with its exact mean and variance.
     """
     active = ActiveSlice.of(part)
     u_mean, u_variance, v_mean, v_variance = (
@@ -99,13 +99,15 @@ def _widest(deviation: Reals) -> Reals:
 def _log_expected_sigmoids(mean: Array, deviation: Array, widest: Any, sign: Any, out: Array) -> None:
     """log E[sigmoid(sign x)] for x ~ N(mean, deviation^2), (n,), where no deviation is above `widest`.
 
-    The trapezoidal rule with points z = k h, k = -K ... K. Its error falls exponentially with 1 / (h deviation), because
-    sigmoid(mean + deviation z) is analytic up to a distance of pi / deviation from the real axis. For m <= 0, with
-    e = exp(m) and q = exp(-k h s), the points k and -k together need one division,
+    The trapezoidal rule with points z = k h, k = -K ... K. Its error falls exponentially with 1 / (h
+    deviation), because sigmoid(mean + deviation z) is analytic up to a distance of pi / deviation from the
+    real axis. For m <= 0, with e = exp(m) and q = exp(-k h s), the points k and -k together need one
+    division,
 
         sigmoid(m + k h s) + sigmoid(m - k h s) = (2 q e^2 + (1 + q^2) e) / (q (1 + e^2) + (1 + q^2) e)
 
-    and q for the next k follows by a multiplication. For m > 0 the sum is that of 1 - sigmoid, which is small.
+    and q for the next k follows by a multiplication. For m > 0 the sum is that of 1 - sigmoid, which is
+    small.
     """
     kind = mean.dtype.type
     spacing = 2.0 / (1.0 + max(1.0, min(float(widest), _WIDEST)))

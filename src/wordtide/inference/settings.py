@@ -1,4 +1,6 @@
-"""Settings of a fit: one frozen record, which is saved with the model; the paper's presets; settings from a file."""
+"""Settings of a fit: one frozen record, which is saved with the model; the paper's presets; settings from a
+file.
+"""
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -17,8 +19,9 @@ SOLVERS = ("natural", "adam")
 CONTEXTS = ("tied", "separate")
 #: The names in `wordtide.model.prior.PRIORS`.
 PRIOR_NAMES = ("stationary", "product")
-#: `prior_variance="auto"`: the variance at d = 100 for methods whose vectors drift, and for the others. It falls with the
-#: cube root of d. Chosen by held-out likelihood on five corpora, checked on a sixth (docs/fitting.md).
+#: `prior_variance="auto"`: the variance at d = 100 for methods whose vectors drift, and for the others. It
+#: falls with the cube root of d. Chosen by held-out likelihood on five corpora, checked on a sixth
+#: (docs/fitting.md).
 _VARIANCE, _STANDING_VARIANCE = 0.35, 0.2
 #: The most steps of the natural solver: over all slices for smoothing, for each slice otherwise.
 MOST_STEPS = {"smoothing": 12, "filtering": 5, "independent": 24, "warm-start": 12, "static": 24}
@@ -133,8 +136,8 @@ class FitSettings:
     def variance_of_prior(self) -> float:
         """The prior variance in use.
 
-        "auto" depends only on method, prior and dimension, so later slices do not change it, and an update gives the
-        same result as one fit.
+        "auto" depends only on method, prior and dimension, so later slices do not change it, and an update
+        gives the same result as one fit.
         """
         if not isinstance(self.prior_variance, str):
             return float(self.prior_variance)
@@ -145,7 +148,9 @@ class FitSettings:
 
     @property
     def sample_size(self) -> int | None:
-        """The number of contexts drawn for negative pairs; None: the sum is exact; AUTO: depends on the slice."""
+        """The number of contexts drawn for negative pairs; None: the sum is exact; AUTO: depends on the
+        slice.
+        """
         return AUTO if self.negative_contexts is None else self.negative_contexts or None
 
     def as_json(self) -> dict[str, Any]:

@@ -30,7 +30,8 @@ def variances_at_moments(
     places: Array,
     out: Array,
 ) -> None:
-    """Variances at moments: word `words[n]` at the moments `asked[n]` to `asked[n + 1]`, each written to a row of `out`.
+    """Variances at moments: word `words[n]` at the moments `asked[n]` to `asked[n + 1]`, each written to a
+    row of `out`.
 
     Of each moment: the row `after` its last knot before, the steps from there and to the next knot
     (`Bridges`), and the row `places` of `out`. A Kalman filter comes forward to the moment, and what later
@@ -150,7 +151,9 @@ def beliefs_at_knots(
     after_mean: Array,
     after_variance: Array,
 ) -> None:
-    """Beliefs about words just before and just after their knots `here`, from the messages of these and earlier knots."""
+    """Beliefs about words just before and just after their knots `here`, from the messages of these and
+    earlier knots.
+    """
     dim = h.shape[1]
     longest = 0
     for n in range(len(words)):

@@ -1,4 +1,5 @@
-"""The steps of every pass along a chain: a belief N(mean, variance) of one coordinate, carried from knot to knot.
+"""The steps of every pass along a chain: a belief N(mean, variance) of one coordinate, carried from knot to
+knot.
 
 All passes, compiled or not, are built from these four functions. They are plain arithmetic, so they take
 numbers and NumPy arrays alike, and `wordtide.model.chain` compiles them into its loops. Variances are sums
@@ -22,7 +23,8 @@ def condition(mean: Any, variance: Any, precision: Any, message: Any) -> tuple[A
 def look_back(
     gain: Any, noise: Any, mean: Any, variance: Any, later_mean: Any, later_variance: Any
 ) -> tuple[Any, Any]:
-    """The belief about x given all data, from the one given earlier data and that about x' = gain x + N(0, noise).
+    """The belief about x given all data, from the one given earlier data and that about x' = gain x + N(0,
+    noise).
 
     This is the step of Rauch, Tung and Striebel. With `later_variance` 0 it conditions on the value
     `later_mean` of x'.

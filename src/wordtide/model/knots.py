@@ -19,7 +19,8 @@ Rows = tuple[Integers, Integers]
 
 @dataclass(frozen=True)
 class Knots:
-    """Where trajectories are observed: word i has the knots `starts[i]:starts[i + 1]`, at slices `slices` (ascending per word).
+    """Where trajectories are observed: word i has the knots `starts[i]:starts[i + 1]`, at slices `slices`
+    (ascending per word).
 
     Rows of every (K, d) array of states are in this order: word by word, each word's knots in order of time.
     """
@@ -56,7 +57,9 @@ class Knots:
         return np.argsort(narrowed(self.slices), kind="stable")
 
     def rows_by_slice(self, slices: int) -> list[Integers]:
-        """For each of `slices` slices the rows of its knots, in order of the word, also for slices without any."""
+        """For each of `slices` slices the rows of its knots, in order of the word, also for slices without
+        any.
+        """
         found = self.by_slice
         return [*found, *([np.zeros(0, dtype=np.int64)] * (slices - len(found)))]
 
@@ -75,7 +78,9 @@ class Knots:
         return np.where(before >= rows.start, before, -1), np.where(after < rows.stop, after, -1)
 
     def around(self, t: int, words: Integers | None = None) -> Rows:
-        """Of some words, or of all: the rows of the last knot at or before slice t and of the first one after it; -1: none."""
+        """Of some words, or of all: the rows of the last knot at or before slice t and of the first one after
+        it; -1: none.
+        """
         starts, stops = (
             (self.starts[:-1], self.starts[1:])
             if words is None
@@ -138,7 +143,9 @@ class Knots:
 
 @dataclass(frozen=True)
 class Occurrences:
-    """How often each word occurs in each slice, where it occurs: `values` (N,) int64 or float64 beside the `places` (N)."""
+    """How often each word occurs in each slice, where it occurs: `values` (N,) int64 or float64 beside the
+    `places` (N).
+    """
 
     places: Knots
     values: npt.NDArray[Any]
@@ -199,7 +206,9 @@ class WordCounts(Protocol):
 
 
 def occurrences_of(counts: WordCounts) -> Occurrences:
-    """The occurrences of the words of a corpus: whole numbers for text, fractions for n-grams (a token seen at n places)."""
+    """The occurrences of the words of a corpus: whole numbers for text, fractions for n-grams (a token seen
+    at n places).
+    """
     seen, found = [np.zeros(0, dtype=np.int32)], [np.zeros(0)]
     for t in range(len(counts)):
         occurrences = counts.unigrams(t)
@@ -222,6 +231,8 @@ def _others(rows: Integers, total: int) -> npt.NDArray[np.bool_]:
 
 
 def narrowed(numbers: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """The same numbers in 16 bits where they fit: sorting those takes time in proportion to how many they are."""
+    """The same numbers in 16 bits where they fit: sorting those takes time in proportion to how many they
+    are.
+    """
     fits = not len(numbers) or (int(numbers.min()) >= 0 and int(numbers.max()) < 1 << 16)
     return numbers.astype(np.uint16) if fits else numbers

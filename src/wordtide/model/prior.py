@@ -1,4 +1,5 @@
-"""The prior over one coordinate of one trajectory: how a vector drifts, at the slices and at any other moment.
+"""The prior over one coordinate of one trajectory: how a vector drifts, at the slices and at any other
+moment.
 
 There are two. `StationaryPrior`, the default, is an Ornstein-Uhlenbeck process: its variance is the same at
 all times, and slicing does not change it. `ProductPrior` is what the paper's algorithms use (Eq. 13,
@@ -25,7 +26,8 @@ _NO_NOISE = 1e-100
 
 @dataclass(frozen=True)
 class Places:
-    """Moments in time as the prior sees them: `marginal` variances and `log_correlation` with one common moment, both (n,).
+    """Moments in time as the prior sees them: `marginal` variances and `log_correlation` with one common
+    moment, both (n,).
 
     A Gaussian Markov chain is known by the variance at each moment and the correlation between neighbours;
     the correlation of any two moments is the product over the steps between, kept as a sum of logarithms.
@@ -41,7 +43,9 @@ class Places:
         return Places(self.log_correlation[rows], self.marginal[rows])
 
     def to(self, later: "Places") -> tuple[Floats, Floats]:
-        """Gain and noise from these moments to later ones, with nothing observed between: x' = gain x + noise, each (n,)."""
+        """Gain and noise from these moments to later ones, with nothing observed between: x' = gain x +
+        noise, each (n,).
+        """
         difference = np.minimum(later.log_correlation - self.log_correlation, 0.0)
         gain = np.exp(difference) * np.sqrt(later.marginal / self.marginal)
         return gain, np.maximum(-later.marginal * np.expm1(2.0 * difference), _NO_NOISE)
@@ -90,7 +94,8 @@ class Passage:
 
 @dataclass(frozen=True)
 class Diffusion(ABC):
-    """A prior on slices at `times` (T,) in years, with diffusion constant D per year: short steps have variance D per year.
+    """A prior on slices at `times` (T,) in years, with diffusion constant D per year: short steps have
+    variance D per year.
 
     `prior_variance` is the variance with which a filter begins.
     """
@@ -144,7 +149,9 @@ class Diffusion(ABC):
 
     @abstractmethod
     def passage(self, earlier: Floats, later: Floats) -> Passage:
-        """A filter's passage between moments (n,), none before the first slice, with nothing observed between."""
+        """A filter's passage between moments (n,), none before the first slice, with nothing observed
+        between.
+        """
 
     @property
     def marginal(self) -> Floats:
@@ -173,7 +180,9 @@ class Diffusion(ABC):
         return diagonal, -self.gain / self.noise
 
     def across(self, start: Indices, stop: Indices) -> tuple[Floats, Floats]:
-        """Gain and noise from slices `start` to later ones: u[stop] = gain u[start] + noise, with nothing observed between."""
+        """Gain and noise from slices `start` to later ones: u[stop] = gain u[start] + noise, with nothing
+        observed between.
+        """
         return self.slices[start].to(self.slices[stop])
 
 
@@ -210,7 +219,8 @@ class StationaryPrior(Diffusion):
 
 @dataclass(frozen=True)
 class ProductPrior(Diffusion):
-    """The paper's prior: diffusion, and a pull to the origin at every slice, of variance sigma_0^2 = `prior_variance`.
+    """The paper's prior: diffusion, and a pull to the origin at every slice, of variance sigma_0^2 =
+    `prior_variance`.
 
     The paper writes the joint as a product over slices of N(u[t+1]; u[t], sigma_t^2) N(u[t+1]; 0, sigma_0^2)
     (section 3.2, before normalization). Its precision is the tridiagonal Pi of the supplement, and its
@@ -255,7 +265,9 @@ class ProductPrior(Diffusion):
         return Places(np.concatenate([[0.0], np.cumsum(steps)]), variance)
 
     def at(self, times: Floats) -> Places:
-        """Moments `times` (n,): a Brownian bridge between two slices, a free walk before the first and after the last."""
+        """Moments `times` (n,): a Brownian bridge between two slices, a free walk before the first and after
+        the last.
+        """
         place = slice_before(self.times, times)
         t = np.maximum(place, 0)
         gain, noise = np.ones(len(times)), self.constant * np.abs(times - self.times[t])

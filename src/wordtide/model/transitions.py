@@ -25,7 +25,8 @@ def transitions(starts: Integers, places: Places) -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True)
 class Bridges:
-    """Steps from the last knot before each of n moments to the moment, and on to the first knot after it, fields (n,).
+    """Steps from the last knot before each of n moments to the moment, and on to the first knot after it,
+    fields (n,).
 
     Without a knot before, `gain_in` is 0 and `noise_in` the prior variance; without one after, `gain_out` is
     0.
@@ -52,14 +53,18 @@ class Bridges:
         )
 
     def weights(self) -> tuple[Floats, Floats]:
-        """The w with E[x] = w_before x_before + w_after x_after, given the values at the two knots, (n,) each."""
+        """The w with E[x] = w_before x_before + w_after x_after, given the values at the two knots, (n,)
+        each.
+        """
         before = self.gain_in * look_back(self.gain_out, self.noise_out, 1.0, self.noise_in, 0.0, 0.0)[0]
         after = look_back(self.gain_out, self.noise_out, 0.0, self.noise_in, 1.0, 0.0)[0]
         return before, after
 
 
 def prior_at_knots(knots: Knots, prior: Diffusion) -> tuple[Floats, Floats, Floats]:
-    """The `transitions` between the knots of all words, (K,), and the prior variance at each word's first knot, (L,)."""
+    """The `transitions` between the knots of all words, (K,), and the prior variance at each word's first
+    knot, (L,).
+    """
     gain, noise = transitions(knots.starts, prior.slices[knots.slices])
     has_knots = knots.starts[:-1] < knots.starts[1:]
     first = np.ones(len(has_knots))

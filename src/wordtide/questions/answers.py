@@ -1,4 +1,6 @@
-"""An answer as columns of equal length: a data frame for Python, rows for the command line, which then needs no pandas."""
+"""An answer as columns of equal length: a data frame for Python, rows for the command line, which then needs
+no pandas.
+"""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,7 +16,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Answer:
-    """Columns by name, and what a reader of them should know (a time outside the data, a word that does not occur)."""
+    """Columns by name, and what a reader of them should know (a time outside the data, a word that does not
+    occur).
+    """
 
     columns: Mapping[str, Sequence[Any] | npt.NDArray[Any]]
     notes: Sequence[str] = ()

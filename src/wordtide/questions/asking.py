@@ -34,7 +34,9 @@ _NEARBY = 0.02  # share of all slices
 
 @dataclass(frozen=True)
 class Occasions:
-    """Times of a question: float years (n,), the slice of each (n,), -1 off the grid, and notes on those outside the data."""
+    """Times of a question: float years (n,), the slice of each (n,), -1 off the grid, and notes on those
+    outside the data.
+    """
 
     years: Floats
     slices: Integers
@@ -114,7 +116,9 @@ def absence_note(model: Embeddings, word: int, year: float, slice_number: int) -
 
 
 def are_inferred(model: Embeddings, words: Integers, years: Floats) -> npt.NDArray[np.bool_]:
-    """Whether words do not occur near the times, pair by pair, (n,): their places there are inferred from other times."""
+    """Whether words do not occur near the times, pair by pair, (n,): their places there are inferred from
+    other times.
+    """
     places, reach = model.fitted.occurrences.places, slices_nearby(model)
     slices = nearest_slice(model.times, years)
     seen = places.rows_until_each(words, slices + reach) - places.rows_until_each(words, slices - reach - 1)

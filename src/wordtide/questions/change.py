@@ -25,7 +25,9 @@ CANDIDATES = 256
 
 @dataclass(frozen=True)
 class Moving:
-    """Words that may be listed, each between two times of its own: numbers, years and occurrences between these, (n,) each."""
+    """Words that may be listed, each between two times of its own: numbers, years and occurrences between
+    these, (n,) each.
+    """
 
     words: Integers
     starts: Floats
@@ -48,7 +50,8 @@ def changed(
     min_occurrences: int = MIN_OCCURRENCES,
     vectors: str | None = None,
 ) -> Answer:
-    """The words that changed most, each between two times: those given, or the first and the last in which it occurs.
+    """The words that changed most, each between two times: those given, or the first and the last in which it
+    occurs.
 
     Columns: word, change, low, high, significant, probability, since, until, halfway_from, halfway_to, from,
     to, occurrences. Ranked by "low" only words are listed that moved by more than the noise; if there is
@@ -153,7 +156,9 @@ def by_change(vectors: Vectors, moving: Moving) -> tuple[Integers, Floats]:
 
 
 def _ranking(vectors: Vectors, moved: Movement, top: int, by: str) -> tuple[Floats, Floats]:
-    """The probability of each word to be among the top, and what to rank by: first that, then the change itself."""
+    """The probability of each word to be among the top, and what to rank by: first that, then the change
+    itself.
+    """
     if not vectors.uncertain or not len(moved.squared):
         return empty_intervals(len(moved.squared)), moved.change
     drawn_length = np.sqrt(1.0 + moved.noise / 2.0)

@@ -34,7 +34,8 @@ class Contrast:
 
 @dataclass(frozen=True)
 class _Pool:
-    """The words nearest to a word at one time: numbers, similarities then and at another time (m,), to each other (m, m).
+    """The words nearest to a word at one time: numbers, similarities then and at another time (m,), to each
+    other (m, m).
 
     `noise` (m,): what is not known of each of them, as the standard deviation of its similarity; 0 without a
     posterior.
@@ -50,7 +51,9 @@ class _Pool:
 def contrasts(
     vectors: Vectors, words: Integers, start: Moments, end: Moments, shown: int = SHOWN
 ) -> list[Contrast]:
-    """For each of some words from what to what it moved between two times in order: the same for all, or two for each word."""
+    """For each of some words from what to what it moved between two times in order: the same for all, or two
+    for each word.
+    """
     starts, ends = (np.broadcast_to(np.asarray(time, np.float64), len(words)) for time in (start, end))
     found = [Contrast([], []) for _ in words]
     for year in np.unique(
@@ -69,7 +72,9 @@ def contrasts(
 
 
 class _Moment:
-    """All words at one time: means in units of their lengths (L, d), the lengths (L,), and variances where they are needed."""
+    """All words at one time: means in units of their lengths (L, d), the lengths (L,), and variances where
+    they are needed.
+    """
 
     def __init__(self, vectors: Vectors, year: float) -> None:
         means = vectors.means_at(year)
@@ -138,7 +143,9 @@ def _nearest_known(moment: _Moment, asked: list[Integers]) -> list[Integers]:
 
 
 def _noises(moment: _Moment, words: Integers, pools: list[Integers]) -> list[Floats]:
-    """For each word the standard deviations of its similarities that are due to the uncertainty of the words of its pool."""
+    """For each word the standard deviations of its similarities that are due to the uncertainty of the words
+    of its pool.
+    """
     if not moment.vectors.uncertain:
         return [np.zeros(len(pool)) for pool in pools]
     return [

@@ -1,4 +1,6 @@
-"""Answers as data frames that a notebook displays well: the module to import late, because pandas takes half a second."""
+"""Answers as data frames that a notebook displays well: the module to import late, because pandas takes half
+a second.
+"""
 
 import pandas as pd
 
@@ -6,7 +8,8 @@ from wordtide.embeddings.notebook import answer_html
 
 
 class AnswerFrame(pd.DataFrame):  # type: ignore[misc]  # pandas has no types here
-    """A data frame like any other, which a notebook shows with its sentence, its intervals drawn, and its notes.
+    """A data frame like any other, which a notebook shows with its sentence, its intervals drawn, and its
+    notes.
 
     What is made of it (sorted, selected, grouped) is a plain data frame, and shown as such.
     """

@@ -7,9 +7,10 @@ under the posterior; its variance includes the covariance between the times. Tha
 end. The low end is the lesser of two:
 
 - the low end of that normal interval;
-- what sampling does not explain. Noise chooses e, so along e alone every frequent word would seem to have moved, also one that
-  stands still: its means move by sampling, and their squared movement is a weighted sum of chi-squares, with the sampling
-  variance of each coordinate as weights. Its mean and 1.645 of its standard deviations are taken off.
+- what sampling does not explain. Noise chooses e, so along e alone every frequent word would seem to have
+  moved, also one that stands still: its means move by sampling, and their squared movement is a weighted sum
+  of chi-squares, with the sampling variance of each coordinate as weights. Its mean and 1.645 of its standard
+  deviations are taken off.
 
 So the interval begins above 0 only if the word moved by more than the noise. docs/similarity.md has the
 figures.
@@ -72,7 +73,9 @@ def spans(
 
 
 def _lifetimes(model: Embeddings, words: Integers) -> tuple[Floats, Floats]:
-    """The times of the slices between which the occurrences of each word lie, but for a few stray ones, (n,) each."""
+    """The times of the slices between which the occurrences of each word lie, but for a few stray ones, (n,)
+    each.
+    """
     places, values = model.fitted.occurrences.places, model.fitted.occurrences.values
     total = np.concatenate([np.zeros(1), np.cumsum(values, dtype=np.float64)])
     begin, end = places.starts[words], places.starts[words + 1]
@@ -110,7 +113,9 @@ class Halfway:
 def halfway(
     model: Embeddings, vectors: Vectors, words: Integers, start: Moments, end: Moments
 ) -> list[Halfway]:
-    """When each of some words was half-way between its places at two times in order: the same for all, or two for each word."""
+    """When each of some words was half-way between its places at two times in order: the same for all, or two
+    for each word.
+    """
     starts, ends = (np.broadcast_to(np.asarray(time, np.float64), len(words)) for time in (start, end))
     found = []
     for first in range(0, len(words), _WORDS_AT_ONCE):
@@ -238,7 +243,9 @@ def movement(vectors: Vectors, words: Integers, start: Moments, end: Moments) ->
 
 
 def _squared_spread(mean: Floats, variance: Reals) -> Floats:
-    """The standard deviation of the squared length of a normal vector with this mean and these variances (n, d), (n,)."""
+    """The standard deviation of the squared length of a normal vector with this mean and these variances (n,
+    d), (n,).
+    """
     return np.asarray(np.sqrt(np.einsum("nk,nk->n", 2.0 * variance + 4.0 * mean**2, variance)))
 
 

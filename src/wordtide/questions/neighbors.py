@@ -64,7 +64,9 @@ _NOTHING_ACROSS = 1e-6  # of unit length, squared: below it is rounding
 
 @dataclass(frozen=True)
 class Candidates:
-    """Words that may be near, in falling order of similarity: their numbers, similarity, its spread, and chance to be near."""
+    """Words that may be near, in falling order of similarity: their numbers, similarity, its spread, and
+    chance to be near.
+    """
 
     words: Integers
     similarity: Floats
@@ -174,7 +176,9 @@ def nearest(model: Embeddings, vectors: Vectors, word: int, year: float, top: in
 def _nearest(
     model: Embeddings, vectors: Vectors, word: int, year: float, then: float, most: int, min_occurrences: int
 ) -> _Nearest:
-    """The words whose place at `then` is most similar to the word's place in `year`, of those that are well known."""
+    """The words whose place at `then` is most similar to the word's place in `year`, of those that are well
+    known.
+    """
     mean, means = vectors.means_of(word, np.array([year]))[0], vectors.means_at(then)
     lengths = lengths_of(means)
     cosine = means @ mean / (lengths * lengths_of(mean))
@@ -236,8 +240,9 @@ def candidates(
 
 
 def _own_spread(vectors: Vectors, word: int, year: float, then: float) -> float:
-    """The standard deviation of a word's similarity to itself at another time: that of its change, which knows how the two go
-    together."""
+    """The standard deviation of a word's similarity to itself at another time: that of its change, which
+    knows how the two go together.
+    """
     moved = movement(vectors, np.array([word]), *sorted((year, then)))
     return float((moved.interval()[1] - moved.change)[0]) / SIDES
 
@@ -253,7 +258,9 @@ class _OwnPast:
 def _own_past(
     vectors: Vectors, word: int, year: float, then: float, order: Integers, one: Scaled, some: Scaled
 ) -> _OwnPast:
-    """The word itself at another time is not independent of itself: Var[a - b] = Var[a] + Var[b] - 2 Cov[a, b]."""
+    """The word itself at another time is not independent of itself: Var[a - b] = Var[a] + Var[b] - 2 Cov[a,
+    b].
+    """
     place = int(np.flatnonzero(order == word)[0])
     earlier, later = sorted((year, then))
     weights = 1.0 / lengths_of(vectors.means_of(word, np.array([earlier, later])))
@@ -262,7 +269,8 @@ def _own_past(
 
 
 def _draws(one: Scaled, some: Scaled, seed: int, past: _OwnPast | None = None) -> npt.NDArray[np.float32]:
-    """Joint draws (r, n) of the cotangents, which are in the order of the cosines, of vectors drawn from the posterior.
+    """Joint draws (r, n) of the cotangents, which are in the order of the cosines, of vectors drawn from the
+    posterior.
 
     Given the word's vector, the part of another along it is normal. What is across has a length that adds up
     many coordinates, so its mean and variance say enough. Words that are hardly known are drawn as long

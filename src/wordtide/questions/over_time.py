@@ -71,7 +71,9 @@ def neighbors_over_time(model: Embeddings, word: str, top: int = 10, vectors: st
 def _nearest_at_slices(
     model: Embeddings, vectors: Vectors, word: int, top: int
 ) -> tuple[Integers, Integers, Floats]:
-    """The nearest well known words of each slice, slice by slice: their numbers, the slices, and similarities, each (n,)."""
+    """The nearest well known words of each slice, slice by slice: their numbers, the slices, and
+    similarities, each (n,).
+    """
     own = vectors.means_of(word, model.times)
     own /= lengths_of(own)[:, None]
     found = _similarities(vectors, len(model.words), own)
@@ -177,7 +179,8 @@ def _by_slices(
 def _by_knots(
     vectors: Vectors, sides: Sequence[SmoothedTrajectories], words: Integers, own: Floats
 ) -> Floats:
-    """The same for some words of a smoother, whose numbers follow each other, by products with their knots, (n, T).
+    """The same for some words of a smoother, whose numbers follow each other, by products with their knots,
+    (n, T).
 
     All sides have the same knots and the same prior, so the same weights.
     """

@@ -123,7 +123,9 @@ def scaled_words(vectors: Vectors, words: Sequence[int], times: Floats) -> list[
 def similarity(
     model: Embeddings, word: str, *others: str, times: Times = None, vectors: str | None = None
 ) -> Answer:
-    """Similarity of a word to others over time: columns time, word, other, similarity, low, high, and both occurrences."""
+    """Similarity of a word to others over time: columns time, word, other, similarity, low, high, and both
+    occurrences.
+    """
     if not others:
         raise SettingsError(f"There is no word to compare {word!r} with.", "Give at least one more word.")
     occasions = Occasions.of(model, times)

@@ -62,7 +62,9 @@ def story(
 
 @dataclass(frozen=True)
 class Story:
-    """A story without the neighbours: its sentence, its facts by name, and the words that a word left and that it came to."""
+    """A story without the neighbours: its sentence, its facts by name, and the words that a word left and
+    that it came to.
+    """
 
     sentence: str
     facts: dict[str, Any]

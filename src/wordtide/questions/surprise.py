@@ -1,12 +1,13 @@
-"""Surprises: words of which a slice says what was not known, or not expected, more than words of similar frequency.
+"""Surprises: words of which a slice says what was not known, or not expected, more than words of similar
+frequency.
 
 For a word that occurs in a slice compare what was known just before it (the prediction N(m, p), from all
 earlier slices and the prior) with what is known after it (N(m', q)). Two numbers say how surprising the step
 is:
 
-    information    KL(N(m', q) || N(m, p)) in nats: large for words of which little was known, like the name of an event
-    shift          sum of (m' - m)^2 / (p - q), a chi-square of d degrees of freedom if the posterior is exact: large for words
-                   whose data contradict the prediction, like a word that is used in another way
+    information KL(N(m', q) || N(m, p)) in nats: large for words of which little was known, like the name of
+    an event shift sum of (m' - m)^2 / (p - q), a chi-square of d degrees of freedom if the posterior is
+    exact: large for words whose data contradict the prediction, like a word that is used in another way
 
 Both depend on how often a word occurs, so scores are relative to the words of the slice: the expected
 logarithm is a parabola in the logarithm of the occurrences, through the medians of groups of words with
@@ -52,7 +53,9 @@ def information_gained(beliefs: Beliefs) -> Floats:
 
 
 def shift_of(beliefs: Beliefs) -> Floats:
-    """The squared shift of each word in units of the variance that its data took away, summed over coordinates, (n,)."""
+    """The squared shift of each word in units of the variance that its data took away, summed over
+    coordinates, (n,).
+    """
     learned = beliefs.before_variance - beliefs.after_variance
     least = _ROUNDING * beliefs.before_variance  # below, rounding hides what was learned
     return np.asarray(
@@ -61,14 +64,18 @@ def shift_of(beliefs: Beliefs) -> Floats:
 
 
 def scores_of(beliefs: Beliefs, occurrences: npt.NDArray[Any]) -> Floats:
-    """How surprising each word is among those that occur about as often: standard normal for most words, (n,)."""
+    """How surprising each word is among those that occur about as often: standard normal for most words,
+    (n,).
+    """
     measured = (information_gained(beliefs), shift_of(beliefs))
     best = np.maximum(*(among_alike(np.log(np.maximum(one, _NOTHING)), occurrences) for one in measured))
     return np.asarray((best - np.median(best)) / _spread(best - np.median(best)))
 
 
 def among_alike(values: Floats, occurrences: npt.NDArray[Any]) -> Floats:
-    """Values (n,) measured from what is usual for words that occur about as often, in units of the usual spread."""
+    """Values (n,) measured from what is usual for words that occur about as often, in units of the usual
+    spread.
+    """
     often, groups = np.log(occurrences), _alike(np.floor(np.log2(occurrences)))
     places = np.array([often[group].mean() for group in groups])
     medians = [np.median(values[group]) for group in groups]
@@ -85,7 +92,9 @@ def _spread(centered: Floats) -> float:
 
 
 def _alike(level: Floats) -> list[Integers]:
-    """Groups of words of the same level, the logarithm to base 2 of their occurrences, or of more where one is too small."""
+    """Groups of words of the same level, the logarithm to base 2 of their occurrences, or of more where one
+    is too small.
+    """
     groups: list[Integers] = []
     waiting: list[Integers] = []
     for one in np.unique(level)[::-1]:
@@ -99,7 +108,8 @@ def _alike(level: Floats) -> list[Integers]:
 
 
 def surprises(model: Embeddings, at: Time = "last", top: int = 20, min_occurrences: int = 1) -> Answer:
-    """The words of which a slice says what was not known, or not expected, more than words of similar frequency would explain.
+    """The words of which a slice says what was not known, or not expected, more than words of similar
+    frequency would explain.
 
     Columns: word, time, score, p_value (of a score so high, if nothing unusual happened), information,
     occurrences. Among the facts: with how many words of the slice they were `compared`. With too few there

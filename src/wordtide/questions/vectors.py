@@ -107,7 +107,8 @@ class Vectors:
     def are_known(
         self, words: Integers, times: Floats, means: Reals, variances: Reals
     ) -> npt.NDArray[np.bool_]:
-        """Whether words with these means and variances (n, d) at these times are well known: signal against noise, (n,).
+        """Whether words with these means and variances (n, d) at these times are well known: signal against
+        noise, (n,).
 
         Of others hardly anything is known: their mean may point anywhere. A word that occurs often there is
         always known.

@@ -46,7 +46,10 @@ def new_folder(target: Path, overwrite: bool = False) -> Iterator[Path]:
 
 @contextmanager
 def new_files(targets: Sequence[Path], overwrite: bool = False) -> Iterator[list[Path]]:
-    """Hidden files to fill. They become the targets if the block ends without an error; else they are removed."""
+    """Hidden files to fill.
+
+    They become the targets if the block ends without an error; else they are removed.
+    """
     targets = [real_target(target) for target in targets]
     for target in targets:
         check_file_writable(target, overwrite)
@@ -162,7 +165,10 @@ def link_or_copy(source: Path, target: Path) -> None:
 
 
 def remove_folder(target: Path) -> None:
-    """Remove a folder if it exists. It loses its name at once, so a process killed here leaves no half of it."""
+    """Remove a folder if it exists.
+
+    It loses its name at once, so a process killed here leaves no half of it.
+    """
     with explained_write_errors(target), only_writer(target):
         _sweep(target)
         if _exists(target):
@@ -261,7 +267,10 @@ def _put_all_in_place(partials: Sequence[Path], targets: Sequence[Path]) -> None
 
 
 def _exists(target: Path) -> bool:
-    """Whether anything has this name. Unlike `Path.exists`, this raises an error for a name that is too long."""
+    """Whether anything has this name.
+
+    Unlike `Path.exists`, this raises an error for a name that is too long.
+    """
     try:
         os.lstat(target)
     except (FileNotFoundError, NotADirectoryError):

@@ -1,4 +1,6 @@
-"""What an update adds to a model: later texts counted as the model's were, checked, in the model's vocabulary."""
+"""What an update adds to a model: later texts counted as the model's were, checked, in the model's
+vocabulary.
+"""
 
 import os
 import tempfile
@@ -168,7 +170,9 @@ def _recipe(fitted: Fitted) -> dict[str, Any]:
 
 
 def _check_tokenizer(fitted: Fitted, given: Any) -> None:
-    """Refuse a tokenizer that only the header of a model names: it is a program, and the user must name it, too."""
+    """Refuse a tokenizer that only the header of a model names: it is a program, and the user must name it,
+    too.
+    """
     saved = (fitted.counting or {}).get("tokenizer")
     name = f"{given.__module__}:{given.__qualname__}" if callable(given) else given
     if name == saved:

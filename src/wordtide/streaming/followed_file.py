@@ -1,7 +1,8 @@
 """Rows of a file that grows, each exactly once even if the file is rotated (renamed and started again).
 
-A saved position is matched to its file by inode, or else by the first bytes of the file, among the file of the given name
-and its rotated predecessors (posts.jsonl.1, posts.jsonl-20200131). A rotated file is read to its end first.
+A saved position is matched to its file by inode, or else by the first bytes of the file, among the file of
+the given name and its rotated predecessors (posts.jsonl.1, posts.jsonl-20200131). A rotated file is read to
+its end first.
 """
 
 import os

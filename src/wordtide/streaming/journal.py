@@ -1,9 +1,10 @@
-"""Rows of standard input that survive a restart: input goes to a journal on disk at once, and rows are read from there.
+"""Rows of standard input that survive a restart: input goes to a journal on disk at once, and rows are read
+from there.
 
-The journal holds only what is not yet in the model, so it stays small. Its name says where in the stream it begins and the
-checksum of everything before: `rows-OFFSET-HEADER-CRC32`, where HEADER is the length of the header line (CSV, TSV) that
-the journal repeats. If a stream is sent again from its first row, what the journal already has is skipped, provided that
-the bytes are the same.
+The journal holds only what is not yet in the model, so it stays small. Its name says where in the stream it
+begins and the checksum of everything before: `rows-OFFSET-HEADER-CRC32`, where HEADER is the length of the
+header line (CSV, TSV) that the journal repeats. If a stream is sent again from its first row, what the
+journal already has is skipped, provided that the bytes are the same.
 """
 
 import os
@@ -33,8 +34,8 @@ _FLUSH_SECONDS = 1.0
 class JournaledInput:
     """The rows of standard input (or another descriptor) from a saved position on.
 
-    `replayed`: the stream is sent again from its first row. `whole_at_end`: at the end of input, the last row is complete
-    even without a line break.
+    `replayed`: the stream is sent again from its first row. `whole_at_end`: at the end of input, the last row
+    is complete even without a line break.
     """
 
     kind: ClassVar[str] = "input"
@@ -129,7 +130,10 @@ class JournaledInput:
         self._file.close()
 
     def _last_journal(self) -> tuple[Path, int, int]:
-        """Return path, first offset and preceding checksum. If a killed process left two journals, the later is complete."""
+        """Return path, first offset and preceding checksum.
+
+        If a killed process left two journals, the later is complete.
+        """
         names = sorted(name for name in os.listdir(self._folder) if _NAME.fullmatch(name))
         for name in names[:-1]:
             os.unlink(self._folder / name)
@@ -164,7 +168,9 @@ class JournaledInput:
             self._append(b"\n")
 
     def _new_bytes(self, data: bytes) -> bytes:
-        """Return input without what the journal already has, after checking that the repeated part is the same."""
+        """Return input without what the journal already has, after checking that the repeated part is the
+        same.
+        """
         if self._to_skip:
             known, data = data[: self._to_skip], data[self._to_skip :]
             self._skipped_crc = isal_zlib.crc32(known, self._skipped_crc)

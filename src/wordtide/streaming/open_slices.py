@@ -1,7 +1,8 @@
 """Slices of a stream that are still open. Their rows wait on disk, not in memory.
 
-The dates of rows decide, not the clock. A slice ends when a row arrives that is dated `patience` or more after the end of
-the slice; rows of ended slices are late. So the same rows give the same slices, at whatever speed they are read.
+The dates of rows decide, not the clock. A slice ends when a row arrives that is dated `patience` or more
+after the end of the slice; rows of ended slices are late. So the same rows give the same slices, at whatever
+speed they are read.
 """
 
 import json
@@ -40,9 +41,9 @@ def period_start(every: Every, ordinal: int) -> int:
 class WatchProgress:
     """How far a watch has come. Dates are in seconds from 1970.
 
-    Rows dated before `begins` are older than the watch; the model may contain their texts, so they are dropped. Rows dated
-    before `closed_until` belong to slices that the model contains. Of these, rows before the offset `seen_until` of the
-    stream have been handled, and later ones are late.
+    Rows dated before `begins` are older than the watch; the model may contain their texts, so they are
+    dropped. Rows dated before `closed_until` belong to slices that the model contains. Of these, rows before
+    the offset `seen_until` of the stream have been handled, and later ones are late.
     """
 
     begins: int
@@ -83,7 +84,10 @@ class OpenSlices:
         self._late_path = folder / "late"
 
     def add(self, rows: Rows) -> Iterator[RowPosition]:
-        """Add rows. Before a row that ends slices is added, yields its position; `ended` then lists these slices."""
+        """Add rows.
+
+        Before a row that ends slices is added, yields its position; `ended` then lists these slices.
+        """
         if not len(rows):
             return
         stamps = rows.batch.stamps
@@ -120,7 +124,9 @@ class OpenSlices:
         return [one for one in self.all() if one.end <= moment]
 
     def fold_late_rows(self, one: OpenSlice) -> int:
-        """Add the late rows since the previous slice to this one, dated to its beginning; return their number."""
+        """Add the late rows since the previous slice to this one, dated to its beginning; return their
+        number.
+        """
         if self._to_fold:
             date = _format_dates(np.array([one.start]), np.array([1]))[0]
             with _appending(one.path) as file, open(self._late_path, encoding="utf-8") as texts:
@@ -130,7 +136,9 @@ class OpenSlices:
         return folded
 
     def first_needed(self, one: OpenSlice, next_row: RowPosition) -> RowPosition:
-        """Return the first row that is needed once this slice is in the model: of another slice, or the next row."""
+        """Return the first row that is needed once this slice is in the model: of another slice, or the next
+        row.
+        """
         others = (other.first for other in self._open.values() if other is not one)
         return min(others, key=lambda position: position.offset, default=next_row)
 

@@ -1,7 +1,8 @@
 """Complete rows of a stream of files that may still grow, each with its position.
 
-A stream is a sequence of files. The offset of a row is the number of bytes of the stream before it, so it does not depend
-on how much is read at a time. The readers of `wordtide count` parse the rows, so both commands accept the same rows.
+A stream is a sequence of files. The offset of a row is the number of bytes of the stream before it, so it
+does not depend on how much is read at a time. The readers of `wordtide count` parse the rows, so both
+commands accept the same rows.
 """
 
 import os
@@ -73,7 +74,10 @@ class StreamFile:
         return (self.read(self.start, HEAD_BYTES) if self._head is None else self._head)[:size]
 
     def close(self) -> None:
-        """Close the descriptor. The head stays available because positions of its rows may still be needed."""
+        """Close the descriptor.
+
+        The head stays available because positions of its rows may still be needed.
+        """
         self._head = self.head(HEAD_BYTES)
         os.close(self.fd)
 
@@ -171,7 +175,9 @@ class RowReader:
         return data[:stop] if stop or not final else data
 
     def _complete_rows(self, final: bool) -> tuple[bytes, Integers, Integers, int]:
-        """Return the bytes of complete rows, the start and line (from 0) of each, and the number of line breaks."""
+        """Return the bytes of complete rows, the start and line (from 0) of each, and the number of line
+        breaks.
+        """
         file, size = self.position.file, CHUNK_BYTES
         while True:
             data = file.read(self.position.offset, size)
@@ -223,7 +229,9 @@ class RowReader:
 
 
 def _find_rows(data: bytes, format: str) -> tuple[Integers, Integers, int, int]:
-    """Return the start and line (from 0) of each complete row, where they end, and the line breaks before that."""
+    """Return the start and line (from 0) of each complete row, where they end, and the line breaks before
+    that.
+    """
     view = np.frombuffer(data, dtype=np.uint8)
     if format != "jsonl":
         bounds, _, lines, breaks, _ = find_records(view, _DELIMITERS[format])

@@ -49,8 +49,8 @@ class AlertRule:
 class WatchSettings(GrowthSettings):
     """How a stream is cut into slices and fitted: all that decides the model and its alerts.
 
-    `every` and `tokenizer` are those of `CountSettings`. Without `every`, slices have the length that the model was
-    counted with; a `tokenizer` must be given if it was counted with one.
+    `every` and `tokenizer` are those of `CountSettings`. Without `every`, slices have the length that the
+    model was counted with; a `tokenizer` must be given if it was counted with one.
     """
 
     patience: str = setting("0", "How long a slice stays open after its end: 10m, 36h, 7d")

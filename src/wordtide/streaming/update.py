@@ -1,7 +1,7 @@
 """`wordtide update`: filter later slices as if they had been there from the start.
 
-A filter continues from its latest posterior, so an update takes only the time of its own slices. The new folder is filled
-beside the old one, with hard links to the files of old slices, and replaces it at the end.
+A filter continues from its latest posterior, so an update takes only the time of its own slices. The new
+folder is filled beside the old one, with hard links to the files of old slices, and replaces it at the end.
 """
 
 import time
@@ -62,7 +62,10 @@ def update(
     threads: int | None = None,
     **settings: Any,
 ) -> tuple[Fitted, UpdateReport]:
-    """Append the slices of a source to a model, in its folder if it has one. See `DynamicEmbeddings.update`."""
+    """Append the slices of a source to a model, in its folder if it has one.
+
+    See `DynamicEmbeddings.update`.
+    """
     words: dict[str, Any] = {"grow": grow, "grow_min_count": grow_min_count}
     if path is None:
         _check_filtered(fitted, "The model")
@@ -90,7 +93,8 @@ def update_model(
         counts: The counts of later slices.
         grow: Admit at most this many new words, the most frequent ones.
         grow_min_count: A new word must occur this often in the counts.
-        header_extra: Stored with the model as `Fitted.stream`, and changed together with its slices. None: unchanged.
+        header_extra: Stored with the model as `Fitted.stream`, and changed together with its slices. None:
+            unchanged.
         observer: Receives the progress.
         threads: The number of threads. None: one for each processor.
 
@@ -199,7 +203,10 @@ def _extend(
     observer: Observer | None,
     threads: int | None,
 ) -> Fitted:
-    """Filter the new slices into a sink. The posterior of the returned record has all knots, but no states."""
+    """Filter the new slices into a sink.
+
+    The posterior of the returned record has all knots, but no states.
+    """
     settings, counts, old = _fit_settings(fitted), addition.counts, len(fitted.diffusion)
     pace, precision = _filter_state(fitted)
     diffusion = fitted.diffusion.on(np.concatenate([fitted.diffusion.times, counts.times]))

@@ -189,7 +189,9 @@ def _find_all(
 
 @kernel
 def _absorb(state: LexiconState, other: LexiconState) -> tuple[LexiconState, npt.NDArray[np.int64]]:
-    """Add the words and totals of another lexicon; returns the larger lexicon and the new number of each word."""
+    """Add the words and totals of another lexicon; returns the larger lexicon and the new number of each
+    word.
+    """
     slots, entries, arena, size = state
     numbers = np.empty(other.size[0], dtype=np.int64)
     most_words = words_that_fit(state) - 1

@@ -163,8 +163,8 @@ def number_words(
     while document < offsets.size - 1:
         end = offsets[document + 1]
         while at < end:
-            # Most words are ASCII letters followed by a plain character: this tight loop reads those and leaves all others,
-            # from their first letter on, to the general rule below.
+            # Most words are ASCII letters followed by a plain character: this tight loop reads those and
+            # leaves all others, from their first letter on, to the general rule below.
             while at < end and size[0] < most_words:
                 folded = fold[data[at]]
                 if folded == 0:

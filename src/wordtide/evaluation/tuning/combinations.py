@@ -67,8 +67,8 @@ def checked_grid(given: Mapping[str, Any], method: str, own_window: int) -> Grid
         own_window: The window of the counts.
 
     Returns:
-        A list for each setting in `LISTED`. If no given list has several values and diffusion is not given, diffusion gets a
-        default list.
+        A list for each setting in `LISTED`. If no given list has several values and diffusion is not given,
+        diffusion gets a default list.
 
     Raises:
         SettingsError: A setting cannot be tuned, or a value is invalid.

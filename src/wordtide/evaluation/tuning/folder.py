@@ -1,7 +1,8 @@
 """The folder of a tuning: its header, the scores of each finished fit, and the tables.
 
-The header identifies the counts, the method, the seed and other fixed settings. It does not contain the lists of values: each
-finished fit has its own file, so that values and splits can be added later without fitting anything twice.
+The header identifies the counts, the method, the seed and other fixed settings. It does not contain the lists
+of values: each finished fit has its own file, so that values and splits can be added later without fitting
+anything twice.
 """
 
 import json

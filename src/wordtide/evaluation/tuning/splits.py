@@ -15,7 +15,9 @@ _DRAWS_PER_SPLIT = 50  # small corpora have few different splits
 
 @dataclass(frozen=True)
 class PlannedFit:
-    """A combination to be fitted without the slices of one split, or to all slices in order of time if `split` is None."""
+    """A combination to be fitted without the slices of one split, or to all slices in order of time if
+    `split` is None.
+    """
 
     combination: Combination
     split: int | None
@@ -38,7 +40,9 @@ class PlannedFit:
 
 @dataclass(frozen=True)
 class Splits:
-    """The slices left out, one list per split; no lists for methods that predict each slice before they see it."""
+    """The slices left out, one list per split; no lists for methods that predict each slice before they see
+    it.
+    """
 
     method: str
     slices: int  # of the corpus
@@ -47,7 +51,10 @@ class Splits:
     left_out: list[list[int]]
 
     def planned(self, combinations: Sequence[Combination]) -> list[PlannedFit]:
-        """All fits. Splits are the same for all combinations, so that these can be compared slice by slice."""
+        """All fits.
+
+        Splits are the same for all combinations, so that these can be compared slice by slice.
+        """
         if self.method in LEAVING_OUT:
             return [
                 PlannedFit(one, number, list(out))

@@ -1,4 +1,6 @@
-"""`tune`: fit all combinations of some settings, and compare how well they predict slices that they have not seen."""
+"""`tune`: fit all combinations of some settings, and compare how well they predict slices that they have not
+seen.
+"""
 
 import json
 import math
@@ -47,7 +49,8 @@ from wordtide.inference.settings import FitSettings, resolve
 from wordtide.progress import Observer
 from wordtide.storage.folders import real_target, write_files
 
-#: All combinations are scored with this eta, because likelihoods of different negative pairs cannot be compared.
+#: All combinations are scored with this eta, because likelihoods of different negative pairs cannot be
+#: compared.
 REFERENCE_RATIO = FitSettings().negative_ratio
 
 

@@ -1,4 +1,6 @@
-"""The result of a tuning in a few sentences: the best values, close ones, where to search next, and the command to run."""
+"""The result of a tuning in a few sentences: the best values, close ones, where to search next, and the
+command to run.
+"""
 
 import shlex
 from collections.abc import Sequence

@@ -22,7 +22,9 @@ _VOCABULARY = "words.txt"
 
 @dataclass(frozen=True)
 class OtherWindows:
-    """Sources of counts with other windows: given counts, or texts to be counted with the tokenizer of the counts."""
+    """Sources of counts with other windows: given counts, or texts to be counted with the tokenizer of the
+    counts.
+    """
 
     counts: Mapping[int, Counts]
     texts: Any = None
