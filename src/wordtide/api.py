@@ -270,12 +270,13 @@ def fit(
         counts: `Counts`, or the path of a counts folder.
         output: Save the model in this folder. A checkpoint is kept beside it while the fit runs.
         overwrite: Replace an existing model.
-        **options: Fields of `FitSettings` (method, solver, dim, diffusion, contexts, seed and so on), and how to
-            run the fit: `preset` (such as "paper-sotu"), `config` (a TOML file with settings), `precision`
-            ("float32" or "float64"), `threads` (default: all processors), `checkpoint_every` (minutes), `resume`
-            (continue a fit that was stopped, to the same bits), `offload` (a folder in which smoothing keeps its
-            states if memory is too small), `scheduler` ("local:4", or the address of a Dask scheduler), `work`
-            (with `scheduler`, a folder that all workers see), `observer` (receives the progress).
+        **options: Fields of `FitSettings` (method, solver, dim, diffusion, contexts, seed and so on), and
+            how to run the fit: `preset` (such as "paper-sotu"), `config` (a TOML file with settings),
+            `precision` ("float32" or "float64"), `threads` (default: all processors), `checkpoint_every`
+            (minutes), `resume` (continue a fit that was stopped, to the same bits), `offload` (a folder in
+            which smoothing keeps its states if memory is too small), `scheduler` ("local:4", or the address
+            of a Dask scheduler), `work` (with `scheduler`, a folder that all workers see), `observer`
+            (receives the progress).
 
     Returns:
         The fitted model.
