@@ -268,6 +268,6 @@ def test_ctrl_c_leaves_nothing_behind(large_model, place, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("wordtide.exports.selection.Selection.deviations_at", interrupted)
+    monkeypatch.setattr("wordtide.exports.selection.Selection.deviations_at_slices", interrupted)
     done = run("export", large_model, "--to", "dwe", "-o", place / "out")
     assert (done.code, listing(place)) == (130, [])
