@@ -33,7 +33,7 @@ from wordtide.types import Array
 
 _BLOCK = 1 << 17  # elements of a block of the (a, columns) matrices: two of them stay in a core's cache
 _PAIRS_PER_ROW = 32  # the cost of the dense work of a row, in sparse pairs
-_EFFORT = 48_000  # minimum cost of a part, in pairs: smaller matrix products cost more than a thread gains
+_EFFORT = 12_000  # of a part, in pairs, at least: less takes a thread longer to start than to do
 _MOST_PARTS = 32
 
 _add_positives: Any = add_positives  # compiled functions accept any arrays and are not typed
