@@ -257,7 +257,7 @@ def connect(scheduler: str, scratch: Path) -> Iterator[Cluster]:
                     dashboard_address="127.0.0.1:0",
                     memory_limit=None,  # memory-mapped files would count as used
                     local_directory=str(scratch),
-                    silence_logs=False,
+                    silence_logs=logging.CRITICAL,  # of the workers, too
                 )
             )
         client = _open_client(distributed, address, scheduler)
