@@ -74,6 +74,7 @@ def models(tmp_path_factory):
     counts = wordtide.count(texts)
     for method in METHODS:
         wordtide.fit(counts, output=place / method, method=method, dim=4, threads=1)
+    wordtide.fit(counts, output=place / "separate", contexts="separate", dim=4, threads=1)
     return place
 
 
@@ -279,13 +280,24 @@ def test_words_with_fewer_occurrences_are_left_out(model, name, least):
     )
 
 
-def test_vectors_can_be_chosen(model):
-    answers = [
+def by_vectors(model):
+    """The similarities of word vectors, of context vectors and of their sums."""
+    return [
         ask(model, "similarity", "--vectors", kind, "--format", "csv").out
         for kind in ("word", "context", "sum")
     ]
+
+
+def test_vectors_can_be_chosen(models):
+    answers = by_vectors(models / "separate")
     assert len({*answers}) == 3
-    assert answers[2] == ask(model, "similarity", "--format", "csv").out
+    assert answers[2] == ask(models / "separate", "similarity", "--format", "csv").out
+
+
+def test_tied_contexts_are_as_similar_as_words_and_their_sums_are_not(model):
+    words, contexts, sums = by_vectors(model)
+    assert words == contexts != sums
+    assert sums == ask(model, "similarity", "--format", "csv").out
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -103,6 +103,21 @@ def crowd(kind, words=60, dim=6, seed=3, longest=4.0):
     )
 
 
+def tied(posterior, signs):
+    """The same word vectors with tied contexts."""
+    spreads = {"variance_u": posterior.variance_u, "precision_u": posterior.precision_u}
+    signs = np.asarray(signs, dtype=np.float32)
+    return Posterior(posterior.kind, posterior.knots, posterior.mean_u, signs=signs, **spreads)
+
+
+def tied_crowd(kind):
+    """The words of `crowd` with tied contexts."""
+    model = crowd(kind)
+    posterior = tied(model.fitted.posterior, [1, 1, -1, 1, -1, 1])
+    occurrences = model.fitted.occurrences.values
+    return model_of(kind, dict.fromkeys(model.words), posterior=posterior, values=occurrences)
+
+
 def knots_in(model, word, side="u"):
     """Slices, means and variances or precisions of a word's knots, float64."""
     posterior = model.fitted.posterior

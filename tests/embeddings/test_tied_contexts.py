@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 import pytest
-from embeddings.models import KINDS, MOMENTS, TIMES, WORDS, crowd, model_of, posterior_of
+from embeddings.models import KINDS, MOMENTS, TIMES, WORDS, model_of, posterior_of, tied, tied_crowd
 from numpy.testing import assert_allclose
 
 import wordtide
@@ -24,14 +24,7 @@ ALL = np.arange(len(WORDS))
 each_kind = pytest.mark.parametrize("kind", KINDS)
 
 
-def tied(kind, signs=SIGNS, posterior=None):
-    """The word vectors of a small random posterior, with tied contexts."""
-    whole = posterior or posterior_of(kind)
-    spreads = {"variance_u": whole.variance_u, "precision_u": whole.precision_u}
-    return Posterior(kind, whole.knots, whole.mean_u, signs=signs, **spreads)
-
-
-MODELS = {kind: model_of(kind, posterior=tied(kind)) for kind in KINDS}
+MODELS = {kind: model_of(kind, posterior=tied(posterior_of(kind), SIGNS)) for kind in KINDS}
 
 
 @each_kind
@@ -88,15 +81,7 @@ def test_similarities_by_the_sum_are_those_of_a_model_of_the_positive_axes(kind)
 @each_kind
 @pytest.mark.parametrize("vectors", ["word", "context", "sum"])
 def test_neighbors_over_time_are_the_neighbors_of_each_slice(kind, vectors):
-    whole = crowd(kind).fitted.posterior
-    model = crowd(kind)
-    signs = np.array([1, 1, -1, 1, -1, 1], dtype=np.float32)
-    model = model_of(
-        kind,
-        dict.fromkeys(model.words),
-        posterior=tied(kind, signs, whole),
-        values=model.fitted.occurrences.values,
-    )
+    model = tied_crowd(kind)
     found = neighbors_over_time(model, "word7", 5, vectors).columns
     for time in model.times:
         here = np.asarray(found["time"]) == time
@@ -107,12 +92,7 @@ def test_neighbors_over_time_are_the_neighbors_of_each_slice(kind, vectors):
 
 @pytest.mark.parametrize("kind", ["filter", "smoother"])
 def test_probabilities_of_analogies_are_numbers_although_axes_are_removed(kind):
-    model = crowd(kind)
-    signs = np.array([1, 1, -1, 1, -1, 1], dtype=np.float32)
-    posterior = tied(kind, signs, model.fitted.posterior)
-    model = model_of(
-        kind, dict.fromkeys(model.words), posterior=posterior, values=model.fitted.occurrences.values
-    )
+    model = tied_crowd(kind)
     found = analogy(model, "word7", TIMES[0], TIMES[-1], top=60).columns
     assert "word7" in found["word"]
     assert ((found["probability"] >= 0) & (found["probability"] <= 1)).all()
@@ -173,4 +153,4 @@ def test_a_header_that_contradicts_its_version_is_refused(kind, tmp_path):
 @pytest.mark.parametrize("signs", [[1, -1], [1, 0, 1], [[1, 1, 1]], [1, np.nan, 1]])
 def test_signs_must_be_one_or_minus_one_for_each_dimension(signs):
     with pytest.raises(SettingsError, match="signs of tied contexts"):
-        tied("smoother", np.array(signs, dtype=np.float32))
+        tied(posterior_of("smoother"), signs)

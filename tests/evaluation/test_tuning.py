@@ -18,7 +18,7 @@ from wordtide.evaluation.folder import working_alone
 from wordtide.evaluation.holdout import held_out_slices, without
 from wordtide.evaluation.predictors import predict_by_interpolation
 from wordtide.evaluation.tuning.tune import tune
-from wordtide.inference.problem import problem_of
+from wordtide.inference.problem import PairSettings, problem_of
 from wordtide.progress import Observer
 
 SHARED = {"threads": 1, "max_steps": 2}
@@ -82,7 +82,7 @@ def test_a_score_is_that_of_a_fit_without_the_slices_on_pairs_of_the_default_rat
     left_out = held_out_slices(len(counts), 0.3, 1)
     settings = {"dim": 3, "diffusion": 0.1, "negative_ratio": ratio, **SHARED}
     model = wordtide.fit(without(counts, left_out), **settings)
-    part = problem_of(counts).slices[left_out[0]]
+    part = problem_of(counts, PairSettings(tied=True)).slices[left_out[0]]
     prediction = predict_by_interpolation(model, counts.times, left_out[0], part.words.astype(np.int64))
     wanted = (0.1, ratio, 2, left_out[0])
     (found,) = (

@@ -43,8 +43,8 @@ def test_ten_times_as_many_slices_take_no_more_memory(tmp_path):
     wordtide.fit(
         counted(5), output=tmp_path / "first", dim=8, **FILTER
     )  # what first use imports and compiles does not count
-    short, long = peak_of_fit(tmp_path, 6), peak_of_fit(tmp_path, 60)
-    states = sum(path.stat().st_size for path in (tmp_path / "model60").glob("slice-*"))
+    short, long = peak_of_fit(tmp_path, 9), peak_of_fit(tmp_path, 90)
+    states = sum(path.stat().st_size for path in (tmp_path / "model90").glob("slice-*"))
     assert states > 2 * short  # so that a fit that kept them would be found out
     assert long < 1.3 * short
 

@@ -56,6 +56,9 @@ def behind_vague_words(kind, vague=100):
 
 def state_of(model, word, time, vectors="sum"):
     """Mean and variance (d,) of a word's vector, by the model's own answers about single words."""
+    if vectors == "sum" and model.contexts == "tied":  # (I + S) u
+        scale = 1.0 + model.fitted.posterior.signs.astype(np.float64)
+        return [scale * model.mean(word, time), scale**2 * model.variance(word, time)]
     moments = [np.zeros(model.dim), np.zeros(model.dim)]
     if vectors in ("word", "sum"):
         moments = [moments[0] + model.mean(word, time), moments[1] + model.variance(word, time)]
@@ -104,7 +107,8 @@ def is_known(model, word, time, vectors="sum"):
     nearest = min(range(len(model)), key=lambda t: abs(float(model.times[t]) - time))
     direction = mean / length(mean)
     noise = math.sqrt(sum(direction[k] ** 2 * variance[k] for k in range(model.dim)))
-    return noise / length(mean) <= NOISE or model.occurrences(word)[nearest] >= OFTEN
+    most = NOISE * math.sqrt(2.0) if model.contexts == "tied" and vectors == "sum" else NOISE
+    return noise / length(mean) <= most or model.occurrences(word)[nearest] >= OFTEN
 
 
 def is_inferred(model, word, time):

@@ -4,7 +4,7 @@ there.
 
 import numpy as np
 import pytest
-from embeddings.models import KINDS, MOMENTS, TIMES, crowd, model_of, posterior_of
+from embeddings.models import KINDS, MOMENTS, TIMES, crowd, model_of, posterior_of, tied_crowd
 from numpy.testing import assert_allclose
 from oracles.questions import is_known
 
@@ -86,6 +86,22 @@ def test_words_are_known_as_looking_at_each_of_them_says(kind, choice, time):
     vectors = vectors_of(model, choice)
     found = vectors.are_known(every, np.full(60, time), vectors.means_at(time), vectors.variances_at(time))
     assert found.tolist() == [is_known(model, word, time, choice) for word in model.words]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("choice", ["word", "context", "sum"])
+def test_tied_words_are_known_as_looking_at_each_of_them_says(kind, choice):
+    model, every = tied_crowd(kind), np.arange(60)
+    vectors = vectors_of(model, choice)
+    for time in MOMENTS:
+        moments = vectors.means_at(time), vectors.variances_at(time)
+        found = vectors.are_known(every, np.full(60, time), *moments)
+        assert found.tolist() == [is_known(model, word, time, choice) for word in model.words]
+
+
+def test_the_sum_of_tied_vectors_may_have_root_two_times_the_noise_of_a_sum_of_separate_ones():
+    sums = vectors_of(crowd("smoother")), vectors_of(tied_crowd("smoother"))
+    assert [vectors.most_noise for vectors in sums] == [NOISE, pytest.approx(2.0**0.5 * NOISE)]
 
 
 def test_point_estimates_are_known_wherever_they_have_a_direction():

@@ -194,7 +194,7 @@ def model_header(folder: Path) -> dict[str, Any]:
             f"{folder} cannot be read: {error.strerror or error}.", "Check the path."
         ) from error
     expected = set(FILES)
-    if _in_slices(header):
+    if in_slices(header):
         slices = header.get("slices")
         if type(slices) is not int or not 1 <= slices <= MOST_SLICES or header.get("posterior") != "filter":
             raise FolderError(f"{folder / 'header.json'} is damaged: its slices are not described.", REMEDY)
@@ -205,7 +205,7 @@ def model_header(folder: Path) -> dict[str, Any]:
     return header
 
 
-def _in_slices(header: Mapping[str, Any]) -> bool:
+def in_slices(header: Mapping[str, Any]) -> bool:
     """Whether the states are in files of slices."""
     return header["version"] in (SLICED_VERSION, SLICED_VERSION + _TIED)
 
@@ -221,7 +221,7 @@ def _posterior(
     if header.get("contexts", "separate") != ("tied" if tied else "separate"):
         raise ValueError("its contexts are not understood")
     signs = np.array(_vector(arrays, "signs", "f4")) if tied else None
-    if _in_slices(header):
+    if in_slices(header):
         if type(header["dim"]) is not int or not 1 <= header["dim"] <= MOST_DIMENSIONS:
             raise ValueError(f"it has {header['dim']!r} dimensions")
         check_knots(knots, header["slices"], "knots")  # before they are counted by slice

@@ -18,7 +18,7 @@ from wordtide.explorer.page_stories import changed_table, page_stories, word_car
 from wordtide.explorer.word_map import mapped_words, word_map
 from wordtide.progress import Observer
 from wordtide.questions.asking import shown_year, slices_nearby
-from wordtide.questions.vectors import DEFAULT, NOISE, OFTEN, Vectors, vectors_of
+from wordtide.questions.vectors import DEFAULT, OFTEN, Vectors, vectors_of
 from wordtide.types import Integers
 from wordtide.version import __version__
 
@@ -174,7 +174,7 @@ def _header(
             {"time": float(time), "tokens": whole_or_float(number)}
             for time, number in zip(model.times, tokens, strict=True)
         ],
-        "known": {"noise": NOISE, "often": OFTEN},
+        "known": {"noise": vectors.most_noise, "often": OFTEN},
         "slices_nearby": slices_nearby(model),
     }
 

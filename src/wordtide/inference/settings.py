@@ -49,7 +49,7 @@ class FitSettings:
         example="0.001",
     )
     contexts: str = setting(
-        "separate",
+        "tied",
         "Context vectors",
         choices=CONTEXTS,
         note="tied contexts share the vectors of words; separate ones are those of the paper",

@@ -18,7 +18,7 @@ from wordtide.embeddings.states import Embeddings
 from wordtide.questions.answers import Answer, empty_intervals
 from wordtide.questions.asking import are_inferred, checked_number
 from wordtide.questions.similarity import Scaled, interval, scaled, scaled_words, similarity_and_spread
-from wordtide.questions.vectors import NOISE, OFTEN, Vectors, lengths_of, vectors_of
+from wordtide.questions.vectors import OFTEN, Vectors, lengths_of, vectors_of
 from wordtide.types import Flags, Floats, Integers, Singles
 
 _WORDS_AT_ONCE = 500
@@ -172,7 +172,7 @@ def _by_slices(
         with np.errstate(divide="ignore", invalid="ignore"):  # words without a direction
             cosine[t] = np.where(square > 0, product / np.sqrt(square), -np.inf)
         often = vectors.occurrences.of_slice(t) >= OFTEN
-        known[t] = ((noise <= NOISE * square) | often) & (square > 0)
+        known[t] = ((noise <= vectors.most_noise * square) | often) & (square > 0)
     return _Similarities(cosine, known)
 
 

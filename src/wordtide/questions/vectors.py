@@ -7,7 +7,7 @@ positive axes and removes the negative ones.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
 from typing import Any
@@ -28,6 +28,9 @@ CHOICES = ("word", "context", "sum")
 #: A word is well known at a time if the standard deviation of its vector along its mean is at most this share
 #: of the mean,
 NOISE = 0.2
+#: or this share for the sum of tied vectors. The errors of separate word and context vectors are nearly the
+#: same but count as independent, so the same data give their sum less noise, by this factor.
+TIED_SUM_NOISE = 2.0**0.5 * NOISE
 #: and in any case if it occurs this often in the slice.
 OFTEN = 50
 #: Unit vectors that differ by less differ by rounding only: the word did not move.
@@ -47,6 +50,8 @@ class Vectors:
     occurrences: Occurrences
     #: What the axes are multiplied by, (d,); None: nothing.
     scale: Floats | None = None
+    #: The most noise of a well-known word.
+    most_noise: float = NOISE
 
     def summed(self, parts: Iterable[Reals], power: int = 1) -> Floats:
         """The sum of what the sides answer, with axes scaled: of means, or with power 2 of variances."""
@@ -116,7 +121,7 @@ class Vectors:
         often = (self.occurrences.at(words, nearest_slice(self.times, times)) >= OFTEN) & np.isfinite(
             lengths_of(means)
         )
-        return np.asarray((relative_noise(means, variances) <= NOISE) | often)
+        return np.asarray((relative_noise(means, variances) <= self.most_noise) | often)
 
 
 def relative_noise(means: Reals, variances: Reals) -> Floats:
@@ -135,14 +140,16 @@ def vectors_of(model: Embeddings, choice: str | None = None) -> Vectors:
         raise SettingsError(
             f"There are no vectors {choice!r}.", f"Choose {', '.join(CHOICES[:-1])} or {CHOICES[-1]}."
         )
-    signs, scale = model.fitted.posterior.signs, None
-    chosen = sides[choice]
-    if signs is not None:
-        chosen = model.sides[:1]
-        scale = {"word": None, "context": signs.astype(np.float64), "sum": 1.0 + signs.astype(np.float64)}[
-            choice
-        ]
-    return Vectors(chosen, model.kind != "point", model.dim, model.times, model.fitted.occurrences, scale)
+    vectors = Vectors(sides[choice], model.kind != "point", model.dim, model.times, model.fitted.occurrences)
+    signs = model.fitted.posterior.signs
+    if signs is None:
+        return vectors
+    vectors = replace(vectors, sides=model.sides[:1])
+    if choice == "word":
+        return vectors
+    if choice == "context":
+        return replace(vectors, scale=signs.astype(np.float64))
+    return replace(vectors, scale=1.0 + signs.astype(np.float64), most_noise=TIED_SUM_NOISE)
 
 
 def lengths_of(vectors: npt.NDArray[Any]) -> Floats:

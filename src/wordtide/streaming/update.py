@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wordtide.counts.counts import Counts
-from wordtide.embeddings.folder import SLICED_VERSION, fill_folder, model_header, read_model, write_model
+from wordtide.embeddings.folder import fill_folder, in_slices, model_header, read_model, write_model
 from wordtide.embeddings.posterior import Fitted, Posterior
 from wordtide.embeddings.slice_files import MOST_SLICES, slices_of
 from wordtide.errors import FolderError, SettingsError
@@ -177,7 +177,7 @@ def _report(addition: Addition, started: float) -> UpdateReport:
 def _carry_over_slices(target: Path, fitted: Fitted, sink: SliceFolder) -> None:
     """Link the old slices into the new folder, or write them if the old model is a single file."""
     header = model_header(target)
-    if header["version"] == SLICED_VERSION:
+    if in_slices(header):
         sink.link_from(target, header["files"])
     else:
         for t, states in enumerate(slices_of(fitted.posterior, len(fitted.diffusion))):
