@@ -12,12 +12,12 @@ from scipy.special import expit
 
 from wordtide.inference.prediction import (
     integrated_log_likelihood_per_pair,
-    log_expected_sigmoid,
     log_likelihood_per_pair,
 )
 from wordtide.inference.problem import PairSettings, slice_data
 from wordtide.model import likelihood
 from wordtide.model.likelihood import GaussianVectors
+from wordtide.model.logistic import log_expected_sigmoids
 
 
 def slice_of(counts, ratio=1.0, exponent=0.75):
@@ -103,6 +103,12 @@ def test_turning_only_one_side_changes_the_score(side):
     turn = rotation(1)
     turned = (u @ turn, v) if side == "words" else (u, v @ turn)
     assert abs(log_likelihood_per_pair(part, *turned) - log_likelihood_per_pair(part, u, v)) > 0.01
+
+
+def log_expected_sigmoid(mean, deviation):
+    out = np.empty_like(mean)
+    log_expected_sigmoids(mean.reshape(-1), (deviation**2).reshape(-1), 1.0, out.reshape(-1))
+    return out
 
 
 def expected_sigmoid(mean, deviation):

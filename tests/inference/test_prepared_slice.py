@@ -10,10 +10,10 @@ from scipy import sparse
 
 from wordtide.inference.compute import compute
 from wordtide.inference.natural import prepared_slice
-from wordtide.inference.natural.pair_kernels import expected_log_sigmoids, log_expected_sigmoids
 from wordtide.inference.natural.prepared_slice import PreparedSlice
 from wordtide.inference.problem import PairSettings, slice_data
 from wordtide.model.likelihood import ActiveSlice, GaussianVectors, expected_log_likelihood, gradients
+from wordtide.model.logistic import expected_log_sigmoids, log_expected_sigmoids
 
 SIZE, DIM = 14, 3
 ACTIVE = [0, 2, 3, 4, 6, 7, 9, 10, 12, 13]

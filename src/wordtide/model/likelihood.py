@@ -13,104 +13,12 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from wordtide.compiled import arithmetic, by_precision, elementary
+from wordtide.compiled import arithmetic
 from wordtide.errors import SettingsError
+from wordtide.model.logistic import log_sigmoid, sigmoid
 from wordtide.types import Array, Floats, Indices, Reals
 
 _ELEMENTS, _FEWEST_ROWS = 1 << 18, 128  # of a block of rows of the (a, a) matrix of scores
-
-# exp(r) = 1 + r + r^2 q(r) for |r| <= log(2) / 2 and log((1 + s) / (1 - s)) = s (2 + z l(z)) for z = s^2,
-# |s| <= 1 / 3: the coefficients of q and l are minimax fits with relative errors of 3e-9 and 5e-9.
-_Q0, _Q1, _Q2, _Q3, _Q4 = map(np.float32, (0.49999993, 0.1666652, 0.041668394, 0.00836878, 0.0013814467))
-_L0, _L1, _L2, _L3 = map(np.float32, (0.66666413, 0.400217, 0.2799914, 0.2802446))
-_ZERO, _ONE, _TWO = np.float32(0.0), np.float32(1.0), np.float32(2.0)
-_LOWEST = np.float32(-87.0)  # exp of it is the smallest power that is still a normal number
-_INVERSE_LOG_2, _LOG_2, _LOG_2_REST = np.float32(1.442695), np.float32(0.693359375), np.float32(-2.1219444e-4)
-_INTEGERS = np.float32(1.5 * 2**23)  # adding it rounds to an integer, which then fills the lowest bits
-_EXPONENT = np.int32(23)  # the place of the exponent in a float32
-_ROOT_HALF_BITS = np.int32(0x3F3504F3)  # of sqrt(1/2)
-_PI_EIGHTHS = np.float32(math.pi / 8)
-
-
-@elementary
-def _exp_single(x: Any) -> Any:
-    """exp(x) of a float32 x <= 0, and exp(-87) below -87."""
-    x = _LOWEST if x < _LOWEST else x
-    shifted = x * _INVERSE_LOG_2 + _INTEGERS
-    power = shifted - _INTEGERS
-    r = (x - power * _LOG_2) - power * _LOG_2_REST
-    fraction = _ONE + (r + r * r * (_Q0 + r * (_Q1 + r * (_Q2 + r * (_Q3 + r * _Q4)))))
-    exponent = np.float32(shifted).view(np.int32) << _EXPONENT
-    return np.int32(np.float32(fraction).view(np.int32) + exponent).view(np.float32)
-
-
-@elementary
-def _exp_double(x: Any) -> Any:
-    return math.exp(x)
-
-
-@elementary
-def _sigmoid_single(x: Any) -> Any:
-    e = _exp_single(-abs(x))
-    return (e if x < _ZERO else _ONE) / (_ONE + e)
-
-
-@elementary
-def _sigmoid_double(x: Any) -> Any:
-    e = math.exp(-abs(x))
-    return (e if x < 0.0 else 1.0) / (1.0 + e)
-
-
-@elementary
-def _log_sigmoid_single(x: Any) -> Any:
-    e = _exp_single(-abs(x))
-    s = e / (_TWO + e)
-    z = s * s
-    return (x if x < _ZERO else _ZERO) - s * (_TWO + z * (_L0 + z * (_L1 + z * (_L2 + z * _L3))))
-
-
-@elementary
-def _log_sigmoid_double(x: Any) -> Any:
-    return (x if x < 0.0 else 0.0) - math.log1p(math.exp(-abs(x)))
-
-
-@elementary
-def _kappa_single(variance: Any) -> Any:
-    return _ONE / np.sqrt(_ONE + _PI_EIGHTHS * variance)
-
-
-@elementary
-def _kappa_double(variance: Any) -> Any:
-    return 1.0 / math.sqrt(1.0 + math.pi / 8 * variance)
-
-
-@elementary
-def _log_single(x: Any) -> Any:
-    """log(x) of a positive normal float32."""
-    bits = np.float32(x).view(np.int32)
-    exponent = (bits - _ROOT_HALF_BITS) >> _EXPONENT
-    m = np.int32(bits - (exponent << _EXPONENT)).view(np.float32)  # between sqrt(1/2) and sqrt(2)
-    s = (m - _ONE) / (m + _ONE)
-    z = s * s
-    power = np.float32(exponent)
-    return power * _LOG_2 + (s * (_TWO + z * (_L0 + z * (_L1 + z * (_L2 + z * _L3)))) + power * _LOG_2_REST)
-
-
-@elementary
-def _log_double(x: Any) -> Any:
-    return math.log(x)
-
-
-#: exp(x) for x <= 0. Relative error below 2e-7 for float32 x > -87.
-exp = by_precision(_exp_single, _exp_double)
-#: sigmoid(x) = 1 / (1 + exp(-x)). Relative error below 2e-7 for float32 x > -87.
-sigmoid = by_precision(_sigmoid_single, _sigmoid_double)
-#: log sigmoid(x). Relative error below 3e-7 for float32 x < 87.
-log_sigmoid = by_precision(_log_sigmoid_single, _log_sigmoid_double)
-#: kappa = 1 / sqrt(1 + pi variance / 8): E[sigmoid(x)] is close to sigmoid(kappa mean) for Gaussian x.
-kappa = by_precision(_kappa_single, _kappa_double)
-#: log(x) for positive x. Absolute error below 1e-7 of the larger of 1 and |log(x)| for normal float32 x.
-log = by_precision(_log_single, _log_double)
 
 
 class _SliceData(Protocol):

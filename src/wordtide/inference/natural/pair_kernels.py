@@ -15,15 +15,9 @@ from typing import Any
 import numpy as np
 
 from wordtide.compiled import arithmetic
-from wordtide.model.likelihood import kappa, log_sigmoid, sigmoid
+from wordtide.model.logistic import kappa, sigmoid
 
 Array = Any
-_FEW, _FEW_WEIGHTS = np.polynomial.hermite_e.hermegauss(8)
-_FEW_WEIGHTS = _FEW_WEIGHTS / _FEW_WEIGHTS.sum()
-_MANY, _MANY_WEIGHTS = np.polynomial.hermite_e.hermegauss(32)
-_MANY_WEIGHTS = _MANY_WEIGHTS / _MANY_WEIGHTS.sum()
-_NARROW = 1.0  # up to this standard deviation eight quadrature points are accurate to 1e-5
-_TINY = 1e-30  # below this, the sum underflows in single precision
 
 
 @arithmetic
@@ -135,36 +129,6 @@ def positive_moments(
                 score += u[k] * v[k]
                 spread += (u[k] * u[k] + s[k]) * sv[k] + s[k] * (v[k] * v[k])
             m[place - first], s2[place - first] = score, spread
-
-
-@arithmetic
-def expected_log_sigmoids(m: Array, s2: Array, sign: float, out: Array) -> None:
-    """Compute E[log sigmoid(sign x)] for x ~ N(m, s2), (n,) each, by eight-point Gauss-Hermite quadrature."""
-    kind = m.dtype.type
-    for place in range(len(m)):
-        out[place] = kind(0)
-    for q in range(len(_FEW)):
-        node, weight = kind(_FEW[q]), kind(_FEW_WEIGHTS[q])
-        for place in range(len(m)):
-            deviation = math.sqrt(max(s2[place], kind(0)))
-            out[place] += weight * log_sigmoid(kind(sign) * m[place] + node * deviation)
-
-
-@arithmetic
-def log_expected_sigmoids(m: Array, s2: Array, sign: float, out: Array) -> None:
-    """Compute log E[sigmoid(sign x)] for x ~ N(m, s2), (n,) each, with more points for large deviations."""
-    kind = m.dtype.type
-    for place in range(len(m)):
-        mean = kind(sign) * m[place]
-        deviation = math.sqrt(max(s2[place], kind(0)))
-        total = kind(0)
-        if deviation <= _NARROW:
-            for q in range(len(_FEW)):
-                total += kind(_FEW_WEIGHTS[q]) * sigmoid(mean + kind(_FEW[q]) * deviation)
-        else:
-            for q in range(len(_MANY)):
-                total += kind(_MANY_WEIGHTS[q]) * sigmoid(mean + kind(_MANY[q]) * deviation)
-        out[place] = log_sigmoid(mean) if total < _TINY else kind(math.log(total))
 
 
 @arithmetic

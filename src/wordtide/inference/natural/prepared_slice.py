@@ -21,14 +21,13 @@ from wordtide.inference.compute import Compute
 from wordtide.inference.natural.negatives import WeightedSampler, sample_size_for
 from wordtide.inference.natural.pair_kernels import (
     add_positives,
-    expected_log_sigmoids,
-    log_expected_sigmoids,
     positive_moments,
     weigh_negatives,
 )
 from wordtide.inference.problem import SliceData
 from wordtide.inference.scale.shares import shared_out
 from wordtide.model.likelihood import GaussianVectors
+from wordtide.model.logistic import expected_log_sigmoids, log_expected_sigmoids
 from wordtide.types import Array
 
 _BLOCK = 1 << 17  # elements of a block of the (a, columns) matrices: two of them stay in a core's cache
@@ -172,7 +171,7 @@ class PreparedSlice:
         if self.signs is not None:
             own[drawn] = np.arange(len(drawn))
         weights = self._column_weights[side][:, drawn] / probability
-        return _Columns(other[drawn], weights.astype(self.compute.dtype), own)
+        return _Columns(other[drawn], np.ascontiguousarray(weights, dtype=self.compute.dtype), own)
 
     def _set_negatives(
         self, rows: range, vectors: GaussianVectors, side: int, columns: _Columns, g: Array, sums: Array

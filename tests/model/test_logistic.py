@@ -8,7 +8,7 @@ from scipy.integrate import quad
 from scipy.special import expit, log_expit
 
 from wordtide.compiled import kernel
-from wordtide.model.likelihood import kappa, log, log_sigmoid, sigmoid
+from wordtide.model.logistic import kappa, log, log_sigmoid, sigmoid
 
 SCORES = np.concatenate(
     [
