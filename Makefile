@@ -161,11 +161,6 @@ experiment-decade-of-short-texts: .venv/package.done
 	.venv-pwe/bin/python -m pip install --quiet --disable-pip-version-check --requirement benchmarks/peers/pwe-requirements.txt
 	@touch $@
 
-# After editing a compiled function that another file calls: numba notices changes only in the file of the caller.
-.PHONY: clean-kernels
-clean-kernels:
-	find src tests benchmarks \( -name '*.nbi' -o -name '*.nbc' \) -delete
-
 clean:
 	rm -rf .venv .venv-pwe .venv-lowest .venv-newest .venv-audit build .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests benchmarks experiments -name __pycache__ -type d -exec rm -rf {} +

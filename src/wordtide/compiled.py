@@ -2,12 +2,16 @@
 numba.
 """
 
-from collections.abc import Callable
+import hashlib
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from types import CodeType, FunctionType
 from typing import Any, TypeVar, cast
 
 import numba
 import numba.extending
 import numpy as np
+from numba.core.caching import FunctionCache
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 _ARITHMETIC: dict[str, Any] = {
@@ -72,10 +76,73 @@ def by_precision(single: Function, double: Function) -> Function:
 
 
 def _cached(function: Function, options: dict[str, Any]) -> Function:
-    try:
-        return cast(Function, numba.njit(cache=True, **options)(function))
-    except RuntimeError:  # numba finds no folder that it can write: a read-only installation
-        return cast(Function, numba.njit(**options)(function))
+    compiled: Any = numba.njit(**options)(function)
+    with suppress(RuntimeError):  # numba finds no folder that it can write: a read-only installation
+        compiled._cache = _KernelCache(compiled)
+    return cast(Function, compiled)
+
+
+class _KernelCache(FunctionCache):
+    """Numba's cache, which also notices changes in what a kernel calls.
+
+    Numba itself compares the kernel's own file only. After an upgrade it would run a kernel whose file is the
+    same with the old code of functions from other files.
+    """
+
+    def __init__(self, compiled: Any) -> None:
+        super().__init__(compiled.py_func)  # type: ignore[no-untyped-call]
+        self._compiled = compiled
+
+    def _index_key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
+        key = super()._index_key(sig, codegen)  # type: ignore[no-untyped-call]
+        return (*key, fingerprint(self._compiled))
+
+
+def fingerprint(compiled: Callable[..., Any]) -> str:
+    """A hash of all that a kernel is compiled from: the code, options and constants of the kernel and of the
+    functions that it calls, in any file.
+    """
+    digest = hashlib.sha256()
+    for function in (compiled, by_precision):  # which holds code that is found by numba only
+        for part in _ingredients(function, set()):
+            digest.update(part.encode() + b"\0")
+    return digest.hexdigest()
+
+
+def _ingredients(value: Any, seen: set[Any]) -> Iterator[str]:
+    """What compiled code takes from a function, its code, or a value of its module, as texts."""
+    if hasattr(value, "targetoptions"):
+        options = value.targetoptions.items()
+        yield repr(sorted((name, sorted(is_) if isinstance(is_, set) else is_) for name, is_ in options))
+    value = getattr(value, "py_func", getattr(value, "_defn", value))  # of a kernel, of an intrinsic
+    if isinstance(value, FunctionType):
+        if value not in seen and not value.__module__.startswith(("numba.", "numpy.")):
+            seen.add(value)
+            yield value.__qualname__
+            yield from _ingredients(value.__code__, seen)
+            cells = [cell.cell_contents for cell in value.__closure__ or ()]
+            used = [value.__globals__.get(name) for name in _names(value.__code__)]
+            for other in [value.__defaults__, *cells, *used]:
+                yield from _ingredients(other, seen)
+    elif isinstance(value, CodeType):
+        yield value.co_code.hex()
+        yield repr(value.co_names)
+        for constant in value.co_consts:
+            yield from _ingredients(constant, seen)
+    elif isinstance(value, np.ndarray):
+        yield f"{value.dtype} {value.shape} {value.tobytes().hex()}"
+    elif isinstance(value, frozenset):
+        yield repr(sorted(map(repr, value)))
+    elif isinstance(value, type):
+        yield f"{value} {getattr(value, '_fields', '')}"  # of a named tuple
+    elif isinstance(value, (int, float, complex, str, bytes, tuple, np.generic, np.dtype)):
+        yield repr(value)
+
+
+def _names(code: CodeType) -> list[str]:
+    """The global names in a function's code and in that of functions inside it."""
+    inner = [constant for constant in code.co_consts if isinstance(constant, CodeType)]
+    return [*code.co_names, *(name for part in inner for name in _names(part))]
 
 
 @kernel

@@ -1,0 +1,90 @@
+"""Compiled kernels on disk: loaded again when nothing changed, compiled again when anything they use did."""
+
+import importlib
+import sys
+
+import pytest
+
+KERNEL = """
+from called import LIMIT, Pair, weigh
+from wordtide.compiled import arithmetic
+
+
+@arithmetic
+def total(x):
+    return weigh(x) + LIMIT + Pair(1, 10).first
+"""
+CALLED = """
+from typing import NamedTuple
+
+from wordtide.compiled import elementary, kernel
+
+LIMIT = 1000
+_FACTOR = 2
+
+
+class Pair(NamedTuple):
+    first: int
+    second: int
+
+
+@elementary
+def weigh(x):
+    return raise_(x)
+
+
+@kernel
+def raise_(x):
+    return _FACTOR * x
+"""
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A function that writes the two files, imports them like a new process, and calls the kernel with 3:
+    returns the result, and whether the machine code came from disk. It ran before with `CALLED`.
+    """
+    folder = tmp_path_factory.mktemp("kernels")
+    (folder / "calling.py").write_text(KERNEL)
+
+    def with_called(source):
+        (folder / "called.py").write_text(source)
+        for name in ("calling", "called"):
+            sys.modules.pop(name, None)
+        importlib.invalidate_caches()
+        total = importlib.import_module("calling").total
+        return total(3), bool(total.stats.cache_hits)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(folder)
+        patch.setattr(sys, "dont_write_bytecode", True)
+        assert with_called(CALLED) == (1007, False)
+        yield with_called
+    for name in ("calling", "called"):
+        sys.modules.pop(name, None)
+
+
+def test_a_kernel_is_loaded_from_disk_if_nothing_changed(run):
+    assert run(CALLED) == (1007, True)
+    assert run("# a comment\n" + CALLED) == (1007, True)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ("return _FACTOR * x", "return _FACTOR * x + 50", 1057),
+        ("_FACTOR = 2", "_FACTOR = 4", 1013),
+        ("LIMIT = 1000", "LIMIT = 2000", 2007),
+        ("first: int\n    second: int", "second: int\n    first: int", 1016),
+        ("return raise_(x)", "return 100 * raise_(x)", 1601),
+    ],
+)
+def test_a_kernel_is_compiled_again_if_a_function_or_constant_of_another_file_changed(
+    run, before, after, expected
+):
+    assert run(CALLED.replace(before, after)) == (expected, False)
+    assert run(CALLED) == (1007, True)
+
+
+def test_a_kernel_is_compiled_again_if_the_options_of_a_function_it_calls_changed(run):
+    assert run(CALLED.replace("@elementary", "@kernel")) == (1007, False)
