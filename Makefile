@@ -49,6 +49,11 @@ BENCHMARKS := counting fitting questions uncertainty calibration scaling streami
 $(BENCHMARKS:%=bench-%): bench-%: .venv/bench.done
 	$(BIN)/python benchmarks/$*.py
 
+# The size of an installation without extras, and the time it takes. Exit code 1 at 900 MB or more.
+.PHONY: bench-install
+bench-install: | .venv/bin/python
+	$(BIN)/python benchmarks/install.py
+
 bench-peers: .venv/bench.done .venv-pwe/done
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/peers/comparing.py
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/peers/comparing.py --worlds few --seeds 1 --with-pwe
@@ -114,7 +119,7 @@ experiment-decade-of-short-texts: .venv/package.done
 	$(PYTHON) -m venv .venv
 
 .venv/package.done: pyproject.toml constraints.txt | .venv/bin/python
-	$(PIP) --editable .
+	$(PIP) --editable '.[pandas]'
 	@touch $@
 
 .venv/demo.done: .venv/package.done

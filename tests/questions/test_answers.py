@@ -4,6 +4,7 @@ its notes.
 
 import json
 import math
+import sys
 
 import numpy as np
 import pandas as pd
@@ -151,6 +152,15 @@ def test_what_is_not_known_is_none_in_rows_and_nan_in_frames():
     frame = answer.frame()
     assert frame["n"].dtype == np.int64
     assert math.isnan(frame["high"][0])
+
+
+def test_without_pandas_an_answer_names_the_remedy(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    monkeypatch.delitem(sys.modules, "wordtide.questions.frames", raising=False)
+    answer = Answer({"word": ["a"]})
+    assert list(answer.rows()) == [{"word": "a"}]
+    with pytest.raises(SettingsError, match=r"pip install 'wordtide\[pandas\]'"):
+        answer.frame()
 
 
 def test_an_answer_is_as_long_as_its_columns():

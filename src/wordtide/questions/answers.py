@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from wordtide.errors import SettingsError
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -31,11 +33,19 @@ class Answer:
         """The answer as a data frame that notebooks display well.
 
         Notes and further facts are in its `attrs`.
-        """
-        from wordtide.questions.frames import (
-            AnswerFrame,
-        )  # pandas: half a second that the shell need not wait for
 
+        Raises:
+            SettingsError: pandas is not installed.
+        """
+        try:  # importing pandas takes half a second, which the shell does not spend
+            from wordtide.questions.frames import AnswerFrame
+        except ModuleNotFoundError as error:
+            if error.name != "pandas":
+                raise
+            raise SettingsError(
+                "Answers in Python are pandas data frames, and pandas is not installed.",
+                "Install it: pip install 'wordtide[pandas]'",
+            ) from None
         frame = AnswerFrame(dict(self.columns))
         frame.attrs.update(self.facts)
         frame.attrs["notes"] = list(self.notes)
