@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from wordtide.corpus.tokens.rule import ABBREVIATIONS
+from wordtide.corpus.tokens.tokenizers import ABBREVIATIONS
 
 VOCABULARY = 50_000
 FIRST_YEAR, SLICES = 1970, 50

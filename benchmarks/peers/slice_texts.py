@@ -11,11 +11,10 @@ import numpy as np
 from sentence_files import Sentences
 
 from wordtide.corpus.columns import Fields
-from wordtide.corpus.documents import BadRows
-from wordtide.corpus.encoding import normalize_texts
+from wordtide.corpus.documents import BadRows, normalize_texts
 from wordtide.corpus.sources import find_corpus
-from wordtide.corpus.tokens.rule import Scanner, TokenRule
 from wordtide.corpus.tokens.scanner import BREAK
+from wordtide.corpus.tokens.tokenizers import Scanner, TokenRule
 from wordtide.counts.counts import Counts
 from wordtide.counts.vocabulary import numbering_of
 from wordtide.timeline import Every

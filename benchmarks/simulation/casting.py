@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simulation.plan import MOVING, PASSING, Cast
-from wordtide.corpus.tokens.rule import ABBREVIATIONS
+from wordtide.corpus.tokens.tokenizers import ABBREVIATIONS
 from wordtide.errors import SettingsError
 from wordtide.types import Floats
 

@@ -4,7 +4,7 @@ import contextlib
 
 from wordtide.corpus.documents import BadRows
 from wordtide.corpus.ngram_tables import NgramScanner
-from wordtide.corpus.tokens.rule import TokenRule
+from wordtide.corpus.tokens.tokenizers import TokenRule
 from wordtide.errors import WordtideError
 
 SEEDS = [

@@ -4,7 +4,7 @@ import contextlib
 import tempfile
 from pathlib import Path
 
-from wordtide.corpus.tokens.rule import Scanner, TokenRule
+from wordtide.corpus.tokens.tokenizers import Scanner, TokenRule
 from wordtide.counts.vocabulary import read_vocabulary
 from wordtide.errors import WordtideError
 

@@ -19,7 +19,7 @@ from wordtide.api import DynamicEmbeddings, load
 from wordtide.embeddings.folder import FILES
 from wordtide.errors import FolderError, OutputError, SettingsError, WordtideError
 from wordtide.model.prior import ProductPrior
-from wordtide.storage.tensors import write_tensors
+from wordtide.storage.arrays import write_tensors
 
 
 def refused():

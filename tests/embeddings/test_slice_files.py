@@ -21,8 +21,8 @@ from wordtide.embeddings.posterior import Posterior
 from wordtide.embeddings.slice_files import slice_name, slices_of
 from wordtide.errors import FolderError, WordtideError
 from wordtide.model.knots import Knots, Occurrences
+from wordtide.storage.arrays import write_tensors
 from wordtide.storage.header import file_facts
-from wordtide.storage.tensors import write_tensors
 
 SLICES = 8
 POSTERIOR = posterior_of("filter")

@@ -13,7 +13,7 @@ from numpy.testing import assert_array_equal
 from safetensors.numpy import load_file, save_file
 
 from wordtide.errors import FolderError
-from wordtide.storage.tensors import map_tensors, write_tensors
+from wordtide.storage.arrays import map_tensors, write_tensors
 
 DTYPES = st.sampled_from([np.float32, np.float64, np.int32, np.int64])
 ARRAYS = st.dictionaries(

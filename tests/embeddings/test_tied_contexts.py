@@ -17,7 +17,7 @@ from wordtide.questions.neighbors import analogy, neighbors
 from wordtide.questions.over_time import neighbors_over_time
 from wordtide.questions.similarity import similarity
 from wordtide.questions.vectors import vectors_of
-from wordtide.storage.tensors import map_tensors
+from wordtide.storage.arrays import map_tensors
 
 SIGNS = np.array([1.0, -1.0, 1.0], dtype=np.float32)
 ALL = np.arange(len(WORDS))

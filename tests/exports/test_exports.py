@@ -16,10 +16,10 @@ from gensim.models import KeyedVectors
 
 from wordtide.embeddings import smoothed
 from wordtide.errors import InputError, SettingsError, UnknownWordError
-from wordtide.exports import parquet as tables
+from wordtide.exports import array_files as tables
 from wordtide.exports.export import export
+from wordtide.exports.plain_text import save_word2vec
 from wordtide.exports.selection import read_words
-from wordtide.exports.word2vec import save_word2vec
 from wordtide.progress import Observer
 
 YEAR = 1854.0

@@ -24,7 +24,7 @@ from wordtide.inference.scale.in_memory import Start, StatesInMemory
 from wordtide.inference.scale.on_disk import StatesOnDisk
 from wordtide.inference.scale.shares import work_of_slices
 from wordtide.model.prior import ProductPrior
-from wordtide.storage.tensors import Streamed
+from wordtide.storage.arrays import Streamed
 
 DIM = 3
 FEW = {"dim": 4, "threads": 1, "negative_contexts": 6, "max_steps": 8, "tolerance": 0.0}

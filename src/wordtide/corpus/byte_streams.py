@@ -25,6 +25,11 @@ from wordtide.errors import InputError
 #: Input of up to this many bytes is accepted however well it was compressed.
 ALWAYS_ALLOWED: Final = 64 << 20
 _PIECE: Final = 8 << 20
+BLOCK_BYTES = 1 << 20
+LONGEST_LINE = 1 << 30
+_DAMAGE: tuple[Any, ...] = (igzip.BadGzipFile, isal_zlib.error, zlib.error, pa.ArrowException)
+_GZIP = b"\x1f\x8b"
+_ZSTANDARD = b"\x28\xb5\x2f\xfd"
 
 
 def check_expansion(shown: str, compressed: int, length: int, limit: int) -> None:
@@ -64,12 +69,6 @@ class Inflated(io.RawIOBase):
             check_expansion(self._shown, self._compressed(), self._length, self._limit)
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
-
-BLOCK_BYTES = 1 << 20
-LONGEST_LINE = 1 << 30
-_DAMAGE: tuple[Any, ...] = (igzip.BadGzipFile, isal_zlib.error, zlib.error, pa.ArrowException)
-_GZIP = b"\x1f\x8b"
-_ZSTANDARD = b"\x28\xb5\x2f\xfd"
 
 #: Called with the number of (compressed) bytes read since the last call.
 Progress = Callable[[int], None]

@@ -5,7 +5,6 @@ time.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-# Beside a year, "month" and "day" are only parts of a date: they come last.
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -14,14 +13,15 @@ import pyarrow.compute as pc
 from wordtide.dates import DAY, Stamp, parse_date
 from wordtide.errors import InputError
 
-#: What `parse_date` reports for a missing value.
-
-
+#: Beside a year, "month" and "day" are only parts of a date: they come last.
 _DATES = (
     "date", "datetime", "date_time", "timestamp", "time", "created_at", "created", "created_utc",
     "published", "published_at", "publication_date", "pub_date", "year", "month", "day",
 )  # fmt: skip
 _TEXTS = ("text", "body", "content", "full_text", "message", "speech", "tweet", "article", "selftext")
+#: What `parse_date` reports for a missing value.
+DATE_MISSING = "the date is missing"
+_SURELY_GOOD = 250_000_000_000  # seconds from 1970: the years -5952 to 9892 need no check
 
 
 @dataclass(frozen=True)
@@ -66,9 +66,6 @@ def _usual(usual: Sequence[str], columns: Sequence[str]) -> str | None:
     by_lower_case = {column.lower(): column for column in reversed(columns)}
     return next((by_lower_case[name] for name in usual if name in by_lower_case), None)
 
-
-DATE_MISSING = "the date is missing"
-_SURELY_GOOD = 250_000_000_000  # seconds from 1970: the years -5952 to 9892 need no check
 
 #: Stamps and spans of a column, and the problem of each row without a valid date.
 DateColumn = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], dict[int, str]]

@@ -84,9 +84,8 @@ def find_borders(file: SourceFile, step: int) -> tuple[tuple[str, ...], list[tup
         for records in _record_blocks(stream, origin, _DELIMITERS[file.format], 1):
             if not header:
                 header = _header(records, origin, _DELIMITERS[file.format])
-                wanted = max(
-                    wanted, records.start + int(records.bounds[1])
-                )  # the first portion has the header
+                # The first portion has the header.
+                wanted = max(wanted, records.start + int(records.bounds[1]))
             while wanted <= records.start + int(records.bounds[-2]):
                 record = int(np.searchsorted(records.bounds, wanted - records.start))
                 borders.append((records.start + int(records.bounds[record]), int(records.lines[record])))
@@ -165,8 +164,7 @@ def _record_at(data: npt.NDArray[np.uint8], at: int, delimiter: int) -> tuple[in
     included; and the number of line breaks before a quote that is still open, or -1.
 
     A line ends with LF, CR LF or CR. A quote opens at the beginning of a field only, and what follows the
-    closing one belongs to the field; but if the two are on different lines, it tells that a quote before was
-    never closed.
+    closing one belongs to the field; but if the two are on different lines, an earlier quote was never closed.
     """
     fields = 1
     stray = False
@@ -191,9 +189,7 @@ def _record_at(data: npt.NDArray[np.uint8], at: int, delimiter: int) -> tuple[in
         elif byte == delimiter:
             fields += 1
             field_start = at
-        elif breaking and (
-            byte == _LF or at < data.size
-        ):  # after a CR at the end of the block an LF may follow
+        elif breaking and (byte == _LF or at < data.size):  # an LF may follow a CR at the end of the block
             return at, _STRAY_QUOTE if stray else fields, breaks + 1, -1
     return -1, fields, breaks, opened
 

@@ -70,9 +70,8 @@ def _settle(block: bytes, first_line: int, origin: Origin, fields: Fields, skip_
     if skip_bad and fields.date is not None and fields.text is not None:
         return fields
     problems: list[InputError] = []
-    for line_number, row in _objects(
-        block, first_line, origin, BadRows(skip_bad)
-    ):  # bad rows are counted later
+    ignored = BadRows(skip_bad)  # bad rows are counted later
+    for line_number, row in _objects(block, first_line, origin, ignored):
         try:
             return fields.found_in(list(row), origin.row(line_number))
         except InputError as problem:

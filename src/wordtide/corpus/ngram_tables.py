@@ -13,8 +13,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from wordtide.corpus.documents import BadRows
-from wordtide.corpus.encoding import inspect_texts
+from wordtide.corpus.documents import BadRows, inspect_texts
 from wordtide.corpus.tokens.lexicon import Lexicon
 from wordtide.corpus.tokens.ngram_scanner import (
     BAD_NUMBER,
@@ -26,18 +25,20 @@ from wordtide.corpus.tokens.ngram_scanner import (
     add_totals,
     scan_ngrams,
 )
-from wordtide.corpus.tokens.ngram_tags import PLACEHOLDERS, TAGS
-from wordtide.corpus.tokens.rule import MASKS, WAYS, TokenRule
+from wordtide.corpus.tokens.tokenizers import MASKS, WAYS, TokenRule
 from wordtide.corpus.tokens.unicode import character_tables
 
+#: Part-of-speech tags and placeholders. They are a closed set, because a word may hold an underscore.
+_TAGS: Final = ("NOUN", "VERB", "ADJ", "ADV", "PRON", "DET", "ADP", "NUM", "CONJ", "PRT", "X", ".")
+_PLACEHOLDERS: Final = ("START", "END", "ROOT")
 _PROBLEMS: Final = {
     WRONG_FIELDS: ("wrong number of fields", "the line does not have the fields of an n-gram table."),
     BAD_NUMBER: ("number not understood", "a year or a count is not a whole number."),
     TOO_MANY_WORDS: ("more than 5 words", "the n-gram has more than 5 words."),
 }
 _REMEDY: Final = (
-    "A line is: n-gram, tab, year, tab, matches, tab, volumes (version 2), or n-gram, then tab and year,matches,volumes "
-    "for each year (version 3)."
+    "A line is: n-gram, tab, year, tab, matches, tab, volumes (version 2), "
+    "or n-gram, then tab and year,matches,volumes for each year (version 3)."
 )
 
 
@@ -65,8 +66,8 @@ class NgramScanner:
         self._years = years
         self._numbers = WAYS[rule.numbers]
         self._tables = character_tables(rule.hyphens == "keep")
-        self._tags = Lexicon(TAGS)
-        self._placeholders = Lexicon([*TAGS, *PLACEHOLDERS])
+        self._tags = Lexicon(_TAGS)
+        self._placeholders = Lexicon([*_TAGS, *_PLACEHOLDERS])
         self._make_room(0)
 
     def _make_room(self, room: int) -> None:
@@ -81,18 +82,12 @@ class NgramScanner:
         """Read the n-grams of a block of whole lines."""
         block = _valid_text(block, first_line, path, bad)
         data = np.frombuffer(block, dtype=np.uint8)
-        room = (
-            len(data) // 6 + 2
-        )  # an n-gram and a year need at least "a\t1,1,1\n"; another year needs "\t1,1,1"
+        # An n-gram and a year need at least "a\t1,1,1\n"; another year needs "\t1,1,1".
+        room = len(data) // 6 + 2
         if len(self._sizes) < room:
             self._make_room(room)
-        ids, sizes, ends, years, matches = (
-            self._ids,
-            self._sizes,
-            self._ends,
-            self._years_found,
-            self._matches,
-        )
+        ids, sizes, ends = self._ids, self._sizes, self._ends
+        years, matches = self._years_found, self._matches
         cursor = np.zeros(6, dtype=np.int64)
         while True:
             status = scan_ngrams(

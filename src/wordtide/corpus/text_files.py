@@ -70,12 +70,13 @@ def _parse(files: Sequence[SourceFile], date_format: str | None, progress: Progr
 
 def _report_undated(path: str, date_format: str | None, bad: BadRows) -> None:
     if date_format is None:
-        remedy = "Name the file like 1862-12-01_lincoln.txt or 1862.txt, or give the pattern of its name with --date-format."
+        remedy = (
+            "Name the file like 1862-12-01_lincoln.txt or 1862.txt, "
+            "or give the pattern of its name with --date-format."
+        )
         bad.report(path, "date missing", "there is no date in the file's name.", remedy)
     else:
-        remedy = (
-            "Before its ending the whole name of the file, or of a folder above it, must fit --date-format."
-        )
+        remedy = "The whole name of the file, except for its ending, or of a folder above it must match --date-format."
         bad.report(
             path,
             "date not understood",

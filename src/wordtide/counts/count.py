@@ -11,7 +11,7 @@ from typing import Any
 
 from wordtide.corpus.source_files import MAX_EXPANSION
 from wordtide.corpus.sources import Corpus, find_corpus
-from wordtide.corpus.tokens.custom import Tokenizer
+from wordtide.corpus.tokens.tokenizers import Tokenizer
 from wordtide.counts.cluster.driver import ClusterPlace, count_on_cluster
 from wordtide.counts.counts import Counts, write_facts
 from wordtide.counts.ngrams.tables import count_ngrams

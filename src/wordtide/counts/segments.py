@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from wordtide.compiled import kernel
 from wordtide.corpus.documents import Batch
-from wordtide.corpus.tokens.rule import Scanned, Scanner
+from wordtide.corpus.tokens.tokenizers import Scanned, Scanner
 from wordtide.dates import DAY
 from wordtide.timeline import Every, Slices
 from wordtide.types import Integers

@@ -14,12 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from wordtide.corpus.columns import Fields
-from wordtide.corpus.documents import BadRows, Batch, Block
-from wordtide.corpus.encoding import normalize_texts
+from wordtide.corpus.documents import BadRows, Batch, Block, normalize_texts
 from wordtide.corpus.sources import Corpus
-from wordtide.corpus.tokens.custom import Tokenizer, apply_tokenizer, load_tokenizer
 from wordtide.corpus.tokens.lexicon import Lexicon, combine_lexicons
-from wordtide.corpus.tokens.rule import Scanner, TokenRule
+from wordtide.corpus.tokens.tokenizers import Scanner, Tokenizer, TokenRule, apply_tokenizer, load_tokenizer
 from wordtide.counts.counts import Counts
 from wordtide.counts.segments import Segment, SegmentBuilder, SpillSpace
 from wordtide.counts.settings import CountSettings, Summary

@@ -7,11 +7,10 @@ import numpy as np
 
 from wordtide.compiled import is_cached
 from wordtide.corpus.delimited import find_records
-from wordtide.corpus.documents import BadRows, make_batch
-from wordtide.corpus.encoding import inspect_texts
+from wordtide.corpus.documents import BadRows, inspect_texts, make_batch
 from wordtide.corpus.ngram_tables import NgramScanner
 from wordtide.corpus.tokens.lexicon import Lexicon
-from wordtide.corpus.tokens.rule import Scanner, TokenRule
+from wordtide.corpus.tokens.tokenizers import Scanner, TokenRule
 from wordtide.counts.examples.draws import draw_from
 from wordtide.counts.ngrams.codes import add_years
 from wordtide.counts.ngrams.pair_lists import KeyRule, NgramSegment, YearSlices, count_words, sum_keys

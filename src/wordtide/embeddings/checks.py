@@ -4,7 +4,7 @@ import numpy as np
 
 from wordtide.embeddings.posterior import Fitted, Posterior
 from wordtide.model.knots import Knots
-from wordtide.storage.tensors import pieces
+from wordtide.storage.arrays import pieces
 
 MOST_DIMENSIONS = 1 << 16
 #: Years and variances far outside what anyone has; arithmetic with them still gives numbers.

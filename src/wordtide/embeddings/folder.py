@@ -23,10 +23,10 @@ from wordtide.embeddings.training_curve import read_curve, write_curve
 from wordtide.errors import FolderError, SettingsError
 from wordtide.model.knots import Knots, Occurrences
 from wordtide.model.prior import PRIORS, Diffusion, ProductPrior
+from wordtide.storage.arrays import REMEDY, Storable, Streamed, map_tensors, write_tensors
 from wordtide.storage.cells import is_plain, spelled_out
 from wordtide.storage.folders import new_folder
 from wordtide.storage.header import read_as_one, read_header, verify, write_header
-from wordtide.storage.tensors import REMEDY, Storable, Streamed, map_tensors, write_tensors
 from wordtide.version import __version__
 
 KIND = "model"

@@ -13,7 +13,7 @@ from wordtide.embeddings.slice_states import QUANTITIES, TIED_QUANTITIES, Signed
 from wordtide.errors import SettingsError
 from wordtide.model.knots import Knots, Occurrences
 from wordtide.model.prior import Diffusion
-from wordtide.storage.tensors import pieces
+from wordtide.storage.arrays import pieces
 from wordtide.types import Singles
 
 #: The kinds of posterior, and what each stores beside the means.

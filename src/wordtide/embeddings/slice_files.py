@@ -19,7 +19,7 @@ from wordtide.embeddings.posterior import Posterior
 from wordtide.embeddings.slice_states import QUANTITIES, TIED_QUANTITIES, SliceStates
 from wordtide.errors import FolderError
 from wordtide.model.knots import Knots
-from wordtide.storage.tensors import REMEDY, Streamed, beginning_of, in_file_order, map_tensors, write_tensors
+from wordtide.storage.arrays import REMEDY, Streamed, beginning_of, in_file_order, map_tensors, write_tensors
 from wordtide.types import Singles
 
 #: Models with more slices are written as one file: each map and each file costs something, and systems limit

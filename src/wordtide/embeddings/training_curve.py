@@ -6,7 +6,7 @@ from typing import Any
 
 from wordtide.embeddings.posterior import CURVE
 from wordtide.errors import FolderError, SettingsError
-from wordtide.storage.tensors import REMEDY
+from wordtide.storage.arrays import REMEDY
 
 _WHOLE = ("step", "slice")
 

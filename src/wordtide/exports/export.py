@@ -12,10 +12,8 @@ import numpy.typing as npt
 from wordtide.embeddings.states import Embeddings
 from wordtide.embeddings.when import Time
 from wordtide.errors import SettingsError
-from wordtide.exports.archives import write_state, write_trajectories
-from wordtide.exports.projector import projector_paths, save_projector
+from wordtide.exports.plain_text import projector_paths, save_projector, save_word2vec
 from wordtide.exports.selection import DEFAULT_VECTORS, Selection, select
-from wordtide.exports.word2vec import save_word2vec
 from wordtide.progress import Observer
 from wordtide.storage.folders import check_file_writable, new_files, real_target
 
@@ -77,7 +75,7 @@ def _check_options(model: Embeddings, to: str, at: Time | None, vectors: str, ou
         raise SettingsError("--to=npz writes both word and context vectors.", "Leave out --vectors.")
     if output.suffix in _COMPRESSED:
         raise SettingsError(
-            f"{output} has the name of a compressed file, and readers would take it for one.",
+            f"{output} has the name of a compressed file, so readers would try to decompress it.",
             f"Leave out {output.suffix}, and compress the file afterwards.",
         )
 
@@ -92,9 +90,9 @@ def _write_arrays(
     observer: Observer,
 ) -> None:
     """Write a file of arrays: of one time, or of all slices."""
-    if to == "parquet":
-        from wordtide.exports.parquet import write_table  # brings Arrow
+    from wordtide.exports.array_files import write_state, write_table, write_trajectories  # imports Arrow
 
+    if to == "parquet":
         write_table(path, selection, year, observer)
     elif year is None:
         write_trajectories(path, model, selection, vectors, observer)

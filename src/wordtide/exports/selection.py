@@ -12,8 +12,7 @@ from wordtide.errors import InputError, SettingsError
 from wordtide.questions.vectors import DEFAULT, Vectors, vectors_of
 from wordtide.types import Integers, Singles
 
-#: What is exported if nothing else is said: what questions are about, so that other programs find the same
-#: neighbours.
+#: The vectors that questions compare, so that other programs find the same neighbors.
 DEFAULT_VECTORS = DEFAULT
 
 

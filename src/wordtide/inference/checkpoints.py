@@ -15,9 +15,9 @@ from wordtide.counts.counts import Counts
 from wordtide.embeddings.training_curve import read_curve, write_curve
 from wordtide.errors import FolderError
 from wordtide.inference.slice_sinks import SliceFolder
+from wordtide.storage.arrays import Storable, map_tensors, pieces, write_tensors
 from wordtide.storage.folders import check_writable, new_folder, real_target, remove_folder
 from wordtide.storage.header import kind_of, read_header, verify, write_header
-from wordtide.storage.tensors import Storable, map_tensors, pieces, write_tensors
 from wordtide.types import Array
 
 KIND, VERSION = "checkpoint", 3  # 2: of version 0.1, whose solvers had other states

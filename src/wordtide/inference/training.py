@@ -9,7 +9,7 @@ import numpy as np
 
 from wordtide.errors import WordtideError
 from wordtide.progress import Observer
-from wordtide.storage.tensors import Storable
+from wordtide.storage.arrays import Storable
 from wordtide.types import Array
 
 _ATTEMPTS = 6  # divergences of a slice before the fit is abandoned

@@ -1,21 +1,23 @@
 """Files and folders that are written whole or not at all.
 
 An output is filled beside its target under a hidden name and renamed when it is complete, so a reader never
-sees half of it. What a killed process left behind is removed by the next one that writes the same target.
-While one process writes a target, others are refused.
+sees half of it. Where the system can exchange two names in one step, the target's name always leads to the
+old folder or to the new one, even if the process is killed. The next process that writes the same target
+removes what a killed one left behind. While one process writes a target, others are refused.
 """
 
+import ctypes
 import errno
 import glob
 import os
 import secrets
 import shutil
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from wordtide.errors import OutputError, write_error
-from wordtide.storage.exchange import exchange
 from wordtide.storage.header import is_made_by_wordtide
 from wordtide.storage.locks import only_writer, refuse_if_written
 
@@ -29,6 +31,10 @@ _NO_LINKS = (
     errno.EOPNOTSUPP,
     errno.ENOTSUP,
 )
+_HERE = -100  # AT_FDCWD: names are relative to the current folder
+_EXCHANGE = 2  # RENAME_EXCHANGE
+#: Unknown to the system or the file system, or forbidden by a sandbox that does not know it.
+_NOT_POSSIBLE = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EPERM)
 
 
 @contextmanager
@@ -306,3 +312,17 @@ def _remove(path: Path) -> None:
         shutil.rmtree(path, ignore_errors=True)
     else:
         path.unlink(missing_ok=True)
+
+
+def exchange(first: Path, second: Path) -> bool:
+    """Swap what two names lead to. Returns False if the system or the file system cannot."""
+    sys.audit("os.rename", str(first), str(second), -1, -1)
+    rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    if rename is None:
+        return False
+    if rename(_HERE, os.fsencode(first), _HERE, os.fsencode(second), _EXCHANGE) == 0:
+        return True
+    number = ctypes.get_errno()
+    if number in _NOT_POSSIBLE:
+        return False
+    raise OSError(number, os.strerror(number), str(first), None, str(second))

@@ -42,9 +42,7 @@ def locked(path: Path, problem: str, remedy: str, target: Path | None = None) ->
         yield
     finally:
         try:
-            path.unlink(
-                missing_ok=True
-            )  # while it is held: whoever opened it meanwhile sees that it has no name
+            path.unlink(missing_ok=True)  # while it is held, so that others see that it has no name
         finally:
             lock.release()
 
@@ -54,7 +52,7 @@ def only_writer(target: Path) -> Iterator[None]:
     """Hold the exclusive right to write a target, which need not exist."""
     with locked(
         _lock_file(target),
-        f"Another process is writing {target} just now.",
+        f"Another process is writing {target} .",
         "Wait until it has finished, or choose another name.",
         target,
     ):
@@ -70,7 +68,7 @@ def changing(folder: Path) -> Iterator[None]:
         raise FolderError(f"{folder} cannot be opened: {error.strerror}.", "Check the path.") from error
     with locked(
         folder.with_name(f".{folder.name}.changing.lock"),
-        f"Another process is changing {folder} just now.",
+        f"Another process is changing {folder} .",
         "Wait until it has finished, and run the command again.",
         folder,
     ):

@@ -32,9 +32,9 @@ from wordtide.inference.training import train
 from wordtide.model.knots import occurrences_of
 from wordtide.progress import Observer
 from wordtide.questions.change import MIN_OCCURRENCES
+from wordtide.storage.arrays import REMEDY
 from wordtide.storage.folders import check_writable, new_folder, real_target
 from wordtide.storage.locks import changing
-from wordtide.storage.tensors import REMEDY
 from wordtide.streaming.additions import Addition, count_for_update, prepare_addition
 from wordtide.streaming.settings import GrowthSettings
 from wordtide.types import Floats

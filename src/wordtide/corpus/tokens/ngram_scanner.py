@@ -18,7 +18,6 @@ from wordtide.corpus.tokens.lexicon import (
     prefix_of,
     words_that_fit,
 )
-from wordtide.corpus.tokens.ngram_tags import is_tagged
 from wordtide.corpus.tokens.scanner import KEEP, MASK, UNNAMED
 from wordtide.corpus.tokens.unicode import (
     APOSTROPHE,
@@ -54,6 +53,33 @@ _LETTER: Final = 1
 _DIGIT: Final = 2
 _UNDERSCORE: Final = 4
 _BEYOND_ASCII: Final = 8
+
+
+@kernel
+def _is_in(words: LexiconState, word: npt.NDArray[np.uint8]) -> bool:
+    prefix, code = prefix_of(word, word.size), hash_bytes(word, word.size)
+    return (
+        find_or_add(words.slots, words.entries, words.arena, words.size, word, word.size, prefix, code, False)
+        >= 0
+    )
+
+
+@kernel
+def _is_tagged(
+    data: npt.NDArray[np.uint8], start: int, stop: int, tags: LexiconState, placeholders: LexiconState
+) -> bool:
+    """Whether a token is word_TAG, or _TAG_, _START_, _END_, _ROOT_."""
+    underscore = -1
+    for position in range(start, stop):
+        if data[position] == 0x5F:
+            underscore = position
+    if underscore < 0:
+        return False
+    if underscore == stop - 1:
+        if stop - start < 3 or data[start] != 0x5F:
+            return False
+        return _is_in(placeholders, data[start + 1 : stop - 1])
+    return underscore > start and _is_in(tags, data[underscore + 1 : stop])
 
 
 @kernel
@@ -190,14 +216,8 @@ def scan_ngrams(
     fold, traits = _ascii_tables(kind, lower)
     at, grams, listed, dropped, last_start, last_length = cursor
     while at < data.size:
-        cursor[0], cursor[1], cursor[2], cursor[3], cursor[4], cursor[5] = (
-            at,
-            grams,
-            listed,
-            dropped,
-            last_start,
-            last_length,
-        )
+        cursor[0], cursor[1], cursor[2], cursor[3] = at, grams, listed, dropped
+        cursor[4], cursor[5] = last_start, last_length
         if size[0] >= most_words:
             return LEXICON_FULL
         if data[at] == 0x0A:  # a blank line
@@ -208,9 +228,7 @@ def scan_ngrams(
         same = last_length > 0 and at + last_length < data.size and data[at + last_length] == 0x09
         if same:
             difference = np.uint8(0)
-            for position in range(
-                last_length
-            ):  # without an early end, so that it runs on many bytes at a time
+            for position in range(last_length):  # no early end, so that it runs on vector units
                 difference |= data[at + position] ^ data[last_start + position]
             same = difference == 0
         tagged = False
@@ -235,7 +253,7 @@ def scan_ngrams(
                             prefix |= np.uint64(word[length]) << np.uint64(8 * length)
                     length += 1
                     tab += 1
-                if seen & _UNDERSCORE and is_tagged(data, start, tab, tags, placeholders):
+                if seen & _UNDERSCORE and _is_tagged(data, start, tab, tags, placeholders):
                     tagged = True
                 if seen & _BEYOND_ASCII:
                     length, seen = _fold_token(data, start, tab, kind, lower, word)
@@ -306,14 +324,8 @@ def scan_ngrams(
             at = after
         listed = added
         ends[grams - 1] = listed
-    cursor[0], cursor[1], cursor[2], cursor[3], cursor[4], cursor[5] = (
-        at,
-        grams,
-        listed,
-        dropped,
-        last_start,
-        last_length,
-    )
+    cursor[0], cursor[1], cursor[2], cursor[3] = at, grams, listed, dropped
+    cursor[4], cursor[5] = last_start, last_length
     return DONE
 
 

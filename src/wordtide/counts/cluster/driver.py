@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from wordtide.corpus.sources import Corpus
-from wordtide.corpus.tokens.custom import Tokenizer, load_tokenizer
 from wordtide.corpus.tokens.lexicon import Lexicon
+from wordtide.corpus.tokens.tokenizers import Tokenizer, load_tokenizer
 from wordtide.counts.cluster.job import Job, read_lexicon, write_plan, write_words
 from wordtide.counts.cluster.ngram_shards import survey_ngrams
 from wordtide.counts.cluster.reduce import add_up, unite_lexicons

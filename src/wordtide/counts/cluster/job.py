@@ -15,8 +15,8 @@ import numpy as np
 
 from wordtide.corpus.source_files import SourceFile
 from wordtide.corpus.sources import Corpus
-from wordtide.corpus.tokens.custom import Tokenizer
 from wordtide.corpus.tokens.lexicon import Lexicon
+from wordtide.corpus.tokens.tokenizers import Tokenizer
 from wordtide.counts.cluster.column_files import Part, read_parts, write_parts
 from wordtide.counts.settings import CountSettings
 from wordtide.counts.warm_up import warm_up

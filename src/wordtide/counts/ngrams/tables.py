@@ -14,7 +14,7 @@ from wordtide.corpus.documents import BadRows
 from wordtide.corpus.ngram_tables import NgramBatch, NgramScanner
 from wordtide.corpus.sources import Corpus
 from wordtide.corpus.tokens.lexicon import combine_lexicons
-from wordtide.corpus.tokens.rule import TokenRule
+from wordtide.corpus.tokens.tokenizers import TokenRule
 from wordtide.counts.count_arrays import CountArrays
 from wordtide.counts.counts import Counts
 from wordtide.counts.ngrams.codes import add_years

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from wordtide.corpus.source_files import MAX_EXPANSION
-from wordtide.corpus.tokens.custom import Tokenizer
+from wordtide.corpus.tokens.tokenizers import Tokenizer
 from wordtide.counts.counts import Counts
 from wordtide.embeddings.notebook import result_html
 from wordtide.errors import SettingsError, WordtideError

@@ -9,7 +9,7 @@ import numpy as np
 
 from wordtide.corpus.source_files import MAX_EXPANSION, STANDARD_INPUT
 from wordtide.corpus.sources import find_corpus
-from wordtide.corpus.tokens.custom import Tokenizer, load_tokenizer
+from wordtide.corpus.tokens.tokenizers import Tokenizer, load_tokenizer
 from wordtide.counts.count import count
 from wordtide.counts.counts import Counts
 from wordtide.errors import InputError, SettingsError

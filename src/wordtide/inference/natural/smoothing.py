@@ -12,7 +12,7 @@ from wordtide.inference.natural.schedule import NaturalOptions
 from wordtide.inference.scale.in_memory import States
 from wordtide.inference.training import Diverged, Report
 from wordtide.model.prior import Diffusion
-from wordtide.storage.tensors import Storable
+from wordtide.storage.arrays import Storable
 from wordtide.types import Array
 
 

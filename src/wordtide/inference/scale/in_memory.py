@@ -16,7 +16,7 @@ from wordtide.inference.natural.slice_work import SliceWork
 from wordtide.inference.scale.word_blocks import WordBlock
 from wordtide.model.knots import Knots
 from wordtide.model.prior import Diffusion
-from wordtide.storage.tensors import Storable, Streamed
+from wordtide.storage.arrays import Storable, Streamed
 from wordtide.types import Array
 
 

@@ -18,8 +18,8 @@ from wordtide.inference.scale import smoothing_job as tasks
 from wordtide.inference.scale.in_memory import Start, start_arrays
 from wordtide.inference.scale.smoothing_job import LEFT_OUT, PriorSpec, SmoothingJob
 from wordtide.model.prior import Diffusion
+from wordtide.storage.arrays import Storable, Streamed
 from wordtide.storage.folders import explained_write_errors
-from wordtide.storage.tensors import Storable, Streamed
 from wordtide.types import Array
 
 _PREFIX = "wordtide-fit-"

@@ -1,18 +1,36 @@
-"""NumPy archives (.npz), which numpy.load reads without pickle: all of one time, or the whole trajectory."""
+"""Files of arrays: NumPy archives (.npz), which numpy.load reads without pickle, and Parquet tables.
+
+A Parquet table has a row for each number: word, time, k (the coordinate), mean, sd; in order of time, word,
+k. Both are written a piece at a time, so memory stays small.
+"""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile, ZipInfo
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from wordtide.embeddings.states import Embeddings
 from wordtide.errors import SettingsError
 from wordtide.exports.selection import Selection
 from wordtide.progress import Observer
 from wordtide.types import Singles
+
+ROWS_IN_A_GROUP = 1 << 20
+_SCHEMA = pa.schema(
+    [
+        ("word", pa.dictionary(pa.int32(), pa.string())),
+        ("time", pa.float64()),
+        ("k", pa.int32()),
+        ("mean", pa.float32()),
+        ("sd", pa.float32()),
+    ]
+)
 
 
 def write_state(path: Path, model: Embeddings, selection: Selection, time: float) -> None:
@@ -43,8 +61,8 @@ def write_trajectories(
     """Write all slices: words (n,), times and labels (T,), mean and sd (T, n, d) as float32, and which
     vectors they are of.
 
-    One slice is in memory at a time. The sd is not shortened to float16: NumPy reckons with what it is given,
-    and 1/sd**2 leaves the range of float16 where the sd is below 0.004. Point estimates have no sd.
+    One slice is in memory at a time. The sd is not shortened to float16, because NumPy computes in the dtype
+    it gets, and 1/sd**2 exceeds the range of float16 where the sd is below 0.004. Point estimates have no sd.
     """
     times = model.times.tolist()
     quantities = {"mean": selection.means_at_slices}
@@ -86,3 +104,62 @@ def _as_array(texts: Sequence[str]) -> npt.NDArray[np.str_]:
                 f"{text!r} cannot be written into a NumPy archive.", "Leave it out, or export to parquet."
             )
     return array
+
+
+def write_table(path: Path, selection: Selection, time: float | None, observer: Observer) -> None:
+    """Write a Parquet table of the selected words at one time, or (None) at all slices.
+
+    Point estimates have no sd: the column is null.
+    """
+    if time is None:
+        times = selection.vectors.times.tolist()
+        means, deviations = selection.means_at_slices(), selection.deviations_at_slices()
+    else:
+        times = [time]
+        means, deviations = iter([selection.means_at(time)]), iter([selection.deviations_at(time)])
+    dim = selection.vectors.dim
+    words_at_once = max(1, ROWS_IN_A_GROUP // dim)
+    groups = [
+        _Group.of(selection.words[start : start + words_at_once], dim)
+        for start in range(0, len(selection.words), words_at_once)
+    ]
+    # Means and deviations hardly ever repeat, so a dictionary of them would be built and thrown away.
+    repeating = ["word", "time", "k"]
+    options = {"compression": "zstd", "use_dictionary": repeating, "write_statistics": repeating}
+    with (
+        observer.stage("writing", len(times), "slices"),
+        open(path, "wb") as file,
+        pq.ParquetWriter(file, _SCHEMA, **options) as writer,
+    ):
+        for one in times:
+            mean = next(means).ravel()
+            sd = next(deviations).ravel() if selection.has_deviations else None
+            start = 0
+            for group in groups:
+                part = slice(start, start + group.size)
+                columns = [
+                    group.words,
+                    pa.array(np.full(group.size, one)),
+                    group.coordinates,
+                    pa.array(mean[part]),
+                    pa.nulls(group.size, pa.float32()) if sd is None else pa.array(sd[part]),
+                ]
+                writer.write_table(pa.Table.from_arrays(columns, schema=_SCHEMA), row_group_size=group.size)
+                start += group.size
+            observer.step()
+
+
+@dataclass(frozen=True)
+class _Group:
+    """The columns of a group of rows that are the same at all times."""
+
+    words: Any
+    coordinates: Any
+    size: int
+
+    @staticmethod
+    def of(words: Sequence[str], dim: int) -> "_Group":
+        numbers = pa.array(np.repeat(np.arange(len(words), dtype=np.int32), dim))
+        coordinates = pa.array(np.tile(np.arange(dim, dtype=np.int32), len(words)))
+        texts = pa.DictionaryArray.from_arrays(numbers, pa.array(words, pa.string()))
+        return _Group(texts, coordinates, len(words) * dim)
