@@ -25,10 +25,9 @@ import psutil
 
 import wordtide
 from wordtide.counts.cluster import driver
-from wordtide.counts.cluster.job import Job
-from wordtide.counts.cluster.tasks import Piece
-from wordtide.counts.workers import Observer
+from wordtide.counts.cluster.job import Job, Piece
 from wordtide.dask_client import Cluster
+from wordtide.progress import Observer
 
 ROUNDS = 3
 

@@ -15,8 +15,8 @@ from counts.small_shards import csv_rows, documents, files_of, json_lines, ngram
 from counts.waiting_texts import TEXTS, TOKENIZER, finished_scans, prepare, readers_of, wait_for
 
 import wordtide
+from wordtide.counts.cluster import reduce as shard_counts
 from wordtide.counts.cluster import reduce as tree_reduction
-from wordtide.counts.cluster import shard_counts
 from wordtide.counts.cluster import shards as sharding
 from wordtide.errors import InputError, SettingsError
 from wordtide.progress import Observer

@@ -10,7 +10,7 @@ import pytest
 
 import wordtide
 from wordtide.counts import segments, sums
-from wordtide.counts import slices as slice_counting
+from wordtide.counts import texts as slice_counting
 from wordtide.counts.counts import merge_counts
 
 

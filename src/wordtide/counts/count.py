@@ -19,7 +19,7 @@ from wordtide.counts.settings import CountSettings
 from wordtide.counts.texts import count_texts
 from wordtide.counts.vocabulary import read_vocabulary
 from wordtide.counts.warm_up import warm_up
-from wordtide.counts.workers import Resources
+from wordtide.counts.workers import CountInput, Resources
 from wordtide.dates import bounds
 from wordtide.errors import NothingToCountError, SettingsError
 from wordtide.progress import Observer
@@ -165,12 +165,11 @@ def _count(
     )
     vocabulary = read_vocabulary(Path(settings.vocabulary)) if settings.vocabulary else None
     warm_up(corpus.is_ngrams)
+    source = CountInput(corpus, settings, dates, vocabulary, tokenizer, resources)
     if place is not None:
-        counts = count_on_cluster(corpus, settings, dates, vocabulary, tokenizer, resources, folder, place)
-    elif corpus.is_ngrams:
-        counts = count_ngrams(corpus, settings, dates, vocabulary, resources, folder)
+        counts = count_on_cluster(source, folder, place)
     else:
-        counts = count_texts(corpus, settings, dates, vocabulary, tokenizer, resources, folder)
+        counts = (count_ngrams if corpus.is_ngrams else count_texts)(source, folder)
     if len(counts) == 0:
         skipped = sum(counts.summary.skipped.values())
         raise NothingToCountError(

@@ -10,14 +10,13 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from wordtide.counts.count_arrays import CountArrays
+from wordtide.counts.count_arrays import CountArrays, CountsWriter
 from wordtide.counts.examples.store import ExampleStore, has_examples, merge_examples
-from wordtide.counts.pairs import bits_for
+from wordtide.counts.pairs import bits_for, compress_rows
 from wordtide.counts.settings import MUST_AGREE, CountSettings, Summary
 from wordtide.counts.sums import KeySums, add_sums
-from wordtide.counts.writer import CountsWriter
 from wordtide.errors import SettingsError
-from wordtide.timeline import Every, Slices, parse_duration, unite
+from wordtide.timeline import Slices
 
 
 class Addend(Protocol):
@@ -71,8 +70,7 @@ def check_agreement(parts: Sequence[Addend]) -> None:
 def write_sum(parts: Sequence[Addend], folder: Path) -> MergedCounts:
     """Add counts and write the large arrays, and the examples if all parts have some, to a folder."""
     settings = parts[0].settings
-    within = parse_duration(settings.merge_within) if settings.merge_within else 0
-    slices, members = unite([part.slices for part in parts], Every.parse(settings.every), within)
+    slices, members = settings.unite([part.slices for part in parts])
     sources: list[list[tuple[Addend, int]]] = [[] for _ in range(len(slices))]
     for part, places in zip(parts, members, strict=True):
         for t, place in enumerate(places):
@@ -80,7 +78,7 @@ def write_sum(parts: Sequence[Addend], folder: Path) -> MergedCounts:
     with CountsWriter(folder, len(parts[0].words)) as writer:
         for source in sources:
             pairs = add_sums([_pairs(part, t) for part, t in source])
-            writer.add_pairs(pairs.keys, pairs.sums)
+            writer.add_rows(compress_rows(pairs.keys, pairs.sums, len(parts[0].words)))
             unigrams = add_sums([_unigrams(part, t) for part, t in source])
             writer.end_slice(unigrams.keys, unigrams.sums)
         arrays = writer.close()

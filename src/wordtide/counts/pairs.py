@@ -13,8 +13,11 @@ import numpy.typing as npt
 
 from wordtide.compiled import kernel
 from wordtide.corpus.tokens.scanner import BREAK
+from wordtide.counts.count_arrays import RowBlock, column_dtype
 
 _OUTSIDE = -2  # a place whose word is not in the vocabulary
+_DIGIT_BITS: Final = 11  # 2048 counters fit into the fastest cache
+_FEW: Final = 1 << 11
 
 
 def bits_for(words: int) -> int:
@@ -112,8 +115,46 @@ def sum_runs(
     return found + 1
 
 
-_DIGIT_BITS: Final = 11  # 2048 counters fit into the fastest cache
-_FEW: Final = 1 << 11
+@kernel
+def _split_pairs(
+    pairs: npt.NDArray[Any],
+    sums: npt.NDArray[Any],
+    word_bits: int,
+    columns: npt.NDArray[Any],
+    values: npt.NDArray[Any],
+    rows: npt.NDArray[np.uint32],
+    ends: npt.NDArray[np.int64],
+) -> int:
+    """Write ascending pair codes as compressed rows; returns the number of rows."""
+    mask = np.uint64((1 << word_bits) - 1)
+    found = 0
+    current = np.uint64(pairs[0]) >> np.uint64(word_bits)
+    for place in range(pairs.size):
+        pair = np.uint64(pairs[place])
+        row = pair >> np.uint64(word_bits)
+        if row != current:
+            rows[found] = current
+            ends[found] = place
+            found += 1
+            current = row
+        columns[place] = pair & mask
+        values[place] = sums[place]
+    rows[found] = current
+    ends[found] = pairs.size
+    return found + 1
+
+
+def compress_rows(pairs: npt.NDArray[Any], sums: npt.NDArray[Any], words: int) -> RowBlock | None:
+    """Pair codes (see `pairs`), ascending, and their sums as compressed rows; None if there are none."""
+    if len(sums) == 0:
+        return None
+    narrow = sums.dtype == np.uint32 or int(sums.max()) <= np.iinfo(np.uint32).max
+    columns = np.empty(len(pairs), dtype=column_dtype(words))
+    values = np.empty(len(pairs), dtype=np.uint32 if narrow else np.uint64)
+    rows = np.empty(min(len(pairs), words), dtype=np.uint32)
+    ends = np.empty(len(rows), dtype=np.int64)
+    found = _split_pairs(pairs, sums, bits_for(words), columns, values, rows, ends)
+    return RowBlock(columns, values, rows[:found], ends[:found])
 
 
 @kernel

@@ -1,13 +1,15 @@
 """Settings of a count: a frozen record, saved with the counts, so that they can be repeated and merged."""
 
 import os
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from wordtide.dates import check_format
 from wordtide.errors import SettingsError
 from wordtide.settings import check_settings, setting
-from wordtide.timeline import Every, parse_duration
+from wordtide.timeline import Every, Slices, parse_duration, unite
+from wordtide.types import Integers
 
 _WAYS = ("skip", "keep", "mask")
 
@@ -94,6 +96,11 @@ class CountSettings:
                     f"--date-format={self.date_format!r} is not a pattern of dates: {error}.",
                     "Write it like --date-format='%d/%m/%Y', or give epoch, epoch-ms or year.",
                 ) from None
+
+    def unite(self, parts: Sequence[Slices]) -> tuple[Slices, list[Integers]]:
+        """Unite the slices of parts of a corpus; see `timeline.unite`."""
+        within = parse_duration(self.merge_within) if self.merge_within else 0
+        return unite(parts, Every.parse(self.every), within)
 
     def as_json(self) -> dict[str, Any]:
         """For the header of the counts folder."""

@@ -2,33 +2,38 @@
 slice.
 """
 
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from wordtide.corpus.columns import Fields
 from wordtide.corpus.documents import BadRows, Batch, Block, normalize_texts
-from wordtide.corpus.sources import Corpus
 from wordtide.corpus.tokens.lexicon import Lexicon, combine_lexicons
-from wordtide.corpus.tokens.tokenizers import Scanner, Tokenizer, TokenRule, apply_tokenizer, load_tokenizer
+from wordtide.corpus.tokens.tokenizers import Scanner, TokenRule, apply_tokenizer, load_tokenizer
+from wordtide.counts.count_arrays import CountArrays, CountsWriter, RowBlock
 from wordtide.counts.counts import Counts
+from wordtide.counts.examples.draws import Candidates, draw_sentences, join_candidates
+from wordtide.counts.examples.store import ExamplesWriter
+from wordtide.counts.pairs import bits_for, code_dtype, compress_rows, find_pairs, sort_codes, sum_runs
 from wordtide.counts.segments import Segment, SegmentBuilder, SpillSpace
-from wordtide.counts.settings import CountSettings, Summary
-from wordtide.counts.slices import count_slices
-from wordtide.counts.sums import KeySums, add_sums
+from wordtide.counts.settings import Summary
+from wordtide.counts.sums import KeySums, SliceSums, add_sums
 from wordtide.counts.vocabulary import choose_vocabulary, numbering_of
-from wordtide.counts.workers import Lending, Resources, in_order
-from wordtide.timeline import Every, parse_duration, unite
+from wordtide.counts.workers import CountInput, Lending, PairRule, Resources, in_order
+from wordtide.timeline import Every
 from wordtide.types import Integers
 
 TEXT_WINDOW = 4  # c_max in the paper's table of hyper-parameters
+_PART_IDS = 1 << 21  # numbers counted at a time: their pair codes are sorted in memory
 
 
 @dataclass(frozen=True)
@@ -41,21 +46,12 @@ class Scan:
     outside_dates: int
 
 
-def count_texts(
-    corpus: Corpus,
-    settings: CountSettings,
-    dates: tuple[int, int],
-    vocabulary: list[str] | None,
-    tokenizer: Tokenizer | None,
-    resources: Resources,
-    folder: Path,
-) -> Counts:
+def count_texts(source: CountInput, folder: Path) -> Counts:
     """Count a corpus of texts; the large arrays are written to `folder`."""
-    every = Every.parse(settings.every)
+    settings, vocabulary = source.settings, source.vocabulary
     bad = BadRows(settings.skip_bad)
-    scan = scan_texts(corpus, settings, dates, vocabulary, tokenizer, bad, resources)
-    within = parse_duration(settings.merge_within) if settings.merge_within else 0
-    slices, members = unite([segment.entries for segment in scan.segments], every, within)
+    scan = scan_texts(source, bad)
+    slices, members = settings.unite([segment.entries for segment in scan.segments])
     whole, numbers = combine_lexicons(scan.lexicons)
     distinct = int(np.count_nonzero(whole.totals))
     by_slice: list[list[tuple[Segment, int]]] = [[] for _ in range(len(slices))]
@@ -68,31 +64,23 @@ def count_texts(
     window = settings.window or TEXT_WINDOW
     numbering = numbering_of(whole, vocabulary)
     numberings = [numbering[numbers_of_scanner] for numbers_of_scanner in numbers]
-    arrays, occurrences = count_slices(
-        by_slice, slices.tokens, numberings, len(vocabulary), window, settings, resources, folder
-    )
+    rule = PairRule(numberings, len(vocabulary), window, settings)
+    arrays, occurrences = count_slices(by_slice, slices.tokens, rule, source.resources, folder)
     summary = Summary(
         documents=scan.documents,
         tokens=int(slices.tokens.sum()),
         tokens_in_vocabulary=occurrences,
         distinct_words=distinct,
         outside_dates=scan.outside_dates,
-        ignored_files=corpus.ignored,
+        ignored_files=source.corpus.ignored,
         skipped=dict(sorted(bad.reasons.items())),
     )
     return Counts(vocabulary, slices, arrays, settings, window, summary=summary)
 
 
-def scan_texts(
-    corpus: Corpus,
-    settings: CountSettings,
-    dates: tuple[int, int],
-    vocabulary: list[str] | None,
-    tokenizer: Tokenizer | None,
-    bad: BadRows,
-    resources: Resources,
-) -> Scan:
+def scan_texts(source: CountInput, bad: BadRows) -> Scan:
     """Read a corpus, or a shard of one, and number its words."""
+    settings, resources, (since, until) = source.settings, source.resources, source.dates
     rule = TokenRule(
         settings.numbers,
         settings.urls,
@@ -104,18 +92,18 @@ def scan_texts(
     every = Every.parse(settings.every)
     space = SpillSpace(resources.spill, resources.memory // 2)
     builders = [
-        SegmentBuilder(number, Scanner(rule, vocabulary), every, space, settings.examples > 0)
+        SegmentBuilder(number, Scanner(rule, source.vocabulary), every, space, settings.examples > 0)
         for number in range(resources.workers)
     ]
     idle = Lending(builders)
     observer = resources.observer
-    observer.start("reading", corpus.total_bytes, "bytes")
+    observer.start("reading", source.corpus.total_bytes, "bytes")
     with ExitStack() as stack:
-        split = _splitter(settings, tokenizer, resources, stack)
+        split = _splitter(source, stack)
 
         def read(block: Block) -> int:
             batch = normalize_texts(block(bad), bad)
-            inside = (batch.stamps >= dates[0]) & (batch.stamps < dates[1])
+            inside = (batch.stamps >= since) & (batch.stamps < until)
             outside = len(batch) - int(inside.sum())
             batch = split(batch.where(inside))
             with idle.borrowed() as builder:
@@ -123,7 +111,7 @@ def scan_texts(
             return outside
 
         fields = Fields(settings.date_field, settings.text_field, settings.date_format)
-        blocks = corpus.blocks(fields, bad, observer.step)
+        blocks = source.corpus.blocks(fields, bad, observer.step)
         outside_dates = sum(in_order((partial(read, block) for block in blocks), resources.workers))
     for _ in in_order((builder.seal for builder in builders), resources.workers):
         pass
@@ -133,23 +121,21 @@ def scan_texts(
     return Scan(segments, [builder.scanner.lexicon for builder in builders], documents, outside_dates)
 
 
-def _splitter(
-    settings: CountSettings, tokenizer: Tokenizer | None, resources: Resources, stack: ExitStack
-) -> Callable[[Batch], Batch]:
+def _splitter(source: CountInput, stack: ExitStack) -> Callable[[Batch], Batch]:
     """The function that splits texts into tokens before they are numbered.
 
     The compiled rule needs none. A custom tokenizer runs in processes of its own if there are several
     workers, because Python code holds the GIL.
     """
-    name = settings.tokenizer
+    name, tokenizer, workers = source.settings.tokenizer, source.tokenizer, source.resources.workers
     if name is None:
         return lambda batch: batch
     if tokenizer is not None:
         return lambda batch: apply_tokenizer(batch, tokenizer, name)
     load_tokenizer(name)  # reject a wrong name early
-    if resources.workers == 1:
+    if workers == 1:
         return partial(_apply_named, name)
-    pool = stack.enter_context(ProcessPoolExecutor(resources.workers, mp_context=get_context("spawn")))
+    pool = stack.enter_context(ProcessPoolExecutor(workers, mp_context=get_context("spawn")))
     return lambda batch: pool.submit(_apply_named, name, batch).result()
 
 
@@ -185,3 +171,138 @@ def words_of_slice(entries: Sequence[tuple[Segment, int]], numbers: Sequence[Int
 def add_shares(scores: npt.NDArray[np.float64], words: KeySums) -> None:
     """Add the share of each word in one slice to its score."""
     scores[words.keys.astype(np.int64)] += words.sums / max(1, int(words.sums.sum()))
+
+
+class _Scratch(threading.local):
+    """Work arrays of one thread, kept from part to part: fresh memory is expensive."""
+
+    def __init__(self) -> None:
+        self.places = np.empty(0, dtype=np.int32)
+        self.codes: npt.NDArray[Any] = np.empty(0, dtype=np.uint32)
+        self.spare: npt.NDArray[Any] = np.empty(0, dtype=np.uint32)
+
+    def make_room(self, ids: int, window: int, dtype: npt.DTypeLike) -> None:
+        if len(self.places) < ids:
+            self.places = np.empty(ids, dtype=np.int32)
+        if len(self.codes) < ids * window or self.codes.dtype != dtype:
+            self.codes = np.empty(ids * window, dtype=dtype)
+            self.spare = np.empty(ids * window, dtype=dtype)
+
+
+class _Part(NamedTuple):
+    """Entries of one slice that are counted together; `is_whole` if they are all of it."""
+
+    slice: int
+    entries: list[tuple[Segment, int]]
+    is_whole: bool
+
+
+@dataclass(frozen=True)
+class _PartCounts:
+    """Counts of one part. The pairs of a whole slice are ready to be written, others are still to be added
+    up.
+    """
+
+    pairs: KeySums | None
+    rows: RowBlock | None
+    occurrences: Integers
+    candidates: list[Candidates]
+
+
+def count_slices(
+    by_slice: Sequence[Sequence[tuple[Segment, int]]],
+    tokens: Integers,
+    rule: PairRule,
+    resources: Resources,
+    folder: Path,
+) -> tuple[CountArrays, int]:
+    """Count all slices and write them; returns the arrays and the number of tokens in the vocabulary."""
+    words, window, settings = rule.words, rule.window, rule.settings
+    scratch = _Scratch()
+    dtype = np.dtype(code_dtype(words, window))
+    word_bits, weight_bits = bits_for(words), bits_for(window)
+
+    def count_part(part: _Part) -> _PartCounts:
+        sizes = [int(segment.starts[entry + 1] - segment.starts[entry]) for segment, entry in part.entries]
+        scratch.make_room(sum(sizes), window, dtype)
+        occurrences = np.zeros(words, dtype=np.int64)
+        candidates = []
+        filled = 0
+        for segment, entry in part.entries:
+            ids = np.asarray(segment.ids[segment.starts[entry] : segment.starts[entry + 1]])
+            numbering = rule.numberings[segment.scanner]
+            filled += find_pairs(
+                ids, numbering, window, word_bits, weight_bits, settings.close_gaps,
+                scratch.places, scratch.codes[filled:], occurrences,
+            )  # fmt: skip
+            if settings.examples:
+                candidates.append(
+                    draw_sentences(segment, entry, numbering, words, settings.examples, settings.seed)
+                )
+        codes, spare = sort_codes(
+            scratch.codes[:filled], scratch.spare[:filled], weight_bits, weight_bits + 2 * word_bits
+        )
+        sums = spare.view(np.uint32)
+        found = sum_runs(codes, weight_bits, codes, sums)
+        if part.is_whole:
+            return _PartCounts(
+                None, compress_rows(codes[:found], sums[:found], words), occurrences, candidates
+            )
+        pairs = KeySums(codes[:found].copy(), sums[:found].astype(np.int64))
+        return _PartCounts(pairs, None, occurrences, candidates)
+
+    resources.observer.start("counting", int(tokens.sum()), "words")
+    stack = ExitStack()
+    writer = stack.enter_context(CountsWriter(folder, words))
+    examples = stack.enter_context(ExamplesWriter(folder, settings.examples)) if settings.examples else None
+    sums = SliceSums(len(by_slice), resources.spill, resources.memory // 2, dtype)
+    stack.callback(sums.close)
+    occurrences = np.zeros(words, dtype=np.int64)
+    candidates: list[Candidates] = []
+    in_vocabulary = 0
+    parts = list(_parts(by_slice))
+    tasks = (partial(count_part, part) for part in parts)
+    with stack:
+        for number, (part, counted) in enumerate(zip(parts, in_order(tasks, resources.workers), strict=True)):
+            if counted.pairs is not None:
+                sums.add(part.slice, counted.pairs)
+            occurrences += counted.occurrences
+            candidates += counted.candidates
+            if number + 1 == len(parts) or parts[number + 1].slice != part.slice:
+                if counted.rows is not None:
+                    writer.add_rows(counted.rows)
+                for block in sums.take(part.slice):
+                    writer.add_rows(compress_rows(block.keys, block.sums, words))
+                there = np.flatnonzero(occurrences)
+                writer.end_slice(there, occurrences[there])
+                in_vocabulary += int(occurrences.sum())
+                if examples is not None:
+                    drawn = join_candidates(candidates)
+                    examples.add_slice(drawn.words, drawn.priorities, drawn.references, drawn.sentences)
+                resources.observer.step(int(tokens[part.slice]))
+                occurrences[:] = 0
+                candidates = []
+        arrays = writer.close()
+        if examples is not None:
+            examples.close()
+    resources.observer.finish()
+    return arrays, in_vocabulary
+
+
+def _parts(by_slice: Sequence[Sequence[tuple[Segment, int]]]) -> Iterator[_Part]:
+    """Slices in order of time, each in parts of at most `_PART_IDS` numbers (or one entry, if that is
+    larger).
+    """
+    for slice_index, entries in enumerate(by_slice):
+        waiting: list[tuple[Segment, int]] = []
+        size = 0
+        is_whole = True
+        for segment, entry in entries:
+            ids = int(segment.starts[entry + 1] - segment.starts[entry])
+            if waiting and size + ids > _PART_IDS:
+                is_whole = False
+                yield _Part(slice_index, waiting, is_whole)
+                waiting, size = [], 0
+            waiting.append((segment, entry))
+            size += ids
+        yield _Part(slice_index, waiting, is_whole)

@@ -14,10 +14,9 @@ from wordtide.corpus.tokens.tokenizers import Scanner, TokenRule
 from wordtide.counts.examples.draws import draw_from
 from wordtide.counts.ngrams.codes import add_years
 from wordtide.counts.ngrams.pair_lists import KeyRule, NgramSegment, YearSlices, count_words, sum_keys
-from wordtide.counts.pairs import find_pairs, sort_codes, sum_runs
+from wordtide.counts.pairs import compress_rows, find_pairs, sort_codes, sum_runs
 from wordtide.counts.segments import gather
 from wordtide.counts.sums import KeySums, add_sums
-from wordtide.counts.writer import compress_rows
 
 _PATIENCE = 1.5  # seconds before the message
 

@@ -1,14 +1,20 @@
-"""Tasks on several threads with results in order, and the resources that counting may use."""
+"""What a count works on and with: its input, its resources, and tasks on several threads with results in order."""
 
 import queue
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
 
+import numpy as np
+import numpy.typing as npt
+
+from wordtide.corpus.sources import Corpus
+from wordtide.corpus.tokens.tokenizers import Tokenizer
+from wordtide.counts.settings import CountSettings
 from wordtide.progress import Observer
 
 Result = TypeVar("Result")
@@ -23,6 +29,40 @@ class Resources:
     memory: int  # bytes, for numbers and partial sums; beyond it they go to disk
     spill: Path
     observer: Observer
+
+
+@dataclass(frozen=True)
+class CountInput:
+    """A corpus, or a shard of one, and how to count it.
+
+    Attributes:
+        corpus: The corpus.
+        settings: The settings.
+        dates: The first stamp to count, and the stamp after the last.
+        vocabulary: The fixed vocabulary, if there is one.
+        tokenizer: The custom tokenizer, if it was given as a function.
+        resources: What counting may use.
+    """
+
+    corpus: Corpus
+    settings: CountSettings
+    dates: tuple[int, int]
+    vocabulary: list[str] | None
+    tokenizer: Tokenizer | None
+    resources: Resources
+
+
+@dataclass(frozen=True)
+class PairRule:
+    """Which pairs are counted: those of a vocabulary of `words` words within `window` places.
+
+    `numberings` has an array for each scanner, which maps its numbers to the vocabulary (-1: not in it).
+    """
+
+    numberings: Sequence[npt.NDArray[np.int32]]
+    words: int
+    window: int
+    settings: CountSettings
 
 
 class Lending(Generic[Thing]):

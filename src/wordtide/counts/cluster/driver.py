@@ -21,20 +21,25 @@ import numpy.typing as npt
 from wordtide.corpus.sources import Corpus
 from wordtide.corpus.tokens.lexicon import Lexicon
 from wordtide.corpus.tokens.tokenizers import Tokenizer, load_tokenizer
-from wordtide.counts.cluster.job import Job, read_lexicon, write_plan, write_words
-from wordtide.counts.cluster.ngram_shards import survey_ngrams
-from wordtide.counts.cluster.reduce import add_up, unite_lexicons
-from wordtide.counts.cluster.shard_counts import ShardCounts, merge_shard_counts
-from wordtide.counts.cluster.shards import Run, check_shareable, find_shards
-from wordtide.counts.cluster.tasks import Piece, count_shard_pairs, count_shard_words, scan_shard
-from wordtide.counts.cluster.text_shards import Survey, survey_texts
+from wordtide.counts.cluster.job import Job, Piece, Run, read_lexicon, write_plan, write_words
+from wordtide.counts.cluster.reduce import ShardCounts, add_up, merge_shard_counts, unite_lexicons
+from wordtide.counts.cluster.scans import (
+    Survey,
+    count_shard_pairs,
+    count_shard_words,
+    scan_ngram_shard,
+    scan_text_shard,
+    survey_ngrams,
+    survey_texts,
+)
+from wordtide.counts.cluster.shards import check_shareable, find_shards
+from wordtide.counts.count_arrays import CountsWriter
 from wordtide.counts.counts import Counts
 from wordtide.counts.ngrams.tables import check_ngram_settings, least_total
 from wordtide.counts.settings import CountSettings
 from wordtide.counts.texts import add_shares
 from wordtide.counts.vocabulary import choose_vocabulary
-from wordtide.counts.workers import Resources
-from wordtide.counts.writer import CountsWriter
+from wordtide.counts.workers import CountInput
 from wordtide.dask_client import Cluster, connect
 from wordtide.progress import Observer
 from wordtide.storage.work_folder import VERSION, WorkFolder, fingerprint, open_work
@@ -50,19 +55,16 @@ class ClusterPlace:
     keep_root: bool
 
 
-def count_on_cluster(
-    corpus: Corpus,
-    settings: CountSettings,
-    dates: tuple[int, int],
-    vocabulary: list[str] | None,
-    tokenizer: Tokenizer | None,
-    resources: Resources,
-    folder: Path,
-    place: ClusterPlace,
-) -> Counts:
+def count_on_cluster(source: CountInput, folder: Path, place: ClusterPlace) -> Counts:
     """Count a corpus; the large arrays are written to `folder`. After an error, finished pieces stay for the
     next run.
     """
+    corpus, settings, vocabulary, tokenizer = (
+        source.corpus,
+        source.settings,
+        source.vocabulary,
+        source.tokenizer,
+    )
     check_shareable(corpus)
     if corpus.is_ngrams:
         check_ngram_settings(settings)
@@ -73,10 +75,12 @@ def count_on_cluster(
         open_work(place.root, name, place.keep_root) as work,
         connect(place.scheduler, work.path / "scratch") as cluster,
     ):
-        job = Job(str(work.path), settings, dates, resources.memory, corpus.is_ngrams, tokenizer)
+        job = Job(
+            str(work.path), settings, source.dates, source.resources.memory, corpus.is_ngrams, tokenizer
+        )
         if vocabulary is not None:
             job = replace(job, vocabulary=_keep_vocabulary(work, vocabulary))
-        return _Driver(job, cluster, resources.observer).count(corpus, vocabulary, folder)
+        return _Driver(job, cluster, source.resources.observer).count(corpus, vocabulary, folder)
 
 
 class _Driver:
@@ -104,7 +108,8 @@ class _Driver:
 
     def _scan(self, corpus: Corpus) -> list[str]:
         shards = find_shards(corpus, self._job.settings, self._work, self._run)
-        tasks = [Piece(shard.scan, scan_shard, (shard,)) for shard in shards]
+        scan = scan_ngram_shard if self._job.ngrams else scan_text_shard
+        tasks = [Piece(shard.scan, scan, (shard,)) for shard in shards]
         kept = sum(self._work.has(task.name) for task in tasks)
         if kept:
             print(

@@ -1,33 +1,45 @@
-"""The description of a job that every worker gets, its shards, and its pieces in the work folder.
+"""The description of a job that every worker gets, its tasks, and its pieces in the work folder.
 
-Tasks carry the names of pieces, never arrays: tasks exchange data through the work folder.
+Tasks carry the names of pieces, never arrays: they exchange data through the work folder. Large data are in
+column files: parts with the same named columns (arrays and lists of strings) lie in one .npy file per column,
+memory-mapped when it is read, and `parts.json` holds the ends of the parts. A shard with a hundred segments
+takes twenty files instead of two thousand.
 """
 
+import json
 import shutil
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from wordtide.corpus.source_files import SourceFile
 from wordtide.corpus.sources import Corpus
 from wordtide.corpus.tokens.lexicon import Lexicon
 from wordtide.corpus.tokens.tokenizers import Tokenizer
-from wordtide.counts.cluster.column_files import Part, read_parts, write_parts
 from wordtide.counts.settings import CountSettings
 from wordtide.counts.warm_up import warm_up
-from wordtide.counts.workers import Resources
+from wordtide.counts.workers import CountInput, PairRule, Resources
+from wordtide.dask_client import Task
+from wordtide.errors import OutputError
 from wordtide.progress import Observer
-from wordtide.storage.arrays import load_array, save_array
+from wordtide.storage.arrays import GrowingArray, load_array, save_array
 from wordtide.storage.work_folder import WorkFolder
 
-_LETTERS, _LENGTHS, _TOTALS = "lexicon_letters", "lexicon_lengths", "lexicon_totals"
+#: The columns of one part.
+Part = Mapping[str, "npt.NDArray[Any] | Sequence[str]"]
+
+#: The files of a lexicon, and their dtypes.
+_LEXICON = {"lexicon_letters": "u1", "lexicon_lengths": "i8", "lexicon_totals": "i8"}
 _warming = threading.Lock()
 _warmed: set[bool] = set()
+_INDEX = "parts.json"
+_LENGTHS = "_lengths"  # beside the bytes of a column of strings
 
 
 @dataclass(frozen=True)
@@ -64,6 +76,11 @@ class Job:
         """The fixed vocabulary, if there is one."""
         return read_words(self.work.folder(self.vocabulary)) if self.vocabulary else None
 
+    def task(self, corpus: Corpus, resources: Resources) -> CountInput:
+        """The input of a task that reads a shard."""
+        words = self.fixed_words()
+        return CountInput(corpus, self.settings, self.dates, words, self.tokenizer, resources)
+
     @contextmanager
     def room(self, folder: Path) -> Iterator[Resources]:
         """The resources of one task, with temporary files in the folder of the piece it makes, removed with
@@ -83,6 +100,35 @@ class Job:
 
 
 @dataclass(frozen=True)
+class Piece:
+    """A piece to make: `make(job, name, *arguments)` makes it."""
+
+    name: str
+    make: Callable[..., None]
+    arguments: tuple[Any, ...]
+
+    def task(self, job: Job) -> Task:
+        """The task that makes this piece of a job."""
+        return Task(self.name, make_piece, (job, self))
+
+
+def make_piece(job: Job, piece: Piece) -> None:
+    """Make a piece on a worker, unless another worker has made it."""
+    if not job.work.path.is_dir():
+        raise OutputError(
+            f"A worker does not see the work folder {job.folder}.",
+            "Choose one on a disk that all workers share: --work DIR.",
+        )
+    if not job.work.has(piece.name):
+        job.warm_up()
+        piece.make(job, piece.name, *piece.arguments)
+
+
+#: Makes the pieces of a stage on the cluster.
+Run = Callable[[str, Sequence[Piece]], None]
+
+
+@dataclass(frozen=True)
 class CountPlan:
     """How to count a shard: the vocabulary, the window, and the slices of its entries."""
 
@@ -90,6 +136,10 @@ class CountPlan:
     window: int
     slices: int
     share: dict[str, Any]  # the shard's own part
+
+    def pair_rule(self, numbering: npt.NDArray[np.int32], settings: CountSettings) -> PairRule:
+        """The pairs to count in a shard whose words have this numbering."""
+        return PairRule([numbering], len(self.words), self.window, settings)
 
 
 def write_plan(
@@ -122,16 +172,81 @@ def read_words(folder: Path) -> list[str]:
 
 def write_lexicon(folder: Path, lexicon: Lexicon) -> None:
     """Store a lexicon: words, numbers and totals."""
-    letters, lengths, totals = lexicon.spelled_out()
-    save_array(folder, _LETTERS, letters)
-    save_array(folder, _LENGTHS, lengths)
-    save_array(folder, _TOTALS, totals)
+    arrays: tuple[npt.NDArray[Any], ...] = lexicon.spelled_out()
+    for name, array in zip(_LEXICON, arrays, strict=True):
+        save_array(folder, name, array)
 
 
 def read_lexicon(folder: Path) -> Lexicon:
     """Read a lexicon."""
-    letters, lengths, totals = (
-        np.array(load_array(folder, name, dtype))
-        for name, dtype in ((_LETTERS, "u1"), (_LENGTHS, "i8"), (_TOTALS, "i8"))
-    )
-    return Lexicon.restored(letters, lengths, totals)
+    return Lexicon.restored(*(load_array(folder, name, dtype, True) for name, dtype in _LEXICON.items()))
+
+
+def write_parts(folder: Path, parts: Iterable[Part]) -> None:
+    """Write parts, all with the same columns, to a folder."""
+    files: dict[str, GrowingArray] = {}
+    columns: dict[str, dict[str, Any]] = {}
+    ends: list[dict[str, int]] = []
+    try:
+        for part in parts:
+            for name, values in part.items():
+                columns.setdefault(name, _kind(values))
+                for column, array in _arrays(name, values):
+                    if column not in files:
+                        files[column] = GrowingArray(folder, column, array.dtype)
+                    files[column].append(array.ravel())
+            ends.append({column: file.length for column, file in files.items()})
+        for file in files.values():
+            file.close()
+    finally:
+        for file in files.values():
+            file.abandon()
+    (folder / _INDEX).write_text(json.dumps({"columns": columns, "ends": ends}), encoding="utf-8")
+
+
+def read_parts(folder: Path) -> list[dict[str, Any]]:
+    """Read the parts of a folder; their arrays are memory-mapped."""
+    index = json.loads((folder / _INDEX).read_text(encoding="utf-8"))
+    stored: dict[str, npt.NDArray[Any]] = {}
+    parts: list[dict[str, Any]] = []
+    before: dict[str, int] = {}
+    for ends in index["ends"]:
+        part: dict[str, Any] = {}
+        for column, stop in ends.items():
+            if column not in stored:
+                stored[column] = np.load(folder / f"{column}.npy", mmap_mode="c", allow_pickle=False).view(
+                    np.ndarray
+                )
+            part[column] = stored[column][before.get(column, 0) : stop]
+        for name, facts in index["columns"].items():
+            if facts["strings"]:
+                part[name] = _strings(part[name], part.pop(name + _LENGTHS))
+            elif facts["width"]:
+                part[name] = part[name].reshape(-1, facts["width"])
+        before = ends
+        parts.append(part)
+    return parts
+
+
+def _kind(values: object) -> dict[str, Any]:
+    if isinstance(values, np.ndarray):
+        return {"strings": False, "width": values.shape[1] if values.ndim == 2 else 0}
+    return {"strings": True, "width": 0}
+
+
+def _arrays(name: str, values: Any) -> list[tuple[str, npt.NDArray[Any]]]:
+    if isinstance(values, np.ndarray):
+        return [(name, values)]
+    coded = [text.encode("utf-8", "surrogatepass") for text in values]
+    lengths = np.array([len(text) for text in coded], dtype=np.int64)
+    return [(name, np.frombuffer(b"".join(coded), dtype=np.uint8)), (name + _LENGTHS, lengths)]
+
+
+def _strings(letters: npt.NDArray[np.uint8], lengths: npt.NDArray[np.int64]) -> list[str]:
+    data = letters.tobytes()
+    ends = np.cumsum(lengths)
+    starts = ends - lengths
+    return [
+        data[start:stop].decode("utf-8", "surrogatepass")
+        for start, stop in zip(starts.tolist(), ends.tolist(), strict=True)
+    ]

@@ -1,11 +1,11 @@
 """The shards of a corpus: portions of long files, groups of short ones, each named after its content.
 
-The borders depend on the corpus only, not on the number of workers, so a job that goes on with more of them
-finds its shards.
+Their borders depend on the corpus only, not on the number of workers, so a job that is continued with more
+workers finds its shards.
 """
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from importlib import metadata
 
@@ -17,23 +17,21 @@ from wordtide.corpus.portions import (
     columns_of_lines,
     cut_lines,
     cut_parquet,
+    cut_records,
+    find_line_breaks,
     ranges_of,
 )
 from wordtide.corpus.remote import is_url
 from wordtide.corpus.source_files import STANDARD_INPUT, Portion, SourceFile
 from wordtide.corpus.sources import Corpus
-from wordtide.counts.cluster.job import Shard
-from wordtide.counts.cluster.tasks import Piece, find_breaks, find_portions
+from wordtide.counts.cluster.job import Job, Piece, Run, Shard
 from wordtide.counts.settings import CountSettings
-from wordtide.errors import SettingsError
+from wordtide.errors import InputError, SettingsError
 from wordtide.storage.work_folder import WorkFolder, fingerprint
 
 _SHARDS = 64
 _SMALLEST, _LARGEST = 16 << 20, 256 << 20  # bytes of a shard: some seconds of work
 _COMPRESSION = 4  # a typical ratio
-
-#: Makes the pieces of a stage on the cluster.
-Run = Callable[[str, Sequence[Piece]], None]
 
 
 def check_shareable(corpus: Corpus) -> None:
@@ -41,7 +39,8 @@ def check_shareable(corpus: Corpus) -> None:
     if corpus.in_memory is not None and not isinstance(corpus.in_memory, str):
         raise SettingsError(
             "Data in memory cannot be counted on a cluster.",
-            "Write it to a file (Parquet or JSON Lines) that all workers see, or count it without a scheduler.",
+            "Write it to a file (Parquet or JSON Lines) that all workers see, "
+            "or count it without a scheduler.",
         )
     if any(file.path == STANDARD_INPUT for file in corpus.files):
         raise SettingsError(
@@ -95,7 +94,7 @@ def _cut(
             continue
         key = fingerprint(asdict(file), step)
         if file.format in ("csv", "tsv"):
-            tasks.append(Piece(f"portions-{key}", find_portions, (file, step)))
+            tasks.append(Piece(f"portions-{key}", _find_portions, (file, step)))
             pieces[file] = [f"portions-{key}"]
             continue
         found = columns_of_lines(file, fields, settings.skip_bad)
@@ -104,7 +103,7 @@ def _cut(
         columns[file] = found
         pieces[file] = [f"breaks-{key}-{number}" for number in range(len(ranges_of(file, step)))]
         tasks += [
-            Piece(piece, find_breaks, (file, start, stop))
+            Piece(piece, _find_breaks, (file, start, stop))
             for piece, (start, stop) in zip(pieces[file], ranges_of(file, step), strict=True)
         ]
     run("cutting", tasks)
@@ -121,6 +120,22 @@ def _cut(
             ]
             portions[file] = [replace(file, portion=portion) for portion in found_portions]
     return {file: parts for file, parts in portions.items() if len(parts) > 1}
+
+
+def _find_breaks(job: Job, piece: str, file: SourceFile, start: int, stop: int) -> None:
+    """Count the lines of a byte range."""
+    with job.work.new_piece(piece) as (_, facts):
+        facts.update(find_line_breaks(file, start, stop)._asdict())
+
+
+def _find_portions(job: Job, piece: str, file: SourceFile, step: int) -> None:
+    """Divide a file of records. A file that cannot be read is not divided: reading it raises the error."""
+    with job.work.new_piece(piece) as (_, facts):
+        try:
+            portions = [asdict(part.portion) for part in cut_records(file, step) if part.portion]
+        except InputError:
+            portions = []
+        facts.update(portions=portions)
 
 
 def _grouped(

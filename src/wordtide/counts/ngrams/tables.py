@@ -12,10 +12,9 @@ import numpy.typing as npt
 from wordtide.corpus.byte_streams import line_blocks, open_bytes
 from wordtide.corpus.documents import BadRows
 from wordtide.corpus.ngram_tables import NgramBatch, NgramScanner
-from wordtide.corpus.sources import Corpus
 from wordtide.corpus.tokens.lexicon import combine_lexicons
 from wordtide.corpus.tokens.tokenizers import TokenRule
-from wordtide.counts.count_arrays import CountArrays
+from wordtide.counts.count_arrays import CountArrays, CountsWriter, RowBlock
 from wordtide.counts.counts import Counts
 from wordtide.counts.ngrams.codes import add_years
 from wordtide.counts.ngrams.pair_lists import (
@@ -26,13 +25,13 @@ from wordtide.counts.ngrams.pair_lists import (
     count_words,
     sum_keys,
 )
+from wordtide.counts.pairs import compress_rows
 from wordtide.counts.segments import SpillSpace
 from wordtide.counts.settings import CountSettings, Summary
 from wordtide.counts.sums import KeySums, SliceSums, add_sums
 from wordtide.counts.texts import TEXT_WINDOW
 from wordtide.counts.vocabulary import choose_vocabulary, numbering_of
-from wordtide.counts.workers import Lending, Resources, in_order
-from wordtide.counts.writer import CountsWriter, RowBlock, compress_rows
+from wordtide.counts.workers import CountInput, Lending, PairRule, Resources, in_order
 from wordtide.dates import DAY
 from wordtide.errors import SettingsError
 from wordtide.timeline import Every, Slices, unite
@@ -73,20 +72,15 @@ class NgramReader:
         self._batches, self._entries = [], 0
 
 
-def count_ngrams(
-    corpus: Corpus,
-    settings: CountSettings,
-    dates: tuple[int, int],
-    vocabulary: list[str] | None,
-    resources: Resources,
-    folder: Path,
-) -> Counts:
+def count_ngrams(source: CountInput, folder: Path) -> Counts:
     """Count tables of n-grams; the large arrays are written to `folder`."""
+    settings, vocabulary, resources = source.settings, source.vocabulary, source.resources
     check_ngram_settings(settings)
     bad = BadRows(settings.skip_bad)
-    readers = read_ngrams(corpus, settings, dates, vocabulary, bad, resources)
+    readers = read_ngrams(source, bad)
     segments = [segment for reader in readers for segment in reader.segments]
-    slices, calendar = make_calendar(sum_year_totals(readers), Every.parse(settings.every))
+    totals = np.sum([reader.year_totals for reader in readers], axis=0)
+    slices, calendar = make_calendar(totals, Every.parse(settings.every))
     whole, numbers = combine_lexicons([reader.scanner.lexicon for reader in readers])
     longest = max(reader.longest for reader in readers)
     if vocabulary is None:
@@ -108,16 +102,15 @@ def count_ngrams(
     numbering = numbering_of(whole, vocabulary)
     numberings = [numbering[numbers_of_reader] for numbers_of_reader in numbers]
     window = ngram_window(settings, longest)
-    arrays, occurrences = write_ngram_counts(
-        segments, numberings, len(vocabulary), window, calendar, settings, resources, folder
-    )
+    pairs = PairRule(numberings, len(vocabulary), window, settings)
+    arrays, occurrences = write_ngram_counts(segments, calendar, pairs, resources, folder)
     summary = Summary(
         documents=int(slices.documents.sum()),
         tokens=int(slices.tokens.sum()),
         tokens_in_vocabulary=occurrences / longest,
         distinct_words=int(np.count_nonzero(whole.totals)),
         tagged_ngrams=sum(reader.dropped for reader in readers),
-        ignored_files=corpus.ignored,
+        ignored_files=source.corpus.ignored,
         skipped=dict(sorted(bad.reasons.items())),
     )
     return Counts(vocabulary, slices, arrays, settings, window, longest, summary)
@@ -131,8 +124,8 @@ def check_ngram_settings(settings: CountSettings) -> None:
         )
     if settings.examples or settings.tokenizer or settings.pretokenized or settings.close_gaps:
         raise SettingsError(
-            "N-gram tables have no sentences: --examples, --tokenizer, --pretokenized and --close-gaps do not apply.",
-            "Leave them out.",
+            "N-gram tables have no sentences.",
+            "Leave out --examples, --tokenizer, --pretokenized and --close-gaps.",
         )
 
 
@@ -146,19 +139,14 @@ def least_total(settings: CountSettings, longest: int) -> int:
     return (settings.min_count - 1) * longest + 1
 
 
-def read_ngrams(
-    corpus: Corpus,
-    settings: CountSettings,
-    dates: tuple[int, int],
-    vocabulary: list[str] | None,
-    bad: BadRows,
-    resources: Resources,
-) -> "list[NgramReader]":
+def read_ngrams(source: CountInput, bad: BadRows) -> list[NgramReader]:
     """Read tables, or a shard of them, and number their words; returns the reader of each worker."""
-    years = _year_bounds(dates)
-    rule = TokenRule(numbers=settings.numbers, hyphens=settings.hyphens)
+    corpus, resources, years = source.corpus, source.resources, _year_bounds(source.dates)
+    rule = TokenRule(numbers=source.settings.numbers, hyphens=source.settings.hyphens)
     space = SpillSpace(resources.spill, resources.memory // 2)
-    readers = [NgramReader(n, NgramScanner(rule, years, vocabulary), space) for n in range(resources.workers)]
+    readers = [
+        NgramReader(n, NgramScanner(rule, years, source.vocabulary), space) for n in range(resources.workers)
+    ]
     idle = Lending(readers)
 
     def read(block: bytes, first_line: int, path: str) -> None:
@@ -191,12 +179,6 @@ def _year_bounds(dates: tuple[int, int]) -> tuple[int, int]:
     )
 
 
-def sum_year_totals(readers: Sequence[NgramReader]) -> npt.NDArray[np.int64]:
-    """Matches and entries of each year, (2, years)."""
-    totals: npt.NDArray[np.int64] = np.sum([reader.year_totals for reader in readers], axis=0)
-    return totals
-
-
 def make_calendar(totals: npt.NDArray[np.int64], every: Every) -> tuple[Slices, YearSlices]:
     """Make slices from the years that occur; returns them and the slice of each year."""
     tokens, entries = totals
@@ -227,11 +209,8 @@ def make_calendar(totals: npt.NDArray[np.int64], every: Every) -> tuple[Slices, 
 
 def write_ngram_counts(
     segments: Sequence[NgramSegment],
-    numberings: Sequence[npt.NDArray[np.int32]],
-    words: int,
-    window: int,
     calendar: YearSlices,
-    settings: CountSettings,
+    rule: PairRule,
     resources: Resources,
     folder: Path,
 ) -> tuple[CountArrays, int]:
@@ -239,9 +218,10 @@ def write_ngram_counts(
     counted.
     """
     resources.observer.start("counting", 2 * len(segments), "segments")
-    rule = KeyRule(words, window, settings.ngram_weights == "literal")
-    pairs = sum_segments(segments, numberings, rule, calendar, resources)
-    unigrams = _unigrams(segments, numberings, words, calendar, resources)
+    words = rule.words
+    keys = KeyRule(words, rule.window, rule.settings.ngram_weights == "literal")
+    pairs = sum_segments(segments, rule.numberings, keys, calendar, resources)
+    unigrams = _unigrams(segments, rule.numberings, words, calendar, resources)
     resources.observer.finish()
 
     def rows_of(parts: list[KeySums]) -> RowBlock | None:

@@ -1,0 +1,254 @@
+"""Shards scanned into word numbers and counted, by the functions of a single process."""
+
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from wordtide.corpus.documents import BadRows
+from wordtide.corpus.tokens.lexicon import Lexicon
+from wordtide.counts.cluster.job import (
+    CountPlan,
+    Job,
+    Part,
+    Shard,
+    read_lexicon,
+    read_parts,
+    read_plan,
+    write_lexicon,
+    write_parts,
+)
+from wordtide.counts.cluster.reduce import save_slice_numbers
+from wordtide.counts.count_arrays import CountsWriter
+from wordtide.counts.ngrams.pair_lists import KeyRule, NgramSegment, YearSlices
+from wordtide.counts.ngrams.tables import (
+    make_calendar,
+    ngram_window,
+    read_ngrams,
+    sum_segments,
+    write_ngram_counts,
+)
+from wordtide.counts.segments import Segment, SentenceTexts
+from wordtide.counts.settings import CountSettings, Summary
+from wordtide.counts.sums import KeySums
+from wordtide.counts.texts import TEXT_WINDOW, count_slices, scan_texts, words_of_slice
+from wordtide.counts.vocabulary import numbering_of
+from wordtide.storage.arrays import load_array, save_array
+from wordtide.storage.work_folder import WorkFolder
+from wordtide.timeline import NUMBERS, Every, Slices
+from wordtide.types import Integers
+
+_COLUMNS = ("ids", "sizes", "ends", "years", "matches")
+_YEARS = "year_totals"
+_NO_WORDS = KeySums(np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=np.int64))
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What is known when all shards are read: the slices, each shard's part of the plan, and facts for the
+    summary.
+    """
+
+    slices: Slices
+    shares: list[Part]
+    window: int
+    places: int
+    summary: Summary
+
+
+def scan_text_shard(job: Job, piece: str, shard: Shard) -> None:
+    """Scan a shard and store its word numbers."""
+    bad = BadRows(job.settings.skip_bad)
+    with job.work.new_piece(piece) as (folder, facts):
+        with job.room(folder) as resources:
+            scan = scan_texts(job.task(shard.corpus(), resources), bad)
+            write_parts(folder, [_flattened(segment) for segment in scan.segments])
+        write_lexicon(folder, scan.lexicons[0])
+        facts.update(documents=scan.documents, outside=scan.outside_dates, skipped=dict(bad.reasons))
+
+
+def survey_texts(work: WorkFolder, scans: Sequence[str], settings: CountSettings) -> Survey:
+    """Combine the entries of all shards into slices."""
+    slices, members = settings.unite([_entries(read_parts(work.folder(scan))) for scan in scans])
+    facts = [work.facts(scan) for scan in scans]
+    summary = Summary(
+        documents=sum(of_shard["documents"] for of_shard in facts),
+        tokens=int(slices.tokens.sum()),
+        outside_dates=sum(of_shard["outside"] for of_shard in facts),
+        skipped=_skipped(facts),
+    )
+    return Survey(
+        slices, [{"members": places} for places in members], settings.window or TEXT_WINDOW, 1, summary
+    )
+
+
+def _count_text_shard(job: Job, plan: CountPlan, scan: str, folder: Path) -> None:
+    """Count the pairs of a shard, with the vocabulary of the plan."""
+    numbers, by_slice = _by_slice(job.work.folder(scan), plan.share["members"])
+    numbering = numbering_of(read_lexicon(job.work.folder(scan)), plan.words)
+    tokens = np.zeros(len(by_slice), dtype=np.int64)  # for progress, which is not shown
+    with job.room(folder) as resources:
+        count_slices(by_slice, tokens, plan.pair_rule(numbering, job.settings), resources, folder)
+    save_slice_numbers(folder, numbers)
+
+
+def _count_words_of_text_shard(job: Job, plan: CountPlan, scan: str, whole: Lexicon, folder: Path) -> None:
+    """Count the single words of a shard, slice by slice, by their numbers in the lexicon of all shards."""
+    numbers, by_slice = _by_slice(job.work.folder(scan), plan.share["members"])
+    own = read_lexicon(job.work.folder(scan))
+    translation = whole.find(own.words(np.arange(len(own))))
+    with CountsWriter(folder, len(whole)) as writer:
+        for entries in by_slice:
+            words = words_of_slice(entries, [translation])
+            writer.end_slice(words.keys.astype(np.int64), words.sums)
+        writer.close()
+    save_slice_numbers(folder, numbers)
+
+
+def count_shard_words(job: Job, piece: str, plan: str, shard: int, scan: str, lexicon: str) -> None:
+    """Count the single words of a shard, slice by slice."""
+    whole = read_lexicon(job.work.folder(lexicon))
+    count = _count_words_of_ngram_shard if job.ngrams else _count_words_of_text_shard
+    with job.work.new_piece(piece) as (folder, _):
+        count(job, read_plan(job.work, plan, shard), scan, whole, folder)
+
+
+def count_shard_pairs(job: Job, piece: str, plan: str, shard: int, scan: str) -> None:
+    """Count the pairs of a shard, slice by slice, and draw its example sentences."""
+    count = _count_ngram_shard if job.ngrams else _count_text_shard
+    with job.work.new_piece(piece) as (folder, _):
+        count(job, read_plan(job.work, plan, shard), scan, folder)
+
+
+def _by_slice(scan: Path, members: Integers) -> tuple[Integers, list[list[tuple[Segment, int]]]]:
+    """The slices of a shard, and its entries for each."""
+    numbers = np.unique(members[members >= 0])
+    by_slice: list[list[tuple[Segment, int]]] = [[] for _ in numbers]
+    start = 0
+    for part in read_parts(scan):
+        segment = _restored(part)
+        for entry, member in enumerate(members[start : start + len(segment.entries)]):
+            if member >= 0:
+                by_slice[int(np.searchsorted(numbers, member))].append((segment, entry))
+        start += len(segment.entries)
+    return numbers, by_slice
+
+
+def _flattened(segment: Segment) -> Part:
+    """A segment as columns."""
+    part: dict[str, Any] = {"ids": segment.ids, "starts": segment.starts, "labels": segment.entries.labels}
+    part |= {name: getattr(segment.entries, name) for name in NUMBERS}
+    texts = segment.texts
+    if texts is not None:
+        part |= {
+            "sentence_starts": segment.sentence_starts,
+            "sentence_spans": texts.spans,
+            "sentence_documents": texts.documents,
+            "sentence_places": texts.places,
+            "text": texts.text,
+            "names": texts.names,
+            "stamps": texts.stamps,
+            "date_spans": texts.date_spans,
+        }
+    return part
+
+
+def _restored(part: dict[str, Any]) -> Segment:
+    entries = Slices(**{name: part[name] for name in NUMBERS}, labels=part["labels"])
+    if "text" not in part:
+        return Segment(part["ids"], part["starts"], entries, 0)
+    texts = SentenceTexts(
+        part["sentence_spans"],
+        part["sentence_documents"],
+        part["sentence_places"],
+        part["text"],
+        part["names"],
+        part["stamps"],
+        part["date_spans"],
+    )
+    return Segment(part["ids"], part["starts"], entries, 0, texts, part["sentence_starts"])
+
+
+def _entries(parts: Sequence[dict[str, Any]]) -> Slices:
+    """Concatenate the entries of all segments of a shard."""
+    columns = {
+        name: np.concatenate([[], *(part[name] for part in parts)]).astype(np.int64) for name in NUMBERS
+    }
+    return Slices(**columns, labels=[label for part in parts for label in part["labels"]])
+
+
+def scan_ngram_shard(job: Job, piece: str, shard: Shard) -> None:
+    """Scan a shard and store its word numbers."""
+    bad = BadRows(job.settings.skip_bad)
+    with job.work.new_piece(piece) as (folder, facts):
+        with job.room(folder) as resources:
+            (reader,) = read_ngrams(job.task(shard.corpus(), resources), bad)
+            write_parts(
+                folder, [{name: getattr(segment, name) for name in _COLUMNS} for segment in reader.segments]
+            )
+            save_array(folder, _YEARS, reader.year_totals.ravel())
+        write_lexicon(folder, reader.scanner.lexicon)
+        facts.update(dropped=reader.dropped, longest=reader.longest, skipped=dict(bad.reasons))
+
+
+def survey_ngrams(work: WorkFolder, scans: Sequence[str], settings: CountSettings) -> Survey:
+    """The slices of all years that occur in any shard."""
+    totals = sum(load_array(work.folder(scan), _YEARS, "i8").reshape(2, -1) for scan in scans)
+    slices, calendar = make_calendar(np.asarray(totals), Every.parse(settings.every))
+    facts = [work.facts(scan) for scan in scans]
+    longest = max(of_shard["longest"] for of_shard in facts)
+    summary = Summary(
+        documents=int(slices.documents.sum()),
+        tokens=int(slices.tokens.sum()),
+        tagged_ngrams=sum(of_shard["dropped"] for of_shard in facts),
+        skipped=_skipped(facts),
+    )
+    return Survey(
+        slices, [{"slice_of_year": calendar.slice_of_year}], ngram_window(settings, longest), longest, summary
+    )
+
+
+def _count_ngram_shard(job: Job, plan: CountPlan, scan: str, folder: Path) -> None:
+    """Count the pairs of a shard, with the vocabulary of the plan."""
+    numbering = numbering_of(read_lexicon(job.work.folder(scan)), plan.words)
+    calendar = YearSlices(plan.share["slice_of_year"], plan.slices)
+    segments = _segments(job.work.folder(scan))
+    with job.room(folder) as resources:
+        write_ngram_counts(segments, calendar, plan.pair_rule(numbering, job.settings), resources, folder)
+    save_slice_numbers(folder, np.arange(plan.slices))
+
+
+def _count_words_of_ngram_shard(job: Job, plan: CountPlan, scan: str, whole: Lexicon, folder: Path) -> None:
+    """Count the single words of a shard, slice by slice, by their numbers in the lexicon of all shards."""
+    own = read_lexicon(job.work.folder(scan))
+    translation = whole.find(own.words(np.arange(len(own)))).astype(np.int32)
+    calendar = YearSlices(plan.share["slice_of_year"], plan.slices)
+    segments = _segments(job.work.folder(scan))
+    with job.room(folder) as resources, CountsWriter(folder, len(whole)) as writer:
+        with closing(
+            sum_segments(segments, [translation], KeyRule(len(whole), None), calendar, resources)
+        ) as sums:
+            for t in range(plan.slices):
+                words = [_NO_WORDS, *sums.take(t)]  # with ascending keys from block to block
+                writer.end_slice(
+                    np.concatenate([block.keys for block in words]).astype(np.int64),
+                    np.concatenate([block.sums for block in words]),
+                )
+        writer.close()
+    save_slice_numbers(folder, np.arange(plan.slices))
+
+
+def _segments(scan: Path) -> list[NgramSegment]:
+    return [NgramSegment(**part, scanner=0) for part in read_parts(scan)]
+
+
+def _skipped(facts: Sequence[dict[str, Any]]) -> dict[str, int]:
+    """The skipped rows of all shards, by reason."""
+    skipped: Counter[str] = Counter()
+    for of_shard in facts:
+        skipped.update(of_shard["skipped"])
+    return dict(sorted(skipped.items()))
