@@ -11,9 +11,8 @@ import pytest
 from docs.small_world import dated_texts
 
 import wordtide
-from wordtide.cli.app import whole_app
+from wordtide.cli.app import COMMANDS, whole_app
 from wordtide.cli.commands.plot import FIGURES
-from wordtide.cli.registry import COMMANDS
 from wordtide.counts.settings import CountSettings
 from wordtide.inference.settings import MOST_STEPS, FitSettings
 

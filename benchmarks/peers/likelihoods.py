@@ -12,8 +12,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from wordtide.embeddings.states import Embeddings
-from wordtide.evaluation.predictors import PREDICTORS, Predictor, predict_by_previous_slice
-from wordtide.evaluation.scores import prediction_score
+from wordtide.evaluation.scores import PREDICTORS, Predictor, predict_by_previous_slice, prediction_score
 from wordtide.inference.problem import Problem
 
 ETA = 1.0

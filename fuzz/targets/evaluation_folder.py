@@ -8,9 +8,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 from wordtide.errors import WordtideError
-from wordtide.evaluation.folder import EVALUATION, seconds_of_fits
+from wordtide.evaluation.folder import EVALUATION, TUNING, load_record, seconds_of_fits
 from wordtide.evaluation.scores import SliceScore
-from wordtide.evaluation.tuning.folder import TUNING, load_record
 
 _HEADER = {"kind": "evaluation", "version": 1, "counts": "these", "files": {}}
 _RECORD = {"scores": [asdict(SliceScore("smoothing", 0, 1900.5, -0.5, 100.0))], "seconds": 1.5}

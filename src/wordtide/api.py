@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from wordtide.embeddings import states
 from wordtide.embeddings.notebook import model_card
 from wordtide.embeddings.states import Embeddings, Times
-from wordtide.embeddings.when import Time
 from wordtide.errors import SettingsError
 from wordtide.questions.answers import Answer
 from wordtide.questions.change import MIN_OCCURRENCES, changed
@@ -23,6 +22,7 @@ from wordtide.questions.over_time import neighbors_over_time
 from wordtide.questions.similarity import axis, similarity
 from wordtide.questions.story import story
 from wordtide.questions.surprise import surprises
+from wordtide.timeline import Time
 
 if TYPE_CHECKING:
     import pandas as pd

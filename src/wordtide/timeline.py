@@ -1,25 +1,36 @@
-"""Time slices: how dates are assigned to slices, and what is stored for each slice.
+"""Time slices: how dates are assigned to slices, what is stored for each slice, and times as users give them.
 
 Times are float years (1862.92); sums of dates are kept as integers, so slices can be merged in any order with
-one result.
+one result. A user may give a number with a fraction (1862.5), which is that moment; a whole number or a date
+(1862, "1862-12", "1862-12-01", datetime.date), which names the slice in that period, or else its middle; or
+"first" or "last".
 """
 
+import datetime as dt
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from wordtide.dates import DAY, bounds
+from wordtide.dates import DAY, bounds, parse_date
 from wordtide.errors import SettingsError
-from wordtide.types import Integers
+from wordtide.types import Floats, Integers
+
+#: A time as users give it.
+Time = float | int | str | dt.date | np.datetime64
 
 _UNITS = ("document", "hour", "day", "week", "month", "quarter", "year")
 _HOUR = 3600
+_SECONDS = {"s": 1, "m": 60, "h": _HOUR, "d": DAY, "w": 7 * DAY}
 _WEEK_OFFSET = 3  # 1970-01-01 was a Thursday: three days after the Monday that began its week
 _FARTHEST = 500_000_000_000  # seconds from 1970: beyond the years -9999 to 9999
+_LARGEST_YEAR = 10_000  # dates are written with four digits
+_REMEDY = "Give a year (1850 or 1850.5), a month (1862-12), a day (1862-12-01), or first or last."
 
 
 @dataclass(frozen=True)
@@ -102,6 +113,11 @@ class Slices:
     def __len__(self) -> int:
         return len(self.ordinals)
 
+    def chosen(self, numbers: Sequence[int]) -> "Slices":
+        """Some of the slices."""
+        arrays = {name: getattr(self, name)[list(numbers)] for name in NUMBERS}
+        return Slices(**arrays, labels=[self.labels[t] for t in numbers])
+
     def are_sound(self) -> bool:
         """Whether the arrays are consistent: equal lengths, positive counts, increasing valid dates."""
         arrays = [getattr(self, name) for name in NUMBERS]
@@ -183,7 +199,7 @@ def unite(entries: Sequence[Slices], every: Every, merge_within: int = 0) -> tup
     tokens).
 
     Entries with the same ordinal are one slice. One slice per document: entries stay apart, in order of date
-    and name, unless neighbours are less than `merge_within` seconds apart; then they are one, and so are
+    and name, unless neighbors are less than `merge_within` seconds apart; then they are one, and so are
     chains of them.
     """
     columns = (
@@ -237,9 +253,60 @@ def _gathered(name: str, values: Integers, members: Integers, total: int) -> Int
     return gathered
 
 
-def parse_duration(text: str) -> int:
-    """Parse a length of time ("7d", "36h", "2w") to seconds."""
-    match = re.fullmatch(r"(\d+)\s*(h|d|w)", text.strip())
-    if not match:
-        raise SettingsError(f"{text!r} is not a length of time.", "Write it like 7d, 36h or 2w.")
-    return int(match[1]) * {"h": 3600, "d": DAY, "w": 7 * DAY}[match[2]]
+def parse_duration(text: str, option: str) -> int:
+    """Read a duration like "30s", "10m", "36h", "7d" or "2w" in seconds.
+
+    Args:
+        text: The duration.
+        option: The name of the option, for the error.
+
+    Raises:
+        SettingsError: The text is not a duration.
+    """
+    match = re.fullmatch(r"(\d{1,9})\s*([smhdw])?", text.strip())
+    if not match or (match[2] is None and int(match[1])):
+        raise SettingsError(f"{option}={text!r} is not a duration.", "Write it like 30s, 10m, 36h or 7d.")
+    return int(match[1]) * _SECONDS[match[2] or "s"]
+
+
+def is_one_time(time: Any) -> bool:
+    """Whether this is one time, not a sequence of them."""
+    return isinstance(time, (str, bytes, dt.date, np.datetime64)) or np.ndim(time) == 0
+
+
+def year_of(time: Any, times: Floats, extents: Floats | None = None) -> float:
+    """The float year of one time, for slices at `times` (T,) that hold the dates of `extents` (T, 2)."""
+    if isinstance(time, str) and time.strip().lower() in ("first", "last"):
+        return float(times[0 if time.strip().lower() == "first" else -1])
+    if re.fullmatch(r"\s*-?(\d{5,7}|\d{9,})\s*", str(time)):  # nobody types epoch numbers
+        raise SettingsError(f"{time} is not a year.", _REMEDY)
+    if isinstance(time, str) and re.fullmatch(r"\s*-?\d{1,4}\.\d+\s*", time):
+        time = float(time)
+    if isinstance(time, np.ndarray) and time.ndim == 0:
+        time = time[()]
+    if isinstance(time, (float, np.floating)):
+        year = float(time)
+        if not math.isfinite(year) or abs(year) > _LARGEST_YEAR:
+            raise SettingsError(f"{year} is not a year.", _REMEDY)
+        return year
+    try:
+        stamp, span = parse_date(time)
+        first, middle, after = (
+            float_year(moment) for moment in (stamp - span // 2, stamp, stamp - span // 2 + span)
+        )
+    except (ValueError, OverflowError) as error:
+        raise SettingsError(f"{time!r} is not a time: {error}.", _REMEDY) from None
+    earliest, latest = (times, times) if extents is None else (extents[:, 0], extents[:, 1])
+    inside = np.flatnonzero((np.minimum(earliest, times) < after) & (np.maximum(latest, times) >= first))
+    return float(times[inside[np.argmin(np.abs(times[inside] - middle))]]) if len(inside) else middle
+
+
+def years_of(times: Any, grid: Floats, extents: Floats | None = None) -> Floats:
+    """The float years of a sequence of times, (n,)."""
+    try:
+        listed = list(times)
+    except TypeError:
+        raise SettingsError(f"{times!r} is not a time.", _REMEDY) from None
+    if not listed:
+        raise SettingsError("The list of times is empty.", "Give at least one time, or None for all slices.")
+    return np.array([year_of(time, grid, extents) for time in listed])

@@ -13,7 +13,7 @@ import wordtide
 from wordtide.errors import OutputError, SettingsError
 from wordtide.evaluation import evaluate as evaluating
 from wordtide.evaluation.evaluate import evaluate
-from wordtide.evaluation.predictors import METHODS
+from wordtide.evaluation.scores import METHODS
 from wordtide.figures.likelihood_figure import read_scores
 from wordtide.progress import Observer
 

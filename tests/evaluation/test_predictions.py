@@ -9,7 +9,7 @@ import wordtide
 from wordtide.embeddings.posterior import Posterior
 from wordtide.errors import SettingsError
 from wordtide.evaluation.holdout import without
-from wordtide.evaluation.predictors import (
+from wordtide.evaluation.scores import (
     predict_by_bridge,
     predict_by_diffusion,
     predict_by_interpolation,

@@ -1,6 +1,6 @@
 """The page of a report: its tables and figures, and that no text from outside is taken for HTML."""
 
-from wordtide.evaluation.report_page import report_page
+from wordtide.evaluation.report import report_page
 
 ROW = {
     **{

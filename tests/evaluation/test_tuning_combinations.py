@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from wordtide.errors import SettingsError
-from wordtide.evaluation.tuning.combinations import LISTED, checked_grid, combinations_of, varied
-from wordtide.evaluation.tuning.splits import splits_for
+from wordtide.evaluation.tuning.search_space import LISTED, checked_grid, combinations_of, splits_for, varied
 
 
 def grid_of(method="smoothing", **lists):

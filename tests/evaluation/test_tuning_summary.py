@@ -8,11 +8,9 @@ import pytest
 from evaluation.corpora import tiny_counts
 
 from wordtide.evaluation.scores import SliceScore
-from wordtide.evaluation.tuning.combinations import checked_grid, combinations_of
-from wordtide.evaluation.tuning.ranking_table import COLUMNS, tuning_summary
-from wordtide.evaluation.tuning.splits import Splits
+from wordtide.evaluation.tuning.ranking import COLUMNS, shown_rows, tuning_summary, tuning_verdict
+from wordtide.evaluation.tuning.search_space import Splits, checked_grid, combinations_of
 from wordtide.evaluation.tuning.tune import Tuning
-from wordtide.evaluation.tuning.verdict import shown_rows, tuning_verdict
 from wordtide.inference.settings import resolve
 
 #: (slice, score) of each diffusion constant; slice 4 was left out twice.

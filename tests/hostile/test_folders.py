@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 
 import wordtide
 from wordtide.errors import FolderError, WordtideError
-from wordtide.evaluation.folder import EVALUATION, models_folder, seconds_of_fits
-from wordtide.evaluation.tuning.folder import TUNING, load_record
+from wordtide.evaluation.folder import EVALUATION, TUNING, load_record, models_folder, seconds_of_fits
 from wordtide.inference.checkpoints import Checkpoints
 
 TRICKS = [

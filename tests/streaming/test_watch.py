@@ -20,9 +20,9 @@ from wordtide.errors import InputError, OutputError, SettingsError
 from wordtide.streaming.followed_file import FollowedFile
 from wordtide.streaming.open_slices import OpenSlices, WatchProgress, period_start
 from wordtide.streaming.rows import CHUNK_BYTES, RowReader
-from wordtide.streaming.settings import AlertRule, WatchOptions, WatchSettings, parse_seconds
+from wordtide.streaming.settings import AlertRule, WatchOptions, WatchSettings
 from wordtide.streaming.watch import WatchObserver, _watch_folder, watch
-from wordtide.timeline import Every
+from wordtide.timeline import Every, parse_duration
 
 RULE = AlertRule(threshold=2.0, min_occurrences=5, neighbors=3)
 
@@ -334,13 +334,13 @@ def test_what_cannot_be_watched_is_said(model, stream, settings, options, proble
     ("text", "seconds"), [("0", 0), ("30s", 30), ("10m", 600), ("36h", 129_600), ("7d", 604_800)]
 )
 def test_lengths_of_time_are_understood(text, seconds):
-    assert parse_seconds(text, "--patience") == seconds
+    assert parse_duration(text, "--patience") == seconds
 
 
 @pytest.mark.parametrize("text", ["", "7", "h", "1y", "-1h", "1.5h"])
 def test_other_lengths_of_time_are_refused(text):
     with pytest.raises(SettingsError, match="patience="):
-        parse_seconds(text, "--patience")
+        parse_duration(text, "--patience")
 
 
 @pytest.mark.parametrize(

@@ -85,7 +85,7 @@ class CountSettings:
         check_settings(self)
         every = Every.parse(self.every)
         if self.merge_within is not None:
-            parse_duration(self.merge_within)
+            parse_duration(self.merge_within, "--merge-within")
             if every.unit != "document":
                 raise SettingsError("--merge-within joins documents.", "Use it with --every=document.")
         if self.date_format is not None:
@@ -99,7 +99,7 @@ class CountSettings:
 
     def unite(self, parts: Sequence[Slices]) -> tuple[Slices, list[Integers]]:
         """Unite the slices of parts of a corpus; see `timeline.unite`."""
-        within = parse_duration(self.merge_within) if self.merge_within else 0
+        within = parse_duration(self.merge_within, "--merge-within") if self.merge_within else 0
         return unite(parts, Every.parse(self.every), within)
 
     def as_json(self) -> dict[str, Any]:

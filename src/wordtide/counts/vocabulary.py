@@ -13,7 +13,6 @@ from wordtide.counts.count_arrays import CountArrays
 from wordtide.counts.counts import Counts
 from wordtide.errors import InputError
 from wordtide.storage.cells import is_plain
-from wordtide.timeline import NUMBERS, Slices
 from wordtide.types import Integers
 
 _LARGEST_FILE: Final = 1 << 32
@@ -152,23 +151,22 @@ def select_slices(counts: Counts, chosen: Sequence[int]) -> Counts:
     if len(chosen) == len(counts):
         return counts
     a = counts.arrays
-    numbers = {name: getattr(counts.slices, name)[list(chosen)] for name in NUMBERS}
-    slices = Slices(**numbers, labels=[counts.slices.labels[t] for t in chosen])
-    ends = np.concatenate([[0], a.row_ends])
-    rows = [np.arange(a.slice_rows[t], a.slice_rows[t + 1]) for t in chosen]
-    entries = [np.arange(ends[a.slice_rows[t]], ends[a.slice_rows[t + 1]]) for t in chosen]
-    seen = [np.arange(a.slice_unigrams[t], a.slice_unigrams[t + 1]) for t in chosen]
-    row, entry, one = (_joined(parts, np.int64) for parts in (rows, entries, seen))
+    entry_starts = np.concatenate([[0], a.row_ends])
+    rows = [slice(a.slice_rows[t], a.slice_rows[t + 1]) for t in chosen]
+    entries = [slice(entry_starts[part.start], entry_starts[part.stop]) for part in rows]
+    seen = [slice(a.slice_unigrams[t], a.slice_unigrams[t + 1]) for t in chosen]
+    lengths = np.diff(entry_starts)
     arrays = CountArrays(
-        columns=a.columns[entry],
-        values=a.values[entry],
-        rows=a.rows[row],
-        row_ends=np.cumsum(np.diff(ends)[row]),
-        slice_rows=_ends(rows),
-        unigram_words=a.unigram_words[one],
-        unigram_values=a.unigram_values[one],
-        slice_unigrams=_ends(seen),
+        columns=_joined([a.columns[part] for part in entries], a.columns.dtype),
+        values=_joined([a.values[part] for part in entries], a.values.dtype),
+        rows=_joined([a.rows[part] for part in rows], a.rows.dtype),
+        row_ends=np.cumsum(_joined([lengths[part] for part in rows], np.int64)),
+        slice_rows=_ends([a.rows[part] for part in rows]),
+        unigram_words=_joined([a.unigram_words[part] for part in seen], a.unigram_words.dtype),
+        unigram_values=_joined([a.unigram_values[part] for part in seen], a.unigram_values.dtype),
+        slice_unigrams=_ends([a.unigram_words[part] for part in seen]),
     )
+    slices = counts.slices.chosen(chosen)
     return Counts(counts.words, slices, arrays, counts.settings, counts.window, counts.places, counts.summary)
 
 
@@ -198,5 +196,5 @@ def _joined(parts: Sequence[npt.NDArray[Any]], dtype: npt.DTypeLike) -> npt.NDAr
     return np.concatenate([np.zeros(0, dtype=dtype), *parts]).astype(dtype)
 
 
-def _ends(parts: Sequence[npt.NDArray[np.int64]]) -> Integers:
+def _ends(parts: Sequence[npt.NDArray[Any]]) -> Integers:
     return np.cumsum([0, *(len(part) for part in parts)]).astype(np.int64)

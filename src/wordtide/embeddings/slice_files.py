@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from wordtide.embeddings.posterior import Posterior
-from wordtide.embeddings.slice_states import QUANTITIES, TIED_QUANTITIES, SliceStates
+from wordtide.embeddings.posterior import QUANTITIES, TIED_QUANTITIES, Posterior, SliceStates
 from wordtide.errors import FolderError
 from wordtide.model.knots import Knots
 from wordtide.storage.arrays import REMEDY, Streamed, beginning_of, in_file_order, map_tensors, write_tensors

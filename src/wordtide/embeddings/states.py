@@ -18,11 +18,11 @@ from wordtide.embeddings.folder import read_model, write_model
 from wordtide.embeddings.posterior import Fitted, Posterior
 from wordtide.embeddings.smoothed import SmoothedTrajectories
 from wordtide.embeddings.trajectories import PointTrajectories, Trajectories
-from wordtide.embeddings.when import Time, is_one_time, year_of, years_of
 from wordtide.errors import SettingsError
 from wordtide.model.knots import Knots
 from wordtide.model.prior import Diffusion, slice_before
 from wordtide.spelling import number_of
+from wordtide.timeline import Time, is_one_time, year_of, years_of
 from wordtide.types import Floats, Singles
 
 Times = Time | Sequence[Time] | Floats | None

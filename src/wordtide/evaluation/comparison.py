@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from wordtide.evaluation.predictors import METHODS
-from wordtide.evaluation.scores import SliceScore
+from wordtide.evaluation.scores import METHODS, SliceScore
 from wordtide.types import Floats
 
 Row = dict[str, Any]

@@ -21,9 +21,8 @@ from wordtide.evaluation.folder import (
     working_alone,
 )
 from wordtide.evaluation.holdout import held_out_slices, without
-from wordtide.evaluation.predictors import LEAVING_OUT, METHODS
 from wordtide.evaluation.report import EvaluationResults, write_report
-from wordtide.evaluation.scores import SliceScore, score_models
+from wordtide.evaluation.scores import LEAVING_OUT, METHODS, SliceScore, score_models
 from wordtide.inference.checkpoints import checkpoint_path, fingerprint, has_checkpoint
 from wordtide.inference.compute import compute
 from wordtide.inference.fit import CHECKPOINT_MINUTES, fit

@@ -1,20 +1,31 @@
 """Folders of evaluations and tunings, which can be continued after an interruption.
 
-The header is written first. It identifies the counts, settings and held-out slices, so that an interrupted
-evaluation continues with its own models and never with those of another one.
+The header is written first. It identifies the counts, the settings and, in an evaluation, the held-out
+slices, so that interrupted work continues with its own models and never with those of other work. The header
+of a tuning does not contain the lists of values: each finished fit has its own file, so that values and splits
+can be added later without fitting anything twice.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from wordtide.embeddings.training_curve import read_curve
 from wordtide.errors import FolderError, OutputError
+from wordtide.evaluation.scores import SliceScore
 from wordtide.inference.checkpoints import checkpoint_path, has_checkpoint
-from wordtide.storage.folders import check_writable, clean_up, explained_write_errors, new_folder, write_files
+from wordtide.storage.folders import (
+    check_writable,
+    clean_up,
+    explained_write_errors,
+    new_folder,
+    remove_folder,
+    write_files,
+)
 from wordtide.storage.header import kind_of, read_header, write_header
 from wordtide.storage.locks import locked
 
@@ -62,7 +73,8 @@ class ResumableFolder:
                 named = self.named.get(name, f"with {name} = {header.get(name)}, not {value}")
                 raise OutputError(
                     f"{folder} holds {self.article} {self.kind} {named}.",
-                    "Use the settings it was started with, choose another name (-o), or add --overwrite to replace it.",
+                    "Use the settings it was started with, choose another name (-o), "
+                    "or add --overwrite to replace it.",
                 )
         return True
 
@@ -136,3 +148,64 @@ def seconds_of_checkpoint(model: Path) -> float:
         return 0.0
     curve = read_curve(checkpoint_path(model) / "curve.csv", _LARGEST_CURVE)
     return float(curve[-1]["seconds"]) if curve else 0.0
+
+
+TUNING = ResumableFolder("tuning", 1, "a", {"counts": "of other counts"})
+
+
+@dataclass(frozen=True)
+class FitRecord:
+    """The scores of the slices that a fit predicts, and the seconds it took (None if unknown)."""
+
+    scores: list[SliceScore]
+    seconds: float | None
+
+
+def model_place(folder: Path, name: str) -> Path:
+    """The model folder of a fit. Its checkpoint lies beside it."""
+    return folder / f"model-{name}"
+
+
+def save_record(folder: Path, name: str, facts: Mapping[str, Any], record: FitRecord) -> None:
+    """Save the record of a fit; `facts` describe the fit for human readers."""
+    place = folder / "fits"
+    with explained_write_errors(place):
+        place.mkdir(exist_ok=True)
+    content = {**facts, "seconds": record.seconds, "scores": [asdict(score) for score in record.scores]}
+    write_files(place, {_file(name): (json.dumps(content, indent=1, allow_nan=False) + "\n").encode()})
+
+
+def load_record(folder: Path, name: str, slices: Sequence[int]) -> FitRecord | None:
+    """The saved record of a fit for these slices; None if the fit is not finished.
+
+    Raises:
+        FolderError: The record is damaged.
+    """
+    place = folder / "fits" / _file(name)
+    try:
+        if place.exists() and not place.is_file():  # reading a pipe would block forever
+            raise OSError("it is not a regular file")
+        content = json.loads(place.read_text(encoding="utf-8"))
+        scores, seconds = [SliceScore(**score) for score in content["scores"]], content["seconds"]
+        if [score.slice for score in scores] != list(slices):
+            raise ValueError("it describes other slices")
+        if not all(
+            math.isfinite(number)
+            for score in scores
+            for number in (score.time, score.log_likelihood, score.pairs)
+        ):
+            raise ValueError("a score is not a finite number")
+        return FitRecord(scores, None if seconds is None else float(seconds))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
+        raise FolderError(f"{place} is damaged: {error}.", "Remove it to repeat the fit.") from error
+
+
+def remove_model(folder: Path, name: str) -> None:
+    """Remove the model of a fit whose scores are saved."""
+    remove_folder(model_place(folder, name))
+
+
+def _file(name: str) -> str:
+    return f"{name}.json"

@@ -1,14 +1,16 @@
 """The slices left out of training, and the counts without them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
 from wordtide.counts.counts import Counts
+from wordtide.counts.vocabulary import select_slices
 from wordtide.errors import SettingsError
-from wordtide.timeline import NUMBERS, Slices
+from wordtide.spelling import counted
+from wordtide.timeline import Slices
 
 _REMEDY = "Give a share like 0.1: a tenth of the slices."
 
@@ -36,13 +38,15 @@ def held_out_slices(slices: int, share: float, seed: int) -> list[int]:
     inner = slices - 2
     if inner < 1:
         raise SettingsError(
-            f"There {'is' if slices == 1 else 'are'} {slices} slice{'s' * (slices != 1)}, and an evaluation needs at least 3.",
+            f"There {'is' if slices == 1 else 'are'} {counted(slices, 'slice')}, "
+            "and an evaluation needs at least 3.",
             "Count again with shorter slices (--every).",
         )
     wanted = max(1, round(share * slices))
     if wanted > inner:
         raise SettingsError(
-            f"--holdout {share} would leave out {wanted} of {slices} slices, but the first and the last must stay.",
+            f"--holdout {share} would leave out {wanted} of {slices} slices, "
+            "but the first and the last must stay.",
             f"Give a share up to {inner / slices:.2g}.",
         )
     generator = np.random.default_rng(seed)
@@ -67,34 +71,7 @@ class _Remaining(Slices):
 
 def without(counts: Counts, slices: Sequence[int]) -> Counts:
     """The same counts without some slices. Words, their numbers and dates stay the same."""
-    arrays, left_out = counts.arrays, set(slices)
-    kept = [t for t in range(len(counts)) if t not in left_out]
-    row_starts = np.concatenate([[0], arrays.row_ends])
-    rows = [slice(int(arrays.slice_rows[t]), int(arrays.slice_rows[t + 1])) for t in kept]
-    entries = [slice(int(row_starts[part.start]), int(row_starts[part.stop])) for part in rows]
-    unigrams = [slice(int(arrays.slice_unigrams[t]), int(arrays.slice_unigrams[t + 1])) for t in kept]
-    remaining = replace(
-        arrays,
-        columns=np.concatenate([arrays.columns[part] for part in entries]),
-        values=np.concatenate([arrays.values[part] for part in entries]),
-        rows=np.concatenate([arrays.rows[part] for part in rows]),
-        row_ends=np.cumsum(
-            np.concatenate([np.diff(row_starts[part.start : part.stop + 1]) for part in rows])
-        ),
-        slice_rows=_ends(rows),
-        unigram_words=np.concatenate([arrays.unigram_words[part] for part in unigrams]),
-        unigram_values=np.concatenate([arrays.unigram_values[part] for part in unigrams]),
-        slice_unigrams=_ends(unigrams),
-    )
-    numbers = {name: getattr(counts.slices, name)[kept] for name in NUMBERS}
-    stamps = counts.slices.mean_stamps()
-    timeline = _Remaining(
-        **numbers, labels=[counts.labels[t] for t in kept], stamps=[stamps[t] for t in kept]
-    )
-    return Counts(
-        counts.words, timeline, remaining, counts.settings, counts.window, counts.places, counts.summary
-    )
-
-
-def _ends(parts: Sequence[slice]) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
-    return np.concatenate([[0], np.cumsum([part.stop - part.start for part in parts])]).astype(np.int64)
+    kept = [t for t in range(len(counts)) if t not in set(slices)]
+    part, stamps = select_slices(counts, kept), counts.slices.mean_stamps()
+    remaining = _Remaining(**vars(part.slices), stamps=[stamps[t] for t in kept])
+    return Counts(part.words, remaining, part.arrays, part.settings, part.window, part.places, part.summary)

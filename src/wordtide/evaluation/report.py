@@ -1,21 +1,24 @@
-"""The report of an evaluation: tables as CSV files, figures, and one page with all of it."""
+"""The report of an evaluation: tables as CSV files, figures, and an HTML page with all of it.
 
+The page needs no other file, runs no scripts, and escapes all text from outside.
+"""
+
+import base64
 import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import Any
 
 from matplotlib.figure import Figure
 
 from wordtide.embeddings.states import Embeddings
-from wordtide.evaluation.comparison import COLUMNS, Row
+from wordtide.evaluation.comparison import COLUMNS, Row, verdict
 from wordtide.evaluation.motion import COLUMNS as MOTION_COLUMNS
 from wordtide.evaluation.motion import distances_in, motion_row, windows_of
-from wordtide.evaluation.predictors import METHODS
-from wordtide.evaluation.report_page import report_page
-from wordtide.evaluation.scores import SliceScore
+from wordtide.evaluation.scores import METHODS, SliceScore
 from wordtide.figures.displacement_figure import displacement_figure, displacement_rows
 from wordtide.figures.likelihood_figure import COLUMNS as SCORE_COLUMNS
 from wordtide.figures.likelihood_figure import likelihood_figure
@@ -27,6 +30,48 @@ from wordtide.version import __version__
 
 DISPLACEMENT_COLUMNS = ("method", "delta", "words", "mean", "q05", "q25", "median", "q75", "q95")
 _DPI = {"png": 200, "svg": 72}
+_STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
+h1 { font-size: 1.6rem; } h2 { font-size: 1.2rem; margin-top: 2.2rem; }
+table { border-collapse: collapse; margin: 1rem 0; display: block; overflow-x: auto; }
+th, td { padding: 0.25rem 0.7rem; text-align: right; border-bottom: 1px solid #ddd; font-variant-numeric: tabular-nums; }
+th:first-child, td:first-child { text-align: left; }
+img { max-width: 100%; } .note { color: #555; font-size: 0.9rem; }
+"""
+_SUMMARY = {
+    "method": "method",
+    "mean": "mean",
+    "standard_error": "standard error",
+    "difference": "difference to the best",
+    "difference_error": "its standard error",
+    "wins": "wins",
+    "slices": "slices",
+    "mean_of_all": "mean of all",
+    "standard_error_of_all": "standard error",
+    "all_slices": "all slices",
+    "seconds": "training, s",
+}
+_MOTION = {
+    "method": "method",
+    "words": "words",
+    "first_distance": "distance after 1 slice",
+    "last_distance": "after {slices} slices",
+    "directedness": "directedness",
+    "relative_step": "relative step",
+}
+_MEASURE = """Each number is the mean log-probability of a word pair, positive or negative, in a slice that the method has not
+seen. Higher is better; zero vectors reach &minus;0.693. <b>warm-start</b>, <b>independent</b> and <b>filtering</b> process the
+slices in order of time and predict each slice from their vectors at the previous one. <b>smoothing</b> was fitted without the
+held-out slices and predicts them by linear interpolation between the neighboring slices; <b>static</b> was fitted without them
+as well. Rows marked <i>(posterior)</i> integrate over the posterior; they use the same fit as the row without the mark. Means
+and wins refer to the held-out slices, which all methods predict; <i>mean of all</i> refers to all slices that a method predicts
+and cannot be compared between methods. Differences are computed slice by slice before averaging. Wins are counted among the rows
+without a mark."""
+_LINES = """Thin lines: single slices. Thick lines: running means, weighted by pairs. The means beside the lines are those in
+the table above."""
+_MOVED = """Measured at slices that were not left out, on words that occur in each of them. <i>Directedness</i> is the ratio of
+the two distances: with ten slices it is 1 for words that jump around one place, 3.2 for a random walk, and 10 on a straight
+path. <i>Relative step</i> is the distance moved in one slice, in units of the vector's length. Medians over words."""
 
 
 @dataclass(frozen=True)
@@ -108,3 +153,66 @@ def _facts(results: EvaluationResults) -> dict[str, Any]:
         ],
         "settings": dict(results.settings),
     }
+
+
+def report_page(
+    facts: Mapping[str, Any],
+    summary: Sequence[Row],
+    motion: Sequence[Mapping[str, Any]],
+    pictures: Mapping[str, bytes],
+) -> str:
+    """Render the page. `pictures` are PNG files by name."""
+    span = f"{facts['first_slice']} to {facts['last_slice']}"
+    size = f"{facts['slices']:,} slices ({span}), {facts['words']:,} words, {facts['pairs']:,.0f} pairs"
+    held_out = ", ".join(escape(str(one["label"])) for one in facts["held_out"])
+    settings = [{"setting": name, "value": value} for name, value in facts["settings"].items()]
+    parts = [
+        "<h1>How well each method predicts unseen slices</h1>",
+        f"<p>{escape(size)}.</p>",
+        f"<p><b>{escape(verdict(summary))}</b></p>",
+        _table(summary, _SUMMARY),
+        f'<p class="note">{_MEASURE}</p>',
+        "<h2>Predictive log-likelihood over time</h2>",
+        _image(pictures, "likelihood.png", "Predictive log-likelihood per pair over time, by method"),
+        f'<p class="note">{_LINES} Data: scores.csv.</p>',
+        "<h2>How words move</h2>",
+        _table(
+            motion, {name: title.format(**(motion or [{"slices": ""}])[0]) for name, title in _MOTION.items()}
+        ),
+        _image(pictures, "displacement.png", "Histograms of how far words move, by method"),
+        f'<p class="note">{_MOVED} Data: motion.csv, displacements.csv.</p>',
+        "<h2>Slices left out</h2>",
+        f"<p>{held_out}</p>",
+        "<h2>Settings</h2>",
+        _table(settings, {"setting": "setting", "value": "value"}),
+        f'<p class="note">wordtide {escape(str(facts["wordtide"]))}</p>',
+    ]
+    head = f'<meta charset="utf-8"><title>wordtide: evaluation</title><style>{_STYLE}</style>'
+    body = "\n".join(part for part in parts if part)
+    return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>\n{body}\n</body></html>\n'
+
+
+def _table(rows: Sequence[Mapping[str, Any]], titles: Mapping[str, str]) -> str:
+    if not rows:
+        return "<p>No word occurs in all of the compared slices.</p>"
+    head = "".join(f"<th>{escape(title)}</th>" for title in titles.values())
+    lines = ["".join(f"<td>{escape(_shown(row[name], name))}</td>" for name in titles) for row in rows]
+    body = "\n".join(f"<tr>{line}</tr>" for line in lines)
+    return f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table>"
+
+
+def _image(pictures: Mapping[str, bytes], name: str, description: str) -> str:
+    if name not in pictures:
+        return ""
+    encoded = base64.b64encode(pictures[name]).decode("ascii")
+    return f'<p><img alt="{escape(description)}" src="data:image/png;base64,{encoded}"></p>'
+
+
+def _shown(value: object, name: str) -> str:
+    if value is None:
+        return ""
+    if name == "value":  # a setting, as typed
+        return str(value)
+    if isinstance(value, float):
+        return f"{value:.1f}" if name == "seconds" else f"{value:.4f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)

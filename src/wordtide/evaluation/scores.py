@@ -1,18 +1,117 @@
-"""The predictive log-likelihood per pair of every slice that a method predicts."""
+"""How each method predicts a slice that it has not seen, and the log-likelihood per pair of its predictions.
 
-from collections.abc import Iterator, Mapping, Sequence
+    warm-start, independent  the vectors of the previous slice, since the fit is one chronological pass. A
+                             word that is absent there keeps its latest vector; a word not seen yet has the
+                             zero vector.
+    filtering                the mode of the posterior at the previous slice, which has seen nothing of this one
+    smoothing                linear interpolation in time between the modes at the nearest slices that were
+                             not left out
+    static                   the vectors of the one model of all slices that were not left out
+
+Two more predictors, beside the paper's, use the posteriors with their uncertainty:
+
+    filtering (posterior)    the posterior at the previous slice, propagated to this one by diffusion (Eq. 13)
+    smoothing (posterior)    the posterior at the time of the slice, where the prior bridges its neighbors
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
+from wordtide.embeddings.filtered import FilteredTrajectories
 from wordtide.embeddings.states import Embeddings
-from wordtide.evaluation.predictors import LEAVING_OUT, PREDICTORS, Prediction, Predictor
+from wordtide.embeddings.trajectories import rows_or_zeros
+from wordtide.errors import SettingsError
 from wordtide.inference.compute import compute
 from wordtide.inference.prediction import integrated_log_likelihood_per_pair, log_likelihood_per_pair
 from wordtide.inference.problem import Problem, SliceData
 from wordtide.model.likelihood import GaussianVectors
 from wordtide.progress import Observer
+from wordtide.types import Floats, Integers
+
+#: The methods that can be evaluated.
+METHODS = ("smoothing", "filtering", "warm-start", "independent", "static")
+#: Those that are fitted without the held-out slices. The others process all slices in order of time.
+LEAVING_OUT = ("smoothing", "static")
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """Vectors of words (n, d), and the variances of their coordinates (n, d) if they are uncertain."""
+
+    u: Floats
+    v: Floats
+    u_variance: Floats | None = None
+    v_variance: Floats | None = None
+
+
+#: Predicts the vectors of words at a slice from a model and the times of all slices (T,).
+Predictor = Callable[[Embeddings, Floats, int, Integers], Prediction]
+
+
+def predict_by_previous_slice(model: Embeddings, times: Floats, t: int, words: Integers) -> Prediction:
+    """The latest point estimates at slice t - 1, and zeros for words not seen yet."""
+    posterior = model.fitted.posterior
+    rows = posterior.knots.around(t - 1, words)[0]
+    return Prediction(rows_or_zeros(posterior.mean_u, rows), rows_or_zeros(posterior.mean_v, rows))
+
+
+def predict_by_previous_mode(model: Embeddings, times: Floats, t: int, words: Integers) -> Prediction:
+    """The mode of the filter's posterior at slice t - 1."""
+    u, v = (side.means_at(float(times[t - 1]), words) for side in model.sides)
+    return Prediction(u, v)
+
+
+def predict_by_diffusion(model: Embeddings, times: Floats, t: int, words: Integers) -> Prediction:
+    """The filter's prior at slice t: its posterior at slice t - 1 after a step of diffusion."""
+    beliefs = []
+    for side in model.sides:
+        if not isinstance(side, FilteredTrajectories):
+            raise SettingsError(
+                f"The model was fitted by {model.method}, not by filtering.", "Give a filtered model."
+            )
+        beliefs.append(side.predicted(side.knots.around(t - 1, words)[0], np.full(len(words), times[t])))
+    return Prediction(beliefs[0][0], beliefs[1][0], beliefs[0][1], beliefs[1][1])
+
+
+def predict_by_interpolation(model: Embeddings, times: Floats, t: int, words: Integers) -> Prediction:
+    """Linear interpolation between the modes at the model's slices before and after slice t, which it lacks."""
+    time = float(times[t])
+    after = int(np.searchsorted(model.times, time))
+    earlier, later = float(model.times[after - 1]), float(model.times[after])
+    share = (time - earlier) / (later - earlier)
+    u, v = (
+        (1.0 - share) * side.means_at(earlier, words) + share * side.means_at(later, words)
+        for side in model.sides
+    )
+    return Prediction(u, v)
+
+
+def predict_by_bridge(model: Embeddings, times: Floats, t: int, words: Integers) -> Prediction:
+    """The smoother's posterior at the time of slice t, between its slices."""
+    time = float(times[t])
+    (u, u_variance), (v, v_variance) = (
+        (side.means_at(time, words), side.variances_at(time, words)) for side in model.sides
+    )
+    return Prediction(u, v, u_variance, v_variance)
+
+
+def predict_by_static_vectors(model: Embeddings, times: Floats, t: int, words: Integers) -> Prediction:
+    """The vectors of a static model."""
+    u, v = (side.means_at(float(model.times[0]), words) for side in model.sides)
+    return Prediction(u, v)
+
+
+#: The predictors of each method by their names in tables; the first is the paper's.
+PREDICTORS: dict[str, dict[str, Predictor]] = {
+    "smoothing": {"smoothing": predict_by_interpolation, "smoothing (posterior)": predict_by_bridge},
+    "filtering": {"filtering": predict_by_previous_mode, "filtering (posterior)": predict_by_diffusion},
+    "warm-start": {"warm-start": predict_by_previous_slice},
+    "independent": {"independent": predict_by_previous_slice},
+    "static": {"static": predict_by_static_vectors},
+}
 
 _Task = tuple[str, Predictor, Embeddings, int]
 

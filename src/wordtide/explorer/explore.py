@@ -20,10 +20,10 @@ from wordtide.explorer.page_selection import (
     select_all,
     select_requested,
 )
+from wordtide.explorer.page_views import MAP_WORDS
 from wordtide.explorer.resources import RemoteResources
 from wordtide.explorer.server import LOOPBACK, ExplorerServer
 from wordtide.explorer.single_file import Limits, embedded_resources
-from wordtide.explorer.word_map import MAP_WORDS
 from wordtide.progress import Observer
 from wordtide.storage.folders import check_file_writable, check_writable, new_files, new_folder, real_target
 from wordtide.storage.header import write_header
@@ -114,18 +114,7 @@ def save_site(
     overwrite: bool = False,
     observer: Observer | None = None,
 ) -> Path:
-    """Write the page and its data as a folder for any web host.
-
-    Args:
-        model: The model.
-        output: The folder to write.
-        options: What the page shows.
-        overwrite: Whether to replace an existing folder.
-        observer: Receives the progress.
-
-    Returns:
-        The path of the folder.
-    """
+    """Write the page and its data as a folder for any web host; the arguments are those of `save_html`."""
     options, observer = options or PageOptions(), observer or Observer()
     target = real_target(output)
     check_writable(target, overwrite)
@@ -196,7 +185,8 @@ def serve(
     with page_server(model, options, host, port, observer) as server:
         if not server.is_private:
             observer.message(
-                f"warning: {host} is reachable from other machines. Anyone who can reach it can read this model."
+                f"warning: {host} is reachable from other machines. "
+                "Anyone who can reach it can read this model."
             )
         announce(server.address)
         observer.message("Press Ctrl-C to stop the server.")

@@ -6,6 +6,7 @@ import numpy as np
 
 from wordtide.embeddings.states import Embeddings
 from wordtide.errors import SettingsError
+from wordtide.spelling import counted
 from wordtide.types import Floats, Integers
 
 #: A page that is too large drops slices down to this number before it drops words.
@@ -118,7 +119,10 @@ def left_out(model: Embeddings, kept: PageSelection, why: str) -> dict[str, int 
 
 def _left_out_note(words: int, slices: int, why: str) -> str:
     parts = [
-        f"{slices:,} slice{'s' * (slices != 1)}" if slices else "",
+        counted(slices, "slice") if slices else "",
         f"the {words:,} least frequent words" if words > 1 else "the least frequent word" if words else "",
     ]
-    return f"Left out: {' and '.join(part for part in parts if part)} ({why}). All answers on this page are based on the whole model."
+    return (
+        f"Left out: {' and '.join(part for part in parts if part)} ({why}). "
+        "All answers on this page are based on the whole model."
+    )

@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from wordtide.explorer.compression import gzipped, packed_json
 from wordtide.explorer.evidence import MANY
-from wordtide.explorer.page_data import PageData
+from wordtide.explorer.page_data import PageData, gzipped, packed_json
 from wordtide.explorer.quantization import (
     Block,
     Sample,

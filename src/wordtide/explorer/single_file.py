@@ -11,9 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from wordtide.errors import SettingsError
-from wordtide.explorer.compression import gzipped, packed_json
 from wordtide.explorer.evidence import FEW
-from wordtide.explorer.page_data import PageData
+from wordtide.explorer.page_data import PageData, gzipped, packed_json
 from wordtide.explorer.page_selection import (
     AS_REQUESTED,
     FEWEST_SLICES,

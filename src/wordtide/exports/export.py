@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from wordtide.embeddings.states import Embeddings
-from wordtide.embeddings.when import Time
 from wordtide.errors import SettingsError
 from wordtide.exports.plain_text import projector_paths, save_projector, save_word2vec
 from wordtide.exports.selection import DEFAULT_VECTORS, Selection, select
 from wordtide.progress import Observer
 from wordtide.storage.folders import check_file_writable, new_files, real_target
+from wordtide.timeline import Time
 
 #: The formats there are.
 FORMATS = ("word2vec", "word2vec-binary", "npz", "parquet", "projector", "dwe")

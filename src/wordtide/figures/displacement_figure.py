@@ -16,9 +16,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from wordtide.embeddings.states import Embeddings
-from wordtide.embeddings.when import Time
 from wordtide.errors import SettingsError
 from wordtide.figures.style import WIDTH, shown, styled
+from wordtide.timeline import Time
 from wordtide.types import Floats
 
 Distances = Mapping[int, Floats]

@@ -17,7 +17,6 @@ from matplotlib.colors import LinearSegmentedColormap, Normalize
 from matplotlib.figure import Figure
 
 from wordtide.embeddings.states import Embeddings
-from wordtide.embeddings.when import Time
 from wordtide.errors import SettingsError
 from wordtide.figures.dynamic_tsne import FEWEST_WORDS, dynamic_tsne
 from wordtide.figures.labels import place_names
@@ -25,6 +24,7 @@ from wordtide.figures.style import BLUE, ORANGE, VERMILLION, WIDTH, printable, s
 from wordtide.progress import Observer
 from wordtide.questions.asking import shown_year
 from wordtide.questions.vectors import vectors_of
+from wordtide.timeline import Time
 from wordtide.types import Floats
 
 Row = dict[str, str | float]

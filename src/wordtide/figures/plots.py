@@ -8,13 +8,13 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from wordtide.embeddings.states import Embeddings
-from wordtide.embeddings.when import Time
 from wordtide.errors import SettingsError
 from wordtide.figures.displacement_figure import displacement_figure, displacements
 from wordtide.figures.likelihood_figure import likelihood_figure, read_scores
 from wordtide.figures.similarity_figure import similarity_figure, similarity_of
 from wordtide.figures.timeline_figure import timeline_figure, timeline_of
 from wordtide.progress import Observer
+from wordtide.timeline import Time
 
 #: A model, or several models by their names in the figure.
 Models = Embeddings | Mapping[str, Embeddings]

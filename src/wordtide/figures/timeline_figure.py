@@ -17,7 +17,6 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from wordtide.embeddings.states import Embeddings
-from wordtide.embeddings.when import Time
 from wordtide.errors import SettingsError
 from wordtide.figures.curves import (
     MOST_PANELS,
@@ -41,6 +40,7 @@ from wordtide.questions.movement import halfway
 from wordtide.questions.neighbors import nearest
 from wordtide.questions.similarity import similarity
 from wordtide.questions.vectors import Vectors, vectors_of
+from wordtide.timeline import Time
 from wordtide.types import Floats, Integers
 
 NEAREST = 5

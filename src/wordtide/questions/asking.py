@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from wordtide.embeddings.states import Embeddings, Times
-from wordtide.embeddings.when import Time
 from wordtide.errors import SettingsError
 from wordtide.model.prior import nearest_slice, slice_before
+from wordtide.timeline import Time
 from wordtide.types import Floats, Integers
 
 _ROUNDING = 1e-6  # days: the float year of a day's beginning may fall short of it by less

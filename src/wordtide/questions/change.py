@@ -6,7 +6,6 @@ import numpy as np
 import numpy.typing as npt
 
 from wordtide.embeddings.states import Embeddings
-from wordtide.embeddings.when import Time
 from wordtide.errors import SettingsError
 from wordtide.questions.answers import Answer, empty_intervals
 from wordtide.questions.asking import checked_number, shown_year
@@ -14,6 +13,7 @@ from wordtide.questions.contrasts import contrasts
 from wordtide.questions.movement import Movement, halfway, movement, spans
 from wordtide.questions.neighbors import probability_of_best
 from wordtide.questions.vectors import OFTEN, Vectors, lengths_of, vectors_of
+from wordtide.timeline import Time
 from wordtide.types import Floats, Integers
 
 RANKINGS = ("low", "probability", "change")

@@ -31,11 +31,11 @@ import numpy as np
 
 from wordtide.embeddings.states import Embeddings
 from wordtide.embeddings.trajectories import Moments
-from wordtide.embeddings.when import Time
 from wordtide.questions.answers import empty_intervals
 from wordtide.questions.asking import Occasions, two_occasions
 from wordtide.questions.similarity import SIDES
 from wordtide.questions.vectors import STILL, Vectors, lengths_of
+from wordtide.timeline import Time
 from wordtide.types import Floats, Integers, Reals
 
 #: A word's time begins with the slice of this occurrence, and ends likewise: a few stray uses far from the

@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from wordtide.embeddings.states import Embeddings
-from wordtide.embeddings.when import Time
 from wordtide.errors import SettingsError
 from wordtide.questions.answers import Answer, empty_intervals
 from wordtide.questions.asking import (
@@ -26,6 +25,7 @@ from wordtide.questions.asking import (
 from wordtide.questions.movement import movement
 from wordtide.questions.similarity import SIDES, Scaled, interval, scaled
 from wordtide.questions.vectors import Vectors, lengths_of, vectors_of
+from wordtide.timeline import Time
 from wordtide.types import Floats, Integers
 
 #: The number of draws for a probability, which is then mostly within 0.015 of its value.

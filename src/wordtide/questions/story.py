@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from wordtide.embeddings.states import Embeddings
-from wordtide.embeddings.when import Time
 from wordtide.questions.answers import Answer
 from wordtide.questions.asking import checked_number, nothing_near, shown_year
 from wordtide.questions.contrasts import contrasts
 from wordtide.questions.movement import Halfway, halfway, movement, spans
 from wordtide.questions.neighbors import neighbors
 from wordtide.questions.vectors import Vectors, vectors_of
+from wordtide.timeline import Time
 from wordtide.types import Floats, Integers
 
 _NOTHING_NEAR = "no word that is well known"

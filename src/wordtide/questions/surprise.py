@@ -29,10 +29,10 @@ import numpy.typing as npt
 
 from wordtide.embeddings.states import Embeddings
 from wordtide.embeddings.trajectories import Beliefs
-from wordtide.embeddings.when import Time
 from wordtide.errors import SettingsError
 from wordtide.questions.answers import Answer
 from wordtide.questions.asking import checked_number, shown_year
+from wordtide.timeline import Time
 from wordtide.types import Floats, Integers
 
 #: The least number of words to compare with. At a slice with fewer words there are no scores.

@@ -1,17 +1,15 @@
 """Settings of updates and watches."""
 
-import re
 from dataclasses import dataclass, field
 from os import PathLike
 
 from wordtide.corpus.columns import Fields
-from wordtide.errors import SettingsError
 from wordtide.questions.change import MIN_OCCURRENCES
 from wordtide.settings import check_settings, setting
+from wordtide.timeline import parse_duration
 
 #: The formats of files whose rows can be read as they arrive.
 FORMATS = ("jsonl", "csv", "tsv")
-_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _MOST = 1 << 62
 
 
@@ -70,19 +68,19 @@ class WatchSettings(GrowthSettings):
 
     def __post_init__(self) -> None:
         check_settings(self)
-        parse_seconds(self.patience, "--patience")
+        parse_duration(self.patience, "--patience")
         if self.close_after is not None:
-            parse_seconds(self.close_after, "--close-after")
+            parse_duration(self.close_after, "--close-after")
 
     @property
     def patience_seconds(self) -> int:
         """How long a slice stays open after its end."""
-        return parse_seconds(self.patience, "--patience")
+        return parse_duration(self.patience, "--patience")
 
     @property
     def close_after_seconds(self) -> int | None:
         """How long after its end the clock closes a slice; None: never."""
-        return None if self.close_after is None else parse_seconds(self.close_after, "--close-after")
+        return None if self.close_after is None else parse_duration(self.close_after, "--close-after")
 
 
 @dataclass(frozen=True)
@@ -110,19 +108,3 @@ class WatchOptions:
 
     def __post_init__(self) -> None:
         check_settings(self)
-
-
-def parse_seconds(text: str, option: str) -> int:
-    """Read a duration like "30s", "10m", "36h", "7d" or "2w" in seconds.
-
-    Args:
-        text: The duration.
-        option: The name of the option, for the error.
-
-    Raises:
-        SettingsError: The text is not a duration.
-    """
-    match = re.fullmatch(r"(\d{1,9})\s*([smhdw])?", text.strip())
-    if not match or (match[2] is None and int(match[1])):
-        raise SettingsError(f"{option}={text!r} is not a duration.", "Write it like 30s, 10m, 36h or 7d.")
-    return int(match[1]) * _SECONDS[match[2] or "s"]

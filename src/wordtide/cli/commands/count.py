@@ -1,4 +1,4 @@
-"""`wordtide count`: from dated texts to counts."""
+"""`wordtide count` and `wordtide merge`: from dated texts to counts, and sums of counts."""
 
 import time
 from pathlib import Path
@@ -96,3 +96,22 @@ def print_summary(counts: Counts, seconds: float | None = None) -> None:
         f"skipped {counted(number, 'row')}: {reason}" for reason, number in sorted(summary.skipped.items())
     ]
     say(*lines, f"written to {counts.path}")
+
+
+def merge(
+    parts: Annotated[list[Path], typer.Argument(help="Counts folders with the same vocabulary.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The counts folder to make.")],
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the counts folder if it exists.")
+    ] = False,
+) -> None:
+    """Add up counts that have the same vocabulary.
+
+    Example: wordtide merge counts-a/ counts-b/ -o counts/
+    """
+    from wordtide.counts.counts import merge_counts  # loads the compiler
+
+    if len({part.resolve() for part in parts}) < len(parts):
+        raise SettingsError("A counts folder is given twice.", "Give each folder once.")
+    merged = merge_counts([Counts.load(part) for part in parts], output, overwrite)
+    print_summary(merged)

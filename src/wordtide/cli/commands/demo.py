@@ -7,9 +7,8 @@ from typing import Annotated, Any
 import typer
 
 from wordtide.api import DynamicEmbeddings, load
-from wordtide.cli.answers import dated
 from wordtide.cli.commands.count import print_summary
-from wordtide.cli.commands.questions import print_story
+from wordtide.cli.commands.questions import dated, print_story
 from wordtide.cli.output import Format, console, print_rows
 from wordtide.cli.progress import ProgressBar
 from wordtide.counts.counts import Counts

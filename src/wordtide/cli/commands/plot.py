@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from wordtide.api import load
-from wordtide.cli.answers import print_notes
+from wordtide.cli.commands.questions import print_notes
 from wordtide.cli.progress import ProgressBar
 from wordtide.questions.asking import Occasions
 

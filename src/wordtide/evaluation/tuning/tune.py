@@ -14,32 +14,34 @@ from typing import Any
 from wordtide.corpus.source_files import MAX_EXPANSION
 from wordtide.corpus.tokens.tokenizers import Tokenizer
 from wordtide.counts.counts import Counts
-from wordtide.embeddings.notebook import result_html
 from wordtide.errors import SettingsError, WordtideError
 from wordtide.evaluation.comparison import Row
 from wordtide.evaluation.evaluate import Machine, check_dimensions, found_or_fitted
-from wordtide.evaluation.folder import working_alone
-from wordtide.evaluation.holdout import without
-from wordtide.evaluation.report import corpus_facts, csv_bytes
-from wordtide.evaluation.scores import score_slices
-from wordtide.evaluation.tuning.combinations import (
-    LISTED,
-    Combination,
-    Grid,
-    checked_grid,
-    combinations_of,
-    varied,
-)
-from wordtide.evaluation.tuning.folder import (
+from wordtide.evaluation.folder import (
     TUNING,
     FitRecord,
     load_record,
     model_place,
     remove_model,
     save_record,
+    working_alone,
 )
-from wordtide.evaluation.tuning.ranking_table import COLUMNS, SCORE_COLUMNS, tuning_summary
-from wordtide.evaluation.tuning.splits import PlannedFit, Splits, check_method, splits_for
+from wordtide.evaluation.holdout import without
+from wordtide.evaluation.report import corpus_facts, csv_bytes
+from wordtide.evaluation.scores import score_slices
+from wordtide.evaluation.tuning.ranking import COLUMNS, SCORE_COLUMNS, Tuning, tuning_summary
+from wordtide.evaluation.tuning.search_space import (
+    LISTED,
+    Combination,
+    Grid,
+    PlannedFit,
+    Splits,
+    check_method,
+    checked_grid,
+    combinations_of,
+    splits_for,
+    varied,
+)
 from wordtide.evaluation.tuning.windows import OtherWindows, check_windows, counts_by_window
 from wordtide.inference.checkpoints import fingerprint
 from wordtide.inference.compute import compute
@@ -52,22 +54,6 @@ from wordtide.storage.folders import real_target, write_files
 #: All combinations are scored with this eta, because likelihoods of different negative pairs cannot be
 #: compared.
 REFERENCE_RATIO = FitSettings().negative_ratio
-
-
-@dataclass(frozen=True)
-class Tuning:
-    """A row per combination, a row per score, the search space, and the counts of each window."""
-
-    summary: list[Row]
-    scores: list[Row]
-    grid: Grid
-    splits: Splits
-    settings: dict[Combination, FitSettings]
-    counts: dict[int, Counts]
-    path: Path
-
-    def _repr_html_(self) -> str:
-        return result_html([], self.summary)
 
 
 @dataclass(frozen=True)

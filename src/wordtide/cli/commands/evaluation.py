@@ -1,4 +1,4 @@
-"""`wordtide tune`: find the settings that predict best."""
+"""`wordtide evaluate` and `wordtide tune`: methods and settings compared by their predictions."""
 
 import os
 from pathlib import Path
@@ -11,9 +11,74 @@ from wordtide.cli.options import takes
 from wordtide.cli.output import Format, print_rows
 from wordtide.cli.progress import ProgressBar
 from wordtide.counts.settings import CountSettings
+from wordtide.errors import SettingsError
 from wordtide.inference.settings import FitSettings
 
 Option = typer.Option
+_TABLE = ("method", "mean", "standard_error", "difference", "difference_error", "wins", "slices", "seconds")
+
+
+@takes(FitSettings, after="holdout", only=("dim", "diffusion", "prior", "prior_variance"))
+def evaluate(
+    counts: Annotated[Path, typer.Argument(help="A counts folder.")],
+    output: Annotated[Path, Option("--output", "-o", help="The report folder to make.")],
+    methods: Annotated[
+        str,
+        Option(help="Methods, separated by commas: smoothing, filtering, warm-start, independent, static."),
+    ] = "smoothing,filtering,warm-start,independent",
+    holdout: Annotated[float, Option(help="Share of slices held out.")] = 0.1,
+    preset: Annotated[
+        str | None, Option(help="The paper's settings: paper-sotu, paper-twitter or paper-gbooks.")
+    ] = None,
+    seed: Annotated[int, Option(help="Seed of the split and of the fits.")] = 0,
+    threads: Annotated[int | None, Option(help="Threads on the CPU. Default: all processors.")] = None,
+    resume: Annotated[
+        bool, Option("--resume/--no-resume", help="Reuse the models of an evaluation that was stopped.")
+    ] = True,
+    overwrite: Annotated[
+        bool, Option("--overwrite", help="Replace the report folder, and its models, if it exists.")
+    ] = False,
+    format: Annotated[Format, Option(help="table, csv or json.")] = Format.table,
+    **settings: Any,
+) -> None:
+    """Compare methods by how well they predict held-out slices, and write a report.
+
+    Example: wordtide evaluate counts/ -o report/ --holdout 0.1
+    """
+    from wordtide.evaluation.comparison import COLUMNS, verdict
+    from wordtide.evaluation.evaluate import evaluate as evaluate_counts
+
+    chosen = [method.strip() for method in methods.split(",")]
+    if not all(chosen):
+        raise SettingsError(f"--methods {methods!r} has an empty name.", "Write it like smoothing,filtering.")
+    try:
+        found = evaluate_counts(
+            counts,
+            output,
+            methods=chosen,
+            holdout=holdout,
+            seed=seed,
+            overwrite=overwrite,
+            resume=resume,
+            observer=ProgressBar(),
+            preset=preset,
+            threads=threads,
+            **settings,
+        )
+    except KeyboardInterrupt:
+        raise InterruptedFitError(
+            "interrupted.", "Finished models are kept: run the command again to resume."
+        ) from None
+    if format is Format.table:
+        print_rows([{**row, "seconds": _rounded(row["seconds"])} for row in found.summary], format, _TABLE)
+        typer.echo(verdict(found.summary), err=True)
+    else:
+        print_rows(found.summary, format, COLUMNS)
+    typer.echo(f"written to {found.path / 'report.html'}", err=True)
+
+
+def _rounded(seconds: float | None) -> int | None:
+    return None if seconds is None else round(seconds)
 
 
 @takes(
@@ -79,10 +144,9 @@ def tune(
 
     Example: wordtide tune counts/ --diffusion 0.0001,0.001,0.01 --dim 50,100
     """
-    from wordtide.evaluation.tuning.combinations import LISTED, varied
-    from wordtide.evaluation.tuning.ranking_table import COLUMNS
+    from wordtide.evaluation.tuning.ranking import COLUMNS, shown_rows, tuning_verdict
+    from wordtide.evaluation.tuning.search_space import LISTED, varied
     from wordtide.evaluation.tuning.tune import tune as tune_counts
-    from wordtide.evaluation.tuning.verdict import shown_rows, tuning_verdict
 
     try:
         found = tune_counts(

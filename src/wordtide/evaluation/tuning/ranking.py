@@ -1,29 +1,114 @@
-"""The result of a tuning in a few sentences: the best values, close ones, where to search next, and the
-command to run.
+"""The result of a tuning: a row per combination with its difference to the best, paired slice by slice, and a
+few sentences about the best values, close ones, where to search next, and the command to run.
 """
 
 import shlex
-from collections.abc import Sequence
-from dataclasses import fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
 
+import numpy as np
+
+from wordtide.counts.counts import Counts
+from wordtide.embeddings.notebook import result_html
 from wordtide.errors import SettingsError
-from wordtide.evaluation.comparison import Row
-from wordtide.evaluation.tuning.combinations import (
+from wordtide.evaluation.comparison import Row, standard_error
+from wordtide.evaluation.scores import SliceScore
+from wordtide.evaluation.tuning.search_space import (
     LISTED,
     Combination,
+    Grid,
+    Splits,
     combination_of,
     option_of,
     shown_value,
     varied,
 )
-from wordtide.evaluation.tuning.ranking_table import BEST, UNCLEAR
-from wordtide.evaluation.tuning.tune import Tuning
 from wordtide.inference.settings import FitSettings, resolve
+from wordtide.spelling import counted
+from wordtide.types import Floats
 
+#: The columns of the table.
+COLUMNS = (
+    *LISTED,
+    "mean",
+    "standard_error",
+    "difference",
+    "difference_error",
+    "slices",
+    "seconds",
+    "verdict",
+)
+SCORE_COLUMNS = (*LISTED, "split", "slice", "time", "log_likelihood", "pairs")
+BEST, UNCLEAR, WORSE = "best", "may be as good", "worse"
 _CLEARLY_FASTER = 0.8  # relative to the time of the best; smaller differences may be noise
 _MEASURED = ("mean", "standard_error", "difference", "difference_error")
 _MOST_NAMED = 3
 _LARGEST_WINDOW = 255
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """A row per combination, a row per score, the search space, and the counts of each window."""
+
+    summary: list[Row]
+    scores: list[Row]
+    grid: Grid
+    splits: Splits
+    settings: dict[Combination, FitSettings]
+    counts: dict[int, Counts]
+    path: Path
+
+    def _repr_html_(self) -> str:
+        return result_html([], self.summary)
+
+
+def tuning_summary(
+    scores: Mapping[Combination, Sequence[SliceScore]], seconds: Mapping[Combination, Sequence[float | None]]
+) -> list[Row]:
+    """Rank combinations, all of which have scores of the same slices.
+
+    A slice that several fits predicted counts once, with the mean of its scores.
+
+    Args:
+        scores: The scores of each combination.
+        seconds: The seconds of the fits of each combination, None where unknown.
+
+    Returns:
+        A row per combination. `mean`, `standard_error`: over the slices. `difference`: to the best mean;
+        `difference_error`: its standard error, from the differences slice by slice. `seconds`: the mean time
+        of a fit. `verdict`: best; worse (by more than two standard errors); or may be as good. Unknown values
+        are None.
+    """
+    by_slice = {combination: _mean_of_slices(found) for combination, found in scores.items()}
+    best = max(by_slice, key=lambda combination: float(by_slice[combination].mean()))
+    rows = []
+    for combination, values in by_slice.items():
+        difference = values - by_slice[best]
+        mean, error = float(difference.mean()), None if combination == best else standard_error(difference)
+        known = [one for one in seconds[combination] if one is not None]
+        row = (
+            *combination.values().values(),
+            *(float(values.mean()), standard_error(values), mean, error, len(values)),
+            *(
+                float(np.mean(known)) if known else None,
+                BEST if combination == best else _verdict(mean, error),
+            ),
+        )
+        rows.append(dict(zip(COLUMNS, row, strict=True)))
+    return rows
+
+
+def _verdict(difference: float, error: float | None) -> str:
+    return UNCLEAR if error is None or abs(difference) <= 2.0 * error else WORSE
+
+
+def _mean_of_slices(scores: Sequence[SliceScore]) -> Floats:
+    """The mean score of each slice, in order of time."""
+    found: dict[int, list[float]] = {}
+    for score in scores:
+        found.setdefault(score.slice, []).append(score.log_likelihood)
+    return np.array([np.mean(found[t]) for t in sorted(found)])
 
 
 def shown_rows(rows: Sequence[Row], names: Sequence[str]) -> list[Row]:
@@ -46,12 +131,12 @@ def tuning_verdict(tuning: Tuning) -> list[str]:
     (best,) = (row for row in tuning.summary if row["verdict"] == BEST)
     unclear = [row for row in tuning.summary if row["verdict"] == UNCLEAR]
     sentences = [
-        f"{_shown(best, names)} predicts best: {best['mean']:.4f} per pair over {_slices(best['slices'])}."
+        f"{_shown(best, names)} predicts best: {best['mean']:.4f} per pair over {counted(best['slices'], 'slice')}."
     ]
     chosen = best
     if len(tuning.summary) == 1:
         sentences = [
-            f"{_shown(best, names)} reaches {best['mean']:.4f} per pair over {_slices(best['slices'])}."
+            f"{_shown(best, names)} reaches {best['mean']:.4f} per pair over {counted(best['slices'], 'slice')}."
         ]
     elif not unclear:
         sentences.append("All others are worse by more than two standard errors.")
@@ -140,7 +225,3 @@ def _fastest(rows: Sequence[Row], best: Row) -> Row:
 
 def _shown(row: Row, names: Sequence[str]) -> str:
     return combination_of(row).shown(names)
-
-
-def _slices(number: int) -> str:
-    return f"{number} slice{'s' * (number != 1)}"
