@@ -40,7 +40,7 @@ fuzz: .venv/fuzz.done
 # The lowest and the newest versions of the dependencies, each in an environment of its own; not the page in a browser, and not the site.
 test-lowest test-newest: test-%: .venv-%/done
 	NUMBA_CACHE_DIR=$(CURDIR)/.venv-$*/numba .venv-$*/bin/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile \
-	  --override-ini filterwarnings=default --disable-warnings tests/model tests/corpus tests/counts tests/embeddings tests/figures \
+	  --override-ini filterwarnings=default --disable-warnings tests/model tests/storage tests/corpus tests/counts tests/embeddings tests/figures \
 	  tests/inference tests/streaming tests/evaluation tests/cli tests/faults
 
 bench: bench-counting bench-fitting bench-questions bench-uncertainty

@@ -285,7 +285,8 @@ def fit(
         SettingsError: A setting is unknown or out of range.
 
     >>> import wordtide
-    >>> texts = [(str(year), "the old mill stands by the river and the new mill by the road") for year in (1900, 1950)]
+    >>> text = "the old mill stands by the river and the new mill by the road"
+    >>> texts = [("1900", text), ("1950", text)]
     >>> model = wordtide.fit(wordtide.count(texts), dim=4, threads=1)
     >>> model.method, model.mean("mill", 1900).shape
     ('smoothing', (4,))

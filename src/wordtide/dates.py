@@ -18,7 +18,8 @@ _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _FIRST_EPOCH_SECOND = 10_000
 _FIRST_EPOCH_MILLISECOND = 100_000_000_000
 _IN_NAME = re.compile(
-    r"(?<!\d)(?P<year>[12]\d{3})(?:(?P<dash>[-_.]?)(?P<month>0[1-9]|1[0-2])(?:(?P=dash)(?P<day>0[1-9]|[12]\d|3[01]))?)?(?!\d)"
+    r"(?<!\d)(?P<year>[12]\d{3})"
+    r"(?:(?P<dash>[-_.]?)(?P<month>0[1-9]|1[0-2])(?:(?P=dash)(?P<day>0[1-9]|[12]\d|3[01]))?)?(?!\d)"
 )
 
 _FIRST_STAMP = int(np.datetime64("-9999-01-01", "s").astype(np.int64))

@@ -258,7 +258,7 @@ def test_a_slice_with_other_words_is_found_by_the_check(folder):
     for name in header["files"]:
         header["files"][name] = file_facts(folder / name)
     (folder / "header.json").write_text(json.dumps(header))
-    with pytest.raises(FolderError, match="its words are others"):
+    with pytest.raises(FolderError, match="its words do not match the knots"):
         load(folder, check=True)
 
 

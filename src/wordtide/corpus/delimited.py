@@ -164,7 +164,7 @@ def _record_at(data: npt.NDArray[np.uint8], at: int, delimiter: int) -> tuple[in
     included; and the number of line breaks before a quote that is still open, or -1.
 
     A line ends with LF, CR LF or CR. A quote opens at the beginning of a field only, and what follows the
-    closing one belongs to the field; but if the two are on different lines, an earlier quote was never closed.
+    closing one belongs to the field; but if the two are on different lines, an earlier quote was not closed.
     """
     fields = 1
     stray = False

@@ -92,7 +92,7 @@ class NgramScanner:
         while True:
             status = scan_ngrams(
                 data, self._tables.kind, self._tables.lower, self.lexicon.state, self._tags.state,
-                self._placeholders.state, not self.lexicon.frozen, self._numbers, self._years[0], self._years[1],
+                self._placeholders.state, not self.lexicon.frozen, self._numbers, *self._years,
                 ids, sizes, ends, years, matches, cursor,
             )  # fmt: skip
             if status == DONE:

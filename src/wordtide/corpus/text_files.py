@@ -76,7 +76,9 @@ def _report_undated(path: str, date_format: str | None, bad: BadRows) -> None:
         )
         bad.report(path, "date missing", "there is no date in the file's name.", remedy)
     else:
-        remedy = "The whole name of the file, except for its ending, or of a folder above it must match --date-format."
+        remedy = (
+            "The whole name of the file without its ending, or of a folder above it must fit --date-format."
+        )
         bad.report(
             path,
             "date not understood",

@@ -75,9 +75,8 @@ class CountsWriter:
         self._row_ends = GrowingArray(folder, "row_ends", np.int64)
         self._unigram_words = GrowingArray(folder, "unigram_words", np.uint32)
         self._unigram_values = GrowingArray(folder, "unigram_values", np.int64)
-        self._large = (
-            self._columns, self._values, self._rows, self._row_ends, self._unigram_words, self._unigram_values,
-        )  # fmt: skip
+        pairs = (self._columns, self._values, self._rows, self._row_ends)
+        self._large = (*pairs, self._unigram_words, self._unigram_values)
         self._slice_rows = [0]
         self._slice_unigrams = [0]
         self._folder = folder

@@ -7,6 +7,7 @@ word); counting goes through that stream, not through the text again.
 import threading
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -40,9 +41,7 @@ class SpillSpace:
             path = self.folder / f"segment-{self._files}.bin"
         with open(path, "wb") as file:
             file.write(np.ascontiguousarray(array).data)
-        return np.memmap(
-            path, dtype=array.dtype, mode="c", shape=array.shape
-        )  # a type of array that kernels accept
+        return np.memmap(path, dtype=array.dtype, mode="c", shape=array.shape)  # kernels accept this type
 
 
 @dataclass(frozen=True)
@@ -155,8 +154,8 @@ class SegmentBuilder:
                 np.concatenate([[0], np.cumsum(sentences[order])[:-1]])[heads], sentences.sum()
             )
             texts = self._texts(order, sentences, sentence_ends, stamps, spans)
-        kept = self._space.keep(ids)
-        self.segments.append(Segment(kept, starts, entries, self.number, texts, sentence_starts))  # type: ignore[arg-type]
+        kept: Any = self._space.keep(ids)
+        self.segments.append(Segment(kept, starts, entries, self.number, texts, sentence_starts))
         self._start_over()
 
     def _start_over(self) -> None:
@@ -218,5 +217,5 @@ class SegmentBuilder:
             np.cumsum(sentences[order]) - sentences[order], sentences[order]
         )
         rows = (sentence_ends - sentences)[by_document] + within
-        text = self._space.keep(np.concatenate(self._texts_so_far))
-        return SentenceTexts(spans[rows], by_document, within, text, self._names, stamps, date_spans)  # type: ignore[arg-type]
+        text: Any = self._space.keep(np.concatenate(self._texts_so_far))
+        return SentenceTexts(spans[rows], by_document, within, text, self._names, stamps, date_spans)

@@ -1,4 +1,4 @@
-"""What a count works on and with: its input, its resources, and tasks on several threads with results in order."""
+"""What a count works on and with: its input, its resources, and tasks on threads with results in order."""
 
 import queue
 from collections import deque

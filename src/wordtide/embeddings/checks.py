@@ -7,7 +7,7 @@ from wordtide.model.knots import Knots
 from wordtide.storage.arrays import pieces
 
 MOST_DIMENSIONS = 1 << 16
-#: Years and variances far outside what anyone has; arithmetic with them still gives numbers.
+#: Years and variances far beyond any real ones; arithmetic with them still gives finite numbers.
 _YEARS, _SMALLEST, _LARGEST = 1e6, 1e-30, 1e30
 
 
@@ -16,7 +16,7 @@ def check_record(fitted: Fitted) -> None:
     diffusion, total = fitted.diffusion, len(fitted.diffusion)
     scales = np.concatenate([diffusion.step_variance, [diffusion.constant, diffusion.prior_variance]])
     if np.abs(diffusion.times).max() > _YEARS or scales.min() < _SMALLEST or scales.max() > _LARGEST:
-        raise ValueError("its times or its prior are absurd")
+        raise ValueError("its times or its prior are out of range")
     extents = fitted.extents
     if (
         extents is None
@@ -24,20 +24,20 @@ def check_record(fitted: Fitted) -> None:
         or not np.isfinite(extents).all()
         or (extents[:, 0] > extents[:, 1]).any()
     ):
-        raise ValueError("the dates of its slices are none")
+        raise ValueError("the dates of its slices are invalid")
     if not 1 <= fitted.posterior.dim <= MOST_DIMENSIONS:
         raise ValueError(f"it has {fitted.posterior.dim} dimensions")
     if len(set(fitted.words)) != len(fitted.words):
         raise ValueError("words.txt contains a word twice")
     if fitted.pairs is not None and not (np.isfinite(fitted.pairs).all() and (fitted.pairs > 0).all()):
-        raise ValueError("the pairs of its slices are none")
+        raise ValueError("the pairs of its slices are invalid")
     if (
         fitted.predictions is not None
         and not (np.isnan(fitted.predictions) | (np.abs(fitted.predictions) < _LARGEST)).all()
     ):
-        raise ValueError("the predictions of its slices are none")
+        raise ValueError("the predictions of its slices are invalid")
     if fitted.arrivals is not None and not ((fitted.arrivals >= 0) & (fitted.arrivals < total)).all():
-        raise ValueError("its words came in outside its slices")
+        raise ValueError("words arrive outside its slices")
     check_knots(fitted.posterior.knots, total, "knots")
     check_knots(fitted.occurrences.places, total, "occurrences")
 
@@ -66,4 +66,4 @@ def check_states(posterior: Posterior) -> None:
     for name in posterior.arrays():
         for piece in posterior.pieces(name):
             if not np.isfinite(piece).all() or (not name.startswith("mean") and piece.min() < 0):
-                raise ValueError(f"{name} holds numbers that cannot be")
+                raise ValueError(f"{name} holds impossible numbers")

@@ -9,9 +9,9 @@ import numpy as np
 from wordtide.embeddings.posterior import Posterior
 from wordtide.embeddings.states import Embeddings
 
-#: What vectors of length zero predict: either kind of pair is as likely as the other.
+#: What vectors of length zero predict: positive and negative pairs are equally likely.
 CHANCE = -math.log(2.0)
-_WORSE = 0.002  # than standing still, per pair: less is within what the approximation is off by
+_WORSE = 0.002  # than static vectors, per pair: smaller differences are within the approximation error
 _DEAD = 1e-4
 
 
@@ -53,21 +53,22 @@ def weaknesses(model: Embeddings) -> list[str]:
         return []
     if found < CHANCE:
         return [
-            f"This model predicts unseen slices worse than chance ({found:.3f} per pair; chance is {CHANCE:.3f}). "
-            "Count with longer slices (--every) or fewer words (--vocabulary-size), or fit with a lower --dim."
+            f"This model predicts unseen slices worse than chance ({found:.3f} per pair; "
+            f"chance is {CHANCE:.3f}). Count with longer slices (--every) or fewer words "
+            "(--vocabulary-size), or fit with a lower --dim."
         ]
     static = _number(model.fitted.static_prediction)
     if static is not None and found < static - _WORSE:
         return [
-            f"Static vectors would predict unseen slices better ({static:.3f} per pair; this model {found:.3f}). "
-            "Fit with --diffusion auto, or with a smaller --diffusion."
+            f"Static vectors would predict unseen slices better ({static:.3f} per pair; "
+            f"this model {found:.3f}). Fit with --diffusion auto, or with a smaller --diffusion."
         ]
     return []
 
 
 def is_cut_off(curve: Sequence[Mapping[str, Any]], tolerance: float) -> bool:
-    """Did the limit of steps end the fit, or that of any slice, before the ELBO changed by less than the
-    tolerance?
+    """Whether the limit of steps ended the fit, or that of any slice, before the ELBO changed by less than
+    the tolerance.
     """
     last: dict[Any, list[float]] = {}
     for row in curve:

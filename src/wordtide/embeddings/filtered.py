@@ -1,7 +1,7 @@
 """Trajectories of the filter: at each slice a Gaussian given the data of that slice and those before it.
 
-After a knot the belief is carried forward by the prior (Eq. 13). Before a word's first knot, and before the
-first slice, there is the prior.
+After a knot, the prior propagates the posterior forward (Eq. 13). Before a word's first knot, and before the
+first slice, the prior applies.
 """
 
 from collections.abc import Iterator
@@ -19,52 +19,42 @@ _ROWS_AT_ONCE = 256  # of float64, which stay in the processor's cache
 
 
 class FilteredTrajectories:
-    """Answers from mean and variance (K, d) at the knots."""
+    """Answers as in `Trajectories`, from mean and variance (K, d) at the knots."""
 
     def __init__(self, knots: Knots, diffusion: Diffusion, mean: Singles, variance: Singles) -> None:
         self.knots, self.diffusion, self.mean, self.variance = knots, diffusion, mean, variance
         self.grid = diffusion.times
 
     def word_means(self, word: int, times: Floats) -> Floats:
-        """Means of one word, (n, d)."""
         return self._word(word, times)[0]
 
     def word_variances(self, word: int, times: Floats) -> Floats:
-        """Variances of one word, (n, d)."""
         return self._word(word, times)[1]
 
     def variance_curves(self, words: Integers, times: Floats) -> Floats:
-        """Variances of some words at several times, (number of words, n, d)."""
         slices = slice_before(self.grid, times)
         curves = [self.predicted(self.knots.around_one(int(word), slices)[0], times)[1] for word in words]
         return np.array(curves).reshape(len(words), len(times), self.mean.shape[1])
 
     def means_at(self, time: float, words: Integers | None = None) -> Floats:
-        """Means of some words, or of all, at one time, (n, d)."""
         return self._some_words(time, words)[0]
 
     def variances_at(self, time: float, words: Integers | None = None) -> Floats:
-        """Variances of some words, or of all, at one time, (n, d)."""
         return self._some_words(time, words)[1]
 
     def means_at_places(self, words: Integers, slices: Integers) -> Floats:
-        """Means of words at slices, pair by pair, (n, d)."""
         return self._at_places(words, slices)[0]
 
     def means_of_each(self, words: Integers, times: Floats) -> Floats:
-        """Means of words at times, pair by pair, (n, d)."""
         return self._each(words, times)[0]
 
     def variances_of_each(self, words: Integers, times: Floats) -> Floats:
-        """Variances of words at times, pair by pair, (n, d)."""
         return self._each(words, times)[1]
 
     def means_at_slices(self, words: Integers) -> Iterator[Floats]:
-        """Means of some words at each slice, (n, d), in order of time."""
         return (mean for mean, _ in self._at_slices(words, variances=False))
 
     def variances_at_slices(self, words: Integers) -> Iterator[Floats]:
-        """Variances of some words at each slice, (n, d), in order of time."""
         return (variance for _, variance in self._at_slices(words, variances=True))
 
     def _at_slices(self, words: Integers, variances: bool) -> Iterator[tuple[Floats, Floats]]:
@@ -91,7 +81,6 @@ class FilteredTrajectories:
             yield found
 
     def variances_at_places(self, words: Integers, slices: Integers) -> Floats:
-        """Variances of words at slices, pair by pair, (n, d)."""
         return self._at_places(words, slices)[1]
 
     def movement(
@@ -108,9 +97,9 @@ class FilteredTrajectories:
         return MovementVariance(total, total)
 
     def covariance(self, word: int, one: float, other: float) -> Floats:
-        """An error: the filter's posterior is one for each time."""
+        """Raise an error: the filter has a posterior for each time, not a joint one."""
         raise SettingsError(
-            "A model fitted by filtering knows each time on its own, not how two times go together.",
+            "A model fitted by filtering has a posterior for each time, not a joint one for two times.",
             "Fit the model by smoothing for questions about two times at once.",
         )
 
@@ -123,7 +112,8 @@ class FilteredTrajectories:
         """
         if times.min() < self.grid[0]:
             raise SettingsError(
-                f"A filtered trajectory begins with the first slice, {self.grid[0]:.2f}; {times.min():.2f} is before it.",
+                f"A filtered trajectory begins with the first slice, {self.grid[0]:.2f}; "
+                f"{times.min():.2f} is before it.",
                 "Ask for later times, or fit the model by smoothing.",
             )
         chain = np.unique(
@@ -140,7 +130,6 @@ class FilteredTrajectories:
         return np.ascontiguousarray(states[np.searchsorted(chain, times)].transpose(1, 0, 2))
 
     def beliefs(self, words: Integers, number: int) -> Beliefs:
-        """Beliefs about words just before and after slice `number`, at which they all have knots."""
         here = self.knots.rows_after(number, words) - 1
         before = np.where(here > self.knots.starts[words], here - 1, -1)
         predicted = self.predicted(before, np.full(len(words), self.grid[number]))
@@ -166,9 +155,7 @@ class FilteredTrajectories:
         """
         seen = rows >= 0
         mean, variance = rows_or_zeros(self.mean, rows), rows_or_zeros(self.variance, rows)
-        variance[~seen] = (
-            self.diffusion.prior_variance
-        )  # Eq. 13 begins with N(0, sigma_0^2) at the first slice
+        variance[~seen] = self.diffusion.prior_variance  # at the first slice (Eq. 13)
         since = np.full(len(rows), self.grid[0])
         since[seen] = self.grid[self.knots.slices[rows[seen]]]
         return self.diffusion.passage(since, np.maximum(times, since)).predict(mean, variance)

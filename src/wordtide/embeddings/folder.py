@@ -1,9 +1,9 @@
-"""The model folder: header.json, words.txt, labels.txt, curve.csv, arrays.safetensors, of a filter also a
-file for each slice (docs/formats.md).
+"""The model folder: header.json, words.txt, labels.txt, curve.csv, arrays.safetensors, and for a filter a file
+per slice (docs/formats.md).
 
-Reading one runs no code and believes nothing: sizes are compared before anything is read, and whatever later
-code indexes with is checked. The states themselves stay on disk; `check` reads them too, compares checksums,
-and looks for numbers that are none.
+Reading a folder runs no code and trusts nothing: sizes are compared before anything is read, and everything
+that later code indexes with is checked. The states stay on disk; `check` reads them too, compares checksums,
+and looks for numbers that are not finite.
 """
 
 import json
@@ -38,8 +38,8 @@ _TIED = 2
 FILES = ("arrays.safetensors", "curve.csv", "labels.txt", "words.txt")
 _VERSIONS = (VERSION, SLICED_VERSION, VERSION + _TIED, SLICED_VERSION + _TIED)
 
-#: Records of the header that a model may lack: how texts were counted, the state of a filter, and what the
-#: caller of an update stores.
+#: Optional records of the header: how texts were counted, the state of a filter, and what the caller of an
+#: update stores.
 _RECORDS = ("counts", "filter", "stream")
 _LARGEST_TEXT = 1 << 28
 _ROWS_AT_ONCE = 1 << 15
@@ -58,7 +58,7 @@ def is_sliced(fitted: Fitted) -> bool:
 
 
 def fill_with_slices(folder: Path, fitted: Fitted) -> None:
-    """Write everything of a model folder."""
+    """Write all files of a model folder."""
     if is_sliced(fitted):
         for t, states in enumerate(slices_of(fitted.posterior, len(fitted.diffusion))):
             write_slice(folder, t, states)
@@ -66,9 +66,9 @@ def fill_with_slices(folder: Path, fitted: Fitted) -> None:
 
 
 def fill_folder(folder: Path, fitted: Fitted, known: Mapping[str, Mapping[str, int]] | None = None) -> None:
-    """Write everything of a model folder but the files of slices, which are there.
+    """Write all files of a model folder except those of slices, which exist.
 
-    `known`: the facts of some files.
+    `known` has the sizes and checksums of some files.
     """
     _check_texts(fitted)
     write_tensors(folder / "arrays.safetensors", _arrays(fitted))
@@ -109,7 +109,7 @@ def _facts(fitted: Fitted) -> dict[str, Any]:
 
 
 def _check_texts(fitted: Fitted) -> None:
-    """Refuse, before anything is written, what the files could not hold."""
+    """Reject what the files cannot hold, before anything is written."""
     try:
         json.dumps(_facts(fitted), allow_nan=False)
     except (TypeError, ValueError) as error:
@@ -129,7 +129,7 @@ def read_model(path: str | PathLike[str], check: bool = False) -> Fitted:
     folder = Path(path)
     header = model_header(folder)
     for name in FILES:
-        if not (folder / name).is_file():  # a pipe or a device would never end
+        if not (folder / name).is_file():  # reading a pipe would block forever
             raise FolderError(f"{folder / name} is not a file.", REMEDY)
     if check:
         verify(folder, header)
@@ -149,7 +149,7 @@ def read_model(path: str | PathLike[str], check: bool = False) -> Fitted:
 
 
 def _states(posterior: Posterior) -> dict[str, Storable]:
-    """The states word by word; of those kept slice by slice some rows at a time."""
+    """The states word by word; some rows at a time if they are stored by slice."""
     if posterior.slices is None:
         return dict(posterior.arrays())
 
@@ -201,7 +201,7 @@ def model_header(folder: Path) -> dict[str, Any]:
         expected |= {slice_name(t) for t in range(slices)}
     wrong = sorted(expected ^ set(header["files"]))
     if wrong:
-        raise FolderError(f"{folder / wrong[0]} is not as the header should list it.", REMEDY)
+        raise FolderError(f"{folder / wrong[0]} is listed wrongly in the header.", REMEDY)
     return header
 
 
@@ -216,10 +216,10 @@ def _posterior(
     """The states, as arrays or from the files of the slices."""
     kind, knots = header["posterior"], _knots(arrays, "knot")
     if kind not in SPREADS:
-        raise ValueError("its kind is not understood")
+        raise ValueError("its kind is unknown")
     tied = header["version"] > _TIED
     if header.get("contexts", "separate") != ("tied" if tied else "separate"):
-        raise ValueError("its contexts are not understood")
+        raise ValueError("its contexts are unknown")
     signs = np.array(_vector(arrays, "signs", "f4")) if tied else None
     if in_slices(header):
         if type(header["dim"]) is not int or not 1 <= header["dim"] <= MOST_DIMENSIONS:
@@ -245,7 +245,7 @@ def _assemble(
             raise ValueError(f"{name} is not a text")
     for name in ("settings", *_RECORDS):
         if not isinstance(header.get(name, {}), dict):
-            raise ValueError(f"{name} is not understood")
+            raise ValueError(f"{name} is not a table")
     return Fitted(
         words=words,
         labels=labels,
@@ -306,7 +306,7 @@ def _lines(path: Path) -> list[str]:
         text = path.read_bytes().decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise FolderError(f"{path} cannot be read: {error}", REMEDY) from error
-    if not is_plain(text):  # they would steer the terminal of whoever asks the model
+    if not is_plain(text):  # control characters would reach a terminal
         raise FolderError(f"{path} is damaged: it holds control characters.", REMEDY)
     return text.split("\n")[:-1]
 

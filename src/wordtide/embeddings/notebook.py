@@ -1,8 +1,8 @@
-"""Models and answers as HTML, for notebooks: what `_repr_html_` gives.
+"""Models and answers as HTML for notebooks: what `_repr_html_` returns.
 
-Words, labels and everything else that comes from texts is escaped, and set apart so that its writing
-direction stays its own. Looks are inline and take the page's colours, so that they suit light and dark
-notebooks, and no script is needed.
+Words, labels and all other text from outside is escaped and isolated, so that it keeps its own writing
+direction. Styles are inline and use the page's colors, so that they suit light and dark notebooks. No script
+is needed.
 """
 
 import math
@@ -32,11 +32,11 @@ _TABLE = (
 
 
 def model_card(model: Embeddings) -> str:
-    """A model at a glance: what it was made from, how, and how much text it has at each time."""
+    """A summary of a model: how it was fitted, and how much text it has at each time."""
     rows = {
         "method": f"{model.method} ({model.solver})",
         "slices": f"{len(model):,}, from {model.labels[0]} to {model.labels[-1]}",
-        "words": f"{len(model.words):,}, of which the most frequent are {', '.join(_most_frequent(model, 5))}",
+        "words": f"{len(model.words):,}; most frequent: {', '.join(_most_frequent(model, 5))}",
         "dimensions": f"{model.dim:,}",
         "diffusion": f"{model.diffusion.constant:.3g} per year",
         "ELBO": "not measured" if math.isnan(model.elbo) else f"{model.elbo:.4f} per pair",
@@ -83,10 +83,7 @@ def answer_html(columns: Columns, facts: Mapping[str, Any]) -> str:
 
 
 def table_html(columns: Columns) -> str:
-    """A table under the names that columns have in Python, with each interval drawn too.
-
-    Long ones are cut, and say so.
-    """
+    """A table with the column names of Python, and each interval drawn; long tables are cut, with a note."""
     size = len(next(iter(columns.values()), ()))
     cells = {name: _shown(name, list(values[:_MOST_ROWS])) for name, values in columns.items()}
     cells = {name: [_text(value) for value in values] for name, values in cells.items()}
@@ -105,7 +102,8 @@ def table_html(columns: Columns) -> str:
     body = "".join(
         "<tr>" + "".join(f'<td style="{look}">{cell}</td>' for look, cell in row) + "</tr>" for row in rows
     )
-    return f'<table style="{_TABLE}"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{_left_out(size)}'
+    table = f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
+    return f'<table style="{_TABLE}">{table}</table>{_left_out(size)}'
 
 
 def _left_out(rows: int) -> str:
@@ -119,9 +117,7 @@ def _whiskers(columns: Columns, measured: str) -> list[str]:
 
 
 def _with_pictures(cells: Mapping[str, list[str]], last: str, pictures: list[str]) -> dict[str, list[str]]:
-    """The columns with the pictures of the intervals after the last of their numbers, where they are seen
-    first.
-    """
+    """The columns, with the pictures of the intervals after the column `last`."""
     columns: dict[str, list[str]] = {}
     for name, values in cells.items():
         columns[name] = values
@@ -131,13 +127,15 @@ def _with_pictures(cells: Mapping[str, list[str]], last: str, pictures: list[str
 
 
 def result_html(sentences: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
-    """A finding of an evaluation or a tuning: what it comes to, and its table."""
-    told = "".join(f'<p style="margin:4px 0">{_text(sentence)}</p>' for sentence in sentences)
-    return _box(told + table_html({name: [row[name] for row in rows] for name in (rows[0] if rows else ())}))
+    """The result of an evaluation or a tuning: sentences and a table."""
+    summary = "".join(f'<p style="margin:4px 0">{_text(sentence)}</p>' for sentence in sentences)
+    return _box(
+        summary + table_html({name: [row[name] for row in rows] for name in (rows[0] if rows else ())})
+    )
 
 
 def _periods(columns: Columns) -> str:
-    """The neighbours of each period of a story side by side, on one scale: word, similarity, its interval,
+    """The neighbors in each period of a story, side by side on one scale: word, similarity, interval,
     occurrences.
     """
     if not {"time", "word", "similarity", "low", "high", "occurrences"} <= columns.keys():
@@ -148,24 +146,26 @@ def _periods(columns: Columns) -> str:
         word, seen = _text(columns["word"][row]), _cell(columns["occurrences"][row])
         if "inferred" in columns and columns["inferred"][row]:
             word = f"{word} *"
-        numbers = f'<td style="{_CELL}">{_number(columns["similarity"][row]):.2f}</td><td style="{_CELL}">{picture}</td>'
+        similarity = f"{_number(columns['similarity'][row]):.2f}"
         title = f"<b>{_text(columns['period'][row])}</b> {_text(years[row])}"
         blocks.setdefault(title, []).append(
-            f'<tr><td style="{_CELL};text-align:left">{word}</td>{numbers}<td style="{_CELL};text-align:right">{seen}</td></tr>'
+            f'<tr><td style="{_CELL};text-align:left">{word}</td><td style="{_CELL}">{similarity}</td>'
+            f'<td style="{_CELL}">{picture}</td><td style="{_CELL};text-align:right">{seen}</td></tr>'
         )
     tables = "".join(
-        f'<div style="margin:4px 12px 4px 0">{title}<table style="{_TABLE}"><tbody>{"".join(rows)}</tbody></table></div>'
+        f'<div style="margin:4px 12px 4px 0">{title}'
+        f'<table style="{_TABLE}"><tbody>{"".join(rows)}</tbody></table></div>'
         for title, rows in blocks.items()
     )
-    told = "The nearest words: similarity, its 90 % interval, how often the word occurs there."
+    note = "The nearest words: similarity, its 90 % interval, how often the word occurs there."
     if any(columns.get("inferred", ())):
-        told += " * inferred: the word does not occur near that time."
-    told = f'<div style="{_SMALL}">{told}</div>'
-    return f'<div style="display:flex;flex-wrap:wrap;align-items:flex-start">{tables}</div>{_left_out(len(years))}{told}'
+        note += " * inferred: the word does not occur near that time."
+    beside = f'<div style="display:flex;flex-wrap:wrap;align-items:flex-start">{tables}</div>'
+    return f'{beside}{_left_out(len(years))}<div style="{_SMALL}">{note}</div>'
 
 
 def _is_over_time(columns: Columns) -> bool:
-    """Is it about the same words at several times? Then curves show it."""
+    """Whether the answer is about the same words at several times, which curves show."""
     measured = {"similarity", "position"} & columns.keys()
     named = [columns[name] for name in ("word", "other") if name in columns]
     lines = len(set(zip(*named, strict=True))) if named else 0
@@ -205,9 +205,7 @@ def _shown(name: str, values: Sequence[Any]) -> list[str]:
     """The cells of a column as text."""
     if name in _TIMES and all(isinstance(value, Real) for value in values):
         known = {float(value) for value in values if math.isfinite(value)}
-        if len({math.floor(value) for value in known}) == len(
-            known
-        ):  # a year is named by its number, whatever the month
+        if len({math.floor(value) for value in known}) == len(known):  # each in a year of its own
             return [f"{math.floor(value)}" if math.isfinite(value) else "" for value in values]
         return [f"{float(value):.2f}" if math.isfinite(value) else "" for value in values]
     return [_cell(value) for value in values]
@@ -237,7 +235,7 @@ def _cell(value: Any) -> str:
 
 
 def _text(value: object) -> str:
-    """Any text as it is: never markup, and in its own direction."""
+    """Escape text, and isolate its writing direction."""
     return f"<bdi>{escape(str(value), quote=True)}</bdi>"
 
 

@@ -1,5 +1,8 @@
-"""What a fit leaves behind, as plain records: the posterior at the knots, and everything else a model folder
-holds.
+"""The result of a fit as plain records: the posterior at the knots, and the other content of a model folder.
+
+A filter produces states slice by slice and never returns to an earlier one, so the states of each slice are
+arrays of their own, in memory or in a file. Questions number states by knots: word by word, each word's knots
+in order of time. `SliceRows` translates between the two.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -45,10 +48,8 @@ class SliceStates:
 
     @staticmethod
     def of(words: npt.NDArray[Any], mean: npt.NDArray[Any], variance: npt.NDArray[Any]) -> "SliceStates":
-        """From the numbers of words, and means and variances (2, a, d): of word vectors, then of context
-        vectors.
-
-        With tied contexts (1, a, d).
+        """Make states from the numbers of words, and means and variances (2, a, d) of word vectors and context
+        vectors; with tied contexts (1, a, d).
         """
         means, variances = (
             [np.asarray(part, dtype=np.float32) for part in array] for array in (mean, variance)
@@ -58,7 +59,7 @@ class SliceStates:
         return SliceStates(np.asarray(words, dtype=np.int32), *means, *variances)
 
     def arrays(self) -> dict[str, Array]:
-        """All arrays there are, by name."""
+        """All arrays that exist, by name."""
         return {name: array for name, array in vars(self).items() if array is not None}
 
 
@@ -154,12 +155,13 @@ class Posterior:
                 if (getattr(self, f"{spread}_{side}") is not None) != (SPREADS[self.kind] == spread):
                     raise SettingsError(
                         f"A posterior of kind {self.kind!r} has the wrong arrays: see {spread}_{side}.",
-                        "Give variances to a filter, precisions to a smoother, and neither to point estimates.",
+                        "Give variances to a filter, precisions to a smoother, neither to point estimates.",
                     )
         for name, array in self.arrays().items():
             if array.ndim != 2 or array.shape != (len(self.knots), self.dim) or array.dtype != np.float32:
                 raise SettingsError(
-                    f"{name} holds {array.dtype} of shape {array.shape}, not float32 of shape {(len(self.knots), self.dim)}.",
+                    f"{name} holds {array.dtype} of shape {array.shape}, "
+                    f"not float32 of shape {(len(self.knots), self.dim)}.",
                     "Give one row per knot and one column per dimension.",
                 )
         if self.signs is not None:
@@ -216,8 +218,8 @@ class Posterior:
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
     def pieces(self, name: str) -> Iterator[Singles]:
-        """The rows of one array, some at a time, in no particular order: what is read from disk at once stays
-        small.
+        """The rows of one array, some at a time, in no particular order, so that little is read from disk at
+        once.
         """
         whole = (
             (getattr(self, name),) if self.slices is None else (getattr(part, name) for part in self.slices)
@@ -231,17 +233,17 @@ class Fitted:
     """Everything a fit produces: the content of a model folder.
 
     `diffusion` holds the times (T,) and the prior. `extents` (T, 2): the earliest and latest date of each
-    slice in float years, by which a date finds its slice; without them a slice is taken to be its mean date.
+    slice in float years, which assign a date to a slice; without them a slice has only its mean date.
     `curve`: rows of training progress. `elbo`: per pair, over all slices, at the end. `counting`: how the
-    texts were counted, to count later ones alike.
+    texts were counted, to count later ones the same way.
 
-    `predictions` (T,): how probable each slice is under beliefs made without it, as log-likelihood per pair;
-    of a filter from the slices before (NaN for the first), of a smoother from all others.
+    `predictions` (T,): the log-likelihood per pair of each slice under a posterior that has not seen it: a
+    filter predicts it from the slices before (NaN for the first), a smoother from all others.
     `static_prediction`: that of one static model.
 
-    `pairs` (T,): the pairs of each slice. What a later update needs is kept by a filter: `filter`, its pace
-    and precision; `arrivals` (L,), the slice at which each word came into the vocabulary (None: all were
-    there from the start); and `stream`, whatever the caller of an update wants to be kept with it.
+    `pairs` (T,): the number of pairs in each slice. A filter keeps what a later update needs: `filter`, its
+    pace and precision; `arrivals` (L,), the slice at which each word entered the vocabulary (None: all were
+    there from the start); and `stream`, which the caller of an update may store with it.
     """
 
     words: Sequence[str]
@@ -277,8 +279,8 @@ class Fitted:
         for name, sound in fits.items():
             if not sound:
                 raise SettingsError(
-                    f"The {name} do not fit to {len(self.words):,} words and {len(self.diffusion):,} slices.",
-                    "Take words, slices and states from one and the same fit.",
+                    f"The {name} do not match {len(self.words):,} words and {len(self.diffusion):,} slices.",
+                    "Take words, slices and states from the same fit.",
                 )
 
     @property
@@ -290,7 +292,7 @@ class Fitted:
 
 
 def weighted_mean(values: npt.ArrayLike, weights: npt.ArrayLike) -> float:
-    """The mean of values (n,), of those that are not NaN; NaN if none is."""
+    """The weighted mean of the values (n,) that are not NaN; NaN if all are."""
     values, weights = np.asarray(values, dtype=np.float64), np.asarray(weights, dtype=np.float64)
     there = ~np.isnan(values)
     return float(np.average(values[there], weights=weights[there])) if there.any() else float("nan")

@@ -1,7 +1,6 @@
-"""Small pictures of numbers for notebooks, as SVG inside the text: nothing is loaded, and they suit light and
-dark pages.
+"""Small pictures of numbers for notebooks, as inline SVG: nothing is loaded, and they suit dark pages, too.
 
-Only numbers are drawn. Words never go into a picture, so no picture can carry what a text has in it.
+Only numbers are drawn. Words never go into a picture, so no picture can carry text from a corpus.
 """
 
 import math
@@ -12,6 +11,7 @@ import numpy as np
 from wordtide.types import Floats
 
 _BLUE, _GREY = "#2b8cbe", "#888"  # seen well on white and on black
+_THIN = f'stroke="{_GREY}" stroke-width=".5"'
 _MOST_BARS = 120
 
 Scale = Callable[[float], float]
@@ -27,10 +27,10 @@ def whisker(low: float, value: float, high: float, span: tuple[float, float], wi
     place = _scale(span, (4.0, width - 4.0))
     line = ""
     if math.isfinite(low) and math.isfinite(high):
-        line = f'<line x1="{place(low):.1f}" x2="{place(high):.1f}" y1="7" y2="7" stroke="{_BLUE}" stroke-width="2" opacity=".5"/>'
+        line = _line(place(low), 7, place(high), 7, f'stroke="{_BLUE}" stroke-width="2" opacity=".5"')
     zero = ""
     if span[0] < 0.0 < span[1]:
-        zero = f'<line x1="{place(0.0):.1f}" x2="{place(0.0):.1f}" y1="0" y2="14" stroke="{_GREY}" stroke-width=".5"/>'
+        zero = _line(place(0.0), 0, place(0.0), 14, _THIN)
     return _svg(width, 14, f'{zero}{line}<circle cx="{place(value):.1f}" cy="7" r="3" fill="{_BLUE}"/>')
 
 
@@ -41,9 +41,7 @@ def curve(times: Floats, values: Floats, lows: Floats, highs: Floats, span: tupl
     up = _scale(span, (height - 3.0, 3.0))
     parts = []
     if span[0] < 0.0 < span[1]:
-        parts.append(
-            f'<line x1="0" x2="{width}" y1="{up(0.0):.1f}" y2="{up(0.0):.1f}" stroke="{_GREY}" stroke-width=".5"/>'
-        )
+        parts.append(_line(0, up(0.0), width, up(0.0), _THIN))
     if np.isfinite(lows).all() and np.isfinite(highs).all():
         band = _points(times, highs, across, up) + " " + _points(times[::-1], lows[::-1], across, up)
         parts.append(f'<polygon points="{band}" fill="{_BLUE}" opacity=".2"/>')
@@ -65,7 +63,7 @@ def bars(times: Floats, values: Floats) -> str:
     np.add.at(heights, [round(across(float(time))) for time in times], values)
     room, top = width / places, max(float(heights.max()), 1e-300)
     drawn = [
-        f'<rect x="{place * room:.1f}" y="{height * (1 - share):.1f}" width="{room * 0.8:.1f}" height="{height * share:.1f}"/>'
+        _rectangle(place * room, height * (1 - share), room * 0.8, height * share)
         for place, share in enumerate(np.maximum(heights / top, np.where(heights > 0.0, 0.02, 0.0)))
         if share > 0.0
     ]
@@ -81,19 +79,20 @@ def stretch(since: float, until: float, earliest: float, latest: float) -> str:
         return ""
     width, place = 360, _scale((since, until), (4.0, 356.0))
     left, right = place(max(earliest, since)), place(min(latest, until))
-    return _svg(
-        width,
-        14,
-        f'<line x1="4" x2="356" y1="7" y2="7" stroke="{_GREY}"/>'
-        f'<rect x="{left:.1f}" y="2" width="{max(right - left, 2.0):.1f}" height="10" fill="{_BLUE}" opacity=".6"/>',
-    )
+    marked = _rectangle(left, 2, max(right - left, 2.0), 10, f'fill="{_BLUE}" opacity=".6"')
+    return _svg(width, 14, _line(4, 7, 356, 7, f'stroke="{_GREY}"') + marked)
+
+
+def _line(x1: float, y1: float, x2: float, y2: float, look: str) -> str:
+    return f'<line x1="{x1:.1f}" x2="{x2:.1f}" y1="{y1:.1f}" y2="{y2:.1f}" {look}/>'
+
+
+def _rectangle(x: float, y: float, width: float, height: float, look: str = "") -> str:
+    return f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" {look}/>'
 
 
 def _svg(width: int, height: int, content: str) -> str:
-    """A picture that screen readers skip, because its numbers are beside it.
-
-    It keeps its size in a narrow cell.
-    """
+    """A picture that keeps its size in a narrow cell. Screen readers skip it: its numbers are beside it."""
     return (
         f'<svg width="{width}" height="{height}" viewBox="0 0 {width} {height}" aria-hidden="true" '
         f'style="vertical-align:middle;max-width:none">{content}</svg>'
@@ -101,7 +100,7 @@ def _svg(width: int, height: int, content: str) -> str:
 
 
 def _scale(span: tuple[float, float], places: tuple[float, float]) -> Scale:
-    """From a range of numbers to one of places; what lies outside is put at the edge."""
+    """Map a range of numbers to a range of places; numbers outside it are put at the edge."""
     start, length = span[0], span[1] - span[0] or 1.0
 
     def place(value: float) -> float:

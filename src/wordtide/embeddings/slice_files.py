@@ -1,7 +1,7 @@
-"""The files of a filter's states, `slice-000000.safetensors` and so on: one for each slice, written once and
-never changed.
+"""The files of a filter's states, `slice-000000.safetensors` and so on: one per slice, written once and never
+changed.
 
-So an update need not write old slices again: it takes their files over as hard links.
+An update need not write old slices again: it links their files into the new folder.
 """
 
 import math
@@ -21,8 +21,7 @@ from wordtide.model.knots import Knots
 from wordtide.storage.arrays import REMEDY, Streamed, beginning_of, in_file_order, map_tensors, write_tensors
 from wordtide.types import Singles
 
-#: Models with more slices are written as one file: each map and each file costs something, and systems limit
-#: their number.
+#: Models with more slices are written as one file: systems limit the number of maps and open files.
 MOST_SLICES = 10_000
 _DTYPES = (np.dtype("<f4"), np.dtype("<i4"))  # of states, and of the numbers of words
 
@@ -40,17 +39,17 @@ def write_slice(folder: Path, t: int, states: SliceStates) -> None:
 def read_slice(
     folder: Path, t: int, dim: int, size: int | None = None, tied: bool | None = None
 ) -> SliceStates:
-    """The states of slice t as a map of its file.
+    """Map the states of slice t.
 
-    FolderError for a file without `size` words, or not as `tied` says.
+    A model has many such files, and loading one must be fast. So the beginning of a file is compared with
+    what is written for this size; only a file that begins differently, from another program, is parsed.
 
-    A model has many such files, and loading one must not take long. So the beginning of a file is compared
-    with what is written for this size; only one that begins otherwise, from another program, is understood
-    word by word.
+    Raises:
+        FolderError: The file has another number of words than `size`, or other contexts than `tied`.
     """
     path = folder / slice_name(t)
     if size is None or tied is None:
-        return _understood(path, dim, size, tied)
+        return _parsed(path, dim, size, tied)
     try:
         content = _mapped(path)
     except (OSError, ValueError) as error:
@@ -65,7 +64,7 @@ def read_slice(
         len(content) != len(beginning) + sum(array.nbytes for array in ordered.values())
         or content[: len(beginning)] != beginning
     ):
-        return _understood(path, dim, size, tied)
+        return _parsed(path, dim, size, tied)
     arrays, place = {}, len(beginning)
     for name, array in ordered.items():
         arrays[name] = np.frombuffer(content, array.dtype, math.prod(array.shape), place).reshape(array.shape)
@@ -78,7 +77,7 @@ def _states_of(arrays: Mapping[str, npt.NDArray[Any]]) -> SliceStates:
 
 
 def _mapped(path: Path) -> mmap.mmap:
-    opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # a pipe would make the reader wait for ever
+    opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # reading a pipe would block forever
     try:
         if not stat.S_ISREG(os.fstat(opened).st_mode):
             raise ValueError("it is not a file")
@@ -87,8 +86,8 @@ def _mapped(path: Path) -> mmap.mmap:
         os.close(opened)
 
 
-def _understood(path: Path, dim: int, size: int | None, tied: bool | None) -> SliceStates:
-    """The same from any file of arrays, however it describes them."""
+def _parsed(path: Path, dim: int, size: int | None, tied: bool | None) -> SliceStates:
+    """The states in any file of arrays, however it describes them."""
     arrays = map_tensors(path)
     words = arrays.get("words")
     found = set(arrays) == {"words", *TIED_QUANTITIES}
@@ -121,12 +120,14 @@ def read_slices(
     if check:
         for t, rows in enumerate(knots.rows_by_slice(slices)):
             if not np.array_equal(knots.words_of(rows), states[t].words):
-                raise FolderError(f"{folder / slice_name(t)} is damaged: its words are others.", REMEDY)
+                raise FolderError(
+                    f"{folder / slice_name(t)} is damaged: its words do not match the knots.", REMEDY
+                )
     return Posterior.by_slice(knots, states, dim, signs)
 
 
 def slices_of(posterior: Posterior, slices: int) -> Iterator[SliceStates]:
-    """The states of a filter slice by slice, however they are kept."""
+    """The states of a filter slice by slice, however they are stored."""
     if posterior.slices is not None:
         yield from posterior.slices
         return

@@ -42,7 +42,7 @@ class SliceWeights:
 
 
 class SmoothedTrajectories:
-    """Answers from mean and data precision (K, d) at the knots."""
+    """Answers as in `Trajectories`, from mean and data precision (K, d) at the knots."""
 
     def __init__(self, knots: Knots, prior: Diffusion, mean: Singles, precision: Singles) -> None:
         self.knots, self.prior = knots, prior
@@ -57,28 +57,23 @@ class SmoothedTrajectories:
         return transitions(self.knots.starts, self.prior.slices[self.knots.slices])
 
     def word_means(self, word: int, times: Floats) -> Floats:
-        """Means of one word, (n, d)."""
         before, after = self.knots.around_one(word, slice_before(self.grid, times))
         return self._means(before, after, self.prior.at(times))
 
     def means_at(self, time: float, words: Integers | None = None) -> Floats:
-        """Means of some words, or of all, at one time, (n, d)."""
         moment = np.array([time])
         before, after = self.knots.around(int(slice_before(self.grid, moment)[0]), words)
         return self._means(before, after, self.prior.at(np.repeat(moment, len(before))))
 
     def means_of_each(self, words: Integers, times: Floats) -> Floats:
-        """Means of words at times, pair by pair, (n, d)."""
         before, after = self._around(words, slice_before(self.grid, times))
         return self._means(before, after, self.prior.at(times))
 
     def means_at_places(self, words: Integers, slices: Integers) -> Floats:
-        """Means of words at slices, pair by pair, (n, d)."""
         before, after = self._around(words, slices)
         return self._means(before, after, self.prior.slices[slices])
 
     def word_variances(self, word: int, times: Floats) -> Floats:
-        """Variances of one word, (n, d)."""
         chain, gain, noise, variances = self._filtered_chain(word, times)
         for k in range(len(chain) - 2, -1, -1):
             later = variances[k + 1]
@@ -87,27 +82,22 @@ class SmoothedTrajectories:
         return found
 
     def variance_curves(self, words: Integers, times: Floats) -> Floats:
-        """Variances of some words at several times, (number of words, n, d)."""
         if 0 < len(words) <= _FEW_WORDS:
             return np.stack([self.word_variances(int(word), times) for word in words])
         found = self.variances_of_each(np.repeat(words, len(times)), np.tile(times, len(words)))
         return found.reshape(len(words), len(times), self.mean.shape[1])
 
     def variances_at(self, time: float, words: Integers | None = None) -> Floats:
-        """Variances of some words, or of all, at one time, (n, d)."""
         chosen = np.arange(len(self.knots.starts) - 1) if words is None else words
         return self.variances_of_each(chosen, np.full(len(chosen), time))
 
     def variances_of_each(self, words: Integers, times: Floats) -> Floats:
-        """Variances of words at times, pair by pair, (n, d)."""
         return self._variances(words, slice_before(self.grid, times), self.prior.at(times))
 
     def variances_at_places(self, words: Integers, slices: Integers) -> Floats:
-        """Variances of words at slices, pair by pair, (n, d)."""
         return self._variances(words, slices, self.prior.slices[slices])
 
     def means_at_slices(self, words: Integers) -> Iterator[Floats]:
-        """Means of some words at each slice, (n, d), in order of time."""
         return (self.means_at_places(words, np.full(len(words), t)) for t in range(len(self.grid)))
 
     def variances_at_slices(self, words: Integers) -> Iterator[Floats]:
@@ -137,7 +127,6 @@ class SmoothedTrajectories:
     def movement(
         self, words: Integers, earlier: Moments, later: Moments, first_weight: Reals, last_weight: Reals
     ) -> MovementVariance:
-        """Variances of last_weight x(later) - first_weight x(earlier) for some words, with weights (n,)."""
         from wordtide.model import chain_moments
 
         run: Any = chain_moments.contrasts_of_chains
@@ -172,7 +161,6 @@ class SmoothedTrajectories:
         return np.ascontiguousarray(offsets[np.searchsorted(chain, times)].transpose(1, 0, 2))
 
     def beliefs(self, words: Integers, number: int) -> Beliefs:
-        """Beliefs about words just before and after slice `number`, at which they all have knots."""
         from wordtide.model import chain_moments
 
         run: Any = chain_moments.beliefs_at_knots

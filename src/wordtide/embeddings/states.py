@@ -3,7 +3,7 @@
 All questions build on this class.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
@@ -94,7 +94,7 @@ class Embeddings:
 
     @property
     def arrivals(self) -> dict[str, str]:
-        """The words that came into the vocabulary by an update, each with the slice at which it came."""
+        """The words that updates admitted to the vocabulary, each with its first slice."""
         slices = self.fitted.arrivals
         return (
             {}
@@ -129,32 +129,24 @@ class Embeddings:
 
     def mean(self, word: str, time: Times = None) -> Floats:
         """The word vector's mean: (d,) at one time, (n, d) at several, (T, d) at all slices."""
-        years, one = self._years(time)
-        means = self._word_side.word_means(self.word_number(word), years)
-        return means[0] if one else means
+        return self._over_time(self._word_side.word_means, word, time)
 
     def variance(self, word: str, time: Times = None) -> Floats:
         """The variance of each coordinate of the word vector, shaped as `mean`."""
-        years, one = self._years(time)
-        variances = self._word_side.word_variances(self.word_number(word), years)
-        return variances[0] if one else variances
+        return self._over_time(self._word_side.word_variances, word, time)
 
     def context_mean(self, word: str, time: Times = None) -> Floats:
         """The context vector's mean, shaped as `mean`."""
-        years, one = self._years(time)
-        means = self._context_side.word_means(self.word_number(word), years)
-        return means[0] if one else means
+        return self._over_time(self._context_side.word_means, word, time)
 
     def context_variance(self, word: str, time: Times = None) -> Floats:
         """The variance of each coordinate of the context vector, shaped as `mean`."""
-        years, one = self._years(time)
-        variances = self._context_side.word_variances(self.word_number(word), years)
-        return variances[0] if one else variances
+        return self._over_time(self._context_side.word_variances, word, time)
 
     def covariance(self, word: str, time_a: Time, time_b: Time, context: bool = False) -> Floats:
         """The covariance of each coordinate between two times, (d,).
 
-        A filtered model knows it at one single time only.
+        A filtered model has it only for two equal times.
         """
         side, number = self._context_side if context else self._word_side, self.word_number(word)
         one, other = self.year(time_a), self.year(time_b)
@@ -240,8 +232,14 @@ class Embeddings:
         """Where states rest on data: at the knots, for point estimates where words occur."""
         return self.fitted.occurrences.places if self.kind == "point" else self.fitted.posterior.knots
 
+    def _over_time(self, find: Callable[[int, Floats], Floats], word: str, time: Times) -> Floats:
+        """What `find` returns for a word at years: (d,) at one time, (n, d) at several."""
+        years, one = self._years(time)
+        found = find(self.word_number(word), years)
+        return found[0] if one else found
+
     def _years(self, time: Times) -> tuple[Floats, bool]:
-        """Float years (n,), and whether one single time was asked for."""
+        """Float years (n,), and whether a single time was given."""
         if time is None:
             return self.times, False
         if is_one_time(time):

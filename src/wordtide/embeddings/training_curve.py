@@ -1,4 +1,4 @@
-"""The training curve as a CSV file: one row per step, numbers written so that they come back the same."""
+"""The training curve as a CSV file: one row per step, with exact numbers."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,7 +12,7 @@ _WHOLE = ("step", "slice")
 
 
 def write_curve(path: Path, curve: Sequence[Mapping[str, Any]]) -> None:
-    """Write the rows of a curve; what a row lacks, or has as None, stays empty."""
+    """Write the rows of a curve; missing values and None are empty fields."""
     lines = [",".join(CURVE)]
     for row in curve:
         unknown = set(row) - set(CURVE)
@@ -31,7 +31,7 @@ def read_curve(path: Path, largest: int) -> list[dict[str, Any]]:
             raise ValueError("it is too large, or not a regular file")
         title, *lines = path.read_text(encoding="ascii").splitlines()
         if title != ",".join(CURVE):
-            raise ValueError("its columns are others")
+            raise ValueError("it has other columns")
         return [
             {name: _read(name, field) for name, field in zip(CURVE, line.split(","), strict=True)}
             for line in lines

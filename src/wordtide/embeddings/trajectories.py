@@ -1,4 +1,4 @@
-"""What every kind of posterior can be asked about its trajectories, and the answers of point estimates.
+"""The questions that each kind of posterior answers about its trajectories, and the answers of point estimates.
 
 One object answers for the word vectors, another for the context vectors.
 """
@@ -103,42 +103,36 @@ def rows_or_zeros(array: Array, rows: Integers) -> Floats:
 
 
 class PointTrajectories:
-    """Point estimates: the last fitted vector is carried over, the first one also back. All variances are 0.
+    """Answers as in `Trajectories` from point estimates (K, d) at the knots. All variances are 0.
 
-    A word that was never fitted has the zero vector.
+    A word keeps its last fitted vector; before its first one, it has the first one. A word that was never
+    fitted has the zero vector.
     """
 
     def __init__(self, knots: Knots, grid: Floats, mean: Singles) -> None:
         self.knots, self.grid, self.mean = knots, grid, mean
 
     def word_means(self, word: int, times: Floats) -> Floats:
-        """Means of one word, (n, d)."""
         before, after = self.knots.around_one(word, slice_before(self.grid, times))
         return rows_or_zeros(self.mean, np.where(before >= 0, before, after))
 
     def word_variances(self, word: int, times: Floats) -> Floats:
-        """Zeros, (n, d)."""
         return np.zeros((len(times), self.mean.shape[1]))
 
     def variance_curves(self, words: Integers, times: Floats) -> Floats:
-        """Zeros, (number of words, n, d)."""
         return np.zeros((len(words), len(times), self.mean.shape[1]))
 
     def means_at(self, time: float, words: Integers | None = None) -> Floats:
-        """Means of some words, or of all, at one time, (n, d)."""
         before, after = self.knots.around(int(slice_before(self.grid, np.array([time]))[0]), words)
         return rows_or_zeros(self.mean, np.where(before >= 0, before, after))
 
     def variances_at(self, time: float, words: Integers | None = None) -> Floats:
-        """Zeros, (n, d)."""
         return np.zeros((len(self.knots.starts) - 1 if words is None else len(words), self.mean.shape[1]))
 
     def means_at_places(self, words: Integers, slices: Integers) -> Floats:
-        """Means of words at slices, pair by pair, (n, d)."""
         return self._carried(words, slices)
 
     def means_of_each(self, words: Integers, times: Floats) -> Floats:
-        """Means of words at times, pair by pair, (n, d)."""
         return self._carried(words, slice_before(self.grid, times))
 
     def _carried(self, words: Integers, slices: Integers) -> Floats:
@@ -151,29 +145,23 @@ class PointTrajectories:
         return rows_or_zeros(self.mean, rows)
 
     def variances_of_each(self, words: Integers, times: Floats) -> Floats:
-        """Zeros, (n, d)."""
         return np.zeros((len(words), self.mean.shape[1]))
 
     def variances_at_places(self, words: Integers, slices: Integers) -> Floats:
-        """Zeros, (n, d)."""
         return np.zeros((len(words), self.mean.shape[1]))
 
     def means_at_slices(self, words: Integers) -> Iterator[Floats]:
-        """Means of some words at each slice, (n, d), in order of time."""
         return (self.means_at(float(time), words) for time in self.grid)
 
     def variances_at_slices(self, words: Integers) -> Iterator[Floats]:
-        """Zeros, (n, d), for each slice."""
         return (self.variances_at(float(time), words) for time in self.grid)
 
     def movement(
         self, words: Integers, earlier: Moments, later: Moments, first_weight: Reals, last_weight: Reals
     ) -> MovementVariance:
-        """Zeros, (n, d)."""
         return MovementVariance(*np.zeros((2, len(words), self.mean.shape[1])))
 
     def covariance(self, word: int, one: float, other: float) -> Floats:
-        """Zeros, (d,)."""
         return np.zeros(self.mean.shape[1])
 
     def draw(self, word: int, size: int, times: Floats, generator: np.random.Generator) -> Floats:

@@ -76,14 +76,16 @@ def verdict(rows: Sequence[Row]) -> str:
     rivals = sorted((row for row in rows if row["method"] in METHODS), key=lambda row: -row["mean"])
     best, *others = rivals
     if not others:
-        return f"{best['method']} reaches {best['mean']:.4f} per pair. There is no other method to compare it with."
+        reached = f"{best['method']} reaches {best['mean']:.4f} per pair."
+        return f"{reached} There is no other method to compare it with."
     first = (
         f"{best['method']} predicts best: {best['mean']:.4f} per pair. "
         f"It is the best method on {best['wins']} of {best['slices']} slices."
     )
     unclear = [row["method"] for row in others if not _is_clear(row)]
     if unclear:
-        return f"{first} The difference to {' and '.join(unclear)} is within two standard errors: it may be noise."
+        named = " and ".join(unclear)
+        return f"{first} The difference to {named} is within two standard errors: it may be noise."
     return f"{first} All others are worse by more than two standard errors."
 
 

@@ -2,8 +2,8 @@
 
 The header is written first. It identifies the counts, the settings and, in an evaluation, the held-out
 slices, so that interrupted work continues with its own models and never with those of other work. The header
-of a tuning does not contain the lists of values: each finished fit has its own file, so that values and splits
-can be added later without fitting anything twice.
+of a tuning does not contain the lists of values: each finished fit has its own file, so that values and
+splits can be added later without fitting anything twice.
 """
 
 import json

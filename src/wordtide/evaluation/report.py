@@ -31,10 +31,12 @@ from wordtide.version import __version__
 DISPLACEMENT_COLUMNS = ("method", "delta", "words", "mean", "q05", "q25", "median", "q75", "q95")
 _DPI = {"png": 200, "svg": 72}
 _STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
+body { font: 16px/1.5 system-ui, sans-serif; color: #222; }
+body { max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.6rem; } h2 { font-size: 1.2rem; margin-top: 2.2rem; }
 table { border-collapse: collapse; margin: 1rem 0; display: block; overflow-x: auto; }
-th, td { padding: 0.25rem 0.7rem; text-align: right; border-bottom: 1px solid #ddd; font-variant-numeric: tabular-nums; }
+th, td { padding: 0.25rem 0.7rem; text-align: right; border-bottom: 1px solid #ddd; }
+th, td { font-variant-numeric: tabular-nums; }
 th:first-child, td:first-child { text-align: left; }
 img { max-width: 100%; } .note { color: #555; font-size: 0.9rem; }
 """
@@ -59,24 +61,29 @@ _MOTION = {
     "directedness": "directedness",
     "relative_step": "relative step",
 }
-_MEASURE = """Each number is the mean log-probability of a word pair, positive or negative, in a slice that the method has not
-seen. Higher is better; zero vectors reach &minus;0.693. <b>warm-start</b>, <b>independent</b> and <b>filtering</b> process the
-slices in order of time and predict each slice from their vectors at the previous one. <b>smoothing</b> was fitted without the
-held-out slices and predicts them by linear interpolation between the neighboring slices; <b>static</b> was fitted without them
-as well. Rows marked <i>(posterior)</i> integrate over the posterior; they use the same fit as the row without the mark. Means
-and wins refer to the held-out slices, which all methods predict; <i>mean of all</i> refers to all slices that a method predicts
-and cannot be compared between methods. Differences are computed slice by slice before averaging. Wins are counted among the rows
-without a mark."""
-_LINES = """Thin lines: single slices. Thick lines: running means, weighted by pairs. The means beside the lines are those in
-the table above."""
-_MOVED = """Measured at slices that were not left out, on words that occur in each of them. <i>Directedness</i> is the ratio of
-the two distances: with ten slices it is 1 for words that jump around one place, 3.2 for a random walk, and 10 on a straight
-path. <i>Relative step</i> is the distance moved in one slice, in units of the vector's length. Medians over words."""
+_MEASURE = """\
+Each number is the mean log-probability of a word pair, positive or negative, in a slice that the method has
+not seen. Higher is better; zero vectors reach &minus;0.693. <b>warm-start</b>, <b>independent</b> and
+<b>filtering</b> process the slices in order of time and predict each slice from their vectors at the
+previous one. <b>smoothing</b> was fitted without the held-out slices and predicts them by linear
+interpolation between the neighboring slices; <b>static</b> was fitted without them as well. Rows marked
+<i>(posterior)</i> integrate over the posterior; they use the same fit as the row without the mark. Means
+and wins refer to the held-out slices, which all methods predict; <i>mean of all</i> refers to all slices
+that a method predicts and cannot be compared between methods. Differences are computed slice by slice
+before averaging. Wins are counted among the rows without a mark."""
+_LINES = """\
+Thin lines: single slices. Thick lines: running means, weighted by pairs. The means beside the lines are
+those in the table above."""
+_MOVED = """\
+Measured at slices that were not left out, on words that occur in each of them. <i>Directedness</i> is the
+ratio of the two distances: with ten slices it is 1 for words that jump around one place, 3.2 for a random
+walk, and 10 on a straight path. <i>Relative step</i> is the distance moved in one slice, in units of the
+vector's length. Medians over words."""
 
 
 @dataclass(frozen=True)
 class EvaluationResults:
-    """The content of a report: the corpus, models by method, scores, summary, held-out slices and settings."""
+    """The content of a report: corpus, models by method, scores, summary, held-out slices and settings."""
 
     problem: Problem
     models: Mapping[str, Embeddings]
@@ -87,7 +94,7 @@ class EvaluationResults:
 
 
 def write_report(folder: Path, results: EvaluationResults) -> None:
-    """Write all files of the report into the folder of the evaluation, replacing those of an earlier report."""
+    """Write all files of the report into the folder of the evaluation, replacing an earlier report."""
     windows = windows_of(results.problem, results.held_out)
     moving = {name: model for name, model in results.models.items() if name != "static"} if windows else {}
     distances = {name: distances_in(model, windows) for name, model in moving.items()}

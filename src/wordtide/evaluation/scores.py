@@ -3,7 +3,7 @@
     warm-start, independent  the vectors of the previous slice, since the fit is one chronological pass. A
                              word that is absent there keeps its latest vector; a word not seen yet has the
                              zero vector.
-    filtering                the mode of the posterior at the previous slice, which has seen nothing of this one
+    filtering                the mode of the posterior at the previous slice, before it sees this one
     smoothing                linear interpolation in time between the modes at the nearest slices that were
                              not left out
     static                   the vectors of the one model of all slices that were not left out
@@ -77,7 +77,7 @@ def predict_by_diffusion(model: Embeddings, times: Floats, t: int, words: Intege
 
 
 def predict_by_interpolation(model: Embeddings, times: Floats, t: int, words: Integers) -> Prediction:
-    """Linear interpolation between the modes at the model's slices before and after slice t, which it lacks."""
+    """Linear interpolation between the modes at the model's slices before and after slice t."""
     time = float(times[t])
     after = int(np.searchsorted(model.times, time))
     earlier, later = float(model.times[after - 1]), float(model.times[after])

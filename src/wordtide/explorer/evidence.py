@@ -26,7 +26,8 @@ class Evidence:
     def __init__(self, model: Embeddings, counts: Counts) -> None:
         if len(counts) != len(model) or not np.allclose(counts.times, model.times, rtol=0.0, atol=1e-6):
             raise SettingsError(
-                f"The counts {counts.path} have other slices than the model, so their sentences do not belong to it.",
+                f"The counts {counts.path} have other slices than the model, "
+                "so their sentences do not belong to it.",
                 "Give --examples the counts that the model was fitted to.",
             )
         self._model, self._counts, self._store = model, counts, ExampleStore.open(counts.path, len(counts))

@@ -27,12 +27,13 @@ from wordtide.version import __version__
 
 FORMAT, VERSION = "wordtide-explorer", 1
 _SIMILARITY = (
-    "Similarity is the inner product of the vectors of two words, in units of the lengths of their posterior means: "
-    "the cosine of the means"
+    "Similarity is the inner product of the vectors of two words, in units of the lengths of their "
+    "posterior means: the cosine of the means"
 )
 _CITE = (
     "wordtide: how the meaning of words moves through time, and how sure that is.",
-    "Robert Bamler and Stephan Mandt: Dynamic Word Embeddings. International Conference on Machine Learning (ICML), 2017.",
+    "Robert Bamler and Stephan Mandt: Dynamic Word Embeddings. "
+    "International Conference on Machine Learning (ICML), 2017.",
 )
 _LEVEL = 6  # 9 takes three times as long and saves 1 %
 _GZIP = 31  # zlib's code for a gzip frame; it carries no date

@@ -80,7 +80,7 @@ def changed_table(model: Embeddings, vectors: Vectors, kept: PageSelection) -> d
 
 
 def turn_histogram(model: Embeddings, vectors: Vectors, words: Integers) -> dict[str, Any]:
-    """The number of words by the angle they turned, in degrees: observed, and expected under the prior alone."""
+    """The number of words by the angle they turned, in degrees: observed, and expected under the prior."""
     moving, _ = moving_words(model, MIN_OCCURRENCES)
     moving = moving[np.isin(moving.words, words)]
     observed = _degrees(by_change(vectors, moving)[1])
@@ -113,7 +113,7 @@ def _degrees(change: Floats) -> Floats:
 
 
 def word_cards(model: Embeddings, vectors: Vectors, kept: PageSelection, table: dict[str, Any]) -> list[int]:
-    """Positions of words for the first view: words whose change is certain and that differ from each other."""
+    """Positions of words for the first view: their change is certain, and they differ from each other."""
     columns: dict[str, Sequence[float]] = table["columns"]
     certain = np.nan_to_num(np.asarray(columns["low"], dtype=np.float64)[:_CANDIDATES])
     worth = certain if (certain > 0).any() else np.asarray(columns["change"], dtype=np.float64)[:_CANDIDATES]

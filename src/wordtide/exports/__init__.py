@@ -1,1 +1,1 @@
-"""Models in the formats of other programs: word2vec, NumPy archives, Parquet tables, the Embedding Projector."""
+"""Models in the formats of other programs: word2vec, NumPy archives, Parquet, the Embedding Projector."""

@@ -1,4 +1,4 @@
-"""The figures: from models or scores to a matplotlib Figure, which `save_figure` writes as png, svg or pdf."""
+"""The figures: from models or scores to a matplotlib Figure, which `save_figure` writes to a file."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -13,7 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 #: Leading apostrophes count: one more is added, so that removing one restores the text.
-_FORMULA: Final = re.compile(r"'*\s*[=+\-@＝＋－＠]|'*[\t\n]")  # noqa: RUF001 (spreadsheets accept the wide forms, too)
+#: Spreadsheets accept the wide forms, too.
+_FORMULA: Final = re.compile(r"'*\s*[=+\-@＝＋－＠]|'*[\t\n]")  # noqa: RUF001
 _NUMBER: Final = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?", re.ASCII)
 #: Control characters except tab and line feed, bidirectional controls, and surrogates.
 _UNSEEN: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")

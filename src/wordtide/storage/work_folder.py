@@ -150,7 +150,8 @@ def explained_work_errors(folder: Path) -> Iterator[None]:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise OutputError(
                 f"The disk is full: the work folder {folder} could not be written.",
-                "Free some space, or choose another folder with --work. Finished pieces are kept for the next run.",
+                "Free some space, or choose another folder with --work. "
+                "Finished pieces are kept for the next run.",
             ) from error
         raise OutputError(
             f"The work folder {folder} cannot be written: {error.strerror or error}.",

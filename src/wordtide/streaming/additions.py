@@ -88,7 +88,8 @@ def count_for_update(
     if chosen["close_gaps"]:
         raise SettingsError(
             "The model's texts were counted with --close-gaps, where a new word changes the pairs of others.",
-            "Count the new texts with a --vocabulary of old and new words, and update from the counts folder.",
+            "Count the new texts with a --vocabulary of old and new words, "
+            "and update from the counts folder.",
         )
     return count(source, **{**chosen, "vocabulary_size": _ALL_WORDS})
 
@@ -162,8 +163,8 @@ def _recipe(fitted: Fitted) -> dict[str, Any]:
     if fitted.counting is None:
         raise SettingsError(
             "The model does not record how its texts were counted: an earlier version of wordtide made it.",
-            "Count the new texts with its words (wordtide count ... --vocabulary model/words.txt), and update "
-            "from the counts.",
+            "Count the new texts with its words (wordtide count ... --vocabulary model/words.txt), "
+            "and update from the counts.",
         )
     saved = CountSettings.from_json(dict(fitted.counting))
     return {name: getattr(saved, name) for name in (*RECIPE, "window")}
@@ -194,7 +195,8 @@ def _check_counting(fitted: Fitted, counts: Counts) -> None:
     window, places = recipe.get("window", counts.window), recipe.get("places", counts.places)
     if window != counts.window:
         raise SettingsError(
-            f"The model was made from counts with a window of {window}, and the new counts have {counts.window}.",
+            f"The model was made from counts with a window of {window}, "
+            f"and the new counts have {counts.window}.",
             f"Count again with --window {window}.",
         )
     if places != counts.places:

@@ -106,7 +106,7 @@ class AlertFile:
 
 
 def _missing_bytes(file: IO[bytes], wanted: bytes) -> bytes:
-    """Return what to append so that the file ends with the wanted lines, some of which it may already have."""
+    """Return what to append so that the file ends with the wanted lines, some of which it may have."""
     size = file.seek(0, os.SEEK_END)
     tail_start = max(0, size - len(wanted) - 1)
     file.seek(tail_start)

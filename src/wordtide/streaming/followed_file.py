@@ -64,7 +64,6 @@ class FollowedFile:
         return self.reader.position.file
 
     def read(self) -> list[Rows] | None:
-        """Return the next rows, or None if there are none at the moment."""
         with explained_read_errors(str(self._path)):
             return self._next_rows()
 

@@ -70,7 +70,6 @@ class JournaledInput:
         return self.reader.position.file
 
     def read(self) -> list[Rows] | None:
-        """Return the next rows, or None if there are none at the moment."""
         rows = self.reader.next_rows(final=False)
         if rows is None and self._exhausted:
             self.ended = True

@@ -71,7 +71,8 @@ def open_stream(
         before = "a file" if record.source == FollowedFile.kind else "standard input"
         raise SettingsError(
             f"The last watch of this model read {before}, and this one continues there.",
-            "Watch the same source; or start over with another after the model's last slice: --forget-position.",
+            "Watch the same source; or start over with another one after the model's last slice: "
+            "--forget-position.",
         )
     names = [None, None] if record is None else record.fields
     given = options.fields

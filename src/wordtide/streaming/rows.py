@@ -190,7 +190,8 @@ class RowReader:
             size *= 4
             if size > LONGEST_ROW:
                 raise InputError(
-                    f"{file.shown}, line {self.position.line}: the row is longer than {LONGEST_ROW >> 20} MB.",
+                    f"{file.shown}, line {self.position.line}: "
+                    f"the row is longer than {LONGEST_ROW >> 20} MB.",
                     "Check --format. In CSV, a quote may be missing.",
                 )
 

@@ -158,8 +158,8 @@ def _check_filtered(fitted: Fitted, name: str) -> None:
     if fitted.method != "filtering" or fitted.posterior.kind != "filter":
         raise SettingsError(
             f"{name} was fitted by {fitted.method}, and only filtering can continue after its last slice.",
-            "Fit with --method=filtering to update later; or fit old and new counts together (wordtide merge, "
-            "wordtide fit).",
+            "Fit with --method=filtering to update later; or fit old and new counts together "
+            "(wordtide merge, wordtide fit).",
         )
 
 
@@ -245,9 +245,7 @@ def _fit_settings(fitted: Fitted) -> FitSettings:
     """Return the settings of the fit without those that only a later version knows."""
     known = {field.name for field in fields(FitSettings)}
     given = {name: value for name, value in fitted.settings.items() if name in known}
-    return FitSettings(
-        **{"contexts": "separate", **given}
-    )  # models of version 0.1 do not name their contexts
+    return FitSettings(**{"contexts": "separate", **given})  # version 0.1 does not record contexts
 
 
 def _filter_state(fitted: Fitted) -> tuple[float, str]:

@@ -33,7 +33,7 @@ def count(
     scheduler: Annotated[
         str | None,
         Option(
-            help="Count on a cluster: local:4 for four local processes, or the tcp://host:8786 of a Dask scheduler."
+            help="Count on a cluster: local:4 for four processes here, or a Dask scheduler's tcp://host:8786."
         ),
     ] = None,
     work: Annotated[

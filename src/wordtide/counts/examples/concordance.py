@@ -48,8 +48,8 @@ def split_at_word(sentence: str, word: str) -> tuple[str, str, str]:
 
     A lemma may not occur literally; then all of the sentence is the text before.
     """
-    pattern = r"(?<![\w])" + re.escape(word).replace("'", "['’]").replace(r"\-", "[-‐‑]") + r"(?![\w])"  # noqa: RUF001
-    match = re.search(pattern, sentence, re.IGNORECASE)
+    pattern = re.escape(word).replace("'", "['’]").replace(r"\-", "[-‐‑]")  # noqa: RUF001
+    match = re.search(rf"(?<![\w]){pattern}(?![\w])", sentence, re.IGNORECASE)
     if match is None:
         return sentence, "", ""
     return sentence[: match.start()], match[0], sentence[match.end() :]

@@ -130,14 +130,11 @@ def tuning_verdict(tuning: Tuning) -> list[str]:
     names = varied(tuning.grid) or LISTED[:2]
     (best,) = (row for row in tuning.summary if row["verdict"] == BEST)
     unclear = [row for row in tuning.summary if row["verdict"] == UNCLEAR]
-    sentences = [
-        f"{_shown(best, names)} predicts best: {best['mean']:.4f} per pair over {counted(best['slices'], 'slice')}."
-    ]
+    reached = f"{best['mean']:.4f} per pair over {counted(best['slices'], 'slice')}."
+    sentences = [f"{_shown(best, names)} predicts best: {reached}"]
     chosen = best
     if len(tuning.summary) == 1:
-        sentences = [
-            f"{_shown(best, names)} reaches {best['mean']:.4f} per pair over {counted(best['slices'], 'slice')}."
-        ]
+        sentences = [f"{_shown(best, names)} reaches {reached}"]
     elif not unclear:
         sentences.append("All others are worse by more than two standard errors.")
     else:

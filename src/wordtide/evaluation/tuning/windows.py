@@ -77,7 +77,8 @@ def check_windows(
         return others
     if others.texts is None:
         raise SettingsError(
-            f"The counts have window {counts.window}; --window {missing[0]} requires counting the texts again.",
+            f"The counts have window {counts.window}; "
+            f"--window {missing[0]} requires counting the texts again.",
             "Add --texts SOURCE, the source of the counts.",
         )
     return _checked_source(counts, others)
