@@ -145,7 +145,7 @@ def test_gensim_reads_words_with_white_space_as_words_with_a_low_line(tmp_path, 
 @pytest.mark.parametrize("to", ["word2vec", "word2vec-binary", "projector"])
 def test_words_with_white_space_are_told(tmp_path, to):
     heard = told(renamed(model_of("smoother"), **SPACED), tmp_path / "out", to, YEAR)
-    assert heard[-1] == "3 words hold white space, which is written as _."
+    assert heard[-1] == "White space in 3 words is written as _."
 
 
 @pytest.mark.parametrize("to", ["word2vec", "word2vec-binary", "projector"])

@@ -15,7 +15,6 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from wordtide.embeddings.states import Embeddings
 from wordtide.errors import SettingsError
 from wordtide.exports.selection import Selection
 from wordtide.progress import Observer
@@ -33,12 +32,13 @@ _SCHEMA = pa.schema(
 )
 
 
-def write_state(path: Path, model: Embeddings, selection: Selection, time: float) -> None:
+def write_state(path: Path, selection: Selection, time: float) -> None:
     """Write the selected words at one time: words, U, V, U_sd, V_sd, occurrences, predicted, time, label.
 
     Point estimates have neither U_sd nor V_sd; the label is empty off the grid of slices.
     """
-    state, rows = model.at(time), selection.rows
+    model, rows = selection.model, selection.rows
+    state = model.at(time)
     arrays: dict[str, npt.NDArray[Any]] = {
         "words": _as_array(selection.words),
         "time": np.array(state.time),
@@ -55,15 +55,14 @@ def write_state(path: Path, model: Embeddings, selection: Selection, time: float
             _write(archive, name, np.asarray(array))
 
 
-def write_trajectories(
-    path: Path, model: Embeddings, selection: Selection, vectors: str, observer: Observer
-) -> None:
+def write_trajectories(path: Path, selection: Selection, observer: Observer) -> None:
     """Write all slices: words (n,), times and labels (T,), mean and sd (T, n, d) as float32, and which
     vectors they are of.
 
     One slice is in memory at a time. The sd is not shortened to float16, because NumPy computes in the dtype
     it gets, and 1/sd**2 exceeds the range of float16 where the sd is below 0.004. Point estimates have no sd.
     """
+    model = selection.model
     times = model.times.tolist()
     quantities = {"mean": selection.means_at_slices}
     if selection.has_deviations:
@@ -72,7 +71,7 @@ def write_trajectories(
         _write(archive, "words", _as_array(selection.words))
         _write(archive, "times", model.times)
         _write(archive, "labels", _as_array(model.labels))
-        _write(archive, "vectors", np.array(vectors))
+        _write(archive, "vectors", np.array(selection.kind))
         for name, slices in quantities.items():
             shape = (len(times), len(selection.words), model.dim)
             _write_slices(archive, name, shape, slices(), observer)

@@ -14,6 +14,7 @@ from wordtide.errors import SettingsError
 from wordtide.exports.plain_text import projector_paths, save_projector, save_word2vec
 from wordtide.exports.selection import DEFAULT_VECTORS, Selection, select
 from wordtide.progress import Observer
+from wordtide.spelling import counted
 from wordtide.storage.folders import check_file_writable, new_files, real_target
 from wordtide.timeline import Time
 
@@ -47,15 +48,15 @@ def export(
     for target in targets:
         check_file_writable(real_target(target), overwrite)
     if year is None:
-        observer.message(_shown_size(model, selection, to))
+        observer.message(_shown_size(selection, to))
     elif not model.times[0] <= year <= model.times[-1]:
         span = f"the slices, which go from {model.times[0]:.2f} to {model.times[-1]:.2f}"
         observer.message(f"{year:.2f} is outside {span}: these vectors are predictions.")
     if year is None or to in ("npz", "parquet"):
         with new_files(targets, overwrite) as (partial,):
-            _write_arrays(model, partial, to, selection, year, vectors, observer)
+            _write_arrays(partial, to, selection, year, observer)
     else:
-        _write_text(model, targets[0], to, selection, year, overwrite, observer)
+        _write_text(targets[0], to, selection, year, overwrite, observer)
     return targets
 
 
@@ -80,34 +81,20 @@ def _check_options(model: Embeddings, to: str, at: Time | None, vectors: str, ou
         )
 
 
-def _write_arrays(
-    model: Embeddings,
-    path: Path,
-    to: str,
-    selection: Selection,
-    year: float | None,
-    vectors: str,
-    observer: Observer,
-) -> None:
+def _write_arrays(path: Path, to: str, selection: Selection, year: float | None, observer: Observer) -> None:
     """Write a file of arrays: of one time, or of all slices."""
     from wordtide.exports.array_files import write_state, write_table, write_trajectories  # imports Arrow
 
     if to == "parquet":
         write_table(path, selection, year, observer)
     elif year is None:
-        write_trajectories(path, model, selection, vectors, observer)
+        write_trajectories(path, selection, observer)
     else:
-        write_state(path, model, selection, year)
+        write_state(path, selection, year)
 
 
 def _write_text(
-    model: Embeddings,
-    target: Path,
-    to: str,
-    selection: Selection,
-    year: float,
-    overwrite: bool,
-    observer: Observer,
+    target: Path, to: str, selection: Selection, year: float, overwrite: bool, observer: Observer
 ) -> None:
     """Write words and numbers of one time."""
     means = selection.means_at(year)
@@ -118,18 +105,12 @@ def _write_text(
         )
     if to == "projector":
         deviations = selection.deviations_at(year) if selection.has_deviations else None
-        changed = save_projector(
-            target,
-            selection.words,
-            means,
-            _occurrences_at(model, year)[selection.rows],
-            deviations,
-            overwrite,
-        )
+        occurrences = _occurrences_at(selection.model, year)[selection.rows]
+        changed = save_projector(target, selection.words, means, occurrences, deviations, overwrite)
     else:
         changed = save_word2vec(target, selection.words, means, to == "word2vec-binary", overwrite)
     if changed:
-        observer.message(f"{changed:,} words hold white space, which is written as _.")
+        observer.message(f"White space in {counted(changed, 'word')} is written as _.")
 
 
 def _occurrences_at(model: Embeddings, year: float) -> npt.NDArray[Any]:
@@ -138,9 +119,9 @@ def _occurrences_at(model: Embeddings, year: float) -> npt.NDArray[Any]:
     return model.fitted.occurrences.of_slice(-1 if t is None else t)  # no slice has the number -1
 
 
-def _shown_size(model: Embeddings, selection: Selection, to: str) -> str:
-    """What all slices will take on disk."""
-    shape = (len(model), len(selection.words), model.dim)
+def _shown_size(selection: Selection, to: str) -> str:
+    """The size of all slices on disk."""
+    shape = (len(selection.model), len(selection.words), selection.model.dim)
     megabytes = math.prod(shape) * 4 * (2 if selection.has_deviations else 1) / 1e6
     amount = f"{megabytes / 1000:.1f} GB" if megabytes >= 1000 else f"{math.ceil(megabytes)} MB"
     numbers = "{:,} slices x {:,} words x {:,} dimensions".format(*shape)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
 
@@ -18,15 +19,21 @@ DEFAULT_VECTORS = DEFAULT
 
 @dataclass(frozen=True)
 class Selection:
-    """Some words of a model, n of them, and the vectors that are wanted of each."""
+    """Some words of a model, n of them, and the kind of vectors to export: "word", "context" or "sum"."""
 
-    words: list[str]
-    rows: Integers  # (n,) their numbers in the model, ascending
+    model: Embeddings
+    rows: Integers  # (n,) the numbers of the words in the model, ascending
+    kind: str
     vectors: Vectors
+
+    @cached_property
+    def words(self) -> list[str]:
+        """The words, in the order of the vocabulary."""
+        return [self.model.words[row] for row in self.rows]
 
     @property
     def has_deviations(self) -> bool:
-        """Point estimates have none."""
+        """Whether vectors have standard deviations; point estimates have none."""
         return self.vectors.uncertain
 
     def means_at(self, time: float) -> Singles:
@@ -53,9 +60,7 @@ def select(
     words: Sequence[str] | None = None,
     top: int | None = None,
 ) -> Selection:
-    """The given words, or the `top` most frequent ones over all slices, or all words, in the order of the
-    vocabulary.
-    """
+    """Select the given words, or the `top` most frequent ones over all slices, or all words."""
     if words is not None and top is not None:
         raise SettingsError("--words and --top both say which words to keep.", "Give one of them.")
     if top is not None and top < 1:
@@ -68,7 +73,7 @@ def select(
         rows = np.sort(np.argsort(-model.total_occurrences, kind="stable")[:top])
     else:
         rows = np.arange(len(model.words))
-    return Selection([model.words[row] for row in rows], rows, vectors_of(model, vectors))
+    return Selection(model, rows, vectors, vectors_of(model, vectors))
 
 
 def read_words(path: str | PathLike[str]) -> list[str]:

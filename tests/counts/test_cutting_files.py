@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from wordtide.corpus import delimited
 from wordtide.corpus.columns import Fields
 from wordtide.corpus.documents import BadRows
-from wordtide.corpus.portions import (
+from wordtide.corpus.source_files import SourceFile
+from wordtide.corpus.sources import Corpus
+from wordtide.counts.cluster.shards import (
     can_be_cut,
     columns_of_lines,
     cut_lines,
@@ -19,8 +21,6 @@ from wordtide.corpus.portions import (
     find_line_breaks,
     ranges_of,
 )
-from wordtide.corpus.source_files import SourceFile
-from wordtide.corpus.sources import Corpus
 from wordtide.errors import InputError
 
 
@@ -61,7 +61,7 @@ def test_any_csv_file_read_in_portions_is_the_whole_file(tmp_path_factory, rows,
     file = SourceFile(str(path), "table.csv", "csv")
     try:
         whole = read([file])
-    except InputError:  # such a file is not cut: `find_portions` leaves it to reading to tell what is wrong
+    except InputError:  # such a file is not cut: reading it reports what is wrong
         with pytest.raises(InputError, match=r"table\.csv"):
             cut(file, step)
         return
