@@ -282,5 +282,5 @@ def test_a_posterior_with_a_row_too_few_is_refused():
 
 
 def test_labels_that_do_not_fit_the_slices_are_refused():
-    with pytest.raises(SettingsError, match="labels do not fit"):
+    with pytest.raises(SettingsError, match="labels do not match"):
         model_of("point", labels=["one"])
