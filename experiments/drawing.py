@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from wordtide.api import DynamicEmbeddings, load
-from wordtide.cli.progress import ProgressBar
+from wordtide.cli.output import ProgressBar
 from wordtide.figures.map_figure import map_of
 from wordtide.figures.similarity_figure import similarity_figure, similarity_of
 from wordtide.figures.style import save_figure

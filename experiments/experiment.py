@@ -14,7 +14,7 @@ from drawing import draw
 from reporting import write_report
 
 import wordtide
-from wordtide.cli.progress import ProgressBar
+from wordtide.cli.output import ProgressBar
 from wordtide.errors import SettingsError, WordtideError
 from wordtide.evaluation.evaluate import evaluate
 from wordtide.inference.checkpoints import checkpoint_path

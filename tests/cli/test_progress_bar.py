@@ -4,7 +4,7 @@ import io
 
 from rich.console import Console
 
-from wordtide.cli.progress import ProgressBar
+from wordtide.cli.output import ProgressBar
 
 
 def bar_on_a_terminal():

@@ -24,15 +24,15 @@ COMMANDS = {
     "merge": ("count", "Add up counts that have the same vocabulary."),
     "fit": ("fit", "Fit word vectors that drift through time to counts."),
     "update": (
-        "update",
+        "streaming",
         "Append later slices to a model fitted by filtering, as if they had been there from the start.",
     ),
     "watch": (
-        "watch",
+        "streaming",
         "Update a model with each slice of an endless stream, and report surprising words as JSON Lines.",
     ),
     "info": ("info", "Show what a counts or model folder contains."),
-    "examples": ("examples", "Show a word in context: sentences that were kept while counting."),
+    "examples": ("info", "Show a word in context: sentences that were kept while counting."),
     "neighbors": (
         "questions",
         "Show the words nearest to a word at one time or in every slice, with credible intervals.",

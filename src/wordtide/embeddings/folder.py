@@ -17,9 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from wordtide.embeddings.checks import MOST_DIMENSIONS, check_knots, check_record, check_states
-from wordtide.embeddings.posterior import SPREADS, Fitted, Posterior
+from wordtide.embeddings.posterior import SPREADS, Fitted, Posterior, read_curve, write_curve
 from wordtide.embeddings.slice_files import MOST_SLICES, read_slices, slice_name, slices_of, write_slice
-from wordtide.embeddings.training_curve import read_curve, write_curve
 from wordtide.errors import FolderError, SettingsError
 from wordtide.model.knots import Knots, Occurrences
 from wordtide.model.prior import PRIORS, Diffusion, ProductPrior

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from wordtide.cli.options import takes
-from wordtide.cli.progress import ProgressBar, say
+from wordtide.cli.output import ProgressBar, say
 from wordtide.counts.counts import Counts
 from wordtide.counts.settings import CountSettings
 from wordtide.errors import SettingsError

@@ -9,8 +9,7 @@ import typer
 from wordtide.api import DynamicEmbeddings, load
 from wordtide.cli.commands.count import print_summary
 from wordtide.cli.commands.questions import dated, print_story
-from wordtide.cli.output import Format, console, print_rows
-from wordtide.cli.progress import ProgressBar
+from wordtide.cli.output import Format, ProgressBar, console, print_rows
 from wordtide.counts.counts import Counts
 from wordtide.errors import OutputError, SettingsError
 from wordtide.questions.change import changed

@@ -8,8 +8,7 @@ import typer
 
 from wordtide.cli.commands.fit import InterruptedFitError
 from wordtide.cli.options import takes
-from wordtide.cli.output import Format, print_rows
-from wordtide.cli.progress import ProgressBar
+from wordtide.cli.output import Format, ProgressBar, print_rows
 from wordtide.counts.settings import CountSettings
 from wordtide.errors import SettingsError
 from wordtide.inference.settings import FitSettings

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from wordtide.api import DynamicEmbeddings
-from wordtide.cli.progress import ProgressBar
+from wordtide.cli.output import ProgressBar
 from wordtide.errors import SettingsError
 
 Option = typer.Option

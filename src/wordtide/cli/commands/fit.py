@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from wordtide.cli.options import takes
-from wordtide.cli.progress import ProgressBar, say
+from wordtide.cli.output import ProgressBar, say
 from wordtide.errors import WordtideError
 from wordtide.inference.settings import FitSettings
 from wordtide.spelling import counted

@@ -8,7 +8,7 @@ import typer
 
 from wordtide.api import load
 from wordtide.cli.commands.questions import print_notes
-from wordtide.cli.progress import ProgressBar
+from wordtide.cli.output import ProgressBar
 from wordtide.questions.asking import Occasions
 
 if TYPE_CHECKING:

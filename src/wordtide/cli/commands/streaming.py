@@ -1,24 +1,88 @@
-"""`wordtide watch`: update a model with an endless stream, and report surprising words."""
+"""`wordtide update` and `wordtide watch`: later slices for a model fitted by filtering."""
 
 import signal
+from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from wordtide.cli.commands.update import MODELS_OWN
 from wordtide.cli.options import takes
-from wordtide.cli.progress import ProgressBar
+from wordtide.cli.output import ProgressBar, say
 from wordtide.corpus.columns import Fields
 from wordtide.counts.settings import CountSettings
 from wordtide.spelling import counted
-from wordtide.streaming.settings import AlertRule, WatchOptions, WatchSettings
+from wordtide.streaming.settings import AlertRule, GrowthSettings, WatchOptions, WatchSettings
 
 Option = typer.Option
-_SHOWN = 5  # new words that are named
-#: How texts are counted; everything else is as the model was counted.
-OF_TEXTS = ("every", "date_field", "text_field", "date_format", "tokenizer")
+_MODELS_OWN = "none; required if the model was counted with one"
+#: How texts are read; everything else is as the model was counted.
+_WATCHED = ("every", "date_field", "text_field", "date_format", "tokenizer")
+_UPDATED = (*_WATCHED, "since", "until", "format", "skip_bad")
+
+
+@takes(GrowthSettings, after="sources")
+@takes(
+    CountSettings,
+    after="sources",
+    only=_UPDATED,
+    prefix="Texts",
+    defaults={"every": "as the model was counted", "format": "", "tokenizer": _MODELS_OWN},
+)
+def update(
+    model: Annotated[Path, typer.Argument(help="A model folder, made with --method filtering.")],
+    sources: Annotated[
+        list[str],
+        typer.Argument(help="A counts folder; or texts, as for count: folders, files, quoted globs, or -."),
+    ],
+    max_expansion: Annotated[
+        int | None,
+        Option(help="Texts: largest ratio by which a compressed file may expand. Default: 200."),
+    ] = None,
+    threads: Annotated[int | None, Option(help="Threads on the CPU. Default: all processors.")] = None,
+    **settings: Any,
+) -> None:
+    """Append later slices to a model fitted by filtering, as if they had been there from the start.
+
+    Example: wordtide update model/ posts.jsonl --every day
+    """
+    from wordtide.streaming.additions import count_for_update
+    from wordtide.streaming.update import read_filtered, update_model
+
+    growth = _given(GrowthSettings, settings)
+    texts = {name: value for name, value in settings.items() if name not in growth}
+    counts = count_for_update(
+        read_filtered(model),
+        sources,
+        growth.get("grow", 0),
+        ProgressBar(),
+        threads,
+        max_expansion=max_expansion,
+        **texts,
+    )
+    report = update_model(model, counts, observer=ProgressBar(), threads=threads, **growth)
+    lines = [
+        f"skipped {counted(number, 'row')}: {reason}"
+        for reason, number in sorted(counts.summary.skipped.items())
+    ]
+    new = len(report.slices)
+    span = report.slices[0] if new == 1 else f"{report.slices[0]} to {report.slices[-1]}"
+    lines.append(f"{counted(new, 'slice')} added ({span}) in {report.seconds:.1f} s")
+    if report.left_out:
+        lines.append(f"left out, because they have no pair of the model's words: {_named(report.left_out)}")
+    if report.admitted:
+        lines.append(f"{counted(len(report.admitted), 'word')} admitted: {_named(report.admitted)}")
+    if report.unknown:
+        lines.append(
+            f"{counted(report.unknown, 'word')} unknown to the model left out, "
+            f"{report.unknown_share:.1%} of all counted occurrences (--grow admits new words)"
+        )
+    say(*lines, f"written to {model}")
+
+
+def _named(names: Sequence[str], most: int = 10) -> str:
+    return ", ".join(names[:most]) + (", ..." if len(names) > most else "")
 
 
 @takes(WatchSettings, after="alerts")
@@ -27,8 +91,8 @@ OF_TEXTS = ("every", "date_field", "text_field", "date_format", "tokenizer")
 @takes(
     CountSettings,
     after="alerts",
-    only=OF_TEXTS,
-    defaults={"every": "as the model was counted", "tokenizer": MODELS_OWN},
+    only=_WATCHED,
+    defaults={"every": "as the model was counted", "tokenizer": _MODELS_OWN},
 )
 def watch(
     model: Annotated[Path, typer.Argument(help="A model folder, made with --method filtering.")],
@@ -96,8 +160,7 @@ def _line(report: Any) -> str:
     if report.bad:
         parts.append(f"{report.bad:,} bad")
     if report.admitted:
-        more = ", ..." if len(report.admitted) > _SHOWN else ""
-        parts.append(f"{len(report.admitted):,} admitted ({', '.join(report.admitted[:_SHOWN])}{more})")
+        parts.append(f"{len(report.admitted):,} admitted ({_named(report.admitted, 5)})")
     if report.problem:
         parts.append(f"left out: {report.problem}")
     return f"{report.label}: {', '.join(parts)}"
