@@ -120,18 +120,14 @@ class Counts:
         if isinstance(t, slice):
             return [self[place] for place in range(*t.indices(len(self)))]
         half = self.upper(t).astype(np.float64) / self.window
-        return (
-            half + half.T
-        ).tocsr()  # doubles the diagonal: a word paired with itself counts in both directions
+        return (half + half.T).tocsr()  # the diagonal doubles: a word paired with itself counts twice
 
     def __iter__(self) -> "Iterator[csr_array]":
         return (self[t] for t in range(len(self)))
 
     def upper(self, t: int) -> "csr_array":
         """The stored half of slice t: upper triangle with diagonal, (L, L), integers in units of 1/window."""
-        from scipy.sparse import (
-            csr_array,
-        )  # slow to import, and not needed by questions
+        from scipy.sparse import csr_array  # slow to import, and not needed by questions
 
         t = range(len(self))[t]
         a = self.arrays

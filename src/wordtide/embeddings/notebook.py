@@ -50,8 +50,7 @@ def model_card(model: Embeddings) -> str:
         f'<td style="{_CELL};text-align:left">{_text(value)}</td></tr>'
         for name, value in rows.items()
     )
-    places, values = model.fitted.occurrences.places, model.fitted.occurrences.values
-    amounts = np.bincount(places.slices, weights=values, minlength=len(model)).astype(np.float64)
+    amounts = model.slice_occurrences
     first, last = (f"{float(model.times[end]):.0f}" for end in (0, -1))
     return _box(
         f'<b>wordtide model</b><table style="{_TABLE}">{facts}</table>{bars(model.times, amounts)}'

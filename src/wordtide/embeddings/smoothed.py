@@ -181,11 +181,8 @@ class SmoothedTrajectories:
         """Means at moments between the knots in rows `before` and `after` (-1: none), (n, d)."""
         if not len(self.mean):
             return np.zeros((len(before), self.mean.shape[1]))
-        before_weight, after_weight = self._bridges(before, after, at).weights()
-        rows, weights = (
-            np.maximum([before, after], 0),
-            (before_weight, after_weight),
-        )  # missing knots: weight 0
+        weights = self._bridges(before, after, at).weights()
+        rows = np.maximum([before, after], 0)  # missing knots have weight 0
         means = np.zeros((len(before), self.mean.shape[1]))
         for first in range(0, len(means), _ROWS_AT_ONCE):
             some = slice(first, first + _ROWS_AT_ONCE)

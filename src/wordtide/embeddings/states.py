@@ -215,6 +215,12 @@ class Embeddings:
         return np.diff(np.concatenate([np.zeros(1, values.dtype), np.cumsum(values)])[places.starts])
 
     @cached_property
+    def slice_occurrences(self) -> Floats:
+        """The number of occurrences of all words in each slice, (T,)."""
+        places, values = self.fitted.occurrences.places, self.fitted.occurrences.values
+        return np.bincount(places.slices, weights=values, minlength=len(self)).astype(np.float64)
+
+    @cached_property
     def sides(self) -> tuple[Trajectories, Trajectories]:
         """Answers for word vectors and for context vectors."""
         return trajectories_of(self.fitted.posterior, self.diffusion)

@@ -4,15 +4,12 @@ The page needs no other file, runs no scripts, and escapes all text from outside
 """
 
 import base64
-import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import Any
-
-from matplotlib.figure import Figure
 
 from wordtide.embeddings.states import Embeddings
 from wordtide.evaluation.comparison import COLUMNS, Row, verdict
@@ -22,7 +19,7 @@ from wordtide.evaluation.scores import METHODS, SliceScore
 from wordtide.figures.displacement_figure import displacement_figure, displacement_rows
 from wordtide.figures.likelihood_figure import COLUMNS as SCORE_COLUMNS
 from wordtide.figures.likelihood_figure import likelihood_figure
-from wordtide.figures.style import styled
+from wordtide.figures.style import render
 from wordtide.inference.problem import Problem
 from wordtide.storage.cells import csv_text
 from wordtide.storage.folders import write_files
@@ -108,9 +105,12 @@ def write_report(folder: Path, results: EvaluationResults) -> None:
         "settings.json": (json.dumps(facts, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode(),
     }
     likelihood = likelihood_figure(paper_scores(results.scores))
-    figures = {"likelihood.png": picture(likelihood, "png"), "likelihood.svg": picture(likelihood, "svg")}
+    figures = {
+        "likelihood.png": render(likelihood, "png", _DPI["png"]),
+        "likelihood.svg": render(likelihood, "svg", _DPI["svg"]),
+    }
     if any(found.any() for by_delta in distances.values() for found in by_delta.values()):
-        figures["displacement.png"] = picture(displacement_figure(distances), "png")
+        figures["displacement.png"] = render(displacement_figure(distances), "png", _DPI["png"])
     pictures = {name: content for name, content in figures.items() if name.endswith(".png")}
     page = report_page(facts, results.summary, motion, pictures)
     write_files(folder, {**files, **figures, "report.html": page.encode()})
@@ -125,16 +125,6 @@ def paper_scores(scores: Sequence[SliceScore]) -> dict[str, list[Any]]:
 def csv_bytes(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> bytes:
     """Encode rows as CSV. None becomes an empty cell, and numbers are written exactly."""
     return csv_text(rows, columns).encode()
-
-
-def picture(figure: Figure, ending: str) -> bytes:
-    """The content of a figure's file: the same bytes for the same figure."""
-    content = io.BytesIO()
-    with styled():
-        figure.savefig(
-            content, format=ending, dpi=_DPI[ending], metadata={"Date": None} if ending == "svg" else {}
-        )
-    return content.getvalue()
 
 
 def corpus_facts(problem: Problem) -> dict[str, Any]:

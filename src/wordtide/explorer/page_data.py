@@ -17,7 +17,7 @@ import numpy as np
 
 from wordtide.embeddings.states import Embeddings
 from wordtide.explorer.evidence import Evidence
-from wordtide.explorer.page_selection import PageSelection, left_out, slice_tokens
+from wordtide.explorer.page_selection import PageSelection, left_out
 from wordtide.explorer.page_views import changed_table, mapped_words, page_stories, word_cards, word_map
 from wordtide.progress import Observer
 from wordtide.questions.asking import shown_year, slices_nearby
@@ -156,7 +156,7 @@ def _estimand(vectors: Vectors) -> str:
 def _header(
     model: Embeddings, vectors: Vectors, kept: PageSelection, labels: Labels, evidence: Evidence | None
 ) -> dict[str, Any]:
-    tokens, documents = slice_tokens(model), evidence.documents if evidence else [None] * len(model)
+    tokens, documents = model.slice_occurrences, evidence.documents if evidence else [None] * len(model)
     return {
         "format": FORMAT,
         "version": VERSION,

@@ -64,15 +64,7 @@ def select_requested(model: Embeddings, words: int | None, slices: int | None) -
     return (
         kept
         if slices is None
-        else PageSelection(kept.words, thin_slices(model.times, slice_tokens(model), slices))
-    )
-
-
-def slice_tokens(model: Embeddings) -> Floats:
-    """The number of occurrences of all words in each slice, (T,)."""
-    occurrences = model.fitted.occurrences
-    return np.bincount(occurrences.places.slices, weights=occurrences.values, minlength=len(model)).astype(
-        np.float64
+        else PageSelection(kept.words, thin_slices(model.times, model.slice_occurrences, slices))
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from wordtide.embeddings.states import Embeddings
-from wordtide.explorer.page_selection import PageSelection, slice_tokens, thin_slices
+from wordtide.explorer.page_selection import PageSelection, thin_slices
 from wordtide.progress import Observer
 from wordtide.questions.asking import shown_year
 from wordtide.questions.change import MIN_OCCURRENCES, Moving, by_change, changed, moving_words
@@ -168,7 +168,7 @@ def word_map(
     """
     from wordtide.figures.dynamic_tsne import dynamic_tsne  # brings openTSNE
 
-    years = model.times[thin_slices(model.times, slice_tokens(model), FRAMES)]
+    years = model.times[thin_slices(model.times, model.slice_occurrences, FRAMES)]
     means = np.stack([vectors.means_at(float(year), kept.words[:number]) for year in years])
     lengths = np.linalg.norm(means, axis=2, keepdims=True)
     units = np.divide(means, lengths, out=means, where=lengths > 0.0)

@@ -18,7 +18,6 @@ from wordtide.explorer.page_selection import (
     FEWEST_SLICES,
     PageSelection,
     select_requested,
-    slice_tokens,
     thin_slices,
 )
 from wordtide.explorer.quantization import (
@@ -150,7 +149,7 @@ def _expected_size(data: PageData) -> int:
 
 def _fitting(data: PageData, limits: Limits) -> tuple[PageSelection, str]:
     """The words and slices that probably fit, and the reason for leaving out others."""
-    kept, times, richness = data.kept, data.model.times, slice_tokens(data.model)
+    kept, times, richness = data.kept, data.model.times, data.model.slice_occurrences
     sample = kept.words[np.unique(np.linspace(0, len(kept.words) - 1, _SAMPLED).astype(np.int64))]
     blocks = [block for _, block in word_blocks(data.vectors, times, sample, kept.slices, one_scale=True)]
     curves = join_blocks(blocks).directions.reshape(len(sample), len(kept.slices), -1)
@@ -181,7 +180,7 @@ def _less(data: PageData, limits: Limits, kept: PageSelection, total: int) -> Pa
     limits.check(words)
     if limits.slices is None and slices >= FEWEST_SLICES:
         return PageSelection(
-            kept.words, _thinned(data.kept, data.model.times, slice_tokens(data.model), slices)
+            kept.words, _thinned(data.kept, data.model.times, data.model.slice_occurrences, slices)
         )
     return kept.most_frequent(words)
 

@@ -104,9 +104,7 @@ def _bin_edges(distances_by_method: Mapping[str, Distances]) -> Floats:
             "No word moves, so there is no histogram to draw.",
             "Choose a model of another method than static.",
         )
-    low, high = np.quantile(
-        moved, [0.001, 1.0]
-    )  # a word in a thousand, that hardly moves, would stretch the axis
+    low, high = np.quantile(moved, [0.001, 1.0])  # the stillest words would stretch the axis
     return np.geomspace(
         0.9 * low, 1.1 * high, 1 + max(12, int(np.log10(1.2 * high / low) * _BINS_PER_DECADE))
     )
@@ -179,9 +177,7 @@ def _chosen_words(
     if words is not None:
         chosen = np.array([model.word_number(word) for word in words], dtype=np.int64)
     elif min_occurrences is not None:
-        occurrences = model.fitted.occurrences
-        totals = np.bincount(occurrences.places.words, weights=occurrences.values, minlength=len(model.words))
-        chosen = np.flatnonzero(totals >= min_occurrences)
+        chosen = np.flatnonzero(model.total_occurrences >= min_occurrences)
     else:
         chosen = np.flatnonzero(np.all([model.fitted.occurrences.of_slice(t) > 0 for t in slices], axis=0))
     if not len(chosen):

@@ -100,9 +100,8 @@ def principal_start(vectors: Floats, seed: int) -> Floats:
     """
     centered = vectors - vectors.mean(axis=0)
     axes = np.linalg.eigh(centered.T @ centered)[1][:, :-3:-1]
-    axes = axes * np.where(
-        axes[np.abs(axes).argmax(axis=0), [0, 1]] < 0.0, -1.0, 1.0
-    )  # eigenvectors come with any sign
+    largest = axes[np.abs(axes).argmax(axis=0), [0, 1]]
+    axes = axes * np.where(largest < 0.0, -1.0, 1.0)  # eigenvectors come with any sign
     places: Floats = centered @ axes
     noise = 0.01 * np.random.default_rng(seed).standard_normal(places.shape)
     return places / max(float(places[:, 0].std()), 1e-300) + noise

@@ -20,8 +20,8 @@ from wordtide.figures.style import BLACK, printable
 from wordtide.types import Floats
 
 _POINT_SIZE = 5.5
-#: Where a name may stand beside its word: (direction right, direction up) times a distance in points, the
-#: best place first.
+#: The places of a name beside its word: (direction right, direction up) times a distance in points, the best
+#: place first.
 _DIRECTIONS = [(1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, 1), (1, -1), (-1, -1)]
 _DISTANCES = [3.0, 7.0, 12.0, 18.0]
 
@@ -48,7 +48,7 @@ def spread_apart(heights: npt.ArrayLike, gap: float, low: float, high: float) ->
     """The positions nearest to sorted `heights` (n,) that are at least `gap` apart and, if possible, within
     [low, high].
 
-    Where there is not, they overhang both ends alike.
+    If that is impossible, they overhang both ends by the same amount.
     """
     heights = np.asarray(heights, dtype=np.float64)
     offsets = gap * np.arange(len(heights))
@@ -140,9 +140,8 @@ def place_names(axes: Axes, places: Floats, names: Sequence[str], renderer: Rend
     written: list[Bbox] = []
     for number, name in enumerate(names):
         note = _name_at(axes, places[number], name)
-        size = Text.get_window_extent(note, renderer).padded(
-            0.5 * pixels
-        )  # or names that barely miss each other read as one
+        # Without padding, names that barely miss each other read as one.
+        size = Text.get_window_extent(note, renderer).padded(0.5 * pixels)
         spots = (
             (_spot(points[number], size.width, size.height, direction, distance * pixels), distance)
             for distance in _DISTANCES

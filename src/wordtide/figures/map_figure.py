@@ -137,10 +137,7 @@ def _mapped_words(
     model: Embeddings, words: Sequence[str] | None, labelled: Sequence[str] | None, top: int
 ) -> tuple[npt.NDArray[np.int64], Floats]:
     """The numbers of the words on a map (n,) in order, and their total occurrences (n,)."""
-    occurrences = model.fitted.occurrences
-    totals: Floats = np.bincount(
-        occurrences.places.words, weights=occurrences.values, minlength=len(model.words)
-    ).astype(np.float64)
+    totals: Floats = model.total_occurrences.astype(np.float64)
     if words is not None:
         numbers = {model.word_number(word) for word in words}
     else:

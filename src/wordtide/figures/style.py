@@ -171,13 +171,18 @@ def save_figure(figure: Figure, path: str | os.PathLike[str], dpi: float = DPI) 
         The path of the file.
     """
     target = check_figure_path(path, dpi)
-    ending = Path(path).suffix.lower().removeprefix(".")
+    picture = render(figure, Path(path).suffix.lower().removeprefix("."), dpi)
+    with new_files([target], overwrite=True) as (partial,):
+        partial.write_bytes(picture)
+    return target
+
+
+def render(figure: Figure, ending: str, dpi: float) -> bytes:
+    """The content of a figure's file, without a date: the same bytes for the same figure."""
     picture = io.BytesIO()
     with styled():
         figure.savefig(picture, format=ending, dpi=dpi, metadata=_NO_DATE[ending])
-    with new_files([target], overwrite=True) as (partial,):
-        partial.write_bytes(picture.getbuffer())
-    return target
+    return picture.getvalue()
 
 
 def _listed(endings: Sequence[str]) -> str:

@@ -145,18 +145,15 @@ def number_words(
     slots, entries, arena, size = lexicon
     word = np.empty(LONGEST_WORD + 8, dtype=np.uint8)
     fold = np.zeros(256, dtype=np.uint8)  # ASCII letters, lowered
-    shortest = np.full(
-        256, LONGEST_WORD + 1, dtype=np.int64
-    )  # a word of this many letters surely ends before this byte
+    # A word of this many letters surely ends before this byte.
+    shortest = np.full(256, LONGEST_WORD + 1, dtype=np.int64)
     for byte in range(0x80):
         if kind[byte] == LOWER or kind[byte] == CASED:
             fold[byte] = byte | 0x20
         elif kind[byte] == PERIOD:
             shortest[byte] = 2
-        elif (
-            kind[byte] != DIGIT and kind[byte] != APOSTROPHE and kind[byte] != HYPHEN and byte != 0x3A
-        ):  # http:
-            shortest[byte] = 1
+        elif kind[byte] != DIGIT and kind[byte] != APOSTROPHE and kind[byte] != HYPHEN and byte != 0x3A:
+            shortest[byte] = 1  # a colon (0x3A) may belong to http:
     most_words = words_that_fit(lexicon)
     document, at, filled, sentence, last_break, sentence_start, token_end = cursor[:7]
     token_is_short = cursor[7] != 0

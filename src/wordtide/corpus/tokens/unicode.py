@@ -93,11 +93,8 @@ def character_tables(keep_hyphens: bool = True) -> CharacterTables:
 
 
 def _may_compose(character: str, category: str) -> bool:
-    if (
-        category[0] == "M" or 0x1160 <= ord(character) <= 0x11FF
-    ):  # marks, and the trailing parts of Hangul syllables
-        return True
-    return not unicodedata.is_normalized("NFC", character)
+    trails_hangul = 0x1160 <= ord(character) <= 0x11FF
+    return category[0] == "M" or trails_hangul or not unicodedata.is_normalized("NFC", character)
 
 
 @kernel
