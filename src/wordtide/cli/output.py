@@ -1,4 +1,4 @@
-"""What a command prints: answers on standard output, as a table, CSV or JSON; progress and messages on standard
+"""What commands print: answers on standard output, as a table, CSV or JSON; progress and messages on standard
 error.
 """
 

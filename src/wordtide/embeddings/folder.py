@@ -1,5 +1,5 @@
-"""The model folder: header.json, words.txt, labels.txt, curve.csv, arrays.safetensors, and for a filter a file
-per slice (docs/formats.md).
+"""The model folder: header.json, words.txt, labels.txt, curve.csv, arrays.safetensors, and for a filter a
+file per slice (docs/formats.md).
 
 Reading a folder runs no code and trusts nothing: sizes are compared before anything is read, and everything
 that later code indexes with is checked. The states stay on disk; `check` reads them too, compares checksums,

@@ -50,7 +50,7 @@ class SliceStates:
 
     @staticmethod
     def of(words: npt.NDArray[Any], mean: npt.NDArray[Any], variance: npt.NDArray[Any]) -> "SliceStates":
-        """Make states from the numbers of words, and means and variances (2, a, d) of word vectors and context
+        """Make states from the numbers of words, and means and variances (2, a, d) of word and context
         vectors; with tied contexts (1, a, d).
         """
         means, variances = (

@@ -1,4 +1,4 @@
-"""The questions that each kind of posterior answers about its trajectories, and the answers of point estimates.
+"""The questions that each kind of posterior answers about trajectories, and the answers of point estimates.
 
 One object answers for the word vectors, another for the context vectors.
 """

@@ -1,4 +1,4 @@
-"""The peak memory of a fit, estimated before it begins, so that a fit that is too large is refused at once."""
+"""The peak memory of a fit, estimated before it begins, so that one that is too large is refused at once."""
 
 import os
 import resource
@@ -101,7 +101,7 @@ def estimate_memory(
 
 
 def block_bytes(needed: int) -> int:
-    """Return how much memory a block of words on disk may take if the rest of the fit takes `needed` bytes."""
+    """Return how much memory a block of words on disk may take if the rest takes `needed` bytes."""
     available = available_bytes()
     return SMALLEST_BLOCK if available is None else max(SMALLEST_BLOCK, (available - needed) // 2)
 

@@ -120,7 +120,9 @@ def divergence_of_words(
     start: int,
     stop: int,
 ) -> None:
-    """Fill `out` with KL(q || p) of each word: 1/2 [mu' Pi mu - sum h s + log det(Pi + diag h) - log det Pi]."""
+    """Fill `out` with KL(q || p) of each word:
+    1/2 [mu' Pi mu - sum h s + log det(Pi + diag h) - log det Pi].
+    """
     dim = mu.shape[1]
     variance = np.empty(dim, dtype=np.float64)
     growth = np.empty(dim, dtype=np.float64)

@@ -107,7 +107,8 @@ def absence_note(model: Embeddings, word: int, year: float, slice_number: int) -
     nearest = float(model.times[seen[np.argmin(np.abs(model.times[seen] - year))]])
     if model.kind == "filter" and year < model.times[seen[0]]:
         return [
-            f"Nothing is known of {model.words[word]!r} before {shown_year(model, float(model.times[seen[0]]))}."
+            f"Nothing is known of {model.words[word]!r} "
+            f"before {shown_year(model, float(model.times[seen[0]]))}."
         ]
     return [
         f"{model.words[word]!r} does not occur {when} (nearest: {shown_year(model, nearest)}); "
@@ -134,7 +135,8 @@ def nothing_near(model: Embeddings, year: float) -> str:
     """Why there are no neighbours to list."""
     return (
         f"No other word is well known in {shown_year(model, year)}: there is too little text near that time. "
-        "Ask for a time with more text (wordtide info lists the slices), or count with longer slices (--every)."
+        "Ask for a time with more text (wordtide info lists the slices), "
+        "or count with longer slices (--every)."
     )
 
 

@@ -95,8 +95,14 @@ def _nothing_significant(model: Embeddings, moving: Moving, listed: int, often: 
     start, end = (shown_year(model, float(year)) for year in (moving.starts.min(), moving.ends.max()))
     told = f"No word changed by more than the noise between {start} and {end}."
     if not listed:
-        return f"{told} No word occurs {often} times, which is the least to judge by: more text, or longer slices, would help."
-    return f"{told} Listed are the words with {often} or more occurrences whose vectors turned most; all of them are uncertain."
+        return (
+            f"{told} No word occurs {often} times, which is the least to judge by: "
+            "more text, or longer slices, would help."
+        )
+    return (
+        f"{told} Listed are the words with {often} or more occurrences whose vectors turned most; "
+        "all of them are uncertain."
+    )
 
 
 def _movers(vectors: Vectors, moving: Moving, top: int, by: str) -> tuple[Moving, Movement]:

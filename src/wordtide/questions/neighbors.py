@@ -149,7 +149,8 @@ def _why_empty(
         return []  # the word itself is unknown
     if least > 0:
         return [
-            f"No other word occurs {least} times in {shown_year(model, then)} and is well known: lower --min-occurrences."
+            f"No other word occurs {least} times in {shown_year(model, then)} and is well known: "
+            "lower --min-occurrences."
         ]
     return [nothing_near(model, then)]
 
@@ -249,7 +250,7 @@ def _own_spread(vectors: Vectors, word: int, year: float, then: float) -> float:
 
 @dataclass(frozen=True)
 class _OwnPast:
-    """The place of the word itself among the candidates, and its covariance (d,) between the times, scaled."""
+    """The place of the word itself among the candidates, and its scaled covariance (d,) between the times."""
 
     place: int
     covariance: Floats

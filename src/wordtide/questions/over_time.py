@@ -63,7 +63,8 @@ def neighbors_over_time(model: Embeddings, word: str, top: int = 10, vectors: st
         []
         if len(words)
         else [
-            "No other word is well known at any slice: there is too little text. Count with longer slices (--every)."
+            "No other word is well known at any slice: there is too little text. "
+            "Count with longer slices (--every)."
         ],
     )
 

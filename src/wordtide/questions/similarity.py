@@ -100,7 +100,7 @@ def scaled(mean: npt.NDArray[np.floating], variance: npt.NDArray[np.floating]) -
 
 
 def similarity_and_spread(one: Scaled, other: Scaled) -> tuple[Floats, Floats]:
-    """Posterior mean and standard deviation of the similarity of two words (their vectors are independent)."""
+    """Posterior mean and standard deviation of the similarity of two words, whose vectors are independent."""
     mean = np.einsum("...k,...k->...", one.mean, other.mean)
     variance = np.einsum("...k,...k->...", one.mean**2 + one.variance, other.variance)
     variance += np.einsum("...k,...k->...", other.mean**2, one.variance)

@@ -165,7 +165,8 @@ def sentence(plot: _Plot) -> str:
     if plot.low == 0.0:
         return (
             f"{plot.word} may not have moved at all between {plot.start} and {plot.end}: it {turned}, "
-            f"no more than the noise explains. Near it: {plot.lost} ({plot.start}); {plot.gained} ({plot.end})."
+            "no more than the noise explains. "
+            f"Near it: {plot.lost} ({plot.start}); {plot.gained} ({plot.end})."
         )
     when = ""
     if plot.halfway:

@@ -133,11 +133,13 @@ def surprises(model: Embeddings, at: Time = "last", top: int = 20, min_occurrenc
     order = listed[ranked[: checked_number("top", top)]]
     if not enough:
         notes.append(
-            f"The slice has {len(words)} words, too few to say what is usual: ranked by information, without scores."
+            f"The slice has {len(words)} words, too few to say what is usual: "
+            "ranked by information, without scores."
         )
     if not len(order):
         notes.append(
-            f"No word occurs {min_occurrences} times in this slice: ask for another, or lower --min-occurrences."
+            f"No word occurs {min_occurrences} times in this slice: "
+            "ask for another, or lower --min-occurrences."
         )
     return Answer(
         {

@@ -1,9 +1,10 @@
 """The shards of a corpus: portions of long files, groups of short ones, each named after its content.
 
 Their borders depend on the corpus only, not on the number of workers, so a job that is continued with more
-workers finds its shards. Portions are byte ranges of whole lines or records, or row groups of Parquet files. A
-portion knows the number of its first line or row and what only the head of the file says, so that reading the
-portions gives the same documents, labels and messages as reading the file. Compressed files are not divided.
+workers finds its shards. Portions are byte ranges of whole lines or records, or row groups of Parquet files.
+A portion knows the number of its first line or row and what only the head of the file says, so that reading
+the portions gives the same documents, labels and messages as reading the file. Compressed files are not
+divided.
 """
 
 import os
