@@ -4,6 +4,7 @@ import signal
 import subprocess
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from cli.command_line import Run, command, listing, run
@@ -28,8 +29,18 @@ def begin(place):
         assert process.poll() is None, process.stderr.read().decode()
         assert time.monotonic() < until
         time.sleep(0.02)
-    time.sleep(0.5)  # so that it is past loading its compiled code and waits for input
+    used = -1
+    while used != (used := processor_ticks(process)):  # it loads compiled code, and then waits for input
+        assert time.monotonic() < until
+        time.sleep(0.5)
     return process
+
+
+def processor_ticks(process):
+    """The processor time of a process so far; 0 on systems that do not show it."""
+    stat = Path(f"/proc/{process.pid}/stat")
+    fields = stat.read_text().rpartition(")")[2].split() if stat.exists() else [0] * 13
+    return int(fields[11]) + int(fields[12])
 
 
 def speech(folder):
