@@ -7,11 +7,8 @@ there are few pairs:
     log((n+ + 1/2) / (n- + 1/2)) n / (n + 4),   n = n+ + n-
 """
 
-from typing import Any
-
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.linalg import eigsh
 
 from wordtide.inference.problem import SliceData
 from wordtide.types import Array, Floats, Indices
@@ -20,6 +17,8 @@ _SCALE = 0.5  # of the eigenvectors: vectors shorter than those of the matrix le
 _SHRINKAGE = 4.0
 _MOST_WORDS = 3000  # the most frequent ones; all others start at the origin
 _SPREAD = 0.1  # of random vectors, if a slice has too few words for all eigenvectors
+_MORE_AXES = 1.5  # as many axes as dimensions: eigenvalues of both signs must be among the largest in size
+_ITERATIONS = 2  # of the subspace: more do not change what the fit predicts
 _POSITIVE = 0.7  # fraction of positive signs, if the data may not decide
 
 
@@ -32,27 +31,32 @@ def signs_by_rule(dim: int) -> Array:
 def eigen_start(part: SliceData, signs: Array, seed: int = 0) -> Floats:
     """Compute vectors (a, d) from the eigenvectors with the largest eigenvalues of either sign."""
     dim, words = len(signs), _most_frequent(part)
-    positive, negative = int((signs > 0).sum()), int((signs < 0).sum())
-    scores = _log_odds(part, words)
     generator = np.random.default_rng([seed, 1 << 33])
-    if len(words) <= max(500, 4 * dim):
-        values, vectors = np.linalg.eigh(scores)
-    else:
-        v0 = generator.standard_normal(len(words)).astype(scores.dtype)
-        wanted: tuple[tuple[int, Any], ...] = ((negative, "SA"), (positive, "LA"))
-        ends: list[Any] = [eigsh(scores, k, which=which, v0=v0) for k, which in wanted if k]
-        values, vectors = np.concatenate([end[0] for end in ends]), np.hstack([end[1] for end in ends])
+    values, vectors = _eigenvectors(_log_odds(part, words), dim, generator)
     start = np.zeros((len(part), dim))
     start[words] = _SPREAD * generator.standard_normal((len(words), dim))
-    for axes, order in (
-        (np.flatnonzero(signs > 0), np.argsort(-values)),
-        (np.flatnonzero(signs < 0), np.argsort(values)),
-    ):
-        right = (
-            [place for place in order if values[place] * signs[axes[0]] > 0][: len(axes)] if len(axes) else []
-        )
-        start[np.ix_(words, axes[: len(right)])] = _SCALE * vectors[:, right] * np.sqrt(np.abs(values[right]))
+    for sign in (1.0, -1.0):
+        axes = np.flatnonzero(signs == sign)
+        largest = np.argsort(-sign * values, kind="stable")[: len(axes)]
+        largest = largest[sign * values[largest] > 0.0]
+        lengths = _SCALE * np.sqrt(np.abs(values[largest]))
+        start[np.ix_(words, axes[: len(largest)])] = vectors[:, largest] * lengths
     return start
+
+
+def _eigenvectors(scores: Array, dim: int, generator: np.random.Generator) -> tuple[Array, Array]:
+    """Compute eigenvalues (k,) of a symmetric matrix and eigenvectors (n, k), k >= d, the largest in size.
+
+    Those of a large matrix are approximations by subspace iteration, which suffice for a start.
+    """
+    size = round(_MORE_AXES * dim)
+    if len(scores) <= max(500, 2 * size):
+        return np.linalg.eigh(scores)
+    basis = generator.standard_normal((len(scores), size)).astype(scores.dtype)
+    for _ in range(_ITERATIONS):
+        basis = np.linalg.qr(scores @ basis)[0]
+    values, rotation = np.linalg.eigh(basis.T @ (scores @ basis))
+    return values, basis @ rotation
 
 
 def _most_frequent(part: SliceData) -> Indices:
@@ -62,13 +66,18 @@ def _most_frequent(part: SliceData) -> Indices:
 
 def _log_odds(part: SliceData, words: Indices) -> Array:
     """Compute the shrunk log odds between some words, (n, n), with zeros on the diagonal."""
-    chosen: sp.csr_array = part.positive_matrix()[words][:, words]
-    positives = chosen.toarray().astype(np.float32)
+    matrix = part.positive_matrix()
+    chosen: sp.csr_array = matrix if len(words) == len(part) else matrix[words][:, words]
+    positives = chosen.astype(np.float32).toarray()
     p, p_context = part.word_probability[words], part.context_probability[words]
-    negatives = np.outer(part.negatives * p, p_context).astype(np.float32)
-    negatives = (negatives + negatives.T) / 2.0
-    total = positives + negatives
-    scores = np.log((positives + 0.5) / (negatives + 0.5))
-    scores *= total / (total + _SHRINKAGE)
+    rows, columns = np.stack([p, p_context], axis=1), np.stack([p_context, p])
+    negatives = (part.negatives / 2.0 * rows).astype(np.float32) @ columns.astype(np.float32)
+    weights = positives + negatives
+    weights /= weights + np.float32(_SHRINKAGE)
+    positives += np.float32(0.5)
+    negatives += np.float32(0.5)
+    positives /= negatives
+    scores: Array = np.log(positives)
+    scores *= weights
     np.fill_diagonal(scores, 0.0)
     return scores
