@@ -106,7 +106,7 @@ def check_format(date_format: str) -> None:
     try:
         dt.datetime.strptime("", date_format)
     except re.error:
-        raise ValueError("a part stands there twice") from None
+        raise ValueError("it has the same part twice") from None
     except ValueError as error:
         if "directive" in str(error) or "stray" in str(error):
             raise

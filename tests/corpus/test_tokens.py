@@ -15,7 +15,7 @@ SCANNERS = {}
 def scanned(text, **options):
     """Sentences as the compiled rule sees them, and the text of each."""
     scanner = SCANNERS.setdefault(tuple(sorted(options.items())), Scanner(TokenRule(**options)))
-    batch = normalize_texts(make_batch([text.encode()], [0], [1], ["text"], [0]), BadRows())
+    batch = normalize_texts(make_batch([text.encode()], [(0, 1)], ["text"], [0]), BadRows())
     result = scanner.scan(batch)
     sentences, sentence = [], []
     for number in result.ids.tolist():
@@ -152,7 +152,7 @@ def test_the_compiled_rule_equals_its_twin_under_every_option(text, way, hyphens
 def test_a_lexicon_that_grows_many_times_loses_no_word():
     scanner = Scanner(TokenRule())
     vocabulary = [f"word{chr(97 + n % 26)}{n}x" for n in range(200_000)]
-    batch = make_batch([" ".join(vocabulary).encode()], [0], [1], ["text"], [0])
+    batch = make_batch([" ".join(vocabulary).encode()], [(0, 1)], ["text"], [0])
     ids = scanner.scan(batch).ids
     assert [scanner.lexicon.word(int(number)) for number in ids[:-1:997]] == vocabulary[::997]
     assert len(ids) == len(vocabulary) + 1

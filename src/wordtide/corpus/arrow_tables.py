@@ -24,7 +24,7 @@ from wordtide.corpus.documents import (
 )
 from wordtide.corpus.remote import is_url, open_seekable
 from wordtide.corpus.source_files import Portion, SourceFile
-from wordtide.dates import parse_date
+from wordtide.dates import Stamp, parse_date
 from wordtide.errors import InputError, WordtideError
 
 _ROWS = 4096
@@ -231,7 +231,7 @@ def _parse_pairs(
     pairs: list[tuple[object, str]], first: int, origin: Origin, date_format: str | None, bad: BadRows
 ) -> Batch:
     texts: list[bytes] = []
-    stamps: list[tuple[int, int]] = []
+    dates: list[Stamp] = []
     rows: list[int] = []
     for row, pair in enumerate(pairs, first):
         place = origin.row(row)
@@ -245,11 +245,10 @@ def _parse_pairs(
             )
             continue
         try:
-            stamps.append(parse_date(date, date_format))
+            dates.append(parse_date(date, date_format))
         except (ValueError, OverflowError) as error:
             report_bad_date(bad, place, str(error))
             continue
         texts.append(text.encode("utf-8", "surrogatepass"))
         rows.append(row)
-    dates, spans = [stamp for stamp, _ in stamps], [span for _, span in stamps]
-    return make_batch(texts, dates, spans, [origin.label], rows, [origin.place])
+    return make_batch(texts, dates, [origin.label], rows, [origin.place])

@@ -215,7 +215,7 @@ def _parse(
     for record in np.flatnonzero(~good):
         _report_odd_record(origin.row(records.lines[record]), int(records.fields[record]), len(header), bad)
     if not good.any():
-        return make_batch([], [], [], [origin.label], [], [origin.place])
+        return make_batch([], [], [origin.label], [], [origin.place])
     chosen = [header.index(name) for name in fields.names()]
     dates, texts = _columns(records.bytes_of(good), len(header), chosen, delimiter)
     return batch_from_columns(dates, texts, origin, records.lines[good], fields.date_format, bad)

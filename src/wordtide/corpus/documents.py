@@ -4,7 +4,7 @@ import threading
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +14,7 @@ import pyarrow as pa
 from wordtide.compiled import kernel
 from wordtide.corpus.columns import DATE_MISSING, parse_column, text_buffers
 from wordtide.corpus.tokens.unicode import TABLE_SIZE, character_tables, decode
+from wordtide.dates import Stamp
 from wordtide.errors import InputError
 
 _DATE_REMEDY = (
@@ -81,14 +82,13 @@ class Batch:
         sources, places = (
             [names[n] for n in chosen] if len(names) > 1 else names for names in (self.sources, self.places)
         )
-        return make_batch(
-            [self.text(n) for n in chosen],
-            self.stamps[chosen],
-            self.spans[chosen],
-            sources,
-            self.rows[chosen],
-            places,
-        )
+        stamps, spans, rows = self.stamps[chosen], self.spans[chosen], self.rows[chosen]
+        return Batch(*_joined([self.text(n) for n in chosen]), stamps, spans, sources, rows, places)
+
+    def with_texts(self, texts: Sequence[bytes]) -> "Batch":
+        """The same documents with other texts."""
+        data, offsets = _joined(texts)
+        return replace(self, data=data, offsets=offsets)
 
 
 def _of(names: Sequence[str], document: int) -> str:
@@ -97,24 +97,21 @@ def _of(names: Sequence[str], document: int) -> str:
 
 def make_batch(
     texts: Sequence[bytes],
-    stamps: npt.ArrayLike,
-    spans: npt.ArrayLike,
+    dates: Sequence[Stamp],
     sources: Sequence[str],
     rows: npt.ArrayLike,
     places: Sequence[str] = (),
 ) -> Batch:
-    """Make a batch of separate texts."""
+    """Make a batch of separate texts with the dates that `parse_date` returned."""
+    stamps, spans = np.array(dates, dtype=np.int64).reshape(-1, 2).T.copy()
+    return Batch(*_joined(texts), stamps, spans, sources, np.asarray(rows, dtype=np.int64), places)
+
+
+def _joined(texts: Sequence[bytes]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
+    """The bytes of all texts, and their offsets."""
     offsets = np.zeros(len(texts) + 1, dtype=np.int64)
     np.cumsum([len(text) for text in texts], out=offsets[1:])
-    return Batch(
-        np.frombuffer(b"".join(texts), dtype=np.uint8),
-        offsets,
-        np.asarray(stamps, dtype=np.int64),
-        np.asarray(spans, dtype=np.int64),
-        sources,
-        np.asarray(rows, dtype=np.int64),
-        places,
-    )
+    return np.frombuffer(b"".join(texts), dtype=np.uint8), offsets
 
 
 class BadRows:
@@ -223,8 +220,7 @@ def normalize_texts(batch: Batch, bad: BadRows) -> Batch:
         elif verdict == 1:
             text = unicodedata.normalize("NFC", text.decode("utf-8")).encode("utf-8")
         texts.append(text)
-    normalized = make_batch(texts, batch.stamps, batch.spans, batch.sources, batch.rows, batch.places)
-    return normalized.where(verdicts != 2)
+    return batch.with_texts(texts).where(verdicts != 2)
 
 
 def _report_bad_encoding(batch: Batch, document: int, text: bytes, bad: BadRows) -> None:

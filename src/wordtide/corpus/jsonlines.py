@@ -26,7 +26,7 @@ from wordtide.corpus.documents import (
     report_bad_date,
 )
 from wordtide.corpus.source_files import SourceFile
-from wordtide.dates import parse_date
+from wordtide.dates import Stamp, parse_date
 from wordtide.errors import InputError
 
 _ARROW_TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64()}
@@ -150,7 +150,7 @@ def _is_utf8(block: bytes) -> bool:
 def _parse_line_by_line(block: bytes, first_line: int, origin: Origin, fields: Fields, bad: BadRows) -> Batch:
     date_field, text_field = fields.names()
     texts: list[bytes] = []
-    stamps: list[tuple[int, int]] = []
+    dates: list[Stamp] = []
     lines: list[int] = []
     for line_number, row in _objects(block, first_line, origin, bad):
         place = origin.row(line_number)
@@ -169,14 +169,13 @@ def _parse_line_by_line(block: bytes, first_line: int, origin: Origin, fields: F
             )
             continue
         try:
-            stamps.append(parse_date(row[date_field], fields.date_format))
+            dates.append(parse_date(row[date_field], fields.date_format))
         except (ValueError, OverflowError) as error:
             report_bad_date(bad, place, str(error))
             continue
         texts.append(row[text_field].encode("utf-8", "surrogatepass"))
         lines.append(line_number)
-    dates, spans = [stamp for stamp, _ in stamps], [span for _, span in stamps]
-    return make_batch(texts, dates, spans, [origin.label], lines, [origin.place])
+    return make_batch(texts, dates, [origin.label], lines, [origin.place])
 
 
 def _objects(

@@ -124,13 +124,13 @@ def explained_remote_errors(url: str) -> Iterator[None]:
             f"{url} cannot be read: {error}.", "Check your name and password for this store."
         ) from error
     except Exception as error:
-        told = " ".join(str(error).split()) or type(error).__name__
+        cause = " ".join(str(error).split()) or type(error).__name__
         if type(error).__name__ in ("ClientPayloadError", "ContentLengthError", "IncompleteRead"):
             raise InputError(
-                f"{url} is cut short: the connection ended too early ({told}).", "Try again."
+                f"{url} is cut short: the connection ended too early ({cause}).", "Try again."
             ) from error
         raise InputError(
-            f"{url} cannot be read: {told}.", "Check the URL, the network and your rights, and try again."
+            f"{url} cannot be read: {cause}.", "Check the URL, the network and your rights, and try again."
         ) from error
 
 
@@ -183,8 +183,8 @@ def _store(url: str) -> tuple[Any, str]:
             f"{url} cannot be read: {str(error).rstrip('.')}.", f"Known are {known}."
         ) from error
     except Exception as error:  # a store's library that cannot start: no Java, no credentials
-        told = " ".join(str(error).split())
-        raise InputError(f"{url} cannot be read: {told}.", "Check what this kind of store needs.") from error
+        cause = " ".join(str(error).split())
+        raise InputError(f"{url} cannot be read: {cause}.", "Check what this kind of store needs.") from error
     return files, str(path)
 
 

@@ -283,11 +283,6 @@ def read_sample() -> Iterator[Block]:
 
 
 def _parse(rows: list[tuple[str, str, str]], _: BadRows) -> Batch:
-    stamps = [parse_date(date) for _, date, _ in rows]
-    return make_batch(
-        [text.encode("utf-8") for _, _, text in rows],
-        [stamp for stamp, _ in stamps],
-        [span for _, span in stamps],
-        [name for name, _, _ in rows],
-        [0] * len(rows),
-    )
+    names, dates, texts = zip(*rows, strict=True)
+    stamps = [parse_date(date) for date in dates]
+    return make_batch([text.encode("utf-8") for text in texts], stamps, names, [0] * len(rows))

@@ -62,10 +62,8 @@ def _parse(files: Sequence[SourceFile], date_format: str | None, progress: Progr
             texts.append(stream.read())
         stamps.append(stamp)
         dated.append(file)
-    dates, spans = [stamp for stamp, _ in stamps], [span for _, span in stamps]
-    return make_batch(
-        texts, dates, spans, [file.label for file in dated], [0] * len(dated), [file.path for file in dated]
-    )
+    labels, paths = [file.label for file in dated], [file.path for file in dated]
+    return make_batch(texts, stamps, labels, [0] * len(dated), paths)
 
 
 def _report_undated(path: str, date_format: str | None, bad: BadRows) -> None:

@@ -145,7 +145,7 @@ def _split_pairs(
 
 
 def compress_rows(pairs: npt.NDArray[Any], sums: npt.NDArray[Any], words: int) -> RowBlock | None:
-    """Pair codes (see `pairs`), ascending, and their sums as compressed rows; None if there are none."""
+    """Compress ascending pair codes and their sums to rows; None if there are no pairs."""
     if len(sums) == 0:
         return None
     narrow = sums.dtype == np.uint32 or int(sums.max()) <= np.iinfo(np.uint32).max

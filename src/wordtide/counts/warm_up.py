@@ -56,7 +56,7 @@ def _say() -> None:
 
 def _warm_texts() -> None:
     find_records(np.frombuffer(b"a,b\n", dtype=np.uint8), ord(","))
-    batch = make_batch([b"One two. Three"], [0], [1], [""], [0])
+    batch = make_batch([b"One two. Three"], [(0, 1)], [""], [0])
     inspect_texts(batch.data, batch.offsets, np.zeros(1 << 17, dtype=np.bool_))
     Scanner(TokenRule(pretokenized=True)).scan(batch)
     ids = Scanner(TokenRule()).scan(batch).ids.copy()

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wordtide.compiled import integer, kernel
-from wordtide.corpus.documents import Batch, make_batch
+from wordtide.corpus.documents import Batch
 from wordtide.corpus.tokens.lexicon import (
     LONGEST_WORD,
     TOTAL,
@@ -155,7 +155,7 @@ def apply_tokenizer(batch: Batch, tokenizer: Tokenizer, name: str) -> Batch:
                 f"{batch.place(document)}: the tokenizer {name} failed: {type(error).__name__}: {error}",
                 "It must take a str and return words, or sentences as lists of words.",
             ) from error
-    return make_batch(texts, batch.stamps, batch.spans, batch.sources, batch.rows, batch.places)
+    return batch.with_texts(texts)
 
 
 def _joined(tokens: Iterable[object]) -> bytes:

@@ -85,23 +85,23 @@ def check_windows(
 
 
 def counts_by_window(
-    folder: Path, counts: Counts, windows: Sequence[int], others: OtherWindows, tell: Callable[[str], None]
+    folder: Path, counts: Counts, windows: Sequence[int], others: OtherWindows, report: Callable[[str], None]
 ) -> dict[int, Counts]:
     """The counts of each window. Those of other windows are stored in the folder of the tuning."""
     return {
-        window: counts if window == counts.window else _other_counts(folder, counts, window, others, tell)
+        window: counts if window == counts.window else _other_counts(folder, counts, window, others, report)
         for window in windows
     }
 
 
 def _other_counts(
-    folder: Path, counts: Counts, window: int, others: OtherWindows, tell: Callable[[str], None]
+    folder: Path, counts: Counts, window: int, others: OtherWindows, report: Callable[[str], None]
 ) -> Counts:
     place = place_of_window(folder, window)
     if not place.exists() and window in others.counts:
         others.counts[window].save(place)
     elif not place.exists():
-        tell(f"counting again with window {window}")
+        report(f"counting again with window {window}")
         _count_again(folder, place, counts, window, others)
     found = Counts.load(place, check=True)
     if window in others.counts and fingerprint(found) != fingerprint(others.counts[window]):
