@@ -22,7 +22,7 @@ from wordtide.dates import shown_date
 from wordtide.errors import FolderError, SettingsError
 from wordtide.spelling import number_of
 from wordtide.storage.arrays import load_array, save_array
-from wordtide.storage.cells import is_plain, spelled_out
+from wordtide.storage.cells import read_lines, spelled_out
 from wordtide.storage.folders import new_folder
 from wordtide.storage.header import read_as_one, read_header, verify, write_header
 from wordtide.timeline import NUMBERS, Slices
@@ -226,8 +226,9 @@ class Counts:
             **{name: load_array(folder, name, dtypes, name in small) for name, dtypes in ARRAYS.items()}
         )
         numbers = {name: load_array(folder, f"slice_{name}", "i8", in_memory=True) for name in NUMBERS}
-        labels = _lines(folder / "labels.txt")
-        words = _lines(folder / "words.txt")
+        labels, words = (
+            read_lines(folder / name, _LARGEST_TEXT, "Count again.") for name in ("labels.txt", "words.txt")
+        )
         try:
             counts = Counts(
                 words,
@@ -290,18 +291,6 @@ def write_facts(folder: Path, counts: Counts) -> None:
         "summary": asdict(counts.summary),
     }
     write_header(folder, KIND, VERSION, content)
-
-
-def _lines(path: Path) -> list[str]:
-    try:
-        if not path.is_file() or path.stat().st_size > _LARGEST_TEXT:
-            raise FolderError(f"{path} is not a file of lines, or too large for one.", "Count again.")
-        text = path.read_bytes().decode("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise FolderError(f"{path} cannot be read: {error}", "Count again.") from error
-    if not is_plain(text):
-        raise FolderError(f"{path} is damaged: it holds control characters.", "Count again.")
-    return text.split("\n")[:-1]
 
 
 def _one_line(label: str) -> str:

@@ -8,7 +8,7 @@ and looks for numbers that are not finite.
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -17,13 +17,13 @@ import numpy as np
 import numpy.typing as npt
 
 from wordtide.embeddings.checks import MOST_DIMENSIONS, check_knots, check_record, check_states
-from wordtide.embeddings.posterior import SPREADS, Fitted, Posterior, read_curve, write_curve
+from wordtide.embeddings.posterior import SPREADS, Fitted, Posterior
 from wordtide.embeddings.slice_files import MOST_SLICES, read_slices, slice_name, slices_of, write_slice
 from wordtide.errors import FolderError, SettingsError
 from wordtide.model.knots import Knots, Occurrences
 from wordtide.model.prior import PRIORS, Diffusion, ProductPrior
 from wordtide.storage.arrays import REMEDY, Storable, Streamed, map_tensors, write_tensors
-from wordtide.storage.cells import is_plain, spelled_out
+from wordtide.storage.cells import is_plain, read_lines, spelled_out
 from wordtide.storage.folders import new_folder
 from wordtide.storage.header import read_as_one, read_header, verify, write_header
 from wordtide.version import __version__
@@ -41,6 +41,8 @@ _VERSIONS = (VERSION, SLICED_VERSION, VERSION + _TIED, SLICED_VERSION + _TIED)
 #: update stores.
 _RECORDS = ("counts", "filter", "stream")
 _LARGEST_TEXT = 1 << 28
+#: The columns of the training curve, and those that hold whole numbers.
+_CURVE, _WHOLE = ("step", "slice", "elbo", "rate", "seconds"), ("step", "slice")
 _ROWS_AT_ONCE = 1 << 15
 
 
@@ -132,7 +134,7 @@ def read_model(path: str | PathLike[str], check: bool = False) -> Fitted:
             raise FolderError(f"{folder / name} is not a file.", REMEDY)
     if check:
         verify(folder, header)
-    words, labels = _lines(folder / "words.txt"), _lines(folder / "labels.txt")
+    words, labels = (read_lines(folder / name, _LARGEST_TEXT, REMEDY) for name in ("words.txt", "labels.txt"))
     arrays = map_tensors(folder / "arrays.safetensors")
     try:
         fitted = _assemble(header, words, labels, arrays, _posterior(folder, header, arrays, check))
@@ -163,7 +165,6 @@ def _states(posterior: Posterior) -> dict[str, Storable]:
 
 def _arrays(fitted: Fitted) -> dict[str, Storable]:
     times, posterior, occurrences = fitted.diffusion.times, fitted.posterior, fitted.occurrences
-    extents = np.column_stack([times, times]) if fitted.extents is None else fitted.extents
     whole = np.issubdtype(occurrences.values.dtype, np.integer)
     optional = {
         "pairs": fitted.pairs,
@@ -173,7 +174,7 @@ def _arrays(fitted: Fitted) -> dict[str, Storable]:
     }
     return {
         "times": times.astype(np.float64, copy=False),
-        "extents": extents.astype(np.float64, copy=False),
+        "extents": fitted.slice_ends.astype(np.float64, copy=False),
         "knot_starts": posterior.knots.starts.astype(np.int64, copy=False),
         "knot_slices": posterior.knots.slices.astype(np.int32, copy=False),
         "occurrence_starts": occurrences.places.starts.astype(np.int64, copy=False),
@@ -298,17 +299,44 @@ def _text(lines: Any) -> bytes:
     return "".join(f"{line}\n" for line in lines).encode("utf-8", "replace")
 
 
-def _lines(path: Path) -> list[str]:
-    try:
-        if path.stat().st_size > _LARGEST_TEXT:
-            raise FolderError(f"{path} is too large.", REMEDY)
-        text = path.read_bytes().decode("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise FolderError(f"{path} cannot be read: {error}", REMEDY) from error
-    if not is_plain(text):  # control characters would reach a terminal
-        raise FolderError(f"{path} is damaged: it holds control characters.", REMEDY)
-    return text.split("\n")[:-1]
-
-
 def _number_or_none(value: object) -> float | None:
     return float(value) if isinstance(value, (int, float)) and math.isfinite(value) else None
+
+
+def write_curve(path: Path, curve: Sequence[Mapping[str, Any]]) -> None:
+    """Write the rows of a curve; missing values and None are empty fields."""
+    lines = [",".join(_CURVE)]
+    for row in curve:
+        unknown = set(row) - set(_CURVE)
+        if unknown:
+            raise SettingsError(
+                f"A training curve has no column {min(unknown)!r}.", f"Its columns are {', '.join(_CURVE)}."
+            )
+        lines.append(",".join(_shown(name, row.get(name)) for name in _CURVE))
+    path.write_text("\n".join(lines) + "\n", encoding="ascii")
+
+
+def read_curve(path: Path, largest: int) -> list[dict[str, Any]]:
+    """The rows of a curve, from a file of at most `largest` bytes; empty fields are None."""
+    try:
+        title, *lines = read_lines(path, largest, REMEDY)
+        if title != ",".join(_CURVE):
+            raise ValueError("it has other columns")
+        return [
+            {name: _read_number(name, field) for name, field in zip(_CURVE, line.split(","), strict=True)}
+            for line in lines
+        ]
+    except ValueError as error:
+        raise FolderError(f"{path} is damaged: {error}.", REMEDY) from error
+
+
+def _shown(name: str, value: Any) -> str:
+    if value is None:
+        return ""
+    return str(int(value)) if name in _WHOLE else repr(float(value))
+
+
+def _read_number(name: str, field: str) -> int | float | None:
+    if not field:
+        return None
+    return int(field) if name in _WHOLE else float(field)

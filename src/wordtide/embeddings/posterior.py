@@ -7,16 +7,15 @@ in order of time. `SliceRows` translates between the two.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from wordtide.errors import FolderError, SettingsError
+from wordtide.errors import SettingsError
 from wordtide.model.knots import Knots, Occurrences, narrowed
 from wordtide.model.prior import Diffusion
-from wordtide.storage.arrays import REMEDY, pieces
+from wordtide.storage.arrays import pieces
 from wordtide.types import Array, Singles
 
 #: What is stored of each word of a slice: means and variances of its word vector (u) and its context vector
@@ -26,9 +25,6 @@ QUANTITIES = ("mean_u", "mean_v", "variance_u", "variance_v")
 TIED_QUANTITIES = ("mean_u", "variance_u")
 #: The kinds of posterior, and what each stores beside the means.
 SPREADS = {"filter": "variance", "smoother": "precision", "point": None}
-#: The columns of the training curve.
-CURVE = ("step", "slice", "elbo", "rate", "seconds")
-_WHOLE = ("step", "slice")
 
 
 @dataclass(frozen=True)
@@ -286,6 +282,12 @@ class Fitted:
                 )
 
     @property
+    def slice_ends(self) -> npt.NDArray[np.float64]:
+        """The earliest and latest date of each slice in float years, (T, 2); without extents its mean date."""
+        times = self.diffusion.times
+        return np.column_stack([times, times]) if self.extents is None else self.extents
+
+    @property
     def prediction(self) -> float | None:
         """The log-likelihood per pair of all slices that were predicted."""
         if self.predictions is None or self.pairs is None:
@@ -298,44 +300,3 @@ def weighted_mean(values: npt.ArrayLike, weights: npt.ArrayLike) -> float:
     values, weights = np.asarray(values, dtype=np.float64), np.asarray(weights, dtype=np.float64)
     there = ~np.isnan(values)
     return float(np.average(values[there], weights=weights[there])) if there.any() else float("nan")
-
-
-def write_curve(path: Path, curve: Sequence[Mapping[str, Any]]) -> None:
-    """Write the rows of a curve; missing values and None are empty fields."""
-    lines = [",".join(CURVE)]
-    for row in curve:
-        unknown = set(row) - set(CURVE)
-        if unknown:
-            raise SettingsError(
-                f"A training curve has no column {min(unknown)!r}.", f"Its columns are {', '.join(CURVE)}."
-            )
-        lines.append(",".join(_shown(name, row.get(name)) for name in CURVE))
-    path.write_text("\n".join(lines) + "\n", encoding="ascii")
-
-
-def read_curve(path: Path, largest: int) -> list[dict[str, Any]]:
-    """The rows of a curve, from a file of at most `largest` bytes; empty fields are None."""
-    try:
-        if path.stat().st_size > largest or not path.is_file():
-            raise ValueError("it is too large, or not a regular file")
-        title, *lines = path.read_text(encoding="ascii").splitlines()
-        if title != ",".join(CURVE):
-            raise ValueError("it has other columns")
-        return [
-            {name: _read(name, field) for name, field in zip(CURVE, line.split(","), strict=True)}
-            for line in lines
-        ]
-    except (OSError, ValueError) as error:
-        raise FolderError(f"{path} is damaged: {error}.", REMEDY) from error
-
-
-def _shown(name: str, value: Any) -> str:
-    if value is None:
-        return ""
-    return str(int(value)) if name in _WHOLE else repr(float(value))
-
-
-def _read(name: str, field: str) -> int | float | None:
-    if not field:
-        return None
-    return int(field) if name in _WHOLE else float(field)

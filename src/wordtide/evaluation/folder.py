@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from wordtide.embeddings.posterior import read_curve
+from wordtide.embeddings.folder import read_curve
 from wordtide.errors import FolderError, OutputError
 from wordtide.evaluation.scores import SliceScore
 from wordtide.inference.checkpoints import checkpoint_path, has_checkpoint
@@ -26,7 +26,7 @@ from wordtide.storage.folders import (
     remove_folder,
     write_files,
 )
-from wordtide.storage.header import kind_of, read_header, write_header
+from wordtide.storage.header import kind_of, read_header, read_json, write_header
 from wordtide.storage.locks import locked
 
 _SECONDS = "seconds.json"
@@ -124,9 +124,7 @@ def seconds_of_fits(folder: Path) -> dict[str, float]:
     """
     place = models_folder(folder) / _SECONDS
     try:
-        if place.exists() and not place.is_file():  # reading a pipe would block forever
-            raise OSError("it is not a regular file")
-        found = json.loads(place.read_text(encoding="utf-8"))
+        found = read_json(place)
         return {str(method): float(seconds) for method, seconds in found.items()}
     except FileNotFoundError:
         return {}
@@ -183,9 +181,7 @@ def load_record(folder: Path, name: str, slices: Sequence[int]) -> FitRecord | N
     """
     place = folder / "fits" / _file(name)
     try:
-        if place.exists() and not place.is_file():  # reading a pipe would block forever
-            raise OSError("it is not a regular file")
-        content = json.loads(place.read_text(encoding="utf-8"))
+        content = read_json(place)
         scores, seconds = [SliceScore(**score) for score in content["scores"]], content["seconds"]
         if [score.slice for score in scores] != list(slices):
             raise ValueError("it describes other slices")

@@ -10,7 +10,10 @@ import csv
 import io
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
+
+from wordtide.errors import FolderError
 
 #: Leading apostrophes count: one more is added, so that removing one restores the text.
 #: Spreadsheets accept the wide forms, too.
@@ -32,6 +35,23 @@ def spelled_out(text: str) -> str:
 def is_plain(text: str) -> bool:
     """Whether a text has no control characters."""
     return _UNSEEN.search(text) is None
+
+
+def read_lines(path: Path, largest: int, remedy: str) -> list[str]:
+    """Read the lines of a file that wordtide wrote.
+
+    Raises:
+        FolderError: The file has more than `largest` bytes, cannot be read, or holds control characters.
+    """
+    try:
+        if not path.is_file() or path.stat().st_size > largest:  # reading a pipe would block forever
+            raise FolderError(f"{path} is not a file of lines, or too large for one.", remedy)
+        text = path.read_bytes().decode("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise FolderError(f"{path} cannot be read: {error}", remedy) from error
+    if not is_plain(text):
+        raise FolderError(f"{path} is damaged: it holds control characters.", remedy)
+    return text.split("\n")[:-1]
 
 
 def text_cell(text: str) -> str:

@@ -62,7 +62,7 @@ def read_header(folder: Path, kind: str, *versions: int) -> dict[str, Any]:
     try:
         if path.stat().st_size > _LARGEST_HEADER:
             raise FolderError(f"{path} is too large to be a header.", f"Make the {kind} folder again.")
-        header = _read_json(path)
+        header = read_json(path)
     except FileNotFoundError:
         raise FolderError(
             f"There is no {kind} folder at {folder}: {path} is missing.", "Check the path."
@@ -140,13 +140,14 @@ def _identity(path: str | os.PathLike[str]) -> tuple[int, int, int] | None:
 
 def _entries(folder: Path) -> dict[str, Any]:
     try:
-        header = _read_json(folder / HEADER)
+        header = read_json(folder / HEADER)
     except (OSError, ValueError, RecursionError):
         return {}
     return header if isinstance(header, dict) else {}
 
 
-def _read_json(path: Path) -> Any:
+def read_json(path: Path) -> Any:
+    """Read a JSON file; ValueError if it is not a regular file."""
     if not stat.S_ISREG(path.stat().st_mode):  # reading a pipe of this name would block forever
         raise ValueError("it is not a regular file")
     return json.loads(path.read_text(encoding="utf-8"))

@@ -221,7 +221,7 @@ def _check_later(fitted: Fitted, counts: Counts) -> None:
             f"The model already contains the slice {first}: it ends with {last}.",
             f"{remedy} To add texts to {last}, fit all slices again.",
         )
-    reached = float(fitted.diffusion.times[-1] if fitted.extents is None else fitted.extents[-1, 1])
+    reached = float(fitted.slice_ends[-1, 1])
     begins = float_year(int(counts.slices.first[0]))
     if begins < reached or float(counts.times[0]) <= float(fitted.diffusion.times[-1]):
         raise SettingsError(

@@ -37,7 +37,6 @@ from wordtide.storage.folders import check_writable, new_folder, real_target
 from wordtide.storage.locks import changing
 from wordtide.streaming.additions import Addition, count_for_update, prepare_addition
 from wordtide.streaming.settings import GrowthSettings
-from wordtide.types import Floats
 
 
 @dataclass(frozen=True)
@@ -232,7 +231,7 @@ def _extend(
         posterior=Posterior.by_slice(knots, (), settings.dim, fitted.posterior.signs),
         occurrences=fitted.occurrences.extended(occurrences_of(counts), old, len(counts)),
         curve=curve,
-        extents=np.concatenate([_extents(fitted), extents_of(counts)]),
+        extents=np.concatenate([fitted.slice_ends, extents_of(counts)]),
         elbo=None if pairs is None else elbo_of_slices([dict(row) for row in curve], pairs.tolist()),
         pairs=pairs,
         predictions=predictions,
@@ -264,11 +263,6 @@ def _renumbered_steps(fitted: Fitted, steps: list[dict[str, Any]]) -> list[dict[
     return [
         {**row, "step": done + row["step"], "seconds": round(seconds + row["seconds"], 3)} for row in steps
     ]
-
-
-def _extents(fitted: Fitted) -> Floats:
-    times = fitted.diffusion.times
-    return np.column_stack([times, times]) if fitted.extents is None else fitted.extents
 
 
 def _arrivals(fitted: Fitted, addition: Addition) -> npt.NDArray[np.int32] | None:

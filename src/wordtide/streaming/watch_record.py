@@ -115,7 +115,7 @@ def _is_sound(values: Mapping[str, Any]) -> bool:
 
 def _last_date(fitted: Fitted) -> int:
     """Return the last date of a model in seconds from 1970."""
-    time = float(fitted.diffusion.times[-1] if fitted.extents is None else fitted.extents[-1, 1])
+    time = float(fitted.slice_ends[-1, 1])
     year = int(np.floor(time))
     start, after = bounds(str(year))
     return round(start + (Fraction(time) - year) * (after - start))
