@@ -283,7 +283,7 @@ class Fitted:
 
     @property
     def slice_ends(self) -> npt.NDArray[np.float64]:
-        """The earliest and latest date of each slice in float years, (T, 2); without extents its mean date."""
+        """The earliest and latest date of each slice in float years, (T, 2); its mean date where they are unknown."""
         times = self.diffusion.times
         return np.column_stack([times, times]) if self.extents is None else self.extents
 
