@@ -174,7 +174,7 @@ class Slices:
         holding = [t for t in range(len(self)) if self.first[t] < after and self.last[t] >= start]
         return min(holding or range(len(self)), key=distances.__getitem__)
 
-    def times(self) -> npt.NDArray[np.float64]:
+    def times(self) -> Floats:
         """The mean date of each slice as a float year, (T,)."""
         return np.array([float_year(stamp) for stamp in self.mean_stamps()], dtype=np.float64)
 

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from wordtide.dates import DAY, Stamp, parse_date
 from wordtide.errors import InputError
+from wordtide.types import Bytes, Integers
 
 #: Beside a year, "month" and "day" are only parts of a date: they come last.
 _DATES = (
@@ -68,7 +68,7 @@ def _usual(usual: Sequence[str], columns: Sequence[str]) -> str | None:
 
 
 #: Stamps and spans of a column, and the problem of each row without a valid date.
-DateColumn = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], dict[int, str]]
+DateColumn = tuple[Integers, Integers, dict[int, str]]
 
 
 def holds_dates(kind: pa.DataType) -> bool:
@@ -183,7 +183,7 @@ def _parsed(value: object, date_format: str | None) -> Stamp | str:
         return str(error)
 
 
-def text_buffers(texts: pa.Array) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
+def text_buffers(texts: pa.Array) -> tuple[Bytes, Integers]:
     """Return the bytes of an Arrow string array, without a copy, and int64 offsets into them."""
     large = pa.types.is_large_string(texts.type) or pa.types.is_large_binary(texts.type)
     if not large and not (pa.types.is_string(texts.type) or pa.types.is_binary(texts.type)):

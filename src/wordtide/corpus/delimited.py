@@ -10,7 +10,6 @@ from functools import partial
 from typing import IO, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.csv as pv
 
@@ -20,6 +19,7 @@ from wordtide.corpus.columns import Fields
 from wordtide.corpus.documents import BadRows, Batch, Block, Origin, batch_from_columns, make_batch
 from wordtide.corpus.source_files import SourceFile
 from wordtide.errors import InputError
+from wordtide.types import Bytes, Flags, Integers
 
 _DELIMITERS: Final = {"csv": ",", "tsv": "\t"}
 _QUOTE: Final = 0x22
@@ -36,16 +36,16 @@ class Records(NamedTuple):
     """
 
     block: bytes
-    bounds: npt.NDArray[np.int64]
-    fields: npt.NDArray[np.int64]
-    lines: npt.NDArray[np.int64]
+    bounds: Integers
+    fields: Integers
+    lines: Integers
     start: int
 
     def after_first(self) -> "Records":
         """All records but the first."""
         return Records(self.block, self.bounds[1:], self.fields[1:], self.lines[1:], self.start)
 
-    def bytes_of(self, chosen: npt.NDArray[np.bool_]) -> bytes:
+    def bytes_of(self, chosen: Flags) -> bytes:
         """The bytes of the chosen records."""
         if chosen.all():
             return self.block[self.bounds[0] : self.bounds[-1]]
@@ -125,9 +125,7 @@ def _record_blocks(stream: IO[bytes], origin: Origin, delimiter: str, line: int)
 
 
 @kernel
-def find_records(
-    data: npt.NDArray[np.uint8], delimiter: int
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64], int, int]:
+def find_records(data: Bytes, delimiter: int) -> tuple[Integers, Integers, Integers, int, int]:
     """Find the whole records of a block that begins with one.
 
     Returns their bounds, numbers of fields and lines (from 0), the number of line breaks before the last
@@ -159,7 +157,7 @@ def find_records(
 
 
 @kernel
-def _record_at(data: npt.NDArray[np.uint8], at: int, delimiter: int) -> tuple[int, int, int, int]:
+def _record_at(data: Bytes, at: int, delimiter: int) -> tuple[int, int, int, int]:
     """End (-1 if it lies beyond the block), number of fields and line breaks of a record, its last one
     included; and the number of line breaks before a quote that is still open, or -1.
 

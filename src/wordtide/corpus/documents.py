@@ -16,6 +16,7 @@ from wordtide.corpus.columns import DATE_MISSING, parse_column, text_buffers
 from wordtide.corpus.tokens.unicode import TABLE_SIZE, character_tables, decode
 from wordtide.dates import Stamp
 from wordtide.errors import InputError
+from wordtide.types import Bytes, Flags, Integers
 
 _DATE_REMEDY = (
     "Give the field's name with --date-field, or its pattern with --date-format (for instance '%d/%m/%Y')."
@@ -44,12 +45,12 @@ class Batch:
     document or one for all; a text file has its own name and row 0.
     """
 
-    data: npt.NDArray[np.uint8]
-    offsets: npt.NDArray[np.int64]
-    stamps: npt.NDArray[np.int64]
-    spans: npt.NDArray[np.int64]
+    data: Bytes
+    offsets: Integers
+    stamps: Integers
+    spans: Integers
     sources: Sequence[str]
-    rows: npt.NDArray[np.int64]
+    rows: Integers
     places: Sequence[str] = ()
 
     def __post_init__(self) -> None:
@@ -74,7 +75,7 @@ class Batch:
         """The bytes of one document."""
         return self.data[self.offsets[document] : self.offsets[document + 1]].tobytes()
 
-    def where(self, keep: npt.NDArray[np.bool_]) -> "Batch":
+    def where(self, keep: Flags) -> "Batch":
         """Select documents."""
         if keep.all():
             return self
@@ -107,7 +108,7 @@ def make_batch(
     return Batch(*_joined(texts), stamps, spans, sources, np.asarray(rows, dtype=np.int64), places)
 
 
-def _joined(texts: Sequence[bytes]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
+def _joined(texts: Sequence[bytes]) -> tuple[Bytes, Integers]:
     """The bytes of all texts, and their offsets."""
     offsets = np.zeros(len(texts) + 1, dtype=np.int64)
     np.cumsum([len(text) for text in texts], out=offsets[1:])
@@ -146,7 +147,7 @@ def batch_from_columns(
     dates: pa.Array,
     texts: pa.Array,
     origin: Origin,
-    rows: npt.NDArray[np.int64],
+    rows: Integers,
     date_format: str | None,
     bad: BadRows,
 ) -> Batch:
@@ -169,9 +170,7 @@ def batch_from_columns(
 
 
 @kernel
-def inspect_texts(
-    data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], unstable: npt.NDArray[np.bool_]
-) -> npt.NDArray[np.uint8]:
+def inspect_texts(data: Bytes, offsets: Integers, unstable: Flags) -> Bytes:
     """Classify documents: 0 if they are UTF-8 in composed form, 1 if not composed, 2 if not UTF-8."""
     verdicts = np.zeros(offsets.size - 1, dtype=np.uint8)
     for document in range(offsets.size - 1):

@@ -27,6 +27,7 @@ from wordtide.corpus.tokens.ngram_scanner import (
 )
 from wordtide.corpus.tokens.tokenizers import MASKS, WAYS, TokenRule
 from wordtide.corpus.tokens.unicode import character_tables
+from wordtide.types import Bytes, Integers
 
 #: Part-of-speech tags and placeholders. They are a closed set, because a word may hold an underscore.
 _TAGS: Final = ("NOUN", "VERB", "ADJ", "ADV", "PRON", "DET", "ADP", "NUM", "CONJ", "PRT", "X", ".")
@@ -49,10 +50,10 @@ class NgramBatch:
     """
 
     ids: npt.NDArray[np.int32]
-    sizes: npt.NDArray[np.uint8]
-    ends: npt.NDArray[np.int64]
+    sizes: Bytes
+    ends: Integers
     years: npt.NDArray[np.int16]
-    matches: npt.NDArray[np.int64]
+    matches: Integers
     dropped: int  # lines whose n-gram holds a tag or a placeholder
 
 

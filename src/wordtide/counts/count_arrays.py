@@ -5,12 +5,13 @@ The writer appends one slice after the other, in order of time and in bounded me
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from wordtide.storage.arrays import GrowingArray, load_array, save_array
+from wordtide.types import Array, Integers
 
 #: The array files and the dtypes they may have.
 ARRAYS = {
@@ -35,14 +36,14 @@ class CountArrays:
     units of 1/places.
     """
 
-    columns: npt.NDArray[Any]
-    values: npt.NDArray[Any]
+    columns: Array
+    values: Array
     rows: npt.NDArray[np.uint32]
-    row_ends: npt.NDArray[np.int64]
-    slice_rows: npt.NDArray[np.int64]
+    row_ends: Integers
+    slice_rows: Integers
     unigram_words: npt.NDArray[np.uint32]
-    unigram_values: npt.NDArray[np.int64]
-    slice_unigrams: npt.NDArray[np.int64]
+    unigram_values: Integers
+    slice_unigrams: Integers
 
     @staticmethod
     def load(folder: Path) -> "CountArrays":
@@ -53,10 +54,10 @@ class CountArrays:
 class RowBlock(NamedTuple):
     """Pairs of one slice as compressed rows: row `rows[r]` has the entries `ends[r - 1]` to `ends[r]`."""
 
-    columns: npt.NDArray[Any]
-    values: npt.NDArray[Any]
+    columns: Array
+    values: Array
     rows: npt.NDArray[np.uint32]
-    ends: npt.NDArray[np.int64]
+    ends: Integers
 
 
 def column_dtype(words: int) -> npt.DTypeLike:
@@ -107,7 +108,7 @@ class CountsWriter:
         self._row_ends.append(ends[continued:])
         self._last_row = int(block.rows[-1])
 
-    def end_slice(self, words: npt.NDArray[np.int64], occurrences: npt.NDArray[np.int64]) -> None:
+    def end_slice(self, words: Integers, occurrences: Integers) -> None:
         """End the current slice with the frequencies of its words."""
         self._unigram_words.append(words)
         self._unigram_values.append(occurrences)

@@ -26,6 +26,7 @@ from wordtide.storage.cells import read_lines, spelled_out
 from wordtide.storage.folders import new_folder
 from wordtide.storage.header import read_as_one, read_header, verify, write_header
 from wordtide.timeline import NUMBERS, Slices
+from wordtide.types import Floats, Integers
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -67,7 +68,7 @@ class Counts:
         return f"<Counts: {len(self)} slices ({span}), {sizes}>"
 
     @cached_property
-    def times(self) -> npt.NDArray[np.float64]:
+    def times(self) -> Floats:
         """Mean date of each slice's tokens in float years, strictly increasing, (T,)."""
         return self.slices.times()
 
@@ -89,7 +90,7 @@ class Counts:
         return list(self.slices.labels)
 
     @property
-    def tokens(self) -> npt.NDArray[np.int64]:
+    def tokens(self) -> Integers:
         """Tokens of each slice, in the vocabulary and out of it, (T,)."""
         return self.slices.tokens
 
@@ -150,7 +151,7 @@ class Counts:
             (a.values[start:stop].astype(np.int64), columns.astype(np.int32), indptr), shape=(words, words)
         )
 
-    def unigrams(self, t: int) -> npt.NDArray[np.float64]:
+    def unigrams(self, t: int) -> Floats:
         """How often each word occurs in slice t, (L,)."""
         t = range(len(self))[t]
         a = self.arrays
@@ -162,36 +163,34 @@ class Counts:
         occurrences[numbers] = a.unigram_values[start:stop] / self.places
         return occurrences
 
-    def tokens_in_vocabulary(self) -> npt.NDArray[np.float64]:
+    def tokens_in_vocabulary(self) -> Floats:
         """Tokens of each slice that are in the vocabulary, (T,)."""
         ends = np.concatenate([[0], np.cumsum(self.arrays.unigram_values)])
         return np.diff(ends[self.arrays.slice_unigrams]) / self.places
 
-    def word_probability(self, t: int) -> npt.NDArray[np.float64]:
+    def word_probability(self, t: int) -> Floats:
         """P_t(i), the share of each word in the pairs of slice t, (L,): the paper's supplement, "Construction
         of n-".
         """
         half = self.upper(t)
-        sums: npt.NDArray[np.int64] = (
-            np.asarray(half.sum(axis=0)).ravel() + np.asarray(half.sum(axis=1)).ravel()
-        )
+        sums: Integers = np.asarray(half.sum(axis=0)).ravel() + np.asarray(half.sum(axis=1)).ravel()
         return sums / float(max(1, sums.sum()))
 
-    def context_probability(self, t: int, gamma: float = 0.75) -> npt.NDArray[np.float64]:
+    def context_probability(self, t: int, gamma: float = 0.75) -> Floats:
         """P'_t(j), proportional to P_t(j)^gamma, (L,). n-_t is sum(n+_t) eta P_t P'_t: rank one, never
         stored.
         """
         p = self.word_probability(t)
-        raised: npt.NDArray[np.float64] = np.where(p > 0, p, 0.0) ** gamma
+        raised: Floats = np.where(p > 0, p, 0.0) ** gamma
         return raised / float(max(raised.sum(), np.finfo(float).tiny))
 
-    def active_words(self) -> npt.NDArray[np.int64]:
+    def active_words(self) -> Integers:
         """The number of words with at least one pair in each slice, (T,)."""
         return np.array(
             [np.count_nonzero(self.word_probability(t)) for t in range(len(self))], dtype=np.int64
         )
 
-    def stored_pairs(self) -> npt.NDArray[np.int64]:
+    def stored_pairs(self) -> Integers:
         """The number of distinct unordered pairs in each slice, (T,)."""
         ends = np.concatenate([[0], self.arrays.row_ends])
         return np.diff(ends[self.arrays.slice_rows])
@@ -320,5 +319,5 @@ def _check(counts: Counts, folder: Path) -> None:
         raise FolderError(f"The arrays in {folder} are inconsistent: the folder is damaged.", "Count again.")
 
 
-def _is_partition(ends: npt.NDArray[np.int64], length: int) -> bool:
+def _is_partition(ends: Integers, length: int) -> bool:
     return bool(ends[0] == 0 and ends[-1] == length and (np.diff(ends) >= 0).all())

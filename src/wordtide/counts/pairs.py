@@ -6,7 +6,7 @@ do not depend on their order. The pair {i, j} is stored once, as the code i << b
 symmetric.
 """
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,7 @@ import numpy.typing as npt
 from wordtide.compiled import kernel
 from wordtide.corpus.tokens.scanner import BREAK
 from wordtide.counts.count_arrays import RowBlock, column_dtype
+from wordtide.types import Array, Integers
 
 _OUTSIDE = -2  # a place whose word is not in the vocabulary
 _DIGIT_BITS: Final = 11  # 2048 counters fit into the fastest cache
@@ -39,8 +40,8 @@ def find_pairs(
     weight_bits: int,
     close_gaps: bool,
     places: npt.NDArray[np.int32],
-    codes: npt.NDArray[Any],
-    counts: npt.NDArray[np.int64],
+    codes: Array,
+    counts: Integers,
 ) -> int:
     """Write codes `(i << word_bits | j) << weight_bits | weight - 1` of all pairs in sentences; returns their
     number.
@@ -86,9 +87,7 @@ def find_pairs(
 
 
 @kernel
-def sum_runs(
-    sorted_codes: npt.NDArray[Any], weight_bits: int, pairs: npt.NDArray[Any], sums: npt.NDArray[Any]
-) -> int:
+def sum_runs(sorted_codes: Array, weight_bits: int, pairs: Array, sums: Array) -> int:
     """Write the distinct pairs of sorted codes and the sums of their weights; returns their number.
 
     `pairs` may be the array of codes itself.
@@ -117,13 +116,13 @@ def sum_runs(
 
 @kernel
 def _split_pairs(
-    pairs: npt.NDArray[Any],
-    sums: npt.NDArray[Any],
+    pairs: Array,
+    sums: Array,
     word_bits: int,
-    columns: npt.NDArray[Any],
-    values: npt.NDArray[Any],
+    columns: Array,
+    values: Array,
     rows: npt.NDArray[np.uint32],
-    ends: npt.NDArray[np.int64],
+    ends: Integers,
 ) -> int:
     """Write ascending pair codes as compressed rows; returns the number of rows."""
     mask = np.uint64((1 << word_bits) - 1)
@@ -144,7 +143,7 @@ def _split_pairs(
     return found + 1
 
 
-def compress_rows(pairs: npt.NDArray[Any], sums: npt.NDArray[Any], words: int) -> RowBlock | None:
+def compress_rows(pairs: Array, sums: Array, words: int) -> RowBlock | None:
     """Compress ascending pair codes and their sums to rows; None if there are no pairs."""
     if len(sums) == 0:
         return None
@@ -158,7 +157,7 @@ def compress_rows(pairs: npt.NDArray[Any], sums: npt.NDArray[Any], words: int) -
 
 
 @kernel
-def _sort_by_digits(codes: npt.NDArray[Any], spare: npt.NDArray[Any], low_bit: int, high_bit: int) -> bool:
+def _sort_by_digits(codes: Array, spare: Array, low_bit: int, high_bit: int) -> bool:
     """Least significant digit first; returns whether the sorted codes are in `spare`."""
     passes = max(1, (high_bit - low_bit + _DIGIT_BITS - 1) // _DIGIT_BITS)
     width = (high_bit - low_bit + passes - 1) // passes
@@ -184,9 +183,7 @@ def _sort_by_digits(codes: npt.NDArray[Any], spare: npt.NDArray[Any], low_bit: i
     return passes % 2 == 1
 
 
-def sort_codes(
-    codes: npt.NDArray[Any], spare: npt.NDArray[Any], low_bit: int, high_bit: int
-) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+def sort_codes(codes: Array, spare: Array, low_bit: int, high_bit: int) -> tuple[Array, Array]:
     """Sort unsigned integers by their bits from `low_bit` up to `high_bit`; bits from there on are zero.
 
     Args:

@@ -17,7 +17,7 @@ from wordtide.corpus.documents import Batch
 from wordtide.corpus.tokens.tokenizers import Scanned, Scanner
 from wordtide.dates import DAY
 from wordtide.timeline import Every, Slices
-from wordtide.types import Integers
+from wordtide.types import Bytes, Integers
 
 SEGMENT_IDS = 1 << 21
 
@@ -48,10 +48,10 @@ class SpillSpace:
 class SentenceTexts:
     """The sentences of a segment, for examples. Sentence s ends at the s-th BREAK of `ids`."""
 
-    spans: npt.NDArray[np.int64]  # (sentences, 2): bytes of `text`
-    documents: npt.NDArray[np.int64]  # (sentences,): index into `names`, `stamps` and `date_spans`
-    places: npt.NDArray[np.int64]  # (sentences,): which sentence of its document
-    text: npt.NDArray[np.uint8]
+    spans: Integers  # (sentences, 2): bytes of `text`
+    documents: Integers  # (sentences,): index into `names`, `stamps` and `date_spans`
+    places: Integers  # (sentences,): which sentence of its document
+    text: Bytes
     names: list[str]
     stamps: Integers
     date_spans: Integers
@@ -72,8 +72,8 @@ class Segment:
 @kernel
 def gather(
     ids: npt.NDArray[np.int32],
-    ends: npt.NDArray[np.int64],
-    order: npt.NDArray[np.int64],
+    ends: Integers,
+    order: Integers,
     out: npt.NDArray[np.int32],
 ) -> None:
     """Concatenate the word numbers of documents in the given order."""
@@ -165,8 +165,8 @@ class SegmentBuilder:
         self._stamps: list[Integers] = []
         self._spans: list[Integers] = []
         self._names: list[str] = []
-        self._text_spans: list[npt.NDArray[np.int64]] = []
-        self._texts_so_far: list[npt.NDArray[np.uint8]] = []
+        self._text_spans: list[Integers] = []
+        self._texts_so_far: list[Bytes] = []
         self._text_bytes = 0
         self._filled = 0
         self._sentence_count = 0

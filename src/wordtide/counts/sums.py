@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wordtide.compiled import kernel
+from wordtide.types import Array, Integers
 
 _BLOCK = 1 << 22  # entries merged at a time
 
@@ -20,18 +21,18 @@ _BLOCK = 1 << 22  # entries merged at a time
 class KeySums(NamedTuple):
     """Sorted distinct keys and their sums."""
 
-    keys: npt.NDArray[Any]
-    sums: npt.NDArray[np.int64]
+    keys: Array
+    sums: Integers
 
 
 @kernel
 def _merge_two(
-    keys_a: npt.NDArray[Any],
-    sums_a: npt.NDArray[np.int64],
-    keys_b: npt.NDArray[Any],
-    sums_b: npt.NDArray[np.int64],
-    keys: npt.NDArray[Any],
-    sums: npt.NDArray[np.int64],
+    keys_a: Array,
+    sums_a: Integers,
+    keys_b: Array,
+    sums_b: Integers,
+    keys: Array,
+    sums: Integers,
 ) -> int:
     a = b = found = 0
     while a < keys_a.size and b < keys_b.size:
@@ -159,7 +160,7 @@ def _overlapping(pieces: Sequence[KeySums]) -> Iterator[list[KeySums]]:
         yield group
 
 
-def _bounds(pieces: Sequence[KeySums]) -> npt.NDArray[Any]:
+def _bounds(pieces: Sequence[KeySums]) -> Array:
     """Keys that divide the pieces into ranges of about `_BLOCK` entries in total."""
     total = sum(len(piece.keys) for piece in pieces)
     if total <= _BLOCK:

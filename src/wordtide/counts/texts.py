@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +30,7 @@ from wordtide.counts.sums import KeySums, SliceSums, add_sums
 from wordtide.counts.vocabulary import choose_vocabulary, numbering_of
 from wordtide.counts.workers import CountInput, Lending, PairRule, Resources, in_order
 from wordtide.timeline import Every
-from wordtide.types import Integers
+from wordtide.types import Array, Floats, Integers
 
 TEXT_WINDOW = 4  # c_max in the paper's table of hyper-parameters
 _PART_IDS = 1 << 21  # numbers counted at a time: their pair codes are sorted in memory
@@ -145,7 +145,7 @@ def _apply_named(name: str, batch: Batch) -> Batch:
 
 def _shares(
     by_slice: Sequence[Sequence[tuple[Segment, int]]], numbers: Sequence[Integers], words: int
-) -> npt.NDArray[np.float64]:
+) -> Floats:
     """The sum of the shares of each word over slices.
 
     Slices are added in order of time, so that the result does not depend on how the corpus was split.
@@ -168,7 +168,7 @@ def words_of_slice(entries: Sequence[tuple[Segment, int]], numbers: Sequence[Int
     return add_sums(counted)
 
 
-def add_shares(scores: npt.NDArray[np.float64], words: KeySums) -> None:
+def add_shares(scores: Floats, words: KeySums) -> None:
     """Add the share of each word in one slice to its score."""
     scores[words.keys.astype(np.int64)] += words.sums / max(1, int(words.sums.sum()))
 
@@ -178,8 +178,8 @@ class _Scratch(threading.local):
 
     def __init__(self) -> None:
         self.places = np.empty(0, dtype=np.int32)
-        self.codes: npt.NDArray[Any] = np.empty(0, dtype=np.uint32)
-        self.spare: npt.NDArray[Any] = np.empty(0, dtype=np.uint32)
+        self.codes: Array = np.empty(0, dtype=np.uint32)
+        self.spare: Array = np.empty(0, dtype=np.uint32)
 
     def make_room(self, ids: int, window: int, dtype: npt.DTypeLike) -> None:
         if len(self.places) < ids:

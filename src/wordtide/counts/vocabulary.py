@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -13,14 +13,12 @@ from wordtide.counts.count_arrays import CountArrays
 from wordtide.counts.counts import Counts
 from wordtide.errors import InputError
 from wordtide.storage.cells import is_plain
-from wordtide.types import Integers
+from wordtide.types import Array, Floats, Integers
 
 _LARGEST_FILE: Final = 1 << 32
 
 
-def choose_vocabulary(
-    lexicon: Lexicon, scores: npt.NDArray[np.float64] | npt.NDArray[np.int64], size: int, least_total: int
-) -> list[str]:
+def choose_vocabulary(lexicon: Lexicon, scores: Floats | Integers, size: int, least_total: int) -> list[str]:
     """Choose the `size` words with the highest scores that occur at least `least_total` times; ties in
     alphabetical order.
 
@@ -37,9 +35,7 @@ def choose_vocabulary(
         wanted += len(ranked) - len(plain)
 
 
-def _ranked(
-    lexicon: Lexicon, scores: npt.NDArray[np.float64] | npt.NDArray[np.int64], size: int, least_total: int
-) -> list[str]:
+def _ranked(lexicon: Lexicon, scores: Floats | Integers, size: int, least_total: int) -> list[str]:
     eligible = np.flatnonzero(lexicon.totals >= max(1, least_total))
     if len(eligible) > size:
         threshold = np.partition(scores[eligible], len(eligible) - size)[len(eligible) - size]
@@ -170,9 +166,7 @@ def select_slices(counts: Counts, chosen: Sequence[int]) -> Counts:
     return Counts(counts.words, slices, arrays, counts.settings, counts.window, counts.places, counts.summary)
 
 
-def _pairs(
-    counts: Counts, t: int, numbering: Integers, size: int
-) -> tuple[Integers, Integers, npt.NDArray[np.int64]]:
+def _pairs(counts: Counts, t: int, numbering: Integers, size: int) -> tuple[Integers, Integers, Integers]:
     """Rows, columns and values of slice t in new numbers, on and above the diagonal, sorted."""
     half = counts.upper(t)
     row = numbering[np.repeat(np.arange(len(counts.words)), np.diff(half.indptr))]
@@ -183,7 +177,7 @@ def _pairs(
     return row[order], column[order], half.data[kept][order]
 
 
-def _unigrams(counts: Counts, t: int, numbering: Integers) -> tuple[Integers, npt.NDArray[np.int64]]:
+def _unigrams(counts: Counts, t: int, numbering: Integers) -> tuple[Integers, Integers]:
     a = counts.arrays
     here = slice(int(a.slice_unigrams[t]), int(a.slice_unigrams[t + 1]))
     words, values = numbering[a.unigram_words[here]], np.asarray(a.unigram_values[here])
@@ -192,9 +186,9 @@ def _unigrams(counts: Counts, t: int, numbering: Integers) -> tuple[Integers, np
     return words[kept], values[kept]
 
 
-def _joined(parts: Sequence[npt.NDArray[Any]], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+def _joined(parts: Sequence[Array], dtype: npt.DTypeLike) -> Array:
     return np.concatenate([np.zeros(0, dtype=dtype), *parts]).astype(dtype)
 
 
-def _ends(parts: Sequence[npt.NDArray[Any]]) -> Integers:
+def _ends(parts: Sequence[Array]) -> Integers:
     return np.cumsum([0, *(len(part) for part in parts)]).astype(np.int64)

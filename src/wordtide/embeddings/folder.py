@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from wordtide.embeddings.checks import MOST_DIMENSIONS, check_knots, check_record, check_states
 from wordtide.embeddings.posterior import SPREADS, Fitted, Posterior
@@ -26,6 +25,7 @@ from wordtide.storage.arrays import REMEDY, Storable, Streamed, map_tensors, wri
 from wordtide.storage.cells import is_plain, read_lines, spelled_out
 from wordtide.storage.folders import new_folder
 from wordtide.storage.header import read_as_one, read_header, verify, write_header
+from wordtide.types import Array, Floats
 from wordtide.version import __version__
 
 KIND = "model"
@@ -154,7 +154,7 @@ def _states(posterior: Posterior) -> dict[str, Storable]:
     if posterior.slices is None:
         return dict(posterior.arrays())
 
-    def streamed(array: npt.NDArray[Any]) -> Streamed:
+    def streamed(array: Array) -> Streamed:
         starts = range(0, len(array), _ROWS_AT_ONCE)
         return Streamed(
             array.dtype, array.shape, lambda: (array[start : start + _ROWS_AT_ONCE] for start in starts)
@@ -210,9 +210,7 @@ def in_slices(header: Mapping[str, Any]) -> bool:
     return header["version"] in (SLICED_VERSION, SLICED_VERSION + _TIED)
 
 
-def _posterior(
-    folder: Path, header: dict[str, Any], arrays: dict[str, npt.NDArray[Any]], check: bool
-) -> Posterior:
+def _posterior(folder: Path, header: dict[str, Any], arrays: dict[str, Array], check: bool) -> Posterior:
     """The states, as arrays or from the files of the slices."""
     kind, knots = header["posterior"], _knots(arrays, "knot")
     if kind not in SPREADS:
@@ -236,7 +234,7 @@ def _assemble(
     header: dict[str, Any],
     words: list[str],
     labels: list[str],
-    arrays: dict[str, npt.NDArray[Any]],
+    arrays: dict[str, Array],
     posterior: Posterior,
 ) -> Fitted:
     """The record from its parts, whose shapes its constructors compare."""
@@ -269,7 +267,7 @@ def _assemble(
     )
 
 
-def _prior(header: dict[str, Any], times: npt.NDArray[np.float64]) -> Diffusion:
+def _prior(header: dict[str, Any], times: Floats) -> Diffusion:
     """The prior; models older than the stationary one do not name theirs."""
     name = header.get("prior", ProductPrior.name)
     if not isinstance(name, str) or name not in PRIORS:
@@ -277,12 +275,12 @@ def _prior(header: dict[str, Any], times: npt.NDArray[np.float64]) -> Diffusion:
     return PRIORS[name](times, _real(header, "diffusion"), _real(header, "prior_variance"))
 
 
-def _knots(arrays: dict[str, npt.NDArray[Any]], name: str) -> Knots:
+def _knots(arrays: dict[str, Array], name: str) -> Knots:
     starts, slices = _vector(arrays, f"{name}_starts", "i8"), _vector(arrays, f"{name}_slices", "i4")
     return Knots(np.array(starts), np.asarray(slices))  # a view: taking rows of a memory map is slow
 
 
-def _vector(arrays: dict[str, npt.NDArray[Any]], name: str, dtypes: str) -> npt.NDArray[Any]:
+def _vector(arrays: dict[str, Array], name: str, dtypes: str) -> Array:
     array = arrays[name]
     if array.ndim != 1 or array.dtype not in [np.dtype(f"<{dtype}") for dtype in dtypes.split()]:
         raise ValueError(f"{name} has a wrong shape or dtype")

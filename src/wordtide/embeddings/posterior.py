@@ -16,7 +16,7 @@ from wordtide.errors import SettingsError
 from wordtide.model.knots import Knots, Occurrences, narrowed
 from wordtide.model.prior import Diffusion
 from wordtide.storage.arrays import pieces
-from wordtide.types import Array, Singles
+from wordtide.types import Array, Floats, Singles
 
 #: What is stored of each word of a slice: means and variances of its word vector (u) and its context vector
 #: (v).
@@ -45,7 +45,7 @@ class SliceStates:
         return len(self.words)
 
     @staticmethod
-    def of(words: npt.NDArray[Any], mean: npt.NDArray[Any], variance: npt.NDArray[Any]) -> "SliceStates":
+    def of(words: Array, mean: Array, variance: Array) -> "SliceStates":
         """Make states from the numbers of words, and means and variances (2, a, d) of word and context
         vectors; with tied contexts (1, a, d).
         """
@@ -90,7 +90,7 @@ class SliceRows:
             taken[here] = self._slices[t][rows[here]]
         return taken.reshape(*numbers.shape, self.shape[1])
 
-    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> Array:
         """All rows in memory."""
         return self[:].astype(dtype or np.float32, copy=False)
 
@@ -253,14 +253,14 @@ class Fitted:
     solver: str
     settings: Mapping[str, Any] = field(default_factory=dict)
     curve: Sequence[Mapping[str, Any]] = ()
-    extents: npt.NDArray[np.float64] | None = None
+    extents: Floats | None = None
     elbo: float | None = None
     counting: Mapping[str, Any] | None = None
-    pairs: npt.NDArray[np.float64] | None = None
+    pairs: Floats | None = None
     filter: Mapping[str, Any] | None = None
     arrivals: npt.NDArray[np.int32] | None = None
     stream: Mapping[str, Any] | None = None
-    predictions: npt.NDArray[np.float64] | None = None
+    predictions: Floats | None = None
     static_prediction: float | None = None
 
     def __post_init__(self) -> None:
@@ -282,8 +282,8 @@ class Fitted:
                 )
 
     @property
-    def slice_ends(self) -> npt.NDArray[np.float64]:
-        """The earliest and latest date of each slice in float years, (T, 2); its mean date where they are unknown."""
+    def slice_ends(self) -> Floats:
+        """The earliest and latest date of each slice in float years, (T, 2), or twice its mean date."""
         times = self.diffusion.times
         return np.column_stack([times, times]) if self.extents is None else self.extents
 

@@ -10,16 +10,14 @@ import os
 import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from wordtide.embeddings.posterior import QUANTITIES, TIED_QUANTITIES, Posterior, SliceStates
 from wordtide.errors import FolderError
 from wordtide.model.knots import Knots
 from wordtide.storage.arrays import REMEDY, Streamed, beginning_of, in_file_order, map_tensors, write_tensors
-from wordtide.types import Singles
+from wordtide.types import Array, Singles
 
 #: Models with more slices are written as one file: systems limit the number of maps and open files.
 MOST_SLICES = 10_000
@@ -72,7 +70,7 @@ def read_slice(
     return _states_of(arrays)
 
 
-def _states_of(arrays: Mapping[str, npt.NDArray[Any]]) -> SliceStates:
+def _states_of(arrays: Mapping[str, Array]) -> SliceStates:
     return SliceStates(*(arrays.get(name) for name in ("words", *QUANTITIES)))  # type: ignore[arg-type]
 
 

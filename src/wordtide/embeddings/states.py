@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from wordtide.embeddings.filtered import FilteredTrajectories
 from wordtide.embeddings.folder import read_model, write_model
@@ -23,7 +22,7 @@ from wordtide.model.knots import Knots
 from wordtide.model.prior import Diffusion, slice_before
 from wordtide.spelling import number_of
 from wordtide.timeline import Time, is_one_time, year_of, years_of
-from wordtide.types import Floats, Singles
+from wordtide.types import Array, Flags, Floats, Singles
 
 Times = Time | Sequence[Time] | Floats | None
 
@@ -43,8 +42,8 @@ class State:
     V: Singles
     U_variance: Singles
     V_variance: Singles
-    occurrences: npt.NDArray[Any]
-    predicted: npt.NDArray[np.bool_]
+    occurrences: Array
+    predicted: Flags
 
 
 class Embeddings:
@@ -123,7 +122,7 @@ class Embeddings:
         """The slice whose time this is, None off the grid."""
         return self.slice_of_year(self.year(time))
 
-    def occurrences(self, word: str) -> npt.NDArray[Any]:
+    def occurrences(self, word: str) -> Array:
         """How often a word occurs in each slice, (T,)."""
         return self.fitted.occurrences.of_word(self.word_number(word), len(self))
 
@@ -209,7 +208,7 @@ class Embeddings:
         write_model(path, self.fitted, overwrite)
 
     @cached_property
-    def total_occurrences(self) -> npt.NDArray[Any]:
+    def total_occurrences(self) -> Array:
         """How often each word occurs in all slices together, (L,)."""
         places, values = self.fitted.occurrences.places, self.fitted.occurrences.values
         return np.diff(np.concatenate([np.zeros(1, values.dtype), np.cumsum(values)])[places.starts])

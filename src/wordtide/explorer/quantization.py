@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from wordtide.questions.similarity import scaled, similarity_and_spread
 from wordtide.questions.vectors import Vectors, lengths_of
-from wordtide.types import Floats, Integers
+from wordtide.types import Bytes, Floats, Integers
 
 #: The largest value of a quantized coordinate.
 LEVELS = 127
@@ -35,7 +35,7 @@ class Block:
 
     directions: npt.NDArray[np.int8]
     noise: npt.NDArray[np.float16]
-    settled: npt.NDArray[np.uint8]
+    settled: Bytes
 
     def parts(self) -> tuple[bytes, bytes, bytes]:
         """The stored form of the block, in three parts."""
@@ -211,7 +211,7 @@ def quantization_facts(vectors: Vectors, sampled: SampledBlock) -> dict[str, Any
     return {"noise_profile": profile, "quantisation": errors}
 
 
-def _draw_pairs(settled: npt.NDArray[np.uint8]) -> Integers:
+def _draw_pairs(settled: Bytes) -> Integers:
     """Pairs of different words that are both well known at a slice: (n, 3) of word, other word, slice."""
     generator, (words, slices) = np.random.default_rng(_SEED), settled.shape
     drawn: Integers = np.column_stack(

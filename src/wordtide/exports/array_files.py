@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from wordtide.errors import SettingsError
 from wordtide.exports.selection import Selection
 from wordtide.progress import Observer
-from wordtide.types import Singles
+from wordtide.types import Array, Singles
 
 ROWS_IN_A_GROUP = 1 << 20
 _SCHEMA = pa.schema(
@@ -39,7 +39,7 @@ def write_state(path: Path, selection: Selection, time: float) -> None:
     """
     model, rows = selection.model, selection.rows
     state = model.at(time)
-    arrays: dict[str, npt.NDArray[Any]] = {
+    arrays: dict[str, Array] = {
         "words": _as_array(selection.words),
         "time": np.array(state.time),
         "label": _as_array(["" if state.slice is None else model.labels[state.slice]])[0],
@@ -77,7 +77,7 @@ def write_trajectories(path: Path, selection: Selection, observer: Observer) -> 
             _write_slices(archive, name, shape, slices(), observer)
 
 
-def _write(archive: ZipFile, name: str, array: npt.NDArray[Any]) -> None:
+def _write(archive: ZipFile, name: str, array: Array) -> None:
     with archive.open(ZipInfo(f"{name}.npy"), "w", force_zip64=True) as member:
         np.lib.format.write_array(member, array, allow_pickle=False)
 

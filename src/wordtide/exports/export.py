@@ -4,10 +4,8 @@ import math
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from wordtide.embeddings.states import Embeddings
 from wordtide.errors import SettingsError
@@ -17,6 +15,7 @@ from wordtide.progress import Observer
 from wordtide.spelling import counted
 from wordtide.storage.folders import check_file_writable, new_files, real_target
 from wordtide.timeline import Time
+from wordtide.types import Array
 
 #: The formats there are.
 FORMATS = ("word2vec", "word2vec-binary", "npz", "parquet", "projector", "dwe")
@@ -113,7 +112,7 @@ def _write_text(
         observer.message(f"White space in {counted(changed, 'word')} is written as _.")
 
 
-def _occurrences_at(model: Embeddings, year: float) -> npt.NDArray[Any]:
+def _occurrences_at(model: Embeddings, year: float) -> Array:
     """Occurrences of all words in the slice of this time, (L,); zeros off the grid."""
     t = model.slice_at(year)
     return model.fitted.occurrences.of_slice(-1 if t is None else t)  # no slice has the number -1

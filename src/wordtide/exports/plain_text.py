@@ -7,15 +7,13 @@ import re
 from collections.abc import Iterator, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from wordtide.errors import SettingsError
 from wordtide.storage.cells import text_cell
 from wordtide.storage.folders import new_files
-from wordtide.types import Singles
+from wordtide.types import Array, Singles
 
 _WHITE_SPACE = re.compile(r"\s")
 _ROWS_AT_ONCE = 100
@@ -93,7 +91,7 @@ def save_projector(
     name: str | PathLike[str],
     words: Sequence[str],
     vectors: Singles,
-    occurrences: npt.NDArray[Any],
+    occurrences: Array,
     deviations: Singles | None,
     overwrite: bool = False,
 ) -> int:

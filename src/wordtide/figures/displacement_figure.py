@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -19,7 +18,7 @@ from wordtide.embeddings.states import Embeddings
 from wordtide.errors import SettingsError
 from wordtide.figures.style import WIDTH, shown, styled
 from wordtide.timeline import Time
-from wordtide.types import Floats
+from wordtide.types import Floats, Integers
 
 Distances = Mapping[int, Floats]
 
@@ -172,7 +171,7 @@ def _start_slice(model: Embeddings, start: Time | None, furthest: int) -> int:
 
 def _chosen_words(
     model: Embeddings, slices: Sequence[int], words: Sequence[str] | None, min_occurrences: int | None
-) -> npt.NDArray[np.int64]:
+) -> Integers:
     """The numbers of the words to measure, (n,)."""
     if words is not None:
         chosen = np.array([model.word_number(word) for word in words], dtype=np.int64)
@@ -188,5 +187,5 @@ def _chosen_words(
     return chosen
 
 
-def _means(model: Embeddings, t: int, chosen: npt.NDArray[np.int64]) -> Floats:
+def _means(model: Embeddings, t: int, chosen: Integers) -> Floats:
     return model.means_at(float(model.times[t]))[chosen].astype(np.float64)

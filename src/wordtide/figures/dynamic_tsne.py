@@ -30,17 +30,15 @@ Differences from the supplement, with reasons:
 import math
 import os
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from openTSNE.affinity import PerplexityBasedNN
 from openTSNE.tsne import kl_divergence_bh, kl_divergence_fft
 from scipy import sparse
 
 from wordtide.errors import SettingsError
 from wordtide.progress import Observer
-from wordtide.types import Floats
+from wordtide.types import Array, Floats
 
 Affinities = sparse.csr_matrix | sparse.csr_array
 
@@ -52,7 +50,7 @@ _GRID = {"n_interpolation_points": 3, "min_num_intervals": 50, "ints_in_interval
 
 
 def dynamic_tsne(
-    vectors: npt.NDArray[Any],
+    vectors: Array,
     perplexity: float = 200.0,
     penalty: float = 0.01,
     decay: float = 0.95,
@@ -164,7 +162,7 @@ def _path_laplacian(slices: int) -> Floats:
     return differences.T @ differences
 
 
-def _checked_vectors(vectors: npt.NDArray[Any]) -> Floats:
+def _checked_vectors(vectors: Array) -> Floats:
     array = np.asarray(vectors, dtype=np.float64)
     if array.ndim != 3 or not len(array) or array.shape[1] < FEWEST_WORDS or array.shape[2] < 2:
         raise SettingsError(

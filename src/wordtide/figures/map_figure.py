@@ -4,10 +4,8 @@ Where the model is smooth, few words move and most stay (the paper's figure of w
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.backend_bases import RendererBase
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -25,7 +23,7 @@ from wordtide.progress import Observer
 from wordtide.questions.asking import shown_year
 from wordtide.questions.vectors import vectors_of
 from wordtide.timeline import Time
-from wordtide.types import Floats
+from wordtide.types import Array, Floats, Integers
 
 Row = dict[str, str | float]
 
@@ -44,7 +42,7 @@ def map_figure(
     words: Sequence[str],
     times: Sequence[str],
     labelled: Sequence[str] | None = None,
-    sizes: npt.NDArray[Any] | None = None,
+    sizes: Array | None = None,
 ) -> Figure:
     """Draw a panel per time from the positions (T, N, 2) of words, with the same limits; `times` are the
     titles.
@@ -135,7 +133,7 @@ def map_of(
 
 def _mapped_words(
     model: Embeddings, words: Sequence[str] | None, labelled: Sequence[str] | None, top: int
-) -> tuple[npt.NDArray[np.int64], Floats]:
+) -> tuple[Integers, Floats]:
     """The numbers of the words on a map (n,) in order, and their total occurrences (n,)."""
     totals: Floats = model.total_occurrences.astype(np.float64)
     if words is not None:
@@ -153,9 +151,7 @@ def _mapped_words(
     return chosen, totals[chosen]
 
 
-def _check_layout(
-    layout: Floats, words: Sequence[str], times: Sequence[str], sizes: npt.NDArray[Any] | None
-) -> None:
+def _check_layout(layout: Floats, words: Sequence[str], times: Sequence[str], sizes: Array | None) -> None:
     if layout.shape != (len(times), len(words), 2) or not layout.size or not np.isfinite(layout).all():
         raise SettingsError(
             f"A layout of shape {layout.shape} does not fit {len(times)} times and {len(words)} words.",
@@ -170,8 +166,8 @@ def _check_layout(
 
 
 def _labelled_words(
-    words: Sequence[str], labelled: Sequence[str] | None, moved: Floats, sizes: npt.NDArray[Any] | None
-) -> npt.NDArray[np.int64]:
+    words: Sequence[str], labelled: Sequence[str] | None, moved: Floats, sizes: Array | None
+) -> Integers:
     """The numbers of the words to label, the most important first."""
     if labelled is None:
         weights = np.ones(len(words)) if sizes is None else np.log1p(np.asarray(sizes, dtype=np.float64))
@@ -215,7 +211,7 @@ def _draw_trails(
     places: Floats,
     moved: Floats,
     colors: ScalarMappable,
-    chosen: npt.NDArray[np.int64],
+    chosen: Integers,
     panels: int,
 ) -> None:
     order = np.argsort(moved, kind="stable")  # the furthest lie on top

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wordtide.compiled import inlined, integer, kernel
+from wordtide.types import Bytes, Integers
 
 #: Longer words (in UTF-8 bytes) are debris: they keep their place in the sentence and get no number.
 LONGEST_WORD: Final = 128
@@ -40,13 +41,13 @@ class LexiconState(NamedTuple):
     """
 
     slots: npt.NDArray[np.uint64]
-    entries: npt.NDArray[np.int64]
-    arena: npt.NDArray[np.uint8]
-    size: npt.NDArray[np.int64]
+    entries: Integers
+    arena: Bytes
+    size: Integers
 
 
 @kernel
-def prefix_of(word: npt.NDArray[np.uint8], length: int) -> np.uint64:
+def prefix_of(word: Bytes, length: int) -> np.uint64:
     """The first eight bytes as a number, the first byte lowest."""
     prefix = np.uint64(0)
     for position in range(min(length, 8)):
@@ -55,7 +56,7 @@ def prefix_of(word: npt.NDArray[np.uint8], length: int) -> np.uint64:
 
 
 @kernel
-def hash_bytes(word: npt.NDArray[np.uint8], length: int) -> np.uint64:
+def hash_bytes(word: Bytes, length: int) -> np.uint64:
     """A hash of a word, eight bytes at a time. For words of up to eight bytes it is one to one."""
     code = HASH_START
     chunk = np.uint64(0)
@@ -122,10 +123,10 @@ def words_that_fit(state: LexiconState) -> int:
 @inlined
 def find_or_add(
     slots: npt.NDArray[np.uint64],
-    entries: npt.NDArray[np.int64],
-    arena: npt.NDArray[np.uint8],
-    size: npt.NDArray[np.int64],
-    word: npt.NDArray[np.uint8],
+    entries: Integers,
+    arena: Bytes,
+    size: Integers,
+    word: Bytes,
     length: int,
     prefix: np.uint64,
     code: np.uint64,
@@ -172,8 +173,8 @@ def find_or_add(
 
 @kernel
 def _find_all(
-    state: LexiconState, letters: npt.NDArray[np.uint8], ends: npt.NDArray[np.int64], may_add: bool
-) -> tuple[LexiconState, npt.NDArray[np.int64]]:
+    state: LexiconState, letters: Bytes, ends: Integers, may_add: bool
+) -> tuple[LexiconState, Integers]:
     numbers = np.empty(ends.size - 1, dtype=np.int64)
     slots, entries, arena, size = state
     most_words = words_that_fit(state) - 1
@@ -188,7 +189,7 @@ def _find_all(
 
 
 @kernel
-def _absorb(state: LexiconState, other: LexiconState) -> tuple[LexiconState, npt.NDArray[np.int64]]:
+def _absorb(state: LexiconState, other: LexiconState) -> tuple[LexiconState, Integers]:
     """Add the words and totals of another lexicon; returns the larger lexicon and the new number of each
     word.
     """
@@ -223,16 +224,14 @@ class Lexicon:
         self.add(list(words))
 
     @staticmethod
-    def restored(
-        letters: npt.NDArray[np.uint8], lengths: npt.NDArray[np.int64], totals: npt.NDArray[np.int64]
-    ) -> "Lexicon":
+    def restored(letters: Bytes, lengths: Integers, totals: Integers) -> "Lexicon":
         """Restore a lexicon from what `spelled_out` returned."""
         lexicon = Lexicon()
         lexicon._numbers(letters, np.concatenate([[0], np.cumsum(lengths)]), may_add=True)
         lexicon.totals[:] = totals
         return lexicon
 
-    def spelled_out(self) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    def spelled_out(self) -> tuple[Bytes, Integers, Integers]:
         """The concatenated bytes of all words, their lengths, and the totals."""
         lengths = self.state.entries[: len(self), LENGTH]
         return self.state.arena[: int(lengths.sum())], lengths, self.totals
@@ -241,19 +240,19 @@ class Lexicon:
         return int(self.state.size[0])
 
     @property
-    def totals(self) -> npt.NDArray[np.int64]:
+    def totals(self) -> Integers:
         """Occurrences of each word, in the order of the numbers."""
         return self.state.entries[: len(self), TOTAL]
 
-    def add(self, words: Sequence[str]) -> npt.NDArray[np.int64]:
+    def add(self, words: Sequence[str]) -> Integers:
         """Return the numbers of words, adding new words."""
         return self._numbers(*_laid_out(words), may_add=True)
 
-    def find(self, words: Sequence[str]) -> npt.NDArray[np.int64]:
+    def find(self, words: Sequence[str]) -> Integers:
         """Return the numbers of words, -1 for unknown ones."""
         return self._numbers(*_laid_out(words), may_add=False)
 
-    def absorb(self, other: "Lexicon") -> npt.NDArray[np.int64]:
+    def absorb(self, other: "Lexicon") -> Integers:
         """Add the words and totals of another lexicon; returns the new number of each of its words."""
         self.state, numbers = _absorb(self.state, other.state)
         return numbers
@@ -263,7 +262,7 @@ class Lexicon:
         start, length = self.state.entries[number, START], self.state.entries[number, LENGTH]
         return self.state.arena[start : start + length].tobytes().decode("utf-8")
 
-    def words(self, numbers: npt.NDArray[np.int64]) -> list[str]:
+    def words(self, numbers: Integers) -> list[str]:
         """The words with these numbers."""
         starts = self.state.entries[numbers, START]
         stops = starts + self.state.entries[numbers, LENGTH]
@@ -278,14 +277,12 @@ class Lexicon:
         """Enlarge arrays that are nearly full."""
         self.state = with_room(self.state)
 
-    def _numbers(
-        self, letters: npt.NDArray[np.uint8], ends: npt.NDArray[np.int64], may_add: bool
-    ) -> npt.NDArray[np.int64]:
+    def _numbers(self, letters: Bytes, ends: Integers, may_add: bool) -> Integers:
         self.state, numbers = _find_all(self.state, letters, ends, may_add)
         return numbers
 
 
-def combine_lexicons(lexicons: Sequence[Lexicon]) -> tuple[Lexicon, list[npt.NDArray[np.int64]]]:
+def combine_lexicons(lexicons: Sequence[Lexicon]) -> tuple[Lexicon, list[Integers]]:
     """Add all words and totals to the first lexicon.
 
     Returns:
@@ -295,7 +292,7 @@ def combine_lexicons(lexicons: Sequence[Lexicon]) -> tuple[Lexicon, list[npt.NDA
     return whole, [np.arange(len(whole)), *(whole.absorb(lexicon) for lexicon in lexicons[1:])]
 
 
-def _laid_out(words: Sequence[str]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
+def _laid_out(words: Sequence[str]) -> tuple[Bytes, Integers]:
     letters = "".join(words).encode("utf-8")
     ends = np.zeros(len(words) + 1, dtype=np.int64)
     lengths = map(len, words) if letters.isascii() else (len(word.encode("utf-8")) for word in words)

@@ -31,6 +31,7 @@ from wordtide.corpus.tokens.unicode import (
     encode,
     kind_of,
 )
+from wordtide.types import Bytes, Integers
 
 LONGEST_NGRAM: Final = 5
 
@@ -56,7 +57,7 @@ _BEYOND_ASCII: Final = 8
 
 
 @kernel
-def _is_in(words: LexiconState, word: npt.NDArray[np.uint8]) -> bool:
+def _is_in(words: LexiconState, word: Bytes) -> bool:
     prefix, code = prefix_of(word, word.size), hash_bytes(word, word.size)
     return (
         find_or_add(words.slots, words.entries, words.arena, words.size, word, word.size, prefix, code, False)
@@ -65,9 +66,7 @@ def _is_in(words: LexiconState, word: npt.NDArray[np.uint8]) -> bool:
 
 
 @kernel
-def _is_tagged(
-    data: npt.NDArray[np.uint8], start: int, stop: int, tags: LexiconState, placeholders: LexiconState
-) -> bool:
+def _is_tagged(data: Bytes, start: int, stop: int, tags: LexiconState, placeholders: LexiconState) -> bool:
     """Whether a token is word_TAG, or _TAG_, _START_, _END_, _ROOT_."""
     underscore = -1
     for position in range(start, stop):
@@ -83,7 +82,7 @@ def _is_tagged(
 
 
 @kernel
-def _number(data: npt.NDArray[np.uint8], at: int, end: int) -> tuple[int, int]:
+def _number(data: Bytes, at: int, end: int) -> tuple[int, int]:
     """Parse a whole number; returns it, or -1 if it is missing or too long, and the byte after it."""
     value = 0
     start = at
@@ -99,7 +98,7 @@ def _is_digit(byte: Any) -> bool:
 
 
 @kernel
-def _is_same(data: npt.NDArray[np.uint8], one: int, other: int, length: int) -> bool:
+def _is_same(data: Bytes, one: int, other: int, length: int) -> bool:
     """Compare two stretches of bytes, eight at a time. At least eight bytes follow the start of each."""
     if length < 8:
         unequal = eight_bytes(data, one) ^ eight_bytes(data, other)
@@ -111,9 +110,7 @@ def _is_same(data: npt.NDArray[np.uint8], one: int, other: int, length: int) -> 
 
 
 @kernel
-def _plain_line(
-    data: npt.NDArray[np.uint8], at: int, last_start: int, last_length: int
-) -> tuple[int, int, int]:
+def _plain_line(data: Bytes, at: int, last_start: int, last_length: int) -> tuple[int, int, int]:
     """Read a line of version 2 with the n-gram of the line before and a year of four digits.
 
     Returns the year, the matches and the byte after the line; -1 for the last if it is any other line, good
@@ -142,9 +139,7 @@ def _plain_line(
 
 
 @kernel
-def _ascii_tables(
-    kind: npt.NDArray[np.uint8], lower: npt.NDArray[np.int32]
-) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
+def _ascii_tables(kind: Bytes, lower: npt.NDArray[np.int32]) -> tuple[Bytes, Integers]:
     """For each byte its lower-case form and the traits of a token that holds it."""
     fold = np.zeros(256, dtype=np.uint8)
     traits = np.full(256, _BEYOND_ASCII)
@@ -159,12 +154,12 @@ def _ascii_tables(
 
 @kernel
 def _fold_token(
-    data: npt.NDArray[np.uint8],
+    data: Bytes,
     start: int,
     stop: int,
-    kind: npt.NDArray[np.uint8],
+    kind: Bytes,
     lower: npt.NDArray[np.int32],
-    word: npt.NDArray[np.uint8],
+    word: Bytes,
 ) -> tuple[int, int]:
     """Write the lower-case form of a token in any script to `word`; returns its length and traits."""
     length = 0
@@ -190,8 +185,8 @@ def _fold_token(
 
 @kernel
 def scan_ngrams(
-    data: npt.NDArray[np.uint8],
-    kind: npt.NDArray[np.uint8],
+    data: Bytes,
+    kind: Bytes,
     lower: npt.NDArray[np.int32],
     lexicon: LexiconState,
     tags: LexiconState,
@@ -201,11 +196,11 @@ def scan_ngrams(
     first_year: int,
     last_year: int,
     ids: npt.NDArray[np.int32],
-    sizes: npt.NDArray[np.uint8],
-    ends: npt.NDArray[np.int64],
+    sizes: Bytes,
+    ends: Integers,
     years: npt.NDArray[np.int16],
-    matches: npt.NDArray[np.int64],
-    cursor: npt.NDArray[np.int64],
+    matches: Integers,
+    cursor: Integers,
 ) -> int:
     """Read lines from `cursor[0]` on; the cursor also holds the numbers of grams, years and dropped lines so
     far, and the place of the last n-gram, so that the many lines of one n-gram in version 2 are one gram.
@@ -332,10 +327,10 @@ def scan_ngrams(
 @kernel
 def add_totals(
     ids: npt.NDArray[np.int32],
-    sizes: npt.NDArray[np.uint8],
-    ends: npt.NDArray[np.int64],
-    matches: npt.NDArray[np.int64],
-    entries: npt.NDArray[np.int64],
+    sizes: Bytes,
+    ends: Integers,
+    matches: Integers,
+    entries: Integers,
 ) -> None:
     """Add the matches of each n-gram to the totals of its words in the lexicon's `entries`."""
     for gram in range(sizes.size):

@@ -42,6 +42,7 @@ from wordtide.corpus.tokens.unicode import (
     kind_of,
 )
 from wordtide.corpus.tokens.words import copy_lowered, scan_word, url_length, user_name_length
+from wordtide.types import Bytes, Integers
 
 BREAK: Final = -1
 UNNAMED: Final = -2
@@ -67,9 +68,7 @@ class ScanRules(NamedTuple):
 
 
 @kernel
-def _ends_sentence(
-    data: npt.NDArray[np.uint8], at: int, end: int, kind: npt.NDArray[np.uint8], after_abbreviation: bool
-) -> bool:
+def _ends_sentence(data: Bytes, at: int, end: int, kind: Bytes, after_abbreviation: bool) -> bool:
     """Whether the . ! or ? at this byte ends a sentence: white space must follow, closing marks aside."""
     only_periods = True
     stop = at
@@ -97,11 +96,11 @@ def _ends_sentence(
 
 @kernel
 def _fold_further(
-    data: npt.NDArray[np.uint8],
+    data: Bytes,
     at: int,
     end: int,
-    fold: npt.NDArray[np.uint8],
-    word: npt.NDArray[np.uint8],
+    fold: Bytes,
+    word: Bytes,
     code: np.uint64,
 ) -> tuple[int, np.uint64]:
     """Read the ninth and further letters of an ASCII word; returns its length and its hash before `mixed`."""
@@ -123,18 +122,18 @@ CURSOR_SIZE: Final = 8
 
 @kernel
 def number_words(
-    data: npt.NDArray[np.uint8],
-    offsets: npt.NDArray[np.int64],
-    kind: npt.NDArray[np.uint8],
+    data: Bytes,
+    offsets: Integers,
+    kind: Bytes,
     lower: npt.NDArray[np.int32],
     lexicon: LexiconState,
     may_add: bool,
     rules: ScanRules,
     ids: npt.NDArray[np.int32],
-    sentences: npt.NDArray[np.int64],
-    document_ids: npt.NDArray[np.int64],
-    document_sentences: npt.NDArray[np.int64],
-    cursor: npt.NDArray[np.int64],
+    sentences: Integers,
+    document_ids: Integers,
+    document_sentences: Integers,
+    cursor: Integers,
 ) -> bool:
     """Number the words of documents `data[offsets[n]:offsets[n + 1]]`; False if the lexicon must grow first
     (then call again).

@@ -38,6 +38,7 @@ from wordtide.corpus.tokens.scanner import (
 )
 from wordtide.corpus.tokens.unicode import character_tables
 from wordtide.errors import InputError, SettingsError
+from wordtide.types import Bytes, Integers
 
 Tokenizer = Callable[[str], Iterable[object]]
 
@@ -53,16 +54,16 @@ WAYS = {"skip": SKIP, "keep": KEEP, "mask": MASK}
 
 @kernel
 def split_texts(
-    data: npt.NDArray[np.uint8],
-    offsets: npt.NDArray[np.int64],
+    data: Bytes,
+    offsets: Integers,
     lexicon: LexiconState,
     may_add: bool,
     custom: bool,
     ids: npt.NDArray[np.int32],
-    sentences: npt.NDArray[np.int64],
-    document_ids: npt.NDArray[np.int64],
-    document_sentences: npt.NDArray[np.int64],
-    cursor: npt.NDArray[np.int64],
+    sentences: Integers,
+    document_ids: Integers,
+    document_sentences: Integers,
+    cursor: Integers,
 ) -> bool:
     """Like `number_words` for pretokenized text: split at white space, sentences at line breaks; from a
     custom tokenizer, split at the separators that `apply_tokenizer` put in.
@@ -212,9 +213,9 @@ class Scanned:
     """
 
     ids: npt.NDArray[np.int32]
-    ends: npt.NDArray[np.int64]
-    sentences: npt.NDArray[np.int64]
-    sentence_ends: npt.NDArray[np.int64]
+    ends: Integers
+    sentences: Integers
+    sentence_ends: Integers
 
 
 class Scanner:
@@ -250,9 +251,9 @@ class Scanner:
     def _scan(
         self,
         batch: Batch,
-        ends: npt.NDArray[np.int64],
-        sentence_ends: npt.NDArray[np.int64],
-        cursor: npt.NDArray[np.int64],
+        ends: Integers,
+        sentence_ends: Integers,
+        cursor: Integers,
     ) -> bool:
         may_add = not self.lexicon.frozen
         out = (self._ids, self._sentences, ends, sentence_ends, cursor)

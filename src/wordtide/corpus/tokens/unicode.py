@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wordtide.compiled import integer, kernel
+from wordtide.types import Bytes, Flags
 
 OTHER: Final = 0
 CASED: Final = 1  # a letter that is not lower case: a capital, or a letter of a script without case
@@ -43,9 +44,9 @@ class CharacterTables(NamedTuple):
     normalised first.
     """
 
-    kind: npt.NDArray[np.uint8]
+    kind: Bytes
     lower: npt.NDArray[np.int32]
-    unstable: npt.NDArray[np.bool_]
+    unstable: Flags
 
 
 @cache
@@ -98,7 +99,7 @@ def _may_compose(character: str, category: str) -> bool:
 
 
 @kernel
-def decode(data: npt.NDArray[np.uint8], at: int) -> tuple[int, int]:
+def decode(data: Bytes, at: int) -> tuple[int, int]:
     """Decode the character at a byte: its code point and width. The bytes are valid UTF-8 (see
     `inspect_texts`).
     """
@@ -114,7 +115,7 @@ def decode(data: npt.NDArray[np.uint8], at: int) -> tuple[int, int]:
 
 
 @kernel
-def kind_of(code: int, kind: npt.NDArray[np.uint8]) -> int:
+def kind_of(code: int, kind: Bytes) -> int:
     """The class of a code point; of those beyond the table only CJK ideographs are letters."""
     if code < TABLE_SIZE:
         return integer(kind[code])
@@ -122,7 +123,7 @@ def kind_of(code: int, kind: npt.NDArray[np.uint8]) -> int:
 
 
 @kernel
-def encode(code: int, word: npt.NDArray[np.uint8], length: int) -> int:
+def encode(code: int, word: Bytes, length: int) -> int:
     """Append the UTF-8 bytes of a character to a word; returns the new length."""
     if code < 0x80:
         word[length] = code
@@ -144,7 +145,7 @@ def encode(code: int, word: npt.NDArray[np.uint8], length: int) -> int:
 
 
 @kernel
-def kind_at(data: npt.NDArray[np.uint8], at: int, end: int, kind: npt.NDArray[np.uint8]) -> int:
+def kind_at(data: Bytes, at: int, end: int, kind: Bytes) -> int:
     """The class of the character at a byte; OTHER after the end."""
     if at >= end:
         return OTHER

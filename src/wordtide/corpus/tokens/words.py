@@ -26,6 +26,7 @@ from wordtide.corpus.tokens.unicode import (
     kind_at,
     kind_of,
 )
+from wordtide.types import Bytes
 
 _CAPITAL_SIGMA: Final = 0x3A3
 _CAPITAL_I_WITH_DOT: Final = 0x130
@@ -38,7 +39,7 @@ def is_wordlike(character_kind: int) -> bool:
 
 
 @kernel
-def url_length(data: npt.NDArray[np.uint8], at: int, end: int, kind: npt.NDArray[np.uint8]) -> int:
+def url_length(data: Bytes, at: int, end: int, kind: Bytes) -> int:
     """Bytes of the URL that starts here (http://, https://, www.), up to the next white space; 0 if there is
     none.
     """
@@ -71,7 +72,7 @@ def url_length(data: npt.NDArray[np.uint8], at: int, end: int, kind: npt.NDArray
 
 
 @kernel
-def user_name_length(data: npt.NDArray[np.uint8], at: int, end: int) -> int:
+def user_name_length(data: Bytes, at: int, end: int) -> int:
     """Bytes of the user name (@ and ASCII letters, digits, underscores) that starts here, the @ included."""
     stop = at + 1
     while stop < end:
@@ -84,7 +85,7 @@ def user_name_length(data: npt.NDArray[np.uint8], at: int, end: int) -> int:
 
 
 @kernel
-def copy_lowered(data: npt.NDArray[np.uint8], at: int, length: int, word: npt.NDArray[np.uint8]) -> int:
+def copy_lowered(data: Bytes, at: int, length: int, word: Bytes) -> int:
     """Copy bytes in lower case (ASCII); returns the length, or LONGEST_WORD + 1 if it is too long."""
     if length > LONGEST_WORD:
         return LONGEST_WORD + 1
@@ -96,12 +97,12 @@ def copy_lowered(data: npt.NDArray[np.uint8], at: int, length: int, word: npt.ND
 
 @kernel
 def scan_word(
-    data: npt.NDArray[np.uint8],
+    data: Bytes,
     at: int,
     end: int,
-    kind: npt.NDArray[np.uint8],
+    kind: Bytes,
     lower: npt.NDArray[np.int32],
-    word: npt.NDArray[np.uint8],
+    word: Bytes,
 ) -> tuple[int, int, bool, bool]:
     """One word in full generality: letters, marks and digits of any script, with what may join two of them.
 

@@ -16,7 +16,6 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from wordtide.corpus.sources import Corpus
 from wordtide.corpus.tokens.lexicon import Lexicon
@@ -43,6 +42,7 @@ from wordtide.counts.workers import CountInput
 from wordtide.dask_client import Cluster, connect
 from wordtide.progress import Observer
 from wordtide.storage.work_folder import VERSION, WorkFolder, fingerprint, open_work
+from wordtide.types import Floats
 from wordtide.version import __version__
 
 
@@ -120,9 +120,7 @@ class _Driver:
         self._run("reading", tasks)
         return [task.name for task in tasks]
 
-    def _shares(
-        self, scans: Sequence[str], survey: Survey, whole: str, words: int
-    ) -> npt.NDArray[np.float64]:
+    def _shares(self, scans: Sequence[str], survey: Survey, whole: str, words: int) -> Floats:
         """The sum of the shares of each word over slices, in order of time."""
         plan = self._plan(survey, [])
         tasks = [

@@ -30,9 +30,10 @@ from wordtide.errors import OutputError
 from wordtide.progress import Observer
 from wordtide.storage.arrays import GrowingArray, load_array, save_array
 from wordtide.storage.work_folder import WorkFolder
+from wordtide.types import Array, Bytes, Integers
 
 #: The columns of one part.
-Part = Mapping[str, "npt.NDArray[Any] | Sequence[str]"]
+Part = Mapping[str, "Array | Sequence[str]"]
 
 #: The files of a lexicon, and their dtypes.
 _LEXICON = {"lexicon_letters": "u1", "lexicon_lengths": "i8", "lexicon_totals": "i8"}
@@ -172,7 +173,7 @@ def read_words(folder: Path) -> list[str]:
 
 def write_lexicon(folder: Path, lexicon: Lexicon) -> None:
     """Store a lexicon: words, numbers and totals."""
-    arrays: tuple[npt.NDArray[Any], ...] = lexicon.spelled_out()
+    arrays: tuple[Array, ...] = lexicon.spelled_out()
     for name, array in zip(_LEXICON, arrays, strict=True):
         save_array(folder, name, array)
 
@@ -207,7 +208,7 @@ def write_parts(folder: Path, parts: Iterable[Part]) -> None:
 def read_parts(folder: Path) -> list[dict[str, Any]]:
     """Read the parts of a folder; their arrays are memory-mapped."""
     index = json.loads((folder / _INDEX).read_text(encoding="utf-8"))
-    stored: dict[str, npt.NDArray[Any]] = {}
+    stored: dict[str, Array] = {}
     parts: list[dict[str, Any]] = []
     before: dict[str, int] = {}
     for ends in index["ends"]:
@@ -234,7 +235,7 @@ def _kind(values: object) -> dict[str, Any]:
     return {"strings": True, "width": 0}
 
 
-def _arrays(name: str, values: Any) -> list[tuple[str, npt.NDArray[Any]]]:
+def _arrays(name: str, values: Any) -> list[tuple[str, Array]]:
     if isinstance(values, np.ndarray):
         return [(name, values)]
     coded = [text.encode("utf-8", "surrogatepass") for text in values]
@@ -242,7 +243,7 @@ def _arrays(name: str, values: Any) -> list[tuple[str, npt.NDArray[Any]]]:
     return [(name, np.frombuffer(b"".join(coded), dtype=np.uint8)), (name + _LENGTHS, lengths)]
 
 
-def _strings(letters: npt.NDArray[np.uint8], lengths: npt.NDArray[np.int64]) -> list[str]:
+def _strings(letters: Bytes, lengths: Integers) -> list[str]:
     data = letters.tobytes()
     ends = np.cumsum(lengths)
     starts = ends - lengths

@@ -10,15 +10,16 @@ from wordtide.compiled import kernel
 from wordtide.corpus.tokens.scanner import BREAK
 from wordtide.counts.examples.store import LONGEST_SENTENCE, Sentence, hash_sentences
 from wordtide.counts.segments import Segment
+from wordtide.types import Flags, Integers
 
 
 @dataclass(frozen=True)
 class Candidates:
     """Sentences drawn for the words of one slice from one part of the corpus."""
 
-    words: npt.NDArray[np.int64]
+    words: Integers
     priorities: npt.NDArray[np.uint64]
-    references: npt.NDArray[np.int64]
+    references: Integers
     sentences: list[Sentence]
 
 
@@ -27,10 +28,10 @@ def _draw(
     ids: npt.NDArray[np.int32],
     numbering: npt.NDArray[np.int32],
     drawn: npt.NDArray[np.uint64],
-    eligible: npt.NDArray[np.bool_],
+    eligible: Flags,
     best: npt.NDArray[np.uint64],
-    which: npt.NDArray[np.int64],
-    filled: npt.NDArray[np.int64],
+    which: Integers,
+    filled: Integers,
 ) -> None:
     """For each word find the lowest priorities among its sentences, ascending, and the sentences that have
     them.
@@ -69,10 +70,10 @@ def draw_from(
     ids: npt.NDArray[np.int32],
     numbering: npt.NDArray[np.int32],
     drawn: npt.NDArray[np.uint64],
-    eligible: npt.NDArray[np.bool_],
+    eligible: Flags,
     words: int,
     examples: int,
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64], npt.NDArray[np.int64]]:
+) -> tuple[Integers, npt.NDArray[np.uint64], Integers]:
     """Draw from a stream of sentences; returns words, priorities and sentences."""
     best = np.empty((words, examples), dtype=np.uint64)
     which = np.empty((words, examples), dtype=np.int64)

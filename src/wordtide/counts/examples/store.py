@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from wordtide.errors import FolderError, InputError
 from wordtide.storage.arrays import GrowingArray, load_array, save_array
+from wordtide.types import Bytes, Integers
 
 #: Longer sentences (in bytes) are texts without full stops, and are not kept.
 LONGEST_SENTENCE = 4000
@@ -37,9 +38,7 @@ class Sentence(NamedTuple):
     text: str
 
 
-def hash_sentences(
-    names: Sequence[str], documents: npt.NDArray[np.int64], places: npt.NDArray[np.int64], seed: int
-) -> Any:
+def hash_sentences(names: Sequence[str], documents: Integers, places: Integers, seed: int) -> Any:
     """Hash the seed, the name of the document and the place in it to 64 bits per sentence (splitmix64)."""
     hashes = np.array(
         [
@@ -93,9 +92,9 @@ class ExamplesWriter:
 
     def add_slice(
         self,
-        words: npt.NDArray[np.int64],
+        words: Integers,
         priorities: npt.NDArray[np.uint64],
-        references: npt.NDArray[np.int64],
+        references: Integers,
         sentences: Sequence[Sentence],
     ) -> None:
         """Add the candidates of one slice: word, priority and index of the sentence. The N lowest priorities
@@ -148,15 +147,15 @@ class ExampleStore:
 
     words: npt.NDArray[np.uint32]
     priorities: npt.NDArray[np.uint64]
-    sentences: npt.NDArray[np.int64]
-    ends: npt.NDArray[np.int64]
-    sources: npt.NDArray[np.int64]
-    places: npt.NDArray[np.int64]
-    stamps: npt.NDArray[np.int64]
-    spans: npt.NDArray[np.int64]
-    slice_examples: npt.NDArray[np.int64]
+    sentences: Integers
+    ends: Integers
+    sources: Integers
+    places: Integers
+    stamps: Integers
+    spans: Integers
+    slice_examples: Integers
     documents: list[str]
-    text: npt.NDArray[np.uint8]
+    text: Bytes
 
     @staticmethod
     def open(folder: Path | None, slices: int) -> "ExampleStore":
@@ -228,7 +227,7 @@ def has_examples(folder: Path | None) -> bool:
 
 def merge_examples(
     stores: Sequence[ExampleStore],
-    members: Sequence[npt.NDArray[np.int64]],
+    members: Sequence[Integers],
     slices: int,
     most: int,
     folder: Path,
@@ -249,8 +248,8 @@ def merge_examples(
 
 
 def _candidates(
-    stores: Sequence[ExampleStore], members: Sequence[npt.NDArray[np.int64]], t: int
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64], npt.NDArray[np.int64], list[Sentence]]:
+    stores: Sequence[ExampleStore], members: Sequence[Integers], t: int
+) -> tuple[Integers, npt.NDArray[np.uint64], Integers, list[Sentence]]:
     """The candidates of all stores for one slice of the result."""
     words, drawn, references = [], [], []
     sentences: list[Sentence] = []
@@ -274,7 +273,7 @@ def _documents(path: Path) -> list[str]:
         raise FolderError(f"{path} cannot be read: {error}", "Count again.") from error
 
 
-def _mapped(path: Path) -> npt.NDArray[np.uint8]:
+def _mapped(path: Path) -> Bytes:
     if path.stat().st_size == 0:
         return np.zeros(0, dtype=np.uint8)
     return np.memmap(path, dtype=np.uint8, mode="r")

@@ -6,12 +6,13 @@ share a key are added up. Most n-grams occur in every slice of their time, so th
 vectors.
 """
 
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from wordtide.compiled import inlined, integer, kernel
+from wordtide.types import Array, Bytes, Flags, Integers
 
 WEIGHT_BITS: Final = 8  # a weight is at most the window, at most 255
 MOST_KEYS: Final = 10  # pairs of an n-gram of five words
@@ -36,23 +37,23 @@ class YearLists(NamedTuple):
     entry before.
     """
 
-    ends: npt.NDArray[np.int64]
+    ends: Integers
     slices: npt.NDArray[np.uint16]
-    matches: npt.NDArray[np.int64]
+    matches: Integers
     first: npt.NDArray[np.uint16]
     last: npt.NDArray[np.uint16]
-    dense: npt.NDArray[np.bool_]
+    dense: Flags
 
 
 @kernel
 def describe_lists(
-    ends: npt.NDArray[np.int64],
+    ends: Integers,
     years: npt.NDArray[np.int16],
-    slice_of_year: npt.NDArray[np.int64],
+    slice_of_year: Integers,
     slices: npt.NDArray[np.uint16],
     first: npt.NDArray[np.uint16],
     last: npt.NDArray[np.uint16],
-    dense: npt.NDArray[np.bool_],
+    dense: Flags,
 ) -> None:
     """Fill the fields of `YearLists`. An empty list is dense, and its first slice is after its last."""
     start = 0
@@ -76,7 +77,7 @@ def _list_keys(
     numbering: npt.NDArray[np.int32],
     layout: KeyLayout,
     keys: npt.NDArray[np.uint64],
-    weights: npt.NDArray[np.int64],
+    weights: Integers,
 ) -> int:
     """Write the keys of one n-gram, words or pairs in the vocabulary, and their weights; returns how many
     there are.
@@ -105,7 +106,7 @@ def _list_keys(
 @kernel
 def list_codes(
     ids: npt.NDArray[np.int32],
-    sizes: npt.NDArray[np.uint8],
+    sizes: Bytes,
     first_gram: int,
     last_gram: int,
     numbering: npt.NDArray[np.int32],
@@ -130,14 +131,14 @@ def list_codes(
 
 @inlined
 def _add_list(
-    ends: npt.NDArray[np.int64],
+    ends: Integers,
     slices: npt.NDArray[np.uint16],
-    matches: npt.NDArray[np.int64],
+    matches: Integers,
     first: npt.NDArray[np.uint16],
-    dense: npt.NDArray[np.bool_],
+    dense: Flags,
     gram: int,
     weight: int,
-    sums: npt.NDArray[np.int64],
+    sums: Integers,
 ) -> None:
     """Add the year list of an n-gram, times a weight, to `sums` (T,)."""
     start = ends[gram - 1] if gram > 0 else 0
@@ -157,11 +158,11 @@ def add_lists(
     first_gram: int,
     gram_bits: int,
     lists: YearLists,
-    sums: npt.NDArray[np.int64],
+    sums: Integers,
     out_slices: npt.NDArray[np.uint16],
-    out_keys: npt.NDArray[Any],
-    out_sums: npt.NDArray[np.int64],
-    per_slice: npt.NDArray[np.int64],
+    out_keys: Array,
+    out_sums: Integers,
+    per_slice: Integers,
 ) -> tuple[int, int]:
     """From sorted codes on, write each key's sum in each slice.
 
@@ -196,11 +197,11 @@ def add_lists(
 @kernel
 def scatter(
     slices: npt.NDArray[np.uint16],
-    keys: npt.NDArray[Any],
-    sums: npt.NDArray[np.int64],
-    next_place: npt.NDArray[np.int64],
-    sorted_keys: npt.NDArray[Any],
-    sorted_sums: npt.NDArray[np.int64],
+    keys: Array,
+    sums: Integers,
+    next_place: Integers,
+    sorted_keys: Array,
+    sorted_sums: Integers,
 ) -> None:
     """Order entries by slice, within a slice as they came; `next_place` says where each slice begins."""
     for entry in range(slices.size):
@@ -213,10 +214,10 @@ def scatter(
 @kernel
 def add_words(
     ids: npt.NDArray[np.int32],
-    sizes: npt.NDArray[np.uint8],
+    sizes: Bytes,
     numbering: npt.NDArray[np.int32],
     lists: YearLists,
-    totals: npt.NDArray[np.int64],
+    totals: Integers,
 ) -> None:
     """Add each word's matches to `totals` (words, T)."""
     ends, slices, matches, first, _, dense = lists
@@ -228,9 +229,7 @@ def add_words(
 
 
 @kernel
-def add_years(
-    years: npt.NDArray[np.int16], matches: npt.NDArray[np.int64], totals: npt.NDArray[np.int64]
-) -> None:
+def add_years(years: npt.NDArray[np.int16], matches: Integers, totals: Integers) -> None:
     """Add matches and entries to `totals` (2, years)."""
     for entry in range(years.size):
         totals[0, years[entry]] += matches[entry]

@@ -28,6 +28,7 @@ from wordtide.counts.ngrams.codes import (
 from wordtide.counts.pairs import bits_for, sort_codes
 from wordtide.counts.segments import SpillSpace
 from wordtide.counts.sums import KeySums
+from wordtide.types import Bytes, Integers
 
 SEGMENT_ENTRIES: Final = 1 << 22
 _OUT_ENTRIES: Final = 1 << 22
@@ -39,10 +40,10 @@ class NgramSegment:
     """N-grams of many blocks, as in `NgramBatch`."""
 
     ids: npt.NDArray[np.int32]
-    sizes: npt.NDArray[np.uint8]
-    ends: npt.NDArray[np.int64]
+    sizes: Bytes
+    ends: Integers
     years: npt.NDArray[np.int16]
-    matches: npt.NDArray[np.int64]
+    matches: Integers
     scanner: int
 
     @staticmethod
@@ -64,7 +65,7 @@ class NgramSegment:
 class YearSlices:
     """Which slice each year belongs to: `slice_of_year[year]`, of `total` slices."""
 
-    slice_of_year: npt.NDArray[np.int64]
+    slice_of_year: Integers
     total: int
 
     def lists_of(self, segment: NgramSegment) -> YearLists:
@@ -79,7 +80,7 @@ class YearSlices:
 
 def count_words(
     segment: NgramSegment, numbering: npt.NDArray[np.int32], words: int, calendar: YearSlices
-) -> npt.NDArray[np.int64]:
+) -> Integers:
     """How often each word occurs at any place of an n-gram, (words, T): for a vocabulary, where that fits
     into memory.
     """

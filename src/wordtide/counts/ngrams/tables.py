@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -35,7 +34,7 @@ from wordtide.counts.workers import CountInput, Lending, PairRule, Resources, in
 from wordtide.dates import DAY
 from wordtide.errors import SettingsError
 from wordtide.timeline import Every, Slices, unite
-from wordtide.types import Integers
+from wordtide.types import Array, Integers
 
 _YEARS = (1, 9999)
 
@@ -85,7 +84,7 @@ def count_ngrams(source: CountInput, folder: Path) -> Counts:
     longest = max(reader.longest for reader in readers)
     if vocabulary is None:
         if settings.vocabulary_by == "total":
-            scores: npt.NDArray[Any] = whole.totals
+            scores: Array = whole.totals
         else:
             translations = [n.astype(np.int32) for n in numbers]
             sums = sum_segments(segments, translations, KeyRule(len(whole), None), calendar, resources)
@@ -179,7 +178,7 @@ def _year_bounds(dates: tuple[int, int]) -> tuple[int, int]:
     )
 
 
-def make_calendar(totals: npt.NDArray[np.int64], every: Every) -> tuple[Slices, YearSlices]:
+def make_calendar(totals: Integers, every: Every) -> tuple[Slices, YearSlices]:
     """Make slices from the years that occur; returns them and the slice of each year."""
     tokens, entries = totals
     years = np.flatnonzero(tokens)
@@ -253,7 +252,7 @@ def _unigrams(
     words: int,
     calendar: YearSlices,
     resources: Resources,
-) -> npt.NDArray[np.int64]:
+) -> Integers:
     """The frequency of each word at any place of an n-gram, (words, T)."""
     totals = np.zeros((words, calendar.total), dtype=np.int64)
     tasks = (
@@ -267,7 +266,7 @@ def _unigrams(
 
 def sum_segments(
     segments: Sequence[NgramSegment],
-    numberings: Sequence[npt.NDArray[Any]],
+    numberings: Sequence[Array],
     rule: KeyRule,
     calendar: YearSlices,
     resources: Resources,
