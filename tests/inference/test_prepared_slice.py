@@ -9,7 +9,7 @@ from oracles import natural
 from scipy import sparse
 
 from wordtide.inference.compute import compute
-from wordtide.inference.natural import prepared_slice
+from wordtide.inference.natural import negatives, prepared_slice
 from wordtide.inference.natural.prepared_slice import PreparedSlice
 from wordtide.inference.problem import PairSettings, slice_data
 from wordtide.model.likelihood import ActiveSlice, GaussianVectors, expected_log_likelihood, gradients
@@ -147,7 +147,7 @@ LIKELIHOODS = ("expected_log_likelihood", "predictive_log_likelihood")
 def test_blocks_of_rows_change_nothing(computing, tied, monkeypatch):
     slice, sides = prepared(computing, tied), vectors(moments(), tied)
     before, value = in_vocabulary(slice.gradients(sides, SEED)), slice.expected_log_likelihood(sides, SEED)
-    monkeypatch.setattr(prepared_slice, "_BLOCK", 3 * len(ACTIVE))
+    monkeypatch.setattr(negatives, "_BLOCK", 3 * len(ACTIVE))
     agree(in_vocabulary(slice.gradients(sides, SEED)), before, 1e-12)
     assert slice.expected_log_likelihood(sides, SEED) == pytest.approx(value, rel=1e-12)
 

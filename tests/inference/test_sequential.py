@@ -111,8 +111,8 @@ def test_a_new_word_has_the_prior_that_passed_through_all_slices_before(computin
 def test_without_data_a_slice_keeps_its_prior(computing, tied):
     fit = until_slice(solver(computing, tied=tied), 2)
     fit.slice._values[:] = 0.0
-    for weights in fit.slice._row_weights:
-        weights[:] = 0.0
+    for pairs in fit.slice._negatives:
+        pairs._rows[:] = 0.0
     fit.mean = [mean + 0.3 for mean in fit.mean]
     for _ in range(40):
         fit.step(0.9, SEED)

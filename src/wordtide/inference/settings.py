@@ -71,7 +71,7 @@ class FitSettings:
         "Contexts drawn for negative pairs; 0 takes all",
         minimum=0,
         maximum=_MANY_WORDS,
-        shown_default="64, or more where words have many partners",
+        shown_default="32, or more where words have many partners",
     )
     max_steps: int | None = setting(
         None,

@@ -19,6 +19,9 @@ from wordtide.model.logistic import kappa, sigmoid
 
 Array = Any
 
+#: The curvature of the quadratic expansion of -log sigmoid(-x): E[p (1 - p)] over typical negative pairs.
+SLOPE = 0.17
+
 
 @arithmetic
 def add_positives(
@@ -75,60 +78,110 @@ def add_positives(
             place += 2
         for k in range(dim):
             a[k] -= u[k] * b[k]
-            h[i, k] = b[k] + b[dim + k]
+            h[i, k] = max(b[k] + b[dim + k], zero)  # a sample may miss a little
 
 
 @arithmetic
 def weigh_negatives(
     m: Array, s2: Array, row_weights: Array, column_weights: Array, own: Array, start: int
 ) -> None:
-    """Turn the moments (n, c) of a block of scores into -w p and w kappa p (1 - p), in place of m and s2.
+    """Turn the moments (n, c) of a block of scores into e and r of negative pairs, in place of m and s2.
 
-    The weight of a negative pair has rank two: w_ij = row_weights[i] . column_weights[:, j]. `own[i]` is the
-    column of row i's own word, which is excluded; -1 if there is none. The block begins at row `start`.
+    e = t (1/2 + SLOPE m) - w p and r = w kappa p (1 - p) - t SLOPE: minus the derivatives of the part of the
+    log likelihood that its expansion misses. The weight w of a negative pair has rank two, that of the
+    expansion, t, rank one. `own[i]` is the column of row i's own word, which is excluded; -1 if there is
+    none. The block begins at row `start`.
     """
-    zero, one = m.dtype.type(0), m.dtype.type(1)
-    first, second = column_weights[0], column_weights[1]
+    zero, half, one, slope = m.dtype.type(0), m.dtype.type(0.5), m.dtype.type(1), m.dtype.type(SLOPE)
+    first, second, third = column_weights[0], column_weights[1], column_weights[2]
     for i in range(m.shape[0]):
         scores, spreads = m[i], s2[i]
-        a, b = row_weights[start + i, 0], row_weights[start + i, 1]
+        a, b, c = row_weights[start + i, 0], row_weights[start + i, 1], row_weights[start + i, 2]
         for j in range(m.shape[1]):
             shrink = kappa(spreads[j])
             p = sigmoid(shrink * scores[j])
-            e = -(a * first[j] + b * second[j]) * p
-            scores[j] = e
-            spreads[j] = e * shrink * (p - one)
+            e = (a * first[j] + b * second[j]) * p
+            t = c * third[j]
+            scores[j] = t * (half + slope * scores[j]) - e
+            spreads[j] = e * shrink * (one - p) - t * slope
         if own[start + i] >= 0:
             scores[own[start + i]] = zero
             spreads[own[start + i]] = zero
 
 
 @arithmetic
+def add_expansion(
+    mean: Array,
+    variance: Array,
+    other_mean: Array,
+    row_weights: Array,
+    left_out: Array,
+    total: Array,
+    across: Array,
+    moments: Array,
+    start: int,
+    stop: int,
+    g: Array,
+    sums: Array,
+) -> None:
+    """Add the expansion of all negative pairs of rows `start` to `stop` to g and sums.
+
+    With weights t c_j and the sums over all columns `total` = sum c_j mu_j, `across` = sum c_j x_ij mu_j and
+    `moments` = sum c_j (s_j, mu_j^2), the pair of a word with itself has the weight t left_out[i] and is
+    subtracted.
+    """
+    dim = mean.shape[1]
+    half, slope = mean.dtype.type(0.5), mean.dtype.type(SLOPE)
+    for i in range(start, stop):
+        u, s, v, a, b, x = mean[i], variance[i], other_mean[i], g[i], sums[i], across[i - start]
+        t, own = row_weights[i, 2], left_out[i]
+        score = half * mean.dtype.type(0)
+        for k in range(dim):
+            score += u[k] * v[k]
+        itself, curvature = own * (half + slope * score), t * slope
+        for k in range(dim):
+            a[k] -= t * (half * total[k] + slope * x[k] - itself * v[k])
+            b[k] += curvature * (moments[k] - own * s[k])
+            b[dim + k] += curvature * (moments[dim + k] - own * (v[k] * v[k]))
+
+
+@arithmetic
 def positive_moments(
     indptr: Array,
     indices: Array,
+    values: Array,
     mean: Array,
     variance: Array,
     other_mean: Array,
     other_variance: Array,
     start: int,
     stop: int,
+    upper: bool,
     m: Array,
     s2: Array,
-) -> None:
-    """Compute the mean m and variance s2 of the scores of the stored pairs of rows `start` to `stop`."""
+    weights: Array,
+) -> int:
+    """Compute the mean m and variance s2 of the scores of the stored pairs of rows `start` to `stop`.
+
+    With `upper`, only pairs above the diagonal count. Returns the number of pairs; `weights` receives their
+    n+.
+    """
     dim = mean.shape[1]
-    first = indptr[start]
+    number = 0
     for i in range(start, stop):
         u, s = mean[i], variance[i]
         for place in range(indptr[i], indptr[i + 1]):
+            if upper and indices[place] <= i:
+                continue
             v, sv = other_mean[indices[place]], other_variance[indices[place]]
             score = u[0] * 0
             spread = score
             for k in range(dim):
                 score += u[k] * v[k]
                 spread += (u[k] * u[k] + s[k]) * sv[k] + s[k] * (v[k] * v[k])
-            m[place - first], s2[place - first] = score, spread
+            m[number], s2[number], weights[number] = score, spread, values[place]
+            number += 1
+    return number
 
 
 @arithmetic

@@ -7,10 +7,10 @@ With m, s2, e and r of each pair as in `pair_kernels`, row i has
 
 where j runs over the vectors on the other side: contexts for words and words for contexts; with tied contexts
 S u_j for all other words j. Positive pairs are sparse and always exact. Negative pairs are all pairs of
-active words, with weights of rank one (tied: two), summed exactly or over sampled columns.
+active words (`negatives`).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -18,11 +18,10 @@ from typing import Any
 import numpy as np
 
 from wordtide.inference.compute import Compute
-from wordtide.inference.natural.negatives import WeightedSampler, sample_size_for
+from wordtide.inference.natural.negatives import Expectation, NegativePairs, sample_size_for
 from wordtide.inference.natural.pair_kernels import (
     add_positives,
     positive_moments,
-    weigh_negatives,
 )
 from wordtide.inference.problem import SliceData
 from wordtide.inference.scale.shares import shared_out
@@ -30,16 +29,12 @@ from wordtide.model.likelihood import GaussianVectors
 from wordtide.model.logistic import expected_log_sigmoids, log_expected_sigmoids
 from wordtide.types import Array
 
-_BLOCK = 1 << 17  # elements of a block of the (a, columns) matrices: two of them stay in a core's cache
 _PAIRS_PER_ROW = 32  # the cost of the dense work of a row, in sparse pairs
 _EFFORT = 12_000  # of a part, in pairs, at least: less takes a thread longer to start than to do
 _MOST_PARTS = 32
 
 _add_positives: Any = add_positives  # compiled functions accept any arrays and are not typed
-_weigh_negatives: Any = weigh_negatives
 _positive_moments: Any = positive_moments
-#: Writes E[log sigmoid(sign x)] or log E[sigmoid(sign x)] for x ~ N(m, s2) into its last argument.
-Expectation = Callable[[Array, Array, float, Array], None]
 #: Numbers that seed the draw of columns for the negative pairs.
 Seed = Sequence[int]
 
@@ -50,16 +45,6 @@ class Gradient:
 
     g: Array
     h: Array
-
-
-class _Columns:
-    """The columns of the negative pairs: vectors (n, d), two weights each, each row's own column or -1."""
-
-    def __init__(self, vectors: GaussianVectors, weights: Array, own: Array) -> None:
-        self.mean = np.ascontiguousarray(vectors.mean)
-        self.weights, self.own = weights, own
-        squares = self.mean * self.mean
-        self.moments = np.concatenate([vectors.variance, squares], axis=1)  # s_j and mu_j^2, (n, 2 d)
 
 
 class PreparedSlice:
@@ -84,19 +69,9 @@ class PreparedSlice:
         self.part, self.compute, self.signs = part, compute, signs
         self.parts = [range(len(part))] if alone else row_parts(part.indptr)
         self._values = np.asarray(part.values, dtype=compute.dtype)
-        size = sample_size_for(len(part), len(part.values), sample_size, signs is not None) or len(part)
-        p, p_context = part.word_probability, part.context_probability
-        # n-_ij = row weights[i] . column weights[:, j], for each side: words, then contexts
-        if signs is None:
-            nothing = np.zeros_like(p)
-            self._samplers = [WeightedSampler(p_context, size), WeightedSampler(p, size)]
-            self._row_weights = [part.negatives * np.stack([own, nothing], axis=1) for own in (p, p_context)]
-            self._column_weights = [np.stack([other, nothing]) for other in (p_context, p)]
-        else:
-            self._samplers = [WeightedSampler((p + p_context) / 2.0, size)]
-            self._row_weights = [part.negatives / 2.0 * np.stack([p, p_context], axis=1)]
-            self._column_weights = [np.stack([p_context, p])]
-        self._row_weights = [weights.astype(compute.dtype) for weights in self._row_weights]
+        size = sample_size_for(len(part), len(part.values), sample_size)
+        tied = signs is not None
+        self._negatives = [NegativePairs(part, side, size, tied, compute) for side in range(1 if tied else 2)]
 
     def gradients(self, sides: list[GaussianVectors], seed: Seed) -> list[Gradient]:
         """Compute g and h of each side, in work arrays that are valid until this thread's next call."""
@@ -108,14 +83,17 @@ class PreparedSlice:
         """Compute g and h for the rows of some parts only."""
         work, (size, dim) = self.compute.work, sides[0].mean.shape
         others, generator = self._others(sides), np.random.default_rng(seed)
-        columns = [self._columns(side, other, generator) for side, other in enumerate(others)]
+        negatives = [
+            pairs.with_columns(other, generator, self.parts)
+            for pairs, other in zip(self._negatives, others, strict=True)
+        ]
         g = [work.empty(f"g {side}", size, dim) for side in range(len(sides))]
         h = [work.empty(f"h {side}", size, dim) for side in range(len(sides))]
         sums = work.empty("sums", size, 2 * dim)
 
         def complete(rows: range) -> None:
             for side, (vectors, other) in enumerate(zip(sides, others, strict=True)):
-                self._set_negatives(rows, vectors, side, columns[side], g[side], sums)
+                negatives[side].set_gradients(rows, vectors, g[side], sums)
                 _add_positives(
                     *(self.part.indptr, self.part.indices, self._values, vectors.mean, vectors.variance),
                     *(other.mean, other.variance, rows.start, rows.stop, g[side], sums, h[side]),
@@ -134,70 +112,30 @@ class PreparedSlice:
 
     def _log_likelihood(self, sides: list[GaussianVectors], seed: Seed, expectation: Expectation) -> float:
         words, other = sides[0], self._others(sides)[0]
-        columns = self._columns(0, other, np.random.default_rng(seed))
-        indptr, work = self.part.indptr, self.compute.work
+        negatives = self._negatives[0].with_columns(other, np.random.default_rng(seed), self.parts)
+        indptr, work, tied = self.part.indptr, self.compute.work, self.signs is not None
 
         def of_rows(rows: range) -> float:
-            stored = slice(int(indptr[rows.start]), int(indptr[rows.stop]))
-            number = stored.stop - stored.start
-            m, s2, out = (work.empty(name, number) for name in ("m", "s2", "out"))
-            _positive_moments(
-                *(indptr, self.part.indices, words.mean, words.variance, other.mean, other.variance),
-                *(rows.start, rows.stop, m, s2),
+            most = int(indptr[rows.stop] - indptr[rows.start])
+            m, s2, out, weights = (work.empty(name, most) for name in ("m", "s2", "out", "weights"))
+            number = _positive_moments(
+                *(indptr, self.part.indices, self._values, words.mean, words.variance),
+                *(other.mean, other.variance, rows.start, rows.stop, tied, m, s2, weights),
             )
-            expectation(m, s2, 1.0, out)
-            total = float(self._values[stored].astype(np.float64) @ out.astype(np.float64))
-            for here in self._blocks(rows, columns):
-                m, s2 = self._moments(words[here], columns)
-                out = work.empty("out", *m.shape)
-                expectation(m.reshape(-1), s2.reshape(-1), -1.0, out.reshape(-1))
-                own = columns.own[here]
-                out[np.flatnonzero(own >= 0), own[own >= 0]] = 0.0
-                total += float((self._row_weights[0][here] * (out @ columns.weights.T)).sum(dtype=np.float64))
-            return total
+            expectation(m[:number], s2[:number], 1.0, out[:number])
+            positive = float(weights[:number].astype(np.float64) @ out[:number].astype(np.float64))
+            negative = negatives.log_likelihood(rows, words, expectation)
+            return positive + (0.5 * negative if tied else negative)  # tied: each negative pair occurs twice
 
-        total = sum(self.compute.map(of_rows, self.parts))
-        return float(total if self.signs is None else 0.5 * total)
+        return float(sum(self.compute.map(of_rows, self.parts)))
 
     def _others(self, sides: list[GaussianVectors]) -> list[GaussianVectors]:
         """Return for each side the vectors at the other ends of its pairs."""
         if self.signs is None:
             return [sides[1], sides[0]]
-        return [GaussianVectors(sides[0].mean * self.signs.astype(self.compute.dtype), sides[0].variance)]
-
-    def _columns(self, side: int, other: GaussianVectors, generator: np.random.Generator) -> _Columns:
-        drawn, probability = self._samplers[side].draw(generator)
-        own = np.full(len(self.part), -1, dtype=np.int64)
-        if self.signs is not None:
-            own[drawn] = np.arange(len(drawn))
-        weights = self._column_weights[side][:, drawn] / probability
-        return _Columns(other[drawn], np.ascontiguousarray(weights, dtype=self.compute.dtype), own)
-
-    def _set_negatives(
-        self, rows: range, vectors: GaussianVectors, side: int, columns: _Columns, g: Array, sums: Array
-    ) -> None:
-        """Set rows of g (a, d) to the sums of -n- p mu_j, and of sums (a, 2 d) to r s_j and r mu_j^2."""
-        for here in self._blocks(rows, columns):
-            m, s2 = self._moments(vectors[here], columns)
-            _weigh_negatives(m, s2, self._row_weights[side], columns.weights, columns.own, here.start)
-            np.dot(m, columns.mean, out=g[here])
-            np.dot(s2, columns.moments, out=sums[here])
-
-    def _blocks(self, rows: range, columns: _Columns) -> list[slice]:
-        step = max(1, _BLOCK // len(columns.mean))
-        return [slice(first, min(first + step, rows.stop)) for first in range(rows.start, rows.stop, step)]
-
-    def _moments(self, vectors: GaussianVectors, columns: _Columns) -> tuple[Array, Array]:
-        """Compute mean and variance (n, c) of the scores of rows with all columns, in work arrays."""
-        work, (size, dim) = self.compute.work, vectors.mean.shape
-        m, s2 = (work.empty(name, size, len(columns.mean)) for name in ("m", "s2"))
-        moments = work.empty("moments", size, 2 * dim)
-        np.multiply(vectors.mean, vectors.mean, out=moments[:, :dim])
-        moments[:, :dim] += vectors.variance
-        moments[:, dim:] = vectors.variance
-        np.dot(vectors.mean, columns.mean.T, out=m)
-        np.dot(moments, columns.moments.T, out=s2)  # (mu_i^2 + s_i) . s_j + s_i . mu_j^2
-        return m, s2
+        mean = self.compute.work.empty("S u", *sides[0].mean.shape)
+        np.multiply(sides[0].mean, self.signs.astype(self.compute.dtype), out=mean)
+        return [GaussianVectors(mean, sides[0].variance)]
 
 
 def row_parts(indptr: Array) -> list[range]:
