@@ -12,6 +12,8 @@ RECORDED = np.load(Path(__file__).parents[1] / "recorded" / "small_models.npz")
 #: Of a number's size, or of 1 where it is smaller: seven digits of single precision, less what the steps of a
 #: fit lose.
 CLOSE = 1e-5
+#: What was the default of version 0.1: two vectors per word, and 64 negative contexts, here all of them.
+SETTINGS = {"dim": 4, "contexts": "separate", "negative_contexts": 64}
 
 
 @pytest.fixture(scope="module")
@@ -22,9 +24,7 @@ def counts():
 @pytest.mark.parametrize("name", FITS)
 @pytest.mark.parametrize("precision", ["float32", "float64"])
 def test_a_fit_gives_the_recorded_numbers(counts, name, precision):
-    found = results(
-        wordtide.fit(counts, dim=4, precision=precision, threads=1, contexts="separate", **FITS[name])
-    )
+    found = results(wordtide.fit(counts, precision=precision, threads=1, **SETTINGS, **FITS[name]))
     recorded = {key.split("/")[1]: RECORDED[key] for key in RECORDED.files if key.split("/")[0] == name}
     assert found.keys() == recorded.keys()
     # Principal axes are eigenvectors, and the sign of an eigenvector is the LAPACK library's choice.

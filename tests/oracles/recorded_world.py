@@ -6,11 +6,9 @@ WORDS = [f"w{number:02d}" for number in range(40)]
 FITS = {
     "smoothing": {"method": "smoothing"},
     "smoothing-product": {"method": "smoothing", "prior": "product", "prior_variance": 1.0},
-    "smoothing-sampled": {"method": "smoothing", "negative_contexts": 16},
     "smoothing-auto": {"method": "smoothing", "diffusion": "auto"},
     "filtering": {"method": "filtering"},
     "filtering-product": {"method": "filtering", "prior": "product", "prior_variance": 1.0},
-    "filtering-sampled": {"method": "filtering", "negative_contexts": 16},
     "static": {"method": "static"},
     "warm-start": {"method": "warm-start"},
     "independent": {"method": "independent"},

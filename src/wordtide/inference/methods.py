@@ -150,7 +150,7 @@ def _smoothing(fit: Run) -> Outcome:
 
 def _schedule(settings: FitSettings) -> Schedule:
     steps = settings.max_steps or MOST_STEPS["smoothing"]
-    return Schedule(steps, settings.rate, settings.final_rate, settings.tolerance, measure_every=4)
+    return Schedule(steps, settings.rate, settings.final_rate, settings.tolerance, measure_every=3)
 
 
 def _start(fit: Run, diffusion: Diffusion) -> Start:
