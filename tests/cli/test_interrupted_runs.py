@@ -141,7 +141,9 @@ def test_an_interrupted_run_ends_with_130(interrupted):
 
 
 def test_an_interrupted_run_says_so_in_one_line(interrupted):
-    assert interrupted[1] == "wordtide: interrupted; nothing was left half-written.\n"
+    notice = "wordtide: compiling the counting code"  # on a busy machine, loading takes long, too
+    said = [line for line in interrupted[1].splitlines() if not line.startswith(notice)]
+    assert said == ["wordtide: interrupted; nothing was left half-written."]
 
 
 def test_counts_that_a_killed_run_had_moved_aside_are_put_back(place, tmp_path):
