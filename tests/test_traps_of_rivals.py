@@ -18,7 +18,7 @@ from wordtide.inference.compute import compute
 from wordtide.inference.natural.schedule import Schedule
 from wordtide.inference.paper.filtering import AdamFilter, FilterOptions
 from wordtide.inference.paper.smoothing import AdamSmoother, SmootherOptions
-from wordtide.model.divergence import filter_kl
+from wordtide.model.gaussians import filter_kl
 from wordtide.model.likelihood import GaussianVectors, expected_log_likelihood
 from wordtide.model.prior import ProductPrior
 

@@ -11,7 +11,7 @@ from wordtide.embeddings.facts import info_facts
 from wordtide.embeddings.posterior import Posterior
 from wordtide.errors import SettingsError, UnknownWordError
 from wordtide.model.chain import smooth_words
-from wordtide.model.transitions import prior_at_knots
+from wordtide.model.knots import prior_at_knots
 
 MODELS = {kind: model_of(kind) for kind in KINDS}
 each_kind = pytest.mark.parametrize("model", MODELS.values(), ids=KINDS)

@@ -5,9 +5,8 @@ import pytest
 from oracles import natural
 
 from wordtide.errors import SettingsError
-from wordtide.model.knots import Knots
+from wordtide.model.knots import Knots, prior_at_knots
 from wordtide.model.prior import PRIORS, Passage, ProductPrior, StationaryPrior
-from wordtide.model.transitions import prior_at_knots
 
 TIMES = np.array([1800.0, 1801.0, 1801.5, 1805.0, 1806.0, 1813.0])
 DIFFUSIONS = [

@@ -18,9 +18,8 @@ import numpy as np
 
 from wordtide.embeddings.trajectories import Beliefs, Moments, MovementVariance
 from wordtide.model.kalman import condition, look_back, predict
-from wordtide.model.knots import Knots
+from wordtide.model.knots import Bridges, Knots, transitions
 from wordtide.model.prior import Diffusion, Places, slice_before
-from wordtide.model.transitions import Bridges, transitions
 from wordtide.types import Floats, Indices, Integers, Reals, Singles
 
 _ROWS_AT_ONCE = 256  # of float64, which stay in the processor's cache

@@ -7,10 +7,10 @@ import numpy as np
 from wordtide.embeddings.posterior import Posterior
 from wordtide.inference.problem import Problem
 from wordtide.model.chain import divergence_of_words, smooth_words
-from wordtide.model.divergence import filter_kl
+from wordtide.model.gaussians import filter_kl
+from wordtide.model.knots import prior_at_knots
 from wordtide.model.likelihood import ActiveSlice, GaussianVectors, expected_log_likelihood
 from wordtide.model.prior import Diffusion
-from wordtide.model.transitions import prior_at_knots
 from wordtide.types import Singles
 
 Estimate = tuple[float, float]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from wordtide.model.bidiagonal import cholesky, multiply_tridiagonal, solve, solve_transposed
+from wordtide.model.gaussians import cholesky, multiply_tridiagonal, solve, solve_transposed
 from wordtide.model.prior import Diffusion
 from wordtide.types import Reals
 

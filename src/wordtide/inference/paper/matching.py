@@ -7,9 +7,8 @@ the one with the same marginal variances.
 import numpy as np
 
 from wordtide.model.chain import match_words
-from wordtide.model.knots import Knots
+from wordtide.model.knots import Knots, prior_at_knots
 from wordtide.model.prior import Diffusion
-from wordtide.model.transitions import prior_at_knots
 from wordtide.types import Reals, Singles
 
 _SWEEPS = 500

@@ -22,10 +22,9 @@ from wordtide.model.chain import (
     observe_rows,
     smooth_words,
 )
-from wordtide.model.knots import Knots
+from wordtide.model.knots import Knots, prior_at_knots
 from wordtide.model.likelihood import GaussianVectors
 from wordtide.model.prior import Diffusion
-from wordtide.model.transitions import prior_at_knots
 from wordtide.types import Array, Floats, Integers
 
 SIDES = "uv"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from oracles import model as dense
 
-from wordtide.model.bidiagonal import cholesky, covariances, multiply_tridiagonal, solve, solve_transposed
+from wordtide.model.gaussians import cholesky, covariances, multiply_tridiagonal, solve, solve_transposed
 
 BATCH = (2, 3)
 
