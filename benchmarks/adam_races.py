@@ -15,8 +15,8 @@ from wordtide.inference.compute import Compute, compute
 from wordtide.inference.elbo import Estimate, monte_carlo_elbo
 from wordtide.inference.natural.filtering import SequentialSolver
 from wordtide.inference.natural.schedule import NaturalOptions, Schedule
+from wordtide.inference.paper.chains import matching_precision
 from wordtide.inference.paper.filtering import AdamFilter, FilterOptions
-from wordtide.inference.paper.matching import matching_precision
 from wordtide.inference.paper.smoothing import AdamSmoother, SmootherOptions
 from wordtide.inference.problem import Problem, problem_of
 from wordtide.inference.settings import PRESETS, FitSettings

@@ -20,8 +20,8 @@ from wordtide.inference.compute import compute
 from wordtide.inference.natural.eigen_start import signs_by_rule
 from wordtide.inference.natural.filtering import SequentialSolver
 from wordtide.inference.natural.negatives import AUTO
+from wordtide.inference.natural.prepared_slice import SliceWork
 from wordtide.inference.natural.schedule import NaturalOptions, Schedule
-from wordtide.inference.natural.slice_work import SliceWork
 from wordtide.inference.natural.smoothing import SmoothingSolver
 from wordtide.inference.natural.step import sign_blocks
 from wordtide.inference.problem import Problem

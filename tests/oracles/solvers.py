@@ -1,8 +1,8 @@
 """Natural solvers in memory with exact sums, unless a test asks for something else."""
 
 from wordtide.inference.natural.filtering import SequentialSolver
+from wordtide.inference.natural.prepared_slice import SliceWork
 from wordtide.inference.natural.schedule import NaturalOptions
-from wordtide.inference.natural.slice_work import SliceWork
 from wordtide.inference.natural.smoothing import SmoothingSolver
 from wordtide.inference.scale.in_memory import Start, StatesInMemory
 

@@ -8,9 +8,8 @@ from wordtide.inference.checkpoints import Checkpoints
 from wordtide.inference.natural.diffusion_choice import CHOICE, choose_diffusion, standing
 from wordtide.inference.natural.filtering import SequentialSolver
 from wordtide.inference.natural.schedule import Schedule
-from wordtide.inference.natural.smoothing import SmoothingSolver
-from wordtide.inference.natural.start import standing_start
-from wordtide.inference.paper.matching import matching_precision
+from wordtide.inference.natural.smoothing import SmoothingSolver, standing_start
+from wordtide.inference.paper.chains import matching_precision
 from wordtide.inference.paper.smoothing import AdamSmoother, SmootherOptions
 from wordtide.inference.problem import Problem
 from wordtide.inference.scale.engine import Engine

@@ -1,7 +1,7 @@
 """Passes over trajectories that answer questions, compiled: moments, contrasts and beliefs of some words.
 
-Arrays are those of `model.chain`, with `transitions` from knot to knot: a word's first knot has gain 0 and as noise
-the prior variance. Work is in float64, whatever the type of the states.
+Arrays are those of `model.chain`, with `transitions` from knot to knot: a word's first knot has gain 0 and
+as noise the prior variance. Work is in float64, whatever the type of the states.
 """
 
 from typing import Any

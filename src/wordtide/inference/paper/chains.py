@@ -9,9 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from wordtide.model.chain import match_words
 from wordtide.model.gaussians import cholesky, multiply_tridiagonal, solve, solve_transposed
+from wordtide.model.knots import Knots, prior_at_knots
 from wordtide.model.prior import Diffusion
-from wordtide.types import Reals
+from wordtide.types import Reals, Singles
+
+_SWEEPS = 500
+_CLOSE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -80,3 +85,19 @@ def mirror_ascent(nu: Reals, step: Reals) -> Reals:
     """
     moved: Reals = nu * np.exp(np.arcsinh(0.5 * step))
     return moved
+
+
+def matching_precision(variance: Reals, knots: Knots, diffusion: Diffusion) -> Singles:
+    """Find the h >= 0 (K, d) whose marginal variances are closest to `variance` (K, d).
+
+    Pi + diag(h) is then the nearest member of its family to a general tridiagonal posterior q in the sense of
+    KL(q || .); at the optimum of the ELBO the two are the same.
+
+    KL(q || .) is convex in h, and its minimum in the h of one knot is known: the precision that the knot
+    lacks. Sweeps over the knots of a word end when its h change no more.
+    """
+    wanted = 1.0 / np.asarray(variance, dtype=np.float64)
+    h = np.zeros_like(wanted)
+    prior, words = prior_at_knots(knots, diffusion), len(knots.starts) - 1
+    match_words(knots.starts, *prior, wanted, h, _SWEEPS, _CLOSE, 0, words)
+    return h.astype(np.float32)

@@ -11,9 +11,8 @@ from wordtide.counts.counts import Counts
 from wordtide.dask_client import Cluster, connect
 from wordtide.errors import SettingsError
 from wordtide.inference.compute import Compute
-from wordtide.inference.natural.prepared_slice import PreparedSlice
+from wordtide.inference.natural.prepared_slice import PreparedSlice, SliceWork
 from wordtide.inference.natural.schedule import NaturalOptions
-from wordtide.inference.natural.slice_work import SliceWork
 from wordtide.inference.problem import PairSettings, Problem, SliceData
 from wordtide.inference.scale.in_memory import Start, States, StatesInMemory
 from wordtide.inference.scale.on_dask import SliceJob, SliceOnCluster, on_cluster

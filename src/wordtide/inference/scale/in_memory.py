@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from wordtide.inference.compute import Compute
-from wordtide.inference.natural.slice_work import SliceWork
+from wordtide.inference.natural.prepared_slice import SliceWork
 from wordtide.inference.scale.word_blocks import WordBlock
 from wordtide.model.knots import Knots
 from wordtide.model.prior import Diffusion

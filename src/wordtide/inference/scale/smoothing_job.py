@@ -20,8 +20,8 @@ import numpy as np
 from wordtide.counts.counts import Counts
 from wordtide.errors import OutputError
 from wordtide.inference.compute import Compute, compute
+from wordtide.inference.natural.prepared_slice import SliceWork
 from wordtide.inference.natural.schedule import NaturalOptions
-from wordtide.inference.natural.slice_work import SliceWork
 from wordtide.inference.problem import PairSettings, Problem, problem_of
 from wordtide.inference.scale.shares import WordRanges
 from wordtide.inference.scale.word_blocks import SIDES, WordBlock
