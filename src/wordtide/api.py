@@ -114,19 +114,23 @@ class DynamicEmbeddings(Embeddings):
         since: Time | None = None,
         until: Time | None = None,
         top: int = 20,
-        by: str = "low",
+        by: str = "effect",
         min_occurrences: int = MIN_OCCURRENCES,
         vectors: str | None = None,
+        function_words: bool = False,
     ) -> "pd.DataFrame":
         """The words that changed most, each between two times: those given, or the first and last in which it
         occurs.
 
         Columns: word, change (cosine distance), low, high, significant, probability (to be among the top),
-        since, until, halfway_from, halfway_to, from, to, occurrences (between the two times). Ranked `by`
-        "low", "probability" or "change". By "low", only words that moved by more than the noise are listed;
-        if there is none, a note says so, and frequent words are listed by their change.
+        since, until, halfway_from, halfway_to, from, to, occurrences (between the two times), verdict (jump,
+        gradual or unsure), date, date_low, date_high, log_bayes_factor, effect (bits per use), effect_low,
+        style, shape, second_date. Ranked `by` "effect", "low", "probability" or "change". By
+        "effect", the words whose changes have the largest effects for certain are listed, function words only
+        if asked for; if there is none, a note says so, and words are ranked by "low": those that moved by
+        more than the noise; if there is none, frequent words by their change.
         """
-        return _frame(changed(self, since, until, top, by, min_occurrences, vectors))
+        return _frame(changed(self, since, until, top, by, min_occurrences, vectors, function_words))
 
     def story(
         self,

@@ -17,6 +17,7 @@ from oracles.questions import planted
 from rich.console import Console
 
 import wordtide
+from wordtide.questions.effect import VERDICT
 
 STEAM = "Steam power drives the mill by the river. The old mill grinds corn by steam and by the river. "
 LAW = "The king made a law for the mill. The law of the river is old and the king drives a hard bargain. "
@@ -25,6 +26,7 @@ NEAR = ["word", "similarity", "low", "high", "probability", "occurrences", "infe
 CHANGED = [
     "word", "change", "low", "high", "significant", "probability", "since", "until", "halfway_from", "halfway_to", "from", "to",
     "occurrences",
+    *VERDICT,
 ]  # fmt: skip
 CURVE = ["time", "word", "other", "similarity", "low", "high", "occurrences", "other_occurrences"]
 #: Of each command: what is typed after the model, what is called in Python, and the columns of the answer.
@@ -36,8 +38,8 @@ QUESTIONS = {
     ),
     "similarity": (["mill", "law", "corn"], lambda model: model.similarity("mill", "law", "corn"), CURVE),
     "changed": (
-        ["--since", "1852", "--until", "1878", "--top", "3", "--min-occurrences", "1"],
-        lambda model: model.changed("1852", "1878", 3, min_occurrences=1),
+        ["--since", "1852", "--until", "1878", "--top", "3", "--min-occurrences", "1", "--by", "low"],
+        lambda model: model.changed("1852", "1878", 3, "low", min_occurrences=1),
         CHANGED,
     ),
     "surprises": (
@@ -63,7 +65,7 @@ ASKED = [
     for method in METHODS
     if (name, method) != ("surprises", "independent")
 ]
-UNKNOWN = ("low", "high", "probability", "halfway_from", "halfway_to")
+UNKNOWN = ("low", "high", "probability", "halfway_from", "halfway_to", *VERDICT)
 
 
 @pytest.fixture(scope="module")
@@ -133,7 +135,8 @@ def test_csv_has_the_columns_and_the_values_of_json(models, name, method):
 @pytest.mark.parametrize(("name", "method"), ASKED)
 def test_a_table_has_the_columns_in_words(models, name, method):
     header = ask(models / method, name).out.splitlines()[0]
-    assert " ".join(header.split()) == " ".join(QUESTIONS[name][2]).replace("_", " ")
+    shown = [column for column in QUESTIONS[name][2] if column not in VERDICT]
+    assert " ".join(header.split()) == " ".join(shown).replace("_", " ")
 
 
 @pytest.mark.parametrize("name", ["neighbors", "changed", "surprises", "analogy"])
@@ -355,8 +358,8 @@ def test_a_table_says_yes_or_nothing_of_what_is_true_or_not(sparse):
 def test_a_table_of_changes_says_yes_or_nothing_of_significance(model, vague):
     seen = set()
     for folder in (model, vague):
-        rows = rows_of(run("changed", folder, "--format", "json"))
-        lines = run("changed", folder).out.splitlines()[1:]
+        rows = rows_of(run("changed", folder, "--by", "low", "--format", "json"))
+        lines = run("changed", folder, "--by", "low").out.splitlines()[1:]
         assert [" yes " in line for line in lines] == [row["significant"] for row in rows]
         seen |= {row["significant"] for row in rows}
     assert seen == {False, True}
@@ -396,7 +399,7 @@ def test_a_list_without_words_that_are_well_known_is_an_error_that_says_why(vagu
 
 @pytest.mark.parametrize("format", ["table", "json"])
 def test_where_nothing_changed_by_more_than_the_noise_frequent_words_are_listed_with_a_note(vague, format):
-    done = run("changed", vague, "--format", format)
+    done = run("changed", vague, "--by", "low", "--format", format)
     assert (done.code, "w0" in done.out, "w2" in done.out) == (0, True, False)
     assert done.err.startswith("note: No word changed by more than the noise between 1900 and 1911.")
 

@@ -128,7 +128,7 @@ def test_a_table_has_the_names_and_numbers_of_the_data_frame():
     ],
 )
 def test_the_dates_of_words_that_changed_are_shown_as_years(column):
-    table = well_known("smoother").changed(min_occurrences=1)
+    table = well_known("smoother").changed(min_occurrences=1, by="low")
     shown = Reader(table_html({column: table[column].tolist()})).texts
     assert len(table) == 5
     assert [text for text in shown if text.strip()] == [column, *(str(int(date)) for date in table[column])]

@@ -14,6 +14,7 @@ from embeddings.models import KINDS, PLACES, TIMES, well_known
 from wordtide.api import NoteWarning
 from wordtide.errors import SettingsError, UnknownWordError
 from wordtide.questions.answers import Answer, empty_intervals
+from wordtide.questions.effect import VERDICT
 
 #: Enough words in the last slice to say what is usual there.
 MANY = {**PLACES, **{f"word{n}": [n % 7, 7] for n in range(20)}}
@@ -23,6 +24,7 @@ NEIGHBORS = ["word", "similarity", "low", "high", "probability", "occurrences", 
 CHANGED = [
     "word", "change", "low", "high", "significant", "probability", "since", "until", "halfway_from", "halfway_to", "from", "to",
     "occurrences",
+    *VERDICT,
 ]  # fmt: skip
 #: How each question is asked, and the columns of its answer.
 QUESTIONS = {
@@ -35,7 +37,7 @@ QUESTIONS = {
         lambda model: model.similarity("always", "gaps"),
         ["time", "word", "other", "similarity", "low", "high", "occurrences", "other_occurrences"],
     ),
-    "changed": (lambda model: model.changed(min_occurrences=1), CHANGED),
+    "changed": (lambda model: model.changed(min_occurrences=1, by="low"), CHANGED),
     "story": (lambda model: model.story("always"), ["period", "time", *NEIGHBORS]),
     "surprises": (
         lambda model: model.surprises(),

@@ -11,6 +11,7 @@ from oracles.questions import is_known, planted, share_among
 from wordtide.errors import SettingsError
 from wordtide.questions import change
 from wordtide.questions.change import changed
+from wordtide.questions.effect import VERDICT
 from wordtide.questions.movement import movement, spans
 from wordtide.questions.neighbors import DRAWS
 from wordtide.questions.vectors import vectors_of
@@ -18,6 +19,7 @@ from wordtide.questions.vectors import vectors_of
 COLUMNS = [
     "word", "change", "low", "high", "significant", "probability", "since", "until", "halfway_from", "halfway_to", "from", "to",
     "occurrences",
+    *VERDICT,
 ]  # fmt: skip
 MODELS = {kind: model_of(kind) for kind in KINDS}
 each_kind = pytest.mark.parametrize("kind", KINDS)
@@ -102,7 +104,7 @@ def test_words_that_turn_to_the_opposite_change_by_two_and_no_more(kind):
 
 @each_kind
 def test_words_without_direction_are_not_listed(kind):
-    assert "never" not in changed(MODELS[kind], min_occurrences=0).columns["word"]
+    assert "never" not in changed(MODELS[kind], min_occurrences=0, by="low").columns["word"]
 
 
 @each_kind
@@ -195,7 +197,7 @@ def test_ranked_by_the_low_end_all_words_are_listed_that_moved_by_more_than_the_
 ):
     every = changed(CROWDS[kind], since, until, top=100, by="change").columns
     moved = {word for word, low in zip(every["word"], every["low"], strict=True) if low > 0}
-    answer = changed(CROWDS[kind], since, until, top=100)
+    answer = changed(CROWDS[kind], since, until, top=100, by="low")
     assert 0 < len(moved) < len(every["word"])
     assert set(answer.columns["word"]) == moved
     assert answer.notes == []
@@ -218,15 +220,15 @@ def test_a_word_is_significant_if_its_interval_begins_above_zero(kind):
 @uncertain
 @pytest.mark.parametrize("at_once", [1, 7])
 def test_a_list_is_the_same_however_many_words_are_looked_at_together(kind, at_once, monkeypatch):
-    whole = changed(CROWDS[kind], top=9).columns["word"]
+    whole = changed(CROWDS[kind], top=9, by="low").columns["word"]
     monkeypatch.setattr(change, "CANDIDATES", at_once)
-    assert changed(CROWDS[kind], top=9).columns["word"] == whole
+    assert changed(CROWDS[kind], top=9, by="low").columns["word"] == whole
 
 
 @uncertain
 def test_where_no_word_moved_by_more_than_the_noise_a_note_says_so(kind):
     for since, until, first, last in (("first", "last", 1850, 1870), (TIMES[1], TIMES[6], 1851, 1862)):
-        (note,) = changed(NOISY[kind], since, until).notes
+        (note,) = changed(NOISY[kind], since, until, by="low").notes
         assert note.startswith(f"No word changed by more than the noise between {first} and {last}.")
         assert "50 or more occurrences" in note
 
@@ -237,7 +239,7 @@ def test_where_no_word_moved_by_more_than_the_noise_frequent_words_are_listed_by
     kind, since, until
 ):
     model = NOISY[kind]
-    answer = changed(model, since, until, top=100).columns
+    answer = changed(model, since, until, top=100, by="low").columns
     expected = changed(model, since, until, top=100, by="change", min_occurrences=50).columns["word"]
     assert len(expected) > 20
     assert answer["word"] == expected
@@ -247,13 +249,16 @@ def test_where_no_word_moved_by_more_than_the_noise_frequent_words_are_listed_by
 
 @uncertain
 def test_words_within_the_noise_are_no_more_than_asked_for(kind):
-    assert changed(NOISY[kind], top=4).columns["word"] == changed(NOISY[kind], top=100).columns["word"][:4]
+    assert (
+        changed(NOISY[kind], top=4, by="low").columns["word"]
+        == changed(NOISY[kind], top=100, by="low").columns["word"][:4]
+    )
 
 
 @uncertain
 def test_words_within_the_noise_occur_as_often_as_asked_for(kind):
-    answer = changed(NOISY[kind], top=100, min_occurrences=90).columns
-    assert 0 < len(answer["word"]) < len(changed(NOISY[kind], top=100))
+    answer = changed(NOISY[kind], top=100, min_occurrences=90, by="low").columns
+    assert 0 < len(answer["word"]) < len(changed(NOISY[kind], top=100, by="low"))
     assert min(answer["occurrences"]) >= 90
 
 
@@ -261,7 +266,7 @@ def test_words_within_the_noise_occur_as_often_as_asked_for(kind):
 def test_where_no_word_is_frequent_nothing_is_listed_and_the_note_says_what_would_help(kind):
     still = 3.0 * np.random.default_rng(0).standard_normal((4, 1, 6)) * np.ones((1, 12, 1))
     model = planted(kind, still, 0.1 if kind == "filter" else 10.0, values=np.full(48, 3))
-    answer = changed(model, "first", "last")
+    answer = changed(model, "first", "last", by="low")
     assert len(answer) == 0
     assert answer.notes[-1].startswith(
         "No word changed by more than the noise between 1900 and 1911. No word occurs 50 times"
@@ -278,7 +283,7 @@ def test_point_estimates_are_ranked_by_change_and_have_no_intervals():
 
 
 def test_no_change_of_point_estimates_is_significant():
-    assert not any(changed(CROWDS["point"], top=100).columns["significant"])
+    assert not any(changed(CROWDS["point"], top=100, by="low").columns["significant"])
 
 
 def test_the_probability_is_how_often_drawn_words_moved_furthest_at_their_drawn_lengths():
@@ -295,13 +300,13 @@ def test_the_probability_is_how_often_drawn_words_moved_furthest_at_their_drawn_
 
 
 def test_a_question_asked_twice_is_answered_alike():
-    one, other = (list(changed(CROWDS["smoother"]).rows()) for _ in range(2))
+    one, other = (list(changed(CROWDS["smoother"], by="low").rows()) for _ in range(2))
     assert one == other
 
 
 @each_kind
 def test_the_columns_are_those_promised(kind):
-    answer = changed(CROWDS[kind], top=3)
+    answer = changed(CROWDS[kind], top=3, by="low")
     assert list(answer.columns) == COLUMNS
     assert len(answer) == 3
     for word, lost, gained in zip(*(answer.columns[name] for name in ("word", "from", "to")), strict=True):
@@ -310,7 +315,7 @@ def test_the_columns_are_those_promised(kind):
 
 @uncertain
 def test_halfway_dates_lie_between_the_two_times(kind):
-    answer = changed(CROWDS[kind], TIMES[1], TIMES[6], top=100, min_occurrences=1)
+    answer = changed(CROWDS[kind], TIMES[1], TIMES[6], top=100, min_occurrences=1, by="low")
     first, last = np.array(answer.columns["halfway_from"]), np.array(answer.columns["halfway_to"])
     assert len(answer) > 2
     assert (first >= TIMES[1]).all()
@@ -329,7 +334,7 @@ def test_a_word_that_may_not_have_moved_has_no_halfway_date(kind):
 
 @each_kind
 def test_a_list_without_words_has_its_columns(kind):
-    answer = changed(MODELS[kind], min_occurrences=10_000)
+    answer = changed(MODELS[kind], min_occurrences=10_000, by="low")
     assert list(answer.columns) == COLUMNS
     assert len(answer) == 0
 
@@ -355,12 +360,12 @@ def test_if_no_word_occurs_as_often_as_asked_for_a_note_says_so_beside_those_on_
 @pytest.mark.parametrize(("since", "until"), [("last", "first"), ("first", "first"), (1870, 1850)])
 def test_times_that_are_not_in_order_are_refused(kind, since, until):
     with pytest.raises(SettingsError, match="Give a later time"):
-        changed(MODELS[kind], since, until)
+        changed(MODELS[kind], since, until, by="low")
 
 
 @each_kind
 def test_an_unknown_ranking_is_refused(kind):
-    with pytest.raises(SettingsError, match="Choose low, probability, change"):
+    with pytest.raises(SettingsError, match="Choose effect, low, probability, change"):
         changed(MODELS[kind], by="beauty")
 
 
@@ -368,4 +373,4 @@ def test_an_unknown_ranking_is_refused(kind):
 @pytest.mark.parametrize("top", [0, -1])
 def test_a_list_without_places_is_refused(kind, top):
     with pytest.raises(SettingsError, match="Give 1 or more"):
-        changed(MODELS[kind], top=top)
+        changed(MODELS[kind], top=top, by="low")

@@ -9,6 +9,7 @@ from embeddings.models import KINDS, TIMES, WORDS, crowd, diffusion_of, model_of
 from oracles.questions import YEARS, is_inferred, planted
 
 from wordtide.errors import SettingsError
+from wordtide.questions.effect import VERDICT
 from wordtide.questions.movement import halfway, movement
 from wordtide.questions.neighbors import neighbors
 from wordtide.questions.story import story
@@ -18,6 +19,7 @@ COLUMNS = ["period", "time", "word", "similarity", "low", "high", "probability",
 FACTS = [
     "sentence", "word", "since", "until", "change", "low", "high", "halfway", "halfway_from", "halfway_to", "from", "to",
     "occurrences",
+    *VERDICT,
 ]  # fmt: skip
 MODELS = {kind: model_of(kind) for kind in KINDS}
 each_kind = pytest.mark.parametrize("kind", KINDS)
@@ -50,8 +52,11 @@ def test_the_sentence_tells_from_what_to_what_between_which_dates_and_how_sure(k
     low, high = (round(math.degrees(math.acos(1.0 - facts[name]))) for name in ("low", "high"))
     assert {name[:3] for name in facts["from"].split(", ")} <= {"old", "sta"}
     assert {name[:3] for name in facts["to"].split(", ")} == {"new"}
+    how = {"jump": "it jumped", "gradual": "gradually"}[facts["verdict"]]
+    when = f"{how} between {facts['date_low']:.1f} and {facts['date_high']:.1f}"
+    assert 1904.5 < facts["date_low"] < 1905.6 < facts["date_high"] < 1907.0
     assert facts["sentence"] == (
-        f"mover moved from {lost} (1900) to {gained} (1911); half-way between 1905 and 1906; turned by 90° ({low}° to {high}°)."
+        f"mover moved from {lost} (1900) to {gained} (1911); {when}; turned by 90° ({low}° to {high}°)."
     )
     assert 0 < low < 90 < high
 

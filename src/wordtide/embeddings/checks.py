@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from wordtide.embeddings.posterior import Fitted, Posterior
+from wordtide.embeddings.posterior import Dynamics, Fitted, Posterior
 from wordtide.model.knots import Knots
+from wordtide.model.verdicts import SHAPES
 from wordtide.storage.arrays import pieces
 
 MOST_DIMENSIONS = 1 << 16
@@ -38,8 +39,23 @@ def check_record(fitted: Fitted) -> None:
         raise ValueError("the predictions of its slices are invalid")
     if fitted.arrivals is not None and not ((fitted.arrivals >= 0) & (fitted.arrivals < total)).all():
         raise ValueError("words arrive outside its slices")
+    if fitted.dynamics is not None and not are_sound(fitted.dynamics):
+        raise ValueError("its verdicts on words contradict themselves")
     check_knots(fitted.posterior.knots, total, "knots")
     check_knots(fitted.occurrences.places, total, "occurrences")
+
+
+def are_sound(dynamics: Dynamics) -> bool:
+    """Whether verdicts have the dates that they need, and numbers that later code can compute with."""
+    found = dynamics.significant
+    dates = np.column_stack([dynamics.date_low, dynamics.date, dynamics.date_high])[found]
+    return bool(
+        np.isin(dynamics.shape, range(-1, len(SHAPES))).all()
+        and (np.diff(dates, axis=1) >= 0).all()
+        and (np.abs(dates) <= _YEARS).all()
+        and not np.isinf(dynamics.table()).any()
+        and ((dynamics.correlation >= 0) & (dynamics.correlation < 1))[dynamics.jumps].all()
+    )
 
 
 def check_knots(knots: Knots, slices: int, name: str) -> None:

@@ -9,6 +9,7 @@ and looks for numbers that are not finite.
 import json
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from wordtide.embeddings.checks import MOST_DIMENSIONS, check_knots, check_record, check_states
+from wordtide.embeddings.dynamics import DYNAMICS, dynamics_of, read_dynamics, write_dynamics
 from wordtide.embeddings.posterior import SPREADS, Fitted, Posterior
 from wordtide.embeddings.slice_files import MOST_SLICES, read_slices, slice_name, slices_of, write_slice
 from wordtide.errors import FolderError, SettingsError
@@ -28,6 +30,7 @@ from wordtide.storage.header import read_as_one, read_header, verify, write_head
 from wordtide.types import Array, Floats
 from wordtide.version import __version__
 
+FileFacts = Mapping[str, Mapping[str, int]]
 KIND = "model"
 VERSION = 1
 #: A filter's states are in files of their own, one for each slice.
@@ -58,21 +61,26 @@ def is_sliced(fitted: Fitted) -> bool:
     return fitted.posterior.kind == "filter" and len(fitted.diffusion) <= MOST_SLICES
 
 
-def fill_with_slices(folder: Path, fitted: Fitted) -> None:
-    """Write all files of a model folder."""
+def fill_with_slices(folder: Path, fitted: Fitted, judged: bool = False) -> None:
+    """Write all files of a model folder; `judged`: find out how each word moves if that is not known."""
     if is_sliced(fitted):
         for t, states in enumerate(slices_of(fitted.posterior, len(fitted.diffusion))):
             write_slice(folder, t, states)
-    fill_folder(folder, fitted)
+    fill_folder(folder, fitted, judged=judged)
 
 
-def fill_folder(folder: Path, fitted: Fitted, known: Mapping[str, Mapping[str, int]] | None = None) -> None:
+def fill_folder(folder: Path, fitted: Fitted, known: FileFacts | None = None, judged: bool = False) -> None:
     """Write all files of a model folder except those of slices, which exist.
 
     `known` has the sizes and checksums of some files.
     """
     _check_texts(fitted)
     write_tensors(folder / "arrays.safetensors", _arrays(fitted))
+    if judged and fitted.dynamics is None and fitted.posterior.kind == "smoother":
+        arrays = map_tensors(folder / "arrays.safetensors")
+        states: dict[str, Any] = {name: arrays[name] for name in fitted.posterior.arrays()}
+        write_dynamics(folder, dynamics_of(replace(fitted, posterior=replace(fitted.posterior, **states))))
+    write_dynamics(folder, fitted.dynamics)
     (folder / "words.txt").write_bytes(_text(fitted.words))
     (folder / "labels.txt").write_bytes(
         _text([spelled_out(" ".join(label.split())) for label in fitted.labels])
@@ -129,7 +137,7 @@ def read_model(path: str | PathLike[str], check: bool = False) -> Fitted:
     """Open a model folder. `check` compares all checksums and reads all numbers."""
     folder = Path(path)
     header = model_header(folder)
-    for name in FILES:
+    for name in (*FILES, *({DYNAMICS} & header["files"].keys())):
         if not (folder / name).is_file():  # reading a pipe would block forever
             raise FolderError(f"{folder / name} is not a file.", REMEDY)
     if check:
@@ -138,6 +146,8 @@ def read_model(path: str | PathLike[str], check: bool = False) -> Fitted:
     arrays = map_tensors(folder / "arrays.safetensors")
     try:
         fitted = _assemble(header, words, labels, arrays, _posterior(folder, header, arrays, check))
+        if DYNAMICS in header["files"]:
+            fitted = replace(fitted, dynamics=read_dynamics(folder))
         check_record(fitted)
         if check:
             check_states(fitted.posterior)
@@ -199,7 +209,7 @@ def model_header(folder: Path) -> dict[str, Any]:
         if type(slices) is not int or not 1 <= slices <= MOST_SLICES or header.get("posterior") != "filter":
             raise FolderError(f"{folder / 'header.json'} is damaged: its slices are not described.", REMEDY)
         expected |= {slice_name(t) for t in range(slices)}
-    wrong = sorted(expected ^ set(header["files"]))
+    wrong = sorted(expected ^ (set(header["files"]) - {DYNAMICS}))
     if wrong:
         raise FolderError(f"{folder / wrong[0]} is listed wrongly in the header.", REMEDY)
     return header

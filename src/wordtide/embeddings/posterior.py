@@ -15,8 +15,9 @@ import numpy.typing as npt
 from wordtide.errors import SettingsError
 from wordtide.model.knots import Knots, Occurrences, narrowed
 from wordtide.model.prior import Diffusion
+from wordtide.model.verdicts import BURST, JUMP, TWO_JUMPS
 from wordtide.storage.arrays import pieces
-from wordtide.types import Array, Floats, Singles
+from wordtide.types import Array, Flags, Floats, Integers, Singles
 
 #: What is stored of each word of a slice: means and variances of its word vector (u) and its context vector
 #: (v).
@@ -25,6 +26,8 @@ QUANTITIES = ("mean_u", "mean_v", "variance_u", "variance_v")
 TIED_QUANTITIES = ("mean_u", "variance_u")
 #: The kinds of posterior, and what each stores beside the means.
 SPREADS = {"filter": "variance", "smoother": "precision", "point": None}
+#: A sudden change, a gradual one, and no significant change.
+VERDICTS = ("jump", "gradual", "unsure")
 
 
 @dataclass(frozen=True)
@@ -227,6 +230,49 @@ class Posterior:
 
 
 @dataclass(frozen=True)
+class Dynamics:
+    """How each word moves, fields (L,). Dates are float years, NaN without a significant change.
+
+    `shape`: an index of `SHAPES`, -1 without a significant change. `log_bayes_factor`: of the best change
+    against none, NaN for a word that is not judged. `date`, `date_low`, `date_high`: of a jump the median and
+    the 90 % credible interval, of a gradual change its middle, start and end. `second_date`: the second jump,
+    or the end of a burst. `correlation`: that of the vectors before and after a jump.
+    """
+
+    shape: Floats
+    log_bayes_factor: Floats
+    date: Floats
+    date_low: Floats
+    date_high: Floats
+    second_date: Floats
+    correlation: Floats
+
+    @staticmethod
+    def of_table(table: Floats) -> "Dynamics":
+        """The record from an array (L, 7), as a model folder stores it."""
+        return Dynamics(*np.array(table, dtype=np.float64).T)
+
+    def table(self) -> Floats:
+        """All fields as one array, (L, 7)."""
+        return np.column_stack(list(vars(self).values()))
+
+    @property
+    def significant(self) -> Flags:
+        """Whether each word has a significant change, (L,)."""
+        return self.shape >= 0
+
+    @property
+    def jumps(self) -> Flags:
+        """Whether each word jumps, (L,)."""
+        return np.isin(self.shape, (JUMP, TWO_JUMPS, BURST))
+
+    def verdicts(self, words: Integers) -> list[str]:
+        """The verdicts on some words: jump, gradual, or unsure if there is no significant change."""
+        kinds = np.where(self.jumps, 0, np.where(self.significant, 1, 2))
+        return [VERDICTS[kind] for kind in kinds[words]]
+
+
+@dataclass(frozen=True)
 class Fitted:
     """Everything a fit produces: the content of a model folder.
 
@@ -237,7 +283,7 @@ class Fitted:
 
     `predictions` (T,): the log-likelihood per pair of each slice under a posterior that has not seen it: a
     filter predicts it from the slices before (NaN for the first), a smoother from all others.
-    `static_prediction`: that of one static model.
+    `static_prediction`: that of one static model. `dynamics`: how each word moves, if that was computed.
 
     `pairs` (T,): the number of pairs in each slice. A filter keeps what a later update needs: `filter`, its
     pace and precision; `arrivals` (L,), the slice at which each word entered the vocabulary (None: all were
@@ -262,6 +308,7 @@ class Fitted:
     stream: Mapping[str, Any] | None = None
     predictions: Floats | None = None
     static_prediction: float | None = None
+    dynamics: Dynamics | None = None
 
     def __post_init__(self) -> None:
         fits = {
@@ -270,6 +317,7 @@ class Fitted:
             "pairs": self.pairs is None or self.pairs.shape == (len(self.diffusion),),
             "predictions": self.predictions is None or self.predictions.shape == (len(self.diffusion),),
             "arrivals": self.arrivals is None or self.arrivals.shape == (len(self.words),),
+            "dynamics": self.dynamics is None or self.dynamics.date.shape == (len(self.words),),
             "knots": len(self.posterior.knots.starts) == len(self.words) + 1,
             "occurrences": len(self.occurrences.places.starts) == len(self.words) + 1,
             "occurrences' values": len(self.occurrences.values) == len(self.occurrences.places),

@@ -16,9 +16,10 @@ from typing import Any
 
 import numpy as np
 
+from wordtide.embeddings.dynamics import Jumps, PatchedRows, smoothed_means
 from wordtide.embeddings.trajectories import Beliefs, Moments, MovementVariance
 from wordtide.model.kalman import condition, look_back, predict
-from wordtide.model.knots import Bridges, Knots, transitions
+from wordtide.model.knots import Bridges, Knots, messages, transitions
 from wordtide.model.prior import Diffusion, Places, slice_before
 from wordtide.types import Floats, Indices, Integers, Reals, Singles
 
@@ -41,36 +42,74 @@ class SliceWeights:
 
 
 class SmoothedTrajectories:
-    """Answers as in `Trajectories`, from mean and data precision (K, d) at the knots."""
+    """Answers as in `Trajectories`, from mean and data precision (K, d) at the knots, and jumps."""
 
-    def __init__(self, knots: Knots, prior: Diffusion, mean: Singles, precision: Singles) -> None:
-        self.knots, self.prior = knots, prior
+    def __init__(
+        self, knots: Knots, prior: Diffusion, mean: Singles, precision: Singles, jumps: Jumps | None = None
+    ) -> None:
+        self.knots, self.prior, self.jumps = knots, prior, jumps
         # views of memory maps: taking rows of a map itself is slow
-        self.mean = np.asarray(mean) if isinstance(mean, np.ndarray) else mean
+        self.fitted_mean = np.asarray(mean) if isinstance(mean, np.ndarray) else mean
         self.precision = np.asarray(precision)
         self.grid = prior.times
 
     @cached_property
+    def mean(self) -> Any:
+        """Means at the knots, read like an array (K, d): as fitted; of words that jump, smoothed again."""
+        if self.jumps is None:
+            return self.fitted_mean
+        jumping = np.flatnonzero(np.isfinite(self.jumps.dates[:, 0]))
+        return PatchedRows(
+            self.fitted_mean,
+            np.concatenate([np.r_[self.knots.rows_of(int(word))] for word in jumping]),
+            np.concatenate([self._smoothed_again(int(word)) for word in jumping]).astype(np.float32),
+        )
+
+    def _smoothed_again(self, word: int) -> Floats:
+        """The means of a word at its knots, from the same messages, but with its jumps."""
+        rows = np.r_[self.knots.rows_of(word)]
+        starts, precision = np.array([0, len(rows)]), self.precision[rows].astype(np.float64)
+        fitted = transitions(starts, self.prior.slices[self.knots.slices[rows]])
+        message = messages(starts, *fitted, self.fitted_mean[rows].astype(np.float64), precision)
+        return smoothed_means(*transitions(starts, self._at_knots(rows)), precision, message)
+
+    @cached_property
     def transitions(self) -> tuple[Floats, Floats]:
-        """Gain and noise of the prior from knot to knot, (K,) each."""
-        return transitions(self.knots.starts, self.prior.slices[self.knots.slices])
+        """Gain and noise of the prior from knot to knot, (K,) each, with jumps."""
+        return transitions(self.knots.starts, self._at_knots(np.arange(len(self.knots))))
+
+    def _at_knots(self, rows: Integers) -> Places:
+        """The knots in some rows as their words see them; a negative row stands for no knot."""
+        slices = _slices_or_first(self.knots.slices, rows)
+        if self.jumps is None:
+            return self.prior.slices[slices]
+        return self._at_slices(self.knots.words_of(np.maximum(rows, 0)), slices)
+
+    def _at_slices(self, words: Integers, slices: Indices) -> Places:
+        places = self.prior.slices[slices]
+        return places if self.jumps is None else self.jumps.applied(places, words, self.grid[slices])
+
+    def _at(self, words: Integers, times: Floats) -> Places:
+        places = self.prior.at(times)
+        return places if self.jumps is None else self.jumps.applied(places, words, times)
 
     def word_means(self, word: int, times: Floats) -> Floats:
         before, after = self.knots.around_one(word, slice_before(self.grid, times))
-        return self._means(before, after, self.prior.at(times))
+        return self._means(before, after, self._at(np.full(len(times), word), times))
 
     def means_at(self, time: float, words: Integers | None = None) -> Floats:
         moment = np.array([time])
         before, after = self.knots.around(int(slice_before(self.grid, moment)[0]), words)
-        return self._means(before, after, self.prior.at(np.repeat(moment, len(before))))
+        chosen = np.arange(len(before)) if words is None else words
+        return self._means(before, after, self._at(chosen, np.repeat(moment, len(before))))
 
     def means_of_each(self, words: Integers, times: Floats) -> Floats:
         before, after = self._around(words, slice_before(self.grid, times))
-        return self._means(before, after, self.prior.at(times))
+        return self._means(before, after, self._at(words, times))
 
     def means_at_places(self, words: Integers, slices: Integers) -> Floats:
         before, after = self._around(words, slices)
-        return self._means(before, after, self.prior.slices[slices])
+        return self._means(before, after, self._at_slices(words, slices))
 
     def word_variances(self, word: int, times: Floats) -> Floats:
         chain, gain, noise, variances = self._filtered_chain(word, times)
@@ -91,10 +130,10 @@ class SmoothedTrajectories:
         return self.variances_of_each(chosen, np.full(len(chosen), time))
 
     def variances_of_each(self, words: Integers, times: Floats) -> Floats:
-        return self._variances(words, slice_before(self.grid, times), self.prior.at(times))
+        return self._variances(words, slice_before(self.grid, times), self._at(words, times))
 
     def variances_at_places(self, words: Integers, slices: Integers) -> Floats:
-        return self._variances(words, slices, self.prior.slices[slices])
+        return self._variances(words, slices, self._at_slices(words, slices))
 
     def means_at_slices(self, words: Integers) -> Iterator[Floats]:
         return (self.means_at_places(words, np.full(len(words), t)) for t in range(len(self.grid)))
@@ -114,7 +153,7 @@ class SmoothedTrajectories:
         """How the means of words at all slices follow from those at their knots."""
         pairs, slices = np.repeat(words, len(self.grid)), np.tile(np.arange(len(self.grid)), len(words))
         before, after = self._around(pairs, slices)
-        weights = self._bridges(before, after, self.prior.slices[slices]).weights()
+        weights = self._bridges(before, after, self._at_slices(pairs, slices)).weights()
         shape = (len(words), len(self.grid))
         return SliceWeights(
             before.reshape(shape),
@@ -167,8 +206,8 @@ class SmoothedTrajectories:
         here = self.knots.rows_after(number, words) - 1
         run(
             self.knots.starts,
-            *self.transitions,
-            self.mean,
+            *transitions(self.knots.starts, self.prior.slices[self.knots.slices]),
+            self.fitted_mean,
             self.precision,
             words,
             here,
@@ -221,10 +260,7 @@ class SmoothedTrajectories:
         )
 
     def _bridges(self, before: Integers, after: Integers, at: Places) -> Bridges:
-        left, right = (
-            self.prior.slices[_slices_or_first(self.knots.slices, rows)] for rows in (before, after)
-        )
-        return Bridges.over(left, before >= 0, at, right, after >= 0)
+        return Bridges.over(self._at_knots(before), before >= 0, at, self._at_knots(after), after >= 0)
 
     def _filtered_chain(self, word: int, times: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         """A word's knots and further moments in order of time, n in all: times, gains and noises (n,),
@@ -237,7 +273,7 @@ class SmoothedTrajectories:
         chain = np.unique(np.concatenate([knots, times]))
         precision = np.zeros((len(chain), self.mean.shape[1]))
         precision[np.searchsorted(chain, knots)] = self.precision[rows]
-        gain, noise = transitions(np.array([0, len(chain)]), self.prior.at(chain))
+        gain, noise = transitions(np.array([0, len(chain)]), self._at(np.full(len(chain), word), chain))
         filtered = np.zeros_like(precision)
         for k, added in enumerate(precision):
             earlier = filtered[k - 1] if k else 0.0
@@ -265,8 +301,8 @@ class SmoothedTrajectories:
         rows = np.repeat(begin, sizes) + number - behind
         ends = starts[:-1] + first, starts[:-1] + second
         rows[ends[0]] = rows[ends[1]] = -1
-        places = self.prior.slices[_slices_or_first(self.knots.slices, rows)]
-        for end, moment in zip(ends, (self.prior.at(earlier), self.prior.at(later)), strict=True):
+        places = self._at_knots(rows)
+        for end, moment in zip(ends, (self._at(words, earlier), self._at(words, later)), strict=True):
             places.log_correlation[end], places.marginal[end] = moment.log_correlation, moment.marginal
         return starts, rows, *transitions(starts, places), ends
 

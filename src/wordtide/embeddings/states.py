@@ -12,9 +12,10 @@ from typing import Any, Self
 
 import numpy as np
 
+from wordtide.embeddings.dynamics import Jumps, dynamics_of
 from wordtide.embeddings.filtered import FilteredTrajectories
 from wordtide.embeddings.folder import read_model, write_model
-from wordtide.embeddings.posterior import Fitted, Posterior
+from wordtide.embeddings.posterior import Dynamics, Fitted
 from wordtide.embeddings.smoothed import SmoothedTrajectories
 from wordtide.embeddings.trajectories import PointTrajectories, Trajectories
 from wordtide.errors import SettingsError
@@ -61,6 +62,8 @@ class Embeddings:
         self.curve: list[dict[str, Any]] = [dict(row) for row in fitted.curve]
         self.kind, self.dim = fitted.posterior.kind, fitted.posterior.dim
         self.contexts = fitted.posterior.contexts
+        #: What questions have derived from this model, to be found again.
+        self.derived: dict[str, Any] = {}
 
     @classmethod
     def load(cls, path: str | PathLike[str], check: bool = False) -> Self:
@@ -220,9 +223,14 @@ class Embeddings:
         return np.bincount(places.slices, weights=values, minlength=len(self)).astype(np.float64)
 
     @cached_property
+    def dynamics(self) -> Dynamics | None:
+        """How each word moves, computed now if the model lacks it; None for point estimates and one slice."""
+        return self.fitted.dynamics or dynamics_of(self.fitted)
+
+    @cached_property
     def sides(self) -> tuple[Trajectories, Trajectories]:
         """Answers for word vectors and for context vectors."""
-        return trajectories_of(self.fitted.posterior, self.diffusion)
+        return trajectories_of(self.fitted)
 
     @property
     def _word_side(self) -> Trajectories:
@@ -257,8 +265,13 @@ class Embeddings:
         return t if t >= 0 and self.times[t] == year else None
 
 
-def trajectories_of(posterior: Posterior, diffusion: Diffusion) -> tuple[Trajectories, Trajectories]:
-    """Answers for the word vectors and for the context vectors."""
+def trajectories_of(fitted: Fitted) -> tuple[Trajectories, Trajectories]:
+    """Answers for the word vectors and for the context vectors.
+
+    A smoother's trajectories jump where the model has found jumps.
+    """
+    posterior, diffusion = fitted.posterior, fitted.diffusion
+    jumps = Jumps.of(fitted.dynamics) if posterior.kind == "smoother" and fitted.dynamics else None
 
     def one_side(side: str) -> Trajectories:
         knots, spread = posterior.knots, posterior.spread(side)
@@ -267,6 +280,6 @@ def trajectories_of(posterior: Posterior, diffusion: Diffusion) -> tuple[Traject
             return PointTrajectories(knots, diffusion.times, mean)
         if posterior.kind == "filter":
             return FilteredTrajectories(knots, diffusion, mean, spread)
-        return SmoothedTrajectories(knots, diffusion, mean, spread)
+        return SmoothedTrajectories(knots, diffusion, mean, spread, jumps)
 
     return one_side("u"), one_side("v")

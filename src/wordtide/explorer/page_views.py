@@ -66,7 +66,7 @@ def changed_table(model: Embeddings, vectors: Vectors, kept: PageSelection) -> d
     """The words that changed most, each over its own time as in stories, and a histogram of the angles they
     turned by.
     """
-    answer = changed(model, top=min(MOST_CHANGED, len(model.words)))
+    answer = changed(model, top=min(MOST_CHANGED, len(model.words)), by="low")
     places = {model.words[number]: place for place, number in enumerate(kept.words)}
     rows = [row for row, word in enumerate(answer.columns["word"]) if word in places]
     columns = {name: [values[row] for row in rows] for name, values in answer.columns.items()}

@@ -123,7 +123,9 @@ def _draw_key(figure: Figure, panels: Sequence[Panel]) -> None:
     if any(_others(panel.starts) & _others(panel.ends) for panel in panels):
         handles.insert(2, Line2D([], [], color=BLACK, label="at both"))
     if any(panel.halfway for panel in panels):
-        handles.append(Patch(color=BLACK, alpha=_SHADE, linewidth=0.0, label="half-way, 90 % interval"))
+        handles.append(
+            Patch(color=BLACK, alpha=_SHADE, linewidth=0.0, label="when it changed, 90 % interval")
+        )
     figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
 
 
@@ -223,6 +225,16 @@ def _panel_of(model: Embeddings, vectors: Vectors, number: int, start: float, en
     inner = model.times[(model.times > start) & (model.times < end)].tolist()
     curves = curves_of(similarity(model, word, *near, times=[start, *inner, end]).columns) if near else {}
     by_name = {other: curve for (_, _, other), curve in curves.items()}
-    (found,) = halfway(model, vectors, np.array([number]), start, end)
-    interval = (found.earliest, found.latest) if math.isfinite(found.earliest) else None
+    interval = _when(model, vectors, number, start, end)
     return Panel(word, [by_name[name] for name in starts], [by_name[name] for name in ends], interval)
+
+
+def _when(
+    model: Embeddings, vectors: Vectors, number: int, start: float, end: float
+) -> tuple[float, float] | None:
+    """When a word changed: the interval of its jump, from when to when it moved, or of its half-way date."""
+    dynamics = model.dynamics
+    if dynamics is not None and start <= dynamics.date[number] <= end:
+        return max(float(dynamics.date_low[number]), start), min(float(dynamics.date_high[number]), end)
+    (found,) = halfway(model, vectors, np.array([number]), start, end)
+    return (found.earliest, found.latest) if math.isfinite(found.earliest) else None

@@ -1,6 +1,7 @@
 """`wordtide.fit`: fit a model to counts, by any method."""
 
 from contextlib import ExitStack
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from wordtide.counts.counts import Counts
+from wordtide.embeddings.dynamics import dynamics_of
 from wordtide.embeddings.folder import fill_folder, fill_with_slices
 from wordtide.embeddings.posterior import Fitted
 from wordtide.embeddings.slice_files import MOST_SLICES
@@ -90,6 +92,8 @@ def fit(
             return _finished(target, checkpoints)
         check_writable(target, overwrite)
         _check_leftover(checkpoints, resume, overwrite)
+    # The answers of a smoother follow its jumps; a filter goes on, so its jumps are found when asked for.
+    judged = resolved.method != "filtering"
     # A filter with an output folder writes each slice as it is finished, so only one slice is in memory.
     by_slice = target is not None and resolved.method == "filtering" and len(counts) <= MOST_SLICES
     on_demand = by_slice or chosen.offload is not None or chosen.scheduler is not None
@@ -103,7 +107,8 @@ def fit(
         engine = stack.enter_context(open_engine(chosen, counts, path, target, machine, memory))
         if target is None or checkpoints is None:
             outcome = run(Run(problem, resolved, engine, observer))
-            return Embeddings(_fitted(counts, problem, resolved, outcome, precision))
+            fitted = _fitted(counts, problem, resolved, outcome, precision)
+            return Embeddings(replace(fitted, dynamics=dynamics_of(fitted) if judged else None))
         folder = stack.enter_context(new_folder(target, overwrite))
         sink = checkpoints.slices = SliceFolder(folder) if by_slice else None
         saved = checkpoints.load() if resume else None
@@ -115,7 +120,7 @@ def fit(
         if sink is not None:
             fill_folder(folder, fitted, sink.facts)
         else:
-            fill_with_slices(folder, fitted)
+            fill_with_slices(folder, fitted, judged)
     return _finished(target, checkpoints)
 
 

@@ -54,10 +54,11 @@ class Answer:
     def rows(self) -> Iterator[dict[str, Any]]:
         """The rows with plain Python values; what is not known is None."""
         for values in zip(*self.columns.values(), strict=True):
-            yield {name: _plain(value) for name, value in zip(self.columns, values, strict=True)}
+            yield {name: plain(value) for name, value in zip(self.columns, values, strict=True)}
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """A plain Python value; what is not known is None."""
     if isinstance(value, np.generic):
         value = value.item()
     return None if isinstance(value, float) and not math.isfinite(value) else value

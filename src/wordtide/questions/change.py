@@ -1,6 +1,7 @@
 """The words that changed most: how much, when, from what to what."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -10,13 +11,15 @@ from wordtide.errors import SettingsError
 from wordtide.questions.answers import Answer, empty_intervals
 from wordtide.questions.asking import checked_number, shown_year
 from wordtide.questions.contrasts import contrasts
+from wordtide.questions.effect import Effects, effects, verdicts
+from wordtide.questions.effect import function_words as find_function_words
 from wordtide.questions.movement import Movement, halfway, movement, spans
 from wordtide.questions.neighbors import probability_of_best
 from wordtide.questions.vectors import OFTEN, Vectors, lengths_of, vectors_of
 from wordtide.timeline import Time
 from wordtide.types import Floats, Integers
 
-RANKINGS = ("low", "probability", "change")
+RANKINGS = ("effect", "low", "probability", "change")
 #: The least number of occurrences between its two times with which a word is listed.
 MIN_OCCURRENCES = 20
 #: The number of words whose intervals are computed together.
@@ -46,23 +49,37 @@ def changed(
     since: Time | None = None,
     until: Time | None = None,
     top: int = 20,
-    by: str = "low",
+    by: str = "effect",
     min_occurrences: int = MIN_OCCURRENCES,
     vectors: str | None = None,
+    function_words: bool = False,
 ) -> Answer:
     """The words that changed most, each between two times: those given, or the first and the last in which it
     occurs.
 
     Columns: word, change, low, high, significant, probability, since, until, halfway_from, halfway_to, from,
-    to, occurrences. Ranked by "low" only words are listed that moved by more than the noise; if there is
-    none, frequent words by their change.
+    to, occurrences, and the verdict (`questions.effect.VERDICT`). Ranked by "effect" only words are listed
+    whose change is significant and has an effect, with its date between the two times; function words only if
+    asked for. If there is none, words are ranked by "low": those that moved by more than the noise; if there
+    is none, frequent words by their change.
     """
     if by not in RANKINGS:
         raise SettingsError(f"Changed words cannot be ranked by {by!r}.", f"Choose {', '.join(RANKINGS)}.")
     least = checked_number("min_occurrences", min_occurrences, least=0)
     chosen = vectors_of(model, vectors)
     moving, notes = moving_words(model, least, since, until)
-    movers, moved = _movers(chosen, moving, checked_number("top", top), by)
+    checked_number("top", top)
+    if by == "effect":
+        given = [None if time is None else model.year(time) for time in (since, until)]
+        shown, effect = _by_effect(model, moving, top, given, function_words)
+        if len(shown):
+            moved = movement(chosen, *_asked(shown))
+            unknown = empty_intervals(len(shown))
+            columns = _columns(model, chosen, shown, moved, unknown, np.arange(len(shown)), effect)
+            return Answer(columns, notes, {"by": by})
+        by = "low"
+        notes.append(_no_verdict(model))
+    movers, moved = _movers(chosen, moving, top, by)
     probability, rank = _ranking(chosen, moved, top, by)
     significant = moved.least > 0
     listed = np.argsort(-rank, kind="stable")[:top]
@@ -74,7 +91,36 @@ def changed(
             often = np.flatnonzero(movers.occurrences >= max(OFTEN, least))
             listed = often[np.argsort(-moved.change[often], kind="stable")[:top]]
             notes.append(_nothing_significant(model, moving, len(listed), max(OFTEN, least)))
-    return _answer(model, chosen, movers[listed], moved, probability, listed, notes)
+    return Answer(_columns(model, chosen, movers[listed], moved, probability, listed), notes, {"by": by})
+
+
+def _by_effect(
+    model: Embeddings, moving: Moving, top: int, given: list[float | None], function_words: bool
+) -> tuple[Moving, Effects]:
+    """The words whose changes have the largest effects for certain, by falling lower bounds."""
+    dynamics = model.dynamics
+    candidates = moving[:0]
+    if dynamics is not None:
+        date = dynamics.date[moving.words]
+        chosen = dynamics.significant[moving.words]
+        for year, side in zip(given, (1.0, -1.0), strict=True):
+            chosen &= year is None or side * date >= side * year
+        if not function_words:
+            chosen &= ~find_function_words(model)[moving.words]
+        candidates = moving[chosen]
+    found = effects(model, candidates.words)
+    rows = np.argsort(-found.effect_low, kind="stable")[:top]
+    rows = rows[found.effect_low[rows] > 0.0]
+    return candidates[rows], Effects(*(values[rows] for values in vars(found).values()))
+
+
+def _no_verdict(model: Embeddings) -> str:
+    if model.dynamics is None:
+        return (
+            f"A model fitted by {model.method} keeps no messages of the data, so there are no verdicts: "
+            "ranked by change. Fit by smoothing for dates of jumps."
+        )
+    return "No word has a significant change with an effect between these times: ranked by low."
 
 
 def moving_words(
@@ -173,34 +219,32 @@ def _ranking(vectors: Vectors, moved: Movement, top: int, by: str) -> tuple[Floa
     return probability, rank + 1e-9 * moved.change
 
 
-def _answer(
+def _columns(
     model: Embeddings,
     vectors: Vectors,
     shown: Moving,
     moved: Movement,
     probability: Floats,
     listed: Integers,
-    notes: list[str],
-) -> Answer:
+    effect: Effects | None = None,
+) -> dict[str, Any]:
     low, high = moved.interval()
     significant = moved.least[listed] > 0
     dates = halfway(model, vectors, *_asked(shown))
     kept = contrasts(vectors, *_asked(shown))
-    return Answer(
-        {
-            "word": [model.words[word] for word in shown.words],
-            "change": moved.change[listed],
-            "low": low[listed],
-            "high": high[listed],
-            "significant": significant,
-            "probability": probability[listed],
-            "since": shown.starts,
-            "until": shown.ends,
-            "halfway_from": np.where(significant, [date.earliest for date in dates], np.nan),
-            "halfway_to": np.where(significant, [date.latest for date in dates], np.nan),
-            "from": [", ".join(model.words[near] for near in pair.lost) for pair in kept],
-            "to": [", ".join(model.words[near] for near in pair.gained) for pair in kept],
-            "occurrences": shown.occurrences.astype(model.fitted.occurrences.values.dtype),
-        },
-        notes,
-    )
+    return {
+        "word": [model.words[word] for word in shown.words],
+        "change": moved.change[listed],
+        "low": low[listed],
+        "high": high[listed],
+        "significant": significant,
+        "probability": probability[listed],
+        "since": shown.starts,
+        "until": shown.ends,
+        "halfway_from": np.where(significant, [date.earliest for date in dates], np.nan),
+        "halfway_to": np.where(significant, [date.latest for date in dates], np.nan),
+        "from": [", ".join(model.words[near] for near in pair.lost) for pair in kept],
+        "to": [", ".join(model.words[near] for near in pair.gained) for pair in kept],
+        "occurrences": shown.occurrences.astype(model.fitted.occurrences.values.dtype),
+        **verdicts(model, shown.words, effect),
+    }

@@ -55,7 +55,7 @@ def spans(
     if since is not None and until is not None:
         start, end, notes = two_occasions(model, since, until)
         return np.full(len(words), start), np.full(len(words), end), notes
-    first, last = _lifetimes(model, words)
+    first, last = lifetimes(model, words)
     starts = first if since is None else np.full(len(words), model.year(since))
     ends = last if until is None else np.full(len(words), model.year(until))
     backward = starts >= ends
@@ -72,7 +72,7 @@ def spans(
     return starts, ends, notes
 
 
-def _lifetimes(model: Embeddings, words: Integers) -> tuple[Floats, Floats]:
+def lifetimes(model: Embeddings, words: Integers) -> tuple[Floats, Floats]:
     """The times of the slices between which the occurrences of each word lie, but for a few stray ones, (n,)
     each.
     """

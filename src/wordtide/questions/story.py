@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from wordtide.embeddings.states import Embeddings
-from wordtide.questions.answers import Answer
+from wordtide.questions.answers import Answer, plain
 from wordtide.questions.asking import checked_number, nothing_near, shown_year
 from wordtide.questions.contrasts import contrasts
+from wordtide.questions.effect import verdicts
 from wordtide.questions.movement import Halfway, halfway, movement, spans
 from wordtide.questions.neighbors import neighbors
 from wordtide.questions.vectors import Vectors, vectors_of
@@ -20,6 +21,14 @@ from wordtide.types import Floats, Integers
 
 _NOTHING_NEAR = "no word that is well known"
 _STORIES_AT_ONCE = 20_000
+#: How a word moved, by the shape of its change.
+_HOW: dict[str | None, str] = {
+    "jump": "it jumped",
+    "two jumps": "it jumped twice, first",
+    "burst": "it jumped and came back, first",
+    "gradual": "gradually",
+    "diffusion": "gradually",
+}
 
 
 @dataclass(frozen=True)
@@ -32,6 +41,7 @@ class _Plot:
     lost: str
     gained: str
     halfway: tuple[str, str] | None
+    shape: str | None
     change: float
     low: float
     high: float
@@ -48,7 +58,8 @@ def story(
     """The story of a word between two times: those given, or the first and the last in which it occurs.
 
     Columns: period (start, half-way, end), time, word, similarity, low, high, probability, occurrences,
-    inferred. The sentence, the change and the half-way dates are among the facts.
+    inferred. The sentence, the change, the half-way dates and the verdict
+    (`questions.effect.VERDICT`) are among the facts.
     """
     number = np.array([model.word_number(word)])
     chosen = vectors_of(model, vectors)
@@ -106,6 +117,7 @@ def _told(
     moved = movement(vectors, words, starts, ends)
     low, high = moved.interval()
     dates = halfway(model, vectors, words, starts, ends)
+    judged = {name: list(map(plain, values)) for name, values in verdicts(model, words).items()}
     found, shown = [], cache(partial(shown_year, model))
     for n, pair in enumerate(contrasts(vectors, words, starts, ends, top)):
         date = Halfway(math.nan, math.nan, math.nan) if moved.least[n] <= 0 else dates[n]
@@ -123,6 +135,7 @@ def _told(
             "from": ", ".join(lost),
             "to": ", ".join(gained),
             "occurrences": model.total_occurrences[words[n]].item(),
+            **{name: values[n] for name, values in judged.items()},
         }
         found.append(Story(sentence(_plot(facts, lost, gained, date, shown)), facts, lost, gained))
     return found
@@ -136,7 +149,10 @@ def _plot(
     shown: Callable[[float], str],
 ) -> _Plot:
     between = None
-    if math.isfinite(date.earliest):
+    shape = facts["shape"] if facts["shape"] and facts["since"] <= facts["date"] <= facts["until"] else None
+    if shape:
+        between = shown(facts["date_low"]), shown(facts["date_high"])
+    elif math.isfinite(date.earliest):
         between = shown(date.earliest), shown(date.latest)
     elif math.isfinite(date.date):
         between = (shown(date.date),) * 2
@@ -147,6 +163,7 @@ def _plot(
         lost=", ".join(lost[:3]) or _NOTHING_NEAR,
         gained=", ".join(gained[:3]) or _NOTHING_NEAR,
         halfway=between,
+        shape=shape,
         change=facts["change"],
         low=facts["low"],
         high=facts["high"],
@@ -162,7 +179,7 @@ def sentence(plot: _Plot) -> str:
         turned += f" ({_degrees(plot.low):.0f}° to {_degrees(plot.high):.0f}°)"
     if math.isnan(plot.low) and round(_degrees(plot.change)) == 0:
         return f"{plot.word} did not move between {plot.start} and {plot.end}. Near it: {plot.lost}."
-    if plot.low == 0.0:
+    if plot.low == 0.0 and plot.shape is None:
         return (
             f"{plot.word} may not have moved at all between {plot.start} and {plot.end}: it {turned}, "
             "no more than the noise explains. "
@@ -171,11 +188,8 @@ def sentence(plot: _Plot) -> str:
     when = ""
     if plot.halfway:
         earliest, latest = plot.halfway
-        when = (
-            f"; half-way between {earliest} and {latest}"
-            if earliest != latest
-            else f"; half-way in {earliest}"
-        )
+        how = _HOW.get(plot.shape, "half-way")
+        when = f"; {how} between {earliest} and {latest}" if earliest != latest else f"; {how} in {earliest}"
     return f"{plot.word} moved from {plot.lost} ({plot.start}) to {plot.gained} ({plot.end}){when}; {turned}."
 
 

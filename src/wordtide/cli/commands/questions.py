@@ -22,10 +22,11 @@ from wordtide.questions import similarity as similarity_question
 from wordtide.questions import story as story_question
 from wordtide.questions.answers import Answer
 from wordtide.questions.asking import shown_year
+from wordtide.questions.effect import SHOWN_BY_EFFECT, VERDICT
 from wordtide.questions.over_time import neighbors_over_time
 
 #: Columns with float years, which a table shows as dates.
-_DATES = ("time", "since", "until", "halfway_from", "halfway_to")
+_DATES = "time since until halfway_from halfway_to date date_low date_high second_date".split()
 _SHOWN = 24  # times of a table before it is thinned
 _BETWEEN = 4  # columns between the periods of a story
 _INFERRED = " *"  # after a word that does not occur near the time
@@ -153,27 +154,36 @@ def changed(
     by: Annotated[
         str,
         Option(
-            help="Rank by low (the lower end of the interval), probability (of being in the list) or change."
+            help="Rank by effect (its lower bound), low (the lower end of the interval of change), "
+            "probability (of being in the list) or change."
         ),
-    ] = "low",
+    ] = "effect",
     min_occurrences: Annotated[
         int, Option(help="Leave out words that occur less often than this between the two times.")
     ] = change.MIN_OCCURRENCES,
+    function_words: Annotated[
+        bool, Option("--function-words", help="List function words as well, if ranked by effect.")
+    ] = False,
     vectors: Vectors = "sum",
     format: Output = Format.table,
 ) -> None:
     """Show the words that changed most: how much, when, from what to what.
 
-    Each word is compared between the first and the last slice in which it occurs, or between --since and
-    --until. Change is the cosine distance (0: none, 1: a right angle, 2: reversed); low and high are its 90 %
-    credible interval. Only words that moved by more than the noise are listed; if there are none, a note says
-    so. Probability is that of being among the --top. The halfway dates are a credible interval, too. From and
-    to are the neighbors lost and gained.
+    The verdict is jump, gradual, or unsure (no significant change). The date of a jump has a 90 % credible
+    interval, that of a gradual change its start and end. The effect, in bits, is how much a use of the word
+    says about the side of the change it comes from; style is the effect of stylistic change, kept apart. The
+    other orders compare each word between its first and its last slice, or --since and --until: change is the
+    cosine distance (0: none, 1: a right angle, 2: reversed) with a 90 % interval, probability that of being
+    among the --top. From and to are the neighbors lost and gained. csv and json have all columns.
 
     Example: wordtide changed model/ --since 1850 --until 2000 --top 20
     """
     loaded = load(model)
-    answer = change.changed(loaded, since, until, top, by, min_occurrences, vectors)
+    answer = change.changed(loaded, since, until, top, by, min_occurrences, vectors, function_words)
+    if format is Format.table:
+        others = [name for name in answer.columns if name not in VERDICT]
+        shown = SHOWN_BY_EFFECT if answer.facts["by"] == "effect" else others
+        answer = Answer({name: answer.columns[name] for name in shown}, answer.notes)
     print_answer(loaded, answer, format, "Lower --min-occurrences, or ask for other times.")
 
 

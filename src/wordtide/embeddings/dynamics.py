@@ -1,0 +1,279 @@
+"""How each word moves: it jumps, changes gradually, or does not change significantly.
+
+A model stores, for each word, a Gaussian message of the data at each knot. `model.jumps` compares what may
+explain these messages; this module recovers them from the posterior, decides, and dates the change. Only word
+vectors are looked at: with separate contexts, context vectors rest on the same counts.
+"""
+
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from wordtide.embeddings.posterior import Dynamics, Fitted
+from wordtide.model.kalman import condition, look_back, predict
+from wordtide.model.knots import Knots, transitions
+from wordtide.model.knots import messages as smoother_messages
+from wordtide.model.prior import Diffusion, Places
+from wordtide.model.verdicts import (
+    BURST,
+    DIFFUSION,
+    JUMP,
+    OUTLIER,
+    RAMP,
+    SHAPES,
+    TWO_JUMPS,
+    date_quantiles,
+    discoveries,
+)
+from wordtide.storage.arrays import map_tensors, write_tensors
+from wordtide.types import Floats, Integers, Singles
+
+#: The file of a model folder. Filters lack it, and so do models that were fitted before it existed.
+DYNAMICS = "dynamics.safetensors"
+#: Words that occur less often are not judged.
+MIN_OCCURRENCES = 20
+_TAILS = 0.05, 0.5, 0.95
+_ROWS_AT_ONCE = 1_000  # knots of the words that a thread judges together
+_UNRELATED = 1e-3  # the smallest correlation of the vectors before and after a jump
+
+
+def messages(fitted: Fitted, words: Integers) -> tuple[Knots, Floats, Floats]:
+    """The data's messages about some words: their knots, precisions h and messages b, (n, d) each.
+
+    A smoother's posterior has the precision Pi + diag(h), so b = (Pi + diag h) mean. A filter's message is
+    what a slice adds to the natural parameters that were predicted for it.
+    """
+    posterior, diffusion = fitted.posterior, fitted.diffusion
+    rows = np.concatenate([np.zeros(0, np.int64), *(np.r_[posterior.knots.rows_of(int(w))] for w in words)])
+    sizes = posterior.knots.starts[words + 1] - posterior.knots.starts[words]
+    knots = Knots(np.concatenate([[0], np.cumsum(sizes)]), np.asarray(posterior.knots.slices)[rows])
+    mean, spread = (
+        np.asarray(cast(Singles, array)[rows], dtype=np.float64)
+        for array in (posterior.mean_u, posterior.spread("u"))
+    )
+    if posterior.kind == "filter":
+        return knots, *_learned(diffusion, knots, mean, spread)
+    gain, noise = transitions(knots.starts, diffusion.slices[knots.slices])
+    return knots, spread, smoother_messages(knots.starts, gain, noise, mean, spread)
+
+
+def _learned(diffusion: Diffusion, knots: Knots, mean: Floats, variance: Floats) -> tuple[Floats, Floats]:
+    """Precision and message that each slice adds to a filter's prediction."""
+    first = np.zeros(len(mean), dtype=bool)
+    first[knots.starts[:-1][np.diff(knots.starts) > 0]] = True
+    times, before = diffusion.times[knots.slices], np.arange(len(mean)) - 1
+    predicted, spread = diffusion.passage(np.where(first, diffusion.times[0], times[before]), times).predict(
+        np.where(first[:, None], 0.0, mean[before]),
+        np.where(first[:, None], diffusion.prior_variance, variance[before]),
+    )
+    return np.maximum(1.0 / variance - 1.0 / spread, 0.0), mean / variance - predicted / spread
+
+
+def write_dynamics(folder: Path, dynamics: Dynamics | None) -> None:
+    """Write how each word moves into a model folder, if it is known."""
+    if dynamics is not None:
+        write_tensors(folder / DYNAMICS, {"dynamics": dynamics.table()})
+
+
+def read_dynamics(folder: Path) -> Dynamics:
+    """Read how each word moves; `check_record` looks at the numbers."""
+    table = map_tensors(folder / DYNAMICS)["dynamics"]
+    if table.ndim != 2 or table.shape[1] != len(fields(Dynamics)) or table.dtype != np.dtype("<f8"):
+        raise ValueError("dynamics has a wrong shape or dtype")
+    return Dynamics.of_table(table)
+
+
+def dynamics_of(fitted: Fitted) -> Dynamics | None:
+    """Decide how each word moves; None if the model has no messages or a single slice.
+
+    A filter learns its contexts along the way, which looks like a gradual change of many words. So it only
+    finds jumps, and a word that a gradual change explains better has no verdict.
+    """
+    if fitted.posterior.kind == "point" or len(fitted.diffusion) < 2:
+        return None
+    often = np.add.reduceat(np.append(fitted.occurrences.values, 0), fitted.occurrences.places.starts[:-1])
+    often[np.diff(fitted.occurrences.places.starts) == 0] = 0
+    judged = np.flatnonzero((often >= MIN_OCCURRENCES) & (np.diff(fitted.posterior.knots.starts) >= 2))
+    rows = np.cumsum(np.diff(fitted.posterior.knots.starts)[judged])
+    blocks = np.split(judged, np.flatnonzero(np.diff(rows // _ROWS_AT_ONCE)) + 1)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        parts = list(pool.map(lambda words: _explained(fitted, words), blocks))
+    evidence, correlation, dates = (np.concatenate(part) for part in zip(*parts, strict=True))
+    no_change = np.maximum(evidence[:, OUTLIER], 0.0)
+    shape = 1 + np.argmax(evidence[:, JUMP:], axis=1)
+    each = np.arange(len(judged))
+    change = np.logaddexp.reduce(evidence[:, JUMP:], axis=1) - np.log(DIFFUSION) - no_change
+    found = discoveries(change)
+    if fitted.posterior.kind == "filter":
+        found &= shape < RAMP
+    table = np.full((len(fitted.words), 7), np.nan)
+    table[:, 0] = -1.0
+    table[judged, 1] = evidence[each, shape] - no_change
+    low, middle, high, second = dates[each, shape][found].T
+    table[judged[found], 0] = shape[found]
+    table[judged[found], 2:] = np.column_stack(
+        [middle, low, high, second, np.where(shape < RAMP, correlation, np.nan)[found]]
+    )
+    return Dynamics.of_table(table)
+
+
+def _explained(fitted: Fitted, words: Integers) -> tuple[Floats, Floats, Floats]:
+    """Log Bayes factors (n, 6), correlations (n,), and the dates of each explanation (n, 6, 4)."""
+    from wordtide.model import jumps
+
+    run: Any = jumps.evidence_of_words
+    knots, h, b = messages(fitted, words)
+    extents = _extents(fitted)[knots.slices]
+    times, size = fitted.diffusion.times[knots.slices], len(words)
+    evidence, weights, correlation = np.empty((size, len(SHAPES))), np.empty((len(knots), 2)), np.empty(size)
+    ramps, windows = np.empty((size, 2)), np.empty((size, 2, 2), dtype=np.int64)
+    run(
+        *(knots.starts, times, extents, h, b),
+        *(float(np.median(fitted.diffusion.marginal)), fitted.diffusion.constant),
+        *(evidence, weights, correlation, ramps, windows),
+    )
+    dates = np.full((size, len(SHAPES), 4), np.nan)
+    best = evidence.max(axis=1, initial=0.0)
+    for n in np.flatnonzero(best > 0.0):
+        own = knots.rows_of(int(n))
+        if evidence[n, JUMP] > 0.0:
+            dates[n, JUMP, :3] = date_quantiles(weights[own], extents[own], _TAILS)
+        dates[n, RAMP:, :3] = ramps[n, 0], ramps[n].mean(), ramps[n, 1]
+        for kind, (first, last) in zip((TWO_JUMPS, BURST), windows[n], strict=True):
+            if first > 0:
+                low, high = extents[own][[first - 1, first]].mean(axis=1)
+                dates[n, kind] = low, (low + high) / 2.0, high, extents[own][[last - 1, last]].mean()
+    return evidence, correlation, dates
+
+
+def _extents(fitted: Fitted) -> Floats:
+    """First and last date of each slice, (T, 2)."""
+    times = fitted.diffusion.times
+    return np.column_stack([times, times]) if fitted.extents is None else fitted.extents
+
+
+@dataclass(frozen=True)
+class Levels:
+    """Where words are before and after their changes: means and variances of both and of the way, (n, d)."""
+
+    before: Floats
+    after: Floats
+    before_variance: Floats
+    after_variance: Floats
+    moved_variance: Floats
+
+
+def levels_of(fitted: Fitted, dynamics: Dynamics, words: Integers) -> Levels:
+    """The levels of words with a significant change: segment means given the data and the prior.
+
+    Knots count for the level before and the one after with weights 1 - s and s (see `model.jumps`).
+    """
+    knots, h, b = messages(fitted, words)
+    share = np.concatenate([np.zeros((0, 2)), *_shares(fitted, dynamics, words, knots)])
+    v, rho = float(np.median(fitted.diffusion.marginal)), np.nan_to_num(dynamics.correlation[words])[:, None]
+    own = 1.0 / (v * (1.0 - rho**2))
+    before, after = share[:, :1], share[:, 1:]
+
+    def total(values: Floats) -> Floats:
+        sums = np.concatenate([np.zeros((1, values.shape[1])), np.cumsum(values, axis=0)])
+        return np.asarray(sums[knots.starts[1:]] - sums[knots.starts[:-1]])
+
+    a11, a12, a22 = (
+        own + total(before**2 * h),
+        total(before * after * h) - rho * own,
+        own + total(after**2 * h),
+    )
+    b1, b2, size = total(before * b), total(after * b), a11 * a22 - a12**2
+    return Levels(
+        (a22 * b1 - a12 * b2) / size,
+        (a11 * b2 - a12 * b1) / size,
+        a22 / size,
+        a11 / size,
+        (a11 + a22 + 2.0 * a12) / size,
+    )
+
+
+def _shares(fitted: Fitted, dynamics: Dynamics, words: Integers, knots: Knots) -> Iterator[Floats]:
+    """For each word the weights of its knots for the level before and the one after, (n, 2)."""
+    for n, word in enumerate(words):
+        slices = knots.slices[knots.rows_of(n)]
+        if dynamics.shape[word] in (RAMP, DIFFUSION):
+            low, high = dynamics.date_low[word], dynamics.date_high[word]
+            after = np.clip((fitted.diffusion.times[slices] - low) / (high - low), 0.0, 1.0)
+            before = 1.0 - after
+        else:
+            extents = _extents(fitted)[slices]
+            after = later = _share_after(extents, dynamics.date[word])
+            before = 1.0 - after
+            if dynamics.shape[word] != JUMP:
+                later = _share_after(extents, dynamics.second_date[word])
+            if dynamics.shape[word] == BURST:
+                after, before = after - later, before + later
+            else:
+                after = later
+        yield np.column_stack([before, after])
+
+
+def _share_after(extents: Floats, date: float) -> Floats:
+    """The share of each slice that comes after a date, (n,)."""
+    length = np.maximum(extents[:, 1] - extents[:, 0], 1e-9)
+    return np.clip((extents[:, 1] - date) / length, 0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Jumps:
+    """Where words jump: dates (L, 2), NaN for none; and log correlations of vectors before and after, (L,).
+
+    A jump multiplies the prior's correlation of moments on either side of it. All else stays the same.
+    """
+
+    dates: Floats
+    log_correlation: Floats
+
+    @staticmethod
+    def of(dynamics: Dynamics) -> "Jumps | None":
+        """The jumps of all words; None if no word jumps."""
+        dates = np.column_stack([dynamics.date, dynamics.second_date])
+        dates[~dynamics.jumps] = np.nan
+        correlation = np.maximum(np.nan_to_num(dynamics.correlation), _UNRELATED)
+        return Jumps(dates, np.log(correlation)) if dynamics.jumps.any() else None
+
+    def applied(self, places: Places, words: Integers, times: Floats) -> Places:
+        """Moments as some words see them, pair by pair."""
+        passed = np.count_nonzero(times[:, None] > self.dates[words], axis=1)
+        return Places(places.log_correlation + passed * self.log_correlation[words], places.marginal)
+
+
+class PatchedRows:
+    """An array (K, d) of which some rows, whose numbers ascend, are replaced."""
+
+    def __init__(self, rows: Singles, numbers: Integers, values: Singles) -> None:
+        self._rows, self._numbers, self._values = rows, numbers, values
+        self.shape: tuple[int, ...] = rows.shape
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, chosen: Any) -> Singles:
+        numbers = np.arange(*chosen.indices(len(self))) if isinstance(chosen, slice) else np.asarray(chosen)
+        taken = np.array(self._rows[chosen])
+        place = np.minimum(np.searchsorted(self._numbers, numbers), len(self._numbers) - 1)
+        replaced = self._numbers[place] == numbers
+        taken[replaced] = self._values[place[replaced]]
+        return taken
+
+
+def smoothed_means(gain: Floats, noise: Floats, precision: Floats, message: Floats) -> Floats:
+    """The means of one chain given its messages, (n, d)."""
+    mean, variance = np.zeros_like(message), np.zeros_like(message)
+    for k in range(len(mean)):
+        before = predict(gain[k], noise[k], mean[k - 1], variance[k - 1])
+        mean[k], variance[k] = condition(*before, precision[k], message[k])
+    for k in range(len(mean) - 2, -1, -1):
+        mean[k] = look_back(gain[k + 1], noise[k + 1], mean[k], variance[k], mean[k + 1], 0.0)[0]
+    return mean

@@ -1,0 +1,172 @@
+"""Verdicts follow from the messages that a posterior holds, and smoothed trajectories follow the verdicts."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from embeddings.moving_words import DIM, PLACES, TIMES, WORDS, YEARS, drawn, truth
+
+from wordtide.api import DynamicEmbeddings
+from wordtide.embeddings.dynamics import MIN_OCCURRENCES, dynamics_of, levels_of, messages
+from wordtide.embeddings.posterior import Dynamics, Posterior
+from wordtide.errors import FolderError, WordtideError
+from wordtide.model.prior import ProductPrior, StationaryPrior
+from wordtide.model.verdicts import BURST, JUMP, RAMP
+
+
+@pytest.fixture(scope="module")
+def model():
+    return drawn("smoother")[0]
+
+
+@pytest.fixture(scope="module")
+def found(model):
+    return dynamics_of(model)
+
+
+@pytest.mark.parametrize("prior", [StationaryPrior, ProductPrior])
+@pytest.mark.parametrize("kind", ["smoother", "filter"])
+def test_messages_are_recovered_from_the_posterior(kind, prior):
+    fitted, h, b = drawn(kind, prior)
+    words = np.array([WORDS["gaps"], WORDS["jumps"]])
+    knots, precision, message = messages(fitted, words)
+    rows = np.concatenate([np.r_[fitted.posterior.knots.rows_of(word)] for word in words])
+    assert knots.slices.tolist() == fitted.posterior.knots.slices[rows].tolist()
+    scale = np.sqrt(h[rows])  # the standard deviation of a message
+    assert np.abs((precision - h[rows]) / h[rows]).max() < 1e-3
+    assert np.abs((message - b[rows]) / scale).max() < 2e-2
+
+
+def test_each_word_gets_the_verdict_that_was_drawn(found):
+    words = np.array([WORDS[word] for word in ("still", "jumps", "ramps", "bursts", "gaps")])
+    assert found.verdicts(words) == ["unsure", "jump", "gradual", "jump", "jump"]
+    assert found.shape[words].tolist() == [-1, JUMP, RAMP, BURST, JUMP]
+    assert not found.significant[len(PLACES) :].any()
+    assert 1907.0 < found.date_low[WORDS["jumps"]] < 1908.0 < found.date_high[WORDS["jumps"]] < 1909.0
+    assert 1901.5 < found.date_low[WORDS["ramps"]] < 1906.0
+    assert 1910.0 < found.date_high[WORDS["ramps"]] < 1914.5
+    assert found.date[WORDS["bursts"]] == pytest.approx(1905.0, abs=0.6)
+    assert found.second_date[WORDS["bursts"]] == pytest.approx(1911.0, abs=0.6)
+
+
+def test_the_interval_of_a_jump_spans_the_gap_in_which_a_word_does_not_occur(found):
+    low, high = found.date_low[WORDS["gaps"]], found.date_high[WORDS["gaps"]]
+    assert 1904.9 < low < 1906.0
+    assert 1910.0 < high < 1911.2
+
+
+def test_rare_words_are_not_judged(model, found):
+    rare = WORDS["rare"]
+    assert model.occurrences.of_word(rare, YEARS).sum() < MIN_OCCURRENCES
+    assert found.shape[rare] == -1
+    assert np.isnan(found.log_bayes_factor[rare])
+
+
+def test_a_filter_finds_jumps_and_gives_no_verdict_on_gradual_changes():
+    found = dynamics_of(drawn("filter")[0])
+    assert found.verdicts(np.array([WORDS["jumps"], WORDS["ramps"], WORDS["still"]])) == [
+        *("jump", "unsure", "unsure")
+    ]
+    assert found.log_bayes_factor[WORDS["ramps"]] > 3.0
+
+
+def test_levels_are_near_the_places_before_and_after(model, found):
+    words = np.array([WORDS["jumps"], WORDS["ramps"], WORDS["bursts"]])
+    levels, rng = levels_of(model, found, words), np.random.default_rng(1)
+    rng.gamma(5.0, 6.0, size=(len(model.posterior.knots), DIM))
+    for word in list(PLACES)[:4]:
+        places = truth(rng, word, np.array([1900.5, 1908.4, 1915.5]))
+        rng.normal(size=(YEARS, DIM))
+        if WORDS[word] in words:
+            row = words.tolist().index(WORDS[word])
+            after = places[1] if word == "bursts" else places[2]
+            for level, variance, place in (
+                (levels.before, levels.before_variance, places[0]),
+                (levels.after, levels.after_variance, after),
+            ):
+                assert np.abs((level - place)[row] / np.sqrt(variance[row])).max() < 4.0
+    assert (levels.moved_variance > 0).all()
+
+
+def test_point_estimates_and_single_slices_have_no_verdicts(model):
+    means = {"mean_u": model.posterior.mean_u, "mean_v": model.posterior.mean_u}
+    point = replace(model, posterior=Posterior("point", model.posterior.knots, **means))
+    assert dynamics_of(point) is None
+    assert DynamicEmbeddings(point).dynamics is None
+
+
+def test_trajectories_jump_as_the_dense_posterior_does(model, found):
+    """Means, variances and covariances at any moments, before, inside and after the gap of the jump."""
+    jumping = DynamicEmbeddings(replace(model, dynamics=found))
+    word, moments = WORDS["jumps"], np.array([1890.0, 1900.9, 1907.2, 1908.3, 1912.0, 1930.0])
+    times = np.concatenate([moments, TIMES])
+    prior, date, rho = model.diffusion, found.date[word], found.correlation[word]
+    covariance = prior.prior_variance * np.exp(
+        -prior.constant / (2.0 * prior.prior_variance) * np.abs(times[:, None] - times)
+    )
+    covariance[(times[:, None] > date) != (times > date)] *= rho
+    _, h, b = drawn("smoother")
+    rows = np.r_[model.posterior.knots.rows_of(word)]
+    means = jumping.mean("jumps", moments)
+    variances = jumping.variance("jumps", moments)
+    for k in range(DIM):
+        prior_precision = np.linalg.inv(covariance)
+        posterior = np.linalg.inv(prior_precision + np.diag(np.r_[np.zeros(6), h[rows, k]]))
+        assert means[:, k] == pytest.approx((posterior @ np.r_[np.zeros(6), b[rows, k]])[:6], abs=2e-3)
+        assert variances[:, k] == pytest.approx(np.diag(posterior)[:6], rel=1e-4)
+        between = jumping.covariance("jumps", moments[2], moments[4])[k]
+        assert between == pytest.approx(posterior[2, 4], rel=1e-3, abs=1e-6)
+    moved = np.linalg.norm(jumping.mean("jumps", 1910.5) - jumping.mean("jumps", 1905.5))
+    before = DynamicEmbeddings(model)
+    assert moved > 1.5 * np.linalg.norm(before.mean("jumps", 1910.5) - before.mean("jumps", 1905.5))
+
+
+def test_every_way_to_ask_gives_the_same_means_and_variances(model, found):
+    side = DynamicEmbeddings(replace(model, dynamics=found)).sides[0]
+    words, slices = np.repeat(np.arange(len(PLACES)), YEARS), np.tile(np.arange(YEARS), len(PLACES))
+    for times, one_by_one in (
+        (side.means_at_places, side.word_means),
+        (side.variances_at_places, side.word_variances),
+    ):
+        expected = np.concatenate([one_by_one(word, TIMES) for word in range(len(PLACES))])
+        assert times(words, slices) == pytest.approx(expected, abs=1e-6)
+    weights = side.weights_at_slices(np.arange(len(PLACES)))
+    summed = weights.before_weight[..., None] * side.mean[np.maximum(weights.before, 0)]
+    summed += weights.after_weight[..., None] * side.mean[np.maximum(weights.after, 0)]
+    assert summed.reshape(-1, DIM) == pytest.approx(side.means_at_places(words, slices), abs=1e-6)
+
+
+def test_words_that_do_not_jump_stay_where_they_are(model, found):
+    plain, jumping = DynamicEmbeddings(model), DynamicEmbeddings(replace(model, dynamics=found))
+    for word in ("still", "ramps", "other3"):
+        assert (jumping.mean(word) == plain.mean(word)).all()
+        assert (jumping.variance(word) == plain.variance(word)).all()
+
+
+def test_context_vectors_of_tied_models_jump_along(model, found):
+    jumping = DynamicEmbeddings(replace(model, dynamics=found))
+    assert jumping.context_mean("jumps") == pytest.approx(jumping.mean("jumps"), abs=1e-6)
+
+
+def test_dynamics_are_saved_and_read(tmp_path, model, found):
+    DynamicEmbeddings(replace(model, dynamics=found)).save(tmp_path / "model")
+    again = DynamicEmbeddings.load(tmp_path / "model", check=True)
+    assert np.array_equal(again.fitted.dynamics.table(), found.table(), equal_nan=True)
+    assert DynamicEmbeddings(again.fitted).mean("jumps") == pytest.approx(again.mean("jumps"))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("shape", 9.0), ("correlation", 1.0), ("date_low", 1999.0), ("log_bayes_factor", np.inf)],
+)
+def test_absurd_dynamics_are_refused(tmp_path, model, found, name, value):
+    wrong = {field: getattr(found, field).copy() for field in vars(found)}
+    wrong[name][WORDS["jumps"]] = value
+    DynamicEmbeddings(replace(model, dynamics=Dynamics(**wrong))).save(tmp_path / "model")
+    with pytest.raises(FolderError, match="verdicts"):
+        DynamicEmbeddings.load(tmp_path / "model")
+
+
+def test_dynamics_of_other_words_do_not_fit(model, found):
+    with pytest.raises(WordtideError, match="dynamics"):
+        replace(model, dynamics=Dynamics.of_table(found.table()[:-1]))

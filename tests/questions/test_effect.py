@@ -1,0 +1,141 @@
+"""Effects are divergences of predicted contexts in bits, without style and beyond the noise."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from embeddings.moving_words import WORDS, drawn
+
+from wordtide.api import DynamicEmbeddings, NoteWarning
+from wordtide.embeddings.dynamics import dynamics_of, levels_of
+from wordtide.embeddings.posterior import Posterior
+from wordtide.questions import effect as module
+from wordtide.questions.change import changed
+from wordtide.questions.effect import VERDICT, Contexts, divergence, effects, function_words, verdicts
+
+MOVING = np.array([WORDS[word] for word in ("jumps", "ramps", "bursts", "gaps")])
+
+
+@pytest.fixture(scope="module")
+def model():
+    fitted = drawn("smoother")[0]
+    return DynamicEmbeddings(replace(fitted, dynamics=dynamics_of(fitted)))
+
+
+def plain_divergence(first, second):
+    middle = (first + second) / 2
+    return sum(
+        0.5 * p * np.log2(p / m) for one in (first, second) for p, m in zip(one, middle, strict=True) if p > 0
+    )
+
+
+def test_the_divergence_is_that_of_jensen_and_shannon():
+    first, second = np.random.default_rng(0).dirichlet(np.ones(7), size=2)
+    assert divergence(first[None], second[None])[0] == pytest.approx(plain_divergence(first, second))
+    assert divergence(np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]]))[0] == pytest.approx(1.0)
+    assert divergence(first[None], first[None])[0] == pytest.approx(0.0, abs=1e-15)
+
+
+def test_predicted_contexts_are_those_of_the_likelihood(model):
+    contexts, u = Contexts.of(model, 1908.0), model.mean("jumps", 1908.0)
+    share = model.total_occurrences**0.75
+    expected = share * np.exp(model.means_at(1908.0, context=True).astype(float) @ u)
+    assert contexts.predicted(u[None])[0] == pytest.approx(expected / expected.sum(), rel=1e-4)
+
+
+def test_without_style_an_effect_is_the_divergence_between_the_levels(model, monkeypatch):
+    monkeypatch.setattr(module, "style_axes", lambda model: np.zeros((0, model.dim)))
+    found = effects(model, MOVING)
+    levels = levels_of(model.fitted, model.dynamics, MOVING)
+    moments = np.linspace(model.times[0], model.times[-1], module._MOMENTS)
+    for row, word in enumerate(MOVING):
+        nearest = moments[np.argmin(np.abs(moments - model.dynamics.date[word]))]
+        sides = Contexts.of(model, float(nearest)).predicted(
+            np.stack([levels.before[row], levels.after[row]])
+        )
+        assert found.effect[row] == pytest.approx(plain_divergence(*sides), rel=1e-9)
+    assert (found.style == 0).all()
+    assert ((found.effect_low > 0) & (found.effect_low < found.effect)).all()
+
+
+def test_what_lies_along_the_style_axes_is_style(model, monkeypatch):
+    levels = levels_of(model.fitted, model.dynamics, MOVING[:1])
+    way = levels.after[0] - levels.before[0]
+    monkeypatch.setattr(module, "style_axes", lambda model: way[None] / np.linalg.norm(way))
+    found = effects(model, MOVING)
+    assert found.effect[0] == pytest.approx(0.0, abs=1e-9)
+    assert found.effect_low[0] == 0.0
+    assert found.style[0] > 0.001
+    assert (found.effect[1:] > 0).all()
+
+
+def test_with_little_data_no_effect_is_certain():
+    fitted = drawn("smoother", strength=0.05)[0]
+    shaky = replace(fitted, dynamics=dynamics_of(drawn("smoother")[0]))
+    assert (effects(DynamicEmbeddings(shaky), MOVING).effect_low == 0).all()
+
+
+def test_words_are_listed_by_the_lower_bound_of_their_effects(model):
+    answer = changed(model, "first", "last")
+    assert answer.facts["by"] == "effect"
+    assert set(answer.columns["word"]) == {"jumps", "ramps", "bursts", "gaps"}
+    low = np.array(answer.columns["effect_low"])
+    assert (np.diff(low) <= 0).all()
+    assert changed(model, "first", "last", top=2).columns["word"] == answer.columns["word"][:2]
+
+
+def test_only_changes_between_the_two_times_are_listed(model):
+    assert "bursts" not in changed(model, 1907.5, "last").columns["word"]
+    assert changed(model, "first", 1906.0).columns["word"] == ["bursts"]
+
+
+def test_function_words_are_listed_on_request(model, monkeypatch):
+    monkeypatch.setattr(
+        "wordtide.questions.change.find_function_words", lambda model: np.arange(len(model.words)) < 2
+    )
+    assert "jumps" not in changed(model, "first", "last").columns["word"]
+    assert "jumps" in changed(model, "first", "last", function_words=True).columns["word"]
+
+
+def test_without_a_significant_change_words_are_ranked_by_low(model):
+    answer = changed(model, "first", 1901.0)
+    assert answer.facts["by"] == "low"
+    assert answer.notes[0].startswith("No word has a significant change with an effect")
+
+
+def test_verdicts_of_words_have_every_column_and_no_dates_without_a_change(model):
+    found = verdicts(model, np.array([WORDS["still"], WORDS["jumps"], WORDS["rare"]]))
+    assert tuple(found) == VERDICT
+    assert found["verdict"] == ["unsure", "jump", "unsure"]
+    assert np.isnan(found["effect"]).tolist() == [True, False, True]
+    assert np.isnan(found["date"]).tolist() == [True, False, True]
+    assert found["shape"] == [None, "jump", None]
+
+
+def test_point_estimates_say_that_they_have_no_verdicts(model):
+    means = {"mean_u": model.fitted.posterior.mean_u, "mean_v": model.fitted.posterior.mean_u}
+    point = Posterior("point", model.fitted.posterior.knots, **means)
+    plain = DynamicEmbeddings(replace(model.fitted, posterior=point, dynamics=None, method="warm-start"))
+    with pytest.warns(NoteWarning, match="fitted by warm-start keeps no messages"):
+        table = plain.changed("first", "last")
+    assert table["verdict"].tolist() == [None] * len(table)
+    assert table["effect"].isna().all()
+
+
+def test_frequent_short_words_with_unspecific_contexts_are_function_words():
+    """Of 600 words the first five are frequent, short and near the origin; three more are near only these."""
+    rng = np.random.default_rng(0)
+    fitted = drawn("smoother")[0]
+    size, dim = 600, 6
+    means = rng.normal(size=(size, dim)) * 0.8
+    means[:5] = 0.02 * rng.normal(size=(5, dim))
+    names = [*"abcde", *(f"word{n}" for n in range(5, size))]
+    knots = replace(fitted.posterior.knots, starts=np.arange(size + 1), slices=np.zeros(size, np.int32))
+    posterior = Posterior("point", knots, means.astype(np.float32), means.astype(np.float32))
+    occurrences = replace(
+        fitted.occurrences, places=knots, values=np.r_[np.full(5, 9_000), np.full(size - 5, 50)]
+    )
+    world = replace(fitted, words=names, posterior=posterior, occurrences=occurrences, dynamics=None)
+    found = function_words(DynamicEmbeddings(world))
+    assert {names[number] for number in np.flatnonzero(found)} >= set("abcd")
+    assert found.sum() <= 8
