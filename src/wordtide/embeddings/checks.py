@@ -54,7 +54,7 @@ def are_sound(dynamics: Dynamics) -> bool:
         and (np.diff(dates, axis=1) >= 0).all()
         and (np.abs(dates) <= _YEARS).all()
         and not np.isinf(dynamics.table()).any()
-        and ((dynamics.correlation >= 0) & (dynamics.correlation < 1))[dynamics.jumps].all()
+        and ((dynamics.correlation > 0) & (dynamics.correlation < 1))[dynamics.jumps].all()
     )
 
 

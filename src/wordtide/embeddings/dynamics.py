@@ -39,7 +39,10 @@ DYNAMICS = "dynamics.safetensors"
 MIN_OCCURRENCES = 20
 _TAILS = 0.05, 0.5, 0.95
 _ROWS_AT_ONCE = 1_000  # knots of the words that a thread judges together
-_UNRELATED = 1e-3  # the smallest correlation of the vectors before and after a jump
+#: The smallest correlation of the vectors before and after a change. Messages are linear approximations near
+#: the fitted mean, which lies between: less related levels would lie too far out, and predict worse.
+RELATED = 0.95
+_LEVELS = 0.7  # the correlation of the levels between which effects are measured
 
 
 def messages(fitted: Fitted, words: Integers) -> tuple[Knots, Floats, Floats]:
@@ -117,7 +120,7 @@ def dynamics_of(fitted: Fitted) -> Dynamics | None:
     low, middle, high, second = dates[each, shape][found].T
     table[judged[found], 0] = shape[found]
     table[judged[found], 2:] = np.column_stack(
-        [middle, low, high, second, np.where(shape < RAMP, correlation, np.nan)[found]]
+        [middle, low, high, second, np.where(shape < RAMP, np.maximum(correlation, RELATED), np.nan)[found]]
     )
     return Dynamics.of_table(table)
 
@@ -175,7 +178,7 @@ def levels_of(fitted: Fitted, dynamics: Dynamics, words: Integers) -> Levels:
     """
     knots, h, b = messages(fitted, words)
     share = np.concatenate([np.zeros((0, 2)), *_shares(fitted, dynamics, words, knots)])
-    v, rho = float(np.median(fitted.diffusion.marginal)), np.nan_to_num(dynamics.correlation[words])[:, None]
+    v, rho = float(np.median(fitted.diffusion.marginal)), _LEVELS
     own = 1.0 / (v * (1.0 - rho**2))
     before, after = share[:, :1], share[:, 1:]
 
@@ -240,7 +243,7 @@ class Jumps:
         """The jumps of all words; None if no word jumps."""
         dates = np.column_stack([dynamics.date, dynamics.second_date])
         dates[~dynamics.jumps] = np.nan
-        correlation = np.maximum(np.nan_to_num(dynamics.correlation), _UNRELATED)
+        correlation = np.nan_to_num(dynamics.correlation, nan=1.0)
         return Jumps(dates, np.log(correlation)) if dynamics.jumps.any() else None
 
     def applied(self, places: Places, words: Integers, times: Floats) -> Places:
