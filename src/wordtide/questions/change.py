@@ -11,7 +11,7 @@ from wordtide.errors import SettingsError
 from wordtide.questions.answers import Answer, empty_intervals
 from wordtide.questions.asking import checked_number, shown_year
 from wordtide.questions.contrasts import contrasts
-from wordtide.questions.effect import Effects, effects, verdicts
+from wordtide.questions.effect import Effects, all_effects, verdicts
 from wordtide.questions.effect import function_words as find_function_words
 from wordtide.questions.movement import Movement, halfway, movement, spans
 from wordtide.questions.neighbors import probability_of_best
@@ -108,10 +108,11 @@ def _by_effect(
         if not function_words:
             chosen &= ~find_function_words(model)[moving.words]
         candidates = moving[chosen]
-    found = effects(model, candidates.words)
-    rows = np.argsort(-found.effect_low, kind="stable")[:top]
-    rows = rows[found.effect_low[rows] > 0.0]
-    return candidates[rows], Effects(*(values[rows] for values in vars(found).values()))
+    found = all_effects(model)
+    low = found.effect_low[candidates.words]
+    rows = np.argsort(-low, kind="stable")[:top]
+    shown = candidates[rows[low[rows] > 0.0]]
+    return shown, Effects(*(values[shown.words] for values in vars(found).values()))
 
 
 def _no_verdict(model: Embeddings) -> str:

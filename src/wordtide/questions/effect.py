@@ -13,7 +13,7 @@ moved. `effect` is what is left without it. Function words are found from the da
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -68,6 +68,16 @@ class Contexts:
         scores = words @ self.vectors.T
         chances = self.share * np.exp(scores - scores.max(axis=1, keepdims=True))
         return np.asarray(chances / chances.sum(axis=1, keepdims=True))
+
+
+def all_effects(model: Embeddings) -> Effects:
+    """The effects of all significant changes, found once per model; NaN for other words, (L,) each."""
+    if "effects" not in model.derived:
+        found = np.full((3, len(model.words)), np.nan)
+        words = np.flatnonzero(model.dynamics.significant) if model.dynamics else np.zeros(0, np.int64)
+        found[:, words] = list(vars(effects(model, words)).values())
+        model.derived["effects"] = Effects(*found)
+    return cast(Effects, model.derived["effects"])
 
 
 def effects(model: Embeddings, words: Integers) -> Effects:
@@ -127,14 +137,7 @@ def _effects(contexts: Contexts, levels: Levels, rows: Integers, axes: Floats) -
     before, after, styled = (contexts.predicted(start + way) for way in (0.0 * moved, moved - style, style))
     effect = divergence(before, after)
     mixture = (before + after) / 2.0
-    low = np.array(
-        [
-            _share_beyond_noise(contexts, chances, way, variance)
-            for chances, way, variance in zip(
-                mixture, moved - style, levels.moved_variance[rows], strict=True
-            )
-        ]
-    )
+    low = _share_beyond_noise(contexts, mixture, moved - style, levels.moved_variance[rows])
     return np.stack([effect, effect * low, divergence(before, styled)])
 
 
@@ -145,20 +148,20 @@ def divergence(first: Floats, second: Floats) -> Floats:
     return np.asarray(sum(halves) / 2.0)
 
 
-def _share_beyond_noise(contexts: Contexts, chances: Floats, way: Floats, variance: Floats) -> float:
-    """The share of d' G d that noise of this variance (d,) does not explain, for a displacement d (d,)."""
-    vectors = contexts.vectors
-    scores = vectors @ way
-    centered = scores - chances @ scores
-    squared = float(chances @ centered**2)  # d' G d
-    if squared <= 0.0:
-        return 0.0
-    slope = (chances * centered) @ vectors  # G d
-    spread = np.sqrt(variance @ slope**2 / squared)
-    own = variance * (chances @ contexts.squares - (chances @ vectors) ** 2)  # the diagonal of G C
-    nearest = np.sqrt(squared) - SIDES * spread
-    beyond = squared - own.sum() - SIDES * np.sqrt(2.0 * own @ own + 4.0 * variance @ slope**2)
-    return float(np.clip(min(nearest * abs(nearest), beyond) / squared, 0.0, 1.0))
+def _share_beyond_noise(contexts: Contexts, chances: Floats, ways: Floats, variance: Floats) -> Floats:
+    """The share of d' G d that noise does not explain, (n,), for displacements d and their variances (n, d)."""
+    scores = ways @ contexts.vectors.T
+    scores -= np.einsum("nl,nl->n", chances, scores)[:, None]
+    weighted = chances * scores
+    squared = np.einsum("nl,nl->n", weighted, scores)  # d' G d
+    slope = weighted @ contexts.vectors  # G d
+    along = np.einsum("nk,nk->n", variance, slope**2)
+    own = variance * (chances @ contexts.squares - (chances @ contexts.vectors) ** 2)  # the diagonal of G C
+    known = np.maximum(squared, _NOTHING)
+    nearest = np.sqrt(squared) - SIDES * np.sqrt(along / known)
+    spread = np.sqrt(2.0 * np.einsum("nk,nk->n", own, own) + 4.0 * along)
+    beyond = squared - own.sum(axis=1) - SIDES * spread
+    return np.asarray(np.clip(np.minimum(nearest * np.abs(nearest), beyond) / known, 0.0, 1.0))
 
 
 def function_words(model: Embeddings) -> Flags:
