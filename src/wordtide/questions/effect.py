@@ -149,7 +149,7 @@ def divergence(first: Floats, second: Floats) -> Floats:
 
 
 def _share_beyond_noise(contexts: Contexts, chances: Floats, ways: Floats, variance: Floats) -> Floats:
-    """The share of d' G d that noise does not explain, (n,), for displacements d and their variances (n, d)."""
+    """The share of d' G d that noise does not explain, (n,), for displacements d with these variances."""
     scores = ways @ contexts.vectors.T
     scores -= np.einsum("nl,nl->n", chances, scores)[:, None]
     weighted = chances * scores
