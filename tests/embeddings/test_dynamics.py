@@ -4,12 +4,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from embeddings.models import diffusion_of, knots_of
 from embeddings.moving_words import DIM, PLACES, TIMES, WORDS, YEARS, drawn, truth
 
 from wordtide.api import DynamicEmbeddings
+from wordtide.embeddings.checks import are_sound
 from wordtide.embeddings.dynamics import MIN_OCCURRENCES, dynamics_of, levels_of, messages
-from wordtide.embeddings.posterior import Dynamics, Posterior
+from wordtide.embeddings.posterior import Dynamics, Fitted, Posterior
 from wordtide.errors import FolderError, WordtideError
+from wordtide.model.knots import Occurrences
 from wordtide.model.prior import ProductPrior, StationaryPrior
 from wordtide.model.verdicts import BURST, JUMP, RAMP
 
@@ -170,3 +173,32 @@ def test_absurd_dynamics_are_refused(tmp_path, model, found, name, value):
 def test_dynamics_of_other_words_do_not_fit(model, found):
     with pytest.raises(WordtideError, match="dynamics"):
         replace(model, dynamics=Dynamics.of_table(found.table()[:-1]))
+
+
+def test_where_every_word_seems_to_change_only_evidence_for_a_change_counts():
+    """With few words the share of changing ones may come out as 1; a word against which there is evidence stays."""
+    fitted, _, _ = drawn("smoother", strength=3.0)
+    found = dynamics_of(fitted)
+    assert (found.log_bayes_factor[found.significant] > 0).all()
+    assert are_sound(found)
+    assert not np.isnan(found.date[found.significant]).any()
+
+
+@pytest.mark.parametrize("years", [2, 3, 4, 5, 6])
+def test_short_models_have_sound_verdicts(years):
+    rng = np.random.default_rng(years)
+    knots = knots_of({f"word{n}": list(range(years)) for n in range(40)})
+    mean = rng.normal(size=(len(knots), DIM)).astype(np.float32)
+    precision = np.full_like(mean, 200.0)
+    fitted = Fitted(
+        words=[f"word{n}" for n in range(40)],
+        labels=[str(year) for year in range(years)],
+        diffusion=diffusion_of(TIMES[:years], 0.1, 1.0, StationaryPrior),
+        posterior=Posterior("smoother", knots, mean, mean, precision_u=precision, precision_v=precision),
+        occurrences=Occurrences(knots, np.full(len(knots), 50)),
+        method="smoothing",
+        solver="natural",
+    )
+    found = dynamics_of(fitted)
+    assert found.significant.any() or years in (3, 4)  # there, one slice that differs explains as much
+    assert are_sound(found)

@@ -111,7 +111,7 @@ def dynamics_of(fitted: Fitted) -> Dynamics | None:
     shape = 1 + np.argmax(evidence[:, JUMP:], axis=1)
     each = np.arange(len(judged))
     change = np.logaddexp.reduce(evidence[:, JUMP:], axis=1) - np.log(DIFFUSION) - no_change
-    found = discoveries(change)
+    found = discoveries(change) & (evidence[each, shape] > no_change)
     if fitted.posterior.kind == "filter":
         found &= shape < RAMP
     table = np.full((len(fitted.words), 7), np.nan)
@@ -146,7 +146,8 @@ def _explained(fitted: Fitted, words: Integers) -> tuple[Floats, Floats, Floats]
         own = knots.rows_of(int(n))
         if evidence[n, JUMP] > 0.0:
             dates[n, JUMP, :3] = date_quantiles(weights[own], extents[own], _TAILS)
-        dates[n, RAMP:, :3] = ramps[n, 0], ramps[n].mean(), ramps[n, 1]
+        start, end = ramps[n] if np.isfinite(ramps[n, 0]) else times[own][[0, -1]]
+        dates[n, RAMP:, :3] = start, (start + end) / 2.0, end
         for kind, (first, last) in zip((TWO_JUMPS, BURST), windows[n], strict=True):
             if first > 0:
                 low, high = extents[own][[first - 1, first]].mean(axis=1)
