@@ -166,7 +166,7 @@ def against_gensim(corpus: Corpus) -> Iterator[Row]:
     names = problem.words
     theirs = previous_slice_score(problem, lambda t, words: fitting_rivals.lookup(vectors[t], words, names))
     for method, limits in GENSIM.items():
-        wordtide.fit(tiny, method=method, dim=2, **settings)  # loads compiled code
+        wordtide.fit(tiny, method=method, dim=2, negative_contexts=2, **settings)  # loads compiled code
         start = time.perf_counter()
         model = wordtide.fit(counts, method=method, **settings)
         seconds = time.perf_counter() - start
