@@ -175,7 +175,7 @@ def couple(model: DynamicEmbeddings, counts: Counts) -> CoupledPosterior:
     >>> counts = wordtide.count(texts)
     >>> coupled = couple(wordtide.fit(counts, dim=2, threads=1, negative_contexts=0, max_steps=60), counts)
     >>> coupled.sample(10).shape
-    (10, 2, 3, 6, 2)
+    (10, 1, 3, 6, 2)
     """
     if list(counts.words) != model.words or list(counts.labels) != model.labels:
         raise SettingsError(

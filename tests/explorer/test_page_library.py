@@ -142,7 +142,7 @@ def test_a_page_of_some_slices_looks_for_occurrences_in_these(tmp_path):
 
 def test_changed_words_are_the_librarys_each_over_the_time_of_its_story(tmp_path):
     model = moving_model()
-    table = changed(model, top=24).columns
+    table = changed(model, top=24, by="low").columns
     assert all(table["significant"])
     assert len(set(zip(table["since"], table["until"], strict=True))) > 2
     with opened(
@@ -177,7 +177,7 @@ def told(model, word):
 def test_where_no_word_surely_changed_the_page_has_the_librarys_note(model, page):
     found, _, _ = page
     found.go("#/changed").page.wait_for_selector(".changedWord")
-    answer = changed(model, top=1000)
+    answer = changed(model, top=1000, by="low")
     assert not any(answer.columns["significant"])
     assert [found.text(".notice")] == answer.notes
     assert (
