@@ -8,7 +8,7 @@ import math
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -21,6 +21,8 @@ from wordtide.types import Array
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+_pool_thread = threading.local()  # is_one: whether this thread belongs to a pool
 
 
 class Workspace(threading.local):
@@ -48,10 +50,21 @@ class Compute:
     pool: ThreadPoolExecutor
     work: Workspace
 
+    def start(self, work: Callable[[], Result]) -> "Future[Result]":
+        """Begin independent work on another thread; with a single thread, do it now."""
+        if self.threads > 1:
+            return self.pool.submit(work)
+        done: Future[Result] = Future()
+        done.set_result(work())
+        return done
+
     def map(self, work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-        """Apply a function to independent items, on all threads. Results are in order."""
+        """Apply a function to independent items, on all threads. Results are in order.
+
+        Work that a thread of the pool maps is done by that thread, so that it never waits for others.
+        """
         items = list(items)
-        if self.threads == 1 or len(items) == 1:
+        if self.threads == 1 or len(items) == 1 or getattr(_pool_thread, "is_one", False):
             return [work(item) for item in items]
         return list(self.pool.map(work, items))
 
@@ -64,8 +77,15 @@ def compute(precision: str = "float32", threads: int | None = None) -> Iterator[
     if threads is not None and not 1 <= threads <= 1024:
         raise SettingsError(f"--threads {threads} is out of range.", "Give a number from 1 to 1024.")
     dtype, number = np.dtype(precision), threads or _processors()
-    with ThreadPoolExecutor(number) as pool, threadpool_limits(1, user_api="blas"):
+    with (
+        ThreadPoolExecutor(number, initializer=_mark_pool_thread) as pool,
+        threadpool_limits(1, user_api="blas"),
+    ):
         yield Compute(dtype, number, pool, Workspace(dtype))
+
+
+def _mark_pool_thread() -> None:
+    _pool_thread.is_one = True
 
 
 def _processors() -> int:

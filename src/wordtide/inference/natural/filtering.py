@@ -11,6 +11,7 @@ The static model is a filter of a single slice with all texts.
 
 import math
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from dataclasses import replace
 
 import numpy as np
@@ -67,6 +68,7 @@ class SequentialSolver:
             problem.knots, options.sides, options.dim, compute.dtype, not self.point
         )
         self._fit: SliceFit | None = None
+        self._prediction: Future[float] | None = None
         self._prepare = prepare or self._prepared_here
 
     @property
@@ -163,7 +165,11 @@ class SequentialSolver:
         part = self._part()
         slice = self._prepare(self.number, part)
         prior, start = self._inherited(part)
-        return SliceFit(slice, self.number, prior, start, self.options.trust, self.point)
+        fit = SliceFit(slice, self.number, prior, start, self.options.trust, self.point)
+        if self.number:
+            seed = self._seed()
+            self._prediction = self.compute.start(lambda: fit.prediction(seed))
+        return fit
 
     def _inherited(self, part: SliceData) -> tuple[list[GaussianVectors], list[Array]]:
         """Return the prior and the starting point of the active words of the current slice, for each side."""
@@ -212,9 +218,9 @@ class SequentialSolver:
         self.sink.put(self.number, part.words, mean, variance)
         self.beliefs.keep(self.number, part.words, mean, variance)
         self.pairs.append(part.pairs)
-        self.predictions.append(fit.prediction(self._seed()) if self.number else math.nan)
+        self.predictions.append(self._prediction.result() if self._prediction else math.nan)
         self.number += 1
-        self.done, self._before, self._fit = 0, None, None
+        self.done, self._before, self._fit, self._prediction = 0, None, None, None
 
     def _aligned(self, means: list[Array]) -> list[Array]:
         """Rotate all vectors so that word vectors are closest to those of the previous slice."""

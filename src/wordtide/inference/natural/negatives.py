@@ -104,6 +104,7 @@ class NegativePairs:
         self._rows = (part.negatives * np.stack(rows, axis=1)).astype(compute.dtype)
         self._columns = np.stack(columns)
         self._even = columns[2].astype(compute.dtype)
+        self._roots = np.sqrt(self._even)
 
     def with_columns(
         self, other: GaussianVectors, generator: np.random.Generator, parts: list[range]
@@ -129,8 +130,9 @@ class NegativePairs:
         def sums(rows: range) -> tuple[Array, Array, Array]:
             here = slice(rows.start, rows.stop)
             weights, mean = self._even[here], other.mean[here]
-            weighted = np.multiply(weights[:, None], mean, out=self._compute.work.empty("c mu", *mean.shape))
-            gram: Array = weighted.T @ mean
+            scaled = self._compute.work.empty("scaled", *mean.shape)
+            np.multiply(self._roots[here, None], mean, out=scaled)
+            gram: Array = scaled.T @ scaled  # the same array twice: BLAS computes half of a symmetric matrix
             return weights @ mean, weights @ other.variance[here], gram
 
         mean, variance, gram = (sum(found) for found in zip(*self._compute.map(sums, parts), strict=True))

@@ -31,7 +31,7 @@ from wordtide.model.logistic import expected_log_sigmoids, log_expected_sigmoids
 from wordtide.types import Array
 
 _PAIRS_PER_ROW = 32  # the cost of the dense work of a row, in sparse pairs
-_EFFORT = 12_000  # of a part, in pairs, at least: less takes a thread longer to start than to do
+_EFFORT = 24_000  # of a part, in pairs, at least: less takes a thread longer to start than to do
 _MOST_PARTS = 32
 
 _add_positives: Any = add_positives  # compiled functions accept any arrays and are not typed
