@@ -15,7 +15,7 @@ import numpy as np
 from simulation import PlantedCorpus, template_world
 
 import wordtide
-from wordtide.embeddings.posterior import VERDICTS, Dynamics
+from wordtide.model.verdicts import VERDICTS, Dynamics
 
 WORLDS = {"medium": {"slices": 30}, "thin": {"slices": 120}, "few": {"slices": 8}}
 COLUMNS = (

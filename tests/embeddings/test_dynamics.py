@@ -9,12 +9,20 @@ from embeddings.moving_words import DIM, PLACES, TIMES, WORDS, YEARS, drawn, tru
 
 from wordtide.api import DynamicEmbeddings
 from wordtide.embeddings.checks import are_sound
-from wordtide.embeddings.dynamics import MIN_OCCURRENCES, dynamics_of, levels_of, messages
-from wordtide.embeddings.posterior import Dynamics, Fitted, Posterior
+from wordtide.embeddings.dynamics import (
+    DYNAMICS,
+    MIN_OCCURRENCES,
+    dynamics_of,
+    levels_of,
+    messages,
+    read_dynamics,
+)
+from wordtide.embeddings.posterior import Fitted, Posterior
 from wordtide.errors import FolderError, WordtideError
 from wordtide.model.knots import Occurrences
 from wordtide.model.prior import ProductPrior, StationaryPrior
-from wordtide.model.verdicts import BURST, JUMP, RAMP
+from wordtide.model.verdicts import BURST, JUMP, RAMP, Dynamics
+from wordtide.storage.arrays import write_tensors
 
 
 @pytest.fixture(scope="module")
@@ -156,6 +164,16 @@ def test_dynamics_are_saved_and_read(tmp_path, model, found):
     again = DynamicEmbeddings.load(tmp_path / "model", check=True)
     assert np.array_equal(again.fitted.dynamics.table(), found.table(), equal_nan=True)
     assert DynamicEmbeddings(again.fitted).mean("jumps") == pytest.approx(again.mean("jumps"))
+
+
+def test_dynamics_without_effects_are_read(tmp_path, model, found):
+    """Folders written before effects were stored have seven columns."""
+    write_tensors(tmp_path / DYNAMICS, {"dynamics": found.table()[:, :7]})
+    again = read_dynamics(tmp_path)
+    assert np.array_equal(again.table(), found.table(), equal_nan=True)
+    write_tensors(tmp_path / DYNAMICS, {"dynamics": found.table()[:, :5]})
+    with pytest.raises(ValueError, match="wrong shape"):
+        read_dynamics(tmp_path)
 
 
 @pytest.mark.parametrize(

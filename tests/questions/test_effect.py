@@ -11,7 +11,8 @@ from wordtide.embeddings.dynamics import dynamics_of, levels_of
 from wordtide.embeddings.posterior import Posterior
 from wordtide.questions import effect as module
 from wordtide.questions.change import changed
-from wordtide.questions.effect import VERDICT, Contexts, divergence, effects, function_words, verdicts
+from wordtide.questions.effect import VERDICT, divergence, effects, judge, verdicts
+from wordtide.questions.function_words import Contexts, function_words
 
 MOVING = np.array([WORDS[word] for word in ("jumps", "ramps", "bursts", "gaps")])
 
@@ -123,19 +124,28 @@ def test_point_estimates_say_that_they_have_no_verdicts(model):
 
 
 def test_frequent_short_words_with_unspecific_contexts_are_function_words():
-    """Of 600 words the first five are frequent, short and near the origin; three more are near only these."""
+    """Of 2,000 words the first twelve are short and near the origin, and resemble each other."""
     rng = np.random.default_rng(0)
     fitted = drawn("smoother")[0]
-    size, dim = 600, 6
+    size, dim, first = 2_000, 10, 12
     means = rng.normal(size=(size, dim)) * 0.8
-    means[:5] = 0.02 * rng.normal(size=(5, dim))
-    names = [*"abcde", *(f"word{n}" for n in range(5, size))]
+    means[:first] = 0.05 * rng.normal(size=(first, dim)) + 0.1
+    names = [*(f"f{n}" for n in range(first)), *(f"content{n}" for n in range(first, size))]
     knots = replace(fitted.posterior.knots, starts=np.arange(size + 1), slices=np.zeros(size, np.int32))
     posterior = Posterior("point", knots, means.astype(np.float32), means.astype(np.float32))
-    occurrences = replace(
-        fitted.occurrences, places=knots, values=np.r_[np.full(5, 9_000), np.full(size - 5, 50)]
-    )
+    occurrences = replace(fitted.occurrences, places=knots, values=90_000 // np.arange(5, size + 5))
     world = replace(fitted, words=names, posterior=posterior, occurrences=occurrences, dynamics=None)
     found = function_words(DynamicEmbeddings(world))
-    assert {names[number] for number in np.flatnonzero(found)} >= set("abcd")
-    assert found.sum() <= 8
+    assert found[:first].all()
+    assert found[first:].sum() <= 6
+
+
+def test_effects_and_function_words_are_stored_with_the_dynamics(model, monkeypatch):
+    stored = judge(drawn("smoother")[0], threads=2)
+    asked = verdicts(model, MOVING)
+    again = DynamicEmbeddings(replace(model.fitted, dynamics=stored))
+    monkeypatch.setattr(module, "effects", lambda model, words: pytest.fail("computed again"))
+    for name in ("effect", "effect_low", "style"):
+        assert verdicts(again, MOVING)[name] == pytest.approx(asked[name], rel=1e-12)
+    assert (function_words(again) == function_words(model)).all()
+    assert np.isnan(stored.effect[~stored.significant]).all()

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from wordtide.embeddings.posterior import Dynamics, Fitted, Posterior
+from wordtide.embeddings.posterior import Fitted, Posterior
 from wordtide.model.knots import Knots
-from wordtide.model.verdicts import SHAPES
+from wordtide.model.verdicts import SHAPES, Dynamics
 from wordtide.storage.arrays import pieces
 
 MOST_DIMENSIONS = 1 << 16

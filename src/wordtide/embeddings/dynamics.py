@@ -5,7 +5,6 @@ explain these messages; this module recovers them from the posterior, decides, a
 vectors are looked at: with separate contexts, context vectors rest on the same counts.
 """
 
-import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
@@ -14,7 +13,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from wordtide.embeddings.posterior import Dynamics, Fitted
+from wordtide.embeddings.posterior import Fitted
 from wordtide.model.kalman import condition, look_back, predict
 from wordtide.model.knots import Knots, transitions
 from wordtide.model.knots import messages as smoother_messages
@@ -27,6 +26,7 @@ from wordtide.model.verdicts import (
     RAMP,
     SHAPES,
     TWO_JUMPS,
+    Dynamics,
     date_quantiles,
     discoveries,
 )
@@ -37,6 +37,7 @@ from wordtide.types import Floats, Integers, Singles
 DYNAMICS = "dynamics.safetensors"
 #: Words that occur less often are not judged.
 MIN_OCCURRENCES = 20
+_WITHOUT_EFFECTS = 7  # columns
 _TAILS = 0.05, 0.5, 0.95
 _ROWS_AT_ONCE = 1_000  # knots of the words that a thread judges together
 #: The smallest correlation of the vectors before and after a change. Messages are linear approximations near
@@ -86,13 +87,15 @@ def write_dynamics(folder: Path, dynamics: Dynamics | None) -> None:
 def read_dynamics(folder: Path) -> Dynamics:
     """Read how each word moves; `check_record` looks at the numbers."""
     table = map_tensors(folder / DYNAMICS)["dynamics"]
-    if table.ndim != 2 or table.shape[1] != len(fields(Dynamics)) or table.dtype != np.dtype("<f8"):
-        raise ValueError("dynamics has a wrong shape or dtype")
+    if table.ndim != 2 or table.shape[1] not in (_WITHOUT_EFFECTS, len(fields(Dynamics))):
+        raise ValueError("dynamics has a wrong shape")
+    if table.dtype != np.dtype("<f8"):
+        raise ValueError("dynamics has a wrong dtype")
     return Dynamics.of_table(table)
 
 
-def dynamics_of(fitted: Fitted) -> Dynamics | None:
-    """Decide how each word moves; None if the model has no messages or a single slice.
+def dynamics_of(fitted: Fitted, threads: int | None = None) -> Dynamics | None:
+    """Decide how each word moves, without effects; None if the model has no messages or a single slice.
 
     A filter learns its contexts along the way, which looks like a gradual change of many words. So it only
     finds jumps, and a word that a gradual change explains better has no verdict.
@@ -104,7 +107,7 @@ def dynamics_of(fitted: Fitted) -> Dynamics | None:
     judged = np.flatnonzero((often >= MIN_OCCURRENCES) & (np.diff(fitted.posterior.knots.starts) >= 2))
     rows = np.cumsum(np.diff(fitted.posterior.knots.starts)[judged])
     blocks = np.split(judged, np.flatnonzero(np.diff(rows // _ROWS_AT_ONCE)) + 1)
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    with ThreadPoolExecutor(threads) as pool:
         parts = list(pool.map(lambda words: _explained(fitted, words), blocks))
     evidence, correlation, dates = (np.concatenate(part) for part in zip(*parts, strict=True))
     no_change = np.maximum(evidence[:, OUTLIER], 0.0)
@@ -114,12 +117,12 @@ def dynamics_of(fitted: Fitted) -> Dynamics | None:
     found = discoveries(change) & (evidence[each, shape] > no_change)
     if fitted.posterior.kind == "filter":
         found &= shape < RAMP
-    table = np.full((len(fitted.words), 7), np.nan)
+    table = np.full((len(fitted.words), _WITHOUT_EFFECTS), np.nan)
     table[:, 0] = -1.0
     table[judged, 1] = evidence[each, shape] - no_change
     low, middle, high, second = dates[each, shape][found].T
     table[judged[found], 0] = shape[found]
-    table[judged[found], 2:] = np.column_stack(
+    table[judged[found], 2:_WITHOUT_EFFECTS] = np.column_stack(
         [middle, low, high, second, np.where(shape < RAMP, np.maximum(correlation, RELATED), np.nan)[found]]
     )
     return Dynamics.of_table(table)

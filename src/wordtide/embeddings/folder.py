@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from wordtide.embeddings.checks import MOST_DIMENSIONS, check_knots, check_record, check_states
-from wordtide.embeddings.dynamics import DYNAMICS, dynamics_of, read_dynamics, write_dynamics
-from wordtide.embeddings.posterior import SPREADS, Fitted, Posterior
+from wordtide.embeddings.dynamics import DYNAMICS, read_dynamics, write_dynamics
+from wordtide.embeddings.posterior import SPREADS, Fitted, Judge, Posterior
 from wordtide.embeddings.slice_files import MOST_SLICES, read_slices, slice_name, slices_of, write_slice
 from wordtide.errors import FolderError, SettingsError
 from wordtide.model.knots import Knots, Occurrences
@@ -61,30 +61,28 @@ def is_sliced(fitted: Fitted) -> bool:
     return fitted.posterior.kind == "filter" and len(fitted.diffusion) <= MOST_SLICES
 
 
-def fill_with_slices(folder: Path, fitted: Fitted, judged: bool = False) -> None:
-    """Write all files of a model folder; `judged`: find out how each word moves if that is not known."""
+def fill_with_slices(folder: Path, fitted: Fitted, judge: Judge | None = None) -> None:
+    """Write all files of a model folder; `judge` decides how each word moves if that is not known."""
     if is_sliced(fitted):
         for t, states in enumerate(slices_of(fitted.posterior, len(fitted.diffusion))):
             write_slice(folder, t, states)
-    fill_folder(folder, fitted, judged=judged)
+    fill_folder(folder, fitted, judge=judge)
 
 
-def fill_folder(folder: Path, fitted: Fitted, known: FileFacts | None = None, judged: bool = False) -> None:
-    """Write all files of a model folder except those of slices, which exist.
-
-    `known` has the sizes and checksums of some files.
-    """
+def fill_folder(
+    folder: Path, fitted: Fitted, known: FileFacts | None = None, judge: Judge | None = None
+) -> None:
+    """Write all files except those of slices, which exist; `known`: sizes and checksums of some files."""
     _check_texts(fitted)
     write_tensors(folder / "arrays.safetensors", _arrays(fitted))
-    if judged and fitted.dynamics is None and fitted.posterior.kind == "smoother":
+    if judge is not None and fitted.dynamics is None and fitted.posterior.kind == "smoother":
         arrays = map_tensors(folder / "arrays.safetensors")
         states: dict[str, Any] = {name: arrays[name] for name in fitted.posterior.arrays()}
-        write_dynamics(folder, dynamics_of(replace(fitted, posterior=replace(fitted.posterior, **states))))
+        write_dynamics(folder, judge(replace(fitted, posterior=replace(fitted.posterior, **states))))
     write_dynamics(folder, fitted.dynamics)
     (folder / "words.txt").write_bytes(_text(fitted.words))
-    (folder / "labels.txt").write_bytes(
-        _text([spelled_out(" ".join(label.split())) for label in fitted.labels])
-    )
+    labels = [spelled_out(" ".join(label.split())) for label in fitted.labels]
+    (folder / "labels.txt").write_bytes(_text(labels))
     write_curve(folder / "curve.csv", fitted.curve)
     version = SLICED_VERSION if is_sliced(fitted) else VERSION
     version += 0 if fitted.posterior.signs is None else _TIED

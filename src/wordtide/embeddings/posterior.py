@@ -5,7 +5,7 @@ arrays of their own, in memory or in a file. Questions number states by knots: w
 in order of time. `SliceRows` translates between the two.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -15,9 +15,9 @@ import numpy.typing as npt
 from wordtide.errors import SettingsError
 from wordtide.model.knots import Knots, Occurrences, narrowed
 from wordtide.model.prior import Diffusion
-from wordtide.model.verdicts import BURST, JUMP, TWO_JUMPS
+from wordtide.model.verdicts import Dynamics
 from wordtide.storage.arrays import pieces
-from wordtide.types import Array, Flags, Floats, Integers, Singles
+from wordtide.types import Array, Floats, Singles
 
 #: What is stored of each word of a slice: means and variances of its word vector (u) and its context vector
 #: (v).
@@ -26,8 +26,6 @@ QUANTITIES = ("mean_u", "mean_v", "variance_u", "variance_v")
 TIED_QUANTITIES = ("mean_u", "variance_u")
 #: The kinds of posterior, and what each stores beside the means.
 SPREADS = {"filter": "variance", "smoother": "precision", "point": None}
-#: A sudden change, a gradual one, and no significant change.
-VERDICTS = ("jump", "gradual", "unsure")
 
 
 @dataclass(frozen=True)
@@ -230,49 +228,6 @@ class Posterior:
 
 
 @dataclass(frozen=True)
-class Dynamics:
-    """How each word moves, fields (L,). Dates are float years, NaN without a significant change.
-
-    `shape`: an index of `SHAPES`, -1 without a significant change. `log_bayes_factor`: of the best change
-    against none, NaN for a word that is not judged. `date`, `date_low`, `date_high`: of a jump the median and
-    the 90 % credible interval, of a gradual change its middle, start and end. `second_date`: the second jump,
-    or the end of a burst. `correlation`: that of the vectors before and after a jump.
-    """
-
-    shape: Floats
-    log_bayes_factor: Floats
-    date: Floats
-    date_low: Floats
-    date_high: Floats
-    second_date: Floats
-    correlation: Floats
-
-    @staticmethod
-    def of_table(table: Floats) -> "Dynamics":
-        """The record from an array (L, 7), as a model folder stores it."""
-        return Dynamics(*np.array(table, dtype=np.float64).T)
-
-    def table(self) -> Floats:
-        """All fields as one array, (L, 7)."""
-        return np.column_stack(list(vars(self).values()))
-
-    @property
-    def significant(self) -> Flags:
-        """Whether each word has a significant change, (L,)."""
-        return self.shape >= 0
-
-    @property
-    def jumps(self) -> Flags:
-        """Whether each word jumps, (L,)."""
-        return np.isin(self.shape, (JUMP, TWO_JUMPS, BURST))
-
-    def verdicts(self, words: Integers) -> list[str]:
-        """The verdicts on some words: jump, gradual, or unsure if there is no significant change."""
-        kinds = np.where(self.jumps, 0, np.where(self.significant, 1, 2))
-        return [VERDICTS[kind] for kind in kinds[words]]
-
-
-@dataclass(frozen=True)
 class Fitted:
     """Everything a fit produces: the content of a model folder.
 
@@ -341,6 +296,10 @@ class Fitted:
         if self.predictions is None or self.pairs is None:
             return None
         return weighted_mean(self.predictions, self.pairs)
+
+
+#: Decides how each word of a fit moves.
+Judge = Callable[[Fitted], Dynamics | None]
 
 
 def weighted_mean(values: npt.ArrayLike, weights: npt.ArrayLike) -> float:

@@ -15,12 +15,13 @@ import numpy as np
 from wordtide.embeddings.dynamics import Jumps, dynamics_of
 from wordtide.embeddings.filtered import FilteredTrajectories
 from wordtide.embeddings.folder import read_model, write_model
-from wordtide.embeddings.posterior import Dynamics, Fitted
+from wordtide.embeddings.posterior import Fitted
 from wordtide.embeddings.smoothed import SmoothedTrajectories
 from wordtide.embeddings.trajectories import PointTrajectories, Trajectories
 from wordtide.errors import SettingsError
 from wordtide.model.knots import Knots
 from wordtide.model.prior import Diffusion, slice_before
+from wordtide.model.verdicts import Dynamics
 from wordtide.spelling import number_of
 from wordtide.timeline import Time, is_one_time, year_of, years_of
 from wordtide.types import Array, Flags, Floats, Singles

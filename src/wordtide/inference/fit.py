@@ -2,6 +2,7 @@
 
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from wordtide.counts.counts import Counts
-from wordtide.embeddings.dynamics import dynamics_of
 from wordtide.embeddings.folder import fill_folder, fill_with_slices
 from wordtide.embeddings.posterior import Fitted
 from wordtide.embeddings.slice_files import MOST_SLICES
@@ -26,6 +26,7 @@ from wordtide.inference.settings import FitSettings, resolve
 from wordtide.inference.slice_sinks import SliceFolder
 from wordtide.model.knots import Knots, Occurrences, occurrences_of
 from wordtide.progress import Observer
+from wordtide.questions.effect import judge
 from wordtide.spelling import counted
 from wordtide.storage.folders import check_writable, clean_up, new_folder, real_target
 from wordtide.timeline import float_year
@@ -108,7 +109,7 @@ def fit(
         if target is None or checkpoints is None:
             outcome = run(Run(problem, resolved, engine, observer))
             fitted = _fitted(counts, problem, resolved, outcome, precision)
-            return Embeddings(replace(fitted, dynamics=dynamics_of(fitted) if judged else None))
+            return Embeddings(replace(fitted, dynamics=judge(fitted, machine.threads) if judged else None))
         folder = stack.enter_context(new_folder(target, overwrite))
         sink = checkpoints.slices = SliceFolder(folder) if by_slice else None
         saved = checkpoints.load() if resume else None
@@ -120,7 +121,7 @@ def fit(
         if sink is not None:
             fill_folder(folder, fitted, sink.facts)
         else:
-            fill_with_slices(folder, fitted, judged)
+            fill_with_slices(folder, fitted, partial(judge, threads=machine.threads) if judged else None)
     return _finished(target, checkpoints)
 
 

@@ -1,14 +1,70 @@
 """What follows from the evidence that `model.jumps` computes: which words changed, and when."""
 
+from dataclasses import dataclass, fields
+
 import numpy as np
 
-from wordtide.types import Flags, Floats
+from wordtide.types import Flags, Floats, Integers
 
 #: What may explain the messages of a word, besides a constant level.
 SHAPES = ("outlier", "jump", "two jumps", "burst", "gradual", "diffusion")
 OUTLIER, JUMP, TWO_JUMPS, BURST, RAMP, DIFFUSION = range(len(SHAPES))
+#: A sudden change, a gradual one, and no significant change.
+VERDICTS = ("jump", "gradual", "unsure")
 #: The share of words without a change among those with a verdict.
 FALSE_DISCOVERIES = 0.05
+
+
+@dataclass(frozen=True)
+class Dynamics:
+    """How each word moves, fields (L,). Dates are float years, NaN without a significant change.
+
+    `shape`: an index of `SHAPES`, -1 without a significant change. `log_bayes_factor`: of the best change
+    against none, NaN for a word that is not judged. `date`, `date_low`, `date_high`: of a jump the median and
+    the 90 % credible interval, of a gradual change its middle, start and end. `second_date`: the second jump,
+    or the end of a burst. `correlation`: that of the vectors before and after a jump.
+
+    `questions.effect` adds `effect`, `effect_low` and `style` in bits, NaN without a significant change, and
+    `function_word`: 1 for function words, 0 for others, NaN where that was not computed.
+    """
+
+    shape: Floats
+    log_bayes_factor: Floats
+    date: Floats
+    date_low: Floats
+    date_high: Floats
+    second_date: Floats
+    correlation: Floats
+    effect: Floats
+    effect_low: Floats
+    style: Floats
+    function_word: Floats
+
+    @staticmethod
+    def of_table(table: Floats) -> "Dynamics":
+        """The record from an array (L, 11), as a model folder stores it; without effects, (L, 7)."""
+        known = np.array(table, dtype=np.float64)
+        missing = np.full((len(known), len(fields(Dynamics)) - known.shape[1]), np.nan)
+        return Dynamics(*np.column_stack([known, missing]).T)
+
+    def table(self) -> Floats:
+        """All fields as one array, (L, 11)."""
+        return np.column_stack(list(vars(self).values()))
+
+    @property
+    def significant(self) -> Flags:
+        """Whether each word has a significant change, (L,)."""
+        return self.shape >= 0
+
+    @property
+    def jumps(self) -> Flags:
+        """Whether each word jumps, (L,)."""
+        return np.isin(self.shape, (JUMP, TWO_JUMPS, BURST))
+
+    def verdicts(self, words: Integers) -> list[str]:
+        """The verdicts on some words: jump, gradual, or unsure if there is no significant change."""
+        kinds = np.where(self.jumps, 0, np.where(self.significant, 1, 2))
+        return [VERDICTS[kind] for kind in kinds[words]]
 
 
 def date_quantiles(weights: Floats, extents: Floats, levels: tuple[float, ...]) -> Floats:

@@ -11,8 +11,8 @@ from wordtide.errors import SettingsError
 from wordtide.questions.answers import Answer, empty_intervals
 from wordtide.questions.asking import checked_number, shown_year
 from wordtide.questions.contrasts import contrasts
-from wordtide.questions.effect import Effects, all_effects, verdicts
-from wordtide.questions.effect import function_words as find_function_words
+from wordtide.questions.effect import all_effects, verdicts
+from wordtide.questions.function_words import function_words as find_function_words
 from wordtide.questions.movement import Movement, halfway, movement, spans
 from wordtide.questions.neighbors import probability_of_best
 from wordtide.questions.vectors import OFTEN, Vectors, lengths_of, vectors_of
@@ -71,11 +71,11 @@ def changed(
     checked_number("top", top)
     if by == "effect":
         given = [None if time is None else model.year(time) for time in (since, until)]
-        shown, effect = _by_effect(model, moving, top, given, function_words)
+        shown = _by_effect(model, moving, top, given, function_words)
         if len(shown):
             moved = movement(chosen, *_asked(shown))
             unknown = empty_intervals(len(shown))
-            columns = _columns(model, chosen, shown, moved, unknown, np.arange(len(shown)), effect)
+            columns = _columns(model, chosen, shown, moved, unknown, np.arange(len(shown)))
             return Answer(columns, notes, {"by": by})
         by = "low"
         notes.append(_no_verdict(model))
@@ -96,7 +96,7 @@ def changed(
 
 def _by_effect(
     model: Embeddings, moving: Moving, top: int, given: list[float | None], function_words: bool
-) -> tuple[Moving, Effects]:
+) -> Moving:
     """The words whose changes have the largest effects for certain, by falling lower bounds."""
     dynamics = model.dynamics
     candidates = moving[:0]
@@ -108,11 +108,9 @@ def _by_effect(
         if not function_words:
             chosen &= ~find_function_words(model)[moving.words]
         candidates = moving[chosen]
-    found = all_effects(model)
-    low = found.effect_low[candidates.words]
+    low = all_effects(model).effect_low[candidates.words]
     rows = np.argsort(-low, kind="stable")[:top]
-    shown = candidates[rows[low[rows] > 0.0]]
-    return shown, Effects(*(values[shown.words] for values in vars(found).values()))
+    return candidates[rows[low[rows] > 0.0]]
 
 
 def _no_verdict(model: Embeddings) -> str:
@@ -227,7 +225,6 @@ def _columns(
     moved: Movement,
     probability: Floats,
     listed: Integers,
-    effect: Effects | None = None,
 ) -> dict[str, Any]:
     low, high = moved.interval()
     significant = moved.least[listed] > 0
@@ -247,5 +244,5 @@ def _columns(
         "from": [", ".join(model.words[near] for near in pair.lost) for pair in kept],
         "to": [", ".join(model.words[near] for near in pair.gained) for pair in kept],
         "occurrences": shown.occurrences.astype(model.fitted.occurrences.values.dtype),
-        **verdicts(model, shown.words, effect),
+        **verdicts(model, shown.words),
     }

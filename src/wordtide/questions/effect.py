@@ -1,83 +1,87 @@
-"""How much a change matters: bits per use, without what is style.
+"""How much a change matters: bits per use, with style kept apart.
 
-The contexts that a model predicts for a word are p(j|i) ~ P'(j) exp(u_i . v_j). **Effect** is the
-Jensen-Shannon divergence, in bits, between these distributions before and after the change: how much one use
-of the word says about the side it comes from.
+The model predicts the contexts p(j|i) ~ P'(j) exp(u_i . v_j) for a word. **Effect** is the Jensen-Shannon
+divergence, in bits, between these distributions before and after the change: how much one use of the word
+says about the side it comes from.
 
-The means before and after are noisy, and noise alone has an effect. Near the mixture of both distributions
-the divergence is a quadratic form d' G d / (8 ln 2) of the displacement d, with G the covariance of contexts.
-The lower bound takes off what noise explains, as that of change does (`questions.movement`).
+The levels before and after are estimates, and noise alone has an effect. Near the mixture of both
+distributions the divergence is a quadratic form d' G d / (8 ln 2) of the displacement d, with G the
+covariance of contexts. The lower bound subtracts what noise explains, as the lower bound of change does
+(`questions.movement`).
 
-**Style** is the part of the effect along the style axes: the principal directions in which function words
-moved. `effect` is what is left without it. Function words are found from the data, not from a list.
+**Style** is the part of the effect along the style axes, the principal directions in which function words
+moved (`questions.function_words`). `effect` is computed from the rest of the displacement.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
 
-from wordtide.embeddings.dynamics import Levels, levels_of
+from wordtide.embeddings.dynamics import Levels, dynamics_of, levels_of
+from wordtide.embeddings.posterior import Fitted
 from wordtide.embeddings.states import Embeddings
-from wordtide.model.verdicts import SHAPES
+from wordtide.model.verdicts import SHAPES, Dynamics
 from wordtide.questions.answers import empty_intervals
-from wordtide.questions.movement import lifetimes
+from wordtide.questions.function_words import Contexts, function_words, style_axes
 from wordtide.questions.similarity import SIDES
-from wordtide.questions.vectors import lengths_of
-from wordtide.types import Flags, Floats, Integers
+from wordtide.types import Floats, Integers
 
-#: Style axes; fewer if there are few function words or dimensions.
-STYLE_AXES = 5
-#: The first function words are this share of the vocabulary, and at most this many.
-FUNCTION_SHARE, MOST_FUNCTION_WORDS = 0.008, 80
-_FREQUENT, _NEARBY = 20, 5  # times as many words are looked at, and may follow because of their neighbors
-_NEIGHBORS = 10
 _NOTHING = 1e-300
-_CONTEXT_EXPONENT = 0.75
-_MOMENTS = 6  # at which contexts are taken
+_MOMENTS = 6  # at which contexts are computed
 _WORDS_AT_ONCE = 256
+#: The columns of a verdict.
+VERDICT = (
+    *("verdict", "date", "date_low", "date_high", "log_bayes_factor", "effect", "effect_low", "style"),
+    *("shape", "second_date"),
+)
+#: The columns of a table of words that are ranked by effect.
+SHOWN_BY_EFFECT = ("word", *VERDICT[:4], *VERDICT[5:8], "from", "to", "occurrences")
 
 
 @dataclass(frozen=True)
 class Effects:
-    """The effect of the changes of some words in bits, its lower bound, and that of style, (n,) each."""
+    """The effects of changes in bits, their lower bounds, and the effects of style, (n,) each."""
 
     effect: Floats
     effect_low: Floats
     style: Floats
 
 
-@dataclass(frozen=True)
-class Contexts:
-    """Context vectors and their squares (L, d) at one time, and the probabilities P' of contexts (L,)."""
+def judge(fitted: Fitted, threads: int | None = None) -> Dynamics | None:
+    """Decide how each word moves, with effects and function words, to store them with the model.
 
-    vectors: Floats
-    squares: Floats
-    share: Floats
+    Args:
+        fitted: A fit without dynamics.
+        threads: The number of threads (default: all processors). It does not change the result.
 
-    @staticmethod
-    def of(model: Embeddings, time: float) -> "Contexts":
-        """The contexts of a model at a time."""
-        exponent = float(model.settings.get("context_exponent", _CONTEXT_EXPONENT))
-        share = np.asarray(model.total_occurrences, dtype=np.float64) ** exponent
-        vectors = model.sides[1].means_at(time)
-        return Contexts(vectors, vectors**2, share / share.sum())
-
-    def predicted(self, words: Floats) -> Floats:
-        """The probabilities p(j|i) of contexts for word vectors (n, d), (n, L)."""
-        scores = words @ self.vectors.T
-        chances = self.share * np.exp(scores - scores.max(axis=1, keepdims=True))
-        return np.asarray(chances / chances.sum(axis=1, keepdims=True))
+    Returns:
+        The dynamics of all words; None if the model has no messages or a single slice.
+    """
+    dynamics = dynamics_of(fitted, threads)
+    if dynamics is None:
+        return None
+    model = Embeddings(replace(fitted, dynamics=dynamics))
+    found = function_words(model).astype(np.float64)
+    return replace(dynamics, function_word=found, **vars(all_effects(model)))
 
 
 def all_effects(model: Embeddings) -> Effects:
-    """The effects of all significant changes, found once per model; NaN for other words, (L,) each."""
+    """The effects of all significant changes, NaN for other words, (L,) each: as stored, or found once."""
     if "effects" not in model.derived:
-        found = np.full((3, len(model.words)), np.nan)
-        words = np.flatnonzero(model.dynamics.significant) if model.dynamics else np.zeros(0, np.int64)
-        found[:, words] = list(vars(effects(model, words)).values())
+        dynamics, found = model.dynamics, np.full((3, len(model.words)), np.nan)
+        if dynamics is not None and _has_effects(dynamics):
+            found = np.stack([dynamics.effect, dynamics.effect_low, dynamics.style])
+        elif dynamics is not None:
+            words = np.flatnonzero(dynamics.significant)
+            found[:, words] = list(vars(effects(model, words)).values())
         model.derived["effects"] = Effects(*found)
     return cast(Effects, model.derived["effects"])
+
+
+def _has_effects(dynamics: Dynamics) -> bool:
+    return not np.isnan(dynamics.effect_low[dynamics.significant]).any()
 
 
 def effects(model: Embeddings, words: Integers) -> Effects:
@@ -94,32 +98,26 @@ def effects(model: Embeddings, words: Integers) -> Effects:
         contexts, rows = Contexts.of(model, float(moments[moment])), np.flatnonzero(nearest == moment)
         for first in range(0, len(rows), _WORDS_AT_ONCE):
             some = rows[first : first + _WORDS_AT_ONCE]
-            found[:, some] = _effects(contexts, levels, some, axes)
+            found[:, some] = list(_effects(contexts, levels, some, axes))
     return Effects(*found)
 
 
-#: The columns of a verdict.
-VERDICT = (
-    *("verdict", "date", "date_low", "date_high", "log_bayes_factor", "effect", "effect_low", "style"),
-    *("shape", "second_date"),
-)
-#: The columns of a table of words that are ranked by effect.
-SHOWN_BY_EFFECT = ("word", *VERDICT[:4], *VERDICT[5:8], "from", "to", "occurrences")
+def verdicts(model: Embeddings, words: Integers) -> dict[str, Any]:
+    """The verdicts on some words by column.
 
-
-def verdicts(model: Embeddings, words: Integers, known: Effects | None = None) -> dict[str, Any]:
-    """The verdicts on some words by column, with their effects if these are `known`.
-
-    What a word without a significant change lacks is NaN. Without messages of the data (point estimates)
-    there is no verdict: None.
+    Values that a word without a significant change lacks are NaN. Point estimates keep no messages of the
+    data, so their verdicts are None.
     """
     dynamics = model.dynamics
     if dynamics is None:
         unknown = dict.fromkeys(VERDICT, empty_intervals(len(words)))
         return unknown | {name: [None] * len(words) for name in ("verdict", "shape")}
-    found = np.flatnonzero(dynamics.significant[words])
     effect = np.full((3, len(words)), np.nan)
-    effect[:, found] = list(vars(effects(model, words[found]) if known is None else known).values())
+    found = np.flatnonzero(dynamics.significant[words])
+    if "effects" in model.derived or _has_effects(dynamics):
+        effect[:] = [values[words] for values in vars(all_effects(model)).values()]
+    else:  # the effects of a few words need not wait for those of all words
+        effect[:, found] = list(vars(effects(model, words[found])).values())
     names = ("date", "date_low", "date_high", "log_bayes_factor")
     return {
         "verdict": dynamics.verdicts(words),
@@ -130,15 +128,16 @@ def verdicts(model: Embeddings, words: Integers, known: Effects | None = None) -
     }
 
 
-def _effects(contexts: Contexts, levels: Levels, rows: Integers, axes: Floats) -> Floats:
-    """Effect, lower bound and style of the words in some rows, (3, n)."""
+def _effects(contexts: Contexts, levels: Levels, rows: Integers, axes: Floats) -> Iterator[Floats]:
+    """Effect, lower bound and style of the words in some rows, (n,) each."""
     start, moved = levels.before[rows], levels.after[rows] - levels.before[rows]
     style = moved @ axes.T @ axes
     before, after, styled = (contexts.predicted(start + way) for way in (0.0 * moved, moved - style, style))
     effect = divergence(before, after)
     mixture = (before + after) / 2.0
-    low = _share_beyond_noise(contexts, mixture, moved - style, levels.moved_variance[rows])
-    return np.stack([effect, effect * low, divergence(before, styled)])
+    yield effect
+    yield effect * _share_beyond_noise(contexts, mixture, moved - style, levels.moved_variance[rows])
+    yield divergence(before, styled)
 
 
 def divergence(first: Floats, second: Floats) -> Floats:
@@ -162,54 +161,6 @@ def _share_beyond_noise(contexts: Contexts, chances: Floats, ways: Floats, varia
     spread = np.sqrt(2.0 * np.einsum("nk,nk->n", own, own) + 4.0 * along)
     beyond = squared - own.sum(axis=1) - SIDES * spread
     return np.asarray(np.clip(np.minimum(nearest * np.abs(nearest), beyond) / known, 0.0, 1.0))
-
-
-def function_words(model: Embeddings) -> Flags:
-    """Which words are function words, (L,), found once per model.
-
-    The first are those that are frequent and short and whose contexts say little: they have the smallest
-    products of their ranks by frequency and by the divergence of their predicted contexts from those of all
-    words, and of their lengths. Frequent words whose nearest words are mostly function words follow.
-    """
-    if "function words" not in model.derived:
-        model.derived["function words"] = _function_words(model)
-    return np.asarray(model.derived["function words"])
-
-
-def _function_words(model: Embeddings) -> Flags:
-    found = np.zeros(len(model.words), dtype=bool)
-    number = min(int(FUNCTION_SHARE * len(found)), MOST_FUNCTION_WORDS)
-    often = np.argsort(-model.total_occurrences, kind="stable")[: _FREQUENT * number]
-    if not number:
-        return found
-    middle = float(np.median(model.times))
-    contexts, means = Contexts.of(model, middle), model.sides[0].means_at(middle, often)
-    chances = contexts.predicted(means)
-    specific = np.einsum("nl,nl->n", chances, _logarithm(chances / np.maximum(contexts.share, _NOTHING)))
-    rank = 1.0 + np.argsort(np.argsort(specific, kind="stable"), kind="stable")
-    lengths = [len(model.words[word]) for word in often]
-    first = np.argsort(rank * (1.0 + np.arange(len(often))) * lengths, kind="stable")[:number]
-    near = often[: _NEARBY * number]
-    units = np.nan_to_num(means[: len(near)] / lengths_of(means[: len(near)])[:, None])
-    likeness = units @ units.T
-    np.fill_diagonal(likeness, -np.inf)
-    nearest = np.argsort(-likeness, axis=1, kind="stable")[:, :_NEIGHBORS]
-    found[often[first]] = True
-    for _ in range(3):
-        found[near[found[near][nearest].mean(axis=1) >= 0.5]] = True
-    return found
-
-
-def style_axes(model: Embeddings) -> Floats:
-    """The principal directions in which function words moved, (n, d) with n up to `STYLE_AXES`."""
-    if "style axes" not in model.derived:
-        words = np.flatnonzero(function_words(model))
-        number = min(STYLE_AXES, len(words) // 4, model.dim // 10)
-        first, last = lifetimes(model, words)
-        moved = model.sides[0].means_of_each(words, last) - model.sides[0].means_of_each(words, first)
-        axes = np.linalg.svd(moved, full_matrices=False)[2][:number] if number else np.zeros((0, model.dim))
-        model.derived["style axes"] = axes
-    return np.asarray(model.derived["style axes"])
 
 
 def _logarithm(ratio: Floats) -> Floats:

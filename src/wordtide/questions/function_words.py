@@ -1,0 +1,123 @@
+"""Function words, found from the data in any language, and the style axes along which they moved.
+
+A function word is frequent and short, and says little about the words around it: the contexts that the model
+predicts for it are close to those of all words. The product of a word's ranks by frequency and by that
+divergence, and of its length to the power 1.5, scores each frequent word at three times. A function word also
+keeps the company of function words, so each score is averaged with those of the nearest words until it
+settles, as in personalized PageRank. The best of the three times counts, because a word such as *about* may
+be a function word at one time only.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from wordtide.embeddings.states import Embeddings
+from wordtide.questions.movement import lifetimes
+from wordtide.questions.vectors import lengths_of
+from wordtide.types import Flags, Floats, Integers
+
+#: The most frequent words are scored: this share of the vocabulary, at most this many.
+FREQUENT, MOST_FREQUENT = 0.05, 500
+#: Function words score this many standard deviations above the mean.
+THRESHOLD = 0.45
+#: Style axes; fewer if there are few function words or dimensions.
+STYLE_AXES = 5
+_RANKED = 3  # times as many words share the ranks by divergence
+_NEAREST = 0.04  # of the words that are scored: the neighbors whose scores count
+_COMPANY, _ROUNDS = 0.7, 5  # the weight of the neighbors' scores; rounds of averaging
+_NOTHING = 1e-300
+_CONTEXT_EXPONENT = 0.75
+
+
+@dataclass(frozen=True)
+class Contexts:
+    """Context vectors and their squares (L, d) at one time, and the probabilities P' of contexts (L,)."""
+
+    vectors: Floats
+    squares: Floats
+    share: Floats
+
+    @staticmethod
+    def of(model: Embeddings, time: float) -> "Contexts":
+        """The contexts of a model at a time."""
+        exponent = float(model.settings.get("context_exponent", _CONTEXT_EXPONENT))
+        share = np.asarray(model.total_occurrences, dtype=np.float64) ** exponent
+        vectors = model.sides[1].means_at(time)
+        return Contexts(vectors, vectors**2, share / share.sum())
+
+    def predicted(self, words: Floats) -> Floats:
+        """The probabilities p(j|i) of contexts for word vectors (n, d), (n, L)."""
+        scores = words @ self.vectors.T
+        chances = self.share * np.exp(scores - scores.max(axis=1, keepdims=True))
+        return np.asarray(chances / chances.sum(axis=1, keepdims=True))
+
+    def divergences(self, words: Floats) -> Floats:
+        """The divergence, in nats, of the predicted contexts from those of all words, (n,).
+
+        KL(p || P') = E_p[x] - log E_P'[exp x] with x the scores, so no logarithm of a matrix is needed.
+        """
+        scores = words @ self.vectors.T
+        top = scores.max(axis=1, keepdims=True)
+        weights = np.exp(scores - top)
+        weights *= self.share
+        total = weights.sum(axis=1)
+        return np.asarray(np.einsum("nl,nl->n", weights, scores) / total - top[:, 0] - np.log(total))
+
+
+def function_words(model: Embeddings) -> Flags:
+    """Which words are function words, (L,): as stored with the model, or found once and kept."""
+    if "function words" not in model.derived:
+        stored = None if model.dynamics is None else model.dynamics.function_word
+        known = stored is not None and not np.isnan(stored).any()
+        model.derived["function words"] = stored == 1.0 if known else _function_words(model)
+    return np.asarray(model.derived["function words"])
+
+
+def _function_words(model: Embeddings) -> Flags:
+    found = np.zeros(len(model.words), dtype=bool)
+    number = min(int(FREQUENT * len(found)), MOST_FREQUENT)
+    often = np.argsort(-model.total_occurrences, kind="stable")[: _RANKED * number]
+    if number >= 2:
+        found[often[:number]] = np.max(list(_scores(model, often, number)), axis=0) > THRESHOLD
+    return found
+
+
+def _scores(model: Embeddings, often: Integers, number: int) -> Iterator[Floats]:
+    """The standardized scores of the `number` most frequent words at three times, (number,) each."""
+    lengths = np.array([len(model.words[word]) for word in often[:number]]) ** 1.5
+    for time in (model.times[0], float(np.median(model.times)), model.times[-1]):
+        means = model.sides[0].means_at(float(time), often)
+        order = np.argsort(Contexts.of(model, float(time)).divergences(means), kind="stable")
+        rank = np.empty(len(often))
+        rank[order] = np.arange(1, len(often) + 1)
+        own = _standardized(-np.log(rank[:number] * np.arange(1, number + 1) * lengths))
+        nearest, score = _nearest(means[:number]), own
+        for _ in range(_ROUNDS):
+            score = (1.0 - _COMPANY) * own + _COMPANY * score[nearest].mean(axis=1)
+        yield _standardized(score)
+
+
+def _nearest(means: Floats) -> Integers:
+    """The nearest vectors of each vector by the cosine, (n, k)."""
+    units = np.nan_to_num(means / lengths_of(means)[:, None])
+    likeness = units @ units.T
+    np.fill_diagonal(likeness, -np.inf)
+    return np.argsort(-likeness, axis=1, kind="stable")[:, : max(1, round(_NEAREST * len(means)))]
+
+
+def _standardized(values: Floats) -> Floats:
+    return np.asarray((values - values.mean()) / max(float(values.std()), _NOTHING))
+
+
+def style_axes(model: Embeddings) -> Floats:
+    """The principal directions in which function words moved, (n, d) with n up to `STYLE_AXES`."""
+    if "style axes" not in model.derived:
+        words = np.flatnonzero(function_words(model))
+        number = min(STYLE_AXES, len(words) // 4, model.dim // 10)
+        first, last = lifetimes(model, words)
+        moved = model.sides[0].means_of_each(words, last) - model.sides[0].means_of_each(words, first)
+        axes = np.linalg.svd(moved, full_matrices=False)[2][:number] if number else np.zeros((0, model.dim))
+        model.derived["style axes"] = axes
+    return np.asarray(model.derived["style axes"])
