@@ -71,8 +71,11 @@ def test_what_lies_along_the_style_axes_is_style(model, monkeypatch):
 
 
 def test_with_little_data_no_effect_is_certain():
-    fitted = drawn("smoother", strength=0.05)[0]
-    shaky = replace(fitted, dynamics=dynamics_of(drawn("smoother")[0]))
+    fitted, contexts = drawn("smoother", strength=0.05)[0], drawn("smoother")[0]
+    means = {"mean_u": fitted.posterior.mean_u, "mean_v": contexts.posterior.mean_u}
+    precisions = {"precision_u": fitted.posterior.precision_u, "precision_v": contexts.posterior.precision_u}
+    posterior = Posterior("smoother", fitted.posterior.knots, **means, **precisions)
+    shaky = replace(fitted, posterior=posterior, dynamics=dynamics_of(contexts))
     assert (effects(DynamicEmbeddings(shaky), MOVING).effect_low == 0).all()
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from wordtide.embeddings.posterior import Fitted
 from wordtide.model.kalman import condition, look_back, predict
-from wordtide.model.knots import Knots, transitions
+from wordtide.model.knots import Knots, prior_at_knots, transitions
 from wordtide.model.knots import messages as smoother_messages
 from wordtide.model.prior import Diffusion, Places
 from wordtide.model.verdicts import (
@@ -39,6 +39,9 @@ DYNAMICS = "dynamics.safetensors"
 MIN_OCCURRENCES = 20
 _WITHOUT_EFFECTS = 7  # columns
 _TAILS = 0.05, 0.5, 0.95
+#: In fewer slices than this, a slice that differs from all others cannot be told from a change.
+_SLICES_WITH_OUTLIERS = 4
+_CONTEXTS, _CONTEXT_EXPONENT = 512, 0.75  # contexts that are drawn, with probabilities ~ occurrences^0.75
 _ROWS_AT_ONCE = 1_000  # knots of the words that a thread judges together
 #: The smallest correlation of the vectors before and after a change. Messages are linear approximations near
 #: the fitted mean, which lies between: less related levels would lie too far out, and predict worse.
@@ -53,9 +56,7 @@ def messages(fitted: Fitted, words: Integers) -> tuple[Knots, Floats, Floats]:
     what a slice adds to the natural parameters that were predicted for it.
     """
     posterior, diffusion = fitted.posterior, fitted.diffusion
-    rows = np.concatenate([np.zeros(0, np.int64), *(np.r_[posterior.knots.rows_of(int(w))] for w in words)])
-    sizes = posterior.knots.starts[words + 1] - posterior.knots.starts[words]
-    knots = Knots(np.concatenate([[0], np.cumsum(sizes)]), np.asarray(posterior.knots.slices)[rows])
+    rows, knots = _knots_of(posterior.knots, words)
     mean, spread = (
         np.asarray(cast(Singles, array)[rows], dtype=np.float64)
         for array in (posterior.mean_u, posterior.spread("u"))
@@ -102,15 +103,17 @@ def dynamics_of(fitted: Fitted, threads: int | None = None) -> Dynamics | None:
     """
     if fitted.posterior.kind == "point" or len(fitted.diffusion) < 2:
         return None
-    often = np.add.reduceat(np.append(fitted.occurrences.values, 0), fitted.occurrences.places.starts[:-1])
-    often[np.diff(fitted.occurrences.places.starts) == 0] = 0
-    judged = np.flatnonzero((often >= MIN_OCCURRENCES) & (np.diff(fitted.posterior.knots.starts) >= 2))
-    rows = np.cumsum(np.diff(fitted.posterior.knots.starts)[judged])
+    sizes = np.diff(fitted.posterior.knots.starts)
+    judged = np.flatnonzero((_totals(fitted) >= MIN_OCCURRENCES) & (sizes >= 2))
+    rows = np.cumsum(sizes[judged])
     blocks = np.split(judged, np.flatnonzero(np.diff(rows // _ROWS_AT_ONCE)) + 1)
+    known = known_share(fitted)
     with ThreadPoolExecutor(threads) as pool:
-        parts = list(pool.map(lambda words: _explained(fitted, words), blocks))
+        parts = list(pool.map(lambda words: _explained(fitted, words, known), blocks))
     evidence, correlation, dates = (np.concatenate(part) for part in zip(*parts, strict=True))
     no_change = np.maximum(evidence[:, OUTLIER], 0.0)
+    if len(fitted.diffusion) < _SLICES_WITH_OUTLIERS:
+        no_change[:] = 0.0
     shape = 1 + np.argmax(evidence[:, JUMP:], axis=1)
     each = np.arange(len(judged))
     change = np.logaddexp.reduce(evidence[:, JUMP:], axis=1) - np.log(DIFFUSION) - no_change
@@ -128,12 +131,55 @@ def dynamics_of(fitted: Fitted, threads: int | None = None) -> Dynamics | None:
     return Dynamics.of_table(table)
 
 
-def _explained(fitted: Fitted, words: Integers) -> tuple[Floats, Floats, Floats]:
+def known_share(fitted: Fitted) -> Floats:
+    """The share of the messages' precision that rests on known contexts, (T, d).
+
+    The precision of a message is a weighted sum of mean^2 + variance over context vectors. The variance pulls
+    a vector toward zero, as uncertainty should, but adds no information: what a slice says scatters only as
+    much as the means let it. A sample of contexts, drawn as those of negative pairs, is enough.
+    """
+    from wordtide.model.chain import smooth_words
+
+    posterior, diffusion = fitted.posterior, fitted.diffusion
+    chances = np.cumsum(_totals(fitted) ** _CONTEXT_EXPONENT)
+    drawn = np.searchsorted(chances, chances[-1] * (np.arange(_CONTEXTS) + 0.5) / _CONTEXTS)
+    words, weight = np.unique(drawn, return_counts=True)
+    rows, knots = _knots_of(posterior.knots, words)
+    mean, variance = (
+        np.asarray(cast(Singles, array)[rows], dtype=np.float64)
+        for array in (posterior.mean_v, posterior.spread("v"))
+    )
+    if posterior.kind == "smoother":
+        precision, variance, smooth = variance, np.empty_like(variance), cast(Any, smooth_words)
+        prior = prior_at_knots(knots, diffusion)
+        smooth(knots.starts, *prior, precision, np.zeros_like(mean), variance, 0, len(words))
+    sums = np.zeros((2, len(diffusion), mean.shape[1]))
+    for total, values in zip(sums, (mean**2, variance), strict=True):
+        np.add.at(total, knots.slices, weight[knots.words, None] * values)
+    share: Floats = np.divide(sums[0], sums.sum(axis=0), out=np.ones_like(sums[0]), where=sums[0] > 0.0)
+    return share
+
+
+def _totals(fitted: Fitted) -> Floats:
+    """How often each word occurs, (L,)."""
+    places = fitted.occurrences.places
+    return np.bincount(places.words, fitted.occurrences.values, len(fitted.words)).astype(np.float64)
+
+
+def _knots_of(knots: Knots, words: Integers) -> tuple[Integers, Knots]:
+    """The rows of some words' knots, and these knots."""
+    rows = np.concatenate([np.zeros(0, np.int64), *(np.r_[knots.rows_of(int(word))] for word in words)])
+    sizes = knots.starts[words + 1] - knots.starts[words]
+    return rows, Knots(np.concatenate([[0], np.cumsum(sizes)]), np.asarray(knots.slices)[rows])
+
+
+def _explained(fitted: Fitted, words: Integers, known: Floats) -> tuple[Floats, Floats, Floats]:
     """Log Bayes factors (n, 6), correlations (n,), and the dates of each explanation (n, 6, 4)."""
     from wordtide.model import jumps
 
     run: Any = jumps.evidence_of_words
     knots, h, b = messages(fitted, words)
+    h = h * known[knots.slices]
     extents = _extents(fitted)[knots.slices]
     times, size = fitted.diffusion.times[knots.slices], len(words)
     evidence, weights, correlation = np.empty((size, len(SHAPES))), np.empty((len(knots), 2)), np.empty(size)
@@ -166,19 +212,20 @@ def _extents(fitted: Fitted) -> Floats:
 
 @dataclass(frozen=True)
 class Levels:
-    """Where words are before and after their changes: means and variances of both and of the way, (n, d)."""
+    """Where words are before and after their changes: means of both, and how the way from one to the other
+    scatters from sample to sample, (n, d) each.
+    """
 
     before: Floats
     after: Floats
-    before_variance: Floats
-    after_variance: Floats
     moved_variance: Floats
 
 
-def levels_of(fitted: Fitted, dynamics: Dynamics, words: Integers) -> Levels:
+def levels_of(fitted: Fitted, dynamics: Dynamics, words: Integers, known: Floats | None = None) -> Levels:
     """The levels of words with a significant change: segment means given the data and the prior.
 
-    Knots count for the level before and the one after with weights 1 - s and s (see `model.jumps`).
+    Knots count for the level before and the one after with weights 1 - s and s (see `model.jumps`). `known`
+    is the `known_share` of the model.
     """
     knots, h, b = messages(fitted, words)
     share = np.concatenate([np.zeros((0, 2)), *_shares(fitted, dynamics, words, knots)])
@@ -196,12 +243,13 @@ def levels_of(fitted: Fitted, dynamics: Dynamics, words: Integers) -> Levels:
         own + total(after**2 * h),
     )
     b1, b2, size = total(before * b), total(after * b), a11 * a22 - a12**2
+    informed = h * (known_share(fitted) if known is None else known)[knots.slices]  # the variance of b
+    w11, w12, w22 = (total(weight * informed) for weight in (before**2, before * after, after**2))
+    left, right = a22 + a12, a11 + a12
     return Levels(
         (a22 * b1 - a12 * b2) / size,
         (a11 * b2 - a12 * b1) / size,
-        a22 / size,
-        a11 / size,
-        (a11 + a22 + 2.0 * a12) / size,
+        (left**2 * w11 - 2.0 * left * right * w12 + right**2 * w22) / size**2,
     )
 
 
