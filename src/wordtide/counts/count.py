@@ -17,7 +17,7 @@ from wordtide.counts.counts import Counts, write_facts
 from wordtide.counts.ngrams.tables import count_ngrams
 from wordtide.counts.settings import CountSettings
 from wordtide.counts.texts import count_texts
-from wordtide.counts.vocabulary import read_vocabulary
+from wordtide.counts.vocabulary import read_stop_words, read_vocabulary
 from wordtide.counts.warm_up import warm_up
 from wordtide.counts.workers import CountInput, Resources
 from wordtide.dates import bounds
@@ -78,14 +78,7 @@ def count(
     >>> counts.times.tolist()
     [1850.5, 1950.5]
     """
-    given = tokenizer if callable(tokenizer) else None
-    name = tokenizer if given is None else f"{given.__module__}:{given.__qualname__}"
-    try:
-        record = CountSettings(tokenizer=name, **settings)  # type: ignore[arg-type]
-    except TypeError as error:
-        raise SettingsError(
-            str(error).replace("CountSettings.__init__()", "count()"), "See help(wordtide.count)."
-        ) from None
+    record, given, corpus = prepare(source, tokenizer, max_expansion, settings)
     if output is None and record.examples:
         raise SettingsError(
             "Examples are kept on disk.", "Give an output folder: count(..., output='counts/')."
@@ -99,7 +92,6 @@ def count(
             "--workers does not apply on a cluster.",
             "Choose the number of processes with --scheduler=local:4.",
         )
-    corpus = find_corpus(source, record.format, max_expansion)
     threads = workers if workers is not None else os.cpu_count() or 1
     if threads < 1:
         raise SettingsError(f"--workers {threads} is too few.", "Give at least 1.")
@@ -115,10 +107,48 @@ def count(
         if output is not None:
             write_facts(folder, counts)
         else:
-            counts = counts.in_memory()
+            reading, counts = counts.reading, counts.in_memory()
+            counts.reading = reading
     if place is not None:
         remove_work(place.root, place.keep_root)
-    return counts if output is None else Counts.load(output)
+    if output is None:
+        return counts
+    loaded = Counts.load(output)
+    loaded.reading = counts.reading
+    return loaded
+
+
+def prepare(
+    source: object, tokenizer: str | Tokenizer | None, max_expansion: int, settings: dict[str, Any]
+) -> tuple[CountSettings, Tokenizer | None, Corpus]:
+    """Check the settings and find the corpus; also returns the tokenizer, if it is a function."""
+    given = tokenizer if callable(tokenizer) else None
+    name = tokenizer if given is None else f"{given.__module__}:{given.__qualname__}"
+    try:
+        record = CountSettings(tokenizer=name, **settings)  # type: ignore[arg-type]
+    except TypeError as error:
+        raise SettingsError(
+            str(error).replace("CountSettings.__init__()", "count()"), "See help(wordtide.count)."
+        ) from None
+    if isinstance(record.stop_words, str):
+        record = replace(record, stop_words=read_stop_words(Path(record.stop_words)))
+    corpus = find_corpus(source, record.format, max_expansion)
+    return record, given, corpus.read_as(record.encoding, record.delimiter)
+
+
+def input_of(
+    corpus: Corpus, settings: CountSettings, tokenizer: Tokenizer | None, resources: Resources
+) -> CountInput:
+    """The input of a count, with the dates and the vocabulary that the settings name."""
+    dates = (
+        bounds_of(settings.since, "--since")[0] if settings.since else _ALL_TIME[0],
+        bounds_of(settings.until, "--until")[1] if settings.until else _ALL_TIME[1],
+    )
+    vocabulary = read_vocabulary(Path(settings.vocabulary)) if settings.vocabulary else None
+    if vocabulary is not None and settings.stop_words:
+        stopped = set(settings.listed_stop_words)
+        vocabulary = [word for word in vocabulary if word not in stopped]
+    return CountInput(corpus, settings, dates, vocabulary, tokenizer, resources)
 
 
 @contextmanager
@@ -159,13 +189,8 @@ def _count(
     folder: Path,
     place: ClusterPlace | None,
 ) -> Counts:
-    dates = (
-        bounds_of(settings.since, "--since")[0] if settings.since else _ALL_TIME[0],
-        bounds_of(settings.until, "--until")[1] if settings.until else _ALL_TIME[1],
-    )
-    vocabulary = read_vocabulary(Path(settings.vocabulary)) if settings.vocabulary else None
+    source = input_of(corpus, settings, tokenizer, resources)
     warm_up(corpus.is_ngrams)
-    source = CountInput(corpus, settings, dates, vocabulary, tokenizer, resources)
     if place is not None:
         counts = count_on_cluster(source, folder, place)
     else:
@@ -187,5 +212,6 @@ def bounds_of(date: str, option: str) -> tuple[int, int]:
         return bounds(date)
     except ValueError as error:
         raise SettingsError(
-            f"{option} {date}: {error}.", "Give a year, a month (1862-12) or a day (1862-12-01)."
+            f"{option} {date}: {getattr(error, 'problem', error)}.",
+            "Give a year, a month (1862-12) or a day (1862-12-01).",
         ) from None
