@@ -109,7 +109,7 @@ class Every:
 
 @dataclass(frozen=True)
 class Slices:
-    """Facts about slices, one array element per slice (T), in order of time.
+    """Findings about slices, one array element per slice (T), in order of time.
 
     `ordinals`: the period's number (for documents the stamp). `moment_days`, `moment_seconds`: the sum over
     tokens of their date, in whole days and seconds of the day from 1970, from which the mean date follows

@@ -138,9 +138,11 @@ def _candidates(name: str, order: str | None) -> Iterator[tuple[tuple[int, ...],
                 parts = _parts(match, order)
             except AmbiguousDateError:
                 continue  # its year is found later
-            if parts is None or not _exists(parts):
+            if parts is None:
                 continue
             taken.append((start, stop))
+            if not _exists(parts):
+                continue  # 1862-02-31 is neither a day nor a month
             plausible = parts.year in _PLAUSIBLE and not _is_labeled(name[:start])
             compact = parts.day is None and (stop - start) == 6
             precision = 3 if parts.day else 2 if parts.month and not compact else 1

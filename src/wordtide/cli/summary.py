@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 import numpy as np
 
 from wordtide.cli.output import print_json
-from wordtide.corpus.facts import SCRIPTS, Facts
+from wordtide.corpus.findings import SCRIPTS, Findings
 from wordtide.spelling import counted
 from wordtide.storage.cells import spelled_out
 from wordtide.timeline import Slices
@@ -36,7 +36,7 @@ class Report(StrEnum):
     json = "json"
 
 
-def described(facts: Facts) -> list[str]:
+def described(facts: Findings) -> list[str]:
     """The files, columns, dates and first rows of a corpus, a line for each."""
     lines = []
     if facts.files:
@@ -55,7 +55,7 @@ def described(facts: Facts) -> list[str]:
     return lines
 
 
-def warnings(facts: Facts, documents: int, splits_words: bool, all_names: bool = False) -> list[str]:
+def warnings(facts: Findings, documents: int, splits_words: bool, all_names: bool = False) -> list[str]:
     """What may be wrong. `splits_words`: a tokenizer or the user has split the texts into words."""
     found = []
     if facts.coarse and facts.coarse_example:

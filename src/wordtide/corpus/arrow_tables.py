@@ -22,7 +22,7 @@ from wordtide.corpus.documents import (
     make_batch,
     report_bad_date,
 )
-from wordtide.corpus.facts import Facts
+from wordtide.corpus.findings import Findings
 from wordtide.corpus.remote import is_url, open_seekable
 from wordtide.corpus.source_files import Portion, SourceFile
 from wordtide.dates import Stamp, parse_date
@@ -34,7 +34,7 @@ _MOST_BYTES = 1 << 28  # of texts held at once
 
 
 def read_parquet(
-    file: SourceFile, fields: Fields, progress: Progress, facts: Facts | None = None
+    file: SourceFile, fields: Fields, progress: Progress, facts: Findings | None = None
 ) -> Iterator[Block]:
     """Read a Parquet file in blocks."""
     with _open_parquet(file) as table:

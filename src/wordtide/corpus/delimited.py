@@ -18,7 +18,7 @@ from wordtide.corpus.byte_streams import BLOCK_BYTES, Progress
 from wordtide.corpus.columns import Fields
 from wordtide.corpus.documents import BadRows, Batch, Block, Origin, batch_from_columns, make_batch
 from wordtide.corpus.encodings import open_text
-from wordtide.corpus.facts import Facts
+from wordtide.corpus.findings import Findings
 from wordtide.corpus.source_files import SourceFile
 from wordtide.errors import InputError
 from wordtide.types import Bytes, Flags, Integers
@@ -57,7 +57,7 @@ class Records(NamedTuple):
 
 
 def read_delimited(
-    file: SourceFile, fields: Fields, progress: Progress, facts: Facts | None = None
+    file: SourceFile, fields: Fields, progress: Progress, facts: Findings | None = None
 ) -> Iterator[Block]:
     """Read a CSV or TSV file in blocks. The first record names the columns."""
     origin = Origin(file.label, f"{file.shown}, line")
@@ -234,7 +234,7 @@ def _header(records: Records, origin: Origin, delimiter: str) -> list[str]:
     try:
         row.decode("utf-8")
     except UnicodeDecodeError as error:
-        remedy = "Name the file's encoding: --encoding cp1252, for instance."
+        remedy = "Name the file's encoding if it is not UTF-8: --encoding cp1252, for instance."
         raise InputError(f"{place}: the header is not valid UTF-8.", remedy) from error
     width = int(records.fields[0])
     if width == _STRAY_QUOTE:

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from wordtide.compiled import kernel
 from wordtide.corpus.columns import DATE_MISSING, parse_column, text_buffers
-from wordtide.corpus.facts import SCRIPTS, Facts
+from wordtide.corpus.findings import SCRIPTS, Findings
 from wordtide.corpus.tokens.unicode import TABLE_SIZE, character_tables, decode
 from wordtide.dates import Stamp
 from wordtide.errors import InputError
@@ -126,11 +126,11 @@ class BadRows:
     `facts`: what else reading found out.
     """
 
-    def __init__(self, skip: bool = False, facts: Facts | None = None) -> None:
+    def __init__(self, skip: bool = False, facts: Findings | None = None) -> None:
         self.skip = skip
         self.reasons: Counter[str] = Counter()
         self.examples: dict[str, str] = {}
-        self.facts = facts or Facts()
+        self.findings = facts or Findings()
         self._lock = threading.Lock()
 
     def report(self, place: str, reason: str, detail: str, remedy: str) -> None:
@@ -236,7 +236,7 @@ def normalize_texts(batch: Batch, bad: BadRows) -> Batch:
     """Normalize the texts of a batch to NFC, and report and drop those that are not valid UTF-8."""
     scripts = np.zeros(len(SCRIPTS), dtype=np.int64)
     verdicts = inspect_texts(batch.data, batch.offsets, character_tables(True).unstable, scripts)
-    bad.facts.add_scripts(int(batch.offsets[-1] - batch.offsets[0]), scripts)
+    bad.findings.add_scripts(int(batch.offsets[-1] - batch.offsets[0]), scripts)
     if not verdicts.any():
         return batch
     texts: list[bytes] = []
@@ -261,4 +261,9 @@ def _report_bad_encoding(batch: Batch, document: int, text: bytes, bad: BadRows)
         line = text.count(b"\n", 0, start) + 1
         place = f"{place}, line {line}"
     detail = f"byte {start + 1} of the text (0x{text[start]:02x}) is not valid UTF-8."
-    bad.report(place, "not UTF-8", detail, "Name the file's encoding: --encoding cp1252, for instance.")
+    bad.report(
+        place,
+        "not UTF-8",
+        detail,
+        "Name the file's encoding if it is not UTF-8: --encoding cp1252, for instance.",
+    )

@@ -7,6 +7,7 @@ rows has the encoding of its first `HEAD_BYTES`, wherever and in whatever portio
 
 import codecs
 import io
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, Final, NamedTuple, cast
@@ -60,7 +61,7 @@ def detect_encoding(data: bytes, whole: bool = False) -> str | None:
     if data.isascii():
         return UTF_8
     wrong = _first_wrong(data, whole)
-    return UTF_8 if wrong is None else _guess(data, wrong)
+    return UTF_8 if wrong is None or _is_mostly_utf8(data) else _guess(data, wrong)
 
 
 def is_binary(data: bytes) -> bool:
@@ -86,6 +87,14 @@ def _first_wrong(data: bytes, whole: bool) -> int | None:
     except UnicodeDecodeError as error:
         return error.start
     return None
+
+
+def _is_mostly_utf8(data: bytes) -> bool:
+    """Whether more characters beyond ASCII are valid UTF-8 than not: a damaged file, not another encoding."""
+    text = data.decode(UTF_8, "replace")
+    wrong = text.count("\ufffd")
+    beyond_ascii = sum(map(len, re.findall(r"[^\x00-\x7f]+", text)))
+    return beyond_ascii - wrong > wrong
 
 
 def _wide_encoding(start: bytes) -> str | None:

@@ -51,7 +51,7 @@ def read_json_lines(file: SourceFile, fields: Fields, bad: BadRows, progress: Pr
             if settled is not None:
                 yield partial(_parse, block, line, origin, settled)
     if settled is not None and (file.portion is None or file.portion.start == 0):
-        bad.facts.add_file("JSON array" if in_array else "jsonl", text.encoding, columns=settled.names())
+        bad.findings.add_file("JSON array" if in_array else "jsonl", text.encoding, columns=settled.names())
     if settled is None:
         raise InputError(f"{file.shown} holds no rows.", "Check that this is the right file.")
 
@@ -77,7 +77,15 @@ def _blocks(text: TextStream, file: SourceFile) -> Iterator[tuple[int, bytes]]:
 
 def is_array(head: bytes) -> bool:
     """Whether a file that begins like this holds one JSON array instead of JSON Lines."""
-    return head.removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"[")
+    start = head.removeprefix(codecs.BOM_UTF8).lstrip()
+    if not start.startswith(b"["):
+        return False
+    line, _, rest = start.partition(b"\n")
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return True
+    return not rest.strip()  # a row that is an array, among others
 
 
 class _Items(io.RawIOBase):
@@ -278,7 +286,7 @@ def _object_on(line: bytes, place: str, bad: BadRows) -> dict[str, Any] | None:
     try:
         row = json.loads(line.decode("utf-8"))
     except UnicodeDecodeError as error:
-        remedy = "Name the file's encoding: --encoding cp1252, for instance."
+        remedy = "Name the file's encoding if it is not UTF-8: --encoding cp1252, for instance."
         bad.report(place, "not UTF-8", f"byte {error.start + 1} of the line is not valid UTF-8.", remedy)
         return None
     except (ValueError, RecursionError) as error:

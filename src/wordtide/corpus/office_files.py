@@ -268,7 +268,7 @@ def read_workbook(file: SourceFile, fields: Fields, bad: BadRows, progress: Prog
     origin = Origin(file.label, f"{file.shown}, row")
     settled = fields.found_in([name for name in names if name], origin.row(1))
     chosen = [names.index(name) for name in settled.names()]
-    bad.facts.add_file("xlsx", columns=settled.names())
+    bad.findings.add_file("xlsx", columns=settled.names())
     first = 2
     while some := _explained(file, kind, lambda: list(islice(rows, _ROWS))):
         yield partial(_parse_rows, some, first, chosen, origin, fields.date_format)

@@ -88,9 +88,9 @@ class Corpus:
             if file.format == "jsonl":
                 yield from read_json_lines(file, fields, bad, progress)
             elif file.format in ("csv", "tsv"):
-                yield from read_delimited(file, fields, progress, bad.facts)
+                yield from read_delimited(file, fields, progress, bad.findings)
             elif file.format == "parquet":
-                yield from read_parquet(file, fields, progress, bad.facts)
+                yield from read_parquet(file, fields, progress, bad.findings)
             elif file.format == "xlsx":
                 yield from read_workbook(file, fields, bad, progress)
 

@@ -89,7 +89,7 @@ def _parse(files: Sequence[SourceFile], date_format: str | None, progress: Progr
         if text is None:
             continue
         if date.others:
-            bad.facts.add_ambiguous_name(file.label, date.text, date.others)
+            bad.findings.add_ambiguous_name(file.label, date.text, date.others)
         texts.append(text)
         stamps.append(date.stamp)
         dated.append(file)
@@ -111,16 +111,16 @@ def _read_text(file: SourceFile, progress: Progress, bad: BadRows) -> bytes | No
             detail = "the file " + error.problem.removeprefix(f"{file.shown} ")
             bad.report(file.shown, NAMES[kind], detail, error.remedy)
             return None
-        bad.facts.add_file(kind)
+        bad.findings.add_file(kind)
         return text
     try:
         text, encoding = to_utf8(data, file)
     except ValueError as error:
         bad.report(
-            file.shown, "wrong encoding", f"{error}.", "Name its encoding: --encoding cp1252, for instance."
+            file.shown, "wrong encoding", f"{error}.", "Name the right one: --encoding cp1252, for instance."
         )
         return None
-    bad.facts.add_file("text", encoding)
+    bad.findings.add_file("text", encoding)
     return text
 
 

@@ -78,7 +78,7 @@ def count(
     >>> counts.times.tolist()
     [1850.5, 1950.5]
     """
-    record, given, corpus = prepare(source, tokenizer, max_expansion, settings)
+    record, given = checked_settings(tokenizer, settings)
     if output is None and record.examples:
         raise SettingsError(
             "Examples are kept on disk.", "Give an output folder: count(..., output='counts/')."
@@ -92,6 +92,7 @@ def count(
             "--workers does not apply on a cluster.",
             "Choose the number of processes with --scheduler=local:4.",
         )
+    corpus = find_files(source, record, max_expansion)
     threads = workers if workers is not None else os.cpu_count() or 1
     if threads < 1:
         raise SettingsError(f"--workers {threads} is too few.", "Give at least 1.")
@@ -118,10 +119,10 @@ def count(
     return loaded
 
 
-def prepare(
-    source: object, tokenizer: str | Tokenizer | None, max_expansion: int, settings: dict[str, Any]
-) -> tuple[CountSettings, Tokenizer | None, Corpus]:
-    """Check the settings and find the corpus; also returns the tokenizer, if it is a function."""
+def checked_settings(
+    tokenizer: str | Tokenizer | None, settings: dict[str, Any]
+) -> tuple[CountSettings, Tokenizer | None]:
+    """Check the settings and read the stop words; also returns the tokenizer, if it is a function."""
     given = tokenizer if callable(tokenizer) else None
     name = tokenizer if given is None else f"{given.__module__}:{given.__qualname__}"
     try:
@@ -132,8 +133,13 @@ def prepare(
         ) from None
     if isinstance(record.stop_words, str):
         record = replace(record, stop_words=read_stop_words(Path(record.stop_words)))
-    corpus = find_corpus(source, record.format, max_expansion)
-    return record, given, corpus.read_as(record.encoding, record.delimiter)
+    return record, given
+
+
+def find_files(source: object, settings: CountSettings, max_expansion: int) -> Corpus:
+    """Find the corpus of a source, to be read with these settings."""
+    corpus = find_corpus(source, settings.format, max_expansion)
+    return corpus.read_as(settings.encoding, settings.delimiter)
 
 
 def input_of(

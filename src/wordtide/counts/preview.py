@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from wordtide.corpus.documents import BadRows
-from wordtide.corpus.facts import Facts
+from wordtide.corpus.findings import Findings
 from wordtide.corpus.source_files import MAX_EXPANSION
 from wordtide.corpus.tokens.lexicon import combine_lexicons
 from wordtide.corpus.tokens.tokenizers import Tokenizer
-from wordtide.counts.count import DEFAULT_MEMORY, input_of, prepare
+from wordtide.counts.count import DEFAULT_MEMORY, checked_settings, find_files, input_of
 from wordtide.counts.texts import scan_texts
 from wordtide.counts.warm_up import warm_up
 from wordtide.counts.workers import Resources
@@ -36,7 +36,7 @@ class Preview:
         bad_rows: For each reason the number of rows that counting would refuse, and the first of them.
     """
 
-    facts: Facts
+    facts: Findings
     slices: Slices
     documents: int
     outside_dates: int
@@ -63,11 +63,12 @@ def preview(
     >>> preview([("1850", "Steam power."), ("1950s", "Atomic power.")]).facts.latest
     ('1950s', 'the documents:2')
     """
-    record, given, corpus = prepare(source, tokenizer, max_expansion, settings)
+    record, given = checked_settings(tokenizer, settings)
+    corpus = find_files(source, record, max_expansion)
     if corpus.is_ngrams:
         raise SettingsError("--dry-run is for texts, and these are n-grams.", "Omit --dry-run.")
     warm_up(ngrams=False)
-    bad = BadRows(skip=True, facts=Facts(all_names=True))
+    bad = BadRows(skip=True, facts=Findings(all_names=True))
     with tempfile.TemporaryDirectory(prefix="wordtide-") as folder:
         resources = Resources(
             workers or os.cpu_count() or 1, DEFAULT_MEMORY, Path(folder), observer or Observer()
@@ -76,7 +77,7 @@ def preview(
         slices, _ = record.unite([segment.entries for segment in scan.segments])
         whole, _ = combine_lexicons(scan.lexicons)
     return Preview(
-        bad.facts,
+        bad.findings,
         slices,
         scan.documents,
         scan.outside_dates,

@@ -79,7 +79,7 @@ def count_texts(source: CountInput, folder: Path) -> Counts:
         skipped=dict(sorted(bad.reasons.items())),
     )
     counts = Counts(vocabulary, slices, arrays, settings, window, summary=summary)
-    counts.reading = bad.facts
+    counts.reading = bad.findings
     return counts
 
 
@@ -114,7 +114,7 @@ def scan_texts(source: CountInput, bad: BadRows) -> Scan:
             inside = (batch.stamps >= since) & (batch.stamps < until)
             outside = len(batch) - int(inside.sum())
             batch = batch.where(inside)
-            bad.facts.add_documents(batch, every.longest)
+            bad.findings.add_documents(batch, every.longest)
             if settings.drop:
                 batch = drop_matches(batch, settings.drop)
             batch = split(batch)

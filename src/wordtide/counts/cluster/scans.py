@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from wordtide.corpus.documents import BadRows
-from wordtide.corpus.facts import Facts, merged_facts
+from wordtide.corpus.findings import Findings, merge_findings
 from wordtide.corpus.tokens.lexicon import Lexicon
 from wordtide.counts.cluster.job import (
     CountPlan,
@@ -59,7 +59,7 @@ class Survey:
     window: int
     places: int
     summary: Summary
-    reading: Facts | None = None
+    reading: Findings | None = None
 
 
 def scan_text_shard(job: Job, piece: str, shard: Shard) -> None:
@@ -74,7 +74,7 @@ def scan_text_shard(job: Job, piece: str, shard: Shard) -> None:
             documents=scan.documents,
             outside=scan.outside_dates,
             skipped=dict(bad.reasons),
-            reading=bad.facts.as_json(),
+            reading=bad.findings.as_json(),
         )
 
 
@@ -94,7 +94,7 @@ def survey_texts(work: WorkFolder, scans: Sequence[str], settings: CountSettings
         settings.window or TEXT_WINDOW,
         1,
         summary,
-        merged_facts(of_shard["reading"] for of_shard in facts),
+        merge_findings(of_shard["reading"] for of_shard in facts),
     )
 
 

@@ -1,6 +1,6 @@
 """What reading a corpus found out, so that users can see whether it was understood.
 
-Facts can be merged in any order with one result, so that workers, portions and clusters report the same.
+Findings can be merged in any order with one result, so that workers, portions and clusters report the same.
 """
 
 import threading
@@ -39,7 +39,7 @@ class DatedDocuments(Protocol):
     def text(self, document: int) -> bytes: ...
 
 
-class Facts:
+class Findings:
     """What is known about the files, columns and dates of a corpus. Thread-safe.
 
     Attributes:
@@ -186,9 +186,9 @@ class Facts:
         return sum(self.script_bytes) / self.text_bytes if self.text_bytes else 0.0
 
 
-def merged_facts(saved: Iterable[dict[str, Any]]) -> Facts:
+def merge_findings(saved: Iterable[dict[str, Any]]) -> Findings:
     """Merge facts from several shards."""
-    facts = Facts()
+    facts = Findings()
     for part in saved:
         facts.merge(part)
     return facts
