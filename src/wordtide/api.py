@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from wordtide.counts.counts import Counts
+    from wordtide.explorer.explore import InlinePage
+    from wordtide.figures.plots import ModelPlots
 
 
 class NoteWarning(UserWarning):
@@ -184,6 +186,15 @@ class DynamicEmbeddings(Embeddings):
         """
         return _frame(analogy(self, word, at, then, top, by, min_occurrences, vectors))
 
+    @property
+    def plot(self) -> "ModelPlots":
+        """Figures of this model: `plot.timeline(...)`, `plot.similarity(...)`, `plot.displacement(...)` and
+        `plot.map(...)`, as `wordtide plot` draws them.
+        """
+        from wordtide.figures.plots import ModelPlots  # imports matplotlib
+
+        return ModelPlots(self)
+
     def update(
         self,
         source: object,
@@ -229,14 +240,20 @@ class DynamicEmbeddings(Embeddings):
 
         return opening.save_html(self, path, opening.PageOptions(**options), overwrite)
 
-    def explore(self, port: int = 0, browser: bool = True, **options: Any) -> None:
-        """Show the explorer's page from a server on this machine, until Ctrl-C.
+    def explore(self, port: int = 0, browser: bool = True, **options: Any) -> "InlinePage | None":
+        """Show the explorer's page from a server on this machine.
+
+        In a notebook the page appears below the cell, and the server runs until the kernel stops or `close()`
+        of the returned object is called. Elsewhere a browser shows the page, until Ctrl-C.
 
         Options as for `save_html`.
         """
         from wordtide.explorer import explore as opening
 
+        if opening.in_notebook():
+            return opening.show_inline(self, opening.PageOptions(**options), port)
         opening.serve(self, opening.PageOptions(**options), port=port, browser=browser)
+        return None
 
 
 def _frame(answer: Answer) -> "pd.DataFrame":

@@ -9,11 +9,14 @@ from collections.abc import Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from types import NoneType
-from typing import Any, get_args, get_origin
+from typing import Any, get_args
 
 import numpy as np
 
 from wordtide.errors import InputError, SettingsError
+from wordtide.system import read_regular_file
+
+_LARGEST_FILE = 1 << 20  # bytes of a TOML file
 
 
 @dataclass(frozen=True)
@@ -126,7 +129,7 @@ def settings_of(record: type[Any]) -> dict[str, Setting]:
     return {
         one.name: Setting(
             one.name,
-            tuple(get_origin(kind) or kind for kind in get_args(one.type) or (one.type,)),
+            get_args(one.type) or (one.type,),
             None if one.default is MISSING else one.default,
             **one.metadata["setting"],
         )
@@ -161,10 +164,9 @@ def read_settings(path: Path, record: type, also: Sequence[str] = ()) -> dict[st
         InputError: The file cannot be read, or holds an unknown name.
     """
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"There is no file {path}.", "Check the path given to --config.") from None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        text = read_regular_file(path, _LARGEST_FILE, "Give --config a TOML file, with lines like: dim = 100")
+        content = tomllib.loads(text.decode("utf-8"))
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise InputError(
             f"{path} cannot be read: {error}", "Write one setting per line, like: dim = 100"
         ) from error

@@ -1,26 +1,103 @@
 """Words as users type and read them."""
 
-from collections.abc import Mapping
-from difflib import get_close_matches
+from collections.abc import Iterable, Mapping
+from itertools import islice
+from os import PathLike
 
-from wordtide.errors import UnknownWordError
+from wordtide.errors import InputError, UnknownWordError
+from wordtide.system import read_regular_file
+
+_LARGEST_FILE = 1 << 30  # bytes of a list of words
+_REMEDY = "Give a UTF-8 file with one word per line."
+_SUGGESTED = 5
+_STEM = 3  # letters that a suggestion shares with a word that is like no other
 
 
 def number_of(word: str, index: Mapping[str, int], remedy: str) -> int:
     """The number of a word, in the given spelling or in lower case.
 
+    Args:
+        word: The word.
+        index: The numbers of all words, the most frequent first.
+        remedy: What the error advises if no word is similar.
+
     Raises:
-        UnknownWordError: The word is not in the index. The error suggests similar words, or else the
-            `remedy`.
+        UnknownWordError: The word is not in the index. The error suggests similar words.
     """
     for spelling in (word, word.lower()):
         if spelling in index:
             return index[spelling]
-    similar = get_close_matches(word.lower(), index, n=5)
+    similar = similar_words(word, index)
     raise UnknownWordError(
-        f"{word!r} is not in the vocabulary of {len(index):,} words.",
+        f"{word!r} is not in the vocabulary of {counted(len(index), 'word')}.",
         f"Near it: {', '.join(similar)}." if similar else remedy,
     )
+
+
+def similar_words(typed: str, words: Iterable[str], most: int = _SUGGESTED) -> list[str]:
+    """Words that may have been meant, as the explorer suggests them.
+
+    First those that are spelled alike, the most similar first: a word that continues what is typed, then by
+    edit distance, of equals the more frequent. Then words with the same first letters.
+
+    Args:
+        typed: What the user typed.
+        words: The vocabulary, the most frequent words first.
+        most: The most words to suggest.
+
+    >>> similar_words("enrgy", ["the", "entry", "energy", "enough"])
+    ['energy', 'entry']
+    """
+    wanted, words = typed.lower(), list(words) if typed else []
+    reach = max(1, min(4, -(-len(wanted) // 3)))
+    letters = set(wanted)
+    near = []
+    for place, word in enumerate(words):
+        if len(wanted) >= _STEM and word.startswith(wanted):
+            near.append((0.5, place, word))
+        elif abs(len(word) - len(wanted)) <= reach and len(letters.difference(word)) <= reach:
+            distance = edit_distance(wanted, word, reach)
+            if distance <= reach:
+                near.append((distance, place, word))
+    stem = wanted[:_STEM]
+    alike = (word for word in words if len(stem) == _STEM and word.startswith(stem))
+    found = dict.fromkeys([word for _, _, word in sorted(near)[:most]] + list(islice(alike, most)))
+    return list(found)[:most]
+
+
+def edit_distance(one: str, other: str, reach: int) -> int:
+    """The number of letters to insert, remove or replace, or of neighbors to swap; `reach` + 1 if it is more.
+
+    >>> edit_distance("enrgy", "energy", 4), edit_distance("form", "from", 4), edit_distance("a", "xyz", 1)
+    (1, 1, 2)
+    """
+    if abs(len(one) - len(other)) > reach:
+        return reach + 1
+    earlier: list[int] = []
+    previous = list(range(len(other) + 1))
+    for i, letter in enumerate(one, 1):
+        row = [i]
+        for j, another in enumerate(other, 1):
+            distance = min(previous[j] + 1, row[j - 1] + 1, previous[j - 1] + (letter != another))
+            if i > 1 and j > 1 and letter == other[j - 2] and one[i - 2] == another:
+                distance = min(distance, earlier[j - 2] + 1)
+            row.append(distance)
+        if min(row) > reach:
+            return reach + 1
+        earlier, previous = previous, row
+    return min(previous[-1], reach + 1)
+
+
+def read_words(path: str | PathLike[str]) -> list[str]:
+    """The words of a file with one word per line."""
+    try:
+        text = read_regular_file(path, _LARGEST_FILE, _REMEDY).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} cannot be read: {error}.", _REMEDY) from error
+    words = [word for line in text.split("\n") if (word := line.strip())]
+    if not words:
+        raise InputError(f"{path} holds no words.", _REMEDY)
+    return words
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:

@@ -116,7 +116,7 @@ def test_a_fit_that_is_too_large_is_told_what_to_change(good, place, monkeypatch
 
 def test_a_file_of_settings_that_is_missing_is_named(good, place):
     done = fit(good, place, "--config", place / "nowhere.toml")
-    refused(done, place, EXIT_INPUT, f"There is no file {place}/nowhere.toml", "--config")
+    refused(done, place, EXIT_INPUT, f"{place}/nowhere.toml does not exist", "--config")
 
 
 def test_a_file_of_settings_that_is_not_toml_is_named(good, place, tmp_path):

@@ -164,15 +164,16 @@ def test_an_interrupted_fit_ends_with_130(interrupted):
 def test_an_interrupted_fit_says_how_to_go_on(interrupted):
     _, err, place = interrupted
     first, second = err.splitlines()[-2:]
-    assert first == "wordtide: interrupted."
-    assert second == f"  Run it again with --resume to continue from {place / 'model.checkpoint'}."
+    assert first == f"wordtide: interrupted; {place / 'model.checkpoint'} holds what is done."
+    assert second.startswith("  Continue with: wordtide fit ")
+    assert second.endswith(" --resume")
 
 
 def test_an_interrupted_fit_shows_its_checkpoint_and_nothing_else(interrupted):
     assert visible(interrupted[2]) == ["model.checkpoint"]
 
 
-def test_a_fit_that_is_interrupted_before_the_first_checkpoint_says_that_nothing_is_left(
+def test_a_fit_that_is_interrupted_before_the_first_step_says_that_nothing_is_left(
     counts, tmp_path, monkeypatch
 ):
     def pressed(*arguments, **options):
@@ -180,7 +181,7 @@ def test_a_fit_that_is_interrupted_before_the_first_checkpoint_says_that_nothing
 
     monkeypatch.setattr("wordtide.inference.fit.run", pressed)
     done = run("fit", counts, "-o", tmp_path / "model", "--dim", 4, "--threads", 1)
-    assert (done.code, "before the first checkpoint; nothing was saved" in done.err) == (130, True)
+    assert (done.code, "before the first step; nothing was saved" in done.err) == (130, True)
 
 
 def test_a_fit_where_another_left_a_checkpoint_is_refused_with_both_ways_out(counts, interrupted):

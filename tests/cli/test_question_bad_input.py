@@ -75,8 +75,8 @@ REFUSED = {
 }
 #: What the parser refuses: the option or argument that it names.
 MISTYPED = {
-    ("similarity", "mill"): "others",
-    ("axis", "--from", "steam", "--to", "law"): "words",
+    ("similarity", "mill"): "no word to compare 'mill' with",
+    ("axis", "--from", "steam", "--to", "law"): "no word to place",
     ("axis", "mill", "--to", "law"): "--from",
     ("neighbors", "mill", "--top", "many"): "--top",
     ("neighbors", "mill", "--format", "xml"): "--format",

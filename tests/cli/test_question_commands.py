@@ -18,6 +18,7 @@ from rich.console import Console
 
 import wordtide
 from wordtide.questions.effect import VERDICT
+from wordtide.questions.story import degrees
 
 STEAM = "Steam power drives the mill by the river. The old mill grinds corn by steam and by the river. "
 LAW = "The king made a law for the mill. The law of the river is old and the king drives a hard bargain. "
@@ -122,13 +123,28 @@ def test_json_is_a_list_of_objects_with_the_columns(models, name, method):
 
 @pytest.mark.parametrize(("name", "method"), ASKED)
 def test_json_has_the_values_of_python(models, name, method):
-    assert rows_of(ask(models / method, name, "--format", "json")) == in_python(models / method, name)
+    found = rows_of(ask(models / method, name, "--format", "json"))
+    assert [joined(row) for row in found] == in_python(models / method, name)
+
+
+def joined(row):
+    """A row whose lists of words are texts, as CSV and data frames have them."""
+    return {name: ", ".join(value) if isinstance(value, list) else value for name, value in row.items()}
+
+
+@pytest.mark.parametrize("method", ["smoothing", "filtering"])
+def test_several_words_are_a_list_in_json(models, method):
+    (told,) = rows_of(run("story", models / method, "mill", "--format", "json"))
+    for row in (told, *rows_of(ask(models / method, "changed", "--format", "json"))):
+        assert isinstance(row["from"], list)
+        assert isinstance(row["to"], list)
+        assert set(row["from"] + row["to"]) <= set(wordtide.load(models / method).words)
 
 
 @pytest.mark.parametrize(("name", "method"), ASKED)
 def test_csv_has_the_columns_and_the_values_of_json(models, name, method):
     rows = rows_of(ask(models / method, name, "--format", "json"))
-    expected = [["" if value is None else str(value) for value in row.values()] for row in rows]
+    expected = [["" if value is None else str(value) for value in joined(row).values()] for row in rows]
     assert cells_of(ask(models / method, name, "--format", "csv")) == [QUESTIONS[name][2], *expected]
 
 
@@ -337,7 +353,7 @@ def test_a_story_in_csv_has_the_neighbors_of_json(model):
 @pytest.mark.parametrize("method", METHODS)
 def test_a_told_story_begins_with_its_sentence(models, method):
     (told,) = rows_of(run("story", models / method, "mill", "--format", "json"))
-    assert run("story", models / method, "mill").out.splitlines()[:2] == [told["sentence"], ""]
+    assert run("story", models / method, "mill").out.splitlines()[0] == told["sentence"]
 
 
 @pytest.fixture(scope="module")
@@ -410,19 +426,16 @@ def test_a_narrow_table_breaks_neither_lines_nor_numbers_nor_words(model, width,
     out = ask(model, "changed").out
     pieces = re.split(r"[\s,;]+", out)
     rows = rows_of(ask(model, "changed", "--format", "json"))
-    expected = [f"{row[name]:.3f}" for row in rows for name in ("change", "low", "high", "probability")]
-    expected += [
-        word for row in rows for word in (row["word"], *row["from"].split(", "), *row["to"].split(", "))
-    ]
+    expected = [f"{row['probability']:.3f}" for row in rows]
+    expected += [degrees(row[name]) for row in rows for name in ("change", "low", "high")]
+    expected += [word for row in rows for word in (row["word"], *row["from"], *row["to"])]
     assert [piece for piece in expected if piece not in pieces] == []
     assert max(map(len, out.splitlines())) <= width
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_a_narrow_story_keeps_every_neighbor_and_interval(model, width, monkeypatch):
-    monkeypatch.setattr(
-        "wordtide.cli.commands.questions.console", lambda: Console(width=width, highlight=False)
-    )
+    monkeypatch.setattr("wordtide.cli.answer_tables.console", lambda: Console(width=width, highlight=False))
     out = run("story", model, "mill").out
     (told,) = rows_of(run("story", model, "mill", "--format", "json"))
     shown = [f"{row['similarity']:.2f}  [{row['low']:5.2f}, {row['high']:.2f}]" for row in told["neighbors"]]

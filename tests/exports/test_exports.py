@@ -19,8 +19,8 @@ from wordtide.errors import InputError, SettingsError, UnknownWordError
 from wordtide.exports import array_files as tables
 from wordtide.exports.export import export
 from wordtide.exports.plain_text import save_word2vec
-from wordtide.exports.selection import read_words
 from wordtide.progress import Observer
+from wordtide.spelling import read_words
 
 YEAR = 1854.0
 VECTORS = ("word", "context", "sum")

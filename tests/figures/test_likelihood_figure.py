@@ -81,9 +81,9 @@ def test_bad_scores_are_refused_with_file_line_and_remedy(tmp_path, text, messag
     assert error.value.remedy
 
 
-@pytest.mark.parametrize("name", ["missing.csv", "."])
-def test_a_file_that_cannot_be_read_is_refused(tmp_path, name):
-    with pytest.raises(InputError, match="cannot be read"):
+@pytest.mark.parametrize(("name", "problem"), [("missing.csv", "does not exist"), (".", "is a folder")])
+def test_a_file_that_cannot_be_read_is_refused(tmp_path, name, problem):
+    with pytest.raises(InputError, match=problem):
         read_scores(tmp_path / name)
 
 

@@ -1,5 +1,6 @@
 """The loop that drives solvers: its curve, its checkpoints, and what it does when a solver diverges."""
 
+import contextlib
 import math
 from dataclasses import replace
 
@@ -62,9 +63,14 @@ class Listener(Observer):
 class EverySecond:
     """Keeps a checkpoint of every second step."""
 
+    stopping = False
+
     def __init__(self):
         self.asked = 0
         self.saved = []
+
+    def between_steps(self):
+        return contextlib.nullcontext()
 
     def due(self):
         self.asked += 1

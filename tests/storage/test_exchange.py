@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-import wordtide.storage.folders
+import wordtide.storage.exchange
 from wordtide.storage.folders import exchange, new_folder
 from wordtide.storage.header import write_header
 
@@ -36,7 +36,7 @@ def no_such_step(monkeypatch):
         return -1
 
     monkeypatch.setattr(
-        wordtide.storage.folders.ctypes, "CDLL", lambda *_, **__: SimpleNamespace(renameat2=refused)
+        wordtide.storage.exchange.ctypes, "CDLL", lambda *_, **__: SimpleNamespace(renameat2=refused)
     )
 
 
@@ -58,7 +58,7 @@ def test_where_there_is_no_such_step_nothing_is_changed(pair):
 
 
 def test_a_system_without_the_function_has_no_such_step(pair, monkeypatch):
-    monkeypatch.setattr(wordtide.storage.folders.ctypes, "CDLL", lambda *_, **__: SimpleNamespace())
+    monkeypatch.setattr(wordtide.storage.exchange.ctypes, "CDLL", lambda *_, **__: SimpleNamespace())
     assert exchange(*pair) is False
 
 

@@ -93,7 +93,7 @@ def test_a_watched_file_gives_the_bits_of_updates(fitted, model, stream, tmp_pat
         ("2020-01-04", 60),
         ("2020-01-05", 60),
     ]
-    assert "2020-01-06 is still open: its 60 rows so far are kept for the next start" in heard.messages
+    assert "2020-01-06 is still open: 60 rows so far, kept for the next start" in heard.messages
 
 
 def test_the_word_that_jumped_is_told_with_its_neighbours_before_and_after(model, stream):
@@ -185,7 +185,7 @@ def test_rows_from_before_the_end_of_the_model_are_left_out_even_where_late_ones
 ):
     heard = watched(model, stream(*rows(2), *rows(3), *rows(4), *rows(5)[:1]), late="fold")
     assert arrays(model) == arrays(updated(fitted, tmp_path_factory.mktemp("twin"), rows(4)))
-    assert "120 rows from before the end of the model (2020-01-03) were left out" in heard.messages
+    assert "left out: 120 rows from before the end of the model (2020-01-03)" in heard.messages
 
 
 def test_one_row_of_the_far_future_does_not_end_the_slice(fitted, model, stream, tmp_path_factory):

@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import Any
 
 import typer
+from typer.core import TyperGroup
 
 from wordtide.errors import OutputError, WordtideError, in_shell
 from wordtide.storage.cells import spelled_out
@@ -61,9 +62,34 @@ COMMANDS = {
         "Run everything on the State of the Union addresses: count, fit, answer, draw. Takes a few minutes.",
     ),
 }
+_WIDEST_NAME = 12
 #: The group of commands that draw figures: `wordtide.cli.commands.plot.FIGURES`.
 PLOT = "plot"
 PLOT_HELP = "Draw a figure: timeline, similarity, displacement, likelihood or map."
+#: The commands by what they are for, as the help lists them.
+GROUPS = {
+    "Prepare": ("demo", "count", "merge"),
+    "Fit": ("fit", "tune"),
+    "Ask": ("changed", "story", "neighbors", "similarity", "axis", "analogy", "surprises", "examples"),
+    "Show": ("explore", "plot", "export"),
+    "Stream": ("update", "watch"),
+    "Check": ("info", "evaluate"),
+}
+#: Where shells put the line that is to be completed.
+_COMPLETED_LINE = ("COMP_WORDS", "_TYPER_COMPLETE_ARGS")
+
+
+class GroupedCommands(TyperGroup):
+    """Lists the commands in groups, with whole sentences."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        for title, names in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name, _sentence(name)) for name in names], col_max=_WIDEST_NAME)
+
+
+def _sentence(name: str) -> str:
+    return PLOT_HELP if name == PLOT else COMMANDS[name][1]
 
 
 def _print_version(wanted: bool) -> None:
@@ -98,13 +124,17 @@ def explained(command: Callable[..., None]) -> Callable[..., None]:
         except KeyboardInterrupt:
             sys.exit(_interrupted())
         except OSError as error:  # of standard output: other errors are explained where they happen
-            _give_up_standard_output()
-            if isinstance(error, BrokenPipeError):  # the reader (head, less) is gone
-                sys.exit(141)
-            print(f"wordtide: standard output cannot be written: {error.strerror or error}.", file=sys.stderr)
-            sys.exit(OutputError.exit_code)
+            sys.exit(_unwritten(error))
 
     return run
+
+
+def _unwritten(error: OSError) -> int:
+    _give_up_standard_output()
+    if isinstance(error, BrokenPipeError):  # the reader (head, less) is gone
+        return 141
+    print(f"wordtide: standard output cannot be written: {error.strerror or error}.", file=sys.stderr)
+    return OutputError.exit_code
 
 
 def _interrupted() -> int:
@@ -132,9 +162,9 @@ def app_with(called: Collection[str]) -> typer.Typer:
     app = typer.Typer(
         name="wordtide",
         help="Track how the meaning of words changes through time, with credible intervals.",
+        cls=GroupedCommands,
         no_args_is_help=True,
         pretty_exceptions_enable=False,
-        add_completion=False,
         rich_markup_mode=None,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
@@ -158,9 +188,19 @@ def main() -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):  # characters that the terminal lacks are spelled out
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        app_with(sys.argv[1:])()
+        try:
+            app_with([*sys.argv[1:], *_words_to_complete()])()
+        finally:  # help and version are printed outside of a command, and end with SystemExit
+            sys.stdout.flush()
     except KeyboardInterrupt:  # while the command is imported
         sys.exit(_interrupted())
+    except OSError as error:
+        sys.exit(_unwritten(error))
+
+
+def _words_to_complete() -> list[str]:
+    """The words of the line that a shell asks to complete; the commands among them are imported."""
+    return [word for name in _COMPLETED_LINE for word in os.environ.get(name, "").split()]
 
 
 def command(name: str) -> Callable[..., None]:

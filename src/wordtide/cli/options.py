@@ -3,13 +3,18 @@
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from wordtide.errors import SettingsError
 from wordtide.settings import Setting, settings_of
+from wordtide.spelling import read_words
 
 Command = Callable[..., None]
+#: Words in a file, beside or instead of those that are typed.
+WordsFile = Annotated[Path | None, typer.Option("--words", help="Add the words of this file, one per line.")]
 
 
 def takes(
@@ -55,6 +60,19 @@ def takes(
         return run
 
     return decorate
+
+
+def listed_words(typed: Sequence[str] | None, file: Path | None) -> list[str]:
+    """The words of a command: those that are typed, and those of --words FILE."""
+    typed = typed or []
+    return [*typed, *(word for word in (read_words(file) if file is not None else ()) if word not in typed)]
+
+
+def at_least_one(words: list[str], purpose: str) -> list[str]:
+    """The words; an error if there is none."""
+    if not words:
+        raise SettingsError(f"There is no word to {purpose}.", "Give some words, or a file: --words FILE.")
+    return words
 
 
 def _option(one: Setting, help: str, several: bool) -> inspect.Parameter:

@@ -13,20 +13,29 @@ from wordtide.corpus.source_files import MAX_EXPANSION
 from wordtide.corpus.sources import Corpus, find_corpus
 from wordtide.corpus.tokens.tokenizers import Tokenizer
 from wordtide.counts.cluster.driver import ClusterPlace, count_on_cluster
-from wordtide.counts.counts import Counts, write_facts
+from wordtide.counts.counts import KIND, Counts, write_facts
 from wordtide.counts.ngrams.tables import count_ngrams
 from wordtide.counts.settings import CountSettings
 from wordtide.counts.texts import count_texts
-from wordtide.counts.vocabulary import read_stop_words, read_vocabulary
+from wordtide.counts.vocabulary import read_vocabulary
 from wordtide.counts.warm_up import warm_up
 from wordtide.counts.workers import CountInput, Resources
 from wordtide.dates import bounds
 from wordtide.errors import NothingToCountError, SettingsError
 from wordtide.progress import Observer
-from wordtide.storage.folders import check_writable, explained_write_errors, new_folder, real_target
+from wordtide.spelling import counted
+from wordtide.storage.folders import (
+    check_not_input,
+    check_writable,
+    explained_write_errors,
+    new_folder,
+    real_target,
+)
 from wordtide.storage.work_folder import remove_work
+from wordtide.system import available_processors
 
 DEFAULT_MEMORY = 1 << 30
+_MOST_WORKERS = 8  # on any machine
 _ALL_TIME = (-(1 << 62), 1 << 62)
 
 
@@ -78,51 +87,6 @@ def count(
     >>> counts.times.tolist()
     [1850.5, 1950.5]
     """
-    record, given = checked_settings(tokenizer, settings)
-    if output is None and record.examples:
-        raise SettingsError(
-            "Examples are kept on disk.", "Give an output folder: count(..., output='counts/')."
-        )
-    if output is not None:
-        check_writable(real_target(output), overwrite)  # before the work
-    if scheduler is None and work is not None:
-        raise SettingsError("--work needs a cluster.", "Name the cluster, too: --scheduler=local:4.")
-    if scheduler is not None and workers is not None:
-        raise SettingsError(
-            "--workers does not apply on a cluster.",
-            "Choose the number of processes with --scheduler=local:4.",
-        )
-    corpus = find_files(source, record, max_expansion)
-    threads = workers if workers is not None else os.cpu_count() or 1
-    if threads < 1:
-        raise SettingsError(f"--workers {threads} is too few.", "Give at least 1.")
-    if not 0 <= memory < 1 << 60:
-        raise SettingsError(f"--memory {memory} is out of range.", "Give a positive number of bytes.")
-    with _target(output, overwrite) as folder:
-        spill = folder / "spill"
-        spill.mkdir()
-        resources = Resources(threads, memory, spill, observer or Observer())
-        place = _place(scheduler, work, output, folder)
-        counts = _count(corpus, record, given, resources, folder, place)
-        shutil.rmtree(spill)
-        if output is not None:
-            write_facts(folder, counts)
-        else:
-            reading, counts = counts.reading, counts.in_memory()
-            counts.reading = reading
-    if place is not None:
-        remove_work(place.root, place.keep_root)
-    if output is None:
-        return counts
-    loaded = Counts.load(output)
-    loaded.reading = counts.reading
-    return loaded
-
-
-def checked_settings(
-    tokenizer: str | Tokenizer | None, settings: dict[str, Any]
-) -> tuple[CountSettings, Tokenizer | None]:
-    """Check the settings and read the stop words; also returns the tokenizer, if it is a function."""
     given = tokenizer if callable(tokenizer) else None
     name = tokenizer if given is None else f"{given.__module__}:{given.__qualname__}"
     try:
@@ -131,30 +95,53 @@ def checked_settings(
         raise SettingsError(
             str(error).replace("CountSettings.__init__()", "count()"), "See help(wordtide.count)."
         ) from None
-    if isinstance(record.stop_words, str):
-        record = replace(record, stop_words=read_stop_words(Path(record.stop_words)))
-    return record, given
+    if output is None and record.examples:
+        raise SettingsError(
+            "Examples are kept on disk.", "Give an output folder: count(..., output='counts/')."
+        )
+    if output is not None:
+        target = real_target(output)
+        check_not_input(target, [*(source if isinstance(source, list) else [source]), record.vocabulary])
+        check_writable(target, overwrite, KIND)  # before the work
+    if scheduler is None and work is not None:
+        raise SettingsError("--work needs a cluster.", "Name the cluster, too: --scheduler=local:4.")
+    if scheduler is not None and workers is not None:
+        raise SettingsError(
+            "--workers does not apply on a cluster.",
+            "Choose the number of processes with --scheduler=local:4.",
+        )
+    corpus = find_corpus(source, record.format, max_expansion)
+    observer = observer or Observer()
+    threads = _workers(workers, observer)
+    if not 0 <= memory < 1 << 60:
+        raise SettingsError(f"--memory {memory} is out of range.", "Give a positive number of bytes.")
+    with _target(output, overwrite) as folder:
+        spill = folder / "spill"
+        spill.mkdir()
+        resources = Resources(threads, memory, spill, observer)
+        place = _place(scheduler, work, output, folder)
+        counts = _count(corpus, record, given, resources, folder, place)
+        shutil.rmtree(spill)
+        if output is not None:
+            write_facts(folder, counts)
+        else:
+            counts = counts.in_memory()
+    if place is not None:
+        remove_work(place.root, place.keep_root)
+    return counts if output is None else Counts.load(output)
 
 
-def find_files(source: object, settings: CountSettings, max_expansion: int) -> Corpus:
-    """Find the corpus of a source, to be read with these settings."""
-    corpus = find_corpus(source, settings.format, max_expansion)
-    return corpus.read_as(settings.encoding, settings.delimiter)
-
-
-def input_of(
-    corpus: Corpus, settings: CountSettings, tokenizer: Tokenizer | None, resources: Resources
-) -> CountInput:
-    """The input of a count, with the dates and the vocabulary that the settings name."""
-    dates = (
-        bounds_of(settings.since, "--since")[0] if settings.since else _ALL_TIME[0],
-        bounds_of(settings.until, "--until")[1] if settings.until else _ALL_TIME[1],
-    )
-    vocabulary = read_vocabulary(Path(settings.vocabulary)) if settings.vocabulary else None
-    if vocabulary is not None and settings.stop_words:
-        stopped = set(settings.listed_stop_words)
-        vocabulary = [word for word in vocabulary if word not in stopped]
-    return CountInput(corpus, settings, dates, vocabulary, tokenizer, resources)
+def _workers(wanted: int | None, observer: Observer) -> int:
+    """The number of workers. Each takes memory, and more than there are processors gain nothing."""
+    if wanted is not None and wanted < 1:
+        raise SettingsError(f"--workers {wanted} is too few.", "Give at least 1.")
+    processors = available_processors()
+    most = max(_MOST_WORKERS, 2 * processors)
+    if wanted is not None and wanted > most:
+        observer.message(
+            f"using {most} workers, not {wanted:,}: this machine has {counted(processors, 'processor')}"
+        )
+    return min(wanted or processors, most)
 
 
 @contextmanager
@@ -166,7 +153,7 @@ def _target(output: str | os.PathLike[str] | None, overwrite: bool) -> Iterator[
         ):
             yield Path(folder)
     else:
-        with new_folder(Path(output), overwrite) as folder:
+        with new_folder(Path(output), overwrite, KIND) as folder:
             yield folder
 
 
@@ -195,8 +182,13 @@ def _count(
     folder: Path,
     place: ClusterPlace | None,
 ) -> Counts:
-    source = input_of(corpus, settings, tokenizer, resources)
+    dates = (
+        bounds_of(settings.since, "--since")[0] if settings.since else _ALL_TIME[0],
+        bounds_of(settings.until, "--until")[1] if settings.until else _ALL_TIME[1],
+    )
+    vocabulary = read_vocabulary(Path(settings.vocabulary)) if settings.vocabulary else None
     warm_up(corpus.is_ngrams)
+    source = CountInput(corpus, settings, dates, vocabulary, tokenizer, resources)
     if place is not None:
         counts = count_on_cluster(source, folder, place)
     else:
@@ -204,7 +196,7 @@ def _count(
     if len(counts) == 0:
         skipped = sum(counts.summary.skipped.values())
         raise NothingToCountError(
-            f"There is nothing to count: no words in {counts.summary.documents} documents "
+            f"There is nothing to count: no words in {counted(counts.summary.documents, 'document')} "
             f"({counts.summary.outside_dates} outside the dates, {skipped} skipped).",
             "Check --since and --until, the --text-field, and that the files hold text.",
         )
@@ -218,6 +210,5 @@ def bounds_of(date: str, option: str) -> tuple[int, int]:
         return bounds(date)
     except ValueError as error:
         raise SettingsError(
-            f"{option} {date}: {getattr(error, 'problem', error)}.",
-            "Give a year, a month (1862-12) or a day (1862-12-01).",
+            f"{option} {date}: {error}.", "Give a year, a month (1862-12) or a day (1862-12-01)."
         ) from None

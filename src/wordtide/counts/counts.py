@@ -16,21 +16,22 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from wordtide.corpus.findings import Findings
 from wordtide.counts.count_arrays import ARRAYS, CountArrays
 from wordtide.counts.settings import RECIPE, CountSettings, Summary
 from wordtide.dates import shown_date
 from wordtide.errors import FolderError, SettingsError
-from wordtide.spelling import number_of
+from wordtide.spelling import counted, number_of
 from wordtide.storage.arrays import load_array, save_array
 from wordtide.storage.cells import read_lines, spelled_out
-from wordtide.storage.folders import new_folder
+from wordtide.storage.folders import check_not_input, new_folder, real_target
 from wordtide.storage.header import read_as_one, read_header, verify, write_header
 from wordtide.timeline import NUMBERS, Slices
 from wordtide.types import Floats, Integers
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
+
+    from wordtide.counts.examples.concordance import Examples
 
 KIND = "counts"
 VERSION = 1
@@ -58,7 +59,6 @@ class Counts:
         self.window = window
         self.places = places  # n for n-grams, where each token is seen at n places; 1 for text
         self.summary = summary or Summary()
-        self.reading: Findings | None = None  # what counting found out about the corpus; not saved
         self.path = path
 
     def __len__(self) -> int:
@@ -66,8 +66,8 @@ class Counts:
 
     def __repr__(self) -> str:
         span = f"{self.slices.labels[0]} to {self.slices.labels[-1]}" if len(self) else "empty"
-        sizes = f"{len(self.words):,} words, {int(self.tokens.sum()):,} tokens"
-        return f"<Counts: {len(self)} slices ({span}), {sizes}>"
+        sizes = f"{counted(len(self.words), 'word')}, {counted(int(self.tokens.sum()), 'token')}"
+        return f"<Counts: {counted(len(self), 'slice')} ({span}), {sizes}>"
 
     @cached_property
     def times(self) -> Floats:
@@ -113,6 +113,25 @@ class Counts:
     def slice_at(self, date: str) -> int:
         """Return the slice that contains a date (1850, 1862-12, 1862-12-01), else the nearest."""
         return self.slices.nearest(date)
+
+    def examples(self, word: str, at: str | None = None) -> "Examples":
+        """The sentences with a word that were kept while counting (`count(..., examples=3)`).
+
+        Args:
+            word: A word of the vocabulary.
+            at: A date (1850, 1862-12), whose nearest slice is meant; None for all slices.
+
+        Returns:
+            A list of sentences in order of time, each with date, document, and the text before and after the
+            word. `print` shows one per line.
+
+        Raises:
+            FolderError: The counts keep no sentences.
+            UnknownWordError: The word is not in the vocabulary.
+        """
+        from wordtide.counts.examples.concordance import find_examples
+
+        return find_examples(self, word, range(len(self)) if at is None else [self.slice_at(str(at))])
 
     @overload
     def __getitem__(self, t: int) -> "csr_array": ...
@@ -207,7 +226,7 @@ class Counts:
 
     def save(self, path: str | PathLike[str], overwrite: bool = False) -> None:
         """Write a counts folder."""
-        with new_folder(Path(path), overwrite) as folder:
+        with new_folder(Path(path), overwrite, KIND) as folder:
             for name in ARRAYS:
                 save_array(folder, name, np.asarray(getattr(self.arrays, name)))
             write_facts(folder, self)
@@ -266,7 +285,9 @@ def merge_counts(parts: Sequence[Counts], output: Path | None = None, overwrite:
 
     check_agreement(parts)
     first = parts[0]
-    with tempfile.TemporaryDirectory() if output is None else new_folder(output, overwrite) as place:
+    if output is not None:
+        check_not_input(real_target(output), [part.path for part in parts])
+    with tempfile.TemporaryDirectory() if output is None else new_folder(output, overwrite, KIND) as place:
         slices, arrays, settings, summary = write_sum(parts, Path(place))
         merged = Counts(first.words, slices, arrays, settings, first.window, first.places, summary)
         if output is None:

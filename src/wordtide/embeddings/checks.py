@@ -1,5 +1,7 @@
 """Checks of the content of model folders: everything that later code indexes with or divides by."""
 
+from itertools import islice
+
 import numpy as np
 
 from wordtide.embeddings.posterior import Fitted, Posterior
@@ -8,6 +10,7 @@ from wordtide.model.verdicts import SHAPES, Dynamics
 from wordtide.storage.arrays import pieces
 
 MOST_DIMENSIONS = 1 << 16
+_BYTES_READ = 1 << 30  # of states when a model is loaded; this takes some hundredths of a second
 #: Years and variances far beyond any real ones; arithmetic with them still gives finite numbers.
 _YEARS, _SMALLEST, _LARGEST = 1e6, 1e-30, 1e30
 
@@ -43,6 +46,9 @@ def check_record(fitted: Fitted) -> None:
         raise ValueError("its verdicts on words contradict themselves")
     check_knots(fitted.posterior.knots, total, "knots")
     check_knots(fitted.occurrences.places, total, "occurrences")
+    occurrences = fitted.occurrences.values
+    if len(occurrences) and not 0 <= occurrences.min() <= occurrences.max() < _LARGEST:  # false for NaN
+        raise ValueError("the occurrences of a word are negative or not finite")
 
 
 def are_sound(dynamics: Dynamics) -> bool:
@@ -74,12 +80,18 @@ def check_knots(knots: Knots, slices: int, name: str) -> None:
         offset, previous = offset + len(piece), int(piece[-1])
 
 
-def check_states(posterior: Posterior) -> None:
+def check_states(posterior: Posterior, whole: bool = True) -> None:
     """Raise ValueError for states that are not finite, or negative variances and precisions.
 
-    Reads all states.
+    Args:
+        posterior: The states.
+        whole: Read everything. Otherwise of very large states only some pieces, evenly spread.
     """
-    for name in posterior.arrays():
-        for piece in posterior.pieces(name):
-            if not np.isfinite(piece).all() or (not name.startswith("mean") and piece.min() < 0):
+    arrays = posterior.arrays()
+    total = sum(4 * len(array) * posterior.dim for array in arrays.values())
+    every = 1 if whole else max(1, -(-total // _BYTES_READ))
+    for name in arrays:
+        for piece in islice(posterior.pieces(name), 0, None, every):
+            low, high = (piece.min(), piece.max()) if piece.size else (0.0, 0.0)  # NaN if one of them is
+            if not (np.isfinite(low) and np.isfinite(high)) or (low < 0 and not name.startswith("mean")):
                 raise ValueError(f"{name} holds impossible numbers")

@@ -2,8 +2,8 @@
 file per slice (docs/formats.md).
 
 Reading a folder runs no code and trusts nothing: sizes are compared before anything is read, and everything
-that later code indexes with is checked. The states stay on disk; `check` reads them too, compares checksums,
-and looks for numbers that are not finite.
+that later code indexes with or divides by is checked, of very large states only a part. `check` reads all of
+them, and compares checksums.
 """
 
 import json
@@ -52,7 +52,7 @@ _ROWS_AT_ONCE = 1 << 15
 def write_model(path: str | PathLike[str], fitted: Fitted, overwrite: bool = False) -> None:
     """Write a model folder, whole or not at all."""
     _check_texts(fitted)
-    with new_folder(Path(path), overwrite) as folder:
+    with new_folder(Path(path), overwrite, KIND) as folder:
         fill_with_slices(folder, fitted)
 
 
@@ -147,8 +147,7 @@ def read_model(path: str | PathLike[str], check: bool = False) -> Fitted:
         if DYNAMICS in header["files"]:
             fitted = replace(fitted, dynamics=read_dynamics(folder))
         check_record(fitted)
-        if check:
-            check_states(fitted.posterior)
+        check_states(fitted.posterior, whole=check)
     except KeyError as error:
         raise FolderError(f"The model in {folder} is damaged: {error} is missing.", REMEDY) from error
     except (TypeError, ValueError, OverflowError) as error:

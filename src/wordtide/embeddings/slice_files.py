@@ -75,7 +75,8 @@ def _states_of(arrays: Mapping[str, Array]) -> SliceStates:
 
 
 def _mapped(path: Path) -> mmap.mmap:
-    opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # reading a pipe would block forever
+    flags = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)  # reading a pipe would block forever
+    opened = os.open(path, os.O_RDONLY | flags)
     try:
         if not stat.S_ISREG(os.fstat(opened).st_mode):
             raise ValueError("it is not a file")

@@ -22,7 +22,7 @@ from wordtide.errors import SettingsError
 from wordtide.model.knots import Knots
 from wordtide.model.prior import Diffusion, slice_before
 from wordtide.model.verdicts import Dynamics
-from wordtide.spelling import number_of
+from wordtide.spelling import counted, number_of
 from wordtide.timeline import Time, is_one_time, year_of, years_of
 from wordtide.types import Array, Flags, Floats, Singles
 
@@ -85,7 +85,8 @@ class Embeddings:
 
     def __repr__(self) -> str:
         span = f"{self.labels[0]} to {self.labels[-1]}"
-        size = f"{len(self)} slices ({span}), {len(self.words):,} words, {self.dim} dimensions"
+        words, dimensions = counted(len(self.words), "word"), counted(self.dim, "dimension")
+        size = f"{counted(len(self), 'slice')} ({span}), {words}, {dimensions}"
         return f"<{type(self).__name__}: {self.method}, {size}>"
 
     @property

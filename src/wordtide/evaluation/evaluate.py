@@ -30,7 +30,8 @@ from wordtide.inference.problem import problem_of
 from wordtide.inference.sequential_solvers import pair_settings
 from wordtide.inference.settings import FitSettings, resolve
 from wordtide.progress import Observer
-from wordtide.storage.folders import clean_up, real_target, remove_folder
+from wordtide.spelling import counted
+from wordtide.storage.folders import check_not_input, clean_up, real_target, remove_folder
 
 DEFAULT_METHODS = ("smoothing", "filtering", "warm-start", "independent")
 
@@ -109,6 +110,7 @@ def evaluate(
     folder = real_target(output)
     common = {name: value for name, value in shared.as_json().items() if name != "method"}
     identity = {**common, "precision": precision, "held_out": held_out, "counts": fingerprint(counts)}
+    check_not_input(folder, [counts.path])
     if not EVALUATION.check(folder, identity, overwrite, resume):
         EVALUATION.begin(folder, identity, overwrite)
     with working_alone(folder):
@@ -153,7 +155,7 @@ def check_dimensions(dim: int, counts: Counts) -> None:
     """Reject more dimensions than words, before anything is written."""
     if dim > len(counts.words):
         raise SettingsError(
-            f"--dim {dim} is larger than the vocabulary of {len(counts.words)} words.",
+            f"--dim {dim} is larger than the vocabulary of {counted(len(counts.words), 'word')}.",
             f"Give a --dim up to {len(counts.words)}, or count with a larger --vocabulary-size.",
         )
 

@@ -65,7 +65,7 @@ class ResumableFolder:
             OutputError: The folder holds something else.
         """
         if overwrite or not resume or kind_of(folder) != self.kind:
-            check_writable(folder, overwrite)
+            check_writable(folder, overwrite, self.kind)
             return False
         header = read_header(folder, self.kind, self.version)
         for name, value in identity.items():
@@ -73,7 +73,7 @@ class ResumableFolder:
                 named = self.named.get(name, f"with {name} = {header.get(name)}, not {value}")
                 raise OutputError(
                     f"{folder} holds {self.article} {self.kind} {named}.",
-                    "Use the settings it was started with, choose another name (-o), "
+                    "Use the settings it was started with, choose another --output, "
                     "or add --overwrite to replace it.",
                 )
         return True
@@ -82,7 +82,7 @@ class ResumableFolder:
         """Create the folder with its header. A folder that another process works in is not replaced."""
         with (
             working_alone(folder) if kind_of(folder) == self.kind else nullcontext(),
-            new_folder(folder, overwrite) as fresh,
+            new_folder(folder, overwrite, self.kind) as fresh,
         ):
             write_header(fresh, self.kind, self.version, identity)
 
@@ -102,7 +102,7 @@ def working_alone(folder: Path) -> Iterator[None]:
     with locked(
         folder.with_name(f".{folder.name}.working.lock"),
         f"Another process is working in {folder}.",
-        "Wait for it, or choose another folder (-o).",
+        "Wait for it, or choose another --output.",
     ):
         clean_up(folder)
         yield

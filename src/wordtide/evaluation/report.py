@@ -21,6 +21,7 @@ from wordtide.figures.likelihood_figure import COLUMNS as SCORE_COLUMNS
 from wordtide.figures.likelihood_figure import likelihood_figure
 from wordtide.figures.style import render
 from wordtide.inference.problem import Problem
+from wordtide.spelling import counted
 from wordtide.storage.cells import csv_text
 from wordtide.storage.folders import write_files
 from wordtide.version import __version__
@@ -128,7 +129,7 @@ def csv_bytes(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> byte
 
 
 def corpus_facts(problem: Problem) -> dict[str, Any]:
-    """Findings about the corpus, and the version of wordtide."""
+    """Facts about the corpus, and the version of wordtide."""
     return {
         "wordtide": __version__,
         "slices": len(problem),
@@ -160,7 +161,8 @@ def report_page(
 ) -> str:
     """Render the page. `pictures` are PNG files by name."""
     span = f"{facts['first_slice']} to {facts['last_slice']}"
-    size = f"{facts['slices']:,} slices ({span}), {facts['words']:,} words, {facts['pairs']:,.0f} pairs"
+    size = f"{counted(facts['slices'], 'slice')} ({span}), {counted(facts['words'], 'word')}"
+    size += f", {facts['pairs']:,.0f} pairs"
     held_out = ", ".join(escape(str(one["label"])) for one in facts["held_out"])
     settings = [{"setting": name, "value": value} for name, value in facts["settings"].items()]
     parts = [

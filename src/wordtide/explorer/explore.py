@@ -1,11 +1,17 @@
 """The explorer of a model as one file, as a folder for a web host, or from a server on this machine."""
 
+import getpass
+import importlib
+import os
+import socket
+import sys
 import threading
 import webbrowser
 from collections.abc import Callable
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 from wordtide.counts.counts import Counts
 from wordtide.embeddings.states import Embeddings
@@ -31,6 +37,7 @@ from wordtide.storage.header import write_header
 MAX_MB = 40.0
 #: The kind and version of a folder for a web host.
 KIND, VERSION = "explorer page", 1
+_HEIGHT = 700  # pixels of the page in a notebook
 _SERVED_WORDS = 4  # in a chunk: a server makes chunks on request, and stories take long
 
 
@@ -117,11 +124,11 @@ def save_site(
     """Write the page and its data as a folder for any web host; the arguments are those of `save_html`."""
     options, observer = options or PageOptions(), observer or Observer()
     target = real_target(output)
-    check_writable(target, overwrite)
+    check_writable(target, overwrite, KIND)
     data = _as_requested(_page_data(model, options, observer), options)
     _report_left_out(model, data, observer)
     resources = RemoteResources(data, at_once=True)
-    with new_folder(target, overwrite) as site:
+    with new_folder(target, overwrite, KIND) as site:
         (site / "index.html").write_bytes(remote_page(built_page()))
         write_header(site, KIND, VERSION, {"title": data.labels.title})  # so that it can be replaced later
         _write_resources(site / "data", resources, observer)
@@ -152,13 +159,18 @@ def page_server(
     host: str = LOOPBACK,
     port: int = 0,
     observer: Observer | None = None,
+    framed: bool = False,
 ) -> ExplorerServer:
-    """A server for the page, bound to its address. Call `serve_forever` to start it."""
+    """A server for the page, bound to its address. Call `serve_forever` to start it.
+
+    `framed` allows other pages of this machine, such as a notebook, to show the page inside.
+    """
     options, observer = options or PageOptions(), observer or Observer()
     if not 0 <= port <= 65535:
         raise SettingsError(f"--port cannot be {port}.", "Give 1 to 65535, or omit it to use any free port.")
     data = _as_requested(_page_data(model, options, Observer()), options)
-    return ExplorerServer(built_page(), RemoteResources(data, _SERVED_WORDS), host, port, observer.message)
+    resources = RemoteResources(data, _SERVED_WORDS)
+    return ExplorerServer(built_page(), resources, host, port, observer.message, framed)
 
 
 def serve(
@@ -189,13 +201,74 @@ def serve(
                 "Anyone who can reach it can read this model."
             )
         announce(server.address)
+        display = has_display()
+        if browser and not display and server.is_private:
+            observer.message(f"No display here. On your own computer, run: {tunnel(server)}")
+            observer.message(f"and open http://localhost:{server.port}/ in a browser there.")
         observer.message("Press Ctrl-C to stop the server.")
-        if browser:
+        if browser and display:
             threading.Thread(target=webbrowser.open, args=(server.address,), daemon=True).start()
         try:
             server.serve_forever()
         except KeyboardInterrupt:
             observer.message("The server has stopped.")
+
+
+def has_display() -> bool:
+    """Whether a browser that is opened here can be seen by the user."""
+    if sys.platform in ("darwin", "win32", "cygwin"):
+        return "SSH_CONNECTION" not in os.environ
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+def tunnel(server: ExplorerServer) -> str:
+    """The command that makes a server on this machine reachable from the user's own computer."""
+    connection = os.environ.get("SSH_CONNECTION", "").split()
+    machine = connection[2] if len(connection) == 4 else socket.gethostname()
+    try:
+        user = f"{getpass.getuser()}@"
+    except (OSError, KeyError, ImportError):  # a user without a name, as in some containers
+        user = ""
+    host = f"[{server.host}]" if ":" in server.host else server.host
+    return f"ssh -L {server.port}:{host}:{server.port} {user}{machine}"
+
+
+@dataclass(frozen=True)
+class InlinePage:
+    """The explorer's page in a notebook, served from a thread of this process until `close` is called."""
+
+    server: ExplorerServer
+
+    @property
+    def address(self) -> str:
+        """The address of the page."""
+        return self.server.address
+
+    def close(self) -> None:
+        """Stop the server."""
+        self.server.shutdown()
+        self.server.server_close()
+
+    def __repr__(self) -> str:
+        return f"<explorer at {self.address}; .close() stops it>"
+
+
+def in_notebook() -> bool:
+    """Whether this process is the kernel of a notebook."""
+    ipython: Any = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    return getattr(shell, "kernel", None) is not None
+
+
+def show_inline(
+    model: Embeddings, options: PageOptions | None = None, port: int = 0, height: int = _HEIGHT
+) -> InlinePage:
+    """Show the page in the output of a notebook's cell, and return at once."""
+    server = page_server(model, options, port=port, framed=True)
+    threading.Thread(target=server.serve_forever, name="wordtide explorer", daemon=True).start()
+    display: Any = importlib.import_module("IPython.display")
+    display.display(display.IFrame(server.address, "100%", height))
+    return InlinePage(server)
 
 
 def _page_data(model: Embeddings, options: PageOptions, observer: Observer) -> PageData:

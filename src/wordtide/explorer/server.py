@@ -9,6 +9,7 @@ import contextlib
 import ipaddress
 import socket
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable
 from http import HTTPStatus
@@ -23,6 +24,10 @@ from wordtide.explorer.resources import RemoteResources
 LOOPBACK = "127.0.0.1"
 _PATIENCE = 10.0  # seconds for a request to arrive, or for a client to read the answer
 _MOST_CONNECTIONS = 32
+_SILENCE = 1.0  # seconds after which a client that does not read its answer gives way to others
+_ELSEWHERE = ("192.0.2.1", "2001:db8::1")  # addresses reserved for documentation
+#: Pages of this machine, on any port, and the windows of VS Code.
+_OWN_FRAMES = "http://localhost:* http://127.0.0.1:* http://[::1]:* https://localhost:* vscode-webview:"
 _MOST_BYTES = 256_000_000  # of resources in memory
 _EVERYWHERE = ("0.0.0.0", "::")
 _PAGES = ("/", "/index.html")
@@ -72,11 +77,15 @@ class ExplorerServer(ThreadingHTTPServer):
         host: str = LOOPBACK,
         port: int = 0,
         complain: Callable[[str], None] | None = None,
+        framed: bool = False,
     ) -> None:
         self.host = host.strip("[]").lower()
         self.address_family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
         self._free = threading.BoundedSemaphore(_MOST_CONNECTIONS)
-        self.page, self.policy = remote_page(page), f"{policy(page, remote=True)}; frame-ancestors 'none'"
+        self._idle: dict[Any, float] = {}  # connections that wait for a client, and since when they may go
+        self._idle_lock = threading.Lock()
+        frames = _OWN_FRAMES if framed else "'none'"  # which pages may show this one inside
+        self.page, self.policy = remote_page(page), f"{policy(page, remote=True)}; frame-ancestors {frames}"
         self.resources, self.cache = resources, ResourceCache(resources.resource)
         self.complain = complain or (lambda problem: None)
         try:
@@ -87,7 +96,8 @@ class ExplorerServer(ThreadingHTTPServer):
                 f"The server cannot use {host} with port {port}: {reason}.",
                 "Choose another --port, or omit it to use any free one.",
             ) from None
-        self.address = f"http://{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}/"
+        shown = _own_address(self.address_family) if self.host in _EVERYWHERE else self.host
+        self.address = f"http://{f'[{shown}]' if ':' in shown else shown}:{self.port}/"
 
     def is_own(self, host: str) -> bool:
         """Whether a request with this Host is meant for this server.
@@ -100,14 +110,16 @@ class ExplorerServer(ThreadingHTTPServer):
             name, port = parts.hostname, parts.port or 80
         except ValueError:
             return False
-        if name is None or port != self.port or parts.netloc != host or parts.username is not None:
+        if name is None or parts.netloc != host or parts.username is not None:
             return False
-        if name == self.host:
+        everywhere = self.host in _EVERYWHERE
+        if name == "localhost" or _is_loopback(name):  # through a tunnel (ssh -L) the port is another one
+            return self.is_private or everywhere
+        if everywhere and _is_address(name):
             return True
-        if self.host in _EVERYWHERE:
-            own = socket.gethostname().lower()
-            return _is_address(name) or name in ("localhost", own, f"{own}.local")
-        return name in ("localhost", LOOPBACK, "::1") and self.is_private
+        own = socket.gethostname().lower()
+        names = (own, f"{own}.local") if everywhere else (self.host,)
+        return port == self.port and name in names
 
     @property
     def is_private(self) -> bool:
@@ -127,10 +139,13 @@ class ExplorerServer(ThreadingHTTPServer):
         self.server_name, self.server_port = str(self.server_address[0]), int(self.server_address[1])
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Answer in a new thread, or close the connection if too many are open."""
-        if not self._free.acquire(blocking=False):
+        """Answer in a new thread. If too many connections are open, close one whose client is silent."""
+        if not self._free.acquire(blocking=False) and not (
+            self._hang_up_on_idle() and self._free.acquire(timeout=_SILENCE)
+        ):
             self.shutdown_request(request)
             return
+        self.waits_for_client(request)
         try:
             super().process_request(request, client_address)
         except BaseException:
@@ -142,7 +157,30 @@ class ExplorerServer(ThreadingHTTPServer):
         try:
             super().process_request_thread(request, client_address)
         finally:
+            self.works_for_client(request)
             self._free.release()
+
+    def waits_for_client(self, connection: Any, patience: float = 0.0) -> None:
+        """Note that a connection waits for its client; after `patience` seconds another may take its slot."""
+        with self._idle_lock:
+            self._idle.pop(connection, None)
+            self._idle[connection] = time.monotonic() + patience
+
+    def works_for_client(self, connection: Any) -> None:
+        """Note that a connection no longer waits for its client."""
+        with self._idle_lock:
+            self._idle.pop(connection, None)
+
+    def _hang_up_on_idle(self) -> bool:
+        """Close the connection that has waited longest for its client, if there is one."""
+        now = time.monotonic()
+        with self._idle_lock:
+            silent = next((one for one, since in self._idle.items() if since <= now), None)
+            if silent is None:
+                return False
+            del self._idle[silent]
+        _hang_up(silent)
+        return True
 
     def handle_error(self, request: object, client_address: object) -> None:
         """Ignore broken connections."""
@@ -159,17 +197,14 @@ class _Handler(BaseHTTPRequestHandler):
 
     def handle_one_request(self) -> None:
         """Close the connection if the request does not arrive in time, even if it arrives byte by byte."""
-        self._watch = threading.Timer(_PATIENCE, self._hang_up)
+        self._watch = threading.Timer(_PATIENCE, _hang_up, [self.connection])
+        self.server.waits_for_client(self.connection)
         self._watch.daemon = True
         self._watch.start()
         try:
             super().handle_one_request()
         finally:
             self._watch.cancel()
-
-    def _hang_up(self) -> None:
-        with contextlib.suppress(OSError):
-            self.connection.shutdown(socket.SHUT_RDWR)
 
     def do_GET(self) -> None:
         """Answer with the page or a resource."""
@@ -181,6 +216,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self, with_body: bool) -> None:
         self._watch.cancel()
+        self.server.works_for_client(self.connection)
         self.close_connection = (
             self.close_connection or "content-length" in self.headers or "transfer-encoding" in self.headers
         )
@@ -221,6 +257,7 @@ class _Handler(BaseHTTPRequestHandler):
         return None
 
     def _send(self, status: HTTPStatus, kind: str, content: bytes, with_body: bool) -> None:
+        self.server.waits_for_client(self.connection, _SILENCE)
         self.send_response(status)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(content)))
@@ -239,6 +276,22 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: object) -> None:
         """Do not log requests."""
+
+
+def _hang_up(connection: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        connection.shutdown(socket.SHUT_RDWR)
+
+
+def _own_address(family: int) -> str:
+    """The address under which other machines are likely to reach this one."""
+    elsewhere = _ELSEWHERE[family == socket.AF_INET6]
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.connect((elsewhere, 9))  # chooses a network interface, and sends nothing
+            return str(probe.getsockname()[0])
+    except OSError:  # no network
+        return "::1" if family == socket.AF_INET6 else LOOPBACK
 
 
 def _is_address(name: str) -> bool:

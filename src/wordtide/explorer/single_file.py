@@ -73,7 +73,7 @@ class Limits:
         if words < _FEWEST_WORDS:
             raise SettingsError(
                 f"{self.megabytes:g} MB is too small for a page of this model.",
-                "Give a larger --max-mb, or --no-map.",
+                "Give a larger --max-mb, or --map-words 0 for no map.",
             )
 
 

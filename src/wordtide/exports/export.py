@@ -123,5 +123,5 @@ def _shown_size(selection: Selection, to: str) -> str:
     shape = (len(selection.model), len(selection.words), selection.model.dim)
     megabytes = math.prod(shape) * 4 * (2 if selection.has_deviations else 1) / 1e6
     amount = f"{megabytes / 1000:.1f} GB" if megabytes >= 1000 else f"{math.ceil(megabytes)} MB"
-    numbers = "{:,} slices x {:,} words x {:,} dimensions".format(*shape)
+    numbers = " x ".join(map(counted, shape, ("slice", "word", "dimension")))
     return f"{numbers}: {'at most ' if to == 'parquet' else ''}about {amount}"

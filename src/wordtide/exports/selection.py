@@ -3,13 +3,11 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from os import PathLike
-from pathlib import Path
 
 import numpy as np
 
 from wordtide.embeddings.states import Embeddings
-from wordtide.errors import InputError, SettingsError
+from wordtide.errors import SettingsError
 from wordtide.questions.vectors import DEFAULT, Vectors, vectors_of
 from wordtide.types import Integers, Singles
 
@@ -74,19 +72,3 @@ def select(
     else:
         rows = np.arange(len(model.words))
     return Selection(model, rows, vectors, vectors_of(model, vectors))
-
-
-def read_words(path: str | PathLike[str]) -> list[str]:
-    """The words of a file with one word per line."""
-    try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise InputError(f"{path} does not exist.", "Give a file with one word per line.") from None
-    except (UnicodeDecodeError, OSError) as error:
-        raise InputError(
-            f"{path} cannot be read: {error}.", "Give a UTF-8 file with one word per line."
-        ) from error
-    words = [word for line in text.split("\n") if (word := line.strip())]
-    if not words:
-        raise InputError(f"{path} holds no words.", "Give a file with one word per line.")
-    return words

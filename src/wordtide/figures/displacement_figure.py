@@ -17,6 +17,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from wordtide.embeddings.states import Embeddings
 from wordtide.errors import SettingsError
 from wordtide.figures.style import WIDTH, shown, styled
+from wordtide.spelling import counted
 from wordtide.timeline import Time
 from wordtide.types import Floats, Integers
 
@@ -152,7 +153,7 @@ def _start_slice(model: Embeddings, start: Time | None, furthest: int) -> int:
     last = len(model) - 1 - furthest
     if last < 0:
         raise SettingsError(
-            f"The model has {len(model)} slices, too few to look {furthest} slices ahead.",
+            f"The model has {counted(len(model), 'slice')}, too few to look {furthest} slices ahead.",
             "Give smaller deltas, or fit with shorter slices.",
         )
     if start is None:
@@ -163,7 +164,7 @@ def _start_slice(model: Embeddings, start: Time | None, furthest: int) -> int:
         raise SettingsError(f"No slice lies at {start}.", f"Give the time of a slice; the nearest is {near}.")
     if first > last:
         raise SettingsError(
-            f"Only {len(model) - 1 - first} slices follow {model.labels[first]}, not {furthest}.",
+            f"Only {counted(len(model) - 1 - first, 'slice')} after {model.labels[first]}, not {furthest}.",
             f"Start at {model.labels[last]} or before, or give smaller deltas.",
         )
     return first

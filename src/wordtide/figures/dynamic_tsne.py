@@ -28,7 +28,6 @@ Differences from the supplement, with reasons:
 """
 
 import math
-import os
 from collections.abc import Sequence
 
 import numpy as np
@@ -38,6 +37,7 @@ from scipy import sparse
 
 from wordtide.errors import SettingsError
 from wordtide.progress import Observer
+from wordtide.system import available_processors
 from wordtide.types import Array, Floats
 
 Affinities = sparse.csr_matrix | sparse.csr_array
@@ -153,7 +153,7 @@ def _divergence_gradient(places: Floats, slice_p: Affinities, threads: int) -> F
 def _threads_for(words: int) -> int:
     if words <= _MOST_WORDS_EXACT:
         return 1
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return available_processors()
 
 
 def _path_laplacian(slices: int) -> Floats:

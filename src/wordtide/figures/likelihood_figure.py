@@ -1,6 +1,7 @@
 """How well methods predict: predictive log-likelihood per pair over time (the paper's last figure)."""
 
 import csv
+import io
 import math
 from collections.abc import Iterator
 from functools import reduce
@@ -16,9 +17,11 @@ from wordtide.figures.curves import Table, draw_time_axis, running_mean
 from wordtide.figures.labels import end_labels
 from wordtide.figures.style import WIDTH, method_style, shown, styled
 from wordtide.storage.cells import text_of_cell
+from wordtide.system import read_regular_file
 from wordtide.types import Floats
 
 COLUMNS = ("method", "time", "log_likelihood", "pairs")
+_LARGEST_FILE = 1 << 28  # bytes of scores
 _REMEDY = f"The columns must be {', '.join(COLUMNS)}: a name, a year, and two numbers."
 
 
@@ -78,9 +81,8 @@ def read_scores(path: str | PathLike[str]) -> dict[str, Any]:
     """
     file = Path(path)
     try:
-        rows = list(_score_rows(file))
-    except OSError as error:
-        raise InputError(f"{file} cannot be read: {error.strerror or error}.", "Check the path.") from None
+        text = read_regular_file(file, _LARGEST_FILE, _REMEDY).decode("utf-8-sig")
+        rows = list(_score_rows(file, io.StringIO(text, newline="")))
     except UnicodeDecodeError:
         raise InputError(
             f"{file} is not a text file in UTF-8.", "Give the scores as a CSV file in UTF-8."
@@ -96,31 +98,30 @@ def read_scores(path: str | PathLike[str]) -> dict[str, Any]:
     }
 
 
-def _score_rows(file: Path) -> Iterator[tuple[str, float, float, float]]:
+def _score_rows(file: Path, text: io.StringIO) -> Iterator[tuple[str, float, float, float]]:
     seen: dict[tuple[str, float], int] = {}
-    with file.open(encoding="utf-8-sig", newline="") as stream:
-        lines = csv.reader(stream, strict=True)
-        try:
-            header = next(lines, None)
-            if header is None:
-                raise InputError(f"{file} is empty.", _REMEDY)
-            missing = [name for name in COLUMNS if name not in header]
-            if missing:
-                raise InputError(f"{file}, line 1: there is no column {', '.join(missing)}.", _REMEDY)
-            for fields in lines:
-                if fields:
-                    row = _score(fields, header, f"{file}, line {lines.line_num}")
-                    before = seen.setdefault(row[:2], lines.line_num)
-                    if before != lines.line_num:
-                        problem = f"{row[0]} has a score for {row[1]:g} in line {before} already."
-                        raise InputError(
-                            f"{file}, line {lines.line_num}: {problem}", "Keep one row per method and time."
-                        )
-                    yield row
-        except csv.Error as error:
-            raise InputError(
-                f"{file}, line {lines.line_num}: {error}.", "Correct the row (a quote may be missing)."
-            ) from None
+    lines = csv.reader(text, strict=True)
+    try:
+        header = next(lines, None)
+        if header is None:
+            raise InputError(f"{file} is empty.", _REMEDY)
+        missing = [name for name in COLUMNS if name not in header]
+        if missing:
+            raise InputError(f"{file}, line 1: there is no column {', '.join(missing)}.", _REMEDY)
+        for fields in lines:
+            if fields:
+                row = _score(fields, header, f"{file}, line {lines.line_num}")
+                before = seen.setdefault(row[:2], lines.line_num)
+                if before != lines.line_num:
+                    problem = f"{row[0]} has a score for {row[1]:g} in line {before} already."
+                    raise InputError(
+                        f"{file}, line {lines.line_num}: {problem}", "Keep one row per method and time."
+                    )
+                yield row
+    except csv.Error as error:
+        raise InputError(
+            f"{file}, line {lines.line_num}: {error}.", "Correct the row (a quote may be missing)."
+        ) from None
 
 
 def _score(fields: list[str], header: list[str], place: str) -> tuple[str, float, float, float]:

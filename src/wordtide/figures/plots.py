@@ -12,6 +12,7 @@ from wordtide.errors import SettingsError
 from wordtide.figures.displacement_figure import displacement_figure, displacements
 from wordtide.figures.likelihood_figure import likelihood_figure, read_scores
 from wordtide.figures.similarity_figure import similarity_figure, similarity_of
+from wordtide.figures.style import DPI, check_figure_path, save_figure
 from wordtide.figures.timeline_figure import timeline_figure, timeline_of
 from wordtide.progress import Observer
 from wordtide.timeline import Time
@@ -116,3 +117,66 @@ def named_by_method(models: Sequence[Embeddings]) -> dict[str, Embeddings]:
                 f"Two models have the same name: {name}.", "Give each model once, or rename a folder."
             )
     return dict(zip(chosen, models, strict=True))
+
+
+class ModelPlots:
+    """The figures of one model: `model.plot.timeline(...)` is `wordtide plot timeline` for Python.
+
+    Each method returns a matplotlib figure, which notebooks display. With `output` it is also written to that
+    .png, .svg or .pdf file, `dpi` dots per inch.
+    """
+
+    def __init__(self, model: Embeddings) -> None:
+        self._model = model
+
+    def timeline(
+        self,
+        *words: str,
+        since: Time = "first",
+        until: Time = "last",
+        top: int = 10,
+        output: str | PathLike[str] | None = None,
+        dpi: float = DPI,
+    ) -> Figure:
+        """Draw how words changed: their similarity to their nearest words at the start and at the end.
+
+        Without words, the `top` that changed most are drawn.
+        """
+        return _written(timeline(self._model, words or None, since, until, top), output, dpi)
+
+    def similarity(
+        self, word: str, *others: str, output: str | PathLike[str] | None = None, dpi: float = DPI
+    ) -> Figure:
+        """Draw how similar a word is to others over time."""
+        return _written(similarity(self._model, word, others), output, dpi)
+
+    def displacement(
+        self, start: Time | None = None, output: str | PathLike[str] | None = None, dpi: float = DPI
+    ) -> Figure:
+        """Draw how far words move within 1 to 10 slices, from the slice of `start` on."""
+        return _written(displacement(self._model, start), output, dpi)
+
+    def map(
+        self,
+        *labels: str,
+        at: Sequence[Time] | None = None,
+        top: int = 10_000,
+        seed: int = 0,
+        output: str | PathLike[str] | None = None,
+        dpi: float = DPI,
+    ) -> Figure:
+        """Draw a map of the `top` most frequent words at some times, with these words labelled.
+
+        Takes a few minutes for a large vocabulary.
+        """
+        from wordtide.figures.map_figure import map_of  # imports openTSNE
+
+        figure = map_of(self._model, at, labelled=list(labels) or None, top=top, seed=seed)[0]
+        return _written(figure, output, dpi)
+
+
+def _written(figure: Figure, output: str | PathLike[str] | None, dpi: float) -> Figure:
+    if output is not None:
+        check_figure_path(output, dpi)
+        save_figure(figure, output, dpi)
+    return figure

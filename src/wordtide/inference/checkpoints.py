@@ -2,10 +2,14 @@
 
 import hashlib
 import json
+import signal
+import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -15,6 +19,7 @@ from wordtide.counts.counts import Counts
 from wordtide.embeddings.folder import read_curve, write_curve
 from wordtide.errors import FolderError
 from wordtide.inference.slice_sinks import SliceFolder
+from wordtide.progress import Observer
 from wordtide.storage.arrays import Storable, map_tensors, pieces, write_tensors
 from wordtide.storage.folders import check_writable, new_folder, real_target, remove_folder
 from wordtide.storage.header import kind_of, read_header, verify, write_header
@@ -34,7 +39,7 @@ def checkpoint_path(output: Path) -> Path:
 def has_checkpoint(output: Path) -> bool:
     """Return whether a fit left a checkpoint, after restoring one that a killed fit had moved aside."""
     path = checkpoint_path(output)
-    check_writable(path, overwrite=True)
+    check_writable(path, overwrite=True, kind=KIND)
     return path.exists()
 
 
@@ -62,15 +67,56 @@ class Checkpoints:
     interval: float
     last: float = field(default_factory=time.monotonic)
     slices: SliceFolder | None = None
+    stopping: bool = False
+    _training: bool = False
+    _trained: Callable[[], None] | None = None
+
+    @contextmanager
+    def catching_interrupts(self, observer: Observer) -> Iterator[None]:
+        """Save a checkpoint on Ctrl-C before the interrupt goes on: of the step that is being taken, or of
+        the whole training if that is over. A second Ctrl-C stops at once.
+        """
+
+        def interrupt(number: int, frame: FrameType | None) -> None:
+            if self.stopping or not self._training:
+                raise KeyboardInterrupt
+            self.stopping = True
+            with suppress(RuntimeError):  # the signal came in the middle of another message
+                observer.message("stopping after this step, with a checkpoint; Ctrl-C again stops at once")
+
+        here = threading.current_thread() is threading.main_thread()  # others cannot handle signals
+        before = signal.signal(signal.SIGINT, interrupt) if here else None
+        try:
+            yield
+        except KeyboardInterrupt:
+            if self._trained is not None:
+                self._trained()
+            raise
+        finally:
+            if here:
+                signal.signal(signal.SIGINT, before)
+
+    @contextmanager
+    def between_steps(self) -> Iterator[None]:
+        """Put off Ctrl-C in the block until a step is finished: `stopping` becomes true instead."""
+        self._training = True
+        try:
+            yield
+        finally:
+            self._training = False
+
+    def keep_trained(self, save: Callable[[], None]) -> None:
+        """Have `save` called if the fit is interrupted from now on, when all steps are done."""
+        self._trained = save
 
     def due(self) -> bool:
         """Return whether it is time for the next checkpoint."""
-        return time.monotonic() - self.last >= self.interval
+        return self.stopping or time.monotonic() - self.last >= self.interval
 
     def save(self, stage: str, state: Mapping[str, Storable], curve: list[dict[str, Any]]) -> None:
         """Write a checkpoint and replace the previous one."""
         content = {"settings": dict(self.settings), "counts": self.counts, "stage": stage}
-        with new_folder(self.path, overwrite=True) as folder:
+        with new_folder(self.path, overwrite=True, kind=KIND) as folder:
             write_tensors(folder / "state.safetensors", state)
             write_curve(folder / "curve.csv", curve)
             known = None if self.slices is None else self.slices.link_into(folder)
@@ -83,7 +129,7 @@ class Checkpoints:
         Raises:
             OutputError: The path holds something else.
         """
-        check_writable(self.path, overwrite=True)
+        check_writable(self.path, overwrite=True, kind=KIND)
         return self.path.exists()
 
     def load(self) -> tuple[str, dict[str, Array], list[dict[str, Any]]] | None:

@@ -5,7 +5,6 @@ same bits for any number of threads. BLAS runs single-threaded inside these thre
 """
 
 import math
-import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -17,6 +16,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from wordtide.errors import SettingsError
+from wordtide.system import available_processors
 from wordtide.types import Array
 
 Item = TypeVar("Item")
@@ -76,7 +76,7 @@ def compute(precision: str = "float32", threads: int | None = None) -> Iterator[
         raise SettingsError(f"Unknown precision {precision!r}.", "Use float32 or float64.")
     if threads is not None and not 1 <= threads <= 1024:
         raise SettingsError(f"--threads {threads} is out of range.", "Give a number from 1 to 1024.")
-    dtype, number = np.dtype(precision), threads or _processors()
+    dtype, number = np.dtype(precision), threads or available_processors()
     with (
         ThreadPoolExecutor(number, initializer=_mark_pool_thread) as pool,
         threadpool_limits(1, user_api="blas"),
@@ -86,8 +86,3 @@ def compute(precision: str = "float32", threads: int | None = None) -> Iterator[
 
 def _mark_pool_thread() -> None:
     _pool_thread.is_one = True
-
-
-def _processors() -> int:
-    """Return the number of processors available to this process."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

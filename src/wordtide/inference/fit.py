@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from wordtide.counts.counts import Counts
-from wordtide.embeddings.folder import fill_folder, fill_with_slices
+from wordtide.embeddings.folder import KIND, fill_folder, fill_with_slices
 from wordtide.embeddings.posterior import Fitted
 from wordtide.embeddings.slice_files import MOST_SLICES
 from wordtide.embeddings.states import Embeddings
@@ -28,7 +28,7 @@ from wordtide.model.knots import Knots, Occurrences, occurrences_of
 from wordtide.progress import Observer
 from wordtide.questions.effect import judge
 from wordtide.spelling import counted
-from wordtide.storage.folders import check_writable, clean_up, new_folder, real_target
+from wordtide.storage.folders import check_not_input, check_writable, clean_up, new_folder, real_target
 from wordtide.timeline import float_year
 from wordtide.types import Floats
 
@@ -91,7 +91,8 @@ def fit(
             observer.message("the fit had finished before it was stopped; removing its leftovers")
             clean_up(target)
             return _finished(target, checkpoints)
-        check_writable(target, overwrite)
+        check_not_input(target, [path, counts.path, config])
+        check_writable(target, overwrite, KIND)
         _check_leftover(checkpoints, resume, overwrite)
     # The answers of a smoother follow its jumps; a filter goes on, so its jumps are found when asked for.
     judged = resolved.method != "filtering"
@@ -110,18 +111,19 @@ def fit(
             outcome = run(Run(problem, resolved, engine, observer))
             fitted = _fitted(counts, problem, resolved, outcome, precision)
             return Embeddings(replace(fitted, dynamics=judge(fitted, machine.threads) if judged else None))
-        folder = stack.enter_context(new_folder(target, overwrite))
+        folder = stack.enter_context(new_folder(target, overwrite, KIND))
         sink = checkpoints.slices = SliceFolder(folder) if by_slice else None
         saved = checkpoints.load() if resume else None
         if resume:
             after = f"resuming from the checkpoint, after step {len(saved[2])}" if saved else ""
             observer.message(after or "no checkpoint yet; starting from the beginning")
-        outcome = run(Run(problem, resolved, engine, observer, checkpoints, saved, sink))
-        fitted = _fitted(counts, problem, resolved, outcome, precision)
-        if sink is not None:
-            fill_folder(folder, fitted, sink.facts)
-        else:
-            fill_with_slices(folder, fitted, partial(judge, threads=machine.threads) if judged else None)
+        with checkpoints.catching_interrupts(observer):
+            outcome = run(Run(problem, resolved, engine, observer, checkpoints, saved, sink))
+            fitted = _fitted(counts, problem, resolved, outcome, precision)
+            if sink is not None:
+                fill_folder(folder, fitted, sink.facts)
+            else:
+                fill_with_slices(folder, fitted, partial(judge, threads=machine.threads) if judged else None)
     return _finished(target, checkpoints)
 
 
@@ -147,7 +149,7 @@ def _problem(counts: Counts, settings: FitSettings, on_demand: bool) -> Problem:
     problem = problem_of(counts, pair_settings(settings), on_demand)
     if settings.dim > len(problem.words):
         raise SettingsError(
-            f"--dim {settings.dim} is larger than the vocabulary of {len(problem.words)} words.",
+            f"--dim {settings.dim} is larger than the vocabulary of {counted(len(problem.words), 'word')}.",
             f"Give a --dim up to {len(problem.words)}, or count with a larger --vocabulary-size.",
         )
     return pooled(problem, pair_settings(settings)) if settings.method == "static" else problem

@@ -1,7 +1,5 @@
 """The peak memory of a fit, estimated before it begins, so that one that is too large is refused at once."""
 
-import os
-import resource
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,6 +8,7 @@ from wordtide.inference.compute import Compute
 from wordtide.inference.problem import Problem
 from wordtide.inference.settings import FitSettings
 from wordtide.model.likelihood import block_rows
+from wordtide.system import data_bytes, data_limit, free_memory
 
 SMALLEST_BLOCK = 8 << 20
 _LIBRARIES = 250 << 20  # Python, its libraries and the compiler
@@ -131,36 +130,13 @@ def available_bytes() -> int | None:
 
     A limit on the process (ulimit) counts.
     """
-    free, limit = _free_bytes(), resource.getrlimit(resource.RLIMIT_DATA)[0]
-    if limit == resource.RLIM_INFINITY:
+    free, limit = free_memory(), data_limit()
+    if limit is None:
         return free
-    left = limit - _data_bytes() + _LIBRARIES  # these are loaded, and every estimate includes them
+    left = limit - data_bytes() + _LIBRARIES  # these are loaded, and every estimate includes them
     return left if free is None else min(free, left)
 
 
 def gigabytes(amount: int) -> str:
     """Format an amount of memory, like 1.5 GB."""
     return f"{amount / 1e9:.1f} GB"
-
-
-def _data_bytes() -> int:
-    """Return what already counts towards the limit, or 0 if the system does not say."""
-    try:
-        with open("/proc/self/status", encoding="ascii") as lines:
-            return sum(int(line.split()[1]) << 10 for line in lines if line.startswith("VmData:"))
-    except OSError:
-        return 0
-
-
-def _free_bytes() -> int | None:
-    try:
-        with open("/proc/meminfo", encoding="ascii") as lines:
-            for line in lines:
-                if line.startswith("MemAvailable:"):
-                    return int(line.split()[1]) << 10
-    except OSError:
-        pass
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (ValueError, OSError):
-        return None

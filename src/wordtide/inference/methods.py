@@ -1,6 +1,7 @@
 """The fitting methods: from a problem to its posterior at the knots."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from wordtide.embeddings.posterior import Posterior, weighted_mean
@@ -28,6 +29,7 @@ from wordtide.progress import Observer
 from wordtide.types import Array
 
 Curve = list[dict[str, Any]]
+_START = "start"  # the stage of a checkpoint before the first step, with the static vectors
 _FIRST_DIFFUSION = 1e-3  # until one is chosen
 
 
@@ -49,7 +51,14 @@ class Run:
         if self.saved is not None and self.saved[0] == stage:
             solver.restore(self.saved[1])
             curve = self.saved[2]
-        return train(solver, stage, self.problem.labels, self.observer, self.checkpoints, curve)
+        curve = train(solver, stage, self.problem.labels, self.observer, self.checkpoints, curve)
+        if self.checkpoints is not None:
+            self.checkpoints.keep_trained(partial(self._save, stage, solver, curve))
+        return curve
+
+    def _save(self, stage: str, solver: Solver, curve: Curve) -> None:
+        if self.checkpoints is not None:
+            self.checkpoints.save(stage, solver.state(), curve)
 
 
 @dataclass(frozen=True)
@@ -116,7 +125,7 @@ def _diffusion(fit: Run) -> Diffusion:
     if not isinstance(settings.diffusion, str):
         return settings.prior_on(problem.times, settings.diffusion)
     first = settings.prior_on(problem.times, _FIRST_DIFFUSION)
-    return _chosen(fit, _smoothing_solver(fit, first, _start(fit, first), CHOICE))
+    return _chosen(fit, first, _start(fit, first))
 
 
 def _smoothing(fit: Run) -> Outcome:
@@ -129,7 +138,7 @@ def _smoothing(fit: Run) -> Outcome:
     else:
         start = _start(fit, diffusion)
         if auto:
-            diffusion = _chosen(fit, _smoothing_solver(fit, diffusion, start, CHOICE))
+            diffusion = _chosen(fit, diffusion, start)
     solver = _smoothing_solver(fit, diffusion, start, _schedule(settings))
     curve = fit.train(solver, "smoothing")
     predictions, static = solver.predictions(), solver.predictions(standing(solver.diffusion))
@@ -153,6 +162,8 @@ def _schedule(settings: FitSettings) -> Schedule:
 
 
 def _start(fit: Run, diffusion: Diffusion) -> Start:
+    if fit.saved is not None and fit.saved[0] == _START:
+        return saved_start(fit.saved[1])
     options = natural_options(fit.settings, _schedule(fit.settings))
     pairs = pair_settings(fit.settings)
     return standing_start(fit.problem, pairs, diffusion, options, fit.engine.compute, fit.observer)
@@ -164,10 +175,17 @@ def _smoothing_solver(fit: Run, diffusion: Diffusion, start: Start, schedule: Sc
     return SmoothingSolver(states, options)
 
 
-def _chosen(fit: Run, solver: SmoothingSolver) -> Diffusion:
+def _chosen(fit: Run, first: Diffusion, start: Start) -> Diffusion:
     """Return the prior with the diffusion constant that predicts best."""
     fit.observer.message("choosing the diffusion constant that predicts best")
-    constant = choose_diffusion(solver, fit.observer)
+    solver = _smoothing_solver(fit, first, start, CHOICE)
+    try:
+        constant = choose_diffusion(solver, fit.observer)
+    except KeyboardInterrupt:
+        if fit.checkpoints is not None:
+            signs = {} if start.signs is None else {"signs": start.signs}
+            fit.checkpoints.save(_START, {"start": start.vectors, **signs}, [])
+        raise
     fit.observer.message(f"diffusion constant: {constant:.3g} per year")
     return solver.diffusion.with_constant(constant)
 

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -71,7 +72,14 @@ class Solver(Protocol):
 
 
 class Checkpointer(Protocol):
-    """Saves the state of a fit at intervals."""
+    """Saves the state of a fit at intervals, and when the user stops it."""
+
+    @property
+    def stopping(self) -> bool:
+        """Whether the user wants the fit to stop after this step, once a checkpoint is saved."""
+
+    def between_steps(self) -> AbstractContextManager[None]:
+        """Put off Ctrl-C in the block until a step is finished: `stopping` becomes true instead."""
 
     def due(self) -> bool:
         """Return whether the next checkpoint is due."""
@@ -95,7 +103,7 @@ def train(
         stage: The name of the stage, for the observer and for checkpoints.
         labels: The labels of the slices, for messages.
         observer: Receives the progress.
-        checkpointer: Saves checkpoints; None: save none.
+        checkpointer: Saves checkpoints; None: save none, and stop at once on Ctrl-C.
         curve: The curve of the steps already done.
 
     Returns:
@@ -103,12 +111,14 @@ def train(
 
     Raises:
         WordtideError: The fit keeps diverging, even at a small rate.
+        KeyboardInterrupt: The user pressed Ctrl-C; a checkpoint of the last step is saved.
     """
     curve = list(curve or [])
     started = time.monotonic() - (curve[-1]["seconds"] if curve else 0.0)
     attempts, status, noted = 0, "", False
     measured: float | None = None  # the latest ELBO
-    with observer.stage(stage, solver.steps):
+    waiting = nullcontext() if checkpointer is None else checkpointer.between_steps()
+    with observer.stage(stage, solver.steps), waiting:
         if curve:
             observer.step(len(curve))
         while True:
@@ -146,6 +156,8 @@ def train(
                 noted = True
             if checkpointer is not None and checkpointer.due():
                 checkpointer.save(stage, solver.state(), curve)
+                if checkpointer.stopping:
+                    raise KeyboardInterrupt
 
 
 def _divergence_error(problem: Diverged, labels: list[str]) -> WordtideError:

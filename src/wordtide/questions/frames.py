@@ -9,7 +9,7 @@ from wordtide.embeddings.notebook import answer_html
 
 class AnswerFrame(pd.DataFrame):  # type: ignore[misc]  # pandas has no types here
     """A data frame like any other, which a notebook shows with its sentence, its intervals drawn, and its
-    notes.
+    notes. `print` shows the sentence too, and why there are no rows.
 
     What is made of it (sorted, selected, grouped) is a plain data frame, and shown as such.
     """
@@ -17,6 +17,13 @@ class AnswerFrame(pd.DataFrame):  # type: ignore[misc]  # pandas has no types he
     @property
     def _constructor(self) -> type[pd.DataFrame]:
         return pd.DataFrame  # type: ignore[no-any-return]
+
+    def __repr__(self) -> str:
+        notes = "\n".join(self.attrs.get("notes", ()))
+        sentence = self.attrs.get("sentence", "")
+        if not len(self):
+            return "\n".join(filter(None, [sentence, notes])) or "There is no word to list."
+        return "\n\n".join(filter(None, [sentence, str(super().__repr__())]))
 
     def _repr_html_(self) -> str:
         return answer_html(

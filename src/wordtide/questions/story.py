@@ -174,10 +174,10 @@ def sentence(plot: _Plot) -> str:
     """The story in a sentence, with its intervals."""
     if not math.isfinite(plot.change):
         return f"{plot.word}: nothing is known of its place in {plot.start} or in {plot.end}."
-    turned = f"turned by {_degrees(plot.change):.0f}°"
+    turned = f"turned by {degrees(plot.change)}"
     if math.isfinite(plot.low):
-        turned += f" ({_degrees(plot.low):.0f}° to {_degrees(plot.high):.0f}°)"
-    if math.isnan(plot.low) and round(_degrees(plot.change)) == 0:
+        turned += f" ({degrees(plot.low)} to {degrees(plot.high)})"
+    if math.isnan(plot.low) and degrees(plot.change) == "0°":
         return f"{plot.word} did not move between {plot.start} and {plot.end}. Near it: {plot.lost}."
     if plot.low == 0.0 and plot.shape is None:
         return (
@@ -193,8 +193,9 @@ def sentence(plot: _Plot) -> str:
     return f"{plot.word} moved from {plot.lost} ({plot.start}) to {plot.gained} ({plot.end}){when}; {turned}."
 
 
-def _degrees(change: float) -> float:
-    return math.degrees(math.acos(max(-1.0, 1.0 - change)))
+def degrees(change: float) -> str:
+    """A cosine distance as an angle, like 68°."""
+    return f"{math.degrees(math.acos(max(-1.0, 1.0 - change))):.0f}°"
 
 
 def _neighbours(

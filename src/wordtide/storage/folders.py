@@ -6,19 +6,18 @@ old folder or to the new one, even if the process is killed. The next process th
 removes what a killed one left behind. While one process writes a target, others are refused.
 """
 
-import ctypes
 import errno
 import glob
 import os
 import secrets
 import shutil
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from wordtide.errors import OutputError, write_error
-from wordtide.storage.header import is_made_by_wordtide
+from wordtide.storage.exchange import exchange
+from wordtide.storage.header import is_made_by_wordtide, kind_of
 from wordtide.storage.locks import only_writer, refuse_if_written
 
 #: What systems answer where a file cannot have a second name, or not another one.
@@ -31,21 +30,20 @@ _NO_LINKS = (
     errno.EOPNOTSUPP,
     errno.ENOTSUP,
 )
-_HERE = -100  # AT_FDCWD: names are relative to the current folder
-_EXCHANGE = 2  # RENAME_EXCHANGE
-#: Unknown to the system or the file system, or forbidden by a sandbox that does not know it.
-_NOT_POSSIBLE = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EPERM)
 
 
 @contextmanager
-def new_folder(target: Path, overwrite: bool = False) -> Iterator[Path]:
-    """A hidden folder to fill. It becomes `target` if the block ends without an error; else it is removed."""
+def new_folder(target: Path, overwrite: bool = False, kind: str = "") -> Iterator[Path]:
+    """A hidden folder to fill. It becomes `target` if the block ends without an error; else it is removed.
+
+    `overwrite` replaces an existing folder, only one of the given `kind` (if there is one).
+    """
     target = real_target(target)
-    check_writable(target, overwrite)
+    check_writable(target, overwrite, kind)
     with (
         explained_write_errors(target),
         only_writer(target),
-        _new_outputs([target], os.mkdir, lambda place: _check_folder(place, overwrite)) as (folder,),
+        _new_outputs([target], os.mkdir, lambda place: _check_folder(place, overwrite, kind)) as (folder,),
     ):
         yield folder
 
@@ -121,22 +119,49 @@ def real_target(target: str | os.PathLike[str]) -> Path:
         raise OutputError(
             f"{target} is a symbolic link that leads nowhere.", "Remove the link, or choose another name."
         )
-    return Path(os.path.realpath(target))
+    found = Path(os.path.realpath(target))
+    if not found.name:  # the root of a disk
+        raise OutputError(
+            f"{found} cannot be replaced.", f"Give the name of a new folder or file in {found} ."
+        )
+    return found
 
 
-def check_writable(target: Path, overwrite: bool) -> None:
+def check_not_input(target: Path, inputs: Iterable[object]) -> None:
+    """Refuse a target that is one of the inputs, or contains one, even with --overwrite.
+
+    Args:
+        target: The path to write, as `real_target` returns it.
+        inputs: What the command reads. Anything that is not the path of a file or folder is skipped.
+
+    Raises:
+        OutputError: Writing the target would destroy an input.
+    """
+    for given in inputs:
+        if not isinstance(given, str | os.PathLike) or not os.path.exists(given):
+            continue
+        source = Path(os.path.realpath(given))
+        if target == source or target in source.parents:
+            held = "is" if target == source else "contains"
+            raise OutputError(
+                f"{target} {held} the input {os.fspath(given)!s}, so it will not be replaced.",
+                "Choose another name for the output.",
+            )
+
+
+def check_writable(target: Path, overwrite: bool, kind: str = "") -> None:
     """Refuse a folder that cannot be written, before hours of work.
 
     Raises:
-        OutputError: The target exists (and is not to be overwritten, or was not made by wordtide), another
-            process is writing it, or its parent is missing or read-only.
+        OutputError: The target exists (and is not to be overwritten, was not made by wordtide, or is not of
+            this `kind`), another process is writing it, or its parent is missing or read-only.
     """
     with explained_write_errors(target):
         refuse_if_written(target)
         if not _exists(target) and any(_leftovers(target, "replaced")):
             with only_writer(target):
                 _put_back(target)
-    _check_folder(target, overwrite)
+    _check_folder(target, overwrite, kind)
 
 
 def check_file_writable(target: Path, overwrite: bool) -> None:
@@ -197,11 +222,16 @@ def clean_inside(folder: Path) -> None:
                 _remove(leftover)
 
 
-def _check_folder(target: Path, overwrite: bool) -> None:
+def _check_folder(target: Path, overwrite: bool, kind: str) -> None:
     _check_place(target, overwrite)
     if _exists(target) and not is_made_by_wordtide(target):
         raise OutputError(
             f"{target} is not a folder made by wordtide, so it will not be replaced.", "Choose another name."
+        )
+    if _exists(target) and kind and kind_of(target) != kind:
+        raise OutputError(
+            f"{target} is of another kind ({kind_of(target)}), so the new {kind} will not replace it.",
+            "Choose another name.",
         )
 
 
@@ -312,17 +342,3 @@ def _remove(path: Path) -> None:
         shutil.rmtree(path, ignore_errors=True)
     else:
         path.unlink(missing_ok=True)
-
-
-def exchange(first: Path, second: Path) -> bool:
-    """Swap what two names lead to. Returns False if the system or the file system cannot."""
-    sys.audit("os.rename", str(first), str(second), -1, -1)
-    rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
-    if rename is None:
-        return False
-    if rename(_HERE, os.fsencode(first), _HERE, os.fsencode(second), _EXCHANGE) == 0:
-        return True
-    number = ctypes.get_errno()
-    if number in _NOT_POSSIBLE:
-        return False
-    raise OSError(number, os.strerror(number), str(first), None, str(second))

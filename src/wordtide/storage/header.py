@@ -140,6 +140,8 @@ def _identity(path: str | os.PathLike[str]) -> tuple[int, int, int] | None:
 
 def _entries(folder: Path) -> dict[str, Any]:
     try:
+        if (folder / HEADER).stat().st_size > _LARGEST_HEADER:
+            return {}
         header = read_json(folder / HEADER)
     except (OSError, ValueError, RecursionError):
         return {}
@@ -166,7 +168,11 @@ def _check_size(folder: Path, name: object, facts: object, kind: str) -> None:
     if not isinstance(name, str) or Path(name).name != name or not isinstance(facts, dict):
         raise FolderError(f"{folder / HEADER} is damaged: {name!r} is not the name of a file.", remedy)
     try:
-        found = (folder / name).stat()
+        found = (folder / name).lstat()
+        if stat.S_ISLNK(found.st_mode):
+            if Path(os.path.realpath(folder / name)).parent != Path(os.path.realpath(folder)):
+                raise FolderError(f"{folder / name} is a link that leaves the folder.", remedy)
+            found = (folder / name).stat()
     except (OSError, ValueError):
         raise FolderError(f"{folder / name} is missing.", remedy) from None
     if not stat.S_ISREG(found.st_mode):  # reading a pipe would block forever

@@ -20,7 +20,7 @@ from typing import Any
 
 from wordtide.errors import FolderError, OutputError
 from wordtide.storage.folders import new_folder, remove_folder
-from wordtide.storage.header import HEADER, is_made_by_wordtide, read_header, verify, write_header
+from wordtide.storage.header import HEADER, kind_of, read_header, verify, write_header
 from wordtide.storage.locks import locked
 
 KIND = "work"
@@ -168,7 +168,7 @@ def _prepare(root: Path) -> None:
             write_header(folder, KIND, VERSION, {})
     elif not any(root.iterdir()):
         write_header(root, KIND, VERSION, {})
-    elif not is_made_by_wordtide(root):
+    elif kind_of(root) != KIND:
         raise OutputError(
             f"{root} is neither empty nor a work folder.", "Choose an empty folder with --work."
         )

@@ -20,6 +20,7 @@ from typing import Any, ClassVar
 from isal import isal_zlib
 
 from wordtide.errors import InputError
+from wordtide.spelling import counted
 from wordtide.storage.folders import explained_write_errors, new_own_files
 from wordtide.streaming.rows import CHUNK_BYTES, RowPosition, RowReader, Rows, StreamFile
 
@@ -94,7 +95,7 @@ class JournaledInput:
             self._exhausted = True
             if self._to_skip:
                 raise InputError(
-                    f"The stream ended {self._to_skip:,} bytes before the position reached earlier.",
+                    f"The stream ended {counted(self._to_skip, 'byte')} before the position reached earlier.",
                     "Send all of it from its first row, or omit --replayed if it continues where it stopped.",
                 )
         self._flush(_FLUSH_SECONDS)

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wordtide.counts.counts import Counts
-from wordtide.embeddings.folder import fill_folder, in_slices, model_header, read_model, write_model
+from wordtide.embeddings.folder import KIND, fill_folder, in_slices, model_header, read_model, write_model
 from wordtide.embeddings.posterior import Fitted, Posterior
 from wordtide.embeddings.slice_files import MOST_SLICES, slices_of
 from wordtide.errors import FolderError, SettingsError
@@ -111,7 +111,7 @@ def update_model(
         if len(fitted.diffusion) + len(addition.counts) > MOST_SLICES:
             write_model(target, _extend_in_memory(fitted, addition, observer, threads), overwrite=True)
         else:
-            with new_folder(target, overwrite=True) as folder:
+            with new_folder(target, overwrite=True, kind=KIND) as folder:
                 sink = SliceFolder(folder)
                 _carry_over_slices(target, fitted, sink)
                 fill_folder(folder, _extend(fitted, addition, sink, observer, threads), sink.facts)

@@ -23,6 +23,7 @@ from wordtide.embeddings.posterior import Fitted
 from wordtide.embeddings.states import Embeddings
 from wordtide.errors import NothingToCountError, SettingsError
 from wordtide.progress import Observer
+from wordtide.spelling import counted
 from wordtide.storage.folders import clean_inside, clean_up, explained_write_errors, real_target
 from wordtide.storage.locks import locked
 from wordtide.streaming.additions import count_for_update
@@ -156,11 +157,12 @@ def _watch_folder(model: Path) -> Iterator[Path]:
 def _report_remaining_rows(slices: OpenSlices, fitted: Fitted, observer: Observer) -> None:
     if slices.early_rows:
         observer.message(
-            f"{slices.early_rows:,} rows from before the end of the model ({fitted.labels[-1]}) were left out"
+            f"left out: {counted(slices.early_rows, 'row')} from before the end of the model "
+            f"({fitted.labels[-1]})"
         )
     for one in slices.all():
         observer.message(
-            f"{one.label} is still open: its {one.rows:,} rows so far are kept for the next start"
+            f"{one.label} is still open: {counted(one.rows, 'row')} so far, kept for the next start"
         )
 
 

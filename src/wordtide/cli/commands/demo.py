@@ -7,8 +7,8 @@ from typing import Annotated, Any
 import typer
 
 from wordtide.api import DynamicEmbeddings, load
+from wordtide.cli.answer_tables import dated, print_story
 from wordtide.cli.commands.count import print_summary
-from wordtide.cli.commands.questions import dated, print_story
 from wordtide.cli.output import Format, ProgressBar, console, print_rows
 from wordtide.counts.counts import Counts
 from wordtide.errors import OutputError, SettingsError

@@ -8,7 +8,9 @@ import typer
 from wordtide.api import DynamicEmbeddings
 from wordtide.cli.output import ProgressBar
 from wordtide.exports.export import export as export_model
-from wordtide.exports.selection import DEFAULT_VECTORS, read_words
+from wordtide.exports.selection import DEFAULT_VECTORS
+from wordtide.spelling import read_words
+from wordtide.storage.folders import check_not_input, real_target
 
 Option = typer.Option
 
@@ -36,6 +38,8 @@ def export(
 
     Example: wordtide export model/ --at 1950 --to word2vec -o 1950.txt
     """
+    if words is not None:
+        check_not_input(real_target(output), [words])
     kept = None if words is None else read_words(words)
     loaded = DynamicEmbeddings.load(model)
     written = export_model(loaded, output, to, at, vectors, kept, top, overwrite, ProgressBar())

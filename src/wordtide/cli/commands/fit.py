@@ -1,6 +1,8 @@
 """`wordtide fit`: fit a model to counts."""
 
 import math
+import shlex
+import sys
 import time
 from pathlib import Path
 from typing import Annotated, Any
@@ -101,11 +103,13 @@ def fit(
 
 def _interrupted(checkpoint: Path) -> InterruptedFitError:
     check_writable(checkpoint, overwrite=True)  # restores a checkpoint that was being replaced
+    typed = [one for one in sys.argv[1:] if one != "--resume"]
     if checkpoint.exists():
+        again = shlex.join(["wordtide", *typed, "--resume"])
         return InterruptedFitError(
-            "interrupted.", f"Run it again with --resume to continue from {checkpoint}."
+            f"interrupted; {checkpoint} holds what is done.", f"Continue with: {again}"
         )
     return InterruptedFitError(
-        "interrupted before the first checkpoint; nothing was saved.",
-        "Run it again, with --checkpoint-every 1 to save a checkpoint every minute.",
+        "interrupted before the first step; nothing was saved.",
+        f"Start again with: {shlex.join(['wordtide', *typed])}",
     )

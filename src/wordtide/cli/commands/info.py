@@ -12,7 +12,7 @@ from wordtide.api import DynamicEmbeddings
 from wordtide.cli.output import Format, console, print_json, print_rows
 from wordtide.counts.counts import KIND as COUNTS
 from wordtide.counts.counts import Counts
-from wordtide.counts.examples.concordance import Example, find_examples
+from wordtide.counts.examples.concordance import Example
 from wordtide.embeddings.facts import info_facts
 from wordtide.embeddings.folder import KIND as MODEL
 from wordtide.errors import FolderError, SettingsError
@@ -197,13 +197,12 @@ def examples(
     Example: wordtide examples counts/ energy --at 1850
     """
     counts = Counts.load(folder)
-    found = find_examples(counts, word, range(len(counts)) if at is None else [counts.slice_at(at)])
+    found = counts.examples(word, at)
     if format is not Format.table:
         print_rows([vars(example) for example in found], format, tuple(Example.__dataclass_fields__))
         return
     if not found:
-        near = counts.slices.labels[counts.slice_at(at)] if at else "any slice"
-        typer.echo(f"No sentence with {word!r} was kept for {near}.", err=True)
+        typer.echo(found.why_empty, err=True)
     _print_in_context(found)
 
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from wordtide.api import load
-from wordtide.cli.commands.questions import print_notes
+from wordtide.cli.answer_tables import print_notes
+from wordtide.cli.options import WordsFile, at_least_one, listed_words
 from wordtide.cli.output import ProgressBar
 from wordtide.questions.asking import Occasions
 
@@ -29,6 +30,7 @@ def timeline(
     ] = None,
     *,
     output: Output,
+    file: WordsFile = None,
     since: Time = "first",
     until: Time = "last",
     top: Annotated[int, Option(help="Number of words, if none are given.")] = 10,
@@ -42,7 +44,7 @@ def timeline(
     def draw(bar: ProgressBar) -> "Figure":
         from wordtide.figures import plots  # loads matplotlib
 
-        return plots.timeline(load(model), words or None, since, until, top, bar)
+        return plots.timeline(load(model), listed_words(words, file) or None, since, until, top, bar)
 
     _drawn(output, dpi, draw)
     print_notes(Occasions.of(load(model), [since, until]).notes)
@@ -51,8 +53,10 @@ def timeline(
 def similarity(
     model: Model,
     word: Annotated[str, typer.Argument(help="A word.")],
-    others: Annotated[list[str], typer.Argument(help="One or more words to compare it with.")],
+    others: Annotated[list[str] | None, typer.Argument(help="One or more words to compare it with.")] = None,
+    *,
     output: Output,
+    file: WordsFile = None,
     models: Annotated[
         list[Path] | None, Option("--with", help="A further model; repeat the option for several.")
     ] = None,
@@ -63,11 +67,13 @@ def similarity(
     Example: wordtide plot similarity model/ energy oil conservation -o energy.png
     """
 
+    compared = at_least_one(listed_words(others, file), f"compare {word!r} with")
+
     def draw(_: ProgressBar) -> "Figure":
         from wordtide.figures import plots
 
         return plots.similarity(
-            plots.named_by_method([load(path) for path in [model, *(models or [])]]), word, others
+            plots.named_by_method([load(path) for path in [model, *(models or [])]]), word, compared
         )
 
     _drawn(output, dpi, draw)
@@ -121,6 +127,7 @@ def map_words(
     ] = None,
     *,
     output: Output,
+    file: WordsFile = None,
     at: Annotated[
         list[str] | None,
         Option(help="A time; repeat the option for several. Default: four, spread over the model."),
@@ -137,7 +144,9 @@ def map_words(
     def draw(bar: ProgressBar) -> "Figure":
         from wordtide.figures.map_figure import map_of
 
-        return map_of(load(model), at, labelled=labels or None, top=top, seed=seed, observer=bar)[0]
+        return map_of(
+            load(model), at, labelled=listed_words(labels, file) or None, top=top, seed=seed, observer=bar
+        )[0]
 
     _drawn(output, dpi, draw)
     print_notes(Occasions.of(load(model), at).notes)

@@ -3,76 +3,29 @@
 Tables go to standard output, notes to standard error.
 """
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from rich.cells import cell_len, set_cell_size
-from rich.table import Table
-from rich.text import Text
 
 from wordtide.api import load
-from wordtide.cli.output import Format, console, print_json, print_rows
-from wordtide.embeddings.states import Embeddings
-from wordtide.errors import SettingsError
+from wordtide.cli.answer_tables import (
+    in_degrees,
+    print_answer,
+    print_curves,
+    print_notes,
+    print_story,
+    with_lists,
+)
+from wordtide.cli.options import WordsFile, at_least_one, listed_words
+from wordtide.cli.output import Format, print_json, print_rows
 from wordtide.questions import change, surprise
 from wordtide.questions import neighbors as neighbors_question
 from wordtide.questions import similarity as similarity_question
 from wordtide.questions import story as story_question
 from wordtide.questions.answers import Answer
-from wordtide.questions.asking import shown_year
 from wordtide.questions.effect import SHOWN_BY_EFFECT, VERDICT
 from wordtide.questions.over_time import neighbors_over_time
-
-#: Columns with float years, which a table shows as dates.
-_DATES = "time since until halfway_from halfway_to date date_low date_high second_date".split()
-_SHOWN = 24  # times of a table before it is thinned
-_BETWEEN = 4  # columns between the periods of a story
-_INFERRED = " *"  # after a word that does not occur near the time
-
-
-def print_answer(model: Embeddings, answer: Answer, format: Format, remedy: str) -> None:
-    """Print an answer. An answer without rows is an error with this remedy."""
-    if not len(answer):
-        raise SettingsError(" ".join(["There is no word to list.", *answer.notes]), remedy)
-    print_notes(answer.notes)
-    rows = list(answer.rows())
-    print_rows(
-        [dated(model, row) for row in rows] if format is Format.table else rows, format, tuple(answer.columns)
-    )
-
-
-def print_curves(model: Embeddings, answer: Answer, format: Format, all_times: bool) -> None:
-    """Print an answer over time. A table shows some evenly spaced times unless all are wanted."""
-    if format is not Format.table or all_times:
-        print_answer(model, answer, format, "Ask for other times.")
-        return
-    times = sorted(set(answer.columns["time"]))
-    step = (len(times) - 1) / (_SHOWN - 1)
-    kept = set(times) if len(times) <= _SHOWN else {times[round(k * step)] for k in range(_SHOWN)}
-    places = [place for place, time in enumerate(answer.columns["time"]) if time in kept]
-    thinned = {name: [values[place] for place in places] for name, values in answer.columns.items()}
-    print_answer(model, Answer(thinned, answer.notes), format, "Ask for other times.")
-    if len(kept) < len(times):
-        typer.echo(
-            f"({len(kept)} of {len(times)} times are shown; --all shows all, as do csv and json)", err=True
-        )
-
-
-def print_notes(notes: Sequence[str]) -> None:
-    """Print notes on an answer to standard error."""
-    for note in notes:
-        typer.echo(f"note: {note}", err=True)
-
-
-def dated(model: Embeddings, row: dict[str, Any]) -> dict[str, Any]:
-    """A row of a table with readable dates and very small probabilities in scientific notation."""
-    shown = {name: shown_year(model, row[name]) for name in _DATES if row.get(name) is not None}
-    if row.get("p_value") is not None and row["p_value"] < 0.001:
-        shown["p_value"] = f"{row['p_value']:.1e}"
-    return {**row, **shown}
-
 
 Option = typer.Option
 
@@ -124,7 +77,8 @@ def neighbors(
 def similarity(
     model: Model,
     word: Word,
-    others: Annotated[list[str], typer.Argument(help="One or more words to compare it with.")],
+    others: Annotated[list[str] | None, typer.Argument(help="One or more words to compare it with.")] = None,
+    words: WordsFile = None,
     at: Times = None,
     vectors: Vectors = "sum",
     all_times: All = False,
@@ -137,8 +91,9 @@ def similarity(
 
     Example: wordtide similarity model/ energy oil conservation
     """
+    compared = at_least_one(listed_words(others, words), f"compare {word!r} with")
     loaded = load(model)
-    answer = similarity_question.similarity(loaded, word, *others, times=at, vectors=vectors)
+    answer = similarity_question.similarity(loaded, word, *compared, times=at, vectors=vectors)
     print_curves(loaded, answer, format, all_times)
 
 
@@ -173,8 +128,9 @@ def changed(
     interval, that of a gradual change its start and end. The effect, in bits, is how much a use of the word
     says about the side of the change it comes from; style is the effect of stylistic change, kept apart. The
     other orders compare each word between its first and its last slice, or --since and --until: change is the
-    cosine distance (0: none, 1: a right angle, 2: reversed) with a 90 % interval, probability that of being
-    among the --top. From and to are the neighbors lost and gained. csv and json have all columns.
+    angle by which it turned, with a 90 % interval, probability that of being among the --top. From and to are
+    the neighbors lost and gained. csv and json have all columns, and the change as cosine distance (0: none,
+    1: a right angle, 2: reversed).
 
     Example: wordtide changed model/ --since 1850 --until 2000 --top 20
     """
@@ -182,8 +138,10 @@ def changed(
     answer = change.changed(loaded, since, until, top, by, min_occurrences, vectors, function_words)
     if format is Format.table:
         others = [name for name in answer.columns if name not in VERDICT]
-        shown = SHOWN_BY_EFFECT if answer.facts["by"] == "effect" else others
-        answer = Answer({name: answer.columns[name] for name in shown}, answer.notes)
+        by_effect = [*SHOWN_BY_EFFECT[:1], "change", *SHOWN_BY_EFFECT[1:]]
+        shown = by_effect if answer.facts["by"] == "effect" else others
+        rows = [in_degrees(row) for row in answer.rows()]
+        answer = Answer({name: [row[name] for row in rows] for name in shown}, answer.notes)
     print_answer(loaded, answer, format, "Lower --min-occurrences, or ask for other times.")
 
 
@@ -211,7 +169,7 @@ def story(
         print_json(
             [
                 {
-                    **{name: _or_none(fact) for name, fact in answer.facts.items()},
+                    **with_lists(loaded, {name: _or_none(fact) for name, fact in answer.facts.items()}),
                     "neighbors": list(answer.rows()),
                 }
             ]
@@ -244,7 +202,10 @@ def surprises(
 
 def axis(
     model: Model,
-    words: Annotated[list[str], typer.Argument(help="Words to place between the poles.")],
+    placed: Annotated[
+        list[str] | None, typer.Argument(metavar="[WORDS]...", help="Words to place between the poles.")
+    ] = None,
+    *,
     from_words: Annotated[
         str,
         Option(
@@ -254,6 +215,7 @@ def axis(
     to_words: Annotated[
         str, Option("--to", help="Words of the other pole: she,woman. Positive positions are near it.")
     ],
+    words: WordsFile = None,
     at: Times = None,
     vectors: Vectors = "sum",
     all_times: All = False,
@@ -266,8 +228,9 @@ def axis(
 
     Example: wordtide axis model/ --from he,man --to she,woman nurse engineer
     """
+    placing = at_least_one(listed_words(placed, words), "place between the poles")
     loaded = load(model)
-    answer = similarity_question.axis(loaded, words, _listed(from_words), _listed(to_words), at, vectors)
+    answer = similarity_question.axis(loaded, placing, _listed(from_words), _listed(to_words), at, vectors)
     print_curves(loaded, answer, format, all_times)
 
 
@@ -293,43 +256,6 @@ def analogy(
     loaded = load(model)
     answer = neighbors_question.analogy(loaded, word, at, then, top, by, min_occurrences, vectors)
     print_answer(loaded, answer, format, _another_time(min_occurrences))
-
-
-def print_story(model: Embeddings, answer: Answer) -> None:
-    """Print the sentence, and below it the neighbors of the three periods, side by side if there is room."""
-    out = console()
-    out.print(Text(str(answer.facts["sentence"])))
-    rows = list(answer.rows())
-    if not rows:
-        return
-    blocks = [
-        _period(model, period, [row for row in rows if row["period"] == period])
-        for period in dict.fromkeys(row["period"] for row in rows)
-    ]
-    if (
-        sum(max(map(cell_len, block.plain.splitlines())) for block in blocks) + _BETWEEN * (len(blocks) - 1)
-        <= out.width
-    ):
-        table = Table.grid(padding=(0, _BETWEEN, 0, 0))
-        table.add_row(*blocks)
-        out.print(Text(), table, sep="\n")
-    else:
-        out.print(*(part for block in blocks for part in (Text(), block)), sep="\n")
-    if any(row["inferred"] for row in rows):
-        out.print(Text(f"{_INFERRED.strip()} inferred: the word does not occur near that time", style="dim"))
-
-
-def _period(model: Embeddings, period: str, rows: list[dict[str, Any]]) -> Text:
-    """The neighbors in one period, each with its similarity and interval."""
-    names = [f"{row['word']}{_INFERRED if row['inferred'] else ''}" for row in rows]
-    width = max(map(cell_len, names))
-    lines = [Text(f"{period} ({shown_year(model, rows[0]['time'])})", style="bold")]
-    for name, row in zip(names, rows, strict=True):
-        bounds = "" if row["low"] is None else f"  [{row['low']:5.2f}, {row['high']:.2f}]"
-        lines.append(
-            Text.assemble(set_cell_size(name, width + 2), (f"{row['similarity']:.2f}{bounds}", "dim"))
-        )
-    return Text("\n").join(lines)
 
 
 def _another_time(min_occurrences: int) -> str:

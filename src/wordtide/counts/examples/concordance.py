@@ -1,14 +1,20 @@
 """Words in their sentences (keyword in context), from the examples of a counts folder."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 
-from wordtide.counts.counts import Counts
 from wordtide.counts.examples.store import ExampleStore
 from wordtide.dates import shown_date
+from wordtide.storage.cells import spelled_out
+from wordtide.timeline import Slices
+from wordtide.types import Floats
+
+_MARGIN, _SIDE = 12, 60  # characters of the date, and on each side of the word
 
 
 @dataclass(frozen=True)
@@ -24,11 +30,53 @@ class Example:
     after: str
 
 
-def find_examples(counts: Counts, word: str, slices: Sequence[int]) -> list[Example]:
-    """Find the sentences of a word in the given slices, in order of time."""
+class Examples(list[Example]):
+    """Sentences in order of time, which print one per line with the word in the middle.
+
+    `pandas.DataFrame(examples)` makes a table of them.
+    """
+
+    def __init__(self, found: Iterable[Example] = (), why_empty: str = "") -> None:
+        super().__init__(found)
+        self.why_empty = why_empty
+
+    def __str__(self) -> str:
+        lines = []
+        for one in self:
+            before, after = one.before[-_SIDE:], one.after[:_SIDE]
+            lines.append(f"{one.date:{_MARGIN}}{before:>{_SIDE}}{one.word}{after}")
+        return spelled_out("\n".join(lines) or self.why_empty)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(str(self))  # what notebooks show
+
+
+class ExampleSource(Protocol):
+    """What is needed of counts to find their sentences."""
+
+    words: list[str]
+    slices: Slices
+    path: Path | None
+
+    def __len__(self) -> int: ...
+
+    @property
+    def times(self) -> Floats: ...
+
+    def word_number(self, word: str) -> int: ...
+
+
+def find_examples(counts: ExampleSource, word: str, slices: Sequence[int]) -> Examples:
+    """Find the sentences of a word in the given slices, in order of time.
+
+    Raises:
+        FolderError: The counts keep no sentences.
+        UnknownWordError: The word is not in the vocabulary.
+    """
     store = ExampleStore.open(counts.path, len(counts))
     number = counts.word_number(word)
-    found: list[Example] = []
+    where = counts.slices.labels[slices[0]] if len(slices) == 1 else "any slice"
+    found = Examples(why_empty=f"No sentence with {word!r} was kept for {where}.")
     for t in slices:
         rows = store.rows(t)
         start, stop = np.searchsorted(store.words[rows], [number, number + 1]) + rows.start

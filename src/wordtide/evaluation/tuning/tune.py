@@ -49,7 +49,7 @@ from wordtide.inference.fit import CHECKPOINT_MINUTES
 from wordtide.inference.problem import PairSettings, Problem, problem_of
 from wordtide.inference.settings import FitSettings, resolve
 from wordtide.progress import Observer
-from wordtide.storage.folders import real_target, write_files
+from wordtide.storage.folders import check_not_input, real_target, write_files
 
 #: All combinations are scored with this eta, because likelihoods of different negative pairs cannot be
 #: compared.
@@ -137,6 +137,7 @@ def tune(
     )
     folder = real_target(output)
     identity = {**shared, "precision": precision, "holdout": parts.holdout, "counts": fingerprint(counts)}
+    check_not_input(folder, [counts.path])
     going_on = TUNING.check(folder, identity, overwrite, resume)
     others = OtherWindows(windows or {}, texts, tokenizer, threads, count_observer, max_expansion)
     wanted = [int(window) for window in lists["window"]]

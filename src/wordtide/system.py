@@ -1,0 +1,105 @@
+"""What the operating system offers: processors, memory, and files that are safe to read whole.
+
+Calls that only some systems have are made here, each with a fallback.
+"""
+
+import ctypes
+import os
+import stat
+from pathlib import Path
+
+try:
+    import resource
+except ModuleNotFoundError:  # Windows
+    resource = None  # type: ignore[assignment]
+
+from wordtide.errors import InputError
+
+
+def available_processors() -> int:
+    """The number of processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def data_limit() -> int | None:
+    """The most bytes of data that this process may have (ulimit -d); None without a limit."""
+    if resource is None:
+        return None
+    limit = resource.getrlimit(resource.RLIMIT_DATA)[0]
+    return None if limit == resource.RLIM_INFINITY else int(limit)
+
+
+def data_bytes() -> int:
+    """The bytes of data that count towards the limit already; 0 if the system does not say."""
+    return sum(_kilobytes("/proc/self/status", "VmData:")) << 10
+
+
+def free_memory() -> int | None:
+    """Bytes of memory that are free; those of the machine if only these are known, None if nothing is."""
+    for available in _kilobytes("/proc/meminfo", "MemAvailable:"):
+        return available << 10
+    if hasattr(os, "sysconf"):
+        try:
+            return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        except (ValueError, OSError):
+            return None
+    return _free_on_windows()
+
+
+def read_regular_file(path: str | os.PathLike[str], largest: int, remedy: str) -> bytes:
+    """Read a whole file that a user names. Devices and pipes, which may never end, are refused.
+
+    Args:
+        path: The file.
+        largest: The most bytes that such a file has.
+        remedy: What the errors advise.
+
+    Raises:
+        InputError: It does not exist, is not a regular file, is too large, or cannot be read.
+    """
+    try:
+        facts = Path(path).stat()
+        if not stat.S_ISREG(facts.st_mode):
+            kind = "a folder" if stat.S_ISDIR(facts.st_mode) else "not a regular file"
+            raise InputError(f"{path} is {kind}.", remedy)
+        if facts.st_size > largest:
+            raise InputError(f"{path} is too large: {facts.st_size:,} bytes, at most {largest:,}.", remedy)
+        with open(path, "rb") as file:
+            return file.read(largest)
+    except FileNotFoundError:
+        raise InputError(f"{path} does not exist.", remedy) from None
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"{path} cannot be read: {getattr(error, 'strerror', None) or error}.", remedy
+        ) from error
+
+
+def _kilobytes(path: str, label: str) -> list[int]:
+    """The numbers after a label in a file of Linux; none on other systems."""
+    try:
+        with open(path, encoding="ascii") as lines:
+            return [int(line.split()[1]) for line in lines if line.startswith(label)]
+    except OSError:
+        return []
+
+
+class _MemoryStatus(ctypes.Structure):
+    """What Windows reports about its memory (MEMORYSTATUSEX)."""
+
+    _fields_ = (
+        ("length", ctypes.c_ulong),
+        ("load", ctypes.c_ulong),
+        ("physical", ctypes.c_ulonglong),
+        ("free", ctypes.c_ulonglong),
+        ("others", ctypes.c_ulonglong * 5),
+    )
+
+
+def _free_on_windows() -> int | None:
+    libraries = getattr(ctypes, "windll", None)
+    status = _MemoryStatus(length=ctypes.sizeof(_MemoryStatus))
+    if libraries is None or not libraries.kernel32.GlobalMemoryStatusEx(ctypes.byref(status)):
+        return None
+    return int(status.free)
