@@ -136,23 +136,25 @@ def known_share(fitted: Fitted) -> Floats:
 
     The precision of a message is a weighted sum of mean^2 + variance over context vectors. The variance pulls
     a vector toward zero, as uncertainty should, but adds no information: what a slice says scatters only as
-    much as the means let it. A sample of contexts, drawn as those of negative pairs, is enough.
+    much as the means let it. A sample of contexts, drawn as those of negative pairs, is enough. A filter
+    learns its contexts along the way, and its messages scatter with them: all of their precision counts.
     """
     from wordtide.model.chain import smooth_words
 
     posterior, diffusion = fitted.posterior, fitted.diffusion
+    if posterior.kind == "filter":
+        return np.ones((len(diffusion), posterior.mean_u.shape[1]))
     chances = np.cumsum(_totals(fitted) ** _CONTEXT_EXPONENT)
     drawn = np.searchsorted(chances, chances[-1] * (np.arange(_CONTEXTS) + 0.5) / _CONTEXTS)
     words, weight = np.unique(drawn, return_counts=True)
     rows, knots = _knots_of(posterior.knots, words)
-    mean, variance = (
+    mean, precision = (
         np.asarray(cast(Singles, array)[rows], dtype=np.float64)
         for array in (posterior.mean_v, posterior.spread("v"))
     )
-    if posterior.kind == "smoother":
-        precision, variance, smooth = variance, np.empty_like(variance), cast(Any, smooth_words)
-        prior = prior_at_knots(knots, diffusion)
-        smooth(knots.starts, *prior, precision, np.zeros_like(mean), variance, 0, len(words))
+    variance, smooth = np.empty_like(precision), cast(Any, smooth_words)
+    prior = prior_at_knots(knots, diffusion)
+    smooth(knots.starts, *prior, precision, np.zeros_like(mean), variance, 0, len(words))
     sums = np.zeros((2, len(diffusion), mean.shape[1]))
     for total, values in zip(sums, (mean**2, variance), strict=True):
         np.add.at(total, knots.slices, weight[knots.words, None] * values)
