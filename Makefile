@@ -59,6 +59,17 @@ bench-peers: .venv/bench.done .venv-pwe/done
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/peers/comparing.py --worlds few --seeds 1 --with-pwe
 	PYTHONPATH=benchmarks $(BIN)/python benchmarks/peers/drawn_counts.py
 
+# Rankings against human judgments in the layout of DWUG (GOLD=folder), or against planted changes in real text.
+.PHONY: bench-gold
+GOLD_SEEDS ?= 11 12 13 14 15 16
+bench-gold: .venv/bench.done
+ifdef GOLD
+	PYTHONPATH=benchmarks/peers $(BIN)/python benchmarks/gold.py "$(GOLD)"
+else
+	for seed in $(GOLD_SEEDS); do $(BIN)/python benchmarks/planted_senses.py sotu build/gold/$$seed --uses 60 --seed $$seed; done
+	PYTHONPATH=benchmarks/peers $(BIN)/python benchmarks/gold.py $(GOLD_SEEDS:%=build/gold/%)
+endif
+
 # All commands that write, killed again and again, and load on watch and the explorer's server: docs/reliability.md.
 .PHONY: soak
 MINUTES ?= 20

@@ -25,6 +25,7 @@ import wordtide
 from wordtide.embeddings.states import Embeddings
 from wordtide.evaluation.holdout import held_out_slices
 from wordtide.inference.problem import Problem, problem_of
+from wordtide.model.verdicts import VERDICTS
 
 HERE = Path(__file__).parent
 #: The share of slices left out; there are few decades.
@@ -70,6 +71,7 @@ class Comparison:
         model = _loaded(corpus, method, output)
         if corpus.plan is not None and method != "static":
             measured["planted"] = _planted(corpus, model, method)
+            measured["verdicts"] = _verdicts(corpus, model)
         if method in LEAVING_OUT:
             self._trained(corpus, method, {**settings, "without": held}, output)
             model = _loaded(corpus, method, output)
@@ -117,6 +119,24 @@ def _planted(corpus: Prepared, model: Embeddings, method: str) -> dict[str, dict
             for score in score_model(corpus.plan, model, **options)
         }
         for name, options in asked.items()
+    }
+
+
+def _verdicts(corpus: Prepared, model: Embeddings) -> dict[str, float] | None:
+    """How many planted jumps were judged to be jumps, of how many, and how far off their dates are.
+
+    None if the model has no verdicts.
+    """
+    if corpus.plan is None or model.dynamics is None:
+        return None
+    planted = [word for word in corpus.plan.moving if word.kind == "jump"]
+    numbers = np.array([model.word_number(word.word) for word in planted])
+    found = [verdict == VERDICTS[0] for verdict in model.dynamics.verdicts(numbers)]
+    errors = np.abs(model.dynamics.date[numbers] - [word.halfway for word in planted])[found]
+    return {
+        "jumps": len(planted),
+        "found": sum(found),
+        "date error, median": float(np.median(errors)) if len(errors) else np.nan,
     }
 
 

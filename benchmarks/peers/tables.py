@@ -11,17 +11,20 @@ _UNCERTAIN = ("smoothing", "filtering")
 
 
 def planted_table(rows: Sequence[Row]) -> str:
-    """Ranks, dates, intervals and alarms. Ours are ranked by `low`, in brackets by `change`."""
+    """Ranks, dates, intervals and alarms. Ours are ranked by `low`, in brackets by `change`.
+
+    "date error": half-way dates of all planted words, in brackets of jumps; then the dates of our verdicts.
+    """
     lines = [
-        "| world | method | auc | worst rank | share in top 16 | date error | halfway coverage | alarms: planted | decoys "
+        "| world | method | auc | worst rank | share in top 16 | date error | jumps by verdict: found, date error | halfway coverage | alarms: planted | decoys "
         "| stable | others | seconds |",
-        "|---|---|---|---|---|---|---|---|---|---|---|---:|",
+        "|---|---|---|---|---|---|---|---|---|---|---|---|---:|",
     ]
     for world, method, group in _groups(rows):
         first, second = _rankings(method)
         dates = f"{_mean(group, first, 'planted: date error, median', 1)} ({_mean(group, first, 'jump: date error, median', 1)})"
         cells = [_both(group, first, second, f"planted: {name}", places) for name, places in _ranks(group)]
-        cells.append(dates)
+        cells += [dates, _judged([row.get("verdicts") for row in group])]
         if method in _UNCERTAIN:
             cells.append(_mean(group, first, "planted: halfway coverage", 2))
             cells += [
@@ -82,6 +85,16 @@ def tuning_table(rows: Sequence[Row]) -> str:
         cells += [f"{scores['held']:.4f}", f"{scores['held, best constant']:.4f}", f"{row['seconds']:.1f}"]
         lines.append(f"| {row['world']} | {row['method']} | {settings} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
+
+
+def _judged(verdicts: Sequence[dict[str, float] | None]) -> str:
+    """The planted jumps that were found, and the median error of their dates; empty without verdicts."""
+    known = [found for found in verdicts if found is not None]
+    if not known:
+        return ""
+    error = _average(found["date error, median"] for found in known)
+    counts = (int(sum(found[name] for found in known)) for name in ("found", "jumps"))
+    return "{} of {}".format(*counts) + ("" if error is None else f", {error:.1f}")
 
 
 def _groups(rows: Sequence[Row]) -> Iterable[tuple[str, str, list[Row]]]:
