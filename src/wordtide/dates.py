@@ -6,27 +6,51 @@ itself for a date-time. Dates of different precision can be mixed without a bias
 """
 
 import datetime as dt
+import email.utils
 import math
 import re
 from functools import lru_cache
 
 import numpy as np
 
+from wordtide.written_dates import (
+    DAY_FIRST,
+    MONTH_FIRST,
+    AmbiguousDateError,
+    DateParts,
+    dates_in_name,
+    parse_written,
+)
+
 DAY = 86_400
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
-#: Numbers below this are years, above it seconds since 1970, and above the second bound milliseconds.
-_FIRST_EPOCH_SECOND = 10_000
+#: Numbers below the first bound are years, above the second seconds since 1970, above the third milliseconds.
+_FIRST_AMBIGUOUS = 10_000
+_FIRST_EPOCH_SECOND = 100_000_000
 _FIRST_EPOCH_MILLISECOND = 100_000_000_000
-_IN_NAME = re.compile(
-    r"(?<!\d)(?P<year>[12]\d{3})"
-    r"(?:(?P<dash>[-_.]?)(?P<month>0[1-9]|1[0-2])(?:(?P=dash)(?P<day>0[1-9]|[12]\d|3[01]))?)?(?!\d)"
+#: What numbers of so many digits may mean besides seconds: the usual name and the pattern.
+_DIGITS = {
+    6: (("YYYYMM", "%Y%m"), ("YYMMDD", "%y%m%d"), ("DDMMYY", "%d%m%y"), ("MMDDYY", "%m%d%y")),
+    7: (("YYYYDDD", "%Y%j"),),
+    8: (("DDMMYYYY", "%d%m%Y"), ("MMDDYYYY", "%m%d%Y")),
+    12: (("YYYYMMDDHHMM", "%Y%m%d%H%M"),),
+}
+_LIKELY_YEARS = range(1400, 2101)
+_EXCEL_START = dt.datetime(1899, 12, 30, tzinfo=dt.UTC)
+_EXCEL_LEAP_DAY = 60  # Excel's calendar has a day 1900-02-29
+_MAIL = re.compile(r"\d{1,2} [A-Z][a-z]{2} \d{4} \d\d:\d\d")
+_TWITTER = re.compile(
+    r"[A-Z][a-z]{2} (?P<month>[A-Z][a-z]{2}) (?P<day>\d\d) (?P<time>\d\d:\d\d:\d\d) "
+    r"(?P<zone>[+-]\d{4}) (?P<year>\d{4})"
 )
 
 _FIRST_STAMP = int(np.datetime64("-9999-01-01", "s").astype(np.int64))
 _END_STAMP = int(np.datetime64("10000-01-01", "s").astype(np.int64))
 _LONGEST_DATE = 200  # characters
 #: Names of formats for numbers.
-NUMBER_FORMATS = ("epoch", "epoch-ms", "year")
+NUMBER_FORMATS = ("epoch", "epoch-ms", "year", "excel")
+#: All names of formats; others are `strptime` patterns.
+NAMED_FORMATS = (*NUMBER_FORMATS, DAY_FIRST, MONTH_FIRST)
 
 Stamp = tuple[int, int]
 
@@ -34,8 +58,9 @@ Stamp = tuple[int, int]
 def parse_date(value: object, date_format: str | None = None) -> Stamp:
     """Parse a date to a stamp and a span; ValueError if it is invalid.
 
-    `date_format`: None for years, year-months, ISO dates and date-times, compact dates and epoch numbers;
-    "epoch", "epoch-ms" or "year" to say what numbers are; else a `strptime` pattern.
+    `date_format`: None for years, year-months, ISO dates and date-times, compact dates, epoch numbers and the
+    forms of `written_dates`; "epoch", "epoch-ms", "year" or "excel" to say what numbers are; "day-first" or
+    "month-first" to say what 03/04/1999 is; else a `strptime` pattern.
     """
     if value is None:
         raise ValueError("the date is missing")
@@ -59,7 +84,7 @@ def parse_text_date(text: str, date_format: str | None = None) -> Stamp:
     """`parse_date` for a string, with a cache, because dates repeat."""
     if not text:
         raise ValueError("the date is missing")
-    if date_format is not None and date_format not in NUMBER_FORMATS:
+    if date_format is not None and date_format not in NAMED_FORMATS:
         return _from_pattern(text, date_format)
     if re.fullmatch(r"[+-]?\d+(\.\d+)?", text):
         return _from_number(float(text), date_format)
@@ -70,23 +95,49 @@ def parse_text_date(text: str, date_format: str | None = None) -> Stamp:
     try:
         parsed = dt.datetime.fromisoformat(text)
     except ValueError:
-        raise ValueError(f"{text!r} is not a date that is understood") from None
+        return _from_written(text, date_format)
     return _from_parts(parsed.year, parsed.month, parsed.day) if day else _checked(_from_datetime(parsed), 1)
 
 
+def _from_written(text: str, date_format: str | None) -> Stamp:
+    parts = parse_written(text, date_format if date_format in (DAY_FIRST, MONTH_FIRST) else None)
+    if parts is not None:
+        return stamp_of(parts)
+    tweet = _TWITTER.fullmatch(text)
+    mail = "{day} {month} {year} {time} {zone}".format(**tweet.groupdict()) if tweet else text
+    try:
+        if not _MAIL.search(mail):
+            raise ValueError
+        return _checked(_from_datetime(email.utils.parsedate_to_datetime(mail)), 1)
+    except (ValueError, TypeError, IndexError, OverflowError):
+        raise ValueError(f"{text!r} is not a date that is understood") from None
+
+
+def stamp_of(parts: DateParts) -> Stamp:
+    """The stamp and span of the parts of a date."""
+    if parts.last is None:
+        return _from_parts(parts.year, parts.month, parts.day)
+    (first, length), (last, last_length) = _from_parts(parts.year), _from_parts(parts.last)
+    start, end = first - length // 2, last - last_length // 2 + last_length
+    return (start + end) // 2, end - start
+
+
 def date_in_name(name: str) -> Stamp | None:
-    """Find the first date in the name of a file (1862-12-01_lincoln, 1862_12, 18621201, 1862), or None."""
-    for match in _IN_NAME.finditer(name):
-        month, day = match["month"], match["day"]
-        try:
-            return _from_parts(int(match["year"]), int(month) if month else None, int(day) if day else None)
-        except ValueError:
-            continue  # 1862-02-31 is not a date, but a later part of the name may be
-    return None
+    """Find the most precise plausible date in the name of a file (1862-12-01_lincoln, 18621201, 1862), or
+    None; see `dates_in_name`.
+    """
+    found = dates_in_name(name)
+    return stamp_of(found[0].parts) if found else None
 
 
 def shown_date(stamp: int, span: int) -> str:
-    """Format a date with the precision of its span: 1862, 1862-12 or 1862-12-01."""
+    """Format a date with the precision of its span: 1860s, 1862, 1862-12 or 1862-12-01."""
+    if span > 366 * DAY:
+        first, last = (
+            str(np.datetime64(end, "s").astype("datetime64[Y]"))
+            for end in (stamp - span // 2, stamp - span // 2 + span - 1)
+        )
+        return f"{first}s" if int(first) % 10 == 0 and int(last) == int(first) + 9 else f"{first}-{last}"
     unit = "Y" if span > 31 * DAY else "M" if span > DAY else "D"
     return str(np.datetime64(stamp, "s").astype(f"datetime64[{unit}]"))
 
@@ -98,8 +149,8 @@ def bounds(text: str) -> tuple[int, int]:
 
 
 def check_format(date_format: str) -> None:
-    """Raise a ValueError unless this is one of `NUMBER_FORMATS` or a `strptime` pattern with a year."""
-    if date_format in NUMBER_FORMATS:
+    """Raise a ValueError unless this is one of `NAMED_FORMATS` or a `strptime` pattern with a year."""
+    if date_format in NAMED_FORMATS:
         return
     if not re.search(r"%[YyGcxsD]", date_format):
         raise ValueError("it has no year (%Y)")
@@ -118,11 +169,13 @@ def _from_number(number: float, date_format: str | None) -> Stamp:
     whole = int(number)
     if date_format in ("epoch", "epoch-ms"):
         return _checked(whole // (1 if date_format == "epoch" else 1000), 1)
-    if date_format is not None and date_format != "year":
+    if date_format == "excel":
+        return _from_excel(number)
+    if date_format is not None and date_format not in NAMED_FORMATS:
         return _from_pattern(str(whole), date_format)
-    if number == whole and abs(number) < _FIRST_EPOCH_SECOND:
+    if number == whole and abs(number) < _FIRST_AMBIGUOUS:
         return _from_parts(whole)
-    if date_format == "year" or abs(number) < _FIRST_EPOCH_SECOND:
+    if date_format == "year" or abs(number) < _FIRST_AMBIGUOUS:
         raise ValueError(f"{number:g} is not a {date_format or 'date that is understood'}")
     if re.fullmatch(r"\d{8}|\d{14}", str(whole)):  # 18621201, 18621201120000: a compact date if it can be one
         try:
@@ -132,7 +185,40 @@ def _from_number(number: float, date_format: str | None) -> Stamp:
         if parsed is not None:
             day = whole < 10**8
             return _from_parts(parsed.year, parsed.month, parsed.day) if day else (_from_datetime(parsed), 1)
+    others = _meanings(whole)
+    if abs(number) < _FIRST_EPOCH_SECOND or others:
+        unit, option = (
+            ("milliseconds", "epoch-ms") if whole >= _FIRST_EPOCH_MILLISECOND else ("seconds", "epoch")
+        )
+        since = shown_date(whole // (1000 if option == "epoch-ms" else 1), DAY)
+        raise AmbiguousDateError(str(whole), [*others, (f"{since} in {unit} since 1970", option)])
     return _checked(whole // (1 if abs(number) < _FIRST_EPOCH_MILLISECOND else 1000), 1)
+
+
+def _meanings(number: int) -> list[tuple[str, str]]:
+    """What a number may mean, other than seconds: a description with the date, and the format for it."""
+    meanings = []
+    for name, pattern in (("an Excel serial date", "excel"), *_DIGITS.get(len(str(number)), ())):
+        if pattern == "excel" and not _FIRST_AMBIGUOUS <= number < 100_000:
+            continue
+        try:
+            stamp, span = parse_text_date(str(number), pattern)
+        except ValueError:
+            continue
+        shown = shown_date(stamp, max(span, DAY))
+        if int(shown[:4]) in _LIKELY_YEARS:
+            meanings.append((f"{shown} as {name}", pattern if pattern == "excel" else f"'{pattern}'"))
+    return meanings
+
+
+def _from_excel(number: float) -> Stamp:
+    """Convert a serial date of spreadsheets: days from 1900 (1 is 1900-01-01), the time as a fraction."""
+    if not 1 <= number < 2_958_466 or int(number) == _EXCEL_LEAP_DAY:
+        raise ValueError(f"{number:g} is not an Excel serial date")
+    days = number + 1 if number < _EXCEL_LEAP_DAY else number
+    start = _from_datetime(_EXCEL_START) + int(days) * DAY
+    seconds = round((number - int(number)) * DAY)
+    return (start + seconds, 1) if seconds else (start + DAY // 2, DAY)
 
 
 def _from_numpy(value: np.datetime64) -> Stamp:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from types import NoneType
-from typing import Any, get_args
+from typing import Any, get_args, get_origin
 
 import numpy as np
 
@@ -129,7 +129,7 @@ def settings_of(record: type[Any]) -> dict[str, Setting]:
     return {
         one.name: Setting(
             one.name,
-            get_args(one.type) or (one.type,),
+            tuple(get_origin(kind) or kind for kind in get_args(one.type) or (one.type,)),
             None if one.default is MISSING else one.default,
             **one.metadata["setting"],
         )

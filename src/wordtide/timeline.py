@@ -24,7 +24,17 @@ from wordtide.types import Floats, Integers
 #: A time as users give it.
 Time = float | int | str | dt.date | np.datetime64
 
-_UNITS = ("document", "hour", "day", "week", "month", "quarter", "year")
+_UNITS = ("document", "hour", "day", "week", "month", "quarter", "year", "decade", "century")
+_YEARS = {"decade": 10, "century": 100}
+#: The longest period of each unit, in seconds.
+_LONGEST = {
+    "hour": 3600,
+    "day": DAY,
+    "week": 7 * DAY,
+    "month": 31 * DAY,
+    "quarter": 92 * DAY,
+    "year": 366 * DAY,
+}
 _HOUR = 3600
 _SECONDS = {"s": 1, "m": 60, "h": _HOUR, "d": DAY, "w": 7 * DAY}
 _WEEK_OFFSET = 3  # 1970-01-01 was a Thursday: three days after the Monday that began its week
@@ -42,12 +52,14 @@ class Every:
 
     @staticmethod
     def parse(text: str) -> "Every":
-        """Parse "document", "hour", "day", "week", "month", "quarter", "year", or a number of them:
-        "5-years", "2-weeks".
+        """Parse "document", "hour", "day", "week", "month", "quarter", "year", "decade", "century", or a
+        number of them: "5-years", "5years", "2 weeks".
         """
-        match = re.fullmatch(r"(?:(\d+)-)?([a-z]+?)s?", text)
+        match = re.fullmatch(r"(?:(\d{1,9})[- ]?)?([a-z]+?)s?", text.replace("centuries", "century"))
         unit = match[2] if match else ""
         count = int(match[1]) if match and match[1] else 1
+        if unit in _YEARS:
+            count, unit = count * _YEARS[unit], "year"
         if unit not in _UNITS or not 1 <= count <= 10_000 or (unit == "document" and count > 1):
             raise SettingsError(
                 f"{text!r} is not a length for slices.",
@@ -57,6 +69,11 @@ class Every:
 
     def __str__(self) -> str:
         return self.unit if self.count == 1 else f"{self.count}-{self.unit}s"
+
+    @property
+    def longest(self) -> int:
+        """The length of the longest slice in seconds; of documents, which have none, a large number."""
+        return _FARTHEST if self.unit == "document" else self.count * _LONGEST[self.unit]
 
     def ordinals(self, stamps: Integers) -> Integers:
         """The number of the period each stamp lies in; for documents the stamp itself."""
@@ -92,7 +109,7 @@ class Every:
 
 @dataclass(frozen=True)
 class Slices:
-    """Facts about slices, one array element per slice (T), in order of time.
+    """Findings about slices, one array element per slice (T), in order of time.
 
     `ordinals`: the period's number (for documents the stamp). `moment_days`, `moment_seconds`: the sum over
     tokens of their date, in whole days and seconds of the day from 1970, from which the mean date follows
@@ -168,7 +185,8 @@ class Slices:
             start, after = bounds(date)
         except ValueError as error:
             raise SettingsError(
-                f"{error}.", "Give a year, a month (1862-12) or a day (1862-12-01)."
+                f"{getattr(error, 'problem', error)}.",
+                "Give a year, a month (1862-12) or a day (1862-12-01).",
             ) from None
         distances = [abs(stamp - Fraction(start + after, 2)) for stamp in self.mean_stamps()]
         holding = [t for t in range(len(self)) if self.first[t] < after and self.last[t] >= start]
@@ -295,7 +313,8 @@ def year_of(time: Any, times: Floats, extents: Floats | None = None) -> float:
             float_year(moment) for moment in (stamp - span // 2, stamp, stamp - span // 2 + span)
         )
     except (ValueError, OverflowError) as error:
-        raise SettingsError(f"{time!r} is not a time: {error}.", _REMEDY) from None
+        problem = getattr(error, "problem", error)
+        raise SettingsError(f"{time!r} is not a time: {problem}.", _REMEDY) from None
     earliest, latest = (times, times) if extents is None else (extents[:, 0], extents[:, 1])
     inside = np.flatnonzero((np.minimum(earliest, times) < after) & (np.maximum(latest, times) >= first))
     return float(times[inside[np.argmin(np.abs(times[inside] - middle))]]) if len(inside) else middle

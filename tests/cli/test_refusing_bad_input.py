@@ -12,7 +12,7 @@ from cli.command_line import Run, listing, run
 
 GOOD = b'{"date": "1862", "text": "Steam power."}\n'
 GRAM = b"steam power\t1862\t3\t2\n"
-LATIN_1 = "Müller".encode("latin-1")
+LATIN_1 = "Müller".encode("latin-1") + "und Söhne für Öl".encode()  # damaged UTF-8, no other encoding
 LONG = b"".join(b'{"date": "1862", "text": "word%d steam"}\n' % number for number in range(500))
 
 
@@ -182,9 +182,12 @@ CASES = {
         {"1862.txt": b"Steam."}, "{folder}/1862.txt: ", "--date-format", ("--date-format", "%d-%m-%Y")
     ),
     "a text file that is not UTF-8": Case(
-        {"1862.txt": b"Steam power\nby " + LATIN_1 + b".\n"}, "{folder}/1862.txt, line 2: ", "iconv"
+        {"1862.txt": b"Steam power\nby " + LATIN_1 + b".\n"}, "{folder}/1862.txt, line 2: ", "--encoding"
     ),
-    "a text file in UTF-16": Case({"1862.txt": "Steam power".encode("utf-16")}, "{folder}/1862.txt, line 1: ", "UTF-8"),
+    "a text file that is cut in the middle of UTF-16": Case(
+        {"1862.txt": "Steam power".encode("utf-16")[:-1]}, "{folder}/1862.txt: ", "--encoding"
+    ),
+    "a picture with the name of a text": Case({"1862.txt": b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"}, "{folder}/1862.txt: ", "Leave it out"),
     "an empty text file": Case({"1862.txt": b""}, "There is nothing to count", "text"),
     "texts without words": Case({"1862.txt": b"...!\n\n--- ?"}, "There is nothing to count", "text"),
     # Compressed files

@@ -27,7 +27,7 @@ BAD = {
     b'{"date": 1e300, "text": "No date."}': "date not understood",
     b'{"date": "1862"}': "text missing",
     b'{"date": "1862", "text": 7}': "text not a string",
-    b'{"date": "1862", "text": "caf\xe9"}': "not UTF-8",
+    b'{"date": "1862", "text": "caf\xe9 \xc3\xa9\xc3\xa9"}': "not UTF-8",
     b'{"date": "1862", "text": "\\ud800"}': "not UTF-8",
     b'{"date": "1862", "te': "not JSON",
     b"[1862]": "not an object",
@@ -130,7 +130,7 @@ soon,No date.
 1862
 1862,one,two
 ,No date.
-1862,caf\xe9
+1862,caf\xe9 \xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9
 1862,one,caf\xe9
 18\xe962,ok
 1862,Steam engines are strong.
@@ -188,7 +188,7 @@ def test_bad_text_files_are_skipped(clean, tmp_path):
     for row in map(json.loads, GOOD):
         (folder / f"{row['date']}.txt").write_text(row["text"], encoding="utf-8")
     (folder / "undated.txt").write_text("x", encoding="utf-8")
-    (folder / "1870.txt").write_bytes(b"caf\xe9")
+    (folder / "1870.txt").write_bytes(b"caf\xe9 \xc3\xa9\xc3\xa9")
     counts = wordtide.count(folder, skip_bad=True)
     assert counts.summary.skipped == {"date missing": 1, "not UTF-8": 1}
     assert_same_counts(counts, clean)

@@ -22,6 +22,7 @@ from wordtide.corpus.documents import (
     make_batch,
     report_bad_date,
 )
+from wordtide.corpus.findings import Findings
 from wordtide.corpus.remote import is_url, open_seekable
 from wordtide.corpus.source_files import Portion, SourceFile
 from wordtide.dates import Stamp, parse_date
@@ -32,12 +33,16 @@ _FEW_ROWS = 16
 _MOST_BYTES = 1 << 28  # of texts held at once
 
 
-def read_parquet(file: SourceFile, fields: Fields, progress: Progress) -> Iterator[Block]:
+def read_parquet(
+    file: SourceFile, fields: Fields, progress: Progress, facts: Findings | None = None
+) -> Iterator[Block]:
     """Read a Parquet file in blocks."""
     with _open_parquet(file) as table:
         schema, total = table.schema_arrow, max(table.metadata.num_rows, 1)
         groups = range(file.portion.start, file.portion.stop) if file.portion else range(table.num_row_groups)
     settled = _settle(schema, file.shown, fields)
+    if facts is not None and groups.start == 0:
+        facts.add_file("parquet", columns=settled.names())
     origin = Origin(file.label, f"{file.shown}, row")
     columns = list(dict.fromkeys(settled.names()))
     compressed = max(file.byte_count(), 1)

@@ -14,14 +14,18 @@ import pyarrow as pa
 import pyarrow.csv as pv
 
 from wordtide.compiled import kernel
-from wordtide.corpus.byte_streams import BLOCK_BYTES, Progress, no_progress, open_bytes
+from wordtide.corpus.byte_streams import BLOCK_BYTES, Progress
 from wordtide.corpus.columns import Fields
 from wordtide.corpus.documents import BadRows, Batch, Block, Origin, batch_from_columns, make_batch
+from wordtide.corpus.encodings import open_text
+from wordtide.corpus.findings import Findings
 from wordtide.corpus.source_files import SourceFile
 from wordtide.errors import InputError
 from wordtide.types import Bytes, Flags, Integers
 
 _DELIMITERS: Final = {"csv": ",", "tsv": "\t"}
+_OTHERS: Final = ",;\t|"
+_SAMPLE_BYTES: Final = 1 << 16
 _QUOTE: Final = 0x22
 _LF: Final = 0x0A
 _CR: Final = 0x0D
@@ -52,22 +56,53 @@ class Records(NamedTuple):
         return b"".join(self.block[self.bounds[n] : self.bounds[n + 1]] for n in np.flatnonzero(chosen))
 
 
-def read_delimited(file: SourceFile, fields: Fields, progress: Progress) -> Iterator[Block]:
+def read_delimited(
+    file: SourceFile, fields: Fields, progress: Progress, facts: Findings | None = None
+) -> Iterator[Block]:
     """Read a CSV or TSV file in blocks. The first record names the columns."""
-    delimiter = _DELIMITERS[file.format]
     origin = Origin(file.label, f"{file.shown}, line")
     inside = file.portion is not None and file.portion.start > 0  # the header is not among its records
     header = list(file.portion.columns) if file.portion and inside else []
     settled = fields.found_in(header, origin.row(1)) if inside else fields
-    with open_bytes(file, progress) as stream:
-        for records in _record_blocks(stream, origin, delimiter, file.first):
+    with open_text(file, progress) as text:
+        delimiter = _delimiter(file, text.head)
+        for records in _record_blocks(text.stream, origin, delimiter, file.first):
             if not header:
                 header = _header(records, origin, delimiter)
                 settled = fields.found_in(header, origin.row(records.lines[0]))
                 records = records.after_first()
+                if facts is not None:
+                    facts.add_file(file.format, text.encoding, delimiter, settled.names())
             yield partial(_parse, records, header, origin, delimiter, settled)
     if not header:
         raise InputError(f"{file.shown} is empty.", "The first line must name the columns.")
+
+
+def find_delimiter(file: SourceFile) -> str:
+    """Find the delimiter of a file by its head."""
+    with open_text(file) as text:
+        return _delimiter(file, text.head)
+
+
+def _delimiter(file: SourceFile, head: bytes) -> str:
+    """The given delimiter, or else the one that divides most rows of the head like the header; of equals that
+    of the format.
+    """
+    usual = _DELIMITERS[file.format]
+    if file.delimiter or not head:
+        return file.delimiter or usual
+    if head.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):
+        raise InputError(
+            f"{file.shown} is not a file of delimited text but a workbook.",
+            "Count it with --format xlsx, or save it as CSV.",
+        )
+    rows = np.frombuffer(head[:_SAMPLE_BYTES].removeprefix(codecs.BOM_UTF8) + b"\n", dtype=np.uint8)
+
+    def share(delimiter: str) -> float:
+        numbers = find_records(rows, ord(delimiter))[1]
+        return float((numbers == numbers[0]).mean()) if len(numbers) and numbers[0] > 1 else 0.0
+
+    return max([usual, *(other for other in _OTHERS if other != usual)], key=share)
 
 
 def find_borders(file: SourceFile, step: int) -> tuple[tuple[str, ...], list[tuple[int, int]]]:
@@ -80,10 +115,11 @@ def find_borders(file: SourceFile, step: int) -> tuple[tuple[str, ...], list[tup
     header: list[str] = []
     borders: list[tuple[int, int]] = []
     wanted = step
-    with open_bytes(file, no_progress) as stream:
-        for records in _record_blocks(stream, origin, _DELIMITERS[file.format], 1):
+    with open_text(file) as text:
+        delimiter = _delimiter(file, text.head)
+        for records in _record_blocks(text.stream, origin, delimiter, 1):
             if not header:
-                header = _header(records, origin, _DELIMITERS[file.format])
+                header = _header(records, origin, delimiter)
                 # The first portion has the header.
                 wanted = max(wanted, records.start + int(records.bounds[1]))
             while wanted <= records.start + int(records.bounds[-2]):
@@ -198,7 +234,7 @@ def _header(records: Records, origin: Origin, delimiter: str) -> list[str]:
     try:
         row.decode("utf-8")
     except UnicodeDecodeError as error:
-        remedy = "Convert the file to UTF-8: iconv -f LATIN1 -t UTF-8 old.csv > new.csv."
+        remedy = "Name the file's encoding if it is not UTF-8: --encoding cp1252, for instance."
         raise InputError(f"{place}: the header is not valid UTF-8.", remedy) from error
     width = int(records.fields[0])
     if width == _STRAY_QUOTE:

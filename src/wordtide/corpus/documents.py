@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from wordtide.compiled import kernel
 from wordtide.corpus.columns import DATE_MISSING, parse_column, text_buffers
+from wordtide.corpus.findings import SCRIPTS, Findings
 from wordtide.corpus.tokens.unicode import TABLE_SIZE, character_tables, decode
 from wordtide.dates import Stamp
 from wordtide.errors import InputError
@@ -88,7 +89,10 @@ class Batch:
 
     def with_texts(self, texts: Sequence[bytes]) -> "Batch":
         """The same documents with other texts."""
-        data, offsets = _joined(texts)
+        return self.with_buffers(*_joined(texts))
+
+    def with_buffers(self, data: Bytes, offsets: Integers) -> "Batch":
+        """The same documents with other texts, which lie in one array."""
         return replace(self, data=data, offsets=offsets)
 
 
@@ -116,13 +120,17 @@ def _joined(texts: Sequence[bytes]) -> tuple[Bytes, Integers]:
 
 
 class BadRows:
-    """Handles bad rows: raises an error that names the row or, with `skip`, counts rows by reason.
-    Thread-safe.
+    """Handles bad rows: raises an error that names the row or, with `skip`, counts rows by reason and keeps
+    an example of each. Thread-safe.
+
+    `facts`: what else reading found out.
     """
 
-    def __init__(self, skip: bool = False) -> None:
+    def __init__(self, skip: bool = False, facts: Findings | None = None) -> None:
         self.skip = skip
         self.reasons: Counter[str] = Counter()
+        self.examples: dict[str, str] = {}
+        self.findings = facts or Findings()
         self._lock = threading.Lock()
 
     def report(self, place: str, reason: str, detail: str, remedy: str) -> None:
@@ -131,6 +139,7 @@ class BadRows:
             raise InputError(f"{place}: {detail}", f"{remedy} Or add --skip-bad to leave such rows out.")
         with self._lock:
             self.reasons[reason] += 1
+            self.examples[reason] = min(self.examples.get(reason, "\U0010ffff"), f"{place}: {detail}")
 
 
 #: Input that a worker parses into documents.
@@ -139,6 +148,9 @@ Block = Callable[[BadRows], Batch]
 
 def report_bad_date(bad: BadRows, place: str, problem: str) -> None:
     """Report a row whose date is rejected by `parse_date`."""
+    if "(--date-format=" in problem:  # the problem names the options
+        bad.report(place, "date ambiguous", f"{problem}.", "Choose the right one.")
+        return
     reason = "date missing" if problem == DATE_MISSING else "date not understood"
     bad.report(place, reason, f"{problem}.", _DATE_REMEDY)
 
@@ -170,8 +182,11 @@ def batch_from_columns(
 
 
 @kernel
-def inspect_texts(data: Bytes, offsets: Integers, unstable: Flags) -> Bytes:
-    """Classify documents: 0 if they are UTF-8 in composed form, 1 if not composed, 2 if not UTF-8."""
+def inspect_texts(data: Bytes, offsets: Integers, unstable: Flags, scripts: Integers) -> Bytes:
+    """Classify documents: 0 if they are UTF-8 in composed form, 1 if not composed, 2 if not UTF-8.
+
+    Adds the bytes of characters in scripts without spaces between words to `scripts` (see `SCRIPTS`).
+    """
     verdicts = np.zeros(offsets.size - 1, dtype=np.uint8)
     for document in range(offsets.size - 1):
         end = offsets[document + 1]
@@ -202,13 +217,26 @@ def inspect_texts(data: Bytes, offsets: Integers, unstable: Flags) -> Bytes:
                 break
             if code >= TABLE_SIZE or unstable[code]:
                 verdicts[document] = 1
+            if code >= 0x0E00 and code < 0x30000:
+                if code >= 0x3400 and (
+                    code < 0xA000 or (code >= 0xF900 and code < 0xFB00) or code >= 0x20000
+                ):
+                    scripts[0] += width
+                elif code >= 0x3041 and code < 0x3100:
+                    scripts[1] += width
+                elif (
+                    code < 0x0F00 or (code >= 0x1000 and code < 0x10A0) or (code >= 0x1780 and code < 0x1800)
+                ):
+                    scripts[2] += width
             at += width
     return verdicts
 
 
 def normalize_texts(batch: Batch, bad: BadRows) -> Batch:
     """Normalize the texts of a batch to NFC, and report and drop those that are not valid UTF-8."""
-    verdicts = inspect_texts(batch.data, batch.offsets, character_tables(True).unstable)
+    scripts = np.zeros(len(SCRIPTS), dtype=np.int64)
+    verdicts = inspect_texts(batch.data, batch.offsets, character_tables(True).unstable, scripts)
+    bad.findings.add_scripts(int(batch.offsets[-1] - batch.offsets[0]), scripts)
     if not verdicts.any():
         return batch
     texts: list[bytes] = []
@@ -233,4 +261,9 @@ def _report_bad_encoding(batch: Batch, document: int, text: bytes, bad: BadRows)
         line = text.count(b"\n", 0, start) + 1
         place = f"{place}, line {line}"
     detail = f"byte {start + 1} of the text (0x{text[start]:02x}) is not valid UTF-8."
-    bad.report(place, "not UTF-8", detail, "Convert the file: iconv -f LATIN1 -t UTF-8 old.txt > new.txt.")
+    bad.report(
+        place,
+        "not UTF-8",
+        detail,
+        "Name the file's encoding if it is not UTF-8: --encoding cp1252, for instance.",
+    )

@@ -1,20 +1,22 @@
-"""JSON Lines: one object per line.
+"""JSON Lines, one object per line, and files with one JSON array of objects.
 
 Arrow parses blocks. A block with any irregularity is parsed again line by line, with line numbers, so that
 the fast path never decides what is accepted.
 """
 
 import codecs
+import io
 import json
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
+from typing import IO, Any, cast
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.json as pj
 
-from wordtide.corpus.byte_streams import Progress, line_blocks, no_progress, open_bytes
+from wordtide.compiled import integer, kernel
+from wordtide.corpus.byte_streams import Progress, line_blocks
 from wordtide.corpus.columns import Fields
 from wordtide.corpus.documents import (
     BadRows,
@@ -25,44 +27,135 @@ from wordtide.corpus.documents import (
     make_batch,
     report_bad_date,
 )
+from wordtide.corpus.encodings import TextStream, open_text
 from wordtide.corpus.source_files import SourceFile
 from wordtide.dates import Stamp, parse_date
 from wordtide.errors import InputError
+from wordtide.types import Bytes, Integers
 
+_BEFORE, _INSIDE, _AFTER, _BEYOND = range(4)  # the array
 _ARROW_TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64()}
 
 
 def read_json_lines(file: SourceFile, fields: Fields, bad: BadRows, progress: Progress) -> Iterator[Block]:
-    """Read a file of JSON objects, one per line, in blocks."""
+    """Read a file of JSON objects, one per line or in one array, in blocks."""
     settled = (
         Fields(file.portion.columns[0], file.portion.columns[1], fields.date_format) if file.portion else None
     )
-    origin = _origin(file)
-    for line, block in _blocks(file, progress):
-        if settled is None and block.strip():
-            settled = _settle(block, line, origin, fields, bad.skip)
-        if settled is not None:
-            yield partial(_parse, block, line, origin, settled)
+    with open_text(file, progress) as text:
+        in_array = is_array(text.head)
+        origin = _origin(file, in_array)
+        for line, block in _blocks(text, file):
+            if settled is None and block.strip():
+                settled = _settle(block, line, origin, fields, bad.skip)
+            if settled is not None:
+                yield partial(_parse, block, line, origin, settled)
+    if settled is not None and (file.portion is None or file.portion.start == 0):
+        bad.findings.add_file("JSON array" if in_array else "jsonl", text.encoding, columns=settled.names())
     if settled is None:
         raise InputError(f"{file.shown} holds no rows.", "Check that this is the right file.")
 
 
 def find_json_fields(file: SourceFile, fields: Fields, skip_bad: bool) -> tuple[str, str] | None:
     """Choose the two fields by the first rows of a file; None if it has no rows."""
-    for line, block in _blocks(file, no_progress):
-        if block.strip():
-            return _settle(block, line, _origin(file), fields, skip_bad).names()
+    with open_text(file) as text:
+        for line, block in _blocks(text, file):
+            if block.strip():
+                return _settle(block, line, _origin(file, False), fields, skip_bad).names()
     return None
 
 
-def _origin(file: SourceFile) -> Origin:
-    return Origin(file.label, f"{file.shown}, line")
+def _origin(file: SourceFile, in_array: bool) -> Origin:
+    return Origin(file.label, f"{file.shown}, {'item' if in_array else 'line'}")
 
 
-def _blocks(file: SourceFile, progress: Progress) -> Iterator[tuple[int, bytes]]:
-    with open_bytes(file, progress) as stream:
-        for line, block in line_blocks(stream, file):
-            yield line, block.removeprefix(codecs.BOM_UTF8) if line == 1 else block
+def _blocks(text: TextStream, file: SourceFile) -> Iterator[tuple[int, bytes]]:
+    stream = cast(IO[bytes], _Items(text.stream, file)) if is_array(text.head) else text.stream
+    for line, block in line_blocks(stream, file):
+        yield line, block.removeprefix(codecs.BOM_UTF8) if line == 1 else block
+
+
+def is_array(head: bytes) -> bool:
+    """Whether a file that begins like this holds one JSON array instead of JSON Lines."""
+    start = head.removeprefix(codecs.BOM_UTF8).lstrip()
+    if not start.startswith(b"["):
+        return False
+    line, _, rest = start.partition(b"\n")
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return True
+    return not rest.strip()  # a row that is an array, among others
+
+
+class _Items(io.RawIOBase):
+    """The items of a JSON array as lines, read piece by piece: memory does not grow with the array."""
+
+    def __init__(self, stream: IO[bytes], file: SourceFile) -> None:
+        self._stream = stream
+        self._shown = file.shown
+        self._state = np.zeros(4, dtype=np.int64)
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Read the next lines."""
+        while piece := self._stream.read(size):
+            if self._state[0] == _BEFORE:
+                piece = piece.removeprefix(codecs.BOM_UTF8)
+            lines = np.empty(len(piece), dtype=np.uint8)
+            length = find_items(np.frombuffer(piece, dtype=np.uint8), lines, self._state)
+            if self._state[0] == _BEYOND:
+                raise InputError(
+                    f"{self._shown}: text follows the end of the array.",
+                    "Give one array, or one object per line.",
+                )
+            if length:
+                return lines[:length].tobytes()
+        if self._state[0] != _AFTER:
+            raise InputError(f"{self._shown} is cut short: the array is not closed.", "Fetch the file again.")
+        return b""
+
+
+@kernel
+def find_items(data: Bytes, lines: Bytes, state: Integers) -> int:
+    """Write the items of an array as lines; returns the number of bytes. A line break outside the items is
+    dropped, one inside an item becomes a space.
+
+    `state` is kept from piece to piece: where in the file, the depth of brackets, whether in a string, and
+    whether after a backslash.
+    """
+    place, depth, in_string, escaped = state[0], state[1], state[2], state[3]
+    filled = 0
+    for byte in data:
+        space = byte == 0x20 or byte == 0x0A or byte == 0x0D or byte == 0x09
+        if in_string:
+            in_string = escaped or byte != 0x22
+            escaped = byte == 0x5C and not escaped
+        elif place != _INSIDE:
+            if not space:
+                place = _INSIDE if place == _BEFORE else _BEYOND
+            continue
+        elif depth == 0 and (space or byte == 0x5D):  # ]
+            if not space:
+                place = integer(_AFTER)
+            continue
+        elif depth == 0 and byte == 0x2C:  # a comma
+            byte = np.uint8(0x0A)
+            lines[filled] = byte
+            filled += 1
+            continue
+        elif byte == 0x22:
+            in_string = integer(1)
+        elif byte == 0x7B or byte == 0x5B:  # { [
+            depth += 1
+        elif byte == 0x7D or byte == 0x5D:  # } ]
+            depth -= 1
+        lines[filled] = 0x20 if byte == 0x0A or byte == 0x0D else byte
+        filled += 1
+    state[0], state[1], state[2], state[3] = place, depth, in_string, escaped
+    return filled
 
 
 def _settle(block: bytes, first_line: int, origin: Origin, fields: Fields, skip_bad: bool) -> Fields:
@@ -193,7 +286,7 @@ def _object_on(line: bytes, place: str, bad: BadRows) -> dict[str, Any] | None:
     try:
         row = json.loads(line.decode("utf-8"))
     except UnicodeDecodeError as error:
-        remedy = "Convert the file to UTF-8: iconv -f LATIN1 -t UTF-8 old.jsonl > new.jsonl."
+        remedy = "Name the file's encoding if it is not UTF-8: --encoding cp1252, for instance."
         bad.report(place, "not UTF-8", f"byte {error.start + 1} of the line is not valid UTF-8.", remedy)
         return None
     except (ValueError, RecursionError) as error:

@@ -120,7 +120,9 @@ def _valid_text(block: bytes, first_line: int, path: str, bad: BadRows) -> bytes
     if block.isascii():
         return block
     unstable = character_tables(True).unstable
-    verdict = inspect_texts(np.frombuffer(block, dtype=np.uint8), np.array([0, len(block)]), unstable)[0]
+    verdict = inspect_texts(
+        np.frombuffer(block, dtype=np.uint8), np.array([0, len(block)]), unstable, np.zeros(3, dtype=np.int64)
+    )[0]
     if verdict == 2:
         good = []
         for number, line in enumerate(block.split(b"\n"), first_line):

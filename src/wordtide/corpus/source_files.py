@@ -34,7 +34,8 @@ class SourceFile:
     `path` names it in messages, as the user did; `label` in the counts, independent of the location of its
     folder. `location` is where it is opened, if not at `path`: workers of a cluster have other current
     folders. `size` and `version` (an entity tag or a date of change) are known beforehand of files behind
-    URLs. `max_expansion`: how many times longer it may become when it is decompressed.
+    URLs. `max_expansion`: how many times longer it may become when it is decompressed. `encoding` and
+    `delimiter` are those of the user, or found before; if empty, the head of the file determines them.
     """
 
     path: str
@@ -45,6 +46,8 @@ class SourceFile:
     version: str = ""
     portion: Portion | None = None
     max_expansion: int = MAX_EXPANSION
+    encoding: str = ""
+    delimiter: str = ""
 
     @property
     def opened_at(self) -> str:

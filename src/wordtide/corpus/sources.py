@@ -17,6 +17,7 @@ from wordtide.corpus.columns import Fields
 from wordtide.corpus.delimited import read_delimited
 from wordtide.corpus.documents import BadRows, Batch, Block, make_batch
 from wordtide.corpus.jsonlines import read_json_lines
+from wordtide.corpus.office_files import read_workbook
 from wordtide.corpus.remote import RemoteFile, find_files, is_url, without_query
 from wordtide.corpus.source_files import MAX_EXPANSION, STANDARD_INPUT, SourceFile, check_max_expansion
 from wordtide.corpus.text_files import read_text_files
@@ -24,11 +25,17 @@ from wordtide.dates import parse_date
 from wordtide.errors import InputError, SettingsError
 from wordtide.storage.header import is_made_by_wordtide
 
-FORMATS = ("auto", "text", "csv", "tsv", "jsonl", "parquet", "ngrams")
+FORMATS = ("auto", "text", "csv", "tsv", "jsonl", "parquet", "xlsx", "ngrams")
 _ENDINGS = {
     ".txt": "text",
     ".text": "text",
     ".md": "text",
+    ".docx": "text",
+    ".odt": "text",
+    ".html": "text",
+    ".htm": "text",
+    ".pdf": "text",
+    ".rtf": "text",
     ".csv": "csv",
     ".tsv": "tsv",
     ".jsonl": "jsonl",
@@ -36,6 +43,7 @@ _ENDINGS = {
     ".json": "jsonl",
     ".parquet": "parquet",
     ".pq": "parquet",
+    ".xlsx": "xlsx",
 }
 _COMPRESSED = (".gz", ".zst", ".zstd")
 SAMPLES = ("sotu",)
@@ -60,6 +68,11 @@ class Corpus:
         """Bytes on disk, for the progress bar."""
         return sum(file.byte_count() for file in self.files)
 
+    def read_as(self, encoding: str | None, delimiter: str | None) -> "Corpus":
+        """The same files with an encoding and a delimiter that the user chose."""
+        files = (replace(file, encoding=encoding or "", delimiter=delimiter or "") for file in self.files)
+        return replace(self, files=tuple(files))
+
     def blocks(self, fields: Fields, bad: BadRows, progress: Progress) -> Iterator[Block]:
         """Read the documents in blocks, files in the order of their names."""
         if self.in_memory is not None:
@@ -75,9 +88,11 @@ class Corpus:
             if file.format == "jsonl":
                 yield from read_json_lines(file, fields, bad, progress)
             elif file.format in ("csv", "tsv"):
-                yield from read_delimited(file, fields, progress)
+                yield from read_delimited(file, fields, progress, bad.findings)
             elif file.format == "parquet":
-                yield from read_parquet(file, fields, progress)
+                yield from read_parquet(file, fields, progress, bad.findings)
+            elif file.format == "xlsx":
+                yield from read_workbook(file, fields, bad, progress)
 
 
 def find_corpus(source: object, format: str = "auto", max_expansion: int = MAX_EXPANSION) -> Corpus:
@@ -149,9 +164,10 @@ def _files_of(name: str, format: str) -> tuple[list[SourceFile], int]:
 
 
 def _standard_input(format: str) -> SourceFile:
-    if format == "parquet":
+    if format in ("parquet", "xlsx"):
         raise SettingsError(
-            "Parquet cannot be read from standard input.", "Save it in a file, and give the file's name."
+            f"{format.capitalize()} cannot be read from standard input.",
+            "Save it in a file, and give the file's name.",
         )
     if format == "text":
         raise SettingsError(

@@ -1,13 +1,20 @@
-"""Text files, one document each, with the date in the file's name or in the name of a folder above it."""
+"""Text files and office documents, one document each, with the date in the file's name or in that of a folder
+above it.
+"""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import PurePath
+from typing import NamedTuple
 
 from wordtide.corpus.byte_streams import Progress, open_bytes
 from wordtide.corpus.documents import BadRows, Batch, Block, make_batch
+from wordtide.corpus.encodings import is_binary, to_utf8
+from wordtide.corpus.office_files import NAMES, recognize, text_of
 from wordtide.corpus.source_files import SourceFile
-from wordtide.dates import Stamp, date_in_name, parse_date
+from wordtide.dates import Stamp, parse_date, stamp_of
+from wordtide.errors import InputError
+from wordtide.written_dates import DAY_FIRST, MONTH_FIRST, FoundDate, dates_in_name
 
 _BLOCK_BYTES = 4 << 20
 
@@ -28,15 +35,35 @@ def read_text_files(
         yield partial(_parse, block, date_format, progress)
 
 
-def date_of_file(label: str, date_format: str | None) -> Stamp | None:
+class NameDate(NamedTuple):
+    """The date in the name of a file, as it is written, and other dates that the name holds."""
+
+    stamp: Stamp
+    text: str
+    others: list[str]
+
+
+def date_of_file(label: str, date_format: str | None) -> NameDate | None:
     """Find the date in the last part of a path that has one: 1862-12-01_lincoln.txt, or lincoln.txt in a
-    folder 1862.
+    folder 1862. A number that is hardly a year (MS 1234.txt) counts only if no folder has a date.
     """
-    for part in reversed(PurePath(label).parts):
-        found = date_in_name(part) if date_format is None else _date_by_format(part, date_format)
-        if found is not None:
-            return found
-    return None
+    order = date_format if date_format in (DAY_FIRST, MONTH_FIRST) else None
+    parts = PurePath(label).parts
+    if date_format is not None and order is None:
+        stamps = (_date_by_format(part, date_format) for part in reversed(parts))
+        return next((NameDate(stamp, "", []) for stamp in stamps if stamp is not None), None)
+    found = [dates for part in reversed(parts) if (dates := dates_in_name(part, order))]
+    best = next((dates for dates in found if dates[0].is_plausible), found[0] if found else None)
+    if best is None:
+        return None
+    stamp = stamp_of(best[0].parts)
+    return NameDate(stamp, best[0].text, [other.text for other in best[1:] if not _holds(other, stamp)])
+
+
+def _holds(other: FoundDate, stamp: Stamp) -> bool:
+    """Whether another date agrees: it names the same period or a longer one around it."""
+    middle, span = stamp_of(other.parts)
+    return abs(middle - stamp[0]) <= span // 2 and span >= stamp[1]
 
 
 def _date_by_format(name: str, date_format: str) -> Stamp | None:
@@ -54,16 +81,47 @@ def _parse(files: Sequence[SourceFile], date_format: str | None, progress: Progr
     stamps: list[Stamp] = []
     dated: list[SourceFile] = []
     for file in files:
-        stamp = date_of_file(file.label, date_format)
-        if stamp is None:
+        date = date_of_file(file.label, date_format)
+        if date is None:
             _report_undated(file.path, date_format, bad)
             continue
-        with open_bytes(file, progress) as stream:
-            texts.append(stream.read())
-        stamps.append(stamp)
+        text = _read_text(file, progress, bad)
+        if text is None:
+            continue
+        if date.others:
+            bad.findings.add_ambiguous_name(file.label, date.text, date.others)
+        texts.append(text)
+        stamps.append(date.stamp)
         dated.append(file)
     labels, paths = [file.label for file in dated], [file.path for file in dated]
     return make_batch(texts, stamps, labels, [0] * len(dated), paths)
+
+
+def _read_text(file: SourceFile, progress: Progress, bad: BadRows) -> bytes | None:
+    """Read the text of a file in UTF-8, whatever its encoding; None if it is bad."""
+    with open_bytes(file, progress) as stream:
+        data = stream.read()
+    kind = recognize(data)
+    if kind == "text" and not file.encoding and is_binary(data):
+        kind = "binary"
+    if kind != "text":
+        try:
+            text = text_of(data, kind, file)
+        except InputError as error:
+            detail = "the file " + error.problem.removeprefix(f"{file.shown} ")
+            bad.report(file.shown, NAMES[kind], detail, error.remedy)
+            return None
+        bad.findings.add_file(kind)
+        return text
+    try:
+        text, encoding = to_utf8(data, file)
+    except ValueError as error:
+        bad.report(
+            file.shown, "wrong encoding", f"{error}.", "Name the right one: --encoding cp1252, for instance."
+        )
+        return None
+    bad.findings.add_file("text", encoding)
+    return text
 
 
 def _report_undated(path: str, date_format: str | None, bad: BadRows) -> None:

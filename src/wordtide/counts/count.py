@@ -17,7 +17,7 @@ from wordtide.counts.counts import KIND, Counts, write_facts
 from wordtide.counts.ngrams.tables import count_ngrams
 from wordtide.counts.settings import CountSettings
 from wordtide.counts.texts import count_texts
-from wordtide.counts.vocabulary import read_vocabulary
+from wordtide.counts.vocabulary import read_stop_words, read_vocabulary
 from wordtide.counts.warm_up import warm_up
 from wordtide.counts.workers import CountInput, Resources
 from wordtide.dates import bounds
@@ -87,14 +87,7 @@ def count(
     >>> counts.times.tolist()
     [1850.5, 1950.5]
     """
-    given = tokenizer if callable(tokenizer) else None
-    name = tokenizer if given is None else f"{given.__module__}:{given.__qualname__}"
-    try:
-        record = CountSettings(tokenizer=name, **settings)  # type: ignore[arg-type]
-    except TypeError as error:
-        raise SettingsError(
-            str(error).replace("CountSettings.__init__()", "count()"), "See help(wordtide.count)."
-        ) from None
+    record, given = checked_settings(tokenizer, settings)
     if output is None and record.examples:
         raise SettingsError(
             "Examples are kept on disk.", "Give an output folder: count(..., output='counts/')."
@@ -110,7 +103,7 @@ def count(
             "--workers does not apply on a cluster.",
             "Choose the number of processes with --scheduler=local:4.",
         )
-    corpus = find_corpus(source, record.format, max_expansion)
+    corpus = find_files(source, record, max_expansion)
     observer = observer or Observer()
     threads = _workers(workers, observer)
     if not 0 <= memory < 1 << 60:
@@ -125,10 +118,53 @@ def count(
         if output is not None:
             write_facts(folder, counts)
         else:
-            counts = counts.in_memory()
+            reading, counts = counts.reading, counts.in_memory()
+            counts.reading = reading
     if place is not None:
         remove_work(place.root, place.keep_root)
-    return counts if output is None else Counts.load(output)
+    if output is None:
+        return counts
+    loaded = Counts.load(output)
+    loaded.reading = counts.reading
+    return loaded
+
+
+def checked_settings(
+    tokenizer: str | Tokenizer | None, settings: dict[str, Any]
+) -> tuple[CountSettings, Tokenizer | None]:
+    """Check the settings and read the stop words; also returns the tokenizer, if it is a function."""
+    given = tokenizer if callable(tokenizer) else None
+    name = tokenizer if given is None else f"{given.__module__}:{given.__qualname__}"
+    try:
+        record = CountSettings(tokenizer=name, **settings)  # type: ignore[arg-type]
+    except TypeError as error:
+        raise SettingsError(
+            str(error).replace("CountSettings.__init__()", "count()"), "See help(wordtide.count)."
+        ) from None
+    if isinstance(record.stop_words, str):
+        record = replace(record, stop_words=read_stop_words(Path(record.stop_words)))
+    return record, given
+
+
+def find_files(source: object, settings: CountSettings, max_expansion: int) -> Corpus:
+    """Find the corpus of a source, to be read with these settings."""
+    corpus = find_corpus(source, settings.format, max_expansion)
+    return corpus.read_as(settings.encoding, settings.delimiter)
+
+
+def input_of(
+    corpus: Corpus, settings: CountSettings, tokenizer: Tokenizer | None, resources: Resources
+) -> CountInput:
+    """The input of a count, with the dates and the vocabulary that the settings name."""
+    dates = (
+        bounds_of(settings.since, "--since")[0] if settings.since else _ALL_TIME[0],
+        bounds_of(settings.until, "--until")[1] if settings.until else _ALL_TIME[1],
+    )
+    vocabulary = read_vocabulary(Path(settings.vocabulary)) if settings.vocabulary else None
+    if vocabulary is not None and settings.stop_words:
+        stopped = set(settings.listed_stop_words)
+        vocabulary = [word for word in vocabulary if word not in stopped]
+    return CountInput(corpus, settings, dates, vocabulary, tokenizer, resources)
 
 
 def _workers(wanted: int | None, observer: Observer) -> int:
@@ -182,13 +218,8 @@ def _count(
     folder: Path,
     place: ClusterPlace | None,
 ) -> Counts:
-    dates = (
-        bounds_of(settings.since, "--since")[0] if settings.since else _ALL_TIME[0],
-        bounds_of(settings.until, "--until")[1] if settings.until else _ALL_TIME[1],
-    )
-    vocabulary = read_vocabulary(Path(settings.vocabulary)) if settings.vocabulary else None
+    source = input_of(corpus, settings, tokenizer, resources)
     warm_up(corpus.is_ngrams)
-    source = CountInput(corpus, settings, dates, vocabulary, tokenizer, resources)
     if place is not None:
         counts = count_on_cluster(source, folder, place)
     else:
@@ -210,5 +241,6 @@ def bounds_of(date: str, option: str) -> tuple[int, int]:
         return bounds(date)
     except ValueError as error:
         raise SettingsError(
-            f"{option} {date}: {error}.", "Give a year, a month (1862-12) or a day (1862-12-01)."
+            f"{option} {date}: {getattr(error, 'problem', error)}.",
+            "Give a year, a month (1862-12) or a day (1862-12-01).",
         ) from None

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 import numpy.typing as npt
 
+from wordtide.corpus.findings import Findings
 from wordtide.counts.count_arrays import ARRAYS, CountArrays
 from wordtide.counts.settings import RECIPE, CountSettings, Summary
 from wordtide.dates import shown_date
@@ -59,6 +60,7 @@ class Counts:
         self.window = window
         self.places = places  # n for n-grams, where each token is seen at n places; 1 for text
         self.summary = summary or Summary()
+        self.reading: Findings | None = None  # what counting found out about the corpus; not saved
         self.path = path
 
     def __len__(self) -> int:

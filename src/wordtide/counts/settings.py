@@ -12,6 +12,7 @@ from wordtide.timeline import Every, Slices, parse_duration, unite
 from wordtide.types import Integers
 
 _WAYS = ("skip", "keep", "mask")
+_DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,7 @@ class CountSettings:
     """Settings that determine the result. (Workers and memory are arguments of `count`.)"""
 
     every: str = setting(
-        "year", "Length of a slice: document, hour, day, week, month, quarter, year or N-years"
+        "year", "Length of a slice: document, hour, day, week, month, quarter, year, decade or N-years"
     )
     since: str | None = setting(None, "First date to count: 1800, 1862-12 or 1862-12-01")
     until: str | None = setting(None, "Last date to count, inclusive")
@@ -29,11 +30,18 @@ class CountSettings:
     date_field: str | None = setting(None, "Column with the date", shown_default="found by its name")
     text_field: str | None = setting(None, "Column with the text", shown_default="found by its name")
     date_format: str | None = setting(
-        None, "Pattern of dates ('%d/%m/%Y'), or epoch, epoch-ms or year", shown_default="detected"
+        None,
+        "Pattern of dates ('%d/%m/%Y'), or epoch, epoch-ms, year, excel, day-first or month-first",
+        shown_default="detected",
     )
     format: str = setting(
-        "auto", "Format: auto, text, csv, tsv, jsonl, parquet, or ngrams (Google Books 2 and 3)"
+        "auto", "Format: auto, text, csv, tsv, jsonl, parquet, xlsx, or ngrams (Google Books 2 and 3)"
     )
+    encoding: str | None = setting(None, "Encoding of files, such as cp1252", shown_default="detected")
+    delimiter: str | None = setting(
+        None, "Delimiter of CSV files: tab, or a character such as ';'", shown_default="detected"
+    )
+    drop: str | None = setting(None, "Remove what matches this regular expression from texts first")
     numbers: str = setting(
         "skip", "Numbers", choices=_WAYS, note="what is skipped keeps its place, and the mask is <number>"
     )
@@ -57,6 +65,9 @@ class CountSettings:
     vocabulary: str | None = setting(
         None, "Fixed vocabulary: a file with one word per line, or a counts folder"
     )
+    stop_words: str | tuple[str, ...] | None = setting(
+        None, "Leave out the words of this file, one per line", example="a file or a list of words"
+    )
     window: int | None = setting(
         None,
         "Largest distance between the words of a pair",
@@ -78,12 +89,20 @@ class CountSettings:
     skip_bad: bool = setting(False, "Leave out bad rows, and report how many and why")
 
     def __post_init__(self) -> None:
-        for name in ("vocabulary", "since", "until"):  # in Python one may give a path, or a year as a number
+        if isinstance(self.stop_words, list):
+            object.__setattr__(self, "stop_words", tuple(self.stop_words))
+        for name in (
+            "vocabulary",
+            "stop_words",
+            "since",
+            "until",
+        ):  # in Python one may give a path, or a year as a number
             value = getattr(self, name)
             if isinstance(value, (os.PathLike, int)) and not isinstance(value, bool):
                 object.__setattr__(self, name, str(value))
         check_settings(self)
         every = Every.parse(self.every)
+        object.__setattr__(self, "every", str(every))  # a decade is 10-years
         if self.merge_within is not None:
             parse_duration(self.merge_within, "--merge-within")
             if every.unit != "document":
@@ -94,8 +113,44 @@ class CountSettings:
             except ValueError as error:
                 raise SettingsError(
                     f"--date-format={self.date_format!r} is not a pattern of dates: {error}.",
-                    "Write it like --date-format='%d/%m/%Y', or give epoch, epoch-ms or year.",
+                    "Write it like --date-format='%d/%m/%Y', or give epoch, epoch-ms, year, excel, "
+                    "day-first or month-first.",
                 ) from None
+        self._check_reading()
+
+    def _check_reading(self) -> None:
+        """Check the settings of files and texts."""
+        if self.encoding is not None:
+            from wordtide.corpus.encodings import check_encoding  # loads Arrow
+
+            try:
+                check_encoding(self.encoding)
+            except ValueError as error:
+                raise SettingsError(
+                    f"--encoding={self.encoding!r}: {error}.", "Use utf-8, cp1252, latin-1, utf-16, ..."
+                ) from None
+        if self.delimiter is not None:
+            character = _DELIMITERS.get(self.delimiter, self.delimiter)
+            if len(character) != 1 or not character.isascii() or character in '"\r\n\0':
+                raise SettingsError(
+                    f"--delimiter={self.delimiter!r} is not one character.", "Give tab, or one like ';'."
+                )
+            object.__setattr__(self, "delimiter", character)
+        if self.drop is not None:
+            from wordtide.corpus.tokens.markup import check_pattern  # loads Arrow
+
+            try:
+                check_pattern(self.drop)
+            except ValueError as error:
+                raise SettingsError(
+                    f"--drop={self.drop!r} cannot be used: {error}.",
+                    "Write a regular expression in the syntax of RE2, like --drop='RT @[a-z]+:'.",
+                ) from None
+
+    @property
+    def listed_stop_words(self) -> tuple[str, ...]:
+        """The stop words themselves, once the file is read."""
+        return self.stop_words if isinstance(self.stop_words, tuple) else ()
 
     def unite(self, parts: Sequence[Slices]) -> tuple[Slices, list[Integers]]:
         """Unite the slices of parts of a corpus; see `timeline.unite`."""
@@ -126,7 +181,7 @@ MUST_AGREE = ("every", "merge_within", "close_gaps", "ngram_weights")
 #: Later texts for a model are counted with these settings. Each source has its own columns for date and text.
 RECIPE = (
     *("every", "merge_within", "close_gaps", "ngram_weights"),
-    *("numbers", "urls", "user_names", "hyphens", "tokenizer", "pretokenized"),
+    *("numbers", "urls", "user_names", "hyphens", "tokenizer", "pretokenized", "drop", "stop_words"),
 )
 
 

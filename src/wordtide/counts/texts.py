@@ -18,6 +18,7 @@ import numpy.typing as npt
 from wordtide.corpus.columns import Fields
 from wordtide.corpus.documents import BadRows, Batch, Block, normalize_texts
 from wordtide.corpus.tokens.lexicon import Lexicon, combine_lexicons
+from wordtide.corpus.tokens.markup import decode_entities, drop_matches
 from wordtide.corpus.tokens.tokenizers import Scanner, TokenRule, apply_tokenizer, load_tokenizer
 from wordtide.counts.count_arrays import CountArrays, CountsWriter, RowBlock
 from wordtide.counts.counts import Counts
@@ -60,7 +61,9 @@ def count_texts(source: CountInput, folder: Path) -> Counts:
             by_slice[places[entry]].append((segment, int(entry)))
     if vocabulary is None:
         scores = whole.totals if settings.vocabulary_by == "total" else _shares(by_slice, numbers, len(whole))
-        vocabulary = choose_vocabulary(whole, scores, settings.vocabulary_size, settings.min_count)
+        vocabulary = choose_vocabulary(
+            whole, scores, settings.vocabulary_size, settings.min_count, settings.listed_stop_words
+        )
     window = settings.window or TEXT_WINDOW
     numbering = numbering_of(whole, vocabulary)
     numberings = [numbering[numbers_of_scanner] for numbers_of_scanner in numbers]
@@ -75,7 +78,9 @@ def count_texts(source: CountInput, folder: Path) -> Counts:
         ignored_files=source.corpus.ignored,
         skipped=dict(sorted(bad.reasons.items())),
     )
-    return Counts(vocabulary, slices, arrays, settings, window, summary=summary)
+    counts = Counts(vocabulary, slices, arrays, settings, window, summary=summary)
+    counts.reading = bad.findings
+    return counts
 
 
 def scan_texts(source: CountInput, bad: BadRows) -> Scan:
@@ -102,10 +107,17 @@ def scan_texts(source: CountInput, bad: BadRows) -> Scan:
         split = _splitter(source, stack)
 
         def read(block: Block) -> int:
-            batch = normalize_texts(block(bad), bad)
+            batch = block(bad)
+            if not settings.pretokenized:
+                batch = decode_entities(batch)
+            batch = normalize_texts(batch, bad)
             inside = (batch.stamps >= since) & (batch.stamps < until)
             outside = len(batch) - int(inside.sum())
-            batch = split(batch.where(inside))
+            batch = batch.where(inside)
+            bad.findings.add_documents(batch, every.longest)
+            if settings.drop:
+                batch = drop_matches(batch, settings.drop)
+            batch = split(batch)
             with idle.borrowed() as builder:
                 builder.add(batch)
             return outside

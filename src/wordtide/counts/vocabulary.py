@@ -1,5 +1,6 @@
 """Vocabularies: the most frequent words, a list from a file, and counts translated to another vocabulary."""
 
+import unicodedata
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -20,15 +21,20 @@ _LARGEST_FILE: Final = 1 << 32
 _REMEDY: Final = "Give a UTF-8 file with one word per line, or a counts folder."
 
 
-def choose_vocabulary(lexicon: Lexicon, scores: Floats | Integers, size: int, least_total: int) -> list[str]:
+def choose_vocabulary(
+    lexicon: Lexicon, scores: Floats | Integers, size: int, least_total: int, stop_words: Sequence[str] = ()
+) -> list[str]:
     """Choose the `size` words with the highest scores that occur at least `least_total` times; ties in
     alphabetical order.
 
-    Words with control characters, which custom tokenizers may return, are never chosen.
+    Stop words and words with control characters, which custom tokenizers may return, are never chosen.
     """
+    eligible = lexicon.totals >= max(1, least_total)
+    stopped = lexicon.find(stop_words)
+    eligible[stopped[stopped >= 0]] = False
     wanted = size
     while True:
-        ranked = _ranked(lexicon, scores, wanted, least_total)
+        ranked = _ranked(lexicon, scores, wanted, np.flatnonzero(eligible))
         if is_plain("".join(ranked)):
             return ranked[:size]
         plain = [word for word in ranked if is_plain(word)]
@@ -37,8 +43,7 @@ def choose_vocabulary(lexicon: Lexicon, scores: Floats | Integers, size: int, le
         wanted += len(ranked) - len(plain)
 
 
-def _ranked(lexicon: Lexicon, scores: Floats | Integers, size: int, least_total: int) -> list[str]:
-    eligible = np.flatnonzero(lexicon.totals >= max(1, least_total))
+def _ranked(lexicon: Lexicon, scores: Floats | Integers, size: int, eligible: Integers) -> list[str]:
     if len(eligible) > size:
         threshold = np.partition(scores[eligible], len(eligible) - size)[len(eligible) - size]
         eligible = eligible[scores[eligible] >= threshold]
@@ -61,16 +66,18 @@ def numbering_of(lexicon: Lexicon, vocabulary: Sequence[str]) -> npt.NDArray[np.
     return numbering
 
 
+def read_stop_words(path: Path) -> tuple[str, ...]:
+    """Read stop words: a file with one word per line, in any order and case, with comments after #."""
+    lines = (line.partition("#")[0].strip().lower() for line in _read_lines(path))
+    return tuple(sorted({unicodedata.normalize("NFC", line) for line in lines if line}))
+
+
 def read_vocabulary(path: Path) -> list[str]:
     """Read a fixed vocabulary: a file with one word per line, or the words of a counts folder."""
     file = path / "words.txt" if path.is_dir() else path
-    try:
-        text = read_regular_file(file, _LARGEST_FILE, _REMEDY).decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{file} cannot be read: {error}", _REMEDY) from error
     words: list[str] = []
     seen: dict[str, int] = {}
-    for number, line in enumerate(text.split("\n"), 1):
+    for number, line in enumerate(_read_lines(file), 1):
         word = line.strip()
         if not word:
             continue
@@ -90,6 +97,14 @@ def read_vocabulary(path: Path) -> list[str]:
     if not words:
         raise InputError(f"{file} holds no words.", "Give a file with one word per line.")
     return words
+
+
+def _read_lines(file: Path) -> list[str]:
+    try:
+        text = read_regular_file(file, _LARGEST_FILE, _REMEDY).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{file} cannot be read: {error}", _REMEDY) from error
+    return text.split("\n")
 
 
 def renumber(counts: Counts, words: Sequence[str]) -> Counts:

@@ -8,6 +8,7 @@ import numpy as np
 from wordtide.compiled import is_cached
 from wordtide.corpus.delimited import find_records
 from wordtide.corpus.documents import BadRows, inspect_texts, make_batch
+from wordtide.corpus.jsonlines import find_items
 from wordtide.corpus.ngram_tables import NgramScanner
 from wordtide.corpus.tokens.lexicon import Lexicon
 from wordtide.corpus.tokens.tokenizers import Scanner, TokenRule
@@ -56,8 +57,9 @@ def _say() -> None:
 
 def _warm_texts() -> None:
     find_records(np.frombuffer(b"a,b\n", dtype=np.uint8), ord(","))
+    find_items(np.zeros(1, dtype=np.uint8), np.zeros(1, dtype=np.uint8), np.zeros(4, dtype=np.int64))
     batch = make_batch([b"One two. Three"], [(0, 1)], [""], [0])
-    inspect_texts(batch.data, batch.offsets, np.zeros(1 << 17, dtype=np.bool_))
+    inspect_texts(batch.data, batch.offsets, np.zeros(1 << 17, dtype=np.bool_), np.zeros(3, dtype=np.int64))
     Scanner(TokenRule(pretokenized=True)).scan(batch)
     ids = Scanner(TokenRule()).scan(batch).ids.copy()
     numbering = np.zeros(64, dtype=np.int32)

@@ -129,7 +129,7 @@ def csv_bytes(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> byte
 
 
 def corpus_facts(problem: Problem) -> dict[str, Any]:
-    """Facts about the corpus, and the version of wordtide."""
+    """Findings about the corpus, and the version of wordtide."""
     return {
         "wordtide": __version__,
         "slices": len(problem),

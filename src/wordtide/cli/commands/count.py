@@ -8,6 +8,7 @@ import typer
 
 from wordtide.cli.options import takes
 from wordtide.cli.output import ProgressBar, say
+from wordtide.cli.summary import Report, chart, described, print_preview, warnings
 from wordtide.counts.counts import Counts
 from wordtide.counts.settings import CountSettings
 from wordtide.errors import SettingsError
@@ -16,7 +17,7 @@ from wordtide.spelling import counted
 Option = typer.Option
 
 
-@takes(CountSettings, after="output")
+@takes(CountSettings, after="report")
 def count(
     sources: Annotated[
         list[str],
@@ -24,7 +25,12 @@ def count(
             help="Folders, files, quoted globs, URLs, - for standard input, or sotu for the sample corpus."
         ),
     ],
-    output: Annotated[Path, Option("--output", "-o", help="The counts folder to make.")],
+    output: Annotated[Path | None, Option("--output", "-o", help="The counts folder to make.")] = None,
+    dry_run: Annotated[
+        bool,
+        Option("--dry-run", help="Count nothing; show what is understood: files, dates, slices."),
+    ] = False,
+    report: Annotated[Report, Option(help="How --dry-run prints.")] = Report.table,
     workers: Annotated[
         int | None, Option(help="Threads, or processes with --tokenizer. Default: all processors.")
     ] = None,
@@ -51,6 +57,15 @@ def count(
     """
     from wordtide.counts.count import count as count_source  # loads the compiler
 
+    if dry_run:
+        if scheduler is not None or work is not None:
+            raise SettingsError("--dry-run reads in this process.", "Omit --scheduler and --work.")
+        _preview(sources, report, workers=workers, max_expansion=max_expansion, **settings)
+        return
+    if output is None:
+        raise SettingsError(
+            "--output is missing.", "Name the counts folder to make: -o counts/. Or look first: --dry-run."
+        )
     started = time.monotonic()
     counts = count_source(
         sources,
@@ -67,6 +82,13 @@ def count(
     print_summary(counts, time.monotonic() - started)
 
 
+def _preview(sources: list[str], format: Report, **settings: Any) -> None:
+    from wordtide.counts.preview import preview
+
+    found = preview(sources, observer=ProgressBar(), **settings)
+    print_preview(found, format, bool(settings.get("tokenizer") or settings.get("pretokenized")))
+
+
 def _bytes(gigabytes: float) -> int:
     if not 0 <= gigabytes < 1 << 30:
         raise SettingsError(f"--memory {gigabytes} is out of range.", "Give gigabytes, like 1 or 0.5.")
@@ -78,7 +100,8 @@ def print_summary(counts: Counts, seconds: float | None = None) -> None:
     summary = counts.summary
     unit = "n-gram year" if counts.places > 1 else "document"
     speed = f" in {seconds:.1f} s ({summary.tokens / max(seconds, 1e-9):,.0f} words/s)" if seconds else ""
-    lines = [
+    lines = described(counts.reading) if counts.reading else []
+    lines += [
         f"{counted(summary.documents, unit)}, {counted(summary.tokens, 'word')}{speed}",
         f"{counted(len(counts), 'slice')} from {counts.slices.labels[0]} to {counts.slices.labels[-1]}",
         f"vocabulary {len(counts.words):,} of {counted(summary.distinct_words, 'distinct word')}, "
@@ -95,6 +118,11 @@ def print_summary(counts: Counts, seconds: float | None = None) -> None:
     lines += [
         f"skipped {counted(number, 'row')}: {reason}" for reason, number in sorted(summary.skipped.items())
     ]
+    if len(counts) > 1:
+        lines.append(chart(counts.slices))
+    if counts.reading:
+        splits_words = bool(counts.settings.tokenizer or counts.settings.pretokenized)
+        lines += warnings(counts.reading, summary.documents, splits_words)
     say(*lines, f"written to {counts.path}")
 
 

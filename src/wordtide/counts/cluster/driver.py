@@ -103,7 +103,9 @@ class _Driver:
             shared = settings.vocabulary_by == "share" and len(survey.slices) > 0
             scores = self._shares(scans, survey, whole_piece, len(whole)) if shared else whole.totals
             least = least_total(settings, survey.places) if self._job.ngrams else settings.min_count
-            vocabulary = choose_vocabulary(whole, scores, settings.vocabulary_size, least)
+            vocabulary = choose_vocabulary(
+                whole, scores, settings.vocabulary_size, least, settings.listed_stop_words
+            )
         return self._write(corpus, scans, survey, vocabulary, whole, folder)
 
     def _scan(self, corpus: Corpus) -> list[str]:
@@ -172,7 +174,9 @@ class _Driver:
             distinct_words=int(np.count_nonzero(whole.totals)),
             ignored_files=corpus.ignored,
         )
-        return Counts(vocabulary, slices, arrays, settings, survey.window, survey.places, summary)
+        counts = Counts(vocabulary, slices, arrays, settings, survey.window, survey.places, summary)
+        counts.reading = survey.reading
+        return counts
 
     def _plan(self, survey: Survey, words: Sequence[str]) -> str:
         digest = hashlib.blake2b(digest_size=12)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from wordtide.corpus.documents import BadRows
+from wordtide.corpus.findings import Findings, merge_findings
 from wordtide.corpus.tokens.lexicon import Lexicon
 from wordtide.counts.cluster.job import (
     CountPlan,
@@ -58,6 +59,7 @@ class Survey:
     window: int
     places: int
     summary: Summary
+    reading: Findings | None = None
 
 
 def scan_text_shard(job: Job, piece: str, shard: Shard) -> None:
@@ -68,7 +70,12 @@ def scan_text_shard(job: Job, piece: str, shard: Shard) -> None:
             scan = scan_texts(job.task(shard.corpus(), resources), bad)
             write_parts(folder, [_flattened(segment) for segment in scan.segments])
         write_lexicon(folder, scan.lexicons[0])
-        facts.update(documents=scan.documents, outside=scan.outside_dates, skipped=dict(bad.reasons))
+        facts.update(
+            documents=scan.documents,
+            outside=scan.outside_dates,
+            skipped=dict(bad.reasons),
+            reading=bad.findings.as_json(),
+        )
 
 
 def survey_texts(work: WorkFolder, scans: Sequence[str], settings: CountSettings) -> Survey:
@@ -82,7 +89,12 @@ def survey_texts(work: WorkFolder, scans: Sequence[str], settings: CountSettings
         skipped=_skipped(facts),
     )
     return Survey(
-        slices, [{"members": places} for places in members], settings.window or TEXT_WINDOW, 1, summary
+        slices,
+        [{"members": places} for places in members],
+        settings.window or TEXT_WINDOW,
+        1,
+        summary,
+        merge_findings(of_shard["reading"] for of_shard in facts),
     )
 
 

@@ -23,8 +23,9 @@ from wordtide.corpus.byte_streams import (
     open_bytes,
 )
 from wordtide.corpus.columns import Fields
-from wordtide.corpus.delimited import find_borders
-from wordtide.corpus.jsonlines import find_json_fields
+from wordtide.corpus.delimited import find_borders, find_delimiter
+from wordtide.corpus.encodings import UTF_8, open_text
+from wordtide.corpus.jsonlines import find_json_fields, is_array
 from wordtide.corpus.remote import is_url, takes_ranges
 from wordtide.corpus.source_files import STANDARD_INPUT, Portion, SourceFile
 from wordtide.corpus.sources import Corpus
@@ -122,7 +123,10 @@ def _cut(
                 Portion(**{**portion, "columns": tuple(portion["columns"])})
                 for portion in facts[0]["portions"]
             ]
-            portions[file] = [replace(file, portion=portion) for portion in found_portions]
+            delimiter = facts[0].get("delimiter", "")
+            portions[file] = [
+                replace(file, portion=portion, delimiter=delimiter) for portion in found_portions
+            ]
     return {file: parts for file, parts in portions.items() if len(parts) > 1}
 
 
@@ -136,10 +140,11 @@ def _find_portions(job: Job, piece: str, file: SourceFile, step: int) -> None:
     """Divide a file of records. A file that cannot be read is not divided: reading it raises the error."""
     with job.work.new_piece(piece) as (_, facts):
         try:
-            portions = [asdict(part.portion) for part in cut_records(file, step) if part.portion]
+            parts = cut_records(file, step)
         except InputError:
-            portions = []
-        facts.update(portions=portions)
+            parts = []
+        portions = [asdict(part.portion) for part in parts if part.portion]
+        facts.update(portions=portions, delimiter=parts[0].delimiter if parts else "")
 
 
 def _grouped(
@@ -178,14 +183,19 @@ class LineBreaks(NamedTuple):
 
 
 def can_be_cut(file: SourceFile, step: int) -> bool:
-    """Whether a file is longer than `step` bytes, not compressed, and of a format that can be read in
-    portions.
+    """Whether a file is longer than `step` bytes, not compressed, in UTF-8, and of a format that can be read
+    in portions.
     """
-    if file.format == "text" or file.byte_count() <= step:
+    if file.format in ("text", "xlsx") or file.byte_count() <= step:
         return False
     if is_url(file.opened_at) and not takes_ranges(file.opened_at):
         return False
-    return file.format == "parquet" or not is_compressed(file)
+    if file.format in ("parquet", "ngrams"):
+        return file.format == "parquet" or not is_compressed(file)
+    if is_compressed(file):
+        return False
+    with open_text(file) as text:
+        return text.encoding == UTF_8 and not (file.format == "jsonl" and is_array(text.head))
 
 
 def find_line_breaks(file: SourceFile, start: int, stop: int) -> LineBreaks:
@@ -228,6 +238,7 @@ def cut_records(file: SourceFile, step: int) -> list[SourceFile]:
     """Divide a CSV or TSV file into portions of whole records, which takes reading all of it: quotes may hold
     line breaks.
     """
+    file = replace(file, delimiter=find_delimiter(file))
     columns, borders = find_borders(file, step)
     return _portions(file, [(0, 1), *borders], file.byte_count(), columns)
 

@@ -96,7 +96,11 @@ def count_ngrams(source: CountInput, folder: Path) -> Counts:
                     scores[block.keys.astype(np.int64)] += block.sums / total
             sums.close()
         vocabulary = choose_vocabulary(
-            whole, scores, settings.vocabulary_size, least_total(settings, longest)
+            whole,
+            scores,
+            settings.vocabulary_size,
+            least_total(settings, longest),
+            settings.listed_stop_words,
         )
     numbering = numbering_of(whole, vocabulary)
     numberings = [numbering[numbers_of_reader] for numbers_of_reader in numbers]
