@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { halfwayOf } from "../src/data/forms";
 import { isInferred } from "../src/numbers/inferred";
 import { ordered, ordersOf, type Entry } from "../src/views/changed/entries";
 
@@ -20,39 +19,22 @@ describe("inferred places", () => {
 });
 
 describe("words that changed", () => {
-  const entry = (rank: number, significant: boolean, halfwayFrom: number | null): Entry => ({
-    rank,
-    word: rank,
-    name: `w${rank}`,
-    change: rank / 10,
-    low: significant ? 0.01 : 0,
-    high: 1,
-    significant,
-    uncertain: !significant,
-    probability: 1,
-    since: 1800 + rank,
-    until: 1900 + rank,
-    from: "",
-    to: "",
-    halfwayFrom,
-    halfwayTo: halfwayFrom,
-    occurrences: 100 - rank,
+  const entry = (rank: number, date: number | null): Entry => ({
+    ...{ rank, word: rank, name: `w${rank}`, change: rank / 10, low: date ? 0.01 : 0, high: 1, significant: date !== null },
+    ...{ since: 1800 + rank, until: 1900 + rank, from: "", to: "", occurrences: 100 - rank },
+    ...{ verdict: date ? "jump" : "unsure", shape: date ? "jump" : null, date, date_low: date, date_high: date, second_date: null },
+    ...{ log_bayes_factor: 1, effect: date ? 0.1 : null, effect_low: date ? 0.05 : null, style: null },
   });
 
-  it("are in the order of the list first if some are significant", () => {
-    const entries = [entry(1, true, 1890), entry(2, true, 1850)];
+  it("are in the order of the list first, and can be ordered by date if they have one", () => {
+    const entries = [entry(1, 1890), entry(2, 1850)];
     const orders = ordersOf(entries);
-    expect(orders.map((one) => one.key)).toEqual(["sure", "change", "halfway", "occurrences", "word"]);
+    expect(orders.map((one) => one.key)).toEqual(["effect", "date", "occurrences", "word"]);
     expect(ordered(entries, orders[0].key).map((one) => one.rank)).toEqual([1, 2]);
-    expect(ordered(entries, "halfway").map((one) => one.rank)).toEqual([2, 1]);
+    expect(ordered(entries, "date").map((one) => one.rank)).toEqual([2, 1]);
+    expect(ordered([entry(1, null), entry(2, 1850)], "date").map((one) => one.rank)).toEqual([2, 1]);
   });
-  it("are in no order of certainty or date if none is significant", () => {
-    expect(ordersOf([entry(1, false, null), entry(2, false, null)]).map((one) => one.key)).toEqual(["change", "occurrences", "word"]);
-  });
-  it("have a half-way date only if they moved by more than the noise", () => {
-    expect(halfwayOf({ low: 0.1, halfway_from: 1850, halfway_to: 1860 })).toEqual([1850, 1860]);
-    expect(halfwayOf({ low: 0, halfway_from: 1850, halfway_to: 1860 })).toBeNull();
-    expect(halfwayOf({ low: 0.1, halfway_from: null, halfway_to: null })).toBeNull();
-    expect(halfwayOf({ low: null, halfway_from: 1850, halfway_to: 1860 })).toEqual([1850, 1860]);
+  it("are in no order of date if none is significant", () => {
+    expect(ordersOf([entry(1, null), entry(2, null)]).map((one) => one.key)).toEqual(["effect", "occurrences", "word"]);
   });
 });

@@ -7,8 +7,10 @@ import { csvOf, shownCell } from "../src/figures/tables";
 import { coarseToFine } from "../src/numbers/passing";
 import { Normals } from "../src/numbers/normals";
 import { shareAmongBest } from "../src/numbers/probability";
-import { partsOf } from "../src/parts/sentences";
+import type { Story } from "../src/data/forms";
+import { headline } from "../src/parts/sentences";
 import { Times } from "../src/state/times";
+import { amountOf, marksOf, shortVerdict } from "../src/state/verdicts";
 
 const slice = (time: number, shown: string) => ({ time, shown, label: shown, tokens: 1, documents: null });
 
@@ -35,16 +37,39 @@ describe("times below a figure", () => {
   });
 });
 
-describe("sentences", () => {
-  it("are cut into parts that are the sentence again", () => {
-    const story = { sentence: "a, b moved from x, y, z (1800) to x, y (1900); turned by 3°.", from: ["x", "y", "z", "q"], to: ["x", "y"] };
-    const parts = partsOf(story, "a, b");
-    expect(parts.map((part) => part.text).join("")).toBe(story.sentence);
-    expect(parts.filter((part) => part.kind === "from").map((part) => part.text)).toEqual(["x", "y", "z"]);
-    expect(parts.filter((part) => part.kind === "to").map((part) => part.text)).toEqual(["x", "y"]);
+describe("headlines", () => {
+  const times = new Times([1800, 1850, 1900, 1950].map((year) => slice(year + 0.5, String(year))));
+  const story: Story = {
+    ...{ sentence: "", since: 1800.5, until: 1950.5, change: 0.5, low: 0.3, high: 0.9, halfway: null, halfway_from: null, halfway_to: null },
+    ...{ from: ["x", "y", "z", "q"], to: ["r", "s"], beside: [], verdict: "jump", shape: "jump", date: 1873.2, date_low: 1870.1, date_high: 1876.9 },
+    ...{ second_date: null, log_bayes_factor: 30, effect: 0.2, effect_low: 0.1, style: 0.01 },
+  };
+  const said = (part: Partial<Story>): string => headline({ ...story, ...part }, "a, b", times).map((one) => one.text).join("");
+  it("say how a word changed, and when", () => {
+    expect(said({})).toBe("a, b jumped from x, y, z to r, s around 1873.");
+    expect(said({ date_low: 1873.1, date_high: 1873.8 })).toBe("a, b jumped from x, y, z to r, s in 1873.");
+    expect(said({ verdict: "gradual", shape: "gradual" })).toBe("a, b moved gradually from x, y, z to r, s between 1870 and 1876.");
+    expect(said({ shape: "two jumps", second_date: 1930.5 })).toBe("a, b jumped twice, around 1873 and 1930: from x, y, z to r, s.");
+    expect(said({ shape: "burst", second_date: 1930.5 })).toBe("a, b was used differently from 1873 to 1930. Before: x, y, z. Since: r, s.");
+    expect(said({ verdict: "unsure", shape: null, date: null })).toBe("a, b shows no significant change between 1800 and 1950. Near it: x, y, r, s.");
+    expect(said({ verdict: null, shape: null })).toBe("a, b moved from x, y, z (1800) to r, s (1950).");
+    expect(said({ change: null })).toBe("a, b is hardly known in 1800 or in 1950.");
+    expect(said({ to: [] })).toBe("a, b jumped from x, y, z to no well-known word around 1873.");
   });
-  it("stay whole where their words are not found", () => {
-    expect(partsOf({ sentence: "Nothing is known.", from: ["x"], to: [] }, "w")).toEqual([{ text: "Nothing is known.", kind: "plain" }]);
+  it("mark which words were left and which were come to", () => {
+    const parts = headline(story, "a, b", times);
+    expect(parts.filter((part) => part.kind === "from").map((part) => part.text)).toEqual(["x", "y", "z"]);
+    expect(parts.filter((part) => part.kind === "to").map((part) => part.text)).toEqual(["r", "s"]);
+  });
+  it("come with marks to draw and short verdicts", () => {
+    expect(marksOf(story)).toEqual([{ kind: "jump", from: 1870.1, at: 1873.2, to: 1876.9 }]);
+    expect(marksOf({ ...story, verdict: "gradual" })[0].kind).toBe("ramp");
+    expect(marksOf({ ...story, shape: "burst", second_date: 1930 })).toHaveLength(2);
+    expect(marksOf({ ...story, verdict: "unsure" })).toEqual([]);
+    expect([0.05, 0.2].map((effect) => amountOf({ ...story, effect }))).toEqual(["somewhat", "a lot"]);
+    expect(amountOf({ ...story, verdict: "unsure" })).toBe("not significantly");
+    expect(shortVerdict(story, times)).toBe("jump in 1873");
+    expect(shortVerdict({ ...story, verdict: "unsure" }, times)).toBe("no significant change");
   });
 });
 

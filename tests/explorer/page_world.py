@@ -159,6 +159,32 @@ class World:
         """The first and the last slice of a word's own time."""
         return 1 + number % 3, 8 - number % 2
 
+    def verdict(self, number: int) -> dict[str, Any]:
+        """How a word changed: by turns gradually, by a jump, by two jumps, or for a while."""
+        names = (
+            "date",
+            "date_low",
+            "date_high",
+            "second_date",
+            "log_bayes_factor",
+            "effect",
+            "effect_low",
+            "style",
+        )
+        unknown = dict.fromkeys(names)
+        if not self.uncertain:
+            return {"verdict": None, "shape": None, **unknown}
+        if not self.sure:
+            return {"verdict": "unsure", "shape": None, **unknown, "log_bayes_factor": -2.0}
+        shape = ("gradual", "jump", "two jumps", "burst")[number % 4]
+        second = 1951.0 if number % 4 > 1 else None
+        numbers = (1890.5, 1875.6, 1900.5, second, 40.0, 0.3 - 0.005 * number, 0.2 - 0.003 * number, 0.01)
+        return {
+            "verdict": "gradual" if shape == "gradual" else "jump",
+            "shape": shape,
+            **dict(zip(names, numbers, strict=True)),
+        }
+
     def story(self, number: int) -> dict[str, Any]:
         word, others = (
             self.words[number],
@@ -173,6 +199,7 @@ class World:
         stood += f"no more than the noise explains. Near it: {', '.join(start[:3])} ({SHOWN[first]}); {end[0]} ({SHOWN[last]})."
         return {
             "sentence": moved if self.sure else stood,
+            **self.verdict(number),
             "since": TIMES[first],
             "until": TIMES[last],
             "change": 0.5,
@@ -206,6 +233,7 @@ class World:
             "from": [", ".join(self.story(place)["from"][:3]) for place in numbers],
             "to": [", ".join(self.story(place)["to"][:3]) for place in numbers],
             "occurrences": [int(row.sum()) for row in self.occurrences],
+            **{name: [self.verdict(place)[name] for place in numbers] for name in self.verdict(0)},
         }
         edges = [float(edge) for edge in range(0, 95, 5)]
         histogram = {

@@ -19,7 +19,7 @@ WORLD = World()
 SVG = "{http://www.w3.org/2000/svg}"
 #: Addresses, what to wait for, and the titles of the figures there.
 PLACES = {
-    "#/": (".card path.thick", ["Text in each slice"]),
+    "#/": (".card path.thick", ["Text in each period"]),
     "#/word/energy": (
         ".passer",
         [
@@ -28,7 +28,7 @@ PLACES = {
             "Words nearest to energy",
         ],
     ),
-    "#/changed": (".changedWord", ["How far words turned", "Words"]),
+    "#/changed": (".changedWord", ["Words", "How much all words moved"]),
     "#/compare?words=energy,__proto__,مرحبا": (".pairName", ["Similarity of each pair"]),
     "#/compare?how=poles&words=nurse&from=he&to=she": (".pole", ["Between he and she"]),
     "#/map?words=energy": ("canvas", ["Words that are used alike stand together: 2000"]),
@@ -147,9 +147,8 @@ def test_the_table_of_changed_words_keeps_hostile_words_and_spells_out_what_cann
         [WORLD.story(number)["since"], WORLD.story(number)["until"]] for number in range(len(WORLD.words))
     ]
     assert {row["significant"] for row in rows} == {"True"}
-    assert [row["halfway_from"] for row in rows] == [
-        "" if year is None else str(year) for year in columns["halfway_from"]
-    ]
+    for name in ("verdict", "shape", "date", "date_low", "date_high", "second_date", "effect"):
+        assert [row[name] for row in rows] == ["" if one is None else str(one) for one in columns[name]]
 
 
 def test_a_copied_link_leads_back(page):

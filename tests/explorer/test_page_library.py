@@ -4,20 +4,23 @@ states.
 
 import gzip
 import json
-import math
 import re
 import warnings
 from base64 import b64decode
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from embeddings.moving_words import drawn
 from explorer.page_driving import opened
 from explorer.small_pages import moving_model, small_model
 
 import wordtide
+from wordtide.embeddings.dynamics import dynamics_of
 from wordtide.explorer.explore import PageOptions, save_html
 from wordtide.questions.change import changed
 from wordtide.questions.neighbors import neighbors
+from wordtide.questions.similarity import similarity
 from wordtide.questions.story import story
 
 pytestmark = pytest.mark.slow
@@ -142,7 +145,7 @@ def test_a_page_of_some_slices_looks_for_occurrences_in_these(tmp_path):
 
 def test_changed_words_are_the_librarys_each_over_the_time_of_its_story(tmp_path):
     model = moving_model()
-    table = changed(model, top=24, by="low").columns
+    table = changed(model, top=24).columns
     assert all(table["significant"])
     assert len(set(zip(table["since"], table["until"], strict=True))) > 2
     with opened(
@@ -166,39 +169,68 @@ def test_changed_words_are_the_librarys_each_over_the_time_of_its_story(tmp_path
 
 
 def told(model, word):
-    """How the list begins to tell of a word, by the facts of its story."""
+    """How the list begins to tell of a word that changed gradually, by the facts of its story."""
     facts = story(model, word).facts
-    low, turned, high = (
-        round(math.degrees(math.acos(1.0 - facts[name]))) for name in ("low", "change", "high")
-    )
-    return f"{word}: turned by {turned}° ({low}° to {high}°) between {int(facts['since'])} and {int(facts['until'])}, half-way "
+    assert facts["verdict"] == "gradual"
+    names = ("date_low", "date_high", "since", "until")
+    low, high, since, until = (int(round(facts[name], 6)) for name in names)
+    amount = "a lot" if facts["effect"] >= 0.1 else "somewhat"
+    bits = f"{facts['effect']:.2f} bits a use, at least {facts['effect_low']:.2f}"
+    return f"{word}: gradual, {low}–{high}, changed {amount} ({bits}), between {since} and {until}, from {facts['from'][:2]}"
 
 
 def test_where_no_word_surely_changed_the_page_has_the_librarys_note(model, page):
     found, _, _ = page
     found.go("#/changed").page.wait_for_selector(".changedWord")
-    answer = changed(model, top=1000, by="low")
+    answer = changed(model, top=1000)
     assert not any(answer.columns["significant"])
-    assert [found.text(".notice")] == answer.notes
+    assert found.page.locator(".notice").all_inner_texts() == answer.notes
     assert (
-        found.page.locator(".changedList .row.uncertain .changedWord").all_text_contents()
+        found.page.locator(".changedList .row.quiet .changedWord").all_text_contents()
         == answer.columns["word"][:40]
     )
-    found.go("#/").page.wait_for_selector(".card.uncertain")
-    assert found.text("[aria-label='Turned most (uncertain)'] .note") == answer.notes[0]
+    found.go("#/").page.wait_for_selector(".card.quiet")
+    assert found.text("[aria-label='No significant change: words that moved most'] .note") == answer.notes[0]
 
 
-def test_the_sentence_is_the_models_story(model, page):
+def test_the_headline_and_the_verdict_are_those_of_the_models_story(model, page):
     found, _, _ = page
     for word in ("wheel", "engine", "motor"):
         found.go(f"#/word/{word}")
-        told = "document.querySelector('h1').textContent"
-        found.wait(f"word => document.querySelector('h1 b')?.textContent === word && {told} !== word", word)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", wordtide.NoteWarning)
-            assert (
-                found.ask("document.querySelector('h1').textContent") == model.story(word).attrs["sentence"]
-            )
+        said = "document.querySelector('h1').textContent"
+        found.wait(f"word => document.querySelector('h1 b')?.textContent === word && {said} !== word", word)
+        facts = story(model, word).facts
+        assert facts["verdict"] == "unsure"
+        near = list(dict.fromkeys([*facts["from"].split(", ")[:2], *facts["to"].split(", ")[:2]]))
+        span = f"between {int(facts['since'])} and {int(facts['until'])}"
+        assert found.ask(said) == f"{word} shows no significant change {span}. Near it: {', '.join(near)}."
+
+
+def test_every_verdict_and_the_jumps_themselves_are_the_librarys(tmp_path):
+    fitted = drawn("smoother")[0]
+    model = wordtide.DynamicEmbeddings(replace(fitted, dynamics=dynamics_of(fitted)))
+    names = {"still": "No significant change", "jumps": "Jump", "ramps": "Gradual change"}
+    names |= {"bursts": "Burst and return", "gaps": "Jump"}
+    # as many marks as dates, a ramp for a gradual change
+    marks = {"still": (0, 0), "jumps": (1, 0), "ramps": (0, 1), "bursts": (2, 0), "gaps": (1, 0)}
+    path = save_html(model, tmp_path / "page.html", PageOptions(map_words=0))
+    header = json.loads(resource(path.read_text(encoding="utf-8"), "header.bin"))
+    with opened(path.as_uri()) as found:
+        for word, verdict in names.items():
+            facts = story(model, word).facts
+            found.go(f"#/word/{word}")
+            found.wait("word => document.querySelector('h1 b')?.textContent === word", word)
+            found.page.wait_for_selector(".wordView .end")
+            assert found.text(".verdict").startswith(verdict)
+            drawn_marks = [found.page.locator(f".wide .{kind}").count() for kind in ("jump", "ramp")]
+            assert tuple(drawn_marks) == marks[word]
+            if verdict == "Jump":
+                assert re.search(rf"(in|around) {int(round(facts['date'], 6))}\.$", found.text("h1"))
+            other = next(name for name in model.words if name != word)
+            told = found.ask("([a, b]) => wordtide.similarity(a, b)", [word, other])
+            mine = similarity(model, word, other).columns["similarity"]
+            shown = [point["similarity"] for point in told]
+            assert np.abs(np.array(shown) - mine).max() <= 2.0 * header["quantisation"]["similarity"] + 1e-3
 
 
 @pytest.mark.parametrize("method", ["warm-start", "filtering"])

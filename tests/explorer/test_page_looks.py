@@ -62,7 +62,7 @@ def test_words_that_are_uncertain_break_no_rule_of_axe_and_fit_on_a_phone(tmp_pa
         single_file_of(tmp_path_factory.mktemp("unsure"), _unsure), color_scheme=scheme, width=320
     ) as page:
         page.ask(script)
-        for route, selector in {"#/": ".card.uncertain", "#/changed": ".row.uncertain"}.items():
+        for route, selector in {"#/": ".card.quiet", "#/changed": ".row.quiet"}.items():
             page.go(route).page.wait_for_selector(selector)
             assert page.ask("async () => (await axe.run()).violations.map(rule => rule.id)") == []
             assert page.ask("document.documentElement.scrollWidth <= innerWidth")

@@ -2,13 +2,19 @@
 
 import re
 
+import numpy as np
 import pytest
 from explorer.page_driving import chromium, folder_served, opened, single_file_of
-from explorer.page_world import HOSTILE, LEFT_OUT, SHOWN, UNSURE, World
+from explorer.page_world import HOSTILE, LEFT_OUT, SHOWN, TIMES, UNSURE, World
 
 pytestmark = pytest.mark.slow
 
 WORLD = World()
+#: The verdicts of words by turns, in short.
+VERDICTS = ["gradual, 1875–1900", "jump in 1890", "jumps in 1890 and 1951", "burst, 1890–1951"]
+#: The different colors of lines and links.
+INKS = """[...new Set([...document.querySelectorAll('.wordView .thick, h1 a')].map(one =>
+    getComputedStyle(one)[one.localName === 'a' ? 'textDecorationStyle' : 'stroke']))].filter(one => one !== 'solid')"""
 #: All columns of neighbours over time are worked out.
 PASSED = "document.querySelectorAll('.passer').length > 5 && !document.querySelector('main').textContent.includes('so far')"
 
@@ -27,13 +33,22 @@ def page(address):
 def test_the_start_has_the_field_in_focus_the_cards_and_the_strip(page):
     assert page.ask("document.activeElement.id") == "first-field"
     assert page.page.locator(".card").count() == 12
-    assert page.text(".start section > h2").startswith("Most surely changed")
-    assert page.page.locator(".card.uncertain").count() == 0
+    assert page.text(".start section > h2").startswith("Most changed")
+    assert page.page.locator(".card.quiet").count() == 0
+    assert page.page.locator(".card .sure").all_inner_texts()[:4] == [
+        "gradual, 1875–1900 · a lot",
+        "jump in 1890 · a lot",
+        "jumps in 1890 and 1951 · a lot",
+        "burst, 1890–1951 · a lot",
+    ]
     assert page.text(".card .moved") == "→".join(
         f"{side[0]} " if number == 0 else f" {side[0]}"
         for number, side in enumerate((_story(12)["from"], _story(12)["to"]))
     )
-    assert page.page.get_by_role("img", name=re.compile("Tokens per slice, from 17 to 4,000")).count() == 1
+    assert (
+        page.page.get_by_role("img", name=re.compile("Words of text per period, from 17 to 4,000")).count()
+        == 1
+    )
 
 
 def test_a_typed_word_leads_to_its_story(page):
@@ -42,20 +57,20 @@ def test_a_typed_word_leads_to_its_story(page):
     page.page.keyboard.press("ArrowDown")
     page.page.keyboard.press("Enter")
     page.page.wait_for_selector(".wordView .end")
-    assert page.text("h1") == _story(0)["sentence"]
+    assert page.text("h1") == _headline(0)
     assert page.page.title() == "energy · A world <b>of</b> tests"
     assert page.ask("location.hash") == "#/word/energy"
 
 
 def test_a_words_page_shows_curves_with_bands_neighbours_and_the_passage_of_neighbours(page):
     page.go("#/word/energy")
-    page.page.wait_for_selector(".halfway")
+    page.page.wait_for_selector(".ramp")
     assert page.page.locator(".wordView .band").count() == 4
     assert page.page.locator(".wordView .end").all_text_contents() == ["skill", "vigor", "power", "courage"]
     panels = page.page.locator(".panel")
     assert [panels.nth(number).locator(".when").inner_text() for number in range(3)] == [
         "1825",
-        "1900",
+        SHOWN[_nearest_use(0, TIMES.index(1900.5))],
         "2000",
     ]
     assert panels.nth(0).locator("a.row").count() == 10
@@ -72,7 +87,7 @@ def test_words_of_the_sentence_are_links_to_their_own_stories(page):
     page.wait("location.hash === '#/word/skill'")
     page.page.go_back()
     page.wait("location.hash === '#/word/energy'")
-    page.wait("sentence => document.querySelector('h1').textContent === sentence", _story(0)["sentence"])
+    page.wait("sentence => document.querySelector('h1').textContent === sentence", _headline(0))
 
 
 def test_a_neighbour_is_a_link_to_its_story_at_that_time(page):
@@ -154,61 +169,92 @@ def test_the_most_changed_words_can_be_found_and_put_into_order(page):
     page.go("#/changed")
     page.page.wait_for_selector(".changedWord")
     assert page.page.locator(".changedWord").first.text_content() == "energy"
-    page.page.get_by_label("Order").select_option("change")
-    highest = max(range(len(WORLD.words)), key=lambda number: WORLD.changed()["columns"]["change"][number])
-    assert (
-        page.page.locator(".row")
-        .first.get_attribute("aria-label")
-        .startswith(f"{WORLD.words[highest]}: turned by")
+    page.page.get_by_label("Order").select_option("occurrences")
+    highest = max(
+        range(len(WORLD.words)), key=lambda number: WORLD.changed()["columns"]["occurrences"][number]
     )
+    assert page.page.locator(".row").first.get_attribute("aria-label").startswith(f"{WORLD.words[highest]}: ")
     page.page.get_by_label("Find").fill("NURSE")
     assert all(
         "nurse" in label
         for label in page.page.locator(".row").evaluate_all("rows => rows.map(row => row.ariaLabel)")
     )
-    page.wait("location.hash === '#/changed?sort=change&find=NURSE'")
-    assert page.page.get_by_role("img", name=re.compile("Histogram of the turn of 171 words")).count() == 1
+    page.wait("location.hash === '#/changed?sort=occurrences&find=NURSE'")
+    assert page.page.get_by_role("img", name=re.compile("How much 171 words moved")).count() == 1
 
 
 def test_each_changed_word_has_the_time_of_its_own_story(page):
     page.go("#/changed")
     page.page.wait_for_selector(".changedWord")
     labels = page.page.locator(".changedList .row").evaluate_all("rows => rows.map(row => row.ariaLabel)")
-    times = page.page.locator(".changedList .row").evaluate_all(
+    verdicts = page.page.locator(".changedList .row").evaluate_all(
         "rows => rows.map(row => row.querySelector('.when').textContent)"
     )
     spans = [WORLD.span(number) for number in range(len(labels))]
     assert len(set(spans)) > 3
-    assert times == [f"{SHOWN[first]}–{SHOWN[last]}" for first, last in spans]
-    for label, (first, last) in zip(labels, spans, strict=True):
-        assert f" between {SHOWN[first]} and {SHOWN[last]}, half-way " in label
-    assert page.page.locator(".notice, .uncertain").count() == 0
-    assert page.page.get_by_label("Order").locator("option").first.inner_text() == "surely changed"
+    assert verdicts == (VERDICTS * len(verdicts))[: len(verdicts)]
+    for label, verdict, (first, last) in zip(labels, verdicts, spans, strict=True):
+        assert f": {verdict}, " in label
+        assert f", between {SHOWN[first]} and {SHOWN[last]}, from " in label
+    assert page.page.locator(".notice, .row.quiet").count() == 0
+    rows = page.page.locator(".changedList .row")
+    drawn = [(rows.nth(n).locator(".jump").count(), rows.nth(n).locator(".ramp").count()) for n in range(4)]
+    assert drawn == [(0, 1), (1, 0), (2, 0), (2, 0)]
+    assert page.page.get_by_label("Order").locator("option").first.inner_text() == "most changed"
+
+
+def test_a_words_page_says_its_verdict_and_draws_it(page):
+    expected = {
+        0: ("Gradual change", "Changed a lot.", None, (0, 1)),
+        1: ("Jump", "Changed a lot.", "Likely range of the date: 1875–1900.", (1, 0)),
+        2: ("Two jumps", "Changed a lot.", "Likely range of the first date: 1875–1900.", (2, 0)),
+        3: ("Burst and return", "Changed a lot.", "Likely range of the first date: 1875–1900.", (2, 0)),
+    }
+    for number, (name, amount, range_, drawn) in expected.items():
+        page.go(f"#/word/{WORLD.words[number]}")
+        page.wait("word => document.querySelector('h1 b')?.textContent === word", WORLD.words[number])
+        page.page.wait_for_selector(".wordView .end")
+        told = page.text(".verdict")
+        assert told.startswith(name)
+        assert amount in told
+        assert (range_ or "uses in") in told
+        assert ("Likely range" in told) == (range_ is not None)
+        chart = page.page.get_by_role("region", name=f"Similarity of {WORLD.words[number]} to other words")
+        assert (chart.locator(".jump").count(), chart.locator(".ramp").count()) == drawn
+        assert page.page.locator(".wordView.quiet").count() == 0
+    assert "bits" not in page.text(".verdict")
+    page.page.get_by_text("In numbers").click()
+    assert "0.28 bits a use" in page.text(".numbers")
 
 
 def test_where_no_word_surely_changed_the_page_says_so(tmp_path):
     with opened(single_file_of(tmp_path, _unsure)) as page:
-        page.page.wait_for_selector(".card.uncertain")
-        section = page.page.get_by_role("region", name="Turned most (uncertain)")
+        page.page.wait_for_selector(".card.quiet")
+        section = page.page.get_by_role("region", name="No significant change: words that moved most")
         assert section.locator(".note").inner_text() == UNSURE
-        assert section.locator(".card .sure").all_inner_texts() == ["60° (0–84) · uncertain"] * 12
-        assert "surely" not in page.text("main")
+        assert section.locator(".card .sure").all_inner_texts() == ["no significant change"] * 12
         page.go("#/changed").page.wait_for_selector(".changedWord")
         assert page.text(".notice") == UNSURE
         rows = page.page.locator(".changedList .row")
-        assert rows.count() == page.page.locator(".changedList .row.uncertain").count() == 40
+        assert rows.count() == page.page.locator(".changedList .row.quiet").count() == 40
         assert all(
-            "uncertain" in text for text in rows.evaluate_all("rows => rows.map(row => row.textContent)")
+            "no significant change" in text
+            for text in rows.evaluate_all("rows => rows.map(row => row.textContent)")
         )
         assert all(
-            "no more than the noise explains" in text
+            "changed not significantly" in text
             for text in rows.evaluate_all("rows => rows.map(row => row.ariaLabel)")
         )
-        assert "surely" not in page.text("main")
         options = page.page.get_by_label("Order").locator("option").all_inner_texts()
-        assert options == ["change", "frequency", "alphabet"]
+        assert options == ["most changed", "frequency", "alphabet"]
         page.go("#/word/energy").page.wait_for_selector(".wordView .end")
-        assert page.page.locator(".halfway").count() == 0
+        assert page.page.locator(".wordView.quiet").count() == 1
+        assert page.text(".verdict").startswith("No significant change")
+        assert page.text("h1").startswith(
+            "energy shows no significant change between 1825 and 2000. Near it: "
+        )
+        assert page.page.locator(".jump, .ramp, .likely, .during").count() == 0
+        assert len(page.ask(INKS)) == 1  # grey
 
 
 def test_neighbours_that_do_not_occur_near_the_time_are_marked_as_inferred(page):
@@ -265,7 +311,7 @@ def test_the_page_about_the_model_says_what_was_left_out_and_how_to_cite(page):
     assert "neither in the slice nor in the slices just before and after it, of those on this page" in text
     assert "Cite <b>this</b>." in text
     assert "changes a similarity by 0.004 at most" in text
-    assert "left out: 12 words, 1 slice" in page.text("footer")
+    assert "left out: 12 words, 1 period" in page.text("footer")
 
 
 def test_hostile_words_are_only_text(page):
@@ -285,7 +331,7 @@ def test_a_folder_on_a_web_host_shows_the_same(tmp_path):
         page.wait(
             "document.querySelectorAll('.passer').length > 5 && !document.querySelector('main').textContent.includes('so far')"
         )
-        assert page.text("h1") == _story(0)["sentence"]
+        assert page.text("h1") == _headline(0)
         page.page.wait_for_selector(".examples li")
         assert all(
             url.startswith(address.removesuffix("index.html")) or url.startswith("data:")
@@ -297,12 +343,12 @@ def test_a_model_without_posterior_has_no_bands_and_says_so(tmp_path):
     with opened(single_file_of(tmp_path, _without_posterior), "#/word/energy") as page:
         page.page.wait_for_selector(".wordView .end")
         page.page.wait_for_selector(".panel a.row")
-        assert "no posterior" in page.text(".facts")
+        assert "no likely ranges" in page.text(".verdict")
         assert page.ask("[...document.querySelectorAll('.band')].every(band => !band.getAttribute('d'))")
         assert page.page.locator(".whisker").count() == 0
         page.page.wait_for_selector(".passer")
         for route in ("#/", "#/changed", "#/compare?words=oil,skill", "#/about"):
-            assert "no posterior" in page.go(route).text("main")
+            assert "no likely ranges" in page.go(route).text("main")
 
 
 def test_a_damaged_header_is_told_on_the_page(tmp_path):
@@ -325,3 +371,16 @@ def _unsure():
 
 def _story(number):
     return WORLD.story(number)
+
+
+def _nearest_use(number, wanted):
+    """The slice nearest to a slice in which a word occurs."""
+    there = np.flatnonzero(WORLD.occurrences[number])
+    return int(there[np.argmin(np.abs(there - wanted))])
+
+
+def _headline(number):
+    """What the page says of a word that moved gradually."""
+    told = _story(number)
+    sides = (", ".join(told[side][:3]) for side in ("from", "to"))
+    return f"{WORLD.words[number]} moved gradually from {' to '.join(sides)} between 1875 and 1900."

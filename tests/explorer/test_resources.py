@@ -28,6 +28,7 @@ from wordtide.explorer.single_file import Limits, embedded_resources
 from wordtide.progress import Observer
 from wordtide.questions.change import changed
 from wordtide.questions.contrasts import contrasts
+from wordtide.questions.effect import VERDICT
 from wordtide.questions.movement import halfway, movement
 from wordtide.questions.neighbors import neighbors
 from wordtide.questions.similarity import similarity
@@ -205,8 +206,20 @@ def test_every_story_is_the_one_that_the_library_tells(kind):
         assert told["sentence"] == facts["sentence"]
         assert ", ".join(told["from"]) == facts["from"]
         assert ", ".join(told["to"]) == facts["to"]
-        for name in ("since", "until", "change", "low", "high", "halfway", "halfway_from", "halfway_to"):
-            if math.isnan(facts[name]):
+        assert (told["verdict"], told["shape"]) == (facts["verdict"], facts["shape"])
+        numbers = set(VERDICT) - {"verdict", "shape"}
+        for name in (
+            "since",
+            "until",
+            "change",
+            "low",
+            "high",
+            "halfway",
+            "halfway_from",
+            "halfway_to",
+            *numbers,
+        ):
+            if facts[name] is None or math.isnan(facts[name]):
                 assert told[name] is None
             else:
                 assert told[name] == pytest.approx(facts[name], abs=1e-6)
@@ -228,7 +241,7 @@ def test_words_for_curves_are_some_left_and_some_come_to_all_on_the_page():
 @each_kind
 def test_the_table_of_changed_words_is_the_librarys(kind):
     model, words = shared_model(kind), header_of(kind)["words"]
-    table, answer = parsed(shared_page(kind)["changed.bin"]), changed(model, top=len(model.words), by="low")
+    table, answer = parsed(shared_page(kind)["changed.bin"]), changed(model, top=len(model.words))
     assert [words[place] for place in table["columns"]["word"]] == answer.columns["word"]
     for name, values in answer.columns.items():
         if name != "word":
@@ -246,7 +259,7 @@ def test_words_that_are_left_out_are_not_in_the_table():
     resources = embedded(model, Limits(10**9, words=25))
     names = parsed(resources["header.bin"])["words"]
     listed = [names[place] for place in parsed(resources["changed.bin"])["columns"]["word"]]
-    assert listed == [word for word in changed(model, top=60, by="low").columns["word"] if word in names]
+    assert listed == [word for word in changed(model, top=60).columns["word"] if word in names]
 
 
 @pytest.mark.parametrize("kind", ["smoother", "filter", "point"])
@@ -270,8 +283,8 @@ def test_where_no_word_surely_changed_a_note_says_so_and_frequent_words_are_list
     model = planted("smoother", means, 5.0, times=1900.0 + np.arange(5.0), values=np.full(100, 30))
     resources = embedded(model)
     table = parsed(resources["changed.bin"])
-    assert table["notes"] == changed(model, top=20, by="low").notes
-    assert table["notes"][0].startswith("No word changed by more than the noise")
+    assert table["notes"] == changed(model, top=20).notes
+    assert table["notes"][-1].startswith("No word changed by more than the noise")
     assert set(table["columns"]["significant"]) == {False}
     assert table["columns"]["change"] == sorted(table["columns"]["change"], reverse=True)
     assert min(table["columns"]["occurrences"]) >= parsed(resources["header.bin"])["known"]["often"]

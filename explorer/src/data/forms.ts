@@ -54,7 +54,24 @@ export interface About {
   cite: string[];
 }
 
-export interface Story {
+/** How a word changed, as `wordtide story` and `wordtide changed` judge it. */
+export interface Verdict {
+  /** Null where the method cannot judge. */
+  verdict: "jump" | "gradual" | "unsure" | null;
+  shape: string | null;
+  /** Of the first jump, or the middle of a gradual change; low and high are its likely range, or from when to when. */
+  date: number | null;
+  date_low: number | null;
+  date_high: number | null;
+  second_date: number | null;
+  log_bayes_factor: number | null;
+  /** Bits a use. */
+  effect: number | null;
+  effect_low: number | null;
+  style: number | null;
+}
+
+export interface Story extends Verdict {
   sentence: string;
   since: number;
   until: number;
@@ -67,12 +84,6 @@ export interface Story {
   from: string[];
   to: string[];
   beside: string[];
-}
-
-/** When a word was half-way, from and to; null if that is not known, or if the word may not have moved at all. */
-export function halfwayOf(story: Pick<Story, "low" | "halfway_from" | "halfway_to">): [number, number] | null {
-  const { low, halfway_from: from, halfway_to: to } = story;
-  return from === null || to === null || low === 0 ? null : [from, to];
 }
 
 export interface Changed {
@@ -95,7 +106,7 @@ export interface Changed {
     from: string[];
     to: string[];
     occurrences: number[];
-  };
+  } & { [Name in keyof Verdict]: Verdict[Name][] };
   histogram: { edges: number[]; observed: number[]; expected: number[] | null };
 }
 

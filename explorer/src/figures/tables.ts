@@ -5,6 +5,8 @@ export type Cell = string | number | boolean | null;
 export interface Table {
   columns: string[];
   rows: Cell[][];
+  /** Columns of float years, which are shown as dates; files keep the numbers. */
+  dates?: string[];
 }
 
 /** Texts that spreadsheets would run as a formula, and plain numbers, which they cannot. As in `wordtide.cells`. */

@@ -19,6 +19,12 @@ export class Times {
     this.gap = gaps.sort((one, other) => one - other)[gaps.length >> 1] ?? 1;
   }
 
+  /** What a slice is to a reader. */
+  get unit(): string {
+    const lengths: [number, string][] = [[20, "period"], [8, "decade"], [1.5, "period"], [0.75, "year"], [0.2, "quarter"], [0.06, "month"], [0.012, "week"], [0, "day"]];
+    return (lengths.find(([least]) => this.gap > least) ?? lengths[lengths.length - 1])[1];
+  }
+
   get count(): number {
     return this.slices.length;
   }

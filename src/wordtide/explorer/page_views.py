@@ -11,6 +11,7 @@ from wordtide.explorer.page_selection import PageSelection, thin_slices
 from wordtide.progress import Observer
 from wordtide.questions.asking import shown_year
 from wordtide.questions.change import MIN_OCCURRENCES, Moving, by_change, changed, moving_words
+from wordtide.questions.effect import VERDICT
 from wordtide.questions.story import Story, stories
 from wordtide.questions.vectors import Vectors, lengths_of
 from wordtide.types import Floats, Integers
@@ -23,7 +24,7 @@ _LIKENESS_PENALTY = 0.5  # for similarity to a card already chosen
 _BAR_WIDTHS, _MOST_BARS = (1.0, 2.0, 3.0, 5.0), 40  # degrees
 _PRIOR_DRAWS = 4000
 _NONE_KEPT = "None of the changed words is on this page. Include more words with --words."
-_FACTS = ("since", "until", "change", "low", "high", "halfway", "halfway_from", "halfway_to")
+_FACTS = ("since", "until", "change", "low", "high", "halfway", "halfway_from", "halfway_to", *VERDICT)
 #: The default number of words on the map, and the most frames.
 MAP_WORDS, FRAMES = 3000, 12
 #: Rarer words have no reliable position; dynamic t-SNE needs a few words.
@@ -63,10 +64,10 @@ def _companions(one: Story, names: set[str]) -> list[str]:
 
 
 def changed_table(model: Embeddings, vectors: Vectors, kept: PageSelection) -> dict[str, Any]:
-    """The words that changed most, each over its own time as in stories, and a histogram of the angles they
-    turned by.
+    """The words that changed most in the order of `wordtide changed`, each over its own time as in stories,
+    and a histogram of the angles they turned by.
     """
-    answer = changed(model, top=min(MOST_CHANGED, len(model.words)), by="low")
+    answer = changed(model, top=min(MOST_CHANGED, len(model.words)))
     places = {model.words[number]: place for place, number in enumerate(kept.words)}
     rows = [row for row, word in enumerate(answer.columns["word"]) if word in places]
     columns = {name: [values[row] for row in rows] for name, values in answer.columns.items()}
@@ -115,8 +116,9 @@ def _degrees(change: Floats) -> Floats:
 def word_cards(model: Embeddings, vectors: Vectors, kept: PageSelection, table: dict[str, Any]) -> list[int]:
     """Positions of words for the first view: their change is certain, and they differ from each other."""
     columns: dict[str, Sequence[float]] = table["columns"]
-    certain = np.nan_to_num(np.asarray(columns["low"], dtype=np.float64)[:_CANDIDATES])
-    worth = certain if (certain > 0).any() else np.asarray(columns["change"], dtype=np.float64)[:_CANDIDATES]
+    ranks = (np.asarray(columns[name], dtype=np.float64)[:_CANDIDATES] for name in ("effect_low", "low"))
+    certain = next((np.nan_to_num(rank) for rank in ranks if (rank > 0).any()), None)
+    worth = np.asarray(columns["change"], dtype=np.float64)[:_CANDIDATES] if certain is None else certain
     places = np.asarray(columns["word"], dtype=np.int64)[:_CANDIDATES]
     if not len(places):
         return []

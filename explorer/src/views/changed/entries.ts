@@ -1,6 +1,8 @@
 /** Words that changed, and the orders in which they can be listed. */
 
-export interface Entry {
+import type { Changed, Verdict } from "../../data/forms";
+
+export interface Entry extends Verdict {
   rank: number;
   word: number;
   name: string;
@@ -8,39 +10,59 @@ export interface Entry {
   low: number;
   high: number;
   significant: boolean;
-  /** There is a posterior, and by it the word may not have moved at all. */
-  uncertain: boolean;
-  probability: number;
   since: number;
   until: number;
   from: string;
   to: string;
-  halfwayFrom: number | null;
-  halfwayTo: number | null;
   occurrences: number;
 }
 
-/** The first is that of the list. */
+export function entriesOf({ columns }: Changed, nameOf: (word: number) => string): Entry[] {
+  return columns.word.map((word, place) => ({
+    rank: place + 1,
+    word,
+    name: nameOf(word),
+    change: columns.change[place] ?? NaN,
+    low: columns.low[place] ?? NaN,
+    high: columns.high[place] ?? NaN,
+    significant: columns.significant[place],
+    since: columns.since[place],
+    until: columns.until[place],
+    from: columns.from[place],
+    to: columns.to[place],
+    occurrences: columns.occurrences[place],
+    verdict: columns.verdict[place],
+    shape: columns.shape[place],
+    date: columns.date[place],
+    date_low: columns.date_low[place],
+    date_high: columns.date_high[place],
+    second_date: columns.second_date[place],
+    log_bayes_factor: columns.log_bayes_factor[place],
+    effect: columns.effect[place],
+    effect_low: columns.effect_low[place],
+    style: columns.style[place],
+  }));
+}
+
+/** The first is that of the list, which is that of `wordtide changed`. */
 export const ORDERS = [
-  { key: "sure", name: "surely changed" },
-  { key: "change", name: "change" },
-  { key: "halfway", name: "half-way date" },
+  { key: "effect", name: "most changed" },
+  { key: "date", name: "date" },
   { key: "occurrences", name: "frequency" },
   { key: "word", name: "alphabet" },
 ] as const;
 export type Order = (typeof ORDERS)[number]["key"];
 
-/** The orders that tell words apart: without significant words those by certainty and by date do not. */
+/** The orders that tell words apart: without verdicts that by date does not. */
 export function ordersOf(entries: readonly Entry[]): readonly (typeof ORDERS)[number][] {
-  return entries.some((one) => one.significant) ? ORDERS : ORDERS.filter((one) => one.key !== "sure" && one.key !== "halfway");
+  return entries.some((one) => one.date !== null) ? ORDERS : ORDERS.filter((one) => one.key !== "date");
 }
 
 /** The entries in an order; equals keep their rank, what is not known comes last. */
 export function ordered(entries: readonly Entry[], order: Order): Entry[] {
   const by: Record<Order, (one: Entry, other: Entry) => number> = {
-    sure: () => 0,
-    change: (one, other) => falling(one.change, other.change),
-    halfway: (one, other) => falling(-(one.halfwayFrom ?? Infinity), -(other.halfwayFrom ?? Infinity)),
+    effect: () => 0,
+    date: (one, other) => falling(-(one.date ?? Infinity), -(other.date ?? Infinity)),
     occurrences: (one, other) => falling(one.occurrences, other.occurrences),
     word: (one, other) => (one.name < other.name ? -1 : one.name > other.name ? 1 : 0),
   };
