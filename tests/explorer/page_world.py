@@ -177,7 +177,7 @@ class World:
         if not self.sure:
             return {"verdict": "unsure", "shape": None, **unknown, "log_bayes_factor": -2.0}
         shape = ("gradual", "jump", "two jumps", "burst")[number % 4]
-        second = 1951.0 if number % 4 > 1 else None
+        second = 1951.5 if number % 4 > 1 else None
         numbers = (1890.5, 1875.6, 1900.5, second, 40.0, 0.3 - 0.005 * number, 0.2 - 0.003 * number, 0.01)
         return {
             "verdict": "gradual" if shape == "gradual" else "jump",
