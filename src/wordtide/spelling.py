@@ -14,7 +14,8 @@ _STEM = 3  # letters that a suggestion shares with a word that is like no other
 
 
 def number_of(word: str, index: Mapping[str, int], remedy: str) -> int:
-    """The number of a word, in the given spelling or in lower case.
+    """The number of a word, in the given spelling or in lower case; of a phrase also with spaces ("climate
+    change" is climate_change).
 
     Args:
         word: The word.
@@ -24,10 +25,13 @@ def number_of(word: str, index: Mapping[str, int], remedy: str) -> int:
     Raises:
         UnknownWordError: The word is not in the index. The error suggests similar words.
     """
-    for spelling in (word, word.lower()):
+    joined = "_".join(word.split())
+    for spelling in (word, word.lower(), joined, joined.lower()):
         if spelling in index:
             return index[spelling]
-    similar = similar_words(word, index)
+    similar = similar_words(joined, index)
+    if joined != word:
+        remedy = "Count phrases as words with --phrases auto, or list this one in a file: --phrases FILE."
     raise UnknownWordError(
         f"{word!r} is not in the vocabulary of {counted(len(index), 'word')}.",
         f"Near it: {', '.join(similar)}." if similar else remedy,

@@ -15,11 +15,13 @@ from wordtide.corpus.tokens.tokenizers import Tokenizer
 from wordtide.counts.cluster.driver import ClusterPlace, count_on_cluster
 from wordtide.counts.counts import KIND, Counts, write_facts
 from wordtide.counts.ngrams.tables import count_ngrams
+from wordtide.counts.phrases.phrase_lists import resolve_phrases
+from wordtide.counts.phrases.selection import with_phrase_facts
 from wordtide.counts.settings import CountSettings
 from wordtide.counts.texts import count_texts
 from wordtide.counts.vocabulary import read_stop_words, read_vocabulary
 from wordtide.counts.warm_up import warm_up
-from wordtide.counts.workers import CountInput, Resources
+from wordtide.counts.workers import CountInput, Resources, token_rule
 from wordtide.dates import bounds
 from wordtide.errors import NothingToCountError, SettingsError
 from wordtide.progress import Observer
@@ -164,6 +166,7 @@ def input_of(
     if vocabulary is not None and settings.stop_words:
         stopped = set(settings.listed_stop_words)
         vocabulary = [word for word in vocabulary if word not in stopped]
+    settings = resolve_phrases(settings, token_rule(settings), corpus.is_ngrams)
     return CountInput(corpus, settings, dates, vocabulary, tokenizer, resources)
 
 
@@ -231,7 +234,8 @@ def _count(
             f"({counts.summary.outside_dates} outside the dates, {skipped} skipped).",
             "Check --since and --until, the --text-field, and that the files hold text.",
         )
-    counts.settings = replace(settings, window=counts.window)
+    counts.settings = replace(counts.settings, window=counts.window)
+    counts.summary = with_phrase_facts(counts, len(source.settings.joined_phrases))
     return counts
 
 

@@ -57,6 +57,11 @@ def check_agreement(parts: Sequence[Addend]) -> None:
             raise SettingsError(
                 f"{_name(first)} and {_name(other)} were counted with different windows.", "Count again."
             )
+        if other.settings.joined_phrases != first.settings.joined_phrases:
+            raise SettingsError(
+                f"{_name(first)} and {_name(other)} were counted with different phrases.",
+                f"Count both with the same ones: --phrases {first.path or 'FILE'}",
+            )
         for setting in MUST_AGREE:
             one, two = getattr(first.settings, setting), getattr(other.settings, setting)
             if one != two:
@@ -118,6 +123,10 @@ def _summed(summaries: Sequence[Summary]) -> Summary:
         outside_dates=sum(summary.outside_dates for summary in summaries),
         tagged_ngrams=sum(summary.tagged_ngrams for summary in summaries),
         ignored_files=sum(summary.ignored_files for summary in summaries),
+        phrases=max(summary.phrases for summary in summaries),
+        phrases_left_out=max(summary.phrases_left_out for summary in summaries),
+        phrase_occurrences=sum(summary.phrase_occurrences for summary in summaries),
+        words_in_phrases=sum(summary.words_in_phrases for summary in summaries),
         skipped=dict(skipped),
     )
 

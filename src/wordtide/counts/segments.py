@@ -5,6 +5,7 @@ word); counting goes through that stream, not through the text again.
 """
 
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,11 @@ import numpy.typing as npt
 from wordtide.compiled import kernel
 from wordtide.corpus.documents import Batch
 from wordtide.corpus.tokens.tokenizers import Scanned, Scanner
+from wordtide.counts.phrases.phrase_table import PhraseTable, join_phrases
+from wordtide.counts.sums import KeySums, add_sums
 from wordtide.dates import DAY
 from wordtide.timeline import Every, Slices
-from wordtide.types import Bytes, Integers
+from wordtide.types import Bytes, Floats, Integers
 
 SEGMENT_IDS = 1 << 21
 
@@ -219,3 +222,26 @@ class SegmentBuilder:
         rows = (sentence_ends - sentences)[by_document] + within
         text: Any = self._space.keep(np.concatenate(self._texts_so_far))
         return SentenceTexts(spans[rows], by_document, within, text, self._names, stamps, date_spans)
+
+
+def words_of_slice(
+    entries: Sequence[tuple[Segment, int]], numbers: Sequence[Integers], tables: Sequence[PhraseTable] = ()
+) -> KeySums:
+    """Count the words in parts of a slice; `numbers` translates the numbers of each scanner, and `tables` has
+    its phrases.
+    """
+    counted = [KeySums(np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int64))]
+    for segment, entry in entries:
+        ids = segment.ids[segment.starts[entry] : segment.starts[entry + 1]]
+        if tables:
+            ids = join_phrases(np.asarray(ids), tables[segment.scanner])
+        found, times = np.unique(ids[ids >= 0], return_counts=True)
+        keys = numbers[segment.scanner][found].astype(np.uint64)
+        order = np.argsort(keys)
+        counted.append(KeySums(keys[order], times[order].astype(np.int64)))
+    return add_sums(counted)
+
+
+def add_shares(scores: Floats, words: KeySums) -> None:
+    """Add the share of each word in one slice to its score."""
+    scores[words.keys.astype(np.int64)] += words.sums / max(1, int(words.sums.sum()))

@@ -75,6 +75,12 @@ class CountSettings:
         maximum=255,
         shown_default="4; n - 1 for n-grams",
     )
+    phrases: str | tuple[str, ...] | None = setting(
+        None,
+        "Phrases to count as words (united_states): auto, none, a file with one per line, or a counts folder",
+        example="auto, none or a file",
+        shown_default="none, or those of the counts folder that --vocabulary names",
+    )
     close_gaps: bool = setting(False, "Close the gaps left by words outside the vocabulary")
     ngram_weights: str = setting(
         "overlap",
@@ -89,11 +95,13 @@ class CountSettings:
     skip_bad: bool = setting(False, "Leave out bad rows, and report how many and why")
 
     def __post_init__(self) -> None:
-        if isinstance(self.stop_words, list):
-            object.__setattr__(self, "stop_words", tuple(self.stop_words))
+        for name in ("stop_words", "phrases"):
+            if isinstance(getattr(self, name), list):
+                object.__setattr__(self, name, tuple(getattr(self, name)))
         for name in (
             "vocabulary",
             "stop_words",
+            "phrases",
             "since",
             "until",
         ):  # in Python one may give a path, or a year as a number
@@ -152,6 +160,11 @@ class CountSettings:
         """The stop words themselves, once the file is read."""
         return self.stop_words if isinstance(self.stop_words, tuple) else ()
 
+    @property
+    def joined_phrases(self) -> tuple[str, ...]:
+        """The phrases themselves, once they are read or found."""
+        return self.phrases if isinstance(self.phrases, tuple) else ()
+
     def unite(self, parts: Sequence[Slices]) -> tuple[Slices, list[Integers]]:
         """Unite the slices of parts of a corpus; see `timeline.unite`."""
         within = parse_duration(self.merge_within, "--merge-within") if self.merge_within else 0
@@ -182,6 +195,7 @@ MUST_AGREE = ("every", "merge_within", "close_gaps", "ngram_weights")
 RECIPE = (
     *("every", "merge_within", "close_gaps", "ngram_weights"),
     *("numbers", "urls", "user_names", "hyphens", "tokenizer", "pretokenized", "drop", "stop_words"),
+    "phrases",
 )
 
 
@@ -196,4 +210,8 @@ class Summary:
     outside_dates: int = 0  # documents, or n-gram years, before --since or after --until
     tagged_ngrams: int = 0
     ignored_files: int = 0
+    phrases: int = 0  # joined; they are in the vocabulary
+    phrases_left_out: int = 0  # listed, but absent from the text, or too rare for the vocabulary
+    phrase_occurrences: int = 0
+    words_in_phrases: int = 0
     skipped: dict[str, int] = field(default_factory=dict)

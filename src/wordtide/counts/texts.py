@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
@@ -19,19 +19,22 @@ from wordtide.corpus.columns import Fields
 from wordtide.corpus.documents import BadRows, Batch, Block, normalize_texts
 from wordtide.corpus.tokens.lexicon import Lexicon, combine_lexicons
 from wordtide.corpus.tokens.markup import decode_entities, drop_matches
-from wordtide.corpus.tokens.tokenizers import Scanner, TokenRule, apply_tokenizer, load_tokenizer
+from wordtide.corpus.tokens.tokenizers import Scanner, apply_tokenizer, load_tokenizer
 from wordtide.counts.count_arrays import CountArrays, CountsWriter, RowBlock
 from wordtide.counts.counts import Counts
 from wordtide.counts.examples.draws import Candidates, draw_sentences, join_candidates
 from wordtide.counts.examples.store import ExamplesWriter
 from wordtide.counts.pairs import bits_for, code_dtype, compress_rows, find_pairs, sort_codes, sum_runs
+from wordtide.counts.phrases.phrase_table import words_of
+from wordtide.counts.phrases.selection import choose_with_phrases
+from wordtide.counts.phrases.text_passes import TextPasses, with_phrases
 from wordtide.counts.segments import Segment, SegmentBuilder, SpillSpace
 from wordtide.counts.settings import Summary
-from wordtide.counts.sums import KeySums, SliceSums, add_sums
+from wordtide.counts.sums import KeySums, SliceSums
 from wordtide.counts.vocabulary import choose_vocabulary, numbering_of
-from wordtide.counts.workers import CountInput, Lending, PairRule, Resources, in_order
+from wordtide.counts.workers import CountInput, Lending, PairRule, Resources, in_order, token_rule
 from wordtide.timeline import Every
-from wordtide.types import Array, Floats, Integers
+from wordtide.types import Array, Integers
 
 TEXT_WINDOW = 4  # c_max in the paper's table of hyper-parameters
 _PART_IDS = 1 << 21  # numbers counted at a time: their pair codes are sorted in memory
@@ -59,8 +62,12 @@ def count_texts(source: CountInput, folder: Path) -> Counts:
     for segment, places in zip(scan.segments, members, strict=True):
         for entry in np.flatnonzero(places >= 0):
             by_slice[places[entry]].append((segment, int(entry)))
+    passes = TextPasses(scan.segments, members, slices, scan.lexicons, numbers, source.resources)
+    phrases = settings.joined_phrases
+    if (phrases or settings.phrases == "auto") and len(slices) > 0:
+        vocabulary, phrases = choose_with_phrases(passes, whole, settings, vocabulary)
     if vocabulary is None:
-        scores = whole.totals if settings.vocabulary_by == "total" else _shares(by_slice, numbers, len(whole))
+        scores = whole.totals if settings.vocabulary_by == "total" else passes.shares(())
         vocabulary = choose_vocabulary(
             whole, scores, settings.vocabulary_size, settings.min_count, settings.listed_stop_words
         )
@@ -68,6 +75,8 @@ def count_texts(source: CountInput, folder: Path) -> Counts:
     numbering = numbering_of(whole, vocabulary)
     numberings = [numbering[numbers_of_scanner] for numbers_of_scanner in numbers]
     rule = PairRule(numberings, len(vocabulary), window, settings)
+    if phrases:
+        rule = with_phrases(rule, phrases, vocabulary, scan.lexicons)
     arrays, occurrences = count_slices(by_slice, slices.tokens, rule, source.resources, folder)
     summary = Summary(
         documents=scan.documents,
@@ -78,6 +87,7 @@ def count_texts(source: CountInput, folder: Path) -> Counts:
         ignored_files=source.corpus.ignored,
         skipped=dict(sorted(bad.reasons.items())),
     )
+    settings = replace(settings, phrases=phrases)
     counts = Counts(vocabulary, slices, arrays, settings, window, summary=summary)
     counts.reading = bad.findings
     return counts
@@ -86,18 +96,12 @@ def count_texts(source: CountInput, folder: Path) -> Counts:
 def scan_texts(source: CountInput, bad: BadRows) -> Scan:
     """Read a corpus, or a shard of one, and number its words."""
     settings, resources, (since, until) = source.settings, source.resources, source.dates
-    rule = TokenRule(
-        settings.numbers,
-        settings.urls,
-        settings.user_names,
-        settings.hyphens,
-        settings.tokenizer,
-        settings.pretokenized,
-    )
+    rule = token_rule(settings)
+    known = None if source.vocabulary is None else [*source.vocabulary, *words_of(settings.joined_phrases)]
     every = Every.parse(settings.every)
     space = SpillSpace(resources.spill, resources.memory // 2)
     builders = [
-        SegmentBuilder(number, Scanner(rule, source.vocabulary), every, space, settings.examples > 0)
+        SegmentBuilder(number, Scanner(rule, known), every, space, settings.examples > 0)
         for number in range(resources.workers)
     ]
     idle = Lending(builders)
@@ -155,45 +159,18 @@ def _apply_named(name: str, batch: Batch) -> Batch:
     return apply_tokenizer(batch, load_tokenizer(name), name)
 
 
-def _shares(
-    by_slice: Sequence[Sequence[tuple[Segment, int]]], numbers: Sequence[Integers], words: int
-) -> Floats:
-    """The sum of the shares of each word over slices.
-
-    Slices are added in order of time, so that the result does not depend on how the corpus was split.
-    """
-    scores = np.zeros(words, dtype=np.float64)
-    for entries in by_slice:
-        add_shares(scores, words_of_slice(entries, numbers))
-    return scores
-
-
-def words_of_slice(entries: Sequence[tuple[Segment, int]], numbers: Sequence[Integers]) -> KeySums:
-    """Count the words in parts of a slice; `numbers` translates the numbers of each scanner."""
-    counted = [KeySums(np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int64))]
-    for segment, entry in entries:
-        ids = segment.ids[segment.starts[entry] : segment.starts[entry + 1]]
-        found, times = np.unique(ids[ids >= 0], return_counts=True)
-        keys = numbers[segment.scanner][found].astype(np.uint64)
-        order = np.argsort(keys)
-        counted.append(KeySums(keys[order], times[order].astype(np.int64)))
-    return add_sums(counted)
-
-
-def add_shares(scores: Floats, words: KeySums) -> None:
-    """Add the share of each word in one slice to its score."""
-    scores[words.keys.astype(np.int64)] += words.sums / max(1, int(words.sums.sum()))
-
-
 class _Scratch(threading.local):
     """Work arrays of one thread, kept from part to part: fresh memory is expensive."""
 
     def __init__(self) -> None:
         self.places = np.empty(0, dtype=np.int32)
+        self.joined = np.empty(0, dtype=np.int32)
         self.codes: Array = np.empty(0, dtype=np.uint32)
         self.spare: Array = np.empty(0, dtype=np.uint32)
 
-    def make_room(self, ids: int, window: int, dtype: npt.DTypeLike) -> None:
+    def make_room(self, ids: int, window: int, dtype: npt.DTypeLike, phrases: bool) -> None:
+        if phrases and len(self.joined) < ids:
+            self.joined = np.empty(ids, dtype=np.int32)
         if len(self.places) < ids:
             self.places = np.empty(ids, dtype=np.int32)
         if len(self.codes) < ids * window or self.codes.dtype != dtype:
@@ -236,12 +213,12 @@ def count_slices(
 
     def count_part(part: _Part) -> _PartCounts:
         sizes = [int(segment.starts[entry + 1] - segment.starts[entry]) for segment, entry in part.entries]
-        scratch.make_room(sum(sizes), window, dtype)
+        scratch.make_room(sum(sizes), window, dtype, len(rule.tables) > 0)
         occurrences = np.zeros(words, dtype=np.int64)
         candidates = []
         filled = 0
         for segment, entry in part.entries:
-            ids = np.asarray(segment.ids[segment.starts[entry] : segment.starts[entry + 1]])
+            ids = rule.stream(segment, entry, scratch.joined)
             numbering = rule.numberings[segment.scanner]
             filled += find_pairs(
                 ids, numbering, window, word_bits, weight_bits, settings.close_gaps,
@@ -249,7 +226,7 @@ def count_slices(
             )  # fmt: skip
             if settings.examples:
                 candidates.append(
-                    draw_sentences(segment, entry, numbering, words, settings.examples, settings.seed)
+                    draw_sentences(segment, entry, ids, numbering, words, settings.examples, settings.seed)
                 )
         codes, spare = sort_codes(
             scratch.codes[:filled], scratch.spare[:filled], weight_bits, weight_bits + 2 * word_bits

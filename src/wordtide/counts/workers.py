@@ -13,7 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from wordtide.corpus.sources import Corpus
-from wordtide.corpus.tokens.tokenizers import Tokenizer
+from wordtide.corpus.tokens.tokenizers import Tokenizer, TokenRule
+from wordtide.counts.phrases.phrase_table import PhraseTable, join_phrases
+from wordtide.counts.segments import Segment
 from wordtide.counts.settings import CountSettings
 from wordtide.progress import Observer
 
@@ -57,12 +59,31 @@ class PairRule:
     """Which pairs are counted: those of a vocabulary of `words` words within `window` places.
 
     `numberings` has an array for each scanner, which maps its numbers to the vocabulary (-1: not in it).
+    `tables` has the phrases for each scanner, if there are any; their numbers follow those of the words.
     """
 
     numberings: Sequence[npt.NDArray[np.int32]]
     words: int
     window: int
     settings: CountSettings
+    tables: Sequence[PhraseTable] = ()
+
+    def stream(self, segment: Segment, entry: int, room: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+        """The numbers of an entry of a segment, phrases joined (in `room`)."""
+        ids = np.asarray(segment.ids[segment.starts[entry] : segment.starts[entry + 1]])
+        return join_phrases(ids, self.tables[segment.scanner], room) if self.tables else ids
+
+
+def token_rule(settings: CountSettings) -> TokenRule:
+    """The token rule of texts."""
+    return TokenRule(
+        settings.numbers,
+        settings.urls,
+        settings.user_names,
+        settings.hyphens,
+        settings.tokenizer,
+        settings.pretokenized,
+    )
 
 
 class Lending(Generic[Thing]):

@@ -10,7 +10,7 @@ from wordtide.cli.options import takes
 from wordtide.cli.output import ProgressBar, say
 from wordtide.cli.summary import Report, chart, described, print_preview, warnings
 from wordtide.counts.counts import Counts
-from wordtide.counts.settings import CountSettings
+from wordtide.counts.settings import CountSettings, Summary
 from wordtide.errors import SettingsError
 from wordtide.spelling import counted
 
@@ -105,8 +105,18 @@ def print_summary(counts: Counts, seconds: float | None = None) -> None:
         f"{counted(summary.documents, unit)}, {counted(summary.tokens, 'word')}{speed}",
         f"{counted(len(counts), 'slice')} from {counts.slices.labels[0]} to {counts.slices.labels[-1]}",
         f"vocabulary {len(counts.words):,} of {counted(summary.distinct_words, 'distinct word')}, "
-        f"covering {summary.tokens_in_vocabulary / max(1, summary.tokens):.1%} of the text",
+        f"covering {_covered(summary) / max(1, summary.tokens):.1%} of the text",
     ]
+    if summary.phrases or summary.phrases_left_out:
+        lines.append(
+            f"{counted(summary.phrases, 'phrase')} in the vocabulary, "
+            f"{summary.words_in_phrases / max(1, summary.tokens):.1%} of the text"
+        )
+    if summary.phrases_left_out:
+        lines.append(
+            f"{counted(summary.phrases_left_out, 'listed phrase')} left out: absent from the text, "
+            "or too rare for the vocabulary"
+        )
     if summary.outside_dates:
         lines.append(f"{counted(summary.outside_dates, unit)} outside --since and --until")
     if summary.tagged_ngrams:
@@ -124,6 +134,11 @@ def print_summary(counts: Counts, seconds: float | None = None) -> None:
         splits_words = bool(counts.settings.tokenizer or counts.settings.pretokenized)
         lines += warnings(counts.reading, summary.documents, splits_words)
     say(*lines, f"written to {counts.path}")
+
+
+def _covered(summary: Summary) -> float:
+    """The words of the text that are in the vocabulary, by themselves or in phrases."""
+    return summary.tokens_in_vocabulary - summary.phrase_occurrences + summary.words_in_phrases
 
 
 def merge(

@@ -18,14 +18,13 @@ from pathlib import Path
 import numpy as np
 
 from wordtide.corpus.sources import Corpus
-from wordtide.corpus.tokens.lexicon import Lexicon
 from wordtide.corpus.tokens.tokenizers import Tokenizer, load_tokenizer
-from wordtide.counts.cluster.job import Job, Piece, Run, read_lexicon, write_plan, write_words
+from wordtide.counts.cluster.job import Job, Piece, Run, read_lexicon, write_words
+from wordtide.counts.cluster.phrase_pieces import ShardPasses, make_plan
 from wordtide.counts.cluster.reduce import ShardCounts, add_up, merge_shard_counts, unite_lexicons
 from wordtide.counts.cluster.scans import (
     Survey,
     count_shard_pairs,
-    count_shard_words,
     scan_ngram_shard,
     scan_text_shard,
     survey_ngrams,
@@ -35,14 +34,13 @@ from wordtide.counts.cluster.shards import check_shareable, find_shards
 from wordtide.counts.count_arrays import CountsWriter
 from wordtide.counts.counts import Counts
 from wordtide.counts.ngrams.tables import check_ngram_settings, least_total
+from wordtide.counts.phrases.selection import choose_with_phrases
 from wordtide.counts.settings import CountSettings
-from wordtide.counts.texts import add_shares
 from wordtide.counts.vocabulary import choose_vocabulary
 from wordtide.counts.workers import CountInput
 from wordtide.dask_client import Cluster, connect
 from wordtide.progress import Observer
 from wordtide.storage.work_folder import VERSION, WorkFolder, fingerprint, open_work
-from wordtide.types import Floats
 from wordtide.version import __version__
 
 
@@ -99,14 +97,23 @@ class _Driver:
         whole_piece = unite_lexicons(scans, self._run)
         whole = read_lexicon(self._work.folder(whole_piece))
         survey = (survey_ngrams if self._job.ngrams else survey_texts)(self._work, scans, settings)
+        distinct = int(np.count_nonzero(whole.totals))
+        passes = ShardPasses(self._work, self._run, scans, survey, whole_piece, len(whole))
+        phrases = settings.joined_phrases
+        if (phrases or settings.phrases == "auto") and len(survey.slices) > 0:
+            vocabulary, phrases = choose_with_phrases(passes, whole, settings, vocabulary)
         if vocabulary is None:
             shared = settings.vocabulary_by == "share" and len(survey.slices) > 0
-            scores = self._shares(scans, survey, whole_piece, len(whole)) if shared else whole.totals
+            scores = passes.shares(()) if shared else whole.totals
             least = least_total(settings, survey.places) if self._job.ngrams else settings.min_count
             vocabulary = choose_vocabulary(
                 whole, scores, settings.vocabulary_size, least, settings.listed_stop_words
             )
-        return self._write(corpus, scans, survey, vocabulary, whole, folder)
+        survey = replace(
+            survey,
+            summary=replace(survey.summary, distinct_words=distinct, ignored_files=corpus.ignored),
+        )
+        return self._write(scans, survey, vocabulary, phrases, folder)
 
     def _scan(self, corpus: Corpus) -> list[str]:
         shards = find_shards(corpus, self._job.settings, self._work, self._run)
@@ -122,28 +129,12 @@ class _Driver:
         self._run("reading", tasks)
         return [task.name for task in tasks]
 
-    def _shares(self, scans: Sequence[str], survey: Survey, whole: str, words: int) -> Floats:
-        """The sum of the shares of each word over slices, in order of time."""
-        plan = self._plan(survey, [])
-        tasks = [
-            Piece(f"words-{fingerprint(plan, whole, scan)}", count_shard_words, (plan, number, scan, whole))
-            for number, scan in enumerate(scans)
-        ]
-        self._run("weighing", tasks)
-        scores = np.zeros(words, dtype=np.float64)
-        for part in add_up([task.name for task in tasks], survey.slices.tokens, words, False, self._run):
-            counts = ShardCounts.open(self._work.folder(part.piece))
-            for place in range(len(counts.numbers)):
-                add_shares(scores, counts.unigrams(place))
-        return scores
-
     def _write(
         self,
-        corpus: Corpus,
         scans: Sequence[str],
         survey: Survey,
         vocabulary: list[str],
-        whole: Lexicon,
+        phrases: tuple[str, ...],
         folder: Path,
     ) -> Counts:
         settings, slices = self._job.settings, survey.slices
@@ -151,7 +142,7 @@ class _Driver:
             with CountsWriter(folder, len(vocabulary)) as writer:
                 arrays = writer.close()
         else:
-            plan = self._plan(survey, vocabulary)
+            plan = make_plan(self._work, survey, vocabulary, phrases)
             tasks = [
                 Piece(f"pairs-{fingerprint(plan, scan)}", count_shard_pairs, (plan, number, scan))
                 for number, scan in enumerate(scans)
@@ -171,21 +162,11 @@ class _Driver:
         summary = replace(
             survey.summary,
             tokens_in_vocabulary=occurrences / survey.places if self._job.ngrams else occurrences,
-            distinct_words=int(np.count_nonzero(whole.totals)),
-            ignored_files=corpus.ignored,
         )
+        settings = replace(settings, phrases=phrases)
         counts = Counts(vocabulary, slices, arrays, settings, survey.window, survey.places, summary)
         counts.reading = survey.reading
         return counts
-
-    def _plan(self, survey: Survey, words: Sequence[str]) -> str:
-        digest = hashlib.blake2b(digest_size=12)
-        for part in survey.shares:
-            for array in part.values():
-                digest.update(np.ascontiguousarray(array).tobytes())
-        piece = f"plan-{fingerprint(digest.hexdigest(), list(words), survey.window, len(survey.slices))}"
-        write_plan(self._work, piece, words, survey.window, len(survey.slices), survey.shares)
-        return piece
 
 
 def run_stage(cluster: Cluster, job: Job, observer: Observer, stage: str, tasks: Sequence[Piece]) -> None:

@@ -134,6 +134,7 @@ class CountPlan:
     """How to count a shard: the vocabulary, the window, and the slices of its entries."""
 
     words: list[str]
+    phrases: list[str]
     window: int
     slices: int
     share: dict[str, Any]  # the shard's own part
@@ -144,20 +145,29 @@ class CountPlan:
 
 
 def write_plan(
-    work: WorkFolder, piece: str, words: Sequence[str], window: int, slices: int, parts: Sequence[Part]
+    work: WorkFolder,
+    piece: str,
+    words: Sequence[str],
+    phrases: Sequence[str],
+    window: int,
+    slices: int,
+    parts: Sequence[Part],
 ) -> None:
     """Store the plan of all shards; `parts` has one part for each shard, or one for all."""
     if not work.has(piece):
         with work.new_piece(piece) as (folder, facts):
             write_parts(folder, parts)
-            facts.update(window=window, slices=slices, shares=len(parts), words=list(words))
+            facts.update(
+                window=window, slices=slices, shares=len(parts), words=list(words), phrases=list(phrases)
+            )
 
 
 def read_plan(work: WorkFolder, piece: str, shard: int) -> CountPlan:
     """Read the plan of one shard."""
     facts = work.facts(piece)
     parts = read_parts(work.folder(piece))
-    return CountPlan(facts["words"], facts["window"], facts["slices"], parts[shard if len(parts) > 1 else 0])
+    share = parts[shard if len(parts) > 1 else 0]
+    return CountPlan(facts["words"], facts["phrases"], facts["window"], facts["slices"], share)
 
 
 def write_words(folder: Path, words: Sequence[str]) -> None:

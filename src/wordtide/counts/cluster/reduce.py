@@ -185,7 +185,7 @@ def merge_shard_counts(
             sources[places[place]].append((part, place))
     with CountsWriter(folder, words) as writer:
         for source in sources:
-            for block in _summed_pairs([part.rows(place) for part, place in source], words):
+            for block in summed_pairs([part.rows(place) for part, place in source], words):
                 writer.add_rows(compress_rows(block.keys, block.sums, words))
             unigrams = add_sums([part.unigrams(place) for part, place in source])
             writer.end_slice(unigrams.keys.astype(np.int64), unigrams.sums)
@@ -205,7 +205,7 @@ def _members(own: Integers, numbers: Integers) -> Integers:
     return np.where(there, places, -1)
 
 
-def _summed_pairs(parts: Sequence[_Rows], words: int) -> Iterator[KeySums]:
+def summed_pairs(parts: Sequence[_Rows], words: int) -> Iterator[KeySums]:
     """The pairs of one slice in blocks of ascending keys: all parts together, some rows at a time."""
     total = sum(int(rows.ends[-1] - rows.ends[0]) for rows in parts)
     bits = bits_for(words)

@@ -1,7 +1,7 @@
 """Shards scanned into word numbers and counted, by the functions of a single process."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,10 +33,11 @@ from wordtide.counts.ngrams.tables import (
     sum_segments,
     write_ngram_counts,
 )
-from wordtide.counts.segments import Segment, SentenceTexts
+from wordtide.counts.phrases.text_passes import make_tables, with_phrases
+from wordtide.counts.segments import Segment, SentenceTexts, words_of_slice
 from wordtide.counts.settings import CountSettings, Summary
 from wordtide.counts.sums import KeySums
-from wordtide.counts.texts import TEXT_WINDOW, count_slices, scan_texts, words_of_slice
+from wordtide.counts.texts import TEXT_WINDOW, count_slices, scan_texts
 from wordtide.counts.vocabulary import numbering_of
 from wordtide.storage.arrays import load_array, save_array
 from wordtide.storage.work_folder import WorkFolder
@@ -101,10 +102,12 @@ def survey_texts(work: WorkFolder, scans: Sequence[str], settings: CountSettings
 def _count_text_shard(job: Job, plan: CountPlan, scan: str, folder: Path) -> None:
     """Count the pairs of a shard, with the vocabulary of the plan."""
     numbers, by_slice = _by_slice(job.work.folder(scan), plan.share["members"])
-    numbering = numbering_of(read_lexicon(job.work.folder(scan)), plan.words)
+    lexicon = read_lexicon(job.work.folder(scan))
+    rule = plan.pair_rule(numbering_of(lexicon, plan.words), job.settings)
+    rule = with_phrases(rule, plan.phrases, plan.words, [lexicon])
     tokens = np.zeros(len(by_slice), dtype=np.int64)  # for progress, which is not shown
     with job.room(folder) as resources:
-        count_slices(by_slice, tokens, plan.pair_rule(numbering, job.settings), resources, folder)
+        count_slices(by_slice, tokens, rule, resources, folder)
     save_slice_numbers(folder, numbers)
 
 
@@ -112,10 +115,12 @@ def _count_words_of_text_shard(job: Job, plan: CountPlan, scan: str, whole: Lexi
     """Count the single words of a shard, slice by slice, by their numbers in the lexicon of all shards."""
     numbers, by_slice = _by_slice(job.work.folder(scan), plan.share["members"])
     own = read_lexicon(job.work.folder(scan))
-    translation = whole.find(own.words(np.arange(len(own))))
-    with CountsWriter(folder, len(whole)) as writer:
+    added = np.arange(len(whole), len(whole) + len(plan.phrases))
+    translation = np.concatenate([whole.find(own.words(np.arange(len(own)))), added])
+    tables = make_tables(plan.phrases, [own], [len(own)]) if plan.phrases else ()
+    with CountsWriter(folder, len(whole) + len(added)) as writer:
         for entries in by_slice:
-            words = words_of_slice(entries, [translation])
+            words = words_of_slice(entries, [translation], tables)
             writer.end_slice(words.keys.astype(np.int64), words.sums)
         writer.close()
     save_slice_numbers(folder, numbers)
@@ -141,13 +146,17 @@ def _by_slice(scan: Path, members: Integers) -> tuple[Integers, list[list[tuple[
     numbers = np.unique(members[members >= 0])
     by_slice: list[list[tuple[Segment, int]]] = [[] for _ in numbers]
     start = 0
-    for part in read_parts(scan):
-        segment = _restored(part)
+    for segment in read_segments(scan):
         for entry, member in enumerate(members[start : start + len(segment.entries)]):
             if member >= 0:
                 by_slice[int(np.searchsorted(numbers, member))].append((segment, entry))
         start += len(segment.entries)
     return numbers, by_slice
+
+
+def read_segments(scan: Path) -> Iterator[Segment]:
+    """The segments of a shard."""
+    return map(_restored, read_parts(scan))
 
 
 def _flattened(segment: Segment) -> Part:

@@ -97,6 +97,7 @@ def split_at_word(sentence: str, word: str) -> tuple[str, str, str]:
     A lemma may not occur literally; then all of the sentence is the text before.
     """
     pattern = re.escape(word).replace("'", "['’]").replace(r"\-", "[-‐‑]")  # noqa: RUF001
+    pattern = pattern.replace("_", r"[\W_]+")  # between the words of a phrase
     match = re.search(rf"(?<![\w]){pattern}(?![\w])", sentence, re.IGNORECASE)
     if match is None:
         return sentence, "", ""

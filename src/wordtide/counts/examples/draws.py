@@ -84,9 +84,15 @@ def draw_from(
 
 
 def draw_sentences(
-    segment: Segment, entry: int, numbering: npt.NDArray[np.int32], words: int, examples: int, seed: int
+    segment: Segment,
+    entry: int,
+    ids: npt.NDArray[np.int32],
+    numbering: npt.NDArray[np.int32],
+    words: int,
+    examples: int,
+    seed: int,
 ) -> Candidates:
-    """Draw from one entry of a segment."""
+    """Draw from one entry of a segment, whose numbers, phrases joined, are `ids`."""
     texts, starts = segment.texts, segment.sentence_starts
     if texts is None or starts is None:
         raise AssertionError("the texts were not kept while reading")
@@ -94,7 +100,6 @@ def draw_sentences(
     spans, documents, places = texts.spans[chosen], texts.documents[chosen], texts.places[chosen]
     drawn = hash_sentences(texts.names, documents, places, seed)
     eligible = spans[:, 1] - spans[:, 0] <= LONGEST_SENTENCE
-    ids = np.asarray(segment.ids[int(segment.starts[entry]) : int(segment.starts[entry + 1])])
     drawn_for, best, which = draw_from(ids, numbering, drawn, eligible, words, examples)
     numbers, references = np.unique(which, return_inverse=True)
     sentences = [

@@ -1,0 +1,177 @@
+"""Passes through the shards of a corpus that choose the vocabulary and the phrases, and their pieces."""
+
+import hashlib
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from wordtide.counts.cluster.job import (
+    Job,
+    Part,
+    Piece,
+    Run,
+    read_lexicon,
+    read_plan,
+    read_words,
+    write_plan,
+    write_words,
+)
+from wordtide.counts.cluster.reduce import ShardCounts, add_up, save_slice_numbers, summed_pairs
+from wordtide.counts.cluster.scans import Survey, count_shard_words, read_segments
+from wordtide.counts.count_arrays import CountsWriter
+from wordtide.counts.pairs import compress_rows
+from wordtide.counts.phrases.collocations import (
+    ERAS,
+    Units,
+    count_neighbors,
+    era_sizes,
+    find_eras,
+    select_pairs,
+)
+from wordtide.counts.phrases.phrase_table import PhraseTable
+from wordtide.counts.phrases.text_passes import add_neighbors, count_phrases, with_phrases
+from wordtide.counts.segments import add_shares
+from wordtide.counts.sums import SliceSums
+from wordtide.counts.vocabulary import numbering_of
+from wordtide.storage.arrays import load_array, save_array
+from wordtide.storage.work_folder import WorkFolder, fingerprint
+from wordtide.types import Array, Floats, Integers
+
+_OCCURRENCES = "phrase_occurrences"
+
+
+@dataclass(frozen=True)
+class ShardPasses:
+    """Passes through shards.
+
+    Attributes:
+        work: The folder with the pieces.
+        run: Makes pieces on the cluster.
+        scans: The pieces with the word numbers of each shard.
+        survey: The slices.
+        whole: The piece with the words of all shards.
+        words: Their number.
+    """
+
+    work: WorkFolder
+    run: Run
+    scans: Sequence[str]
+    survey: Survey
+    whole: str
+    words: int
+
+    def occurrences(self, phrases: Sequence[str]) -> Integers:
+        """How often each phrase occurs if all of them are joined."""
+        listed = f"phrases-{fingerprint(list(phrases))}"
+        if not self.work.has(listed):
+            with self.work.new_piece(listed) as (folder, _):
+                write_words(folder, phrases)
+        tasks = [
+            Piece(f"occurrences-{fingerprint(listed, scan)}", _count_shard_phrases, (scan, listed))
+            for scan in self.scans
+        ]
+        self.run("joining", tasks)
+        total = np.zeros(len(phrases), dtype=np.int64)
+        for task in tasks:
+            total += load_array(self.work.folder(task.name), _OCCURRENCES, "i8")
+        return total
+
+    def shares(self, phrases: Sequence[str]) -> Floats:
+        """The sum over slices, in order of time, of the share of each word, then of each phrase."""
+        words = self.words + len(phrases)
+        plan = make_plan(self.work, self.survey, [], phrases)
+        tasks = [
+            Piece(
+                f"words-{fingerprint(plan, self.whole, scan)}",
+                count_shard_words,
+                (plan, number, scan, self.whole),
+            )
+            for number, scan in enumerate(self.scans)
+        ]
+        self.run("weighing", tasks)
+        scores = np.zeros(words, dtype=np.float64)
+        pieces = [task.name for task in tasks]
+        for part in add_up(pieces, self.survey.slices.tokens, words, False, self.run):
+            counts = ShardCounts.open(self.work.folder(part.piece))
+            for place in range(len(counts.numbers)):
+                add_shares(scores, counts.unigrams(place))
+        return scores
+
+    def find_pairs(self, units: Units) -> Array:
+        """The pairs of units that form phrases, ascending."""
+        eras = np.append(find_eras(self.survey.slices), -1)  # of slice -1: none
+        shares: list[Part] = [{"members": eras[np.asarray(share["members"])]} for share in self.survey.shares]
+        plan = make_plan(self.work, replace(self.survey, shares=shares), units.words, units.phrases)
+        tasks = [
+            Piece(f"neighbors-{fingerprint(plan, scan)}", _count_shard_neighbors, (plan, number, scan))
+            for number, scan in enumerate(self.scans)
+        ]
+        self.run("finding phrases", tasks)
+        words, sizes = len(units.names), era_sizes(self.survey.slices)
+        chosen = [np.zeros(0, dtype=np.uint64)]
+        for part in add_up([task.name for task in tasks], sizes, words, False, self.run):
+            counts = ShardCounts.open(self.work.folder(part.piece))
+            for place, era in enumerate(counts.numbers.tolist()):
+                occurrences = np.zeros(words, dtype=np.int64)
+                seen = counts.unigrams(place)
+                occurrences[seen.keys.astype(np.int64)] = seen.sums
+                pairs = summed_pairs([counts.rows(place)], words)
+                chosen.append(select_pairs(pairs, occurrences, int(sizes[era])))
+        return np.unique(np.concatenate(chosen))
+
+
+def make_plan(work: WorkFolder, survey: Survey, words: Sequence[str], phrases: Sequence[str]) -> str:
+    """Store how all shards are counted; returns the piece."""
+    digest = hashlib.blake2b(digest_size=12)
+    for part in survey.shares:
+        for array in part.values():
+            digest.update(np.ascontiguousarray(array).tobytes())
+    total = len(survey.slices)
+    piece = f"plan-{fingerprint(digest.hexdigest(), list(words), list(phrases), survey.window, total)}"
+    write_plan(work, piece, words, phrases, survey.window, total, survey.shares)
+    return piece
+
+
+def _count_shard_phrases(job: Job, piece: str, scan: str, listed: str) -> None:
+    """Count the phrases of a shard."""
+    phrases = read_words(job.work.folder(listed))
+    lexicon = read_lexicon(job.work.folder(scan))
+    table = PhraseTable.of(phrases, lexicon, len(lexicon))
+    total = np.zeros(len(phrases), dtype=np.int64)
+    for segment in read_segments(job.work.folder(scan)):
+        total += count_phrases(segment, table, len(lexicon), len(phrases))
+    with job.work.new_piece(piece) as (folder, _):
+        save_array(folder, _OCCURRENCES, total)
+
+
+def _count_shard_neighbors(job: Job, piece: str, plan: str, shard: int, scan: str) -> None:
+    """Count the neighbors of a shard, era by era and in all of time, as if they were pairs of slices."""
+    plan_of_shard = read_plan(job.work, plan, shard)
+    units = Units(plan_of_shard.words, tuple(plan_of_shard.phrases))
+    lexicon = read_lexicon(job.work.folder(scan))
+    rule = replace(
+        plan_of_shard.pair_rule(numbering_of(lexicon, units.words), job.settings), words=len(units.names)
+    )
+    rule = with_phrases(rule, units.phrases, units.names, [lexicon])
+    occurrences = np.zeros((ERAS + 1, rule.words), dtype=np.int64)
+    eras = plan_of_shard.share["members"]
+    with job.work.new_piece(piece) as (folder, _):
+        with (
+            job.room(folder) as resources,
+            closing(SliceSums(ERAS + 1, resources.spill, job.memory // 2)) as sums,
+            CountsWriter(folder, rule.words) as writer,
+        ):
+            start = 0
+            for segment in read_segments(job.work.folder(scan)):
+                stop = start + len(segment.entries)
+                add_neighbors(count_neighbors(segment, eras[start:stop], rule, units), sums, occurrences)
+                start = stop
+            for era in range(ERAS + 1):
+                for block in sums.take(era):
+                    writer.add_rows(compress_rows(block.keys, block.sums, rule.words))
+                seen = np.flatnonzero(occurrences[era])
+                writer.end_slice(seen, occurrences[era, seen])
+            writer.close()
+        save_slice_numbers(folder, np.arange(ERAS + 1))

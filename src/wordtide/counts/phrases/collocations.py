@@ -1,0 +1,213 @@
+"""The search for phrases: words that follow each other far more often than chance has it, in any era.
+
+The score of the words a and b, in that order, is their normalized pointwise mutual information
+
+    npmi(a, b) = log(n(ab) N / (n(a) n(b))) / log(N / n(ab)),
+
+where n counts occurrences and N all words: 0 for words that meet by chance, 1 for words that never occur
+apart. The more frequent a word is, the more grammar shapes its company ("has been", "more than"), so the
+score that a pair needs rises with the relative frequency p of its more frequent word:
+
+    npmi(a, b) >= LEAST_SCORE + SCORE_PER_DECADE * max(0, log10(p / PLAIN_FREQUENCY)).
+
+That is asked in each era and in all of time, where the pair occurs LEAST_COUNT times or more; one of them is
+enough. Eras have the same length in years, so a phrase of any time has the same chance. The search is
+repeated with the phrases found as words, which gives phrases of up to four words.
+
+Sums of neighbors are exact and bounded in memory: candidates are at most `MOST_WORDS` words, and what does
+not fit goes to disk (`SliceSums`).
+"""
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from wordtide.compiled import kernel
+from wordtide.corpus.tokens.lexicon import LONGEST_WORD
+from wordtide.corpus.tokens.tokenizers import MASKS
+from wordtide.counts.pairs import bits_for, sort_codes, sum_runs
+from wordtide.counts.phrases.phrase_table import join_parts, name_of
+from wordtide.counts.segments import Segment
+from wordtide.counts.sums import KeySums
+from wordtide.counts.workers import PairRule
+from wordtide.timeline import Slices
+from wordtide.types import Array, Floats, Integers
+
+ERAS: Final = 8
+MOST_WORDS: Final = 1 << 16
+LONGEST_PHRASE: Final = 4
+LEAST_COUNT: Final = 10
+LEAST_SCORE: Final = 0.5
+SCORE_PER_DECADE: Final = 0.2
+PLAIN_FREQUENCY: Final = 1e-4
+
+
+class Units(NamedTuple):
+    """What may be part of a phrase: words, and phrases found so far."""
+
+    words: list[str]
+    phrases: tuple[str, ...]
+
+    @property
+    def names(self) -> list[str]:
+        """Their names, in the order of their numbers."""
+        return [*self.words, *map(name_of, self.phrases)]
+
+    def lengths(self) -> Integers:
+        """The number of words of each."""
+        longer = [phrase.count(" ") + 1 for phrase in self.phrases]
+        return np.array([1] * len(self.words) + longer, dtype=np.int64)
+
+    def joined(self, pairs: Array) -> list[str]:
+        """The phrases that pairs of units make."""
+        texts, bits = [*self.words, *self.phrases], bits_for(len(self.words) + len(self.phrases))
+        low = (1 << bits) - 1
+        return [f"{texts[pair >> bits]} {texts[pair & low]}" for pair in pairs.tolist()]
+
+
+def find_eras(slices: Slices) -> Integers:
+    """The era of each slice, (T,): `ERAS` periods of the same length."""
+    times = slices.times()
+    span = float(times[-1] - times[0]) if len(times) > 1 else 0.0
+    if span <= 0:
+        return np.zeros(len(times), dtype=np.int64)
+    eras: Integers = np.minimum((times - times[0]) / span * ERAS, ERAS - 1).astype(np.int64)
+    return eras
+
+
+def era_sizes(slices: Slices) -> Integers:
+    """The number of words of each era, and of all of time, (ERAS + 1,)."""
+    sizes = np.bincount(find_eras(slices), weights=slices.tokens, minlength=ERAS).astype(np.int64)
+    return np.append(sizes, sizes.sum())
+
+
+@kernel
+def _find_neighbors(
+    ids: npt.NDArray[np.int32],
+    starts: Integers,
+    eras: Integers,
+    numbering: npt.NDArray[np.int32],
+    lengths: Integers,
+    longest: int,
+    bits: int,
+    codes: npt.NDArray[np.uint64],
+    occurrences: Integers,
+) -> int:
+    """Write codes `(era << bits | a) << bits | b` of units a and b that follow each other; returns their
+    number.
+
+    Pairs of single words are left out if there are longer units: they have been scored before.
+    """
+    found = 0
+    shortest = 2 if lengths[-1] == 1 else 3
+    for entry in range(starts.size - 1):
+        era = eras[entry]
+        if era < 0:
+            continue
+        before = np.int32(-1)
+        for place in range(starts[entry], starts[entry + 1]):
+            unit = np.int32(-1)
+            if ids[place] >= 0:
+                unit = numbering[ids[place]]
+            if unit >= 0:
+                occurrences[era, unit] += 1
+                if before >= 0 and shortest <= lengths[before] + lengths[unit] <= longest:
+                    pair = np.uint64(era) << np.uint64(bits) | np.uint64(before)
+                    codes[found] = pair << np.uint64(bits) | np.uint64(unit)
+                    found += 1
+            before = unit
+    return found
+
+
+class Neighbors(NamedTuple):
+    """Neighbors in one part of a corpus: pairs per era, and the occurrences of each unit, (ERAS, units)."""
+
+    pairs: list[KeySums]
+    occurrences: Integers
+
+
+def count_neighbors(segment: Segment, eras: Integers, rule: PairRule, units: Units) -> Neighbors:
+    """Count the units of a segment that follow each other.
+
+    Args:
+        segment: The segment.
+        eras: The era of each of its entries; -1 leaves an entry out.
+        rule: Maps numbers to units.
+        units: The units.
+    """
+    ids, starts = np.asarray(segment.ids), segment.starts
+    if rule.tables:
+        ids, starts = join_parts(ids, starts, rule.tables[segment.scanner])
+    bits = bits_for(rule.words)
+    codes = np.empty(len(ids), dtype=np.uint64)
+    occurrences = np.zeros((ERAS, rule.words), dtype=np.int64)
+    numbering = rule.numberings[segment.scanner]
+    found = _find_neighbors(
+        ids, starts, eras, numbering, units.lengths(), LONGEST_PHRASE, bits, codes, occurrences
+    )
+    high = bits_for(ERAS) + 2 * bits
+    kept: Array = codes[:found].astype(np.uint32) if high <= 32 else codes[:found]
+    kept, spare = sort_codes(kept, np.empty_like(kept), 0, high)
+    sums = spare.view(np.uint32)
+    found = sum_runs(kept, 0, kept, sums)
+    borders = np.arange(ERAS + 1, dtype=np.uint64) << np.uint64(2 * bits)
+    ends = np.searchsorted(kept[:found].astype(np.uint64), borders)
+    mask = np.uint64((1 << 2 * bits) - 1)
+    pairs = [
+        KeySums(kept[start:stop].astype(np.uint64) & mask, sums[start:stop].astype(np.int64))
+        for start, stop in pairwise(ends)
+    ]
+    return Neighbors(pairs, occurrences)
+
+
+def score_pairs(both: Integers, one: Integers, other: Integers, words: int) -> tuple[Floats, Floats]:
+    """The normalized pointwise mutual information of pairs, and how far it exceeds what they need.
+
+    Args:
+        both: Occurrences of the pairs, (n,).
+        one: Occurrences of their first units.
+        other: Occurrences of their second units.
+        words: The number of all words.
+    """
+    information = np.log(both * (float(words) / one / other))
+    scores = information / np.log(words / both)
+    frequency = np.maximum(one, other) / words
+    needed = LEAST_SCORE + SCORE_PER_DECADE * np.maximum(0.0, np.log10(frequency / PLAIN_FREQUENCY))
+    return scores, scores - needed
+
+
+def select_pairs(blocks: Iterable[KeySums], occurrences: Integers, words: int) -> Array:
+    """The pairs of one era that have the score they need, ascending.
+
+    Args:
+        blocks: Pairs and how often they occur, in ascending blocks.
+        occurrences: Occurrences of each unit in this era.
+        words: The number of all words of this era.
+    """
+    bits = np.uint64(bits_for(len(occurrences)))
+    mask = (np.uint64(1) << bits) - np.uint64(1)
+    chosen = [np.zeros(0, dtype=np.uint64)]
+    for block in blocks:
+        frequent = block.sums >= LEAST_COUNT
+        keys, both = block.keys[frequent].astype(np.uint64), block.sums[frequent]
+        one, other = occurrences[(keys >> bits).astype(np.int64)], occurrences[(keys & mask).astype(np.int64)]
+        chosen.append(keys[score_pairs(both, one, other, words)[1] >= 0])
+    return np.concatenate(chosen)
+
+
+def candidate_words(ranked: Sequence[str]) -> list[str]:
+    """The words that may be part of a phrase, from those of the vocabulary, most frequent first."""
+    able = (word for word in ranked if " " not in word and word not in MASKS)
+    return [word for _, word in zip(range(MOST_WORDS), able, strict=False)]
+
+
+def candidate_phrases(units: Units, pairs: Array) -> list[str]:
+    """The phrases that pairs make, in alphabetical order; without those whose names are too long."""
+    return sorted(
+        phrase
+        for phrase in units.joined(pairs)
+        if len(name_of(phrase).encode("utf-8")) <= LONGEST_WORD and phrase.count(" ") < LONGEST_PHRASE
+    )
