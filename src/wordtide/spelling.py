@@ -31,7 +31,7 @@ def number_of(word: str, index: Mapping[str, int], remedy: str) -> int:
             return index[spelling]
     similar = similar_words(joined, index)
     if joined != word:
-        remedy = "Count phrases as words with --phrases auto, or list this one in a file: --phrases FILE."
+        remedy = "Count phrases as words with --phrases=auto, or list this one in a file: --phrases=FILE."
     raise UnknownWordError(
         f"{word!r} is not in the vocabulary of {counted(len(index), 'word')}.",
         f"Near it: {', '.join(similar)}." if similar else remedy,

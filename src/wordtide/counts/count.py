@@ -15,8 +15,8 @@ from wordtide.corpus.tokens.tokenizers import Tokenizer
 from wordtide.counts.cluster.driver import ClusterPlace, count_on_cluster
 from wordtide.counts.counts import KIND, Counts, write_facts
 from wordtide.counts.ngrams.tables import count_ngrams
+from wordtide.counts.phrases.phrase_choice import with_phrase_facts
 from wordtide.counts.phrases.phrase_lists import resolve_phrases
-from wordtide.counts.phrases.selection import with_phrase_facts
 from wordtide.counts.settings import CountSettings
 from wordtide.counts.texts import count_texts
 from wordtide.counts.vocabulary import read_stop_words, read_vocabulary
@@ -222,7 +222,7 @@ def _count(
     place: ClusterPlace | None,
 ) -> Counts:
     source = input_of(corpus, settings, tokenizer, resources)
-    warm_up(corpus.is_ngrams)
+    warm_up(corpus.is_ngrams, phrases=bool(source.settings.phrases))
     if place is not None:
         counts = count_on_cluster(source, folder, place)
     else:

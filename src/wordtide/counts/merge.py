@@ -60,7 +60,7 @@ def check_agreement(parts: Sequence[Addend]) -> None:
         if other.settings.joined_phrases != first.settings.joined_phrases:
             raise SettingsError(
                 f"{_name(first)} and {_name(other)} were counted with different phrases.",
-                f"Count both with the same ones: --phrases {first.path or 'FILE'}",
+                f"Count both with the same ones: --phrases={first.path or 'FILE'}",
             )
         for setting in MUST_AGREE:
             one, two = getattr(first.settings, setting), getattr(other.settings, setting)

@@ -25,8 +25,8 @@ from wordtide.counts.counts import Counts
 from wordtide.counts.examples.draws import Candidates, draw_sentences, join_candidates
 from wordtide.counts.examples.store import ExamplesWriter
 from wordtide.counts.pairs import bits_for, code_dtype, compress_rows, find_pairs, sort_codes, sum_runs
+from wordtide.counts.phrases.phrase_choice import choose_with_phrases
 from wordtide.counts.phrases.phrase_table import words_of
-from wordtide.counts.phrases.selection import choose_with_phrases
 from wordtide.counts.phrases.text_passes import TextPasses, with_phrases
 from wordtide.counts.segments import Segment, SegmentBuilder, SpillSpace
 from wordtide.counts.settings import Summary

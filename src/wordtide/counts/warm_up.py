@@ -16,15 +16,20 @@ from wordtide.counts.examples.draws import draw_from
 from wordtide.counts.ngrams.codes import add_years
 from wordtide.counts.ngrams.pair_lists import KeyRule, NgramSegment, YearSlices, count_words, sum_keys
 from wordtide.counts.pairs import compress_rows, find_pairs, sort_codes, sum_runs
-from wordtide.counts.segments import gather
+from wordtide.counts.phrases.collocations import Units, count_neighbors
+from wordtide.counts.phrases.phrase_table import PhraseTable
+from wordtide.counts.segments import Segment, gather
+from wordtide.counts.settings import CountSettings
 from wordtide.counts.sums import KeySums, add_sums
+from wordtide.counts.workers import PairRule
+from wordtide.timeline import NUMBERS, Slices
 
 _PATIENCE = 1.5  # seconds before the message
 
 
-def warm_up(ngrams: bool, say: bool = True) -> None:
-    """Compile the kernels for texts or n-grams, or load them from the cache, before several threads need
-    them.
+def warm_up(ngrams: bool, say: bool = True, phrases: bool = False) -> None:
+    """Compile the kernels for texts or n-grams, and for phrases, or load them from the cache, before several
+    threads need them.
     """
     notice = threading.Timer(_PATIENCE, _say if say else str)
     notice.start()
@@ -35,6 +40,8 @@ def warm_up(ngrams: bool, say: bool = True) -> None:
             _warm_ngrams()
         else:
             _warm_texts()
+        if phrases:
+            _warm_phrases()
         for dtype in (np.uint32, np.uint64):
             one = KeySums(np.array([1, 2], dtype=dtype), np.array([1, 1]))
             add_sums([one, one])
@@ -71,6 +78,17 @@ def _warm_texts() -> None:
         )
         sum_runs(codes[:found], 2, codes, np.empty(64, dtype=np.uint32))
     draw_from(ids, numbering, np.zeros(8, dtype=np.uint64), np.ones(8, dtype=np.bool_), 1, 1)
+
+
+def _warm_phrases() -> None:
+    ids = np.array([0, 1, -1], dtype=np.int32)
+    rule = PairRule([ids], 2, 1, CountSettings(), [PhraseTable.of(["a b"], Lexicon("ab"), 2)])
+    slices = Slices(**{name: np.zeros(1, dtype=np.int64) for name in NUMBERS}, labels=[""])
+    segment = Segment(ids, np.array([0, 3]), slices, 0)
+    count_neighbors(segment, np.zeros(1, dtype=np.int64), rule, Units(["a", "b"], ()))
+    for dtype in (np.uint32, np.uint64):
+        codes = np.zeros(1, dtype=dtype)
+        sum_runs(codes, 0, codes, codes.view(np.uint32))
 
 
 def _warm_ngrams() -> None:

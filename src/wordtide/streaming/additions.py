@@ -160,7 +160,7 @@ def _unchanged(fitted: Fitted, counts: Counts, settings: Mapping[str, Any]) -> C
     if joined - known or (known and not joined):
         raise SettingsError(
             "The model and the new counts were counted with different phrases.",
-            "Count again with those of the model: --vocabulary MODEL --phrases MODEL, its folder.",
+            "Count again with those of the model: --vocabulary=MODEL --phrases=MODEL, its folder.",
         )
     return counts
 

@@ -34,7 +34,7 @@ from wordtide.counts.cluster.shards import check_shareable, find_shards
 from wordtide.counts.count_arrays import CountsWriter
 from wordtide.counts.counts import Counts
 from wordtide.counts.ngrams.tables import check_ngram_settings, least_total
-from wordtide.counts.phrases.selection import choose_with_phrases
+from wordtide.counts.phrases.phrase_choice import choose_with_phrases
 from wordtide.counts.settings import CountSettings
 from wordtide.counts.vocabulary import choose_vocabulary
 from wordtide.counts.workers import CountInput

@@ -35,12 +35,12 @@ def resolve_phrases(settings: CountSettings, rule: TokenRule, is_ngrams: bool) -
     elif given == "auto":
         if is_ngrams:
             raise SettingsError(
-                "--phrases auto needs running text, and these are n-grams.", "Count without phrases."
+                "--phrases=auto needs running text, and these are n-grams.", "Count without phrases."
             )
         if settings.vocabulary:
             raise SettingsError(
-                "--phrases auto adds words to the vocabulary, and --vocabulary fixes it.",
-                "Give a list with --phrases FILE, or a counts folder as --phrases.",
+                "--phrases=auto adds words to the vocabulary, and --vocabulary fixes it.",
+                "Give a list with --phrases=FILE, or a counts folder as --phrases.",
             )
         return settings
     elif given == "none":
@@ -79,7 +79,7 @@ def read_phrases(path: Path, rule: TokenRule) -> tuple[str, ...]:
         text = path.read_bytes().decode("utf-8-sig")
     except FileNotFoundError:
         raise InputError(
-            f"There is no file {path}.", "Give --phrases auto, none, or a file with one phrase per line."
+            f"There is no file {path}.", "Give --phrases=auto, none, or a file with one phrase per line."
         ) from None
     except (UnicodeDecodeError, OSError) as error:
         raise InputError(f"{path} cannot be read: {error}", _REMEDY) from error
