@@ -14,10 +14,11 @@ from wordtide.counts.settings import CountSettings
 from wordtide.errors import InputError, SettingsError
 from wordtide.storage.cells import is_plain
 from wordtide.storage.header import HEADER, kind_of, read_json
+from wordtide.system import read_regular_file
 
 _LARGEST_FILE = 1 << 28
 _FOLDERS = {"counts": "settings", "model": "counts"}  # the entry of the header with the settings
-_REMEDY = "Give a UTF-8 file with one phrase per line, its words separated by spaces."
+_REMEDY = "Give auto, none, or a UTF-8 file with one phrase per line, its words separated by spaces."
 
 
 def resolve_phrases(settings: CountSettings, rule: TokenRule, is_ngrams: bool) -> CountSettings:
@@ -72,17 +73,9 @@ def read_phrases(path: Path, rule: TokenRule) -> tuple[str, ...]:
     if path.is_dir():
         return phrases_of_folder(path)
     try:
-        if path.exists() and not path.is_file():  # a pipe may never end
-            raise InputError(f"{path} is not a file.", _REMEDY)
-        if path.stat().st_size > _LARGEST_FILE:
-            raise InputError(f"{path} is too large for a list of phrases.", _REMEDY)
-        text = path.read_bytes().decode("utf-8-sig")
-    except FileNotFoundError:
-        raise InputError(
-            f"There is no file {path}.", "Give --phrases=auto, none, or a file with one phrase per line."
-        ) from None
-    except (UnicodeDecodeError, OSError) as error:
-        raise InputError(f"{path} cannot be read: {error}", _REMEDY) from error
+        text = read_regular_file(path, _LARGEST_FILE, _REMEDY).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} cannot be read: {error}.", _REMEDY) from error
     lines = text.split("\n")
     phrases = parse_phrases(lines, [f"{path}, line {number}" for number in range(1, len(lines) + 1)], rule)
     if not phrases:
