@@ -1,7 +1,7 @@
 # Everything runs in .venv, which the first target that needs it creates. PYTHON chooses the interpreter.
 PYTHON ?= python3
 BIN := .venv/bin
-BY_VERSION := --editable '.[demo,cluster]' pytest pytest-xdist hypothesis gensim polars safetensors
+BY_VERSION := --editable '.[demo,cluster,documents]' pytest pytest-xdist hypothesis gensim polars safetensors
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .PHONY: demo test check bench bench-counting bench-fitting bench-questions bench-uncertainty bench-calibration bench-exploring bench-scaling bench-streaming bench-cluster bench-peers experiments \

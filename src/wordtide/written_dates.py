@@ -55,14 +55,14 @@ _IN_NAMES: Final = tuple(
     re.compile(rf"(?<!\d)(?:{pattern})(?!\d)", re.I)
     for pattern in (
         r"(?P<year>[12]\d{3})(?P<mark>[-_.]?)(?P<month>0[1-9]|1[0-2])(?P=mark)(?P<day>0[1-9]|[12]\d|3[01])",
-        _DAY_MONTH_YEAR,
-        *_NAMED,
+        *(form.replace(r"\d{4}", r"[12]\d{3}") for form in (_DAY_MONTH_YEAR, *_NAMED)),
         r"(?P<year>[12]\d{3})(?P<mark>[-_.]?)(?P<month>0[1-9]|1[0-2])",
         _RANGE.replace(r"\d{4}", r"[12]\d{3}"),
         _DECADE.replace(r"\d{3}0", r"[12]\d{2}0"),
         r"(?P<year>[12]\d{3})",
     )
 )
+_YEAR: Final = re.compile(r"(?<!\d)[12]\d{3}")
 _PLAUSIBLE: Final = range(1400, 2101)
 _LONGEST_RANGE: Final = 200  # years
 _LONGEST_NAME: Final = 1000  # characters that are searched
@@ -123,6 +123,14 @@ def dates_in_name(name: str, order: str | None = None) -> list[FoundDate]:
     first.
     """
     name = name[:_LONGEST_NAME]
+    years = len(_YEAR.findall(name))
+    if not years:
+        return []
+    day = _IN_NAMES[0].search(name) if years == 1 else None
+    if (
+        day is not None and (parts := _parts(day, order)) and _exists(parts)
+    ):  # as most names are: no other date
+        return [FoundDate(parts, day[0], parts.year in _PLAUSIBLE)]
     ranked = sorted(_candidates(name, order), key=lambda candidate: candidate[0], reverse=True)
     return [found for _, found in ranked]
 

@@ -139,7 +139,9 @@ def _split(licence: str, joint: str) -> list[str]:
 def main() -> int:
     """Print every package with its licence; 1 if there is one that is not allowed."""
     refused = 0
-    for name, distribution in sorted(packages_of("wordtide", frozenset({"demo", "cluster"})).items()):
+    for name, distribution in sorted(
+        packages_of("wordtide", frozenset({"demo", "cluster", "documents"})).items()
+    ):
         licence = READ_BY_HAND.get(name) or licence_of(distribution)
         good = is_allowed(licence)
         refused += not good

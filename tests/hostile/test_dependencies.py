@@ -30,7 +30,8 @@ def pins(name):
 def bounds():
     """The main dependencies, and the lowest version of each that is allowed."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    wanted = [*project["dependencies"], *project["optional-dependencies"]["cluster"]]
+    extras = project["optional-dependencies"]
+    wanted = [*project["dependencies"], *extras["cluster"], *extras["documents"]]
     return dict(re.fullmatch(r"([\w.-]+)(?:\[\w+\])?>=(\S+)", line).groups() for line in wanted)
 
 

@@ -70,6 +70,8 @@ class Corpus:
 
     def read_as(self, encoding: str | None, delimiter: str | None) -> "Corpus":
         """The same files with an encoding and a delimiter that the user chose."""
+        if not encoding and not delimiter:
+            return self
         files = (replace(file, encoding=encoding or "", delimiter=delimiter or "") for file in self.files)
         return replace(self, files=tuple(files))
 
