@@ -5,7 +5,11 @@ Calls that only some systems have are made here, each with a fallback.
 
 import ctypes
 import os
+import signal
 import stat
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 try:
@@ -14,6 +18,10 @@ except ModuleNotFoundError:  # Windows
     resource = None  # type: ignore[assignment]
 
 from wordtide.errors import InputError
+
+#: How to open files by descriptor. On Windows line ends would be translated otherwise.
+READING = os.O_RDONLY | getattr(os, "O_BINARY", 0)
+APPENDING = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
 
 
 def available_processors() -> int:
@@ -46,6 +54,38 @@ def free_memory() -> int | None:
         except (ValueError, OSError):
             return None
     return _free_on_windows()
+
+
+def read_at(descriptor: int, size: int, offset: int) -> bytes:
+    """Read bytes of an open file from an offset. Only one thread reads a file."""
+    if hasattr(os, "pread"):
+        return os.pread(descriptor, size, offset)
+    os.lseek(descriptor, offset, os.SEEK_SET)
+    return os.read(descriptor, size)
+
+
+@contextmanager
+def interrupts_deferred() -> Iterator[None]:
+    """Hold back Ctrl-C and termination requests until the block is done."""
+    wanted = (signal.SIGINT, signal.SIGTERM)
+    if hasattr(signal, "pthread_sigmask"):
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, wanted)
+        try:
+            yield
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    elif threading.current_thread() is not threading.main_thread():
+        yield  # other threads are not interrupted
+    else:
+        held: list[int] = []
+        handlers = {one: signal.signal(one, lambda number, frame: held.append(number)) for one in wanted}
+        try:
+            yield
+        finally:
+            for one, handler in handlers.items():
+                signal.signal(one, handler)
+            for number in held:
+                signal.raise_signal(number)
 
 
 def read_regular_file(path: str | os.PathLike[str], largest: int, remedy: str) -> bytes:

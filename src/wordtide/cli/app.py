@@ -187,6 +187,8 @@ def main() -> None:
     """The entry point of the command line."""
     if isinstance(sys.stdout, io.TextIOWrapper):  # characters that the terminal lacks are spelled out
         sys.stdout.reconfigure(errors="backslashreplace")
+        if os.name == "nt" and not sys.stdout.isatty():  # files and pipes get what other systems write
+            sys.stdout.reconfigure(encoding="utf-8", newline="\n")
     try:
         try:
             app_with([*sys.argv[1:], *_words_to_complete()])()

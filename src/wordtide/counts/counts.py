@@ -303,9 +303,10 @@ def write_facts(folder: Path, counts: Counts) -> None:
     for name in NUMBERS:
         save_array(folder, f"slice_{name}", np.asarray(getattr(counts.slices, name), dtype=np.int64))
     (folder / "labels.txt").write_text(
-        "".join(f"{_one_line(label)}\n" for label in counts.slices.labels), encoding="utf-8"
+        "".join(f"{_one_line(label)}\n" for label in counts.slices.labels), encoding="utf-8", newline="\n"
     )
-    (folder / "words.txt").write_text("".join(f"{word}\n" for word in counts.words), encoding="utf-8")
+    words = "".join(f"{word}\n" for word in counts.words)
+    (folder / "words.txt").write_text(words, encoding="utf-8", newline="\n")
     content = {
         "settings": counts.settings.as_json(),
         "window": counts.window,

@@ -318,7 +318,7 @@ def write_curve(path: Path, curve: Sequence[Mapping[str, Any]]) -> None:
                 f"A training curve has no column {min(unknown)!r}.", f"Its columns are {', '.join(_CURVE)}."
             )
         lines.append(",".join(_shown(name, row.get(name)) for name in _CURVE))
-    path.write_text("\n".join(lines) + "\n", encoding="ascii")
+    path.write_text("\n".join(lines) + "\n", encoding="ascii", newline="\n")
 
 
 def read_curve(path: Path, largest: int) -> list[dict[str, Any]]:

@@ -11,6 +11,7 @@ from wordtide.embeddings.states import Embeddings
 from wordtide.errors import SettingsError
 from wordtide.exports.plain_text import projector_paths, save_projector, save_word2vec
 from wordtide.exports.selection import DEFAULT_VECTORS, Selection, select
+from wordtide.exports.spreadsheets import write_csv, write_workbook
 from wordtide.progress import Observer
 from wordtide.spelling import counted
 from wordtide.storage.folders import check_file_writable, new_files, real_target
@@ -18,7 +19,9 @@ from wordtide.timeline import Time
 from wordtide.types import Array
 
 #: The formats there are.
-FORMATS = ("word2vec", "word2vec-binary", "npz", "parquet", "projector", "dwe")
+FORMATS = ("gensim", "excel", "csv", "parquet", "word2vec", "word2vec-binary", "npz", "projector", "dwe")
+#: Those that hold all slices if no time is given, and those that are written by `_write_arrays`.
+_ALL_SLICES, _TABLES = ("dwe", "parquet", "csv", "excel"), ("npz", "parquet", "csv", "excel")
 _COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 
 
@@ -35,9 +38,9 @@ def export(
 ) -> list[Path]:
     """Write a model to `output` in the format `to`, and return the files written.
 
-    `at` is a time as everywhere; "dwe" writes all slices, "parquet" too if no time is given. `vectors` are
-    "word", "context" or their "sum"; "npz" holds both kinds. `words` are those to keep, or `top` is the
-    number of the most frequent ones.
+    `at` is a time as everywhere; "dwe" writes all slices, "parquet", "csv" and "excel" too if no time is
+    given. `vectors` are "word", "context" or their "sum"; "npz" holds both kinds. `words` are those to keep,
+    or `top` is the number of the most frequent ones.
     """
     observer = observer or Observer()
     _check_options(model, to, at, vectors, Path(output))
@@ -51,7 +54,7 @@ def export(
     elif not model.times[0] <= year <= model.times[-1]:
         span = f"the slices, which go from {model.times[0]:.2f} to {model.times[-1]:.2f}"
         observer.message(f"{year:.2f} is outside {span}: these vectors are predictions.")
-    if year is None or to in ("npz", "parquet"):
+    if year is None or to in _TABLES:
         with new_files(targets, overwrite) as (partial,):
             _write_arrays(partial, to, selection, year, observer)
     else:
@@ -66,13 +69,18 @@ def _check_options(model: Embeddings, to: str, at: Time | None, vectors: str, ou
         raise SettingsError(
             "--to=dwe writes all slices, not one time.", "Leave out --at, or use --to=npz for one time."
         )
-    if to not in ("dwe", "parquet") and at is None:
+    if to not in _ALL_SLICES and at is None:
         raise SettingsError(
             f"--to={to} writes one time, and none is given.",
-            f"Add --at, like --at={model.times[-1]:.0f}, or use --to=dwe or --to=parquet for all slices.",
+            f"Add --at, like --at={model.times[-1]:.0f}, or use --to=parquet, csv or dwe for all slices.",
         )
     if to == "npz" and vectors != DEFAULT_VECTORS:
         raise SettingsError("--to=npz writes both word and context vectors.", "Leave out --vectors.")
+    if to == "excel" and output.suffix.lower() != ".xlsx":
+        raise SettingsError(
+            f"{output} does not have the name of a workbook, so spreadsheets would not open it.",
+            f"Name it {output.with_suffix('.xlsx').name}.",
+        )
     if output.suffix in _COMPRESSED:
         raise SettingsError(
             f"{output} has the name of a compressed file, so readers would try to decompress it.",
@@ -84,7 +92,11 @@ def _write_arrays(path: Path, to: str, selection: Selection, year: float | None,
     """Write a file of arrays: of one time, or of all slices."""
     from wordtide.exports.array_files import write_state, write_table, write_trajectories  # imports Arrow
 
-    if to == "parquet":
+    if to == "csv":
+        write_csv(path, selection, year, observer)
+    elif to == "excel":
+        write_workbook(path, selection, year, observer)
+    elif to == "parquet":
         write_table(path, selection, year, observer)
     elif year is None:
         write_trajectories(path, selection, observer)
@@ -107,7 +119,10 @@ def _write_text(
         occurrences = _occurrences_at(selection.model, year)[selection.rows]
         changed = save_projector(target, selection.words, means, occurrences, deviations, overwrite)
     else:
-        changed = save_word2vec(target, selection.words, means, to == "word2vec-binary", overwrite)
+        binary = to in ("gensim", "word2vec-binary")
+        changed = save_word2vec(target, selection.words, means, binary, overwrite)
+    if to == "gensim":
+        observer.message(f"read it with KeyedVectors.load_word2vec_format({str(target)!r}, binary=True)")
     if changed:
         observer.message(f"White space in {counted(changed, 'word')} is written as _.")
 

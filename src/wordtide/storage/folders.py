@@ -20,6 +20,8 @@ from wordtide.storage.exchange import exchange
 from wordtide.storage.header import is_made_by_wordtide, kind_of
 from wordtide.storage.locks import only_writer, refuse_if_written
 
+#: How a file is opened to have the disk hold it: Windows does this only for files that may be changed.
+_FLUSHED = "r+b" if os.name == "nt" else "rb"
 #: What systems answer where a file cannot have a second name, or not another one.
 _NO_LINKS = (
     errno.EPERM,
@@ -266,7 +268,7 @@ def _flush(path: Path) -> None:
     """Have the disk hold a file, or all files of a folder."""
     for file in path.rglob("*") if path.is_dir() else [path]:
         if file.is_file():
-            with open(file, "rb") as opened:
+            with open(file, _FLUSHED) as opened:
                 os.fsync(opened.fileno())
 
 
@@ -289,7 +291,7 @@ def _put_all_in_place(partials: Sequence[Path], targets: Sequence[Path]) -> None
         for target, second_name in kept.items():
             link_or_copy(target, second_name)
         for partial, target in zip(partials, targets, strict=True):
-            os.rename(partial, target)
+            os.replace(partial, target)  # on Windows a renamed file replaces no other
     except BaseException:
         for target in new:
             target.unlink(missing_ok=True)

@@ -48,7 +48,7 @@ def write_header(
     }
     header = {"kind": kind, "version": version, **content, "files": files}
     text = json.dumps(header, indent=1, ensure_ascii=False, allow_nan=False)
-    (folder / HEADER).write_text(text + "\n", encoding="utf-8")
+    (folder / HEADER).write_text(text + "\n", encoding="utf-8", newline="\n")
 
 
 def read_header(folder: Path, kind: str, *versions: int) -> dict[str, Any]:

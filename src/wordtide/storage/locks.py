@@ -7,10 +7,10 @@ by the next holder.
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from filelock import FileLock, Timeout
+from filelock import BaseFileLock, FileLock, Timeout
 
 from wordtide.errors import FolderError, OutputError, write_error
 
@@ -41,10 +41,19 @@ def locked(path: Path, problem: str, remedy: str, target: Path | None = None) ->
     try:
         yield
     finally:
-        try:
-            path.unlink(missing_ok=True)  # while it is held, so that others see that it has no name
-        finally:
-            lock.release()
+        _release(lock, path)
+
+
+def _release(lock: BaseFileLock, path: Path) -> None:
+    """Remove the file of a lock while it is held, so that others see that it has no name; then let it go."""
+    try:
+        path.unlink(missing_ok=True)
+    except PermissionError:  # Windows removes no open file
+        lock.release()
+        with suppress(OSError):  # the next holder may have opened it
+            path.unlink(missing_ok=True)
+    finally:
+        lock.release()
 
 
 @contextmanager

@@ -83,7 +83,9 @@ def count_for_update(
     if not grow:
         with tempfile.TemporaryDirectory(prefix="wordtide-") as folder:
             vocabulary = Path(folder) / "words.txt"
-            vocabulary.write_text("".join(f"{word}\n" for word in fitted.words), encoding="utf-8")
+            vocabulary.write_text(
+                "".join(f"{word}\n" for word in fitted.words), encoding="utf-8", newline="\n"
+            )
             return count(source, **{**chosen, "vocabulary": str(vocabulary)})
     if chosen["close_gaps"]:
         raise SettingsError(

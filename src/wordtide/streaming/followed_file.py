@@ -20,6 +20,7 @@ from wordtide.corpus.byte_streams import explained_read_errors, is_compressed
 from wordtide.corpus.source_files import SourceFile
 from wordtide.errors import InputError
 from wordtide.streaming.rows import HEAD_BYTES, RowPosition, RowReader, Rows, StreamFile
+from wordtide.system import READING
 
 _FEWEST_HEAD_BYTES = HEAD_BYTES // 16  # that identify a file with another inode
 
@@ -94,7 +95,7 @@ class FollowedFile:
 
     def _open(self, path: Path, start: int) -> StreamFile:
         with explained_read_errors(str(path)):
-            return StreamFile(os.open(path, os.O_RDONLY), start, str(path), self.reader.format)
+            return StreamFile(os.open(path, READING), start, str(path), str(path), self.reader.format)
 
     def _start(self, path: Path, start: int) -> None:
         self.reader.seek(self._open(path, start))

@@ -10,10 +10,8 @@ journal already has is skipped, provided that the bytes are the same.
 import os
 import re
 import select
-import signal
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -23,6 +21,7 @@ from wordtide.errors import InputError
 from wordtide.spelling import counted
 from wordtide.storage.folders import explained_write_errors, new_own_files
 from wordtide.streaming.rows import CHUNK_BYTES, RowPosition, RowReader, Rows, StreamFile
+from wordtide.system import APPENDING, READING, interrupts_deferred
 
 _NAME = re.compile(r"rows-(\d{20})-(\d{10})-([0-9a-f]{8})")
 _SHOWN = "standard input"
@@ -87,7 +86,7 @@ class JournaledInput:
         if not select.select([self._fd], [], [], seconds)[0]:
             self._flush(0.0)
             return False
-        with _signals_deferred():  # input that was read must reach the journal
+        with interrupts_deferred():  # input that was read must reach the journal
             data = os.read(self._fd, CHUNK_BYTES)
             if data:
                 self._append(self._new_bytes(data))
@@ -143,10 +142,11 @@ class JournaledInput:
 
     def _open(self) -> None:
         with explained_write_errors(self._path):
-            self._writing = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
+            self._writing = os.open(self._path, APPENDING, 0o666)
         header_bytes = int(self._path.name.split("-")[2])
-        reading = os.open(self._path, os.O_RDONLY)
-        file = StreamFile(reading, self._start - header_bytes, _SHOWN, self.reader.format)
+        reading = os.open(self._path, READING)
+        start = self._start - header_bytes
+        file = StreamFile(reading, start, str(self._path), _SHOWN, self.reader.format)
         self.reader.seek(file, self._start)
 
     def _resume(self, position: Mapping[str, Any] | None) -> None:
@@ -223,13 +223,3 @@ def _chunks(file: StreamFile, start: int, stop: int) -> Iterator[bytes]:
     while start < stop and (data := file.read(start, min(CHUNK_BYTES, stop - start))):
         yield data
         start += len(data)
-
-
-@contextmanager
-def _signals_deferred() -> Iterator[None]:
-    """Hold back Ctrl-C and termination requests until the block is done."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -19,6 +19,7 @@ from wordtide.corpus.documents import BadRows, Batch, Block, normalize_texts
 from wordtide.corpus.jsonlines import find_json_fields, read_json_lines
 from wordtide.corpus.source_files import Portion, SourceFile
 from wordtide.errors import InputError
+from wordtide.system import read_at
 from wordtide.types import Flags, Integers
 
 #: Bytes read at a time, and the length of the longest accepted row. Both bound the memory of a watch.
@@ -28,17 +29,20 @@ LONGEST_ROW = 1 << 26
 HEAD_BYTES = 1024
 _DELIMITERS = {"csv": ord(","), "tsv": ord("\t")}
 _LF = 0x0A
+_DESCRIPTORS = "/dev/fd"  # a file for each open descriptor
 
 
 @dataclass
 class StreamFile:
     """An open file of a stream, whose first byte has the offset `start`.
 
-    `shown` is its name in messages. `columns` (CSV, TSV) is empty until the header line is complete.
+    `path` is where it was opened, `shown` its name in messages. `columns` (CSV, TSV) is empty until the header
+    line is complete.
     """
 
     fd: int
     start: int
+    path: str
     shown: str
     format: str
     columns: tuple[str, ...] = ()
@@ -58,15 +62,19 @@ class StreamFile:
         """Read `size` bytes from an offset, or fewer at the end of the file."""
         with explained_read_errors(self.shown):
             pieces = []
-            while size and (piece := os.pread(self.fd, size, offset - self.start)):
+            while size and (piece := read_at(self.fd, size, offset - self.start)):
                 pieces.append(piece)
                 offset, size = offset + len(piece), size - len(piece)
         return b"".join(pieces)
 
     def part(self, start: int, stop: int, line: int, columns: tuple[str, ...]) -> SourceFile:
-        """Present some complete rows to the readers, by descriptor: the file may have been renamed."""
+        """Present some complete rows to the readers, by descriptor: the file may have been renamed.
+
+        Windows, which has no names for descriptors, does not rename open files.
+        """
         portion = Portion(start - self.start, stop - self.start, line, columns)
-        return SourceFile(self.shown, self.shown, self.format, location=f"/dev/fd/{self.fd}", portion=portion)
+        location = f"{_DESCRIPTORS}/{self.fd}" if os.path.isdir(_DESCRIPTORS) else self.path
+        return SourceFile(self.shown, self.shown, self.format, location=location, portion=portion)
 
     def head(self, size: int) -> bytes:
         """Return the first bytes, up to `HEAD_BYTES`, which identify the file."""

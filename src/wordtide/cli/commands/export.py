@@ -21,11 +21,18 @@ def export(
         Path, Option("--output", "-o", help="The file to make; for projector, the name of the pair of files.")
     ],
     to: Annotated[
-        str, Option(help="word2vec, word2vec-binary, npz, parquet, projector or dwe (all slices in one npz).")
+        str,
+        Option(
+            help="gensim, excel, csv, parquet, word2vec, word2vec-binary, npz, projector or dwe (all slices "
+            "in one npz)."
+        ),
     ],
     at: Annotated[
         str | None,
-        Option(help="A year, a date, first or last. Without it, parquet holds all slices, as dwe does."),
+        Option(
+            help="A year, a date, first or last. Without it, parquet, csv and excel hold all slices, as does "
+            "dwe."
+        ),
     ] = None,
     vectors: Annotated[str, Option(help="word, context, or their sum.")] = DEFAULT_VECTORS,
     words: Annotated[

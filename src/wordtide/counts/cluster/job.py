@@ -212,7 +212,9 @@ def write_parts(folder: Path, parts: Iterable[Part]) -> None:
     finally:
         for file in files.values():
             file.abandon()
-    (folder / _INDEX).write_text(json.dumps({"columns": columns, "ends": ends}), encoding="utf-8")
+    (folder / _INDEX).write_text(
+        json.dumps({"columns": columns, "ends": ends}), encoding="utf-8", newline="\n"
+    )
 
 
 def read_parts(folder: Path) -> list[dict[str, Any]]:

@@ -121,7 +121,7 @@ class ExamplesWriter:
             growing.close()
         self._texts.close()
         names = "".join(f"{' '.join(name.split())}\n" for name in self._documents)
-        (self._folder / _DOCUMENTS).write_text(names, encoding="utf-8", errors="replace")
+        (self._folder / _DOCUMENTS).write_text(names, encoding="utf-8", errors="replace", newline="\n")
         save_array(self._folder, "example_stamps", np.array(self._stamps, dtype=np.int64))
         save_array(self._folder, "example_spans", np.array(self._spans, dtype=np.int64))
         save_array(self._folder, "slice_examples", np.array(self._slice_ends, dtype=np.int64))

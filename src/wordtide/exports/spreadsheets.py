@@ -1,0 +1,123 @@
+"""Tables for spreadsheets and statistics programs: CSV files, and workbooks that Excel and LibreOffice open.
+
+A row holds a word at a time: time, word, occurrences, and its vector, a column for each coordinate. A
+workbook is a ZIP archive of XML files. Words are stored in it as text, which is never evaluated as a formula.
+Both are written slice by slice, so memory stays small.
+"""
+
+import csv
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import IO
+from xml.sax.saxutils import escape
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
+
+import numpy as np
+
+from wordtide.errors import SettingsError
+from wordtide.exports.selection import Selection
+from wordtide.progress import Observer
+from wordtide.storage.cells import spelled_out, text_cell
+from wordtide.types import Singles
+
+#: What a sheet can hold.
+MOST_ROWS, MOST_COLUMNS = 1_048_576, 16_384
+_FACTS = ("time", "word", "occurrences")
+_WHEN = (1980, 1, 1, 0, 0, 0)  # the date of the files in the archive: the same content gives the same bytes
+_HEAD = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
+_OOXML = "http://schemas.openxmlformats.org/"
+_PARTS = {
+    "[Content_Types].xml": f'<Types xmlns="{_OOXML}package/2006/content-types">'
+    '<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'
+    '<Default Extension="xml" ContentType="application/xml"/>'
+    '<Override PartName="/xl/workbook.xml" '
+    'ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.sheet.main+xml"/>'
+    '<Override PartName="/xl/worksheets/sheet1.xml" '
+    'ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.worksheet+xml"/></Types>',
+    "_rels/.rels": f'<Relationships xmlns="{_OOXML}package/2006/relationships">'
+    f'<Relationship Id="rId1" Type="{_OOXML}officeDocument/2006/relationships/officeDocument" '
+    'Target="xl/workbook.xml"/></Relationships>',
+    "xl/workbook.xml": f'<workbook xmlns="{_OOXML}spreadsheetml/2006/main" '
+    f'xmlns:r="{_OOXML}officeDocument/2006/relationships">'
+    '<sheets><sheet name="vectors" sheetId="1" r:id="rId1"/></sheets></workbook>',
+    "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{_OOXML}package/2006/relationships">'
+    f'<Relationship Id="rId1" Type="{_OOXML}officeDocument/2006/relationships/worksheet" '
+    'Target="worksheets/sheet1.xml"/></Relationships>',
+}
+_FROZEN_HEADER = (
+    '<sheetViews><sheetView workbookViewId="0"><pane xSplit="2" ySplit="1" topLeftCell="C2" '
+    'activePane="bottomRight" state="frozen"/></sheetView></sheetViews>'
+)
+
+
+def write_csv(path: Path, selection: Selection, time: float | None, observer: Observer) -> None:
+    """Write a CSV file of the selected words at one time, or (None) at all slices."""
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(_columns(selection))
+        for year, word, occurrences, numbers in _rows(selection, time, observer):
+            writer.writerow([year, text_cell(word), occurrences, *numbers])
+
+
+def write_workbook(path: Path, selection: Selection, time: float | None, observer: Observer) -> None:
+    """Write a workbook (.xlsx) of the selected words at one time, or (None) at all slices.
+
+    Raises:
+        SettingsError: A sheet cannot hold so many rows or columns.
+    """
+    columns = _columns(selection)
+    rows = 1 + len(selection.words) * (len(selection.model) if time is None else 1)
+    if rows > MOST_ROWS or len(columns) > MOST_COLUMNS:
+        raise SettingsError(
+            f"A sheet holds {MOST_ROWS:,} rows and {MOST_COLUMNS:,} columns, "
+            f"and this one would have {rows:,} and {len(columns):,}.",
+            "Keep fewer words with --top or --words, give one time with --at, or use --to=csv.",
+        )
+    with ZipFile(path, "w", ZIP_DEFLATED) as archive:
+        for name, content in _PARTS.items():
+            archive.writestr(_member(name), _HEAD + content)
+        with archive.open(_member("xl/worksheets/sheet1.xml"), "w", force_zip64=True) as sheet:
+            sheet.write(f'{_HEAD}<worksheet xmlns="{_OOXML}spreadsheetml/2006/main">'.encode())
+            sheet.write(f"{_FROZEN_HEADER}<sheetData>".encode())
+            _write_row(sheet, map(_text, columns))
+            for year, word, occurrences, numbers in _rows(selection, time, observer):
+                _write_row(sheet, [_number(year), _text(word), _number(occurrences), *map(_number, numbers)])
+            sheet.write(b"</sheetData></worksheet>")
+
+
+def _columns(selection: Selection) -> list[str]:
+    return [*_FACTS, *(f"v{k}" for k in range(1, selection.model.dim + 1))]
+
+
+def _rows(
+    selection: Selection, time: float | None, observer: Observer
+) -> Iterator[tuple[float, str, float, list[str]]]:
+    """Time, word, occurrences and vector of each word. Numbers have the fewest digits that identify them."""
+    model, rows = selection.model, selection.rows
+    years = model.times.tolist() if time is None else [time]
+    means: Iterable[Singles] = selection.means_at_slices() if time is None else [selection.means_at(time)]
+    with observer.stage("writing", len(years), "slices"):
+        for year, vectors in zip(years, means, strict=True):
+            t = model.slice_at(year)
+            occurrences = model.fitted.occurrences.of_slice(-1 if t is None else t)[rows].tolist()
+            texts = vectors.astype(np.float32, copy=False).astype(str).tolist()
+            yield from ((year, *row) for row in zip(selection.words, occurrences, texts, strict=True))
+            observer.step()
+
+
+def _write_row(sheet: IO[bytes], cells: Iterable[str]) -> None:
+    sheet.write(f"<row>{''.join(cells)}</row>".encode("utf-8", "replace"))
+
+
+def _text(content: str) -> str:
+    return f'<c t="inlineStr"><is><t xml:space="preserve">{escape(spelled_out(content))}</t></is></c>'
+
+
+def _number(content: object) -> str:
+    return f"<c><v>{content}</v></c>"
+
+
+def _member(name: str) -> ZipInfo:
+    member = ZipInfo(name, _WHEN)
+    member.compress_type = ZIP_DEFLATED
+    return member
