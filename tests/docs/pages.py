@@ -59,7 +59,7 @@ def all_commands(page):
 
 def parse(line):
     """Let the program read a command without running it; what a reader must still fill in may be missing."""
-    words = shlex.split(line.replace("...", ""), comments=True)[1:]
+    words = shlex.split(line.partition(" > ")[0].replace("...", ""), comments=True)[1:]
     command, name = typer.main.get_command(whole_app()), ["wordtide"]
     while words and hasattr(command, "commands") and not words[0].startswith("-"):
         assert words[0] in command.commands, f"{line}: there is no command {words[0]}"

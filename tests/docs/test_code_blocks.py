@@ -13,7 +13,7 @@ import wordtide
 
 #: What the fence of a block may say; python blocks are run by test_docs.py, sh blocks of README there and of
 #: docs here.
-LANGUAGES = {"python", "sh", "toml"}
+LANGUAGES = {"python", "r", "sh", "toml"}
 #: Smaller numbers for the quickstart, so that it takes seconds.
 SMALLER = {
     "--every 10-years": "--every 50-years",

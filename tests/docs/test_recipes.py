@@ -20,7 +20,7 @@ def sections():
     """The commands of each recipe, by its heading."""
     found = {}
     for part in re.split(r"^## ", PAGE.read_text(encoding="utf-8"), flags=re.M)[1:]:
-        found[part.splitlines()[0]] = re.findall(r"^    (wordtide .+?) *$", part, re.M)
+        found[part.splitlines()[0]] = re.findall(r"^    ((?:wordtide|ssh) .+?) *$", part, re.M)
     return found
 
 
@@ -67,8 +67,15 @@ RECIPES = {
 }
 #: Recipes that need more than the tests install.
 NEEDS = {"Chinese, Japanese or Thai": "jieba"}
-#: Recipes of other kinds: their own tests run them.
-ELSEWHERE: set[str] = set()
+#: Recipes about models: test_recipes_with_a_model.py runs them.
+ELSEWHERE = {
+    "A data frame",
+    "R",
+    "A notebook",
+    "A remote server",
+    "Ctrl-C and resume",
+    "The sentences behind a claim",
+}
 
 
 def test_every_recipe_has_one_to_three_commands_and_a_test():

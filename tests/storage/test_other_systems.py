@@ -123,9 +123,14 @@ def test_an_interrupt_waits_for_the_end_of_the_block(monkeypatch, masked):
     if not masked:
         monkeypatch.delattr(signal, "pthread_sigmask", raising=False)
     finished = []
-    with pytest.raises(KeyboardInterrupt), system.interrupts_deferred():
-        signal.raise_signal(signal.SIGINT)
-        finished.append(True)
+
+    def interrupted():
+        with system.interrupts_deferred():
+            signal.raise_signal(signal.SIGINT)
+            finished.append(True)
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
     assert finished == [True]
 
 

@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from wordtide.errors import SettingsError
-from wordtide.figures.style import WIDTH, Dashes
+from wordtide.figures.style import WIDTH, Dashes, NotebookFigure
 from wordtide.types import Flags, Floats
 
 MOST_PANELS = 12
@@ -246,7 +246,7 @@ def panel_grid(panels: int, height: float = 1.6) -> tuple[Figure, list[Axes]]:
         raise SettingsError(f"Cannot draw a figure with {panels} panels.", f"Choose 1 to {MOST_PANELS}.")
     columns = 1 if panels == 1 else 2
     rows = math.ceil(panels / columns)
-    figure = Figure(figsize=(WIDTH, max(height * rows, 2.6)), layout="constrained")
+    figure = NotebookFigure(figsize=(WIDTH, max(height * rows, 2.6)), layout="constrained")
     grid = figure.subplots(rows, columns, squeeze=False).ravel()
     for axes in grid[panels:]:
         axes.set_axis_off()

@@ -16,7 +16,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from wordtide.embeddings.states import Embeddings
 from wordtide.errors import SettingsError
-from wordtide.figures.style import WIDTH, shown, styled
+from wordtide.figures.style import WIDTH, NotebookFigure, shown, styled
 from wordtide.spelling import counted
 from wordtide.timeline import Time
 from wordtide.types import Floats, Integers
@@ -80,7 +80,7 @@ def displacement_figure(distances_by_method: Mapping[str, Distances]) -> Figure:
     edges = _bin_edges(distances_by_method)
     with styled():
         rows = len(distances_by_method)
-        figure = Figure(figsize=(WIDTH, 0.55 + 1.25 * rows), layout="constrained")
+        figure = NotebookFigure(figsize=(WIDTH, 0.55 + 1.25 * rows), layout="constrained")
         grid = figure.subplots(rows, 1, sharex=True, squeeze=False)[:, 0]
         for axes, (method, distances) in zip(grid, distances_by_method.items(), strict=True):
             _draw_histograms(axes, distances, edges)

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from wordtide.errors import InputError, SettingsError
 from wordtide.figures.curves import Table, draw_time_axis, running_mean
 from wordtide.figures.labels import end_labels
-from wordtide.figures.style import WIDTH, method_style, shown, styled
+from wordtide.figures.style import WIDTH, NotebookFigure, method_style, shown, styled
 from wordtide.storage.cells import text_of_cell
 from wordtide.system import read_regular_file
 from wordtide.types import Floats
@@ -39,7 +39,7 @@ def likelihood_figure(scores: Table) -> Figure:
     """
     lines = _lines(scores)
     with styled():
-        figure = Figure(figsize=(WIDTH, 3.2), layout="constrained")
+        figure = NotebookFigure(figsize=(WIDTH, 3.2), layout="constrained")
         axes = figure.subplots()
         labels = []
         smoothed = {method: running_mean(*line) for method, line in lines.items()}

@@ -18,7 +18,7 @@ from wordtide.embeddings.states import Embeddings
 from wordtide.errors import SettingsError
 from wordtide.figures.dynamic_tsne import FEWEST_WORDS, dynamic_tsne
 from wordtide.figures.labels import place_names
-from wordtide.figures.style import BLUE, ORANGE, VERMILLION, WIDTH, printable, styled
+from wordtide.figures.style import BLUE, ORANGE, VERMILLION, WIDTH, NotebookFigure, printable, styled
 from wordtide.progress import Observer
 from wordtide.questions.asking import shown_year
 from wordtide.questions.vectors import vectors_of
@@ -59,7 +59,7 @@ def map_figure(
     far = float(np.quantile(moved, 0.995)) if moved.size else 1.0
     colors = ScalarMappable(Normalize(0.0, far or 1.0), _TRAILS)
     with styled():
-        figure = Figure(figsize=(WIDTH, _height(layout)))
+        figure = NotebookFigure(figsize=(WIDTH, _height(layout)))
         panels = figure.subplots(1, len(layout), squeeze=False)[0]
         for t, axes in enumerate(panels):
             _frame(axes, layout, times[t])

@@ -47,6 +47,7 @@ _DASH_CYCLE: tuple[Dashes, ...] = ("-", (0, (5, 1.5)), (0, (3, 1.2, 1, 1.2)), (0
 
 ENDINGS = ("png", "svg", "pdf")
 DPI = 300
+_SCREEN_DPI = 110
 _DPI_RANGE = (50, 1200)  # 350 pixels across, up to the resolution of print
 _LONGEST = 24  # characters of a name
 _NO_DATE: dict[str, dict[str, Any]] = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
@@ -157,6 +158,13 @@ def check_figure_path(path: str | os.PathLike[str], dpi: float = DPI) -> Path:
     target = real_target(path)
     check_file_writable(target, overwrite=True)
     return target
+
+
+class NotebookFigure(Figure):
+    """A figure that notebooks display, whichever backend matplotlib has there."""
+
+    def _repr_png_(self) -> bytes:
+        return render(self, "png", _SCREEN_DPI)
 
 
 def save_figure(figure: Figure, path: str | os.PathLike[str], dpi: float = DPI) -> Path:

@@ -36,8 +36,8 @@ _DESCRIPTORS = "/dev/fd"  # a file for each open descriptor
 class StreamFile:
     """An open file of a stream, whose first byte has the offset `start`.
 
-    `path` is where it was opened, `shown` its name in messages. `columns` (CSV, TSV) is empty until the header
-    line is complete.
+    `path` is where it was opened, `shown` its name in messages. `columns` (CSV, TSV) is empty until the
+    header line is complete.
     """
 
     fd: int
