@@ -3,8 +3,10 @@
 Each row is counted by the command as typed. A refusal names the file, the candidates and the options.
 """
 
+import contextlib
 import datetime as dt
 import json
+import random
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -20,6 +22,7 @@ from wordtide.corpus.encodings import HEAD_BYTES, detect_encoding
 from wordtide.corpus.jsonlines import read_json_lines
 from wordtide.corpus.sources import find_corpus
 from wordtide.counts.preview import preview
+from wordtide.errors import WordtideError
 
 GERMAN = "Die Grüße aus Köln waren schön, und über die Straße ging ein müder Mann."
 TWEET = "Wed Aug 27 13:08:45 +0000 2008"
@@ -208,6 +211,9 @@ ROWS = {
         {"1901.txt": "{{Infobox|a=b}} The [[fish|Fish]] <ref name=x>spam</ref> swims."},
         ("--drop", r"\{\{[^}]*\}\}|<ref[^>]*>[^<]*</ref>|\[\[[^|\]]*\|"), ("1901",), words("the fish swims"), words("infobox ref spam"),
     ),
+    "a pattern for n-grams": Row(
+        {"x": "steam power\t1862\t3\t2\n"}, ("--format", "ngrams", "--drop", "x"), refused=("N-gram tables", "--drop")
+    ),
     "a pattern that is no regular expression": Row(dated("1901"), ("--drop", "(a"), refused=("--drop '(a' cannot be used", "RE2")),
     # Scripts without spaces
     "Chinese": Row({"1901.txt": CHINESE}, (), ("1901",), said=("82% of the text has no spaces", "jieba")),
@@ -378,3 +384,26 @@ def test_later_texts_are_counted_without_the_same_stop_words(tmp_path):
 def test_a_pattern_with_nested_repeats_takes_linear_time():
     text = "a" * 200_000 + "!"
     assert wordtide.count([("1901", text + " fish")], drop="(a+)+b").words == ["fish"]
+
+
+DOCUMENTS = {
+    "1901.docx": docx("steam power", "mill"),
+    "1901.odt": odt("steam power"),
+    "1901.pdf": pdf("steam power"),
+    "1901.rtf": rtf("steam power"),
+    "1901.html": b"<!DOCTYPE html><html><body><p>steam &amp; <b>power</p></html>",
+    "x.xlsx": xlsx(["date", "text"], ["1901", "steam power"]),
+    "x.json": b'[{"date": "1901", "text": "steam \\"power"}, {"date": "1902", "text": "b"}]',
+}
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_a_damaged_document_is_read_or_refused_with_one_explained_error(name, tmp_path):
+    draw, whole = random.Random(0), DOCUMENTS[name]
+    for turn in range(40):
+        data = bytearray(whole[: draw.randrange(1, len(whole))] if turn % 4 == 0 else whole)
+        for _ in range(draw.randrange(1, 20)):
+            data[draw.randrange(len(data))] = draw.randrange(256)
+        (tmp_path / name).write_bytes(data)
+        with contextlib.suppress(WordtideError):
+            wordtide.count(tmp_path / name, workers=1)

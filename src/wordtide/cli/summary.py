@@ -164,7 +164,8 @@ def _bars(slices: Slices) -> list[str]:
     if not len(slices):
         return []
     full, parts = ("█", _WIDTHS) if _can_print(sys.stdout) else ("#", "")
-    groups = np.array_split(np.arange(len(slices)), min(_BARS, len(slices)))
+    size = -(-len(slices) // _BARS)  # the last group may be smaller
+    groups = [np.arange(start, min(start + size, len(slices))) for start in range(0, len(slices), size)]
     labels = [
         _shortened(slices.labels[group[0]], 24)
         if len(group) == 1

@@ -54,6 +54,7 @@ _PAGE: Final = re.compile(
 )
 _HEAD: Final = 1 << 12
 _LARGEST: Final = 1 << 28  # bytes of a document
+_LARGEST_PART: Final = 1 << 29  # bytes of a part of an archive
 _LONGEST_TEXT: Final = 1 << 28  # characters of one document
 _PAGES: Final = 20_000
 _ROWS: Final = 4096
@@ -143,7 +144,7 @@ _OPEN_DOCUMENT: Final = (
 def _text_of_archive(part: str, rule: tuple[set[str], ...], data: bytes, file: SourceFile) -> str:
     holding, hidden, ending, spaces = rule
     pieces: list[str] = []
-    inside, outside = [0], [0]
+    inside, outside, length = [0], [0], [0]
 
     def start(name: str, _: dict[str, str]) -> None:
         inside[0] += name in holding
@@ -160,6 +161,12 @@ def _text_of_archive(part: str, rule: tuple[set[str], ...], data: bytes, file: S
     def characters(text: str) -> None:
         if inside[0] and not outside[0]:
             pieces.append(text)
+            length[0] += len(text)
+            if length[0] > _LONGEST_TEXT:
+                raise InputError(
+                    f"{file.shown} holds more than {_LONGEST_TEXT >> 20} million characters.",
+                    "Save it as text.",
+                )
 
     def refuse(*_: object) -> None:
         raise InputError(f"{file.shown} declares XML entities.", "It may be malicious. Save it as text.")
@@ -178,6 +185,10 @@ def _text_of_archive(part: str, rule: tuple[set[str], ...], data: bytes, file: S
 
 def check_archive(archive: zipfile.ZipFile, size: int, file: SourceFile) -> None:
     """Refuse an archive whose parts expand too far. No part can become longer than it declares."""
+    if any(part.file_size > _LARGEST_PART for part in archive.infolist()):
+        raise InputError(
+            f"{file.shown} has a part of more than {_LARGEST_PART >> 20} MB.", "Save it as text or CSV."
+        )
     check_expansion(file.shown, size, sum(part.file_size for part in archive.infolist()), file.max_expansion)
 
 

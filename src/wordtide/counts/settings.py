@@ -98,6 +98,10 @@ class CountSettings:
         for name in ("stop_words", "phrases"):
             if isinstance(getattr(self, name), list):
                 object.__setattr__(self, name, tuple(getattr(self, name)))
+            words = getattr(self, name)
+            if isinstance(words, tuple) and not all(isinstance(word, str) for word in words):
+                option = f"--{name.replace('_', '-')}"
+                raise SettingsError(f"{option} holds something other than words.", "Give a list of words.")
         for name in (
             "vocabulary",
             "stop_words",

@@ -130,6 +130,11 @@ def check_ngram_settings(settings: CountSettings) -> None:
             "N-gram tables have no sentences.",
             "Leave out --examples, --tokenizer, --pretokenized and --close-gaps.",
         )
+    if settings.drop or settings.encoding or settings.delimiter:
+        raise SettingsError(
+            "N-gram tables are UTF-8 with tabs, and their n-grams are whole.",
+            "Leave out --drop, --encoding and --delimiter.",
+        )
 
 
 def ngram_window(settings: CountSettings, longest: int) -> int:
