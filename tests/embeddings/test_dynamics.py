@@ -62,8 +62,9 @@ def test_each_word_gets_the_verdict_that_was_drawn(found):
 
 
 def test_the_interval_of_a_jump_spans_the_gap_in_which_a_word_does_not_occur(found):
+    """The jump may also fall into the last part of the slice before the gap, which ends with 1904."""
     low, high = found.date_low[WORDS["gaps"]], found.date_high[WORDS["gaps"]]
-    assert 1904.9 < low < 1906.0
+    assert 1904.75 < low < 1906.0
     assert 1910.0 < high < 1911.2
 
 

@@ -1,5 +1,7 @@
 """The evidence of jumps, bursts, gradual changes and diffusion agrees with dense Gaussians, and obeys laws."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from wordtide.model.verdicts import (
     DIFFUSION,
     JUMP,
     OUTLIER,
+    PARTS,
     RAMP,
     TWO_JUMPS,
     date_quantiles,
@@ -46,7 +49,7 @@ def drawn(seed=0, n=8, dim=5, move=0.0):
 def explained(times, h, b, half=HALF):
     """Everything that the kernel finds for one word."""
     extents = np.column_stack([times - half, times + half])
-    evidence, weights, ramps = np.empty((1, 6)), np.empty((len(times), 2)), np.empty((1, 2))
+    evidence, weights, ramps = np.empty((1, 6)), np.empty((len(times), PARTS + 1)), np.empty((1, 2))
     correlations, windows = np.empty(1), np.empty((1, 2, 2), dtype=np.int64)
     starts = np.array([0, len(times)])
     jumps.evidence_of_words(
@@ -60,19 +63,21 @@ def test_jumps_have_the_evidence_of_dense_levels_averaged_over_all_dates():
     n, found, logs = len(TIMES), explained(TIMES, h, b), []
     whole = TIMES[-1] - TIMES[0] + 2 * HALF
     constant = dense_evidence(np.full((n, n), V), h, b)
-    expected = np.zeros((n, 2))
+    expected, lengths = np.zeros((2, n, PARTS + 1))
     for correlation in jumps.CORRELATIONS:
-        for row in range(2, n - 2):
-            share = np.where(np.arange(n) == row, 0.5, np.arange(n) > row)
-            logs.append((row, 0, dense_evidence(two_levels(share, correlation), h, b), 2 * HALF))
+        for row, part in product(range(2, n - 2), range(PARTS)):
+            share = np.where(np.arange(n) == row, 1.0 - (part + 0.5) / PARTS, np.arange(n) > row)
+            logs.append((row, part, dense_evidence(two_levels(share, correlation), h, b), 2 * HALF / PARTS))
         for row in range(1, n - 2):
             share = (np.arange(n) > row).astype(float)
             gap = TIMES[row + 1] - TIMES[row] - 2 * HALF
-            logs.append((row, 1, dense_evidence(two_levels(share, correlation), h, b), gap))
-    for row, later, log, length in logs:
-        expected[row, later] += np.exp(log - constant) * length / whole / len(jumps.CORRELATIONS)
+            logs.append((row, PARTS, dense_evidence(two_levels(share, correlation), h, b), gap))
+    for row, part, log, length in logs:
+        expected[row, part] += np.exp(log - constant) * length / whole / len(jumps.CORRELATIONS)
+        lengths[row, part] = length
     assert found[0][JUMP] == pytest.approx(np.log(expected.sum()), abs=1e-9)
-    assert found[1] == pytest.approx(expected / expected.sum(), abs=1e-9)
+    tempered = lengths * (expected / np.where(lengths > 0, lengths, 1.0)) ** jumps.TEMPER
+    assert found[1] == pytest.approx(tempered / tempered.sum(), abs=1e-9)
 
 
 def test_an_outlier_has_the_evidence_of_one_knot_that_differs():
@@ -145,8 +150,8 @@ def test_time_may_be_shifted_and_reversed():
     assert explained(TIMES + 1000.0, h, b)[0] == pytest.approx(evidence, abs=1e-6)
     backward = explained((4000.0 - TIMES)[::-1], h[::-1].copy(), b[::-1].copy())
     assert backward[0] == pytest.approx(evidence, abs=1e-6)
-    assert backward[1][:, 0] == pytest.approx(weights[::-1, 0], abs=1e-6)
-    assert backward[1][:-1, 1] == pytest.approx(weights[-2::-1, 1], abs=1e-6)
+    assert backward[1][:, :PARTS] == pytest.approx(weights[::-1, PARTS - 1 :: -1], abs=1e-6)
+    assert backward[1][:-1, PARTS] == pytest.approx(weights[-2::-1, PARTS], abs=1e-6)
     assert backward[3] == pytest.approx(4000.0 - ramp[::-1], abs=1e-6)
 
 
@@ -165,7 +170,8 @@ def test_a_change_of_the_first_or_last_knot_alone_is_an_outlier():
         changed[edge] += 1.5 * h[edge]
         evidence, weights, *_ = explained(TIMES, h, changed)
         assert evidence.argmax() == OUTLIER
-        assert weights[[0, -2, -1]].ravel()[[0, 1, 4, 5]] == pytest.approx(0.0)
+        assert weights[[0, -1]] == pytest.approx(0.0)
+        assert weights[-2, PARTS] == pytest.approx(0.0)
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 3])
@@ -179,6 +185,8 @@ def test_dates_are_uniform_within_and_between_slices():
     extents = np.array([[0.0, 1.0], [3.0, 4.0], [5.0, 6.0]])
     weights = np.array([[0.0, 0.5], [0.25, 0.25], [0.0, 0.0]])
     assert date_quantiles(weights, extents, (0.25, 0.5, 0.625, 0.9)) == pytest.approx([2.0, 3.0, 3.5, 4.6])
+    weights = np.array([[0.0, 0.0, 0.0], [0.1, 0.8, 0.1], [0.0, 0.0, 0.0]])
+    assert date_quantiles(weights, extents, (0.05, 0.5, 0.95)) == pytest.approx([3.25, 3.75, 4.5])
 
 
 def test_discoveries_hold_their_rate_on_drawn_bayes_factors():

@@ -23,12 +23,14 @@ from wordtide.model.verdicts import (
     DIFFUSION,
     JUMP,
     OUTLIER,
+    PARTS,
     RAMP,
     SHAPES,
     TWO_JUMPS,
     Dynamics,
     date_quantiles,
     discoveries,
+    level_means,
 )
 from wordtide.storage.arrays import map_tensors, write_tensors
 from wordtide.types import Floats, Integers, Singles
@@ -184,7 +186,8 @@ def _explained(fitted: Fitted, words: Integers, known: Floats) -> tuple[Floats, 
     h = h * known[knots.slices]
     extents = _extents(fitted)[knots.slices]
     times, size = fitted.diffusion.times[knots.slices], len(words)
-    evidence, weights, correlation = np.empty((size, len(SHAPES))), np.empty((len(knots), 2)), np.empty(size)
+    evidence, correlation = np.empty((size, len(SHAPES))), np.empty(size)
+    weights = np.empty((len(knots), PARTS + 1))
     ramps, windows = np.empty((size, 2)), np.empty((size, 2, 2), dtype=np.int64)
     run(
         *(knots.starts, times, extents, h, b),
@@ -214,8 +217,8 @@ def _extents(fitted: Fitted) -> Floats:
 
 @dataclass(frozen=True)
 class Levels:
-    """Where words are before and after their changes: means of both, and how the way from one to the other
-    scatters from sample to sample, (n, d) each.
+    """The means of words before and after their changes, and the variances of the difference from sample to
+    sample, (n, d) each.
     """
 
     before: Floats
@@ -244,14 +247,12 @@ def levels_of(fitted: Fitted, dynamics: Dynamics, words: Integers, known: Floats
         total(before * after * h) - rho * own,
         own + total(after**2 * h),
     )
-    b1, b2, size = total(before * b), total(after * b), a11 * a22 - a12**2
+    first, second, size = level_means(a11, a12, a22, total(before * b), total(after * b))
     informed = h * (known_share(fitted) if known is None else known)[knots.slices]  # the variance of b
     w11, w12, w22 = (total(weight * informed) for weight in (before**2, before * after, after**2))
     left, right = a22 + a12, a11 + a12
     return Levels(
-        (a22 * b1 - a12 * b2) / size,
-        (a11 * b2 - a12 * b1) / size,
-        (left**2 * w11 - 2.0 * left * right * w12 + right**2 * w22) / size**2,
+        first, second, (left**2 * w11 - 2.0 * left * right * w12 + right**2 * w22) / size**2
     )
 
 
@@ -307,22 +308,24 @@ class Jumps:
 
 
 class PatchedRows:
-    """An array (K, d) of which some rows, whose numbers ascend, are replaced."""
+    """An array (K, d) of which some rows are replaced."""
 
     def __init__(self, rows: Singles, numbers: Integers, values: Singles) -> None:
-        self._rows, self._numbers, self._values = rows, numbers, values
+        self._rows, self._values = rows, values
+        self._places = np.full(len(rows), -1, dtype=np.int32)  # of the new values
+        self._places[numbers] = np.arange(len(numbers))
         self.shape: tuple[int, ...] = rows.shape
 
     def __len__(self) -> int:
         return self.shape[0]
 
     def __getitem__(self, chosen: Any) -> Singles:
-        numbers = np.arange(*chosen.indices(len(self))) if isinstance(chosen, slice) else np.asarray(chosen)
-        taken = np.array(self._rows[chosen])
-        place = np.minimum(np.searchsorted(self._numbers, numbers), len(self._numbers) - 1)
-        replaced = self._numbers[place] == numbers
-        taken[replaced] = self._values[place[replaced]]
-        return taken
+        taken, places = self._rows[chosen], self._places[chosen]
+        if isinstance(chosen, slice):
+            taken = taken.copy()
+        replaced = places >= 0
+        taken[replaced] = self._values[places[replaced]]
+        return np.asarray(taken)
 
 
 def smoothed_means(gain: Floats, noise: Floats, precision: Floats, message: Floats) -> Floats:

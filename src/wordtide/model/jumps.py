@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from wordtide.compiled import arithmetic
-from wordtide.model.chain import condition, predict
-from wordtide.model.verdicts import BURST, DIFFUSION, JUMP, OUTLIER, RAMP, TWO_JUMPS
+from wordtide.model.bayes_factors import chain_evidence, log_mean, pair_evidence
+from wordtide.model.verdicts import BURST, DIFFUSION, JUMP, OUTLIER, PARTS, RAMP, TWO_JUMPS
 
 Array = Any
 
@@ -39,60 +39,10 @@ RAMPS = np.array(
 SCALES = np.array([1.0, 10.0, 100.0])
 #: The fewest knots on either side of a change point, if a word has at least twice as many.
 LEAST_KNOTS = 2
+#: The power of the evidence in the probabilities of dates. Messages are linear approximations, and the uses
+#: of a word are not spread evenly over a slice, so the evidence by itself is too sure of the date.
+TEMPER = 0.75
 _ROUNDING = 1e-9
-_AT_ONCE = 8  # factors of a product, of which one logarithm is taken
-
-
-@arithmetic
-def pair_evidence(
-    h11: Array, h12: Array, h22: Array, b1: Array, b2: Array, v: float, correlation: float
-) -> float:
-    """The log evidence of two levels with this correlation, from weighted sums (d,)."""
-    own = 1.0 / (v * (1.0 - correlation * correlation))
-    shared, determinant = correlation * own, v / own
-    total = 0.0
-    for first in range(0, len(h11), _AT_ONCE):
-        growth = 1.0
-        for k in range(first, min(first + _AT_ONCE, len(h11))):
-            a11, a12, a22 = own + h11[k], h12[k] - shared, own + h22[k]
-            size = a11 * a22 - a12 * a12
-            total += (a22 * b1[k] * b1[k] - 2.0 * a12 * b1[k] * b2[k] + a11 * b2[k] * b2[k]) / size
-            growth *= size * determinant
-        total -= math.log(growth)
-    return 0.5 * total
-
-
-@arithmetic
-def chain_evidence(gain: Array, noise: Array, h: Array, b: Array) -> float:
-    """The log evidence of a Markov chain, from the messages (n, d) at its steps (`knots.transitions`)."""
-    dim = h.shape[1]
-    mean, variance, growth = np.zeros(dim), np.zeros(dim), np.ones(dim)
-    total = 0.0
-    for step in range(len(h)):
-        for k in range(dim):
-            m, p = predict(gain[step], noise[step], mean[k], variance[k])
-            grown = 1.0 + h[step, k] * p
-            total += (b[step, k] * (2.0 * m + p * b[step, k]) - h[step, k] * m * m) / grown
-            growth[k] *= grown
-            mean[k], variance[k] = condition(m, p, h[step, k], b[step, k])
-        if step % _AT_ONCE == _AT_ONCE - 1 or step == len(h) - 1:
-            for k in range(dim):
-                total -= math.log(growth[k])
-                growth[k] = 1.0
-    return 0.5 * total
-
-
-@arithmetic
-def _log_mean(values: Array) -> float:
-    """The logarithm of the mean of exp(values)."""
-    top, total = -np.inf, 0.0
-    for value in values:
-        top = max(top, value)
-    if top == -np.inf:
-        return top
-    for value in values:
-        total += math.exp(value - top)
-    return top + math.log(total / len(values))
 
 
 @arithmetic
@@ -137,41 +87,54 @@ def _step_evidence(h: Array, b: Array, v: float, row: int, share: float, correla
 
 
 @arithmetic
+def _length(extents: Array, row: int, part: int) -> float:
+    """The length of a part of a knot's slice, or of the gap between this slice and the next."""
+    if part < PARTS:
+        return (extents[row, 1] - extents[row, 0]) / PARTS  # type: ignore[no-any-return]
+    return extents[row + 1, 0] - extents[row, 1]  # type: ignore[no-any-return]
+
+
+@arithmetic
 def _jumps(h: Array, b: Array, v: float, extents: Array, least: int, weights: Array) -> tuple[float, float]:
     """The log evidence of a jump, and the likeliest correlation of its levels.
 
-    `h` and `b` are cumulative sums; `extents` (n, 2) first and last date of each slice: all dates have the
-    same prior probability. Fills `weights` (n, 2): the probabilities that the jump is within the slice of a
-    knot, where half of the uses are taken to come before it, or between this slice and the next.
+    `h` and `b` are cumulative sums; `extents` (n, 2) are the first and last date of each slice. All dates
+    have the same prior probability. Fills `weights` (n, PARTS + 1): the probabilities that the jump falls
+    into each part of a knot's slice, so that the uses in later parts and half of those in this one come after
+    it, or between this slice and the next.
     """
     n, tried = len(extents), len(CORRELATIONS)
-    logs, best = np.full((n, 2, tried), -np.inf), -np.inf
+    logs, best = np.full((n, PARTS + 1, tried), -np.inf), -np.inf
     whole = extents[n - 1, 1] - extents[0, 0]
     for row in range(n):
-        for later in range(2):
-            if row + later < least or n - 1 - row < least:  # whole knots before and after
+        for part in range(PARTS + 1):
+            if row + part // PARTS < least or n - 1 - row < least:  # whole knots before and after
                 continue
-            length = (
-                extents[row, 1] - extents[row, 0] if later == 0 else extents[row + 1, 0] - extents[row, 1]
-            )
+            length = _length(extents, row, part)
+            share = 1.0 - (part + 0.5) / PARTS if part < PARTS else 0.0
             if length > 0.0:
                 for r in range(tried):
-                    found = _step_evidence(h, b, v, row, 0.5 * (1 - later), CORRELATIONS[r])
-                    logs[row, later, r] = found + math.log(length / (whole * tried))
-                    best = max(best, logs[row, later, r])
-    total, shares = 0.0, np.zeros(tried)
+                    found = _step_evidence(h, b, v, row, share, CORRELATIONS[r])
+                    logs[row, part, r] = found + math.log(length / (whole * tried))
+                    best = max(best, logs[row, part, r])
+    total, tempered, shares = 0.0, 0.0, np.zeros(tried)
     if best == -np.inf:
         return best, CORRELATIONS[0]
     for row in range(n):
-        for later in range(2):
+        for part in range(PARTS + 1):
+            here = 0.0
             for r in range(tried):
-                weight = math.exp(logs[row, later, r] - best)
-                weights[row, later] += weight
+                weight = math.exp(logs[row, part, r] - best)
                 shares[r] += weight
-                total += weight
+                here += weight
+            if here > 0.0:
+                prior = _length(extents, row, part) / whole
+                weights[row, part] = prior * (here / prior) ** TEMPER
+                total += here
+                tempered += weights[row, part]
     for row in range(n):
-        for later in range(2):
-            weights[row, later] /= total
+        for part in range(PARTS + 1):
+            weights[row, part] /= tempered
     return best + math.log(total), CORRELATIONS[np.argmax(shares)]
 
 
@@ -182,7 +145,7 @@ def _outlier(h: Array, b: Array, v: float) -> float:
     logs = np.empty((len(h) - 1) * tried)
     for n in range(len(logs)):
         logs[n] = _window_evidence(h, b, v, n // tried, n // tried + 1, CORRELATIONS[n % tried])
-    return _log_mean(logs)
+    return log_mean(logs)
 
 
 @arithmetic
@@ -246,7 +209,7 @@ def _ramp_evidence(
     logs = np.empty(len(CORRELATIONS))
     for r in range(len(logs)):
         logs[r] = pair_evidence(h11, h12, h22, b1, b2, v, CORRELATIONS[r])
-    return _log_mean(logs)
+    return log_mean(logs)
 
 
 @arithmetic
@@ -265,7 +228,7 @@ def _ramps(t: Array, h: Array, b: Array, v: float, ramp: Array) -> float:
     logs = np.empty(len(RAMPS))
     for n in range(len(RAMPS)):
         logs[n] = _ramp_evidence(t, h, b, v, moments, RAMPS[n, 0], RAMPS[n, 1])
-    evidence = _log_mean(logs)
+    evidence = log_mean(logs)
     if evidence > -np.inf:
         ramp[0] = ramp[1] = 0.0
         for n in range(len(RAMPS)):
@@ -284,7 +247,7 @@ def _diffusions(t: Array, h: Array, b: Array, v: float, constant: float) -> floa
             log_gain = -SCALES[n] * constant / (2.0 * v) * (t[row] - t[row - 1])
             gain[row], noise[row] = math.exp(log_gain), -v * math.expm1(2.0 * log_gain)
         logs[n] = chain_evidence(gain, noise, h, b)
-    return _log_mean(logs)
+    return log_mean(logs)
 
 
 @arithmetic
@@ -306,11 +269,11 @@ def evidence_of_words(
 
     Fills `evidence` (L, 6), in the order of `SHAPES`: log Bayes factors against a constant level, -inf where
     an explanation needs more knots. Two change points and diffusion are tried only for words that a simpler
-    change explains better than a constant level does. If a word jumps, `weights` (K, 2) are the probabilities
-    that it does so within the slice of a knot, whose first and last date are `extents` (K, 2), or between
-    this slice and the next, and `correlations` (L,) is the likeliest correlation of its levels. `ramps`
-    (L, 2) are start and end of a gradual change. `windows` (L, 2, 2) are the knots, counted from the word's
-    first, at which two jumps and a burst begin and end.
+    change explains better than a constant level does. If a word jumps, `weights` (K, PARTS + 1) are the
+    probabilities that it does so in each part of the slice of a knot, whose first and last date are `extents`
+    (K, 2), or between this slice and the next, and `correlations` (L,) is the likeliest correlation of its
+    levels. `ramps` (L, 2) are start and end of a gradual change. `windows` (L, 2, 2) are the knots, counted
+    from the word's first, at which two jumps and a burst begin and end.
     """
     dim = h.shape[1]
     for word in range(len(starts) - 1):

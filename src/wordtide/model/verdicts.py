@@ -1,6 +1,7 @@
 """What follows from the evidence that `model.jumps` computes: which words changed, and when."""
 
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
@@ -11,6 +12,8 @@ SHAPES = ("outlier", "jump", "two jumps", "burst", "gradual", "diffusion")
 OUTLIER, JUMP, TWO_JUMPS, BURST, RAMP, DIFFUSION = range(len(SHAPES))
 #: A sudden change, a gradual one, and no significant change.
 VERDICTS = ("jump", "gradual", "unsure")
+#: The equal parts of a slice in which a jump may fall.
+PARTS = 4
 #: The share of words without a change among those with a verdict.
 FALSE_DISCOVERIES = 0.05
 
@@ -67,12 +70,25 @@ class Dynamics:
         return [VERDICTS[kind] for kind in kinds[words]]
 
 
-def date_quantiles(weights: Floats, extents: Floats, levels: tuple[float, ...]) -> Floats:
-    """Quantiles of the date of a jump, from the probabilities (n, 2) that it is within a slice or after it.
+def level_means(a11: Any, a12: Any, a22: Any, b1: Any, b2: Any) -> tuple[Any, Any, Any]:
+    """Solve A x = b for two levels; returns x_1, x_2 and the determinant of A.
 
-    Within a slice, and between slices, all dates are equally probable.
+    Takes numbers and NumPy arrays alike; `model.jumps` compiles it.
     """
-    return np.interp(levels, np.concatenate([[0.0], np.cumsum(weights.ravel()[:-1])]), extents.ravel())
+    size = a11 * a22 - a12 * a12
+    return (a22 * b1 - a12 * b2) / size, (a11 * b2 - a12 * b1) / size, size
+
+
+def date_quantiles(weights: Floats, extents: Floats, levels: tuple[float, ...]) -> Floats:
+    """Quantiles of the date of a jump.
+
+    `weights` (n, parts + 1) are the probabilities that it falls into each of some equal parts of a slice, or
+    between this slice and the next. Within a part, and between slices, all dates are equally probable.
+    """
+    parts = weights.shape[1] - 1
+    edges = extents[:, :1] + (extents[:, 1:] - extents[:, :1]) * np.arange(parts + 1) / parts
+    reached = np.concatenate([[0.0], np.cumsum(weights.ravel()[:-1])])
+    return np.asarray(np.interp(levels, reached, edges.ravel()))
 
 
 def discoveries(log_bayes_factor: Floats, rate: float = FALSE_DISCOVERIES) -> Flags:

@@ -80,7 +80,7 @@ class _Moment:
         means = vectors.means_at(year)
         self.vectors, self.year = vectors, year
         self.lengths = lengths_of(means)
-        self.units: Floats = np.nan_to_num(means / self.lengths[:, None])
+        self.units: Floats = means / np.where(np.isnan(self.lengths), np.inf, self.lengths)[:, None]
         self._variances = np.empty_like(means)
         self._has_variance = np.zeros(len(means), dtype=bool)
 
