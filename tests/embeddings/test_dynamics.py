@@ -111,11 +111,13 @@ def test_trajectories_jump_as_the_dense_posterior_does(model, found):
     jumping = DynamicEmbeddings(replace(model, dynamics=found))
     word, moments = WORDS["jumps"], np.array([1890.0, 1900.9, 1907.2, 1908.3, 1912.0, 1930.0])
     times = np.concatenate([moments, TIMES])
-    prior, date, rho = model.diffusion, found.date[word], found.correlation[word]
+    prior, rho = model.diffusion, found.correlation[word]
+    low, high = found.date_low[word], found.date_high[word]
     covariance = prior.prior_variance * np.exp(
         -prior.constant / (2.0 * prior.prior_variance) * np.abs(times[:, None] - times)
     )
-    covariance[(times[:, None] > date) != (times > date)] *= rho
+    passed = np.clip((times - low) / (high - low), 0.0, 1.0)
+    covariance *= rho ** np.abs(passed[:, None] - passed)
     _, h, b = drawn("smoother")
     rows = np.r_[model.posterior.knots.rows_of(word)]
     means = jumping.mean("jumps", moments)

@@ -14,7 +14,6 @@ from typing import Any, cast
 import numpy as np
 
 from wordtide.embeddings.posterior import Fitted
-from wordtide.model.kalman import condition, look_back, predict
 from wordtide.model.knots import Knots, prior_at_knots, transitions
 from wordtide.model.knots import messages as smoother_messages
 from wordtide.model.prior import Diffusion, Places
@@ -48,6 +47,7 @@ _ROWS_AT_ONCE = 1_000  # knots of the words that a thread judges together
 #: The smallest correlation of the vectors before and after a change. Messages are linear approximations near
 #: the fitted mean, which lies between: less related levels would lie too far out, and predict worse.
 RELATED = 0.95
+_INSTANT = 1e-9  # years
 _LEVELS = 0.7  # the correlation of the levels between which effects are measured
 
 
@@ -285,25 +285,37 @@ def _share_after(extents: Floats, date: float) -> Floats:
 
 @dataclass(frozen=True)
 class Jumps:
-    """Where words jump: dates (L, 2), NaN for none; and log correlations of vectors before and after, (L,).
+    """Where words jump: `begin` and `end` of up to two jumps (L, 2), NaN for none; and the log correlations
+    of the vectors before and after, (L,).
 
-    A jump multiplies the prior's correlation of moments on either side of it. All else stays the same.
+    A jump multiplies the prior's correlation of moments on either side of it. The date is uncertain, so the
+    logarithm of that factor accrues evenly over the credible interval of the date: a slice inside it is then
+    predicted from both sides. Everything else stays the same.
     """
 
-    dates: Floats
+    begin: Floats
+    end: Floats
     log_correlation: Floats
 
     @staticmethod
     def of(dynamics: Dynamics) -> "Jumps | None":
         """The jumps of all words; None if no word jumps."""
-        dates = np.column_stack([dynamics.date, dynamics.second_date])
-        dates[~dynamics.jumps] = np.nan
+        begin = np.column_stack([dynamics.date_low, dynamics.second_date])
+        end = np.column_stack([dynamics.date_high, dynamics.second_date])
+        begin[~dynamics.jumps] = end[~dynamics.jumps] = np.nan
         correlation = np.nan_to_num(dynamics.correlation, nan=1.0)
-        return Jumps(dates, np.log(correlation)) if dynamics.jumps.any() else None
+        return Jumps(begin, end, np.log(correlation)) if dynamics.jumps.any() else None
+
+    @property
+    def words(self) -> Integers:
+        """The numbers of the words that jump."""
+        return np.flatnonzero(np.isfinite(self.begin[:, 0]))
 
     def applied(self, places: Places, words: Integers, times: Floats) -> Places:
         """Moments as some words see them, pair by pair."""
-        passed = np.count_nonzero(times[:, None] > self.dates[words], axis=1)
+        begin, end = self.begin[words], self.end[words]
+        share = (times[:, None] - begin) / np.maximum(end - begin, _INSTANT)
+        passed = np.clip(np.nan_to_num(share), 0.0, 1.0).sum(axis=1)
         return Places(places.log_correlation + passed * self.log_correlation[words], places.marginal)
 
 
@@ -326,14 +338,3 @@ class PatchedRows:
         replaced = places >= 0
         taken[replaced] = self._values[places[replaced]]
         return np.asarray(taken)
-
-
-def smoothed_means(gain: Floats, noise: Floats, precision: Floats, message: Floats) -> Floats:
-    """The means of one chain given its messages, (n, d)."""
-    mean, variance = np.zeros_like(message), np.zeros_like(message)
-    for k in range(len(mean)):
-        before = predict(gain[k], noise[k], mean[k - 1], variance[k - 1])
-        mean[k], variance[k] = condition(*before, precision[k], message[k])
-    for k in range(len(mean) - 2, -1, -1):
-        mean[k] = look_back(gain[k + 1], noise[k + 1], mean[k], variance[k], mean[k + 1], 0.0)[0]
-    return mean

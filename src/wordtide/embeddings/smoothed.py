@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from wordtide.embeddings.dynamics import Jumps, PatchedRows, smoothed_means
+from wordtide.embeddings.dynamics import Jumps, PatchedRows
 from wordtide.embeddings.trajectories import Beliefs, Moments, MovementVariance
 from wordtide.model.kalman import condition, look_back, predict
 from wordtide.model.knots import Bridges, Knots, messages, transitions
@@ -58,11 +58,10 @@ class SmoothedTrajectories:
         """Means at the knots, read like an array (K, d): as fitted; of words that jump, smoothed again."""
         if self.jumps is None:
             return self.fitted_mean
-        jumping = np.flatnonzero(np.isfinite(self.jumps.dates[:, 0]))
         return PatchedRows(
             self.fitted_mean,
-            np.concatenate([np.r_[self.knots.rows_of(int(word))] for word in jumping]),
-            np.concatenate([self._smoothed_again(int(word)) for word in jumping]).astype(np.float32),
+            np.concatenate([np.r_[self.knots.rows_of(int(word))] for word in self.jumps.words]),
+            np.concatenate([self._smoothed_again(int(word)) for word in self.jumps.words]).astype(np.float32),
         )
 
     def _smoothed_again(self, word: int) -> Floats:
@@ -71,7 +70,11 @@ class SmoothedTrajectories:
         starts, precision = np.array([0, len(rows)]), self.precision[rows].astype(np.float64)
         fitted = transitions(starts, self.prior.slices[self.knots.slices[rows]])
         message = messages(starts, *fitted, self.fitted_mean[rows].astype(np.float64), precision)
-        return smoothed_means(*transitions(starts, self._at_knots(rows)), precision, message)
+        gain, noise = transitions(starts, self._at_knots(rows))
+        means, variances = _filtered(gain, noise, precision, message)
+        for k in range(len(rows) - 2, -1, -1):
+            means[k] = look_back(gain[k + 1], noise[k + 1], means[k], variances[k], means[k + 1], 0.0)[0]
+        return means
 
     @cached_property
     def transitions(self) -> tuple[Floats, Floats]:
@@ -274,11 +277,7 @@ class SmoothedTrajectories:
         precision = np.zeros((len(chain), self.mean.shape[1]))
         precision[np.searchsorted(chain, knots)] = self.precision[rows]
         gain, noise = transitions(np.array([0, len(chain)]), self._at(np.full(len(chain), word), chain))
-        filtered = np.zeros_like(precision)
-        for k, added in enumerate(precision):
-            earlier = filtered[k - 1] if k else 0.0
-            filtered[k] = condition(0.0, predict(gain[k], noise[k], 0.0, earlier)[1], added, 0.0)[1]
-        return chain, gain, noise, filtered
+        return chain, gain, noise, _filtered(gain, noise, precision, np.zeros_like(precision))[1]
 
     def _chains_with(
         self, words: Integers, earlier: Floats, later: Floats
@@ -305,6 +304,15 @@ class SmoothedTrajectories:
         for end, moment in zip(ends, (self._at(words, earlier), self._at(words, later)), strict=True):
             places.log_correlation[end], places.marginal[end] = moment.log_correlation, moment.marginal
         return starts, rows, *transitions(starts, places), ends
+
+
+def _filtered(gain: Floats, noise: Floats, precision: Floats, message: Floats) -> tuple[Floats, Floats]:
+    """Means and variances along one chain given the messages until each step, (n, d) each."""
+    means, variances = np.zeros_like(message), np.zeros_like(precision)
+    for k in range(len(means)):  # the gain of the first step is 0
+        before = predict(gain[k], noise[k], means[k - 1], variances[k - 1])
+        means[k], variances[k] = condition(*before, precision[k], message[k])
+    return means, variances
 
 
 def _slices_or_first(slices: Indices, rows: Integers) -> Indices:
