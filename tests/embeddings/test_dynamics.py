@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from embeddings.models import diffusion_of, knots_of
-from embeddings.moving_words import DIM, PLACES, TIMES, WORDS, YEARS, drawn, truth
+from embeddings.moving_words import DIM, PLACES, TIMES, WORDS, YEARS, drawn, smoothed, truth
 
 from wordtide.api import DynamicEmbeddings
 from wordtide.embeddings.checks import are_sound
@@ -20,7 +20,7 @@ from wordtide.embeddings.dynamics import (
 )
 from wordtide.embeddings.posterior import Fitted, Posterior
 from wordtide.errors import FolderError, WordtideError
-from wordtide.model.knots import Occurrences
+from wordtide.model.knots import Knots, Occurrences
 from wordtide.model.prior import ProductPrior, StationaryPrior
 from wordtide.model.verdicts import BURST, JUMP, RAMP, Dynamics
 from wordtide.storage.arrays import write_tensors
@@ -66,6 +66,35 @@ def test_the_interval_of_a_jump_spans_the_gap_in_which_a_word_does_not_occur(fou
     low, high = found.date_low[WORDS["gaps"]], found.date_high[WORDS["gaps"]]
     assert 1904.75 < low < 1906.0
     assert 1910.0 < high < 1911.2
+
+
+def test_inserted_empty_slices_change_no_verdict(model, found):
+    """Two slices without a word: between two others, and inside the gap of a word."""
+    times = np.sort(np.r_[TIMES, 1903.95, 1907.95])
+    slices = np.searchsorted(times, TIMES).astype(np.int32)
+    knots = Knots(model.posterior.knots.starts, slices[model.posterior.knots.slices])
+    longer = replace(
+        model,
+        labels=[str(year) for year in times],
+        diffusion=diffusion_of(times, 0.001, 0.4, StationaryPrior),
+        posterior=replace(model.posterior, knots=knots),
+        occurrences=Occurrences(knots, model.occurrences.values),
+        extents=np.column_stack([times - 0.02, times + 0.02]),
+    )
+    longer.extents[slices] = model.extents
+    again = dynamics_of(longer)
+    assert (again.shape == found.shape).all()
+    assert again.table() == pytest.approx(found.table(), abs=1e-3, nan_ok=True)
+
+
+@pytest.mark.parametrize("edge", [0, -1])
+def test_a_change_in_the_first_or_last_slice_alone_is_no_jump(edge):
+    fitted, h, b = drawn("smoother")
+    rows, mean = np.r_[fitted.posterior.knots.rows_of(WORDS["still"])], fitted.posterior.mean_u.copy()
+    b[rows[edge]] += h[rows[edge]]  # the data there lie one unit away, 5 standard deviations
+    mean[rows] = smoothed(fitted.diffusion, np.arange(YEARS), h[rows], b[rows])[0]
+    found = dynamics_of(replace(fitted, posterior=replace(fitted.posterior, mean_u=mean)))
+    assert found.verdicts(np.array([WORDS["still"]])) == ["unsure"]
 
 
 def test_rare_words_are_not_judged(model, found):
