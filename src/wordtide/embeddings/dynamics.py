@@ -251,9 +251,7 @@ def levels_of(fitted: Fitted, dynamics: Dynamics, words: Integers, known: Floats
     informed = h * (known_share(fitted) if known is None else known)[knots.slices]  # the variance of b
     w11, w12, w22 = (total(weight * informed) for weight in (before**2, before * after, after**2))
     left, right = a22 + a12, a11 + a12
-    return Levels(
-        first, second, (left**2 * w11 - 2.0 * left * right * w12 + right**2 * w22) / size**2
-    )
+    return Levels(first, second, (left**2 * w11 - 2.0 * left * right * w12 + right**2 * w22) / size**2)
 
 
 def _shares(fitted: Fitted, dynamics: Dynamics, words: Integers, knots: Knots) -> Iterator[Floats]:

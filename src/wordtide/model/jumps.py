@@ -41,7 +41,7 @@ SCALES = np.array([1.0, 10.0, 100.0])
 LEAST_KNOTS = 2
 #: The power of the evidence in the probabilities of dates. Messages are linear approximations, and the uses
 #: of a word are not spread evenly over a slice, so the evidence by itself is too sure of the date.
-TEMPER = 0.85
+TEMPER = 0.6
 _ROUNDING = 1e-9
 
 
