@@ -50,6 +50,31 @@ def cut(file, step):
     )
 
 
+@pytest.mark.parametrize("delimiter", [";", "\t", "|"])
+def test_a_file_with_a_delimiter_of_its_own_is_cut_at_its_records(tmp_path, delimiter):
+    rows = "".join(f'{1900 + n}{delimiter}"a, b\n{n}"\n' for n in range(30))
+    (tmp_path / "x.csv").write_text(f"date{delimiter}text\n{rows}", encoding="utf-8")
+    file = SourceFile(str(tmp_path / "x.csv"), "x.csv", "csv")
+    portions = cut(file, 64)
+    assert len(portions) > 3
+    assert read(portions) == read([file])
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("x.csv", ("date,text\n" + "1901,Gr\u00fc\u00dfe aus K\u00f6ln\n" * 50).encode("cp1252")),
+        ("x.csv", ("date,text\n" + "1901,steam\n" * 50).encode("utf-16")),
+        ("x.json", b"[" + b",".join([b'{"date": "1901", "text": "steam"}'] * 50) + b"]"),
+    ],
+)
+def test_a_file_that_is_converted_as_it_is_read_is_not_cut(tmp_path, name, content):
+    (tmp_path / name).write_bytes(content)
+    file = SourceFile(str(tmp_path / name), name, "csv" if name.endswith("csv") else "jsonl")
+    assert not can_be_cut(file, 64)
+    assert len(read([file])[0]) == 50
+
+
 FIELD = st.sampled_from(["a", '"b"', '"c\nd"', '"e""f,\r\n"', "", "g\r", '"', 'h"i', "\n", '"\n\n"'])
 
 

@@ -56,16 +56,18 @@ def detect_encoding(data: bytes, whole: bool = False) -> str | None:
         if data.startswith(mark):
             return name
     start = data[:_SAMPLE_BYTES]
-    if b"\0" in start:
-        return _wide_encoding(start)
-    if data.isascii():
+    holds_zeros = b"\0" in start
+    if holds_zeros and (wide := _wide_encoding(start)) is not None:
+        return wide
+    if data.isascii() or (wrong := _first_wrong(data, whole)) is None:
         return UTF_8
-    wrong = _first_wrong(data, whole)
-    return UTF_8 if wrong is None or _is_mostly_utf8(data) else _guess(data, wrong)
+    if holds_zeros:
+        return None
+    return UTF_8 if _is_mostly_utf8(data) else _guess(data, wrong)
 
 
 def is_binary(data: bytes) -> bool:
-    """Whether the first bytes are those of no text: zero bytes that are not part of UTF-16 or UTF-32."""
+    """Whether the first bytes are those of no text: zero bytes outside UTF-8, UTF-16 and UTF-32."""
     return b"\0" in data[:_SAMPLE_BYTES] and detect_encoding(data) is None
 
 
