@@ -33,6 +33,7 @@ export async function mountExplorer(target: Element, host: Host): Promise<Model>
 async function beginEarly(model: Model): Promise<void> {
   await model.store.all();
   await model.store.story(0);
+  await model.store.examples(0);
   await new Promise((done) => setTimeout(done, 0));
   if (navigation.route.view === "word") return;
   const stage = document.createElement("div");

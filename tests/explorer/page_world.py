@@ -260,6 +260,10 @@ class World:
             "shown": ["1800", "1875", "2000"],
             "x": [place.tolist() for place in places],
             "y": [place.tolist() for place in heights],
+            "effect": [self.verdict(number)["effect"] for number in range(len(self.words))],
+            "function": [word in ("he", "about", "she") for word in self.words],
+            "region": [number % 4 for number in range(len(self.words))],
+            "regions": [[region, region + 4] for region in range(4)],
         }
 
     def examples_of(self, numbers: range) -> dict[str, Any]:
@@ -270,7 +274,14 @@ class World:
             "slice": 5,
             "shown": "1900",
         }
-        return {str(number): [{**sentence, "word": self.words[number]}] for number in numbers}
+        early = {**sentence, "before": "Once upon ", "slice": 1, "shown": "1825", "shows": "old"}
+        late = {**sentence, "before": "Today ", "after": " is all. " + "w" * 300, "slice": 8, "shown": "2000"}
+        return {
+            str(number): [
+                {**one, "word": self.words[number]} for one in (early, sentence, {**late, "shows": "new"})
+            ]
+            for number in numbers
+        }
 
     def block(self, words: slice, slices: slice) -> bytes:
         noise = self.rho[words, slices].astype("<f2")

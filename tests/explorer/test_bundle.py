@@ -15,10 +15,13 @@ from observers import RecordingObserver
 
 from wordtide.api import DynamicEmbeddings
 from wordtide.counts.count import count
+from wordtide.counts.counts import Counts
 from wordtide.errors import FolderError, OutputError, SettingsError
 from wordtide.explorer import explore as opening
+from wordtide.explorer.evidence import Evidence
 from wordtide.explorer.explore import PageOptions, save_html, save_site
 from wordtide.explorer.html_page import policy, single_file
+from wordtide.explorer.page_selection import select_all
 from wordtide.explorer.server import ExplorerServer
 from wordtide.inference.fit import fit
 
@@ -248,6 +251,21 @@ def test_sentences_are_there_if_asked_for(corpus, tmp_path):
         assert header["slices"][one["slice"]]["shown"] == one["shown"]
         assert (one["before"], one["after"][:6]) == ("The ", " sold ")
     assert len(examples[place]) == 6
+
+
+def test_the_sentences_of_the_old_and_the_new_use_are_closest_to_the_neighbors_named(corpus):
+    folder, model = corpus
+    kept = select_all(model)
+    (place,) = np.flatnonzero([model.words[number] == "miller" for number in kept.words])
+    evidence = Evidence(model, Counts.load(folder))
+    story = {"since": 1900.5, "until": 1915.5, "verdict": "jump", "date_low": 1906.0, "date_high": 1909.0}
+    for old, new in (("bread", "iron"), ("iron", "bread")):
+        told = [{**story, "from": [old], "to": [new]}]
+        (found,) = evidence.sentences(kept, np.array([place]), 6, told).values()
+        shown = {one["shows"]: one for one in found if one["shows"]}
+        assert old in shown["old"]["after"]
+        assert new in shown["new"]["after"]
+        assert shown["old"]["shown"] <= "1905" < "1910" <= shown["new"]["shown"]
 
 
 def test_sentences_of_slices_left_out_stand_with_the_nearest(corpus, tmp_path):

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from explorer.page_driving import opened, single_file_of
-from explorer.page_world import HOSTILE, TIMES, World
+from explorer.page_world import HOSTILE, SHOWN, TIMES, World
 from PIL import Image
 
 from wordtide.storage.cells import spelled_out, text_cell
@@ -44,11 +44,19 @@ def page(tmp_path_factory):
 
 
 def saved(page, title, kind):
-    figure = page.page.get_by_role("region", name=title, exact=True)
     with page.page.expect_download() as waiting:
-        figure.get_by_role("button", name=kind, exact=True).click()
+        pick(page, title, kind)
     download = waiting.value
     return download.suggested_filename, Path(download.path()).read_bytes()
+
+
+def pick(page, title, name):
+    """Choose from the menu of a figure, which is closed before and after."""
+    figure = page.page.get_by_role("region", name=title, exact=True)
+    assert figure.get_by_role("button", name=name, exact=True).count() == 0
+    figure.locator(".menu > button").click()
+    figure.get_by_role("button", name=name, exact=True).click()
+    assert figure.locator(".menuItems").is_hidden()
 
 
 def rows_of(content):
@@ -80,9 +88,13 @@ def test_every_figure_is_saved_as_png_svg_and_csv_and_shown_as_a_table(page, rou
         _, table = saved(page, title, "CSV")
         rows = rows_of(table)
         figure = page.page.get_by_role("region", name=title, exact=True)
-        figure.get_by_role("button", name="Table", exact=True).click()
+        pick(page, title, "Show as a table")
         assert figure.locator("tbody tr").count() == min(len(rows), 400) > 0
-        figure.get_by_role("button", name="Table", exact=True).click()
+        columns = figure.locator("th").all_inner_texts()
+        if "time" in columns:  # dates, not 1825.5
+            column = figure.locator(f"tbody td:nth-child({columns.index('time') + 1})")
+            assert set(column.all_inner_texts()) <= {*SHOWN, "2010"}
+        pick(page, title, "Show the figure")
 
 
 def test_the_table_of_similarities_has_the_numbers_of_the_page(page):
@@ -154,9 +166,7 @@ def test_the_table_of_changed_words_keeps_hostile_words_and_spells_out_what_cann
 def test_a_copied_link_leads_back(page):
     page.go("#/word/energy?t=1950&with=oil,skill").page.wait_for_selector(".end")
     page.page.keyboard.press("ArrowRight")
-    page.page.get_by_role("region", name="Words nearest to energy", exact=True).get_by_role(
-        "button", name="Link"
-    ).click()
+    pick(page, "Words nearest to energy", "Copy link")
     page.page.wait_for_selector("text=Link copied")
     assert page.ask("navigator.clipboard.readText()") == f"{page.address}#/word/energy?t=1975&with=oil,skill"
 
@@ -167,3 +177,14 @@ def test_the_map_as_a_table_has_the_trail_of_the_chosen_word(page):
     frames = WORLD.map()
     expected = [["energy", frames["x"][frame][0], frames["y"][frame][0]] for frame in range(3)]
     assert [[row["word"], float(row["x"]), float(row["y"])] for row in rows_of(content)] == expected
+
+
+def test_a_menu_closes_by_escape_and_by_a_press_elsewhere(page):
+    page.go("#/compare?how=poles&words=nurse&from=he&to=she").page.wait_for_selector(".pole")
+    opener = page.page.locator(".menu > button").first
+    for close in (lambda: page.page.keyboard.press("Escape"), lambda: page.page.mouse.click(5, 500)):
+        opener.click()
+        assert opener.get_attribute("aria-expanded") == "true"
+        close()
+        assert opener.get_attribute("aria-expanded") == "false"
+        assert page.page.locator(".menuItems").first.is_hidden()

@@ -113,14 +113,40 @@ def test_the_switch_of_colors_goes_round_and_wins_over_the_device(address):
         page.wait("wanted => getComputedStyle(document.body).backgroundColor === wanted", dark)
 
 
-def test_a_story_fits_on_one_screen(address):
+def test_headline_verdict_sentences_and_curves_fit_on_one_screen(address):
     with opened(address, "#/word/energy") as page:
-        page.page.wait_for_selector(".passer")
-        page.wait("!document.querySelector('main').textContent.includes('so far')")
-        lowest = page.ask(
-            "Math.max(...[...document.querySelectorAll('.figure .sized')].map(one => one.getBoundingClientRect().bottom))"
+        page.page.wait_for_selector(".uses blockquote")
+        page.page.wait_for_selector(".wordView .end")
+        bottoms = page.ask(
+            "[...document.querySelectorAll('.verdict, .uses, .wide .figure:first-child .sized')]"
+            ".map(one => one.getBoundingClientRect().bottom)"
         )
-        assert lowest <= 800
+        assert len(bottoms) == 3
+        assert max(bottoms) <= 800
+
+
+def test_a_phone_has_one_row_above_large_targets_and_the_figure_before_its_controls(address):
+    with opened(address, "#/word/energy", width=390, height=844, has_touch=True, is_mobile=True) as page:
+        page.page.wait_for_selector(".panel a.row")
+        page.page.wait_for_selector(".uses blockquote")
+        assert page.page.locator(".bar").bounding_box()["height"] <= 60
+        small = page.ask(
+            """[...document.querySelectorAll('main button, main .row, .bar button, .bar input, main summary')]
+            .map(one => [one.textContent.trim() || one.ariaLabel, one.getBoundingClientRect()])
+            .filter(([, box]) => box.height > 0 && box.height < 43.5).map(([name, box]) => [name, box.height])"""
+        )
+        assert small == []
+        tiny = page.ask(
+            """[...document.querySelectorAll('body *')].filter(one => [...one.childNodes].some(node =>
+            node.nodeType === 3 && node.textContent.trim()) && one.getClientRects().length
+            && parseFloat(getComputedStyle(one).fontSize) < 12).map(one => one.outerHTML.slice(0, 120))"""
+        )
+        assert tiny == []
+        chart = page.page.locator(".wide .figure .sized").first.bounding_box()
+        assert chart["y"] + chart["height"] <= page.page.locator(".wide .chips").first.bounding_box()["y"]
+        page.page.get_by_role("button", name="Menu").click()
+        page.page.get_by_role("link", name="Most changed").click()
+        page.page.wait_for_selector(".changedWord")
 
 
 def test_names_at_the_ends_of_curves_do_not_touch(address):

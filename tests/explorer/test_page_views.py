@@ -97,6 +97,101 @@ def test_a_neighbour_is_a_link_to_its_story_at_that_time(page):
     page.wait("/^#\\/word\\/.*t=1950/.test(location.hash) && !location.hash.startsWith('#/word/energy')")
 
 
+def test_the_old_use_and_the_new_one_stand_below_the_headline(page):
+    page.go("#/word/energy").page.wait_for_selector(".uses blockquote")
+    quotes = page.page.locator(".uses blockquote").all_inner_texts()
+    assert quotes[0] == "Once upon energy & light."
+    assert quotes[1].startswith("Today energy is all. ")
+    assert quotes[1].endswith("…")
+    assert page.page.locator(".uses mark").all_inner_texts() == ["energy"] * 2
+    assert page.page.locator(".uses figcaption").all_inner_texts() == [
+        "Then · 1825 · A-1",
+        "Now · 2000 · A-1",
+    ]
+    figure = page.page.locator(".wide .figure").first.bounding_box()
+    assert page.page.locator(".uses").bounding_box()["y"] < figure["y"]
+
+
+def test_values_of_all_lines_are_read_by_pointer_and_by_keys(page):
+    page.go("#/word/energy?t=1850&with=oil,skill")
+    page.wait("document.querySelectorAll('.wordView .end').length === 2")
+    told = {word: page.ask("word => wordtide.similarity('energy', word)", word) for word in ("oil", "skill")}
+
+    def expected(place):
+        rows = sorted(told.items(), key=lambda one: -one[1][place]["similarity"])
+        numbers = (
+            (word, *(f"{at[place][name]:.2f}".replace("-", "−") for name in ("similarity", "low", "high")))
+            for word, at in rows
+        )
+        return [f"{word} {value} {low} to {high}" for word, value, low, high in numbers]
+
+    def read():
+        rows = page.page.locator(".readout div").evaluate_all(
+            "rows => rows.map(row => [...row.children].slice(1).map(one => one.textContent).join(' '))"
+        )
+        return page.text(".readout b"), rows
+
+    assert page.page.locator(".readout").count() == 0
+    box = page.page.locator(".hand").first.bounding_box()
+    page.page.mouse.move(box["x"] + box["width"] - 1, box["y"] + 40)
+    assert read() == (SHOWN[-1], expected(len(TIMES) - 1))
+    page.page.mouse.move(5, 5)
+    assert page.page.locator(".readout").count() == 0
+    page.page.locator("[role=slider]").focus()
+    assert read() == ("1850", expected(2))
+    page.page.keyboard.press("End")
+    page.wait("document.querySelector('.readout b').textContent === '2000'")
+    assert read() == (SHOWN[-1], expected(len(TIMES) - 1))
+
+
+def test_no_axis_is_drawn_before_the_data_are_complete(tmp_path):
+    with folder_served(tmp_path, WORLD.remote()) as address, opened(address, "#/about") as page:
+        waiting, free = [], []
+        page.page.route(
+            re.compile("/(words|slices)/"), lambda route: route.continue_() if free else waiting.append(route)
+        )
+        page.go("#/word/energy").page.wait_for_selector(".verdict")
+        page.wait("document.querySelectorAll('.wide .skeleton').length > 0")
+        assert page.page.locator(".wide .tick, .side .tick, .wide .grid").count() == 0
+        free.append(True)
+        for route in waiting:
+            route.continue_()
+        page.page.wait_for_selector(".wordView .end")
+        page.wait(PASSED)
+        assert page.page.locator(".wide .skeleton").count() == 0
+
+
+def test_unlikely_neighbours_are_faint(page):
+    page.go("#/word/energy?t=1900").page.wait_for_selector(".panel a.row")
+    page.wait("document.querySelectorAll('.panel')[1].textContent.includes('%')")
+    told = page.ask("wordtide.neighbours('energy', '1900', 10)")
+    rows = page.page.locator(".panel").nth(1).locator("g:has(> a.row)")
+    faint = rows.evaluate_all("rows => rows.map(row => row.classList.contains('faint'))")
+    assert faint == [near["probability"] < 0.1 for near in told]
+
+
+def test_comparing_opens_with_a_word_that_changed_and_poles_are_explained(page):
+    page.go("#/compare").page.wait_for_selector(".end")
+    beside = _story(12)["beside"]
+    chosen = page.page.get_by_role("list", name="With").locator("bdi").all_text_contents()
+    assert chosen == [*beside[:2], *beside[-2:]]
+    assert page.page.locator(".end").count() == 4
+    page.page.get_by_role("button", name="between two poles").click()
+    assert "such as man – woman" in page.text(".lead")
+
+
+def test_the_map_opens_with_a_trail_and_without_function_words(page):
+    page.go("#/map").page.wait_for_selector("canvas")
+    assert page.page.locator(".wordList .chips bdi").count() == 1
+    before = page.ask("document.querySelector('canvas').toDataURL()")
+    page.page.get_by_label("function words").check()
+    page.wait("before => document.querySelector('canvas').toDataURL() !== before", before)
+    page.page.get_by_role("button", name="Leave out").click()
+    page.wait("document.querySelectorAll('.wordList .chips bdi').length === 0")
+    box = page.page.locator("canvas").bounding_box()
+    assert box["y"] + box["height"] < 800  # of the window
+
+
 def test_arrows_go_through_time_also_where_two_slices_are_shown_alike(page):
     page.go("#/word/energy?t=1850")
     page.page.wait_for_selector("[role=slider]")

@@ -116,9 +116,18 @@ export interface MapFrames {
   shown: string[];
   x: number[][];
   y: number[][];
+  /** How much each word changed, in bits a use; null without a significant change. */
+  effect: (number | null)[];
+  /** Whether each is a function word. */
+  function: boolean[];
+  /** The region of each word, and the places of the words that name each region. */
+  region: number[];
+  regions: number[][];
 }
 
 export interface Example {
+  /** The use that it was chosen to show. */
+  shows?: "old" | "new" | null;
   slice: number;
   shown: string;
   document: string;

@@ -3,6 +3,8 @@
 They are the text of the corpus, so a page has them only on request.
 """
 
+import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,10 +16,16 @@ from wordtide.embeddings.states import Embeddings
 from wordtide.errors import SettingsError
 from wordtide.explorer.page_selection import PageSelection
 from wordtide.questions.asking import shown_year
-from wordtide.types import Integers
+from wordtide.questions.vectors import lengths_of, vectors_of
+from wordtide.types import Floats, Integers
 
 #: The most sentences per word: in the single file, and elsewhere.
 FEW, MANY = 6, 60
+_CANDIDATES = 8  # sentences of each side from which the one that shows the use best is chosen
+_TELLING = 3  # words of a sentence that count
+_LENGTHS = 40, 320  # characters of a sentence that is quoted, if there is one
+_MOMENTS = 6  # at which words are compared with neighbors
+_TOKEN = re.compile(r"[^\W\d_]+(?:['\u2019-][^\W\d_]+)*")
 
 
 class Evidence:
@@ -32,6 +40,9 @@ class Evidence:
             )
         self._model, self._counts, self._store = model, counts, ExampleStore.open(counts.path, len(counts))
         self._numbers = {word: number for number, word in enumerate(counts.words)}
+        self._known = {word: number for number, word in enumerate(model.words)}
+        self._moments = np.linspace(model.times[0], model.times[-1], _MOMENTS)
+        self._units: dict[int, Floats] = {}
 
     @property
     def documents(self) -> list[int]:
@@ -48,17 +59,21 @@ class Evidence:
             "distinct_words": summary.distinct_words,
         }
 
-    def sentences(self, kept: PageSelection, places: Integers, most: int) -> dict[str, list[dict[str, Any]]]:
-        """Choose sentences of some words, evenly over time.
+    def sentences(
+        self, kept: PageSelection, places: Integers, most: int, stories: Sequence[dict[str, Any]]
+    ) -> dict[str, list[dict[str, Any]]]:
+        """Choose sentences of some words: one that shows the old use and one that shows the new use, and
+        others evenly over time.
 
         Args:
             kept: The words and slices on the page.
             places: The positions of the words among those on the page.
             most: The most sentences per word.
+            stories: The stories of these words.
 
         Returns:
-            Sentences by the position of the word. A sentence from a slice that is not on the page is assigned
-            to the nearest slice that is.
+            Sentences by the position of the word; `shows` is "old", "new" or None. A sentence from a slice
+            that is not on the page is assigned to the nearest slice that is.
         """
         rows = self._rows(
             {self._numbers.get(self._model.words[kept.words[place]], -1): int(place) for place in places}
@@ -66,17 +81,67 @@ class Evidence:
         times = self._model.times
         nearest = np.abs(times[:, None] - times[kept.slices]).argmin(axis=1)
         shown = [shown_year(self._model, float(time)) for time in times]
+        told = dict(zip(map(int, places), stories, strict=True))
         found: dict[str, list[dict[str, Any]]] = {}
         for place, held in sorted(rows.items()):
-            chosen = (
-                held if len(held) <= most else [held[round(n)] for n in np.linspace(0, len(held) - 1, most)]
-            )
             word = self._model.words[kept.words[place]]
+            uses = self._typical(word, held, told[place])
+            rest = [one for one in held if one not in uses]
+            chosen = sorted([*uses, *_evenly(rest, most - len(uses))])
             found[str(place)] = [
-                {"slice": int(nearest[t]), "shown": shown[t], **self._sentence(word, row)}
+                {
+                    "slice": int(nearest[t]),
+                    "shown": shown[t],
+                    "shows": uses.get((t, row)),
+                    **self._sentence(word, row),
+                }
                 for t, row in chosen
             ]
         return found
+
+    def _typical(
+        self, word: str, held: list[tuple[int, int]], story: dict[str, Any]
+    ) -> dict[tuple[int, int], str]:
+        """The sentences whose words are closest to the neighbors that a word left, and that it came to."""
+        middle = (story["since"] + story["until"]) / 2.0
+        dated = story["verdict"] in ("jump", "gradual")
+        before, after = (story["date_low"], story["date_high"]) if dated else (middle, middle)
+        times = self._model.times
+        chosen: dict[tuple[int, int], str] = {}
+        for name, near, time, side in (
+            ("old", story["from"], story["since"], [one for one in held if times[one[0]] <= before]),
+            ("new", story["to"], story["until"], [one for one in held if times[one[0]] >= after]),
+        ):
+            side = [one for one in side if one not in chosen]
+            if not side:
+                side = held[:1] if name == "old" else [one for one in held[-1:] if one not in chosen]
+            if side:
+                some = _evenly(side, _CANDIDATES)
+                scores = self._closeness([row for _, row in some], word, near, float(time))
+                chosen[some[int(np.argmax(scores))]] = name
+        return chosen
+
+    def _closeness(self, rows: list[int], word: str, near: Sequence[str], time: float) -> Floats:
+        """How close the closest words of each sentence are to some neighbors, lower for unwieldy ones."""
+        texts = [self._store.sentence(int(self._store.sentences[row])).text for row in rows]
+        scores = np.array([0.0 if _LENGTHS[0] <= len(text) <= _LENGTHS[1] else -1.0 for text in texts])
+        numbers = [self._known[name] for name in near if name in self._known]
+        if numbers:
+            moment = int(np.argmin(np.abs(self._moments - time)))
+            target = self._units_at(moment)[numbers].sum(axis=0)
+            own = self._known[word]
+            for place, text in enumerate(texts):
+                tokens = {self._known.get(token.lower(), own) for token in _TOKEN.findall(text)} - {own}
+                likeness = np.sort(self._units_at(moment)[list(tokens)] @ target)[-_TELLING:]
+                scores[place] += likeness.sum() / (_TELLING * len(numbers))
+        return scores
+
+    def _units_at(self, moment: int) -> Floats:
+        """The directions of all words at one of a few times, (L, d)."""
+        if moment not in self._units:
+            means = vectors_of(self._model).means_at(float(self._moments[moment]))
+            self._units[moment] = np.nan_to_num(means / lengths_of(means)[:, None]).astype(np.float32)
+        return self._units[moment]
 
     def _rows(self, wanted: dict[int, int]) -> dict[int, list[tuple[int, int]]]:
         """The slices and rows of each wanted word's sentences, in order of time."""
@@ -98,3 +163,7 @@ class Evidence:
         sentence = self._store.sentence(int(self._store.sentences[row]))
         before, written, after = split_at_word(sentence.text, word)
         return {"document": sentence.document, "before": before, "word": written, "after": after}
+
+
+def _evenly(held: list[tuple[int, int]], most: int) -> list[tuple[int, int]]:
+    return held if len(held) <= most else [held[round(n)] for n in np.linspace(0, len(held) - 1, most)]

@@ -79,8 +79,11 @@ class PageData:
         return vectors_of(self.model)
 
     def keeping(self, kept: PageSelection, why: str) -> "PageData":
-        """The same data for other words or slices."""
-        return replace(self, kept=kept, why=why)
+        """The same data for other words or slices; stories of the same words are not computed again."""
+        other = replace(self, kept=kept, why=why)
+        if "stories" in self.__dict__ and np.array_equal(kept.words, self.kept.words):
+            other.__dict__["stories"] = self.stories
+        return other
 
     @cached_property
     def words_on_map(self) -> int:
@@ -137,10 +140,15 @@ class PageData:
         """Up to `most` sentences of each word at some positions, or of all words."""
         if self.evidence is None:
             raise ValueError("the page has no sentences")
-        if places is not None:
-            return packed_json(self.evidence.sentences(self.kept, places, most))
-        with self.observer.stage("sentences", 0, "words"):
-            return packed_json(self.evidence.sentences(self.kept, np.arange(len(self.kept.words)), most))
+        if places is None:
+            every, told = np.arange(len(self.kept.words)), self.stories
+            with self.observer.stage("sentences", 0, "words"):
+                return packed_json(self.evidence.sentences(self.kept, every, most, told))
+        if "stories" in self.__dict__:
+            told = [self.stories[place] for place in places]
+        else:
+            told = page_stories(self.model, self.kept, self.kept.words[places])
+        return packed_json(self.evidence.sentences(self.kept, places, most, told))
 
 
 def _estimand(vectors: Vectors) -> str:

@@ -11,7 +11,7 @@ from wordtide.explorer.page_selection import PageSelection, thin_slices
 from wordtide.progress import Observer
 from wordtide.questions.asking import shown_year
 from wordtide.questions.change import MIN_OCCURRENCES, Moving, by_change, changed, moving_words
-from wordtide.questions.effect import VERDICT
+from wordtide.questions.effect import VERDICT, all_effects, function_words
 from wordtide.questions.story import Story, stories
 from wordtide.questions.vectors import Vectors, lengths_of
 from wordtide.types import Floats, Integers
@@ -30,6 +30,7 @@ MAP_WORDS, FRAMES = 3000, 12
 #: Rarer words have no reliable position; dynamic t-SNE needs a few words.
 _FEWEST_OCCURRENCES, _FEWEST_WORDS = 5, 10
 _DECIMALS = 4
+_REGIONS, _REGION_NAMES = 12, 3  # of the map, and words that name each
 
 
 def page_stories(
@@ -166,7 +167,8 @@ def word_map(
         observer: Receives the progress.
 
     Returns:
-        Positions of the words at each frame, within [-1, 1].
+        Positions of the words at each frame, within [-1, 1]; their effects, which of them are function words,
+        and regions of the map (`_regions`).
     """
     from wordtide.figures.dynamic_tsne import dynamic_tsne  # brings openTSNE
 
@@ -183,4 +185,26 @@ def word_map(
         "shown": [shown_year(model, float(year)) for year in years],
         "x": layout[:, :, 0].round(_DECIMALS),
         "y": layout[:, :, 1].round(_DECIMALS),
+        "effect": all_effects(model).effect[kept.words[:number]],
+        "function": function_words(model)[kept.words[:number]],
+        **_regions(model, kept.words[:number], layout.mean(axis=0), units.mean(axis=0)),
     }
+
+
+def _regions(model: Embeddings, words: Integers, positions: Floats, units: Floats) -> dict[str, Any]:
+    """Regions of the map: the number of each word's region, and the words that name each region.
+
+    A region is named after frequent words, not function words, whose directions are closest to its mean.
+    """
+    from scipy.cluster.vq import kmeans2
+
+    most = max(1, min(_REGIONS, len(words) // _FEWEST_WORDS))
+    region = kmeans2(positions, most, minit="++", seed=0)[1]
+    content = ~function_words(model)[words]
+    names: list[list[int]] = []
+    for number in range(most):
+        members = np.flatnonzero((region == number) & content)
+        frequent = members[: max(_REGION_NAMES, len(members) // 4)]  # words are sorted by frequency
+        closeness = units[frequent] @ units[members].mean(axis=0) if len(members) else np.zeros(0)
+        names.append([int(frequent[one]) for one in np.argsort(-closeness, kind="stable")[:_REGION_NAMES]])
+    return {"region": region, "regions": names}

@@ -93,9 +93,9 @@ def embedded_resources(
     whole = data.keeping(select_requested(data.model, limits.words, limits.slices), AS_REQUESTED)
     kept, why = _fitting(whole, limits)
     found: dict[str, bytes] = {}
-    words = 0
+    words, chosen = 0, whole
     while True:
-        chosen = whole.keeping(kept, why)
+        chosen = chosen.keeping(kept, why)
         found |= _depending_on_slices(chosen)
         if words != len(kept.words):
             found |= _depending_on_words(chosen)

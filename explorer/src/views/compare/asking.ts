@@ -27,7 +27,13 @@ const POLES: [string[], string[]][] = [
   [["old"], ["new"]],
 ];
 
-export function asked(route: Route, suggestion: string[], store: Pick<Store, "numberOf" | "header">): Question {
+/** An example worth seeing: a word that changed, with words that it left and that it came to. */
+export interface Suggestion {
+  anchor: string;
+  words: string[];
+}
+
+export function asked(route: Route, suggestion: Suggestion | null, store: Pick<Store, "numberOf" | "header">): Question {
   const unknown: string[] = [];
   const known = (names: readonly string[]): string[] => {
     const found: string[] = [];
@@ -38,12 +44,13 @@ export function asked(route: Route, suggestion: string[], store: Pick<Store, "nu
     }
     return [...new Set(found)];
   };
-  const how = MODES.find((mode) => mode.key === route.how)?.key ?? "";
   const nothing = route.words.length === 0 && route.anchor === "" && route.from.length === 0 && route.to.length === 0;
-  const [anchor = ""] = how === "anchor" ? known(route.anchor ? [route.anchor] : []) : [];
+  const how = nothing && route.how === "" ? "anchor" : (MODES.find((mode) => mode.key === route.how)?.key ?? "");
+  const wanted = nothing ? (suggestion?.anchor ?? "") : route.anchor;
+  const [anchor = ""] = how === "anchor" ? known(wanted ? [wanted] : []) : [];
   const from = how === "poles" ? known(route.from) : [];
   const to = how === "poles" ? known(route.to).filter((word) => !from.includes(word)) : [];
-  const words = known(nothing ? suggestion : route.words).filter((word) => word !== anchor && !from.includes(word) && !to.includes(word));
+  const words = known(nothing ? (suggestion?.words ?? []) : route.words).filter((word) => word !== anchor && !from.includes(word) && !to.includes(word));
   return { how, words: words.slice(0, MOST), anchor, from, to, unknown };
 }
 
