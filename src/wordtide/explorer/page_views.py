@@ -11,7 +11,8 @@ from wordtide.explorer.page_selection import PageSelection, thin_slices
 from wordtide.progress import Observer
 from wordtide.questions.asking import shown_year
 from wordtide.questions.change import MIN_OCCURRENCES, Moving, by_change, changed, moving_words
-from wordtide.questions.effect import VERDICT, all_effects, function_words
+from wordtide.questions.effect import VERDICT, all_effects
+from wordtide.questions.function_words import function_words
 from wordtide.questions.story import Story, stories
 from wordtide.questions.vectors import Vectors, lengths_of
 from wordtide.types import Floats, Integers
