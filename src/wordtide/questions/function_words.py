@@ -21,12 +21,12 @@ from wordtide.types import Flags, Floats, Integers
 #: The most frequent words are scored: this share of the vocabulary, at most this many.
 FREQUENT, MOST_FREQUENT = 0.05, 500
 #: Function words score this many standard deviations above the mean.
-THRESHOLD = 0.45
+THRESHOLD = 0.4
 #: Style axes; fewer if there are few function words or dimensions.
 STYLE_AXES = 5
 _RANKED = 3  # times as many words share the ranks by divergence
-_NEAREST = 0.04  # of the words that are scored: the neighbors whose scores count
-_COMPANY, _ROUNDS = 0.7, 5  # the weight of the neighbors' scores; rounds of averaging
+_NEAREST = 0.02  # of the words that are scored: the neighbors whose scores count
+_COMPANY, _ROUNDS = 0.5, 5  # the weight of the neighbors' scores; rounds of averaging
 _NOTHING = 1e-300
 _CONTEXT_EXPONENT = 0.75
 
