@@ -191,7 +191,7 @@ def main() -> None:
             sys.stdout.reconfigure(encoding="utf-8", newline="\n")
     try:
         try:
-            app_with([*sys.argv[1:], *_words_to_complete()])()
+            app_with([*sys.argv[1:], *_words_to_complete()])(prog_name="wordtide")  # also as python -m
         finally:  # help and version are printed outside of a command, and end with SystemExit
             sys.stdout.flush()
     except KeyboardInterrupt:  # while the command is imported
