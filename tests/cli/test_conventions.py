@@ -164,12 +164,18 @@ def test_an_unknown_word_names_the_near_ones(here):
 
 
 def test_changed_and_story_have_the_same_units(here):
-    (row,) = [line for line in run("changed", "model").out.splitlines() if line.startswith("energy ")]
-    story = run("story", "model", "energy").out
-    (turned,) = re.findall(r"turned by (\d+°)", story)
-    assert turned in row.split()
-    (effect,) = re.findall(r"effect ([\d.]+) bits", story) or [""]
-    assert effect in row
+    rows = [line.split() for line in run("changed", "model", "--by", "change").out.splitlines()[1:]]
+    stories = {row[0]: run("story", "model", row[0]).out for row in rows[:3]}
+    turned = {word: re.findall(r"turned by (\d+°)", story) for word, story in stories.items()}
+    assert [turned[row[0]] for row in rows[:3]] == [[row[1]] for row in rows[:3]]
+
+
+def test_changed_and_story_state_the_same_effect(here):
+    (first, *_) = json.loads(run("changed", "model", "--format", "json").out)
+    (story,) = json.loads(run("story", "model", first["word"], "--format", "json").out)
+    assert story["effect"] == first["effect"]
+    if first["effect_low"] and first["effect_low"] > 0:
+        assert f"effect {first['effect']:.3f} bits per use" in run("story", "model", first["word"]).out
 
 
 def test_lists_of_words_are_lists_in_json(here):
