@@ -1,4 +1,4 @@
-"""Tied against separate contexts: which finds planted drift, and dates it?
+"""Tied against separate contexts: which finds planted drift, and which predicts text better?
 
     PYTHONPATH=benchmarks python benchmarks/contexts.py [--worlds medium,thin] [--seeds 1,2,3] [--dim 50]
     [--exact]
@@ -6,16 +6,35 @@
 prints a Markdown table of worlds of text (docs/planted.md); means over seeds. Numbers in brackets rank words
 by change instead of the low end of its interval; date errors are medians in years, those of jumps in
 brackets. Coverage of intervals is measured by calibration.py.
+
+    PYTHONPATH=benchmarks python benchmarks/contexts.py --counts FOLDER... [--holdout 0.2] [--dim 100]
+
+prints the held-out log-likelihood per pair on counts folders (docs/fitting.md). Both kinds of contexts are
+trained and scored on symmetric pairs, because the paper's negative pairs are not symmetric: separate vectors
+can predict that, tied ones cannot, and it is no property of the text. Smoothing predicts slices that were
+held out of the fit, filtering each slice from those before it (every fourth of more than 60). The uncertainty
+of the vectors is integrated out; pairs of a word with itself are left out.
 """
 
 import argparse
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
 from simulation import PlantedCorpus, score_model, template_world
 
 import wordtide
+from wordtide.evaluation.holdout import held_out_slices, without
+from wordtide.evaluation.scores import Prediction, predict_by_bridge, predict_by_diffusion
+from wordtide.inference.compute import Compute
+from wordtide.inference.natural import prepared_slice
+from wordtide.inference.natural.negatives import NegativePairs
+from wordtide.inference.prediction import integrated_log_likelihood_per_pair
+from wordtide.inference.problem import SliceData, problem_of
+from wordtide.model.likelihood import GaussianVectors
 from wordtide.questions.vectors import CHOICES
 
 WORLDS = {"medium": {"slices": 30}, "thin": {"slices": 120}}
@@ -50,17 +69,86 @@ def row(found: list[Scores], top: int) -> list[str]:
     return [*ranks, dates, mean("low, planted: halfway coverage"), *alarms]
 
 
+class SymmetricPairs(NegativePairs):
+    """Negative pairs of separate contexts that are the mean of both directions, as those of tied contexts."""
+
+    def __init__(self, part: SliceData, side: int, size: int | None, tied: bool, compute: Compute) -> None:
+        super().__init__(part, side, size, True, compute)
+        self._tied = tied
+
+
+@contextmanager
+def symmetric_pairs() -> Iterator[None]:
+    """Train on symmetric negative pairs."""
+    usual = prepared_slice.NegativePairs
+    prepared_slice.NegativePairs = SymmetricPairs
+    try:
+        yield
+    finally:
+        prepared_slice.NegativePairs = usual
+
+
+def symmetric_score(part: SliceData, found: Prediction) -> float:
+    """The log-likelihood per pair, the mean of both directions."""
+    u, v = GaussianVectors(found.u, found.u_variance), GaussianVectors(found.v, found.v_variance)
+    both = (integrated_log_likelihood_per_pair(part, *pair, self_pairs=False) for pair in ((u, v), (v, u)))
+    return sum(both) / 2.0
+
+
+def held_out(
+    counts: wordtide.Counts, method: str, contexts: str, share: float, dim: int
+) -> tuple[float, float]:
+    """The mean log-likelihood per pair of slices that a model has not seen, and processor seconds of its fit."""
+    problem, held = problem_of(counts), held_out_slices(len(counts), share, seed=0)
+    in_order = method == "filtering"
+    start = time.process_time()
+    with symmetric_pairs():
+        model = wordtide.fit(
+            counts if in_order else without(counts, held),
+            method=method,
+            contexts=contexts,
+            dim=dim,
+            threads=1,
+        )
+    seconds = time.process_time() - start
+    predict = predict_by_diffusion if in_order else predict_by_bridge
+    predicted = range(1, len(counts), 4 if len(counts) > 60 else 1) if in_order else held
+    parts = ((t, problem.slices[t]) for t in predicted)
+    scores = [
+        symmetric_score(part, predict(model, problem.times, t, part.words.astype(np.int64)))
+        for t, part in parts
+    ]
+    return float(np.mean(scores)), seconds
+
+
+def print_likelihoods(folders: list[str], share: float, dim: int) -> None:
+    """Print the table of held-out likelihoods."""
+    columns = ("counts", "method", *CONTEXTS, *(f"seconds, {contexts}" for contexts in CONTEXTS))
+    print(f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}", flush=True)
+    for folder in folders:
+        counts = wordtide.Counts.load(folder)
+        for method in METHODS:
+            found = [held_out(counts, method, contexts, share, dim) for contexts in CONTEXTS]
+            cells = [*(f"{score:.4f}" for score, _ in found), *(f"{seconds:.0f}" for _, seconds in found)]
+            print(f"| {Path(folder).name} | {method} | {' | '.join(cells)} |", flush=True)
+
+
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description="Which contexts find planted drift?")
+    parser = argparse.ArgumentParser(description="Which contexts find planted drift, and predict better?")
+    parser.add_argument("--counts", nargs="+", metavar="FOLDER", help="held-out likelihood on counts folders")
+    parser.add_argument("--holdout", type=float, default=0.2, help="the share of slices held out")
     parser.add_argument("--worlds", default="medium")
     parser.add_argument("--seeds", default="1,2,3")
-    parser.add_argument("--dim", type=int, default=50)
+    parser.add_argument("--dim", type=int, help="default: 50, with --counts 100")
     parser.add_argument(
         "--exact", action="store_true", help="sum over all negative pairs instead of a sample"
     )
     options = parser.parse_args()
-    settings = {"dim": options.dim, "threads": 1} | ({"negative_contexts": 0} if options.exact else {})
+    if options.counts:
+        print_likelihoods(options.counts, options.holdout, options.dim or 100)
+        return
+    settings = {"dim": options.dim or 50, "threads": 1} | ({"negative_contexts": 0} if options.exact else {})
     columns = ["world", "method", "contexts", "vectors", *COLUMNS, *(f"alarms: {kind}" for kind in ALARMS)]
     print(f"| {' | '.join([*columns, 'CPU seconds'])} |\n|{'---|' * (len(columns) + 1)}", flush=True)
     for name in options.worlds.split(","):
