@@ -98,7 +98,7 @@ def symmetric_score(part: SliceData, found: Prediction) -> float:
 def held_out(
     counts: wordtide.Counts, method: str, contexts: str, share: float, dim: int
 ) -> tuple[float, float]:
-    """The mean log-likelihood per pair of slices that a model has not seen, and processor seconds of its fit."""
+    """The log-likelihood per pair of slices that a model has not seen, and processor seconds of its fit."""
     problem, held = problem_of(counts), held_out_slices(len(counts), share, seed=0)
     in_order = method == "filtering"
     start = time.process_time()
@@ -113,12 +113,12 @@ def held_out(
     seconds = time.process_time() - start
     predict = predict_by_diffusion if in_order else predict_by_bridge
     predicted = range(1, len(counts), 4 if len(counts) > 60 else 1) if in_order else held
-    parts = ((t, problem.slices[t]) for t in predicted)
+    parts = [(t, problem.slices[t]) for t in predicted]
     scores = [
         symmetric_score(part, predict(model, problem.times, t, part.words.astype(np.int64)))
         for t, part in parts
     ]
-    return float(np.mean(scores)), seconds
+    return float(np.average(scores, weights=[part.pairs for _, part in parts])), seconds
 
 
 def print_likelihoods(folders: list[str], share: float, dim: int) -> None:

@@ -12,8 +12,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from wordtide.embeddings.states import Embeddings
-from wordtide.evaluation.scores import PREDICTORS, Predictor, predict_by_previous_slice
-from wordtide.inference.prediction import log_likelihood_per_pair
+from wordtide.evaluation.scores import PREDICTORS, Predictor, predict_by_previous_slice, prediction_score
 from wordtide.inference.problem import Problem
 
 ETA = 1.0
@@ -46,14 +45,5 @@ def best_shift(mean_score: Callable[[float], float]) -> tuple[float, float]:
 
 
 def _score(predictor: Predictor, model: Embeddings, problem: Problem, t: int, shift: float) -> float:
-    """The mean over both directions of all pairs of different words.
-
-    The paper's n- is not symmetric, which separate word and context vectors can predict and tied ones cannot;
-    it is no property of the text (`benchmarks/prediction.py`).
-    """
     part = problem.slices[t]
-    found = predictor(model, problem.times, t, part.words.astype(np.int64))
-    directions = ((found.u, found.v), (found.v, found.u))
-    return float(
-        np.mean([log_likelihood_per_pair(part, *pair, shift, self_pairs=False) for pair in directions])
-    )
+    return prediction_score(part, predictor(model, problem.times, t, part.words.astype(np.int64)), shift)
