@@ -434,3 +434,40 @@ def test_a_state_has_no_other_vectors_to_save(tmp_path):
     with pytest.raises(SettingsError, match="no vectors 'both'"):
         model_of("smoother").at(YEAR).save_word2vec_format(tmp_path / "out.txt", vectors="both")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_gensim_reads_what_is_written_for_it(tmp_path, kind):
+    model = many_words(kind)
+    heard = told(model, tmp_path / "out.bin", "gensim", YEAR, "word")
+    vectors = KeyedVectors.load_word2vec_format(str(tmp_path / "out.bin"), binary=True)
+    assert (vectors.index_to_key, heard[-1].startswith("read it with KeyedVectors.")) == (
+        list(model.words),
+        True,
+    )
+    np.testing.assert_array_equal(vectors.vectors, means_of(model, "word").astype(np.float32))
+
+
+@pytest.mark.parametrize("at", [YEAR, None])
+@pytest.mark.parametrize("kind", KINDS)
+def test_spreadsheets_hold_the_vectors_with_time_and_occurrences(tmp_path, kind, at):
+    model = renamed(model_of(kind), once="=1+1")
+    export(model, tmp_path / "out.xlsx", "excel", at, "word")
+    export(model, tmp_path / "out.csv", "csv", at, "word")
+    book = pandas.read_excel(tmp_path / "out.xlsx", keep_default_na=False)
+    table = pandas.read_csv(tmp_path / "out.csv", keep_default_na=False)
+    times = [YEAR] if at is not None else TIMES
+    assert book["word"].tolist() == list(model.words) * len(times)  # a formula is a text
+    assert [word.removeprefix("'") for word in table["word"]] == book["word"].tolist()
+    for columns in (book, table):
+        numbers = columns.filter(regex=r"^v\d+$").to_numpy(dtype=np.float32)
+        expected = np.concatenate([means_of(model, "word", time) for time in times])
+        np.testing.assert_allclose(numbers, expected, rtol=1e-6, atol=1e-7)
+        assert columns["time"].tolist() == np.repeat(times, len(model.words)).tolist()
+
+
+def test_a_sheet_that_cannot_hold_the_rows_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("wordtide.exports.spreadsheets.MOST_ROWS", 10)
+    with pytest.raises(SettingsError, match="A sheet holds 10 rows"):
+        export(model_of("smoother"), tmp_path / "out.xlsx", "excel")
+    assert list(tmp_path.iterdir()) == []

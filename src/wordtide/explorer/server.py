@@ -27,7 +27,7 @@ _MOST_CONNECTIONS = 32
 _SILENCE = 1.0  # seconds after which a client that does not read its answer gives way to others
 _ELSEWHERE = ("192.0.2.1", "2001:db8::1")  # addresses reserved for documentation
 #: Pages of this machine, on any port, and the windows of VS Code.
-_OWN_FRAMES = "http://localhost:* http://127.0.0.1:* http://[::1]:* https://localhost:* vscode-webview:"
+_OWN_FRAMES = "http://localhost:* http://127.0.0.1:* https://localhost:* vscode-webview:"
 _MOST_BYTES = 256_000_000  # of resources in memory
 _EVERYWHERE = ("0.0.0.0", "::")
 _PAGES = ("/", "/index.html")
