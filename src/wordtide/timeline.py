@@ -204,6 +204,24 @@ class Slices:
 NUMBERS = tuple(field.name for field in fields(Slices) if field.name != "labels")
 
 
+@dataclass(frozen=True)
+class DatedSlices(Slices):
+    """Slices with given mean dates, whatever their tokens: those of a group of documents, which may have
+    none, or what remains of other slices.
+    """
+
+    stamps: Sequence[Fraction] = ()
+
+    def mean_stamps(self) -> list[Fraction]:
+        """The given dates."""
+        return list(self.stamps)
+
+    def chosen(self, numbers: Sequence[int]) -> "DatedSlices":
+        """Some of the slices."""
+        part = super().chosen(numbers)
+        return DatedSlices(**vars(part), stamps=[self.stamps[t] for t in numbers])
+
+
 def float_year(stamp: Fraction | int) -> float:
     """Convert seconds from 1970 to calendar years with a fraction; leap years are a day longer."""
     year = int(np.datetime64(int(stamp // DAY), "D").astype("datetime64[Y]").astype(np.int64))

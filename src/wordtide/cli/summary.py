@@ -2,7 +2,7 @@
 
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
@@ -22,6 +22,7 @@ _WIDTHS: Final = "▏▎▍▌▋▊▉█"
 _PLAIN_HEIGHTS: Final = "_.-=+*%#"
 _LINE: Final = 60  # characters of a chart in one line
 _BARS: Final = 24
+_GROUPS: Final = 12  # listed
 _BAR_WIDTH: Final = 40
 _TEXT: Final = 60
 _LEAST_SHARE: Final = 0.01
@@ -84,6 +85,14 @@ def warnings(facts: Findings, documents: int, splits_words: bool, all_names: boo
     return [f"warning: {line}" for line in found]
 
 
+def grouped(words: Mapping[str, int]) -> str:
+    """The groups of documents with their numbers of words, the largest first."""
+    largest = sorted(words.items(), key=lambda one: (-one[1], one[0]))
+    shown = ", ".join(f"{name} {counted(number, 'word')}" for name, number in largest[:_GROUPS])
+    more = f" and {len(largest) - _GROUPS} more" if len(largest) > _GROUPS else ""
+    return f"{counted(len(largest), 'group')}: {shown}{more}"
+
+
 def chart(slices: Slices, out: TextIO | None = None) -> str:
     """The number of words per slice as a line of blocks of different heights."""
     heights = _HEIGHTS if _can_print(out or sys.stderr) else _PLAIN_HEIGHTS
@@ -107,6 +116,8 @@ def print_preview(found: "Preview", format: Report, splits_words: bool) -> None:
         f"({found.distinct_words:,} distinct), {counted(len(found.slices), 'slice')}"
     )
     lines += _bars(found.slices)
+    if found.groups:
+        lines.append(grouped(found.groups))
     if found.outside_dates:
         lines.append(f"{counted(found.outside_dates, 'document')} outside --since and --until")
     if found.ignored_files:
@@ -142,6 +153,7 @@ def _as_json(found: "Preview") -> dict[str, Any]:
         ],
         "words": int(slices.tokens.sum()),
         "distinct_words": found.distinct_words,
+        "groups": found.groups,
         "slices": [
             {"label": label, "documents": int(documents), "words": int(words)}
             for label, documents, words in zip(slices.labels, slices.documents, slices.tokens, strict=True)

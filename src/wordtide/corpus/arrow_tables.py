@@ -12,15 +12,17 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from wordtide.corpus.byte_streams import Progress, check_expansion, explained_read_errors
-from wordtide.corpus.columns import Fields, holds_dates, is_text
+from wordtide.corpus.columns import Fields, group_name, holds_dates, holds_groups, is_text
 from wordtide.corpus.documents import (
     BadRows,
     Batch,
     Block,
     Origin,
+    RowColumns,
     batch_from_columns,
     make_batch,
     report_bad_date,
+    report_bad_group,
 )
 from wordtide.corpus.findings import Findings
 from wordtide.corpus.remote import is_url, open_seekable
@@ -42,9 +44,9 @@ def read_parquet(
         groups = range(file.portion.start, file.portion.stop) if file.portion else range(table.num_row_groups)
     settled = _settle(schema, file.shown, fields)
     if facts is not None and groups.start == 0:
-        facts.add_file("parquet", columns=settled.names())
+        facts.add_file("parquet", columns=settled.columns())
     origin = Origin(file.label, f"{file.shown}, row")
-    columns = list(dict.fromkeys(settled.names()))
+    columns = list(dict.fromkeys(settled.columns()))
     compressed = max(file.byte_count(), 1)
     first, length = file.first, 0
     for batch in _row_batches(
@@ -189,19 +191,19 @@ def read_frame(source: Any, label: str, fields: Fields) -> Iterator[Block]:
     settled = _settle(table.schema, label, fields)
     origin = Origin(label, f"{label}, row")
     first = 1
-    for rows in table.select(list(dict.fromkeys(settled.names()))).to_batches(max_chunksize=_ROWS):
+    for rows in table.select(list(dict.fromkeys(settled.columns()))).to_batches(max_chunksize=_ROWS):
         _check_dictionaries(rows, label)
         yield partial(_parse, rows, first, origin, settled)
         first += rows.num_rows
 
 
-def read_pairs(source: Iterable[tuple[object, str]], label: str, date_format: str | None) -> Iterator[Block]:
-    """Read an iterable of (date, text) in blocks."""
+def read_pairs(source: Iterable[tuple[object, ...]], label: str, fields: Fields) -> Iterator[Block]:
+    """Read an iterable of (date, text), or of (date, text, group) if there is a group field, in blocks."""
     pairs = iter(source)
     origin = Origin(label, f"{label}, item")
     first = 1
     while some := list(islice(pairs, _ROWS)):
-        yield partial(_parse_pairs, some, first, origin, date_format)
+        yield partial(_parse_pairs, some, first, origin, fields)
         first += len(some)
 
 
@@ -219,6 +221,11 @@ def _settle(schema: pa.Schema, place: str, fields: Fields) -> Fields:
         raise InputError(
             f"{place}: the column {text_field!r} holds {text_type}, not text.", "Choose another --text-field."
         )
+    if settled.group is not None and not holds_groups(schema.field(settled.group).type):
+        raise InputError(
+            f"{place}: the column {settled.group!r} holds {schema.field(settled.group).type}, not names.",
+            "Choose another --group-field.",
+        )
     return settled
 
 
@@ -229,31 +236,45 @@ def _parse(rows: pa.RecordBatch, first: int, origin: Origin, fields: Fields, bad
         with _explained_parquet_errors(origin.row(first)):
             texts = texts.cast(pa.large_string())
     numbers = np.arange(first, first + rows.num_rows)
-    return batch_from_columns(rows.column(date_field), texts, origin, numbers, fields.date_format, bad)
+    groups = None if fields.group is None else rows.column(fields.group)
+    columns = RowColumns(rows.column(date_field), texts, groups)
+    return batch_from_columns(columns, origin, numbers, fields.date_format, bad)
 
 
 def _parse_pairs(
-    pairs: list[tuple[object, str]], first: int, origin: Origin, date_format: str | None, bad: BadRows
+    pairs: list[tuple[object, ...]], first: int, origin: Origin, fields: Fields, bad: BadRows
 ) -> Batch:
+    kind = "pair" if fields.group is None else "triple"
+    shown = "(date, text)" if fields.group is None else "(date, text, group)"
+    groups: list[str] = []
     texts: list[bytes] = []
     dates: list[Stamp] = []
     rows: list[int] = []
     for row, pair in enumerate(pairs, first):
         place = origin.row(row)
         try:
-            date, text = pair
+            date, text, *group = pair
+            if len(group) != (fields.group is not None):
+                raise ValueError
         except (TypeError, ValueError):
-            raise InputError(f"{place} is not a pair.", "Give an iterable of (date, text).") from None
+            raise InputError(f"{place} is not a {kind}.", f"Give an iterable of {shown}.") from None
         if not isinstance(text, str):
             bad.report(
-                place, "text missing", "the text is not a string.", "Give (date, text) with a str as text."
+                place, "text missing", "the text is not a string.", f"Give {shown} with a str as text."
             )
             continue
         try:
-            dates.append(parse_date(date, date_format))
+            stamp = parse_date(date, fields.date_format)
         except (ValueError, OverflowError) as error:
             report_bad_date(bad, place, str(error))
             continue
+        try:
+            groups += map(group_name, group)
+        except ValueError as error:
+            report_bad_group(bad, place, str(error))
+            continue
+        dates.append(stamp)
         texts.append(text.encode("utf-8", "surrogatepass"))
         rows.append(row)
-    return make_batch(texts, dates, [origin.label], rows, [origin.place])
+    named = None if fields.group is None else groups
+    return make_batch(texts, dates, [origin.label], rows, [origin.place], named)

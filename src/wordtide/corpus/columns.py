@@ -1,7 +1,9 @@
-"""The date and text columns of a table: which they are, and how their values are parsed, a whole column at a
-time.
+"""The date, text and group columns of a table: which they are, and how their values are parsed, a whole
+column at a time.
 """
 
+import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -21,16 +23,24 @@ _DATES = (
 _TEXTS = ("text", "body", "content", "full_text", "message", "speech", "tweet", "article", "selftext")
 #: What `parse_date` reports for a missing value.
 DATE_MISSING = "the date is missing"
+#: What `group_name` reports for a missing value.
+GROUP_MISSING = "the group is missing"
+_LONGEST_GROUP = 100
+_NOT_IN_NAMES = ("Cc", "Cs", "Zl", "Zp")  # categories of characters: control, surrogates, separators
 _SURELY_GOOD = 250_000_000_000  # seconds from 1970: the years -5952 to 9892 need no check
 
 
 @dataclass(frozen=True)
 class Fields:
-    """Names of the date and text columns; None: choose the column by its name."""
+    """Names of the date and text columns; None: choose the column by its name.
+
+    `group` is the column with the groups of documents, if they have any.
+    """
 
     date: str | None = None
     text: str | None = None
     date_format: str | None = None
+    group: str | None = None
 
     def found_in(self, columns: Sequence[str], place: str) -> "Fields":
         """Return a copy with both names chosen for a table with these columns."""
@@ -38,6 +48,7 @@ class Fields:
             _settled(self.date, _DATES, columns, "date", place),
             _settled(self.text, _TEXTS, columns, "text", place),
             self.date_format,
+            None if self.group is None else _settled(self.group, (), columns, "group", place),
         )
 
     def names(self) -> tuple[str, str]:
@@ -45,6 +56,10 @@ class Fields:
         if self.date is None or self.text is None:
             raise AssertionError("the fields are not chosen yet")
         return self.date, self.text
+
+    def columns(self) -> tuple[str, ...]:
+        """The names of all columns to read, once they are chosen; the last is the group, if there is one."""
+        return self.names() if self.group is None else (*self.names(), self.group)
 
 
 def _settled(given: str | None, usual: Sequence[str], columns: Sequence[str], what: str, place: str) -> str:
@@ -69,6 +84,8 @@ def _usual(usual: Sequence[str], columns: Sequence[str]) -> str | None:
 
 #: Stamps and spans of a column, and the problem of each row without a valid date.
 DateColumn = tuple[Integers, Integers, dict[int, str]]
+#: For each row the number of its group, or -1; the names of groups; and the problem of each row without one.
+GroupColumn = tuple[Integers, list[str], dict[int, str]]
 
 
 def holds_dates(kind: pa.DataType) -> bool:
@@ -166,6 +183,73 @@ def _from_iso(column: pa.Array) -> DateColumn | None:
     if length == 10:
         return days * DAY + DAY // 2, np.full(len(days), DAY), {}
     return days * DAY + parts[:, 2:] @ np.array([3600, 60, 1]), np.full(len(days), 1), {}
+
+
+def folder_level(field: str | None) -> int | None:
+    """The level of folders that a group field names: 1 for "folder:1"; None if it names a column."""
+    match = re.fullmatch(r"folder:(\d{1,3})", field or "")
+    return int(match[1]) if match else None
+
+
+def group_name(value: object) -> str:
+    """The name of a group, in composed form (NFC) and without white space around it.
+
+    Raises:
+        ValueError: There is no name (the message is `GROUP_MISSING`), or it cannot be one.
+    """
+    if isinstance(value, bytes):
+        try:
+            value = value.decode("utf-8")
+        except UnicodeDecodeError:
+            raise ValueError(f"the group {_abridged(repr(value)[1:])} is not valid UTF-8") from None
+    if value is None or value != value:  # not a number
+        raise ValueError(GROUP_MISSING)
+    if isinstance(value, bool):
+        value = "true" if value else "false"
+    elif isinstance(value, float) and value.is_integer():
+        value = int(value)  # columns of numbers with gaps
+    if not isinstance(value, (str, int, float)):
+        raise ValueError(f"the group is a {type(value).__name__}, not a name")
+    name = unicodedata.normalize("NFC", str(value).strip())
+    if not name:
+        raise ValueError(GROUP_MISSING)
+    if len(name) > _LONGEST_GROUP:
+        raise ValueError(f"the group {_abridged(repr(name))} has more than {_LONGEST_GROUP} characters")
+    if any(unicodedata.category(letter) in _NOT_IN_NAMES for letter in name):
+        raise ValueError(f"the group {_abridged(ascii(name))} contains a control character")
+    return name
+
+
+def _abridged(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def holds_groups(kind: pa.DataType) -> bool:
+    """Whether a column of this type can hold the names of groups."""
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
+    return is_text(kind) or number or pa.types.is_null(kind)
+
+
+def parse_groups(column: pa.Array) -> GroupColumn:
+    """Parse a column of groups, each distinct value once."""
+    encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    values = encoded.dictionary
+    if is_text(values.type):
+        values = values.cast(pa.large_binary())
+    names: dict[str, int] = {}
+    problems: dict[int, str] = {}
+    numbers = np.full(len(values) + 1, -1, dtype=np.int64)
+    problems[len(values)] = GROUP_MISSING
+    for place, value in enumerate(values.to_pylist()):
+        try:
+            numbers[place] = names.setdefault(group_name(value), len(names))
+        except ValueError as error:
+            problems[place] = str(error)
+    indices = pc.fill_null(encoded.indices.cast(pa.int64()), len(values)).to_numpy(zero_copy_only=False)
+    found = numbers[indices]
+    return found, list(names), {int(row): problems[int(indices[row])] for row in np.flatnonzero(found < 0)}
 
 
 def _values(dictionary: pa.Array) -> list[object]:

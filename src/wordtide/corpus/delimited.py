@@ -16,7 +16,15 @@ import pyarrow.csv as pv
 from wordtide.compiled import kernel
 from wordtide.corpus.byte_streams import BLOCK_BYTES, Progress
 from wordtide.corpus.columns import Fields
-from wordtide.corpus.documents import BadRows, Batch, Block, Origin, batch_from_columns, make_batch
+from wordtide.corpus.documents import (
+    BadRows,
+    Batch,
+    Block,
+    Origin,
+    RowColumns,
+    batch_from_columns,
+    make_batch,
+)
 from wordtide.corpus.encodings import open_text
 from wordtide.corpus.findings import Findings
 from wordtide.corpus.source_files import SourceFile
@@ -72,7 +80,7 @@ def read_delimited(
                 settled = fields.found_in(header, origin.row(records.lines[0]))
                 records = records.after_first()
                 if facts is not None:
-                    facts.add_file(file.format, text.encoding, delimiter, settled.names())
+                    facts.add_file(file.format, text.encoding, delimiter, settled.columns())
             yield partial(_parse, records, header, origin, delimiter, settled)
     if not header:
         raise InputError(f"{file.shown} is empty.", "The first line must name the columns.")
@@ -250,9 +258,9 @@ def _parse(
         _report_odd_record(origin.row(records.lines[record]), int(records.fields[record]), len(header), bad)
     if not good.any():
         return make_batch([], [], [origin.label], [], [origin.place])
-    chosen = [header.index(name) for name in fields.names()]
-    dates, texts = _columns(records.bytes_of(good), len(header), chosen, delimiter)
-    return batch_from_columns(dates, texts, origin, records.lines[good], fields.date_format, bad)
+    chosen = [header.index(name) for name in fields.columns()]
+    columns = RowColumns(*_columns(records.bytes_of(good), len(header), chosen, delimiter))
+    return batch_from_columns(columns, origin, records.lines[good], fields.date_format, bad)
 
 
 def _report_odd_record(place: str, found: int, expected: int, bad: BadRows) -> None:

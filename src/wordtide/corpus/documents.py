@@ -12,7 +12,14 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from wordtide.compiled import kernel
-from wordtide.corpus.columns import DATE_MISSING, parse_column, text_buffers
+from wordtide.corpus.columns import (
+    DATE_MISSING,
+    GROUP_MISSING,
+    group_name,
+    parse_column,
+    parse_groups,
+    text_buffers,
+)
 from wordtide.corpus.findings import SCRIPTS, Findings
 from wordtide.corpus.tokens.unicode import TABLE_SIZE, character_tables, decode
 from wordtide.dates import Stamp
@@ -43,7 +50,8 @@ class Batch:
     precise.
 
     `sources` and `rows` say where each came from, `places` the same for messages (see `Origin`), one for each
-    document or one for all; a text file has its own name and row 0.
+    document or one for all; a text file has its own name and row 0. Document n is of the group
+    `group_names[groups[n]]`, if documents have groups.
     """
 
     data: Bytes
@@ -53,6 +61,8 @@ class Batch:
     sources: Sequence[str]
     rows: Integers
     places: Sequence[str] = ()
+    groups: Integers | None = None
+    group_names: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         self.data.setflags(write=False)  # a single array type for the kernels
@@ -85,7 +95,9 @@ class Batch:
             [names[n] for n in chosen] if len(names) > 1 else names for names in (self.sources, self.places)
         )
         stamps, spans, rows = self.stamps[chosen], self.spans[chosen], self.rows[chosen]
-        return Batch(*_joined([self.text(n) for n in chosen]), stamps, spans, sources, rows, places)
+        groups = None if self.groups is None else self.groups[chosen]
+        data, offsets = _joined([self.text(n) for n in chosen])
+        return Batch(data, offsets, stamps, spans, sources, rows, places, groups, self.group_names)
 
     def with_texts(self, texts: Sequence[bytes]) -> "Batch":
         """The same documents with other texts."""
@@ -106,10 +118,16 @@ def make_batch(
     sources: Sequence[str],
     rows: npt.ArrayLike,
     places: Sequence[str] = (),
+    groups: Sequence[str] | None = None,
 ) -> Batch:
-    """Make a batch of separate texts with the dates that `parse_date` returned."""
+    """Make a batch of separate texts with the dates that `parse_date` returned, and with names of groups."""
     stamps, spans = np.array(dates, dtype=np.int64).reshape(-1, 2).T.copy()
-    return Batch(*_joined(texts), stamps, spans, sources, np.asarray(rows, dtype=np.int64), places)
+    batch = Batch(*_joined(texts), stamps, spans, sources, np.asarray(rows, dtype=np.int64), places)
+    if groups is None:
+        return batch
+    names = {name: number for number, name in enumerate(dict.fromkeys(groups))}
+    numbers = np.array([names[name] for name in groups], dtype=np.int64)
+    return replace(batch, groups=numbers, group_names=list(names))
 
 
 def _joined(texts: Sequence[bytes]) -> tuple[Bytes, Integers]:
@@ -155,16 +173,43 @@ def report_bad_date(bad: BadRows, place: str, problem: str) -> None:
     bad.report(place, reason, f"{problem}.", _DATE_REMEDY)
 
 
+def report_bad_group(bad: BadRows, place: str, problem: str) -> None:
+    """Report a row whose group is rejected by `group_name`."""
+    reason = "no group" if problem == GROUP_MISSING else "group not understood"
+    bad.report(place, reason, f"{problem}.", "Fix the row, or choose another --group-field.")
+
+
+def grouped_by_folder(batch: Batch, level: int, bad: BadRows) -> Batch:
+    """Group documents by the folder of their file, on a level of the folders above it."""
+    names: dict[str, int] = {}
+    groups = np.full(len(batch), -1, dtype=np.int64)
+    for document in range(len(batch)):
+        folders = _of(batch.sources, document).replace("\\", "/").split("/")[:-1]
+        if level > len(folders):
+            detail = f"the file is in no folder of level {level}."
+            bad.report(batch.place(document), "no group", detail, "Move it, or choose another level.")
+            continue
+        try:
+            groups[document] = names.setdefault(group_name(folders[level - 1]), len(names))
+        except ValueError as error:
+            report_bad_group(bad, batch.place(document), str(error))
+    return replace(batch, groups=groups, group_names=list(names)).where(groups >= 0)
+
+
+class RowColumns(NamedTuple):
+    """The columns of a table, with a value per row."""
+
+    dates: pa.Array
+    texts: pa.Array
+    groups: pa.Array | None = None
+
+
 def batch_from_columns(
-    dates: pa.Array,
-    texts: pa.Array,
-    origin: Origin,
-    rows: Integers,
-    date_format: str | None,
-    bad: BadRows,
+    columns: RowColumns, origin: Origin, rows: Integers, date_format: str | None, bad: BadRows
 ) -> Batch:
-    """Make a batch from two columns of a table whose rows have the numbers `rows`."""
-    stamps, spans, wrong = parse_column(dates, date_format)
+    """Make a batch from columns of a table whose rows have the numbers `rows`."""
+    texts = columns.texts
+    stamps, spans, wrong = parse_column(columns.dates, date_format)
     for row, problem in wrong.items():
         report_bad_date(bad, origin.row(rows[row]), problem)
     keep = np.ones(len(stamps), dtype=np.bool_)
@@ -174,11 +219,20 @@ def batch_from_columns(
             remedy = "Check the column given with --text-field."
             bad.report(origin.row(rows[row]), "text missing", "the text is missing.", remedy)
             keep[row] = False
+    groups: Integers | None = None
+    names: list[str] = []
+    if columns.groups is not None:
+        groups, names, wrong = parse_groups(columns.groups)
+        for row, problem in wrong.items():
+            if keep[row]:
+                report_bad_group(bad, origin.row(rows[row]), problem)
+                keep[row] = False
     if not keep.all():
         texts = texts.filter(pa.array(keep))
         stamps, spans, rows = stamps[keep], spans[keep], rows[keep]
+        groups = None if groups is None else groups[keep]
     data, offsets = text_buffers(texts)
-    return Batch(data, offsets, stamps, spans, [origin.label], rows, [origin.place])
+    return Batch(data, offsets, stamps, spans, [origin.label], rows, [origin.place], groups, names)
 
 
 @kernel

@@ -8,6 +8,7 @@ import codecs
 import io
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from typing import IO, Any, cast
 
@@ -17,15 +18,17 @@ import pyarrow.json as pj
 
 from wordtide.compiled import integer, kernel
 from wordtide.corpus.byte_streams import Progress, line_blocks
-from wordtide.corpus.columns import Fields
+from wordtide.corpus.columns import Fields, group_name
 from wordtide.corpus.documents import (
     BadRows,
     Batch,
     Block,
     Origin,
+    RowColumns,
     batch_from_columns,
     make_batch,
     report_bad_date,
+    report_bad_group,
 )
 from wordtide.corpus.encodings import TextStream, open_text
 from wordtide.corpus.source_files import SourceFile
@@ -40,7 +43,7 @@ _ARROW_TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64()}
 def read_json_lines(file: SourceFile, fields: Fields, bad: BadRows, progress: Progress) -> Iterator[Block]:
     """Read a file of JSON objects, one per line or in one array, in blocks."""
     settled = (
-        Fields(file.portion.columns[0], file.portion.columns[1], fields.date_format) if file.portion else None
+        replace(fields, date=file.portion.columns[0], text=file.portion.columns[1]) if file.portion else None
     )
     with open_text(file, progress) as text:
         in_array = is_array(text.head)
@@ -51,7 +54,7 @@ def read_json_lines(file: SourceFile, fields: Fields, bad: BadRows, progress: Pr
             if settled is not None:
                 yield partial(_parse, block, line, origin, settled)
     if settled is not None and (file.portion is None or file.portion.start == 0):
-        bad.findings.add_file("JSON array" if in_array else "jsonl", text.encoding, columns=settled.names())
+        bad.findings.add_file("JSON array" if in_array else "jsonl", text.encoding, columns=settled.columns())
     if settled is None:
         raise InputError(f"{file.shown} holds no rows.", "Check that this is the right file.")
 
@@ -180,38 +183,39 @@ def _settle(block: bytes, first_line: int, origin: Origin, fields: Fields, skip_
 
 
 def _parse(block: bytes, first_line: int, origin: Origin, fields: Fields, bad: BadRows) -> Batch:
-    table = _parse_with_arrow(block, *fields.names())
+    table = _parse_with_arrow(block, fields.columns())
     if table is not None:
-        dates, texts = (table[name].combine_chunks() for name in fields.names())
+        columns = RowColumns(*(table[name].combine_chunks() for name in fields.columns()))
         lines = np.arange(first_line, first_line + len(table))
         quiet = BadRows(skip=True)
-        batch = batch_from_columns(dates, texts, origin, lines, fields.date_format, quiet)
+        batch = batch_from_columns(columns, origin, lines, fields.date_format, quiet)
         if not quiet.reasons:
             return batch
     return _parse_line_by_line(block, first_line, origin, fields, bad)
 
 
-def _parse_with_arrow(block: bytes, date_field: str, text_field: str) -> pa.Table | None:
-    """Parse both columns of a regular block: UTF-8, one object per line, both fields in each; None for other
+def _parse_with_arrow(block: bytes, columns: tuple[str, ...]) -> pa.Table | None:
+    """Parse the columns of a regular block: UTF-8, one object per line, all fields in each; None for other
     blocks.
     """
     lines = _lines_of_objects(block)
-    if not lines or not _is_utf8(block) or date_field == text_field:
+    if not lines or not _is_utf8(block) or len(set(columns)) < len(columns):
         return None
     try:
         first = json.loads(block[: block.index(b"\n")] if lines > 1 else block)
-        date_type = _ARROW_TYPES[type(first[date_field])]
+        types = {name: _ARROW_TYPES[type(first[name])] for name in columns}
+        types[columns[1]] = pa.string()
         table = pj.read_json(
             pa.BufferReader(block),
             read_options=pj.ReadOptions(use_threads=False, block_size=len(block) + 1),
             parse_options=pj.ParseOptions(
-                explicit_schema=pa.schema([(date_field, date_type), (text_field, pa.string())]),
+                explicit_schema=pa.schema(types),
                 unexpected_field_behavior="ignore",
             ),
         )
     except (pa.ArrowException, ValueError, KeyError, RecursionError):
         return None  # the slow path finds and explains the problem
-    whole = len(table) == lines and table[date_field].null_count + table[text_field].null_count == 0
+    whole = len(table) == lines and not any(table[name].null_count for name in columns)
     return table if whole else None
 
 
@@ -244,6 +248,7 @@ def _parse_line_by_line(block: bytes, first_line: int, origin: Origin, fields: F
     date_field, text_field = fields.names()
     texts: list[bytes] = []
     dates: list[Stamp] = []
+    groups: list[str] = []
     lines: list[int] = []
     for line_number, row in _objects(block, first_line, origin, bad):
         place = origin.row(line_number)
@@ -262,13 +267,21 @@ def _parse_line_by_line(block: bytes, first_line: int, origin: Origin, fields: F
             )
             continue
         try:
-            dates.append(parse_date(row[date_field], fields.date_format))
+            stamp = parse_date(row[date_field], fields.date_format)
         except (ValueError, OverflowError) as error:
             report_bad_date(bad, place, str(error))
             continue
+        if fields.group is not None:
+            try:
+                groups.append(group_name(row.get(fields.group)))
+            except ValueError as error:
+                report_bad_group(bad, place, str(error))
+                continue
+        dates.append(stamp)
         texts.append(row[text_field].encode("utf-8", "surrogatepass"))
         lines.append(line_number)
-    return make_batch(texts, dates, [origin.label], lines, [origin.place])
+    named = None if fields.group is None else groups
+    return make_batch(texts, dates, [origin.label], lines, [origin.place], named)
 
 
 def _objects(

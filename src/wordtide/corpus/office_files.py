@@ -18,8 +18,16 @@ from typing import Any, Final, TypeVar
 from xml.parsers import expat
 
 from wordtide.corpus.byte_streams import Progress, check_expansion, open_bytes
-from wordtide.corpus.columns import Fields
-from wordtide.corpus.documents import BadRows, Batch, Block, Origin, make_batch, report_bad_date
+from wordtide.corpus.columns import Fields, group_name
+from wordtide.corpus.documents import (
+    BadRows,
+    Batch,
+    Block,
+    Origin,
+    make_batch,
+    report_bad_date,
+    report_bad_group,
+)
 from wordtide.corpus.encodings import check_encoding, detect_encoding
 from wordtide.corpus.source_files import SourceFile
 from wordtide.dates import Stamp, parse_date
@@ -278,8 +286,8 @@ def read_workbook(file: SourceFile, fields: Fields, bad: BadRows, progress: Prog
     names = ["" if cell is None else str(cell).strip() for cell in header]
     origin = Origin(file.label, f"{file.shown}, row")
     settled = fields.found_in([name for name in names if name], origin.row(1))
-    chosen = [names.index(name) for name in settled.names()]
-    bad.findings.add_file("xlsx", columns=settled.names())
+    chosen = [names.index(name) for name in settled.columns()]
+    bad.findings.add_file("xlsx", columns=settled.columns())
     first = 2
     while some := _explained(file, kind, lambda: list(islice(rows, _ROWS))):
         yield partial(_parse_rows, some, first, chosen, origin, fields.date_format)
@@ -306,9 +314,11 @@ def _parse_rows(
 ) -> Batch:
     texts: list[bytes] = []
     dates: list[Stamp] = []
+    groups: list[str] = []
     numbers: list[int] = []
     for number, row in enumerate(rows, first):
-        date, text = (row[column] if column < len(row) else None for column in chosen)  # type: Any, Any
+        cells: list[Any] = [row[column] if column < len(row) else None for column in chosen]
+        date, text, group = cells[0], cells[1], cells[2:]
         if date is None and text is None:
             continue  # an empty row
         if text is None:
@@ -317,10 +327,17 @@ def _parse_rows(
         if hasattr(date, "hour") and not (date.hour or date.minute or date.second):
             date = date.date() if hasattr(date, "date") else None  # a day; a mere time is none
         try:
-            dates.append(parse_date(date, date_format))
+            stamp = parse_date(date, date_format)
         except (ValueError, OverflowError) as error:
             report_bad_date(bad, origin.row(number), str(error))
             continue
+        try:
+            groups += map(group_name, group)
+        except ValueError as error:
+            report_bad_group(bad, origin.row(number), str(error))
+            continue
+        dates.append(stamp)
         texts.append(str(text).encode("utf-8", "replace"))
         numbers.append(number)
-    return make_batch(texts, dates, [origin.label], numbers, [origin.place])
+    named = groups if len(chosen) > 2 else None
+    return make_batch(texts, dates, [origin.label], numbers, [origin.place], named)

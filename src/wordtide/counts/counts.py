@@ -6,7 +6,7 @@ matrix the half on and above the diagonal is stored, as integers in units of 1/w
 """
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import cached_property
 from os import PathLike
@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from wordtide.corpus.findings import Findings
 from wordtide.counts.count_arrays import ARRAYS, CountArrays
+from wordtide.counts.groups import FOLDER, open_groups, split_groups, write_group_arrays, write_group_facts
 from wordtide.counts.settings import RECIPE, CountSettings, Summary
 from wordtide.dates import shown_date
 from wordtide.errors import FolderError, SettingsError
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 KIND = "counts"
 VERSION = 1
+GROUPED = 2  # the version of folders with groups
 _LARGEST_TEXT = 1 << 32  # bytes of the vocabulary: 2^24 words of 128 bytes have less
 
 
@@ -52,6 +54,7 @@ class Counts:
         places: int = 1,
         summary: Summary | None = None,
         path: Path | None = None,
+        groups: "Mapping[str, Counts] | None" = None,
     ) -> None:
         self.words = list(words)
         self.slices = slices
@@ -62,6 +65,8 @@ class Counts:
         self.summary = summary or Summary()
         self.reading: Findings | None = None  # what counting found out about the corpus; not saved
         self.path = path
+        self.groups = groups or {}
+        """The counts of each group of documents, if they have groups, with the same words and slices."""
 
     def __len__(self) -> int:
         return len(self.slices)
@@ -154,25 +159,11 @@ class Counts:
         from scipy.sparse import csr_array  # slow to import, and not needed by questions
 
         t = range(len(self))[t]
-        a = self.arrays
-        rows = np.asarray(a.rows[a.slice_rows[t] : a.slice_rows[t + 1]])
-        ends = np.asarray(a.row_ends[a.slice_rows[t] : a.slice_rows[t + 1]])
-        start = int(a.row_ends[a.slice_rows[t] - 1]) if a.slice_rows[t] > 0 else 0
-        stop = int(ends[-1]) if len(ends) else start
         words = len(self.words)
-        sound = 0 <= start <= stop <= len(a.columns) and bool((np.diff(ends, prepend=start) >= 0).all())
-        sound = sound and (
-            len(rows) == 0 or (int(rows[-1]) < words and bool((np.diff(rows.astype(np.int64)) > 0).all()))
-        )
-        columns = np.asarray(a.columns[start:stop]) if sound else np.zeros(0)
-        if not sound or (len(columns) and int(columns.max()) >= words):
-            raise FolderError(f"Slice {t} of {self.path} is damaged.", "Count again.")
-        indptr = np.zeros(words + 1, dtype=np.int64)
-        indptr[rows.astype(np.int64) + 1] = np.diff(ends, prepend=start)
-        np.cumsum(indptr, out=indptr)
-        return csr_array(
-            (a.values[start:stop].astype(np.int64), columns.astype(np.int32), indptr), shape=(words, words)
-        )
+        half = self.arrays.half(t, words)
+        if half is None:
+            raise FolderError(f"Slice {t} of {self.path or 'the counts'} is damaged.", "Count again.")
+        return csr_array(half, shape=(words, words))
 
     def unigrams(self, t: int) -> Floats:
         """How often each word occurs in slice t, (L,)."""
@@ -182,7 +173,7 @@ class Counts:
         occurrences = np.zeros(len(self.words), dtype=np.float64)
         numbers = np.asarray(a.unigram_words[start:stop])
         if len(numbers) and int(numbers.max()) >= len(self.words):
-            raise FolderError(f"Slice {t} of {self.path} is damaged.", "Count again.")
+            raise FolderError(f"Slice {t} of {self.path or 'the counts'} is damaged.", "Count again.")
         occurrences[numbers] = a.unigram_values[start:stop] / self.places
         return occurrences
 
@@ -224,13 +215,32 @@ class Counts:
     def in_memory(self) -> "Counts":
         """Return a copy with all arrays in memory, independent of any folder."""
         arrays = CountArrays(**{name: np.array(getattr(self.arrays, name)) for name in ARRAYS})
-        return Counts(self.words, self.slices, arrays, self.settings, self.window, self.places, self.summary)
+        groups = {name: group.in_memory() for name, group in self.groups.items()}
+        return self.replaced(self.slices, arrays, self.summary, groups)
+
+    def replaced(
+        self,
+        slices: Slices,
+        arrays: CountArrays,
+        summary: Summary,
+        groups: "Mapping[str, Counts] | None" = None,
+    ) -> "Counts":
+        """Return counts of the same words with the same settings, and with other slices."""
+        common = (self.settings, self.window, self.places)
+        return Counts(self.words, slices, arrays, *common, summary, groups=groups)
 
     def save(self, path: str | PathLike[str], overwrite: bool = False) -> None:
         """Write a counts folder."""
+        if (self.tokens == 0).any():
+            raise SettingsError(
+                "These are the counts of a group, which lacks some slices.",
+                "Save the counts of all groups, or count the texts of the group.",
+            )
         with new_folder(Path(path), overwrite, KIND) as folder:
             for name in ARRAYS:
                 save_array(folder, name, np.asarray(getattr(self.arrays, name)))
+            if self.groups:
+                write_group_arrays(folder / FOLDER, self.groups)
             write_facts(folder, self)
 
     @staticmethod
@@ -240,13 +250,10 @@ class Counts:
         all checksums.
         """
         folder = Path(path)
-        header = read_header(folder, KIND, VERSION)
+        header = read_header(folder, KIND, VERSION, GROUPED)
         if check:
             verify(folder, header)
-        small = ("slice_rows", "slice_unigrams")
-        arrays = CountArrays(
-            **{name: load_array(folder, name, dtypes, name in small) for name, dtypes in ARRAYS.items()}
-        )
+        arrays = CountArrays.load(folder)
         numbers = {name: load_array(folder, f"slice_{name}", "i8", in_memory=True) for name in NUMBERS}
         labels, words = (
             read_lines(folder / name, _LARGEST_TEXT, "Count again.") for name in ("labels.txt", "words.txt")
@@ -264,7 +271,12 @@ class Counts:
             )
         except (KeyError, TypeError, ValueError, SettingsError) as error:
             raise FolderError(f"The header of {folder} is damaged: {error}", "Count again.") from error
-        _check(counts, folder)
+        sound = counts.slices.are_sound() and arrays.are_sound(len(counts))
+        if not sound or len(set(words)) < len(words):
+            problem = f"The arrays in {folder} are inconsistent: the folder is damaged."
+            raise FolderError(problem, "Count again.")
+        if header["version"] == GROUPED:
+            counts.groups = open_groups(counts, folder / FOLDER)
         return counts
 
 
@@ -283,7 +295,7 @@ def merge_counts(parts: Sequence[Counts], output: Path | None = None, overwrite:
     Raises:
         SettingsError: Vocabularies or settings differ.
     """
-    from wordtide.counts.merge import check_agreement, write_sum  # imports the compiler
+    from wordtide.counts.merge import check_agreement, write_sum, write_sum_of_groups  # imports the compiler
 
     check_agreement(parts)
     first = parts[0]
@@ -292,6 +304,8 @@ def merge_counts(parts: Sequence[Counts], output: Path | None = None, overwrite:
     with tempfile.TemporaryDirectory() if output is None else new_folder(output, overwrite, KIND) as place:
         slices, arrays, settings, summary = write_sum(parts, Path(place))
         merged = Counts(first.words, slices, arrays, settings, first.window, first.places, summary)
+        if first.groups:
+            merged.groups = split_groups(merged, *write_sum_of_groups(parts, Path(place) / FOLDER))
         if output is None:
             return merged.in_memory()
         write_facts(Path(place), merged)
@@ -315,7 +329,9 @@ def write_facts(folder: Path, counts: Counts) -> None:
         "words": len(counts.words),
         "summary": asdict(counts.summary),
     }
-    write_header(folder, KIND, VERSION, content)
+    if counts.groups:
+        write_group_facts(folder / FOLDER, counts.groups)
+    write_header(folder, KIND, GROUPED if counts.groups else VERSION, content)
 
 
 def _one_line(label: str) -> str:
@@ -326,24 +342,3 @@ def _positive(value: object) -> int:
     if not isinstance(value, int) or not 1 <= value <= 255:
         raise ValueError(f"{value!r} is not a small positive number")
     return value
-
-
-def _check(counts: Counts, folder: Path) -> None:
-    """Reject inconsistent arrays: later code indexes with them."""
-    a, slices = counts.arrays, counts.slices
-    total = len(slices)
-    sound = slices.are_sound() and len(a.slice_rows) == total + 1 == len(a.slice_unigrams)
-    sound = sound and len(a.rows) == len(a.row_ends) and len(a.columns) == len(a.values)
-    sound = sound and len(a.unigram_words) == len(a.unigram_values)
-    sound = (
-        sound
-        and _is_partition(a.slice_rows, len(a.rows))
-        and _is_partition(a.slice_unigrams, len(a.unigram_words))
-    )
-    sound = sound and len(set(counts.words)) == len(counts.words)
-    if not sound:
-        raise FolderError(f"The arrays in {folder} are inconsistent: the folder is damaged.", "Count again.")
-
-
-def _is_partition(ends: Integers, length: int) -> bool:
-    return bool(ends[0] == 0 and ends[-1] == length and (np.diff(ends) >= 0).all())

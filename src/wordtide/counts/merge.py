@@ -3,7 +3,7 @@ whole.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -12,11 +12,13 @@ import numpy as np
 
 from wordtide.counts.count_arrays import CountArrays, CountsWriter
 from wordtide.counts.examples.store import ExampleStore, has_examples, merge_examples
+from wordtide.counts.groups import MOST_GROUPS, OWN_NUMBERS
 from wordtide.counts.pairs import bits_for, compress_rows
 from wordtide.counts.settings import MUST_AGREE, CountSettings, Summary
 from wordtide.counts.sums import KeySums, add_sums
 from wordtide.errors import SettingsError
 from wordtide.timeline import Slices
+from wordtide.types import Integers
 
 
 class Addend(Protocol):
@@ -30,6 +32,10 @@ class Addend(Protocol):
     places: int
     summary: Summary
     path: Path | None
+
+    @property
+    def groups(self) -> "Mapping[str, Addend]":
+        """The counts of each group."""
 
     def upper(self, t: int) -> Any:
         """The stored half of slice t as a sparse matrix; FolderError if it is damaged."""
@@ -62,6 +68,12 @@ def check_agreement(parts: Sequence[Addend]) -> None:
                 f"{_name(first)} and {_name(other)} were counted with different phrases.",
                 f"Count both with the same ones: --phrases={first.path or 'FILE'}",
             )
+        if bool(other.groups) != bool(first.groups):
+            one, two = (first, other) if first.groups else (other, first)
+            raise SettingsError(
+                f"{_name(one)} has groups and {_name(two)} has none.",
+                "Count both with or both without --group-field.",
+            )
         for setting in MUST_AGREE:
             one, two = getattr(first.settings, setting), getattr(other.settings, setting)
             if one != two:
@@ -82,10 +94,7 @@ def write_sum(parts: Sequence[Addend], folder: Path) -> MergedCounts:
             sources[place].append((part, t))
     with CountsWriter(folder, len(parts[0].words)) as writer:
         for source in sources:
-            pairs = add_sums([_pairs(part, t) for part, t in source])
-            writer.add_rows(compress_rows(pairs.keys, pairs.sums, len(parts[0].words)))
-            unigrams = add_sums([_unigrams(part, t) for part, t in source])
-            writer.end_slice(unigrams.keys, unigrams.sums)
+            _write_slice(writer, source, len(parts[0].words))
         arrays = writer.close()
     if settings.examples and all(has_examples(part.path) for part in parts):
         stores = [ExampleStore.open(part.path, len(part.slices)) for part in parts]
@@ -94,6 +103,50 @@ def write_sum(parts: Sequence[Addend], folder: Path) -> MergedCounts:
         settings = replace(settings, examples=0)
     summary = _summed([part.summary for part in parts])
     return MergedCounts(slices, arrays, settings, summary)
+
+
+def write_sum_of_groups(
+    parts: Sequence[Addend], folder: Path
+) -> tuple[list[str], CountArrays, dict[str, Integers]]:
+    """Add the groups of counts by their names and write the large arrays to a new folder.
+
+    Returns the names, the arrays, and the numbers of slices, as `split_groups` takes them.
+    """
+    folder.mkdir()
+    slices, members = parts[0].settings.unite([part.slices for part in parts])
+    names = sorted({name for part in parts for name in part.groups})
+    if len(names) > MOST_GROUPS:
+        raise SettingsError(
+            f"The counts have {len(names)} groups together, and the limit is {MOST_GROUPS}.",
+            "Count both again with a --group-field that has fewer values.",
+        )
+    numbers = {number: np.zeros((len(names), len(slices)), dtype=np.int64) for number in OWN_NUMBERS}
+    words = len(parts[0].words)
+    with CountsWriter(folder, words) as writer:
+        for row, name in enumerate(names):
+            sources: list[list[tuple[Addend, int]]] = [[] for _ in range(len(slices))]
+            for part, places in zip(parts, members, strict=True):
+                group = part.groups.get(name)
+                if group is not None:
+                    for number, sums in numbers.items():
+                        np.add.at(sums[row], places, getattr(group.slices, number))
+                    for t in np.flatnonzero(group.slices.tokens).tolist():
+                        sources[places[t]].append((group, t))
+            for source in sources:
+                _write_slice(writer, source, words)
+        arrays = writer.close()
+    return names, arrays, {number: sums.ravel() for number, sums in numbers.items()}
+
+
+def _write_slice(writer: CountsWriter, source: Sequence[tuple[Addend, int]], words: int) -> None:
+    """Write the sum of slices of several counts; nothing, if there are none."""
+    if not source:
+        writer.end_slice(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
+        return
+    pairs = add_sums([_pairs(part, t) for part, t in source])
+    writer.add_rows(compress_rows(pairs.keys, pairs.sums, words))
+    unigrams = add_sums([_unigrams(part, t) for part, t in source])
+    writer.end_slice(unigrams.keys, unigrams.sums)
 
 
 def _pairs(part: Addend, t: int) -> KeySums:

@@ -14,6 +14,7 @@ from wordtide.corpus.source_files import MAX_EXPANSION
 from wordtide.corpus.tokens.lexicon import combine_lexicons
 from wordtide.corpus.tokens.tokenizers import Tokenizer
 from wordtide.counts.count import DEFAULT_MEMORY, checked_settings, find_files, input_of
+from wordtide.counts.groups import words_of_groups
 from wordtide.counts.texts import scan_texts
 from wordtide.counts.warm_up import warm_up
 from wordtide.counts.workers import Resources
@@ -33,6 +34,7 @@ class Preview:
         outside_dates: The number of documents before `since` or after `until`.
         distinct_words: The number of different words.
         ignored_files: The number of files with unknown endings.
+        groups: The number of words of each group, if documents have groups.
         bad_rows: For each reason the number of rows that counting would refuse, and the first of them.
     """
 
@@ -42,6 +44,7 @@ class Preview:
     outside_dates: int
     distinct_words: int
     ignored_files: int
+    groups: dict[str, int]
     bad_rows: dict[str, tuple[int, str]]
 
 
@@ -83,5 +86,6 @@ def preview(
         scan.outside_dates,
         int(np.count_nonzero(whole.totals)),
         corpus.ignored,
+        words_of_groups(scan.segments, scan.groups),
         {reason: (number, bad.examples[reason]) for reason, number in sorted(bad.reasons.items())},
     )

@@ -62,7 +62,9 @@ class SentenceTexts:
 
 @dataclass(frozen=True)
 class Segment:
-    """Scanned documents. Entry e (a period, or one document) has the words `ids[starts[e]:starts[e + 1]]`."""
+    """Scanned documents. Entry e (a period, a group's part of it, or one document) has the words
+    `ids[starts[e]:starts[e + 1]]`.
+    """
 
     ids: npt.NDArray[np.int32]
     starts: Integers
@@ -70,6 +72,7 @@ class Segment:
     scanner: int  # the scanner whose lexicon defines the numbers
     texts: SentenceTexts | None = None
     sentence_starts: Integers | None = None  # (entries + 1,), with texts
+    groups: Integers | None = None  # (entries,): the number of each entry's group, if documents have groups
 
 
 @kernel
@@ -103,8 +106,8 @@ class SegmentBuilder:
         self._keep_texts = keep_texts
         self._start_over()
 
-    def add(self, batch: Batch) -> None:
-        """Scan a batch and add its word numbers to the segment."""
+    def add(self, batch: Batch, groups: Integers | None = None) -> None:
+        """Scan a batch and add its word numbers to the segment; `groups` has the group of each document."""
         if len(batch) == 0:
             return
         scanned = self.scanner.scan(batch)
@@ -113,6 +116,8 @@ class SegmentBuilder:
         self._sentence_ends.append(scanned.sentence_ends + self._sentence_count)
         self._stamps.append(batch.stamps)
         self._spans.append(batch.spans)
+        if groups is not None:
+            self._groups.append(groups)
         if self._keep_texts or self._every.unit == "document":
             self._names.extend(batch.name(document) for document in range(len(batch)))
         if self._keep_texts:
@@ -136,7 +141,8 @@ class SegmentBuilder:
         sizes = np.diff(ends, prepend=0)
         sentences = np.diff(sentence_ends, prepend=0)
         tokens = sizes - sentences
-        order = np.arange(len(stamps)) if by_document else np.argsort(ordinals, kind="stable")
+        groups = np.concatenate(self._groups) if self._groups else np.zeros(len(stamps), dtype=np.int64)
+        order = np.arange(len(stamps)) if by_document else np.lexsort((groups, ordinals))
         order = order[tokens[order] > 0]  # documents without words do not affect the date of a slice
         if len(order) == 0:
             self._start_over()
@@ -147,7 +153,9 @@ class SegmentBuilder:
             ids = sorted_ids
         firsts = np.ones(len(order), dtype=np.bool_)
         if not by_document:
-            firsts[1:] = ordinals[order][1:] != ordinals[order][:-1]
+            sorted_ordinals, sorted_groups = ordinals[order], groups[order]
+            firsts[1:] = sorted_ordinals[1:] != sorted_ordinals[:-1]
+            firsts[1:] |= sorted_groups[1:] != sorted_groups[:-1]
         heads = np.flatnonzero(firsts)
         entries = self._entries(order, heads, ordinals, tokens, stamps, spans)
         starts = np.append(np.concatenate([[0], np.cumsum(sizes[order])[:-1]])[heads], len(ids))
@@ -158,7 +166,8 @@ class SegmentBuilder:
             )
             texts = self._texts(order, sentences, sentence_ends, stamps, spans)
         kept: Any = self._space.keep(ids)
-        self.segments.append(Segment(kept, starts, entries, self.number, texts, sentence_starts))
+        own = groups[order][heads] if self._groups else None
+        self.segments.append(Segment(kept, starts, entries, self.number, texts, sentence_starts, own))
         self._start_over()
 
     def _start_over(self) -> None:
@@ -167,6 +176,7 @@ class SegmentBuilder:
         self._sentence_ends: list[Integers] = []
         self._stamps: list[Integers] = []
         self._spans: list[Integers] = []
+        self._groups: list[Integers] = []
         self._names: list[str] = []
         self._text_spans: list[Integers] = []
         self._texts_so_far: list[Bytes] = []

@@ -29,6 +29,9 @@ class CountSettings:
     )
     date_field: str | None = setting(None, "Column with the date", shown_default="found by its name")
     text_field: str | None = setting(None, "Column with the text", shown_default="found by its name")
+    group_field: str | None = setting(
+        None, "Column with each document's group, such as a party; or folder:1, the first level of folders"
+    )
     date_format: str | None = setting(
         None,
         "Pattern of dates ('%d/%m/%Y'), or epoch, epoch-ms, year, excel, day-first or month-first",
@@ -132,6 +135,15 @@ class CountSettings:
 
     def _check_reading(self) -> None:
         """Check the settings of files and texts."""
+        if self.group_field is not None and not self.group_field.strip():
+            raise SettingsError("--group-field is empty.", "Name a column, or a level of folders: folder:1.")
+        if self.group_field is not None and self.group_field.startswith("folder:"):
+            level = self.group_field.removeprefix("folder:")
+            if not (level.isascii() and level.isdigit() and 1 <= int(level[:4]) <= 100):
+                raise SettingsError(
+                    f"--group-field={self.group_field!r} is not a level of folders.",
+                    "Give folder:1 for the first level below the source, folder:2 for the next.",
+                )
         if self.encoding is not None:
             from wordtide.corpus.encodings import check_encoding  # loads Arrow
 
@@ -197,7 +209,7 @@ MUST_AGREE = ("every", "merge_within", "close_gaps", "ngram_weights")
 
 #: Later texts for a model are counted with these settings. Each source has its own columns for date and text.
 RECIPE = (
-    *("every", "merge_within", "close_gaps", "ngram_weights"),
+    *("every", "merge_within", "close_gaps", "ngram_weights", "group_field"),
     *("numbers", "urls", "user_names", "hyphens", "tokenizer", "pretokenized", "drop", "stop_words"),
     "phrases",
 )

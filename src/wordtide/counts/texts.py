@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from wordtide.corpus.columns import Fields
-from wordtide.corpus.documents import BadRows, Batch, Block, normalize_texts
+from wordtide.corpus.columns import folder_level
+from wordtide.corpus.documents import BadRows, Batch, Block, grouped_by_folder, normalize_texts
 from wordtide.corpus.tokens.lexicon import Lexicon, combine_lexicons
 from wordtide.corpus.tokens.markup import decode_entities, drop_matches
 from wordtide.corpus.tokens.tokenizers import Scanner, apply_tokenizer, load_tokenizer
@@ -24,6 +24,7 @@ from wordtide.counts.count_arrays import CountArrays, CountsWriter, RowBlock
 from wordtide.counts.counts import Counts
 from wordtide.counts.examples.draws import Candidates, draw_sentences, join_candidates
 from wordtide.counts.examples.store import ExamplesWriter
+from wordtide.counts.groups import FOLDER, GroupNumbers, Groups, entries_of_groups, split_groups
 from wordtide.counts.pairs import bits_for, code_dtype, compress_rows, find_pairs, sort_codes, sum_runs
 from wordtide.counts.phrases.phrase_choice import choose_with_phrases
 from wordtide.counts.phrases.phrase_table import words_of
@@ -32,12 +33,21 @@ from wordtide.counts.segments import Segment, SegmentBuilder, SpillSpace
 from wordtide.counts.settings import Summary
 from wordtide.counts.sums import KeySums, SliceSums
 from wordtide.counts.vocabulary import choose_vocabulary, numbering_of
-from wordtide.counts.workers import CountInput, Lending, PairRule, Resources, in_order, token_rule
+from wordtide.counts.workers import (
+    CountInput,
+    Lending,
+    PairRule,
+    Resources,
+    fields_of,
+    in_order,
+    token_rule,
+)
 from wordtide.timeline import Every
 from wordtide.types import Array, Integers
 
 TEXT_WINDOW = 4  # c_max in the paper's table of hyper-parameters
 _PART_IDS = 1 << 21  # numbers counted at a time: their pair codes are sorted in memory
+_NO_WORDS = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -48,6 +58,7 @@ class Scan:
     lexicons: list[Lexicon]
     documents: int
     outside_dates: int
+    groups: list[str]  # in the order of their numbers in segments
 
 
 def count_texts(source: CountInput, folder: Path) -> Counts:
@@ -90,7 +101,20 @@ def count_texts(source: CountInput, folder: Path) -> Counts:
     settings = replace(settings, phrases=phrases)
     counts = Counts(vocabulary, slices, arrays, settings, window, summary=summary)
     counts.reading = bad.findings
+    if scan.groups:
+        counts.groups = _count_groups(counts, scan, members, rule, source.resources, folder / FOLDER)
     return counts
+
+
+def _count_groups(
+    whole: Counts, scan: Scan, members: list[Integers], rule: PairRule, resources: Resources, folder: Path
+) -> Groups:
+    """Count the pairs of each group; the large arrays are written to `folder`."""
+    folder.mkdir()
+    names, found = entries_of_groups(scan.segments, members, len(whole), scan.groups)
+    rule = replace(rule, settings=replace(rule.settings, examples=0))
+    arrays, _ = count_slices(found.entries, found.numbers["tokens"], rule, resources, folder, "groups")
+    return split_groups(whole, names, arrays, found.numbers)
 
 
 def scan_texts(source: CountInput, bad: BadRows) -> Scan:
@@ -105,6 +129,7 @@ def scan_texts(source: CountInput, bad: BadRows) -> Scan:
         for number in range(resources.workers)
     ]
     idle = Lending(builders)
+    level, groups = folder_level(settings.group_field), GroupNumbers(settings.group_field)
     observer = resources.observer
     observer.start("reading", source.corpus.total_bytes, "bytes")
     with ExitStack() as stack:
@@ -112,6 +137,8 @@ def scan_texts(source: CountInput, bad: BadRows) -> Scan:
 
         def read(block: Block) -> int:
             batch = block(bad)
+            if level is not None:
+                batch = grouped_by_folder(batch, level, bad)
             if not settings.pretokenized:
                 batch = decode_entities(batch)
             batch = normalize_texts(batch, bad)
@@ -122,11 +149,12 @@ def scan_texts(source: CountInput, bad: BadRows) -> Scan:
             if settings.drop:
                 batch = drop_matches(batch, settings.drop)
             batch = split(batch)
+            numbers = groups.of_documents(batch)
             with idle.borrowed() as builder:
-                builder.add(batch)
+                builder.add(batch, numbers)
             return outside
 
-        fields = Fields(settings.date_field, settings.text_field, settings.date_format)
+        fields = fields_of(settings)
         blocks = source.corpus.blocks(fields, bad, observer.step)
         outside_dates = sum(in_order((partial(read, block) for block in blocks), resources.workers))
     for _ in in_order((builder.seal for builder in builders), resources.workers):
@@ -134,7 +162,8 @@ def scan_texts(source: CountInput, bad: BadRows) -> Scan:
     observer.finish()
     segments = [segment for builder in builders for segment in builder.segments]
     documents = sum(builder.documents for builder in builders)
-    return Scan(segments, [builder.scanner.lexicon for builder in builders], documents, outside_dates)
+    lexicons = [builder.scanner.lexicon for builder in builders]
+    return Scan(segments, lexicons, documents, outside_dates, groups.names())
 
 
 def _splitter(source: CountInput, stack: ExitStack) -> Callable[[Batch], Batch]:
@@ -204,6 +233,7 @@ def count_slices(
     rule: PairRule,
     resources: Resources,
     folder: Path,
+    stage: str = "counting",
 ) -> tuple[CountArrays, int]:
     """Count all slices and write them; returns the arrays and the number of tokens in the vocabulary."""
     words, window, settings = rule.words, rule.window, rule.settings
@@ -212,6 +242,8 @@ def count_slices(
     word_bits, weight_bits = bits_for(words), bits_for(window)
 
     def count_part(part: _Part) -> _PartCounts:
+        if not part.entries:
+            return _PartCounts(None, None, _NO_WORDS, [])
         sizes = [int(segment.starts[entry + 1] - segment.starts[entry]) for segment, entry in part.entries]
         scratch.make_room(sum(sizes), window, dtype, len(rule.tables) > 0)
         occurrences = np.zeros(words, dtype=np.int64)
@@ -240,7 +272,7 @@ def count_slices(
         pairs = KeySums(codes[:found].copy(), sums[:found].astype(np.int64))
         return _PartCounts(pairs, None, occurrences, candidates)
 
-    resources.observer.start("counting", int(tokens.sum()), "words")
+    resources.observer.start(stage, int(tokens.sum()), "words")
     stack = ExitStack()
     writer = stack.enter_context(CountsWriter(folder, words))
     examples = stack.enter_context(ExamplesWriter(folder, settings.examples)) if settings.examples else None
@@ -255,9 +287,12 @@ def count_slices(
         for number, (part, counted) in enumerate(zip(parts, in_order(tasks, resources.workers), strict=True)):
             if counted.pairs is not None:
                 sums.add(part.slice, counted.pairs)
-            occurrences += counted.occurrences
+            if part.entries:
+                occurrences += counted.occurrences
             candidates += counted.candidates
-            if number + 1 == len(parts) or parts[number + 1].slice != part.slice:
+            if not part.entries:  # of a group: most have text in few slices
+                writer.end_slice(_NO_WORDS, _NO_WORDS)
+            elif number + 1 == len(parts) or parts[number + 1].slice != part.slice:
                 if counted.rows is not None:
                     writer.add_rows(counted.rows)
                 for block in sums.take(part.slice):

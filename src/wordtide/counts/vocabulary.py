@@ -142,6 +142,7 @@ def renumber(counts: Counts, words: Sequence[str]) -> Counts:
         counts.places,
         counts.summary,
         counts.path,
+        {name: renumber(group, words) for name, group in counts.groups.items()},
     )
 
 
@@ -165,8 +166,8 @@ def select_slices(counts: Counts, chosen: Sequence[int]) -> Counts:
         unigram_values=_joined([a.unigram_values[part] for part in seen], a.unigram_values.dtype),
         slice_unigrams=_ends([a.unigram_words[part] for part in seen]),
     )
-    slices = counts.slices.chosen(chosen)
-    return Counts(counts.words, slices, arrays, counts.settings, counts.window, counts.places, counts.summary)
+    groups = {name: select_slices(group, chosen) for name, group in counts.groups.items()}
+    return counts.replaced(counts.slices.chosen(chosen), arrays, counts.summary, groups)
 
 
 def _pairs(counts: Counts, t: int, numbering: Integers, size: int) -> tuple[Integers, Integers, Integers]:

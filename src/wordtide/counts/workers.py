@@ -12,6 +12,7 @@ from typing import Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from wordtide.corpus.columns import Fields, folder_level
 from wordtide.corpus.sources import Corpus
 from wordtide.corpus.tokens.tokenizers import Tokenizer, TokenRule
 from wordtide.counts.phrases.phrase_table import PhraseTable, join_phrases
@@ -84,6 +85,12 @@ def token_rule(settings: CountSettings) -> TokenRule:
         settings.tokenizer,
         settings.pretokenized,
     )
+
+
+def fields_of(settings: CountSettings) -> Fields:
+    """The columns of tables to read."""
+    group = None if folder_level(settings.group_field) is not None else settings.group_field
+    return Fields(settings.date_field, settings.text_field, settings.date_format, group)
 
 
 class Lending(Generic[Thing]):

@@ -1,8 +1,6 @@
 """The slices left out of training, and the counts without them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 
@@ -10,7 +8,7 @@ from wordtide.counts.counts import Counts
 from wordtide.counts.vocabulary import select_slices
 from wordtide.errors import SettingsError
 from wordtide.spelling import counted
-from wordtide.timeline import Slices
+from wordtide.timeline import DatedSlices
 
 _REMEDY = "Give a share like 0.1: a tenth of the slices."
 
@@ -58,20 +56,9 @@ def held_out_slices(slices: int, share: float, seed: int) -> list[int]:
     return [int(place) + 1 for place in chosen]
 
 
-@dataclass(frozen=True)
-class _Remaining(Slices):
-    """Slices that keep their mean dates, which slices within one day would otherwise divide up again."""
-
-    stamps: Sequence[Fraction] = ()
-
-    def mean_stamps(self) -> list[Fraction]:
-        """The mean dates."""
-        return list(self.stamps)
-
-
 def without(counts: Counts, slices: Sequence[int]) -> Counts:
     """The same counts without some slices. Words, their numbers and dates stay the same."""
     kept = [t for t in range(len(counts)) if t not in set(slices)]
     part, stamps = select_slices(counts, kept), counts.slices.mean_stamps()
-    remaining = _Remaining(**vars(part.slices), stamps=[stamps[t] for t in kept])
-    return Counts(part.words, remaining, part.arrays, part.settings, part.window, part.places, part.summary)
+    remaining = DatedSlices(**{**vars(part.slices), "stamps": [stamps[t] for t in kept]})
+    return part.replaced(remaining, part.arrays, part.summary, part.groups)

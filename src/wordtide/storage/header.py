@@ -35,16 +35,18 @@ def write_header(
     """Write the header of a folder that is otherwise complete.
 
     Args:
-        folder: The folder, whose files are listed with size and checksum.
+        folder: The folder, whose files and those of subfolders are listed with size and checksum.
         kind: What the folder is, such as "counts".
         version: The version of this kind of folder.
         content: Further entries of the header.
         known: Sizes and checksums that are known already, by file name; these files are not read again.
     """
+    found = sorted(path for path in folder.rglob("*") if not path.is_dir())
+    names = [path.relative_to(folder).as_posix() for path in found]
     files = {
-        path.name: dict(known[path.name]) if known and path.name in known else file_facts(path)
-        for path in sorted(folder.iterdir())
-        if path.name != HEADER
+        name: dict(known[name]) if known and name in known else file_facts(folder / name)
+        for name in names
+        if name != HEADER
     }
     header = {"kind": kind, "version": version, **content, "files": files}
     text = json.dumps(header, indent=1, ensure_ascii=False, allow_nan=False)
@@ -163,14 +165,21 @@ def _checksum(path: Path) -> int:
     return value
 
 
+def _is_inside(name: str) -> bool:
+    """Whether this names a file of a folder or of a subfolder."""
+    parts = name.split("/")
+    return len(parts) <= 2 and all(Path(part).name == part and "\\" not in part for part in parts)
+
+
 def _check_size(folder: Path, name: object, facts: object, kind: str) -> None:
     remedy = f"Make the {kind} folder again."
-    if not isinstance(name, str) or Path(name).name != name or not isinstance(facts, dict):
+    if not isinstance(name, str) or not _is_inside(name) or not isinstance(facts, dict):
         raise FolderError(f"{folder / HEADER} is damaged: {name!r} is not the name of a file.", remedy)
     try:
         found = (folder / name).lstat()
-        if stat.S_ISLNK(found.st_mode):
-            if Path(os.path.realpath(folder / name)).parent != Path(os.path.realpath(folder)):
+        if stat.S_ISLNK(found.st_mode) or (folder / name).parent != folder:
+            home = Path(os.path.realpath(folder), name).parent
+            if Path(os.path.realpath(folder / name)).parent != home:
                 raise FolderError(f"{folder / name} is a link that leaves the folder.", remedy)
             found = (folder / name).stat()
     except (OSError, ValueError):

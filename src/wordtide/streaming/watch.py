@@ -125,6 +125,11 @@ def _slice_length(fitted: Fitted, settings: WatchSettings) -> Every:
     text = settings.every or str((fitted.counting or {}).get("every", ""))
     if not text:
         raise SettingsError("The model does not record the length of its slices.", "Give it: --every=day.")
+    if (fitted.counting or {}).get("group_field") is not None:
+        raise SettingsError(
+            "The model has groups, and watch does not read the groups of rows.",
+            "Use wordtide update with files, or fit a model without groups.",
+        )
     every = Every.parse(text)
     if every.unit == "document":
         raise SettingsError("Slices of one document never end.", "Give slices a length: --every=day.")

@@ -8,8 +8,9 @@ import typer
 
 from wordtide.cli.options import takes
 from wordtide.cli.output import ProgressBar, say
-from wordtide.cli.summary import Report, chart, described, print_preview, warnings
+from wordtide.cli.summary import Report, chart, described, grouped, print_preview, warnings
 from wordtide.counts.counts import Counts
+from wordtide.counts.groups import lone_documents
 from wordtide.counts.settings import CountSettings, Summary
 from wordtide.errors import SettingsError
 from wordtide.spelling import counted
@@ -117,6 +118,8 @@ def print_summary(counts: Counts, seconds: float | None = None) -> None:
             f"{counted(summary.phrases_left_out, 'listed phrase')} left out: absent from the text, "
             "or too rare for the vocabulary"
         )
+    if counts.groups:
+        lines.append(grouped({name: group.summary.tokens for name, group in counts.groups.items()}))
     if summary.outside_dates:
         lines.append(f"{counted(summary.outside_dates, unit)} outside --since and --until")
     if summary.tagged_ngrams:
@@ -130,6 +133,10 @@ def print_summary(counts: Counts, seconds: float | None = None) -> None:
     ]
     if len(counts) > 1:
         lines.append(chart(counts.slices))
+    lines += [
+        f"warning: the group {name!r} has a single document; is it spelled as it should be?"
+        for name in lone_documents(counts.groups)
+    ]
     if counts.reading:
         splits_words = bool(counts.settings.tokenizer or counts.settings.pretokenized)
         lines += warnings(counts.reading, summary.documents, splits_words)

@@ -165,6 +165,7 @@ def _facts(counts: Counts) -> dict[str, Any]:
         "coverage": summary.tokens_in_vocabulary / max(1, summary.tokens),
         "window": counts.window,
         "pairs": int(counts.stored_pairs().sum()),
+        "groups": {name: group.summary.tokens for name, group in counts.groups.items()} or None,
         "skipped": summary.skipped,
     }
 

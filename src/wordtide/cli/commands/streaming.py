@@ -19,7 +19,7 @@ Option = typer.Option
 _MODELS_OWN = "none; required if the model was counted with one"
 #: How texts are read; everything else is as the model was counted.
 _WATCHED = ("every", "date_field", "text_field", "date_format", "tokenizer")
-_UPDATED = (*_WATCHED, "since", "until", "format", "skip_bad")
+_UPDATED = (*_WATCHED, "group_field", "since", "until", "format", "skip_bad")
 
 
 @takes(GrowthSettings, after="sources")
@@ -28,7 +28,12 @@ _UPDATED = (*_WATCHED, "since", "until", "format", "skip_bad")
     after="sources",
     only=_UPDATED,
     prefix="Texts",
-    defaults={"every": "as the model was counted", "format": "", "tokenizer": _MODELS_OWN},
+    defaults={
+        "every": "as the model was counted",
+        "group_field": "as the model was counted",
+        "format": "",
+        "tokenizer": _MODELS_OWN,
+    },
 )
 def update(
     model: Annotated[Path, typer.Argument(help="A model folder, made with --method filtering.")],

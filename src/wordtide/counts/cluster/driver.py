@@ -39,6 +39,7 @@ from wordtide.counts.settings import CountSettings
 from wordtide.counts.vocabulary import choose_vocabulary
 from wordtide.counts.workers import CountInput
 from wordtide.dask_client import Cluster, connect
+from wordtide.errors import SettingsError
 from wordtide.progress import Observer
 from wordtide.storage.work_folder import VERSION, WorkFolder, fingerprint, open_work
 from wordtide.version import __version__
@@ -64,6 +65,10 @@ def count_on_cluster(source: CountInput, folder: Path, place: ClusterPlace) -> C
         source.tokenizer,
     )
     check_shareable(corpus)
+    if settings.group_field is not None:
+        raise SettingsError(
+            "--group-field does not work on a cluster.", "Count without --scheduler, or without groups."
+        )
     if corpus.is_ngrams:
         check_ngram_settings(settings)
     if settings.tokenizer and tokenizer is None:

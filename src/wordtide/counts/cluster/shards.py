@@ -31,6 +31,7 @@ from wordtide.corpus.source_files import STANDARD_INPUT, Portion, SourceFile
 from wordtide.corpus.sources import Corpus
 from wordtide.counts.cluster.job import Job, Piece, Run, Shard
 from wordtide.counts.settings import CountSettings
+from wordtide.counts.workers import fields_of
 from wordtide.errors import InputError, SettingsError
 from wordtide.storage.work_folder import WorkFolder, fingerprint
 
@@ -88,7 +89,7 @@ def _cut(
     """Divide long files into portions. Workers find lines and records, because that takes reading all of
     them.
     """
-    fields = Fields(settings.date_field, settings.text_field, settings.date_format)
+    fields = fields_of(settings)
     portions: dict[SourceFile, list[SourceFile]] = {}
     columns: dict[SourceFile, tuple[str, ...]] = {}
     tasks: list[Piece] = []

@@ -130,6 +130,8 @@ def check_ngram_settings(settings: CountSettings) -> None:
             "N-gram tables have no sentences.",
             "Leave out --examples, --tokenizer, --pretokenized and --close-gaps.",
         )
+    if settings.group_field is not None:
+        raise SettingsError("N-gram tables have no documents, and so no groups.", "Leave out --group-field.")
     if settings.drop or settings.encoding or settings.delimiter:
         raise SettingsError(
             "N-gram tables are UTF-8 with tabs, and their n-grams are whole.",
