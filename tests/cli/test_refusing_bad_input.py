@@ -46,7 +46,56 @@ class Case:
     code: int = 3
 
 
+PARTY = b'{"date": "1862", "text": "Steam power.", "party": "R"}\n'
+GROUPED = ("--group-field", "party")
+
 CASES = {
+    # Groups
+    "a row without a group": Case(
+        {"x.jsonl": PARTY + GOOD}, "{folder}/x.jsonl, line 2: the group is missing.", "--skip-bad", GROUPED
+    ),
+    "a row with an empty group": Case(
+        {"x.csv": b"date,text,party\n1862,Steam,R\n1862,Steam,  \n"},
+        "{folder}/x.csv, line 3: the group is missing.", "--group-field", GROUPED,
+    ),
+    "a Parquet row with null for a group": Case(
+        {"x.parquet": parquet(date=["1862"] * 2, text=["Steam"] * 2, party=["R", None])},
+        "{folder}/x.parquet, row 2: the group is missing.", "--skip-bad", GROUPED,
+    ),
+    "a group with a line break in its name": Case(
+        {"x.jsonl": PARTY + PARTY.replace(b'"R"', b'"R\\nD"')},
+        "{folder}/x.jsonl, line 2: the group 'R\\nD' contains a control character.", "--skip-bad", GROUPED,
+    ),
+    "no such group field": Case(
+        {"x.csv": b"date,text\n1862,Steam\n"}, "{folder}/x.csv, line 1: there is no field 'party'.", "--group-field", GROUPED
+    ),
+    "groups in a column that holds lists": Case(
+        {"x.parquet": parquet(date=["1862"], text=["Steam"], party=[["R"]])},
+        "{folder}/x.parquet: the column 'party' holds list", "--group-field", GROUPED,
+    ),
+    "thousands of groups": Case(
+        {"x.jsonl": b"".join(PARTY.replace(b'"R"', b'"%d"' % n) for n in range(3000))},
+        "--group-field party gives more than 100 groups, which is the limit.", "few values", GROUPED,
+    ),
+    "a column of text files as groups": Case(
+        {"1862.txt": b"Steam power."}, "{folder}/1862.txt has no field 'party': it is a text.", "folder:1", GROUPED
+    ),
+    "a text file that is in no folder": Case(
+        {"1862.txt": b"Steam power."},
+        "{folder}/1862.txt: the file is in no folder of level 1.", "--skip-bad", ("--group-field", "folder:1"), ("{folder}",),
+    ),
+    "a level of folders that is none": Case(
+        {"1862.txt": b"Steam power."},
+        "--group-field 'folder:0' is not a level of folders.", "folder:1", ("--group-field", "folder:0"), code=2,
+    ),
+    "groups of n-grams": Case(
+        {"x.gz": gzip.compress(GRAM)}, "N-gram tables have no documents, and so no groups.", "--group-field",
+        (*GROUPED, "--format", "ngrams"), code=2,
+    ),
+    "groups on a cluster": Case(
+        {"x.jsonl": PARTY}, "--group-field does not work on a cluster.", "--scheduler",
+        (*GROUPED, "--scheduler", "local:1"), code=2,
+    ),
     # JSON Lines
     "a JSON row without a date": Case(
         {"x.jsonl": GOOD + b"\n" + b'{"text": "No date."}\n'}, "{folder}/x.jsonl, line 3: ", "--skip-bad"

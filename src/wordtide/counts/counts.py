@@ -65,7 +65,7 @@ class Counts:
         self.summary = summary or Summary()
         self.reading: Findings | None = None  # what counting found out about the corpus; not saved
         self.path = path
-        self.groups = groups or {}
+        self.groups: Mapping[str, Counts] = groups or {}
         """The counts of each group of documents, if they have groups, with the same words and slices."""
 
     def __len__(self) -> int:

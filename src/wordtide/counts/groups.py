@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -18,12 +18,11 @@ from wordtide.counts.settings import Summary
 from wordtide.errors import FolderError, InputError
 from wordtide.storage.arrays import load_array, save_array
 from wordtide.storage.cells import read_lines
-from wordtide.timeline import DatedSlices
+from wordtide.timeline import DatedSlices, Slices
 from wordtide.types import Integers
 
 if TYPE_CHECKING:
     from wordtide.corpus.documents import Batch
-    from wordtide.counts.counts import Counts
     from wordtide.counts.segments import Segment
 
 FOLDER = "groups"
@@ -32,6 +31,21 @@ MOST_GROUPS = 100
 OWN_NUMBERS = ("tokens", "documents", "moment_days", "moment_seconds")
 _NAMES = "names.txt"
 _LARGEST_TEXT = 1 << 20
+
+
+class SomeCounts(Protocol):
+    """The part of the interface of `Counts`, which itself imports this module, that groups need."""
+
+    slices: Slices
+    arrays: CountArrays
+    summary: Summary
+    places: int
+
+    def replaced(self, slices: Slices, arrays: CountArrays, summary: Summary) -> Self:
+        """Counts of the same words with other slices."""
+
+
+CountsType = TypeVar("CountsType", bound=SomeCounts)
 
 
 class GroupNumbers:
@@ -114,8 +128,8 @@ def words_of_groups(segments: Sequence["Segment"], groups: Sequence[str]) -> dic
 
 
 def split_groups(
-    whole: "Counts", names: Sequence[str], arrays: CountArrays, numbers: Mapping[str, Integers]
-) -> "Groups":
+    whole: CountsType, names: Sequence[str], arrays: CountArrays, numbers: Mapping[str, Integers]
+) -> "Groups[CountsType]":
     """The counts of each group, from the arrays of all groups.
 
     Args:
@@ -126,7 +140,7 @@ def split_groups(
     """
     slices = DatedSlices(**{**vars(whole.slices), "stamps": whole.slices.mean_stamps()})
 
-    def make(group: int) -> "Counts":
+    def make(group: int) -> CountsType:
         start, stop = group * len(slices), (group + 1) * len(slices)
         numbered: dict[str, Any] = {name: values[start:stop] for name, values in numbers.items()}
         own = replace(slices, **numbered)
@@ -135,14 +149,14 @@ def split_groups(
             documents=int(own.documents.sum()),
             tokens=int(own.tokens.sum()),
             tokens_in_vocabulary=int(part.unigram_values.sum()) / whole.places,
-            distinct_words=whole.summary.distinct_words,
+            distinct_words=len(np.unique(part.unigram_words)),  # of the vocabulary
         )
         return whole.replaced(own, part, summary)
 
     return Groups(names, make)
 
 
-def open_groups(whole: "Counts", folder: Path) -> "Groups":
+def open_groups(whole: CountsType, folder: Path) -> "Groups[CountsType]":
     """Open the subfolder with the groups of a counts folder; its large arrays stay on disk.
 
     Raises:
@@ -151,7 +165,7 @@ def open_groups(whole: "Counts", folder: Path) -> "Groups":
     numbers = {name: load_array(folder, f"slice_{name}", "i8", in_memory=True) for name in OWN_NUMBERS}
     names = read_lines(folder / _NAMES, _LARGEST_TEXT, "Count again.")
     arrays = CountArrays.load(folder)
-    total = len(names) * len(whole)
+    total = len(names) * len(whole.slices)
     sound = 0 < len(names) <= MOST_GROUPS and names == sorted(set(names)) and arrays.are_sound(total)
     sound = sound and all(len(values) == total for values in numbers.values())
     if not sound or (numbers["tokens"] < 0).any() or (numbers["documents"] < 0).any():
@@ -159,7 +173,7 @@ def open_groups(whole: "Counts", folder: Path) -> "Groups":
     return split_groups(whole, names, arrays, numbers)
 
 
-def write_group_facts(folder: Path, groups: Mapping[str, "Counts"]) -> None:
+def write_group_facts(folder: Path, groups: Mapping[str, SomeCounts]) -> None:
     """Write the names of groups and the numbers of their slices beside their arrays."""
     (folder / _NAMES).write_text("".join(f"{name}\n" for name in groups), encoding="utf-8")
     for name in OWN_NUMBERS:
@@ -167,7 +181,7 @@ def write_group_facts(folder: Path, groups: Mapping[str, "Counts"]) -> None:
         save_array(folder, f"slice_{name}", values)
 
 
-def write_group_arrays(folder: Path, groups: Mapping[str, "Counts"]) -> None:
+def write_group_arrays(folder: Path, groups: Mapping[str, SomeCounts]) -> None:
     """Write the arrays of all groups, one group after the other."""
     folder.mkdir()
     parts = [group.arrays for group in groups.values()]
@@ -175,20 +189,20 @@ def write_group_arrays(folder: Path, groups: Mapping[str, "Counts"]) -> None:
         save_array(folder, name, array)
 
 
-def lone_documents(groups: Mapping[str, "Counts"]) -> list[str]:
+def lone_documents(groups: Mapping[str, SomeCounts]) -> list[str]:
     """The groups with a single document."""
     return [name for name, group in groups.items() if group.summary.documents == 1]
 
 
-class Groups(Mapping[str, "Counts"]):
+class Groups(Mapping[str, CountsType]):
     """The counts of each group by its name, made when they are asked for."""
 
-    def __init__(self, names: Sequence[str], make: Callable[[int], "Counts"]) -> None:
+    def __init__(self, names: Sequence[str], make: Callable[[int], CountsType]) -> None:
         self._numbers = {name: number for number, name in enumerate(names)}
         self._make = make
-        self._made: dict[str, Counts] = {}
+        self._made: dict[str, CountsType] = {}
 
-    def __getitem__(self, name: str) -> "Counts":
+    def __getitem__(self, name: str) -> CountsType:
         number = self._numbers[name]
         if name not in self._made:
             self._made[name] = self._make(number)

@@ -108,7 +108,7 @@ def count_texts(source: CountInput, folder: Path) -> Counts:
 
 def _count_groups(
     whole: Counts, scan: Scan, members: list[Integers], rule: PairRule, resources: Resources, folder: Path
-) -> Groups:
+) -> Groups[Counts]:
     """Count the pairs of each group; the large arrays are written to `folder`."""
     folder.mkdir()
     names, found = entries_of_groups(scan.segments, members, len(whole), scan.groups)
