@@ -175,7 +175,7 @@ def open_groups(whole: CountsType, folder: Path) -> "Groups[CountsType]":
 
 def write_group_facts(folder: Path, groups: Mapping[str, SomeCounts]) -> None:
     """Write the names of groups and the numbers of their slices beside their arrays."""
-    (folder / _NAMES).write_text("".join(f"{name}\n" for name in groups), encoding="utf-8")
+    (folder / _NAMES).write_text("".join(f"{name}\n" for name in groups), encoding="utf-8", newline="\n")
     for name in OWN_NUMBERS:
         values = np.concatenate([getattr(group.slices, name) for group in groups.values()])
         save_array(folder, f"slice_{name}", values)
