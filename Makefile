@@ -98,6 +98,11 @@ docs: .venv/docs.done
 docs-commands: .venv/package.done
 	$(BIN)/python docs/make_commands.py
 
+# The pictures of the explorer in the docs, from the page of the demo. Needs Chromium.
+.PHONY: docs-screenshots
+docs-screenshots: demo .venv/test.done
+	$(BIN)/python docs/make_screenshots.py
+
 # Hours. Every experiment resumes where it was stopped. GBOOKS, UNGDC, EIPS and CHANGELOGS are the paths of the texts: experiments/README.md.
 experiments: experiment-state-of-the-union experiment-google-books experiment-short-texts experiment-un-debates experiment-improvement-proposals \
   experiment-changelogs experiment-recent-debates experiment-decade-of-short-texts

@@ -89,6 +89,33 @@ def measured(file: Path) -> dict[str, tuple[float, float, str]]:
     return found
 
 
+def on_a_phone(file: Path) -> dict[str, tuple[float, float, str]]:
+    """The same file in the browser's emulation of a phone, with a processor that is four times slower."""
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(
+            executable_path=shutil.which("chromium"), args=[*_ARGUMENTS, "--enable-precise-memory-info"]
+        )
+        context = browser.new_context(**driver.devices["Pixel 7"])
+        page = context.new_page()
+        tools = context.new_cdp_session(page)
+        tools.send("Emulation.setCPUThrottlingRate", {"rate": 4})
+        page.goto(file.resolve().as_uri())
+        page.wait_for_selector("main input", timeout=120_000)
+        found = {"phone: first paint": (page.evaluate(_FIRST_PAINT) / 1e3, 4.0, "s")}
+        page.evaluate("wordtide.similarity('war', 'peace')")
+        found["phone: all vectors ready"] = (page.evaluate("performance.now()") / 1e3, 12.0, "s")
+        page.wait_for_timeout(4000)
+        page.locator("#first-field").fill("energy")
+        page.wait_for_timeout(500)
+        found["phone: key to story"] = (page.evaluate(_STORY, "energy"), 400.0, "ms")
+        tools.send("HeapProfiler.collectGarbage")
+        metrics = tools.send("Runtime.getHeapUsage")
+        buffers = float(metrics.get("backingStorageSize", 0.0))
+        found["phone: memory of the page"] = ((float(metrics["usedSize"]) + buffers) / 1e6, 500.0, "MB")
+        browser.close()
+    return found
+
+
 def state_of_the_union(folder: Path) -> Path:
     """The page of the State of the Union, an address a slice."""
     print("counting, fitting and writing the page of the State of the Union", file=sys.stderr)
@@ -102,7 +129,8 @@ def main() -> None:
     parser.add_argument("file", nargs="?", type=Path)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        found = measured(given.file or state_of_the_union(Path(folder)))
+        file = given.file or state_of_the_union(Path(folder))
+        found = measured(file) | on_a_phone(file)
     print("| what | measured | limit | |\n|---|---:|---:|---|")
     for name, (value, limit, unit) in found.items():
         print(

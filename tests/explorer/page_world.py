@@ -149,6 +149,7 @@ class World:
                 "wordtide": "0.1.0",
                 "licence": "CC0",
                 "cite": ["Cite <b>this</b>."],
+                "bibtex": "@software{wordtide}",
             },
         }
 

@@ -20,7 +20,7 @@ PLACES = {
     "#/compare?how=anchor&anchor=energy&words=oil,skill": ".end",
     "#/compare?how=poles&words=nurse,army&from=he,man&to=she,woman": ".pole",
     "#/map?words=energy": "canvas",
-    "#/about": "main pre",
+    "#/about": ".aboutColumns pre",
 }
 
 

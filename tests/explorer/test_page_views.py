@@ -405,6 +405,9 @@ def test_the_page_about_the_model_says_what_was_left_out_and_how_to_cite(page):
     assert "at most 20 % of the mean’s length, or if it occurs at least 50 times in the slice" in text
     assert "neither in the slice nor in the slices just before and after it, of those on this page" in text
     assert "Cite <b>this</b>." in text
+    page.page.get_by_text("BibTeX").click()
+    assert page.text(".guide pre") == "@software{wordtide}"
+    assert len(page.text(".guide p").split(". ")) == 4
     assert "changes a similarity by 0.004 at most" in text
     assert "left out: 12 words, 1 period" in page.text("footer")
 

@@ -52,6 +52,7 @@ export interface About {
   wordtide: string;
   licence: string | null;
   cite: string[];
+  bibtex: string;
 }
 
 /** How a word changed, as `wordtide story` and `wordtide changed` judge it. */

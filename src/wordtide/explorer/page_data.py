@@ -35,6 +35,19 @@ _CITE = (
     "Robert Bamler and Stephan Mandt: Dynamic Word Embeddings. "
     "International Conference on Machine Learning (ICML), 2017.",
 )
+_BIBTEX = f"""@software{{wordtide,
+  title = {{wordtide: how the meaning of words moves through time, and how sure that is}},
+  author = {{{{The wordtide authors}}}},
+  version = {{{__version__}}},
+}}
+
+@inproceedings{{bamler2017dynamic,
+  title = {{Dynamic Word Embeddings}},
+  author = {{Bamler, Robert and Mandt, Stephan}},
+  booktitle = {{Proceedings of the 34th International Conference on Machine Learning}},
+  year = {{2017}},
+}}"""
+_NATURAL = ("rate", "final_rate", "trust", "tolerance", "max_steps")  # settings of the natural solver
 _LEVEL = 6  # 9 takes three times as long and saves 1 %
 _GZIP = 31  # zlib's code for a gzip frame; it carries no date
 _DECIMALS = 6  # of numbers in JSON: years to half a minute, cosines far below the quantization of vectors
@@ -207,7 +220,7 @@ def _about(model: Embeddings, labels: Labels, evidence: Evidence | None) -> dict
             "words": len(model.words),
         },
         "settings": {
-            **model.settings,
+            **_effective(model.settings),
             "diffusion": model.diffusion.constant,
             "prior": model.diffusion.name,
             "prior_variance": model.diffusion.prior_variance,
@@ -215,6 +228,20 @@ def _about(model: Embeddings, labels: Labels, evidence: Evidence | None) -> dict
         "wordtide": __version__,
         "licence": labels.license,
         "cite": list(_CITE),
+        "bibtex": _BIBTEX,
+    }
+
+
+def _effective(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings that the chosen solver and method used."""
+    adam = settings.get("solver") == "adam"
+    smoothing = settings.get("method") == "smoothing"
+    unused = (
+        ("adam_minibatch", "adam_full") if adam and not smoothing else ("adam_steps",) if adam else ("adam_",)
+    )
+    unused += _NATURAL if adam else ()
+    return {
+        name: value for name, value in settings.items() if value is not None and not name.startswith(unused)
     }
 
 

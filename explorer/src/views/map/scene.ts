@@ -63,6 +63,8 @@ const CHOSEN_SIZE = 14;
 const REGION_SIZE = 15;
 const MARGIN = 16;
 const LETTERS = 18;
+const NARROW = 600; // pixels: there one word names a region
+const BEYOND = 0.002; // share of words on each side that may lie beyond the sheet
 /** A map is stretched to use a wide sheet, up to this. */
 const STRETCH = 2;
 
@@ -78,12 +80,13 @@ export function placeAt(frames: MapFrames, moment: number, word: number): [numbe
 type Extent = [number, number, number, number];
 const extents = new WeakMap<MapFrames, Extent>();
 
-/** The box around all words at all times, found once. */
+/** The box around nearly all words at all times, found once. */
 export function extentOf(frames: MapFrames): Extent {
   let found = extents.get(frames);
   if (!found) {
     const [x, y] = [frames.x.flat(), frames.y.flat()].map((values) => values.filter(Number.isFinite).sort((one, other) => one - other));
-    found = [x[0] ?? -1, x[x.length - 1] ?? 1, y[0] ?? -1, y[y.length - 1] ?? 1];
+    const at = (values: number[], share: number): number => values[Math.round(share * (values.length - 1))];
+    found = [at(x, BEYOND) ?? -1, at(x, 1 - BEYOND) ?? 1, at(y, BEYOND) ?? -1, at(y, 1 - BEYOND) ?? 1];
     extents.set(frames, found);
   }
   return found;
@@ -141,7 +144,8 @@ export function sceneOf(frames: MapFrames, { moment, camera, width, height }: Vi
   frames.regions.forEach((members, region) => {
     const own = points.filter((point) => point.region === region);
     if (!own.length || !members.length) return;
-    const words = members.map(nameOf).map((one) => cut(one, LETTERS)).join(", ");
+    const named = width < NARROW ? members.slice(0, 1) : members;
+    const words = named.map(nameOf).map((one) => cut(one, LETTERS)).join(", ");
     const middle: [number, number] = [median(own.map((point) => point.x)), median(own.map((point) => point.y))];
     const shifts: [number, number][] = [0, -18, 18, -36, 36, -54, 54].map((dy) => [0, dy]);
     const half = measure(words, REGION_SIZE) / 2 + 4;

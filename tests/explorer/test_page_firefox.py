@@ -1,0 +1,54 @@
+"""The page in Firefox: all views, and the same numbers as in Chromium."""
+
+import numpy as np
+import pytest
+from explorer.firefox_driving import firefox
+from explorer.page_driving import single_file_of
+from explorer.page_world import HOSTILE, TIMES, World
+
+from wordtide.questions.similarity import similarity_and_spread
+
+pytestmark = pytest.mark.slow
+
+WORLD = World()
+#: Addresses, and what each must show.
+PLACES = {
+    "#/": ".card path.thick",
+    "#/word/energy": ".uses blockquote",
+    f"#/word/{HOSTILE[5]}": ".panel a.row",
+    "#/changed": ".changedWord",
+    "#/compare": ".end",
+    "#/compare?how=poles&words=nurse&from=he&to=she": ".pole",
+    "#/map": "canvas",
+    "#/about": ".guide pre",
+}
+_SHOWN = """
+    location.hash = given[0];
+    for (let waited = 0; waited < 300; waited++) {
+      if (document.querySelector(given[1])) return document.querySelectorAll('[role=alert]').length;
+      await new Promise(done => setTimeout(done, 50));
+    }
+    return 'never shown';
+"""
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("firefox")
+    with firefox(tmp_path_factory.mktemp("profile")) as found:
+        found.go(single_file_of(folder))
+        yield found
+
+
+@pytest.mark.parametrize("route", PLACES)
+def test_every_view_is_shown(browser, route):
+    assert browser.run(_SHOWN, route, PLACES[route]) == 0
+
+
+def test_similarities_are_those_of_the_stored_vectors(browser):
+    told = browser.run("return await window.wordtide.similarity('energy', 'oil')")
+    for place in range(len(TIMES)):
+        one, other = (WORLD.scaled([WORLD.number(word)], place) for word in ("energy", "oil"))
+        expected, spread = similarity_and_spread(one, other)
+        assert told[place]["similarity"] == pytest.approx(float(expected[0]), abs=1e-6)
+        assert np.isfinite(spread[0])
