@@ -1,7 +1,7 @@
 """Take the pictures of the explorer in the docs from the page of the demo.
 
-    .venv/bin/wordtide demo -o build/demo
-    .venv/bin/python docs/make_screenshots.py [STORY.html]
+.venv/bin/wordtide demo -o build/demo
+.venv/bin/python docs/make_screenshots.py [STORY.html]
 """
 
 import shutil
