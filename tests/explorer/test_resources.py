@@ -544,3 +544,16 @@ def test_kept_words_are_the_most_frequent():
     kept = select_all(model).most_frequent(5)
     assert set(model.total_occurrences[kept.words]) == set(np.sort(model.total_occurrences)[-5:])
     assert PageSelection(kept.words, np.arange(3)).rows == 15
+
+
+def test_the_page_lists_only_settings_that_had_an_effect():
+    given = {"method": "smoothing", "rate": 0.7, "adam_steps": 5, "adam_full_steps": 6, "max_steps": None}
+    listed = {}
+    for solver, method in (("natural", "smoothing"), ("adam", "smoothing"), ("adam", "filtering")):
+        model = small_model(settings={**given, "solver": solver, "method": method})
+        about = parsed(embedded(model)["header.bin"])["about"]
+        listed[solver, method] = set(about["settings"]) & set(given)
+        assert "Bamler, Robert and Mandt, Stephan" in about["bibtex"]
+    assert listed["natural", "smoothing"] == {"method", "rate"}
+    assert listed["adam", "smoothing"] == {"method", "adam_full_steps"}
+    assert listed["adam", "filtering"] == {"method", "adam_steps"}

@@ -234,12 +234,10 @@ def _about(model: Embeddings, labels: Labels, evidence: Evidence | None) -> dict
 
 def _effective(settings: Mapping[str, Any]) -> dict[str, Any]:
     """The settings that the chosen solver and method used."""
-    adam = settings.get("solver") == "adam"
-    smoothing = settings.get("method") == "smoothing"
-    unused = (
-        ("adam_minibatch", "adam_full") if adam and not smoothing else ("adam_steps",) if adam else ("adam_",)
-    )
-    unused += _NATURAL if adam else ()
+    unused: tuple[str, ...] = ("adam_",)
+    if settings.get("solver") == "adam":
+        smoothing = settings.get("method") == "smoothing"
+        unused = (*_NATURAL, *(("adam_steps",) if smoothing else ("adam_minibatch", "adam_full")))
     return {
         name: value for name, value in settings.items() if value is not None and not name.startswith(unused)
     }
