@@ -32,6 +32,7 @@ ROUNDS = 3
 SIZES = (1, 4, 16)
 SMALL_MEMORY = 1 << 28
 TWIN_REQUIRED, ANALYSER_REQUIRED, DUCKDB_REQUIRED, WORKERS_REQUIRED = 20.0, 8.0, 8.0, 1.7
+GENSIM_REQUIRED, PLAIN_REQUIRED = 5.0, 1 / 1.6  # with phrases at most 1.6 times as long as without
 
 # A process of its own, so that the peak is its own: Linux hands the parent's ru_maxrss on to a child, but not
 # its VmHWM.
@@ -81,6 +82,7 @@ class Corpora(NamedTuple):
     small: Path
     texts: list[Path]
     compressed: Path
+    phrases: Path
     ngrams: dict[int, Path]  # by version
 
 
@@ -97,11 +99,13 @@ def make_corpora(folder: Path, tokens: int) -> Corpora:
     compressed = folder / "text.jsonl.gz"
     with texts[0].open("rb") as plain, gzip.open(compressed, "wb", compresslevel=6) as file:
         shutil.copyfileobj(plain, file)
+    phrases = folder / "phrases.jsonl"
+    generated.write_phrases(phrases, texts[0], words)
     table = generated.make_ngrams(words, tokens, seed=200)
     ngrams = {version: folder / f"5gram-v{version}.gz" for version in (2, 3)}
     generated.write_v2(ngrams[2], table)
     generated.write_v3(ngrams[3], table)
-    return Corpora(small, texts, compressed, ngrams)
+    return Corpora(small, texts, compressed, phrases, ngrams)
 
 
 def use_cores(cores: Sequence[int]) -> None:
@@ -151,9 +155,11 @@ def report(progress: str) -> None:
     print(f"  {progress}", file=sys.stderr, flush=True)
 
 
-def count_text(path: Path, workers: int = 1, tokenizer: str | None = None) -> wordtide.Counts:
+def count_text(
+    path: Path, workers: int = 1, tokenizer: str | None = None, phrases: str = "none"
+) -> wordtide.Counts:
     """Count one file of texts with default settings."""
-    return wordtide.count(path, workers=workers, tokenizer=tokenizer)
+    return wordtide.count(path, workers=workers, tokenizer=tokenizer, phrases=phrases)
 
 
 def count_ngrams(path: Path, workers: int = 1) -> wordtide.Counts:
@@ -219,6 +225,23 @@ def text_rows(corpora: Corpora) -> Iterator[Row]:
     )
     yield race("text: `wc -w`", ours, partial(rivals.count_words_with_wc, path))
     yield from inflation_rows("text, .jsonl.gz", partial(count_text, corpora.compressed), corpora.compressed)
+
+
+def phrase_rows(corpora: Corpora) -> Iterator[Row]:
+    """Phrases found and counted against plain counting, and against gensim, which is given the tokens."""
+    ours = partial(count_text, corpora.phrases, phrases="auto")
+    plain = partial(count_text, corpora.phrases)
+    planted = generated.PHRASE_RANKS[1] - generated.PHRASE_RANKS[0]
+    found = len(ours().settings.phrases)
+    if found < 0.9 * planted:
+        raise AssertionError(f"{found} of {planted} phrases were found")
+    yield race("text, `--phrases auto`: the same without phrases", ours, plain, PLAIN_REQUIRED)
+    with corpora.phrases.open(encoding="utf-8") as file:
+        tokens = [words for line in file for words in rivals.sentences(json.loads(line)["text"])]
+    what = "text, `--phrases auto`: gensim `Phrases`, two rounds, from tokens (no reading, no pairs)"
+    report(what)
+    seconds = min(timed(ours)[0] for _ in range(ROUNDS))
+    yield Row(what, seconds, timed(partial(rivals.find_phrases_with_gensim, tokens))[0], GENSIM_REQUIRED)
 
 
 def ngram_rows(corpora: Corpora) -> Iterator[Row]:
@@ -293,6 +316,7 @@ def warm_up(corpora: Corpora) -> None:
     for workers in (1, 2):
         count_text(corpora.small, workers)
         count_text(corpora.texts[0], workers)
+        count_text(corpora.phrases, workers, phrases="auto")
         count_ngrams(corpora.ngrams[3], workers)
 
 
@@ -300,6 +324,7 @@ def measure(corpora: Corpora, folder: Path, tokens: int, cores: Sequence[int]) -
     """Yield each row as soon as it is measured."""
     use_cores(cores[-1:])
     yield from text_rows(corpora)
+    yield from phrase_rows(corpora)
     yield from ngram_rows(corpora)
     yield from general_rows(corpora)
     yield from size_rows(corpora, folder, tokens)

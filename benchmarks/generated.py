@@ -23,6 +23,7 @@ from wordtide.corpus.tokens.tokenizers import ABBREVIATIONS
 VOCABULARY = 50_000
 FIRST_YEAR, SLICES = 1970, 50
 SENTENCES_PER_DOCUMENT = 20
+PHRASE_RANKS = (500, 1500)
 _QUANTILES = 1 << 22
 _TEXT_EXPONENT, _NGRAM_EXPONENT = (
     1.1,
@@ -93,6 +94,17 @@ def write_texts(path: Path, words: list[str], tokens: int, seed: int) -> None:
             text = " ".join([forms[form] for form in ranks[start:stop].tolist()])
             file.write(f'{{"date": "{FIRST_YEAR + year}-{month:02}-{day:02}", "text": "{text}"}}\n')
             start = stop
+
+
+def write_phrases(path: Path, source: Path, words: list[str]) -> None:
+    """The texts of another file with phrases in them: each of 1,000 common words is followed by a word of its
+    own.
+    """
+    first, last = PHRASE_RANKS
+    followed = {words[rank]: f"{words[rank]} {words[rank + last - first]}" for rank in range(first, last)}
+    with source.open(encoding="ascii") as texts, path.open("w", encoding="ascii", newline="\n") as file:
+        for line in texts:
+            file.write(" ".join(followed.get(word, word) for word in line.split(" ")))
 
 
 def make_ngrams(words: list[str], entries: int, seed: int) -> NgramTable:

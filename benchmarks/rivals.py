@@ -12,11 +12,12 @@ import subprocess
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import duckdb
 import numpy as np
 import numpy.typing as npt
+from gensim.models.phrases import Phrases
 from isal import igzip
 from sklearn.feature_extraction.text import CountVectorizer
 
@@ -36,6 +37,16 @@ class TextCounts(NamedTuple):
 def sentences(text: str) -> list[list[str]]:
     """The token rule on the generated texts; also the custom tokeniser of the general path."""
     return [_WORD.findall(sentence) for sentence in text.lower().split(". ")]
+
+
+def find_phrases_with_gensim(tokens: list[list[str]]) -> set[str]:
+    """Phrases of up to four words by gensim: two rounds, as its documentation has it, with the same kind of
+    score.
+    """
+    options: dict[str, Any] = {"min_count": 10, "threshold": 0.5, "scoring": "npmi", "delimiter": " "}
+    pairs = Phrases(tokens, **options)
+    longer = Phrases(pairs[tokens], **options)
+    return {*pairs.export_phrases(), *longer.export_phrases()}
 
 
 def count_texts_in_python(path: Path) -> TextCounts:

@@ -2,6 +2,7 @@
 
 import sys
 import threading
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,8 +17,8 @@ from wordtide.counts.examples.draws import draw_from
 from wordtide.counts.ngrams.codes import add_years
 from wordtide.counts.ngrams.pair_lists import KeyRule, NgramSegment, YearSlices, count_words, sum_keys
 from wordtide.counts.pairs import compress_rows, find_pairs, sort_codes, sum_runs
-from wordtide.counts.phrases.collocations import Units, count_neighbors
-from wordtide.counts.phrases.phrase_table import PhraseTable
+from wordtide.counts.phrases.collocations import ERAS, NeighborRule, Units, count_neighbors, count_units
+from wordtide.counts.phrases.phrase_table import PhraseTable, count_numbers
 from wordtide.counts.segments import Segment, gather
 from wordtide.counts.settings import CountSettings
 from wordtide.counts.sums import KeySums, add_sums
@@ -85,7 +86,13 @@ def _warm_phrases() -> None:
     rule = PairRule([ids], 2, 1, CountSettings(), [PhraseTable.of(["a b"], Lexicon("ab"), 2)])
     slices = Slices(**{name: np.zeros(1, dtype=np.int64) for name in NUMBERS}, labels=[""])
     segment = Segment(ids, np.array([0, 3]), slices, 0)
-    count_neighbors(segment, np.zeros(1, dtype=np.int64), rule, Units(["a", "b"], ()))
+    eras = np.zeros(1, dtype=np.int64)
+    occurrences = count_units(segment, eras, rule)
+    for words in (2, 1 << 16):  # narrow and wide codes
+        rule = replace(rule, words=words)
+        sizes = np.full(ERAS + 1, 2)
+        count_neighbors(segment, eras, NeighborRule.of(rule, Units(["a", "b"], ()), occurrences, sizes))
+    count_numbers(ids, 0, np.zeros(2, dtype=np.int64))
     for dtype in (np.uint32, np.uint64):
         codes = np.zeros(1, dtype=dtype)
         sum_runs(codes, 0, codes, codes.view(np.uint32))

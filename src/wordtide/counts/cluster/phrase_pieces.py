@@ -1,13 +1,14 @@
 """Passes through the shards of a corpus that choose the vocabulary and the phrases, and their pieces."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from wordtide.counts.cluster.job import (
+    CountPlan,
     Job,
     Part,
     Piece,
@@ -24,22 +25,26 @@ from wordtide.counts.count_arrays import CountsWriter
 from wordtide.counts.pairs import compress_rows
 from wordtide.counts.phrases.collocations import (
     ERAS,
+    NeighborRule,
     Units,
     count_neighbors,
+    count_units,
     era_sizes,
     find_eras,
     select_pairs,
 )
 from wordtide.counts.phrases.phrase_table import PhraseTable
 from wordtide.counts.phrases.text_passes import add_neighbors, count_phrases, with_phrases
-from wordtide.counts.segments import add_shares
+from wordtide.counts.segments import Segment, add_shares
 from wordtide.counts.sums import SliceSums
 from wordtide.counts.vocabulary import numbering_of
+from wordtide.counts.workers import PairRule
 from wordtide.storage.arrays import load_array, save_array
 from wordtide.storage.work_folder import WorkFolder, fingerprint
 from wordtide.types import Array, Floats, Integers
 
 _OCCURRENCES = "phrase_occurrences"
+_UNITS = "unit_occurrences"
 
 
 @dataclass(frozen=True)
@@ -105,21 +110,39 @@ class ShardPasses:
         shares: list[Part] = [{"members": eras[np.asarray(share["members"])]} for share in self.survey.shares]
         plan = make_plan(self.work, replace(self.survey, shares=shares), units.words, units.phrases)
         tasks = [
-            Piece(f"neighbors-{fingerprint(plan, scan)}", _count_shard_neighbors, (plan, number, scan))
+            Piece(f"units-{fingerprint(plan, scan)}", _count_shard_units, (plan, number, scan))
+            for number, scan in enumerate(self.scans)
+        ]
+        self.run("finding words of phrases", tasks)
+        words, sizes = len(units.names), era_sizes(self.survey.slices)
+        occurrences = np.zeros((ERAS + 1, words), dtype=np.int64)
+        for task in tasks:
+            occurrences += _read_units(self.work, task.name)
+        known = f"units-{fingerprint(plan, list(self.scans))}"
+        if not self.work.has(known):
+            with self.work.new_piece(known) as (folder, _):
+                save_array(folder, _UNITS, occurrences.ravel())
+        tasks = [
+            Piece(
+                f"neighbors-{fingerprint(plan, scan)}",
+                _count_shard_neighbors,
+                (plan, number, scan, known, sizes.tolist()),
+            )
             for number, scan in enumerate(self.scans)
         ]
         self.run("finding phrases", tasks)
-        words, sizes = len(units.names), era_sizes(self.survey.slices)
         chosen = [np.zeros(0, dtype=np.uint64)]
         for part in add_up([task.name for task in tasks], sizes, words, False, self.run):
             counts = ShardCounts.open(self.work.folder(part.piece))
             for place, era in enumerate(counts.numbers.tolist()):
-                occurrences = np.zeros(words, dtype=np.int64)
-                seen = counts.unigrams(place)
-                occurrences[seen.keys.astype(np.int64)] = seen.sums
                 pairs = summed_pairs([counts.rows(place)], words)
-                chosen.append(select_pairs(pairs, occurrences, int(sizes[era])))
+                chosen.append(select_pairs(pairs, occurrences[era], int(sizes[era])))
         return np.unique(np.concatenate(chosen))
+
+
+def _read_units(work: WorkFolder, piece: str) -> Integers:
+    stored: Integers = load_array(work.folder(piece), _UNITS, "i8", in_memory=True)
+    return stored.reshape(ERAS + 1, -1)
 
 
 def make_plan(work: WorkFolder, survey: Survey, words: Sequence[str], phrases: Sequence[str]) -> str:
@@ -146,32 +169,51 @@ def _count_shard_phrases(job: Job, piece: str, scan: str, listed: str) -> None:
         save_array(folder, _OCCURRENCES, total)
 
 
-def _count_shard_neighbors(job: Job, piece: str, plan: str, shard: int, scan: str) -> None:
-    """Count the neighbors of a shard, era by era and in all of time, as if they were pairs of slices."""
-    plan_of_shard = read_plan(job.work, plan, shard)
-    units = Units(plan_of_shard.words, tuple(plan_of_shard.phrases))
+def _unit_rule(job: Job, plan: CountPlan, scan: str) -> tuple[PairRule, Units]:
+    """Map the numbers of a shard to units."""
+    units = Units(plan.words, tuple(plan.phrases))
     lexicon = read_lexicon(job.work.folder(scan))
-    rule = replace(
-        plan_of_shard.pair_rule(numbering_of(lexicon, units.words), job.settings), words=len(units.names)
-    )
-    rule = with_phrases(rule, units.phrases, units.names, [lexicon])
-    occurrences = np.zeros((ERAS + 1, rule.words), dtype=np.int64)
-    eras = plan_of_shard.share["members"]
+    rule = PairRule([numbering_of(lexicon, units.words)], len(units.names), 1, job.settings)
+    return with_phrases(rule, units.phrases, units.names, [lexicon]), units
+
+
+def _segments_with_eras(job: Job, plan: CountPlan, scan: str) -> Iterator[tuple[Segment, Integers]]:
+    start = 0
+    for segment in read_segments(job.work.folder(scan)):
+        stop = start + len(segment.entries)
+        yield segment, plan.share["members"][start:stop]
+        start = stop
+
+
+def _count_shard_units(job: Job, piece: str, plan: str, shard: int, scan: str) -> None:
+    """Count the units of a shard, era by era and in all of time."""
+    own = read_plan(job.work, plan, shard)
+    rule, _ = _unit_rule(job, own, scan)
+    total = np.zeros((ERAS + 1, rule.words), dtype=np.int64)
+    for segment, eras in _segments_with_eras(job, own, scan):
+        total += count_units(segment, eras, rule)
+    with job.work.new_piece(piece) as (folder, _):
+        save_array(folder, _UNITS, total.ravel())
+
+
+def _count_shard_neighbors(
+    job: Job, piece: str, plan: str, shard: int, scan: str, known: str, sizes: Sequence[int]
+) -> None:
+    """Count the neighbors of a shard, era by era and in all of time, as if they were pairs of slices."""
+    own = read_plan(job.work, plan, shard)
+    rule, units = _unit_rule(job, own, scan)
+    neighbors = NeighborRule.of(rule, units, _read_units(job.work, known), np.array(sizes))
     with job.work.new_piece(piece) as (folder, _):
         with (
             job.room(folder) as resources,
             closing(SliceSums(ERAS + 1, resources.spill, job.memory // 2)) as sums,
             CountsWriter(folder, rule.words) as writer,
         ):
-            start = 0
-            for segment in read_segments(job.work.folder(scan)):
-                stop = start + len(segment.entries)
-                add_neighbors(count_neighbors(segment, eras[start:stop], rule, units), sums, occurrences)
-                start = stop
+            for segment, eras in _segments_with_eras(job, own, scan):
+                add_neighbors(count_neighbors(segment, eras, neighbors), sums)
             for era in range(ERAS + 1):
                 for block in sums.take(era):
                     writer.add_rows(compress_rows(block.keys, block.sums, rule.words))
-                seen = np.flatnonzero(occurrences[era])
-                writer.end_slice(seen, occurrences[era, seen])
+                writer.end_slice(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
             writer.close()
         save_slice_numbers(folder, np.arange(ERAS + 1))

@@ -14,8 +14,9 @@ That is asked in each era and in all of time, where the pair occurs LEAST_COUNT 
 enough. Eras have the same length in years, so a phrase of any time has the same chance. The search is
 repeated with the phrases found as words, which gives phrases of up to four words.
 
-Sums of neighbors are exact and bounded in memory: candidates are at most `MOST_WORDS` words, and what does
-not fit goes to disk (`SliceSums`).
+Sums of neighbors are exact and bounded in memory: candidates are at most `MOST_WORDS` words, pairs whose
+words occur too unequally to reach the score are not counted (`least_partners`), and what does not fit goes to
+disk (`SliceSums`).
 """
 
 from collections.abc import Iterable, Sequence
@@ -85,6 +86,23 @@ def era_sizes(slices: Slices) -> Integers:
 
 
 @kernel
+def _count_units(
+    ids: npt.NDArray[np.int32],
+    starts: Integers,
+    eras: Integers,
+    numbering: npt.NDArray[np.int32],
+    occurrences: Integers,
+) -> None:
+    for entry in range(starts.size - 1):
+        era = eras[entry]
+        if era < 0:
+            continue
+        for place in range(starts[entry], starts[entry + 1]):
+            if ids[place] >= 0 and numbering[ids[place]] >= 0:
+                occurrences[era, numbering[ids[place]]] += 1
+
+
+@kernel
 def _find_neighbors(
     ids: npt.NDArray[np.int32],
     starts: Integers,
@@ -92,17 +110,19 @@ def _find_neighbors(
     numbering: npt.NDArray[np.int32],
     lengths: Integers,
     longest: int,
-    bits: int,
-    codes: npt.NDArray[np.uint64],
     occurrences: Integers,
+    least: Integers,
+    bits: int,
+    codes: Array,
 ) -> int:
-    """Write codes `(era << bits | a) << bits | b` of units a and b that follow each other; returns their
-    number.
+    """Write codes `(era << bits | a) << bits | b` of units a and b that follow each other and may form a
+    phrase; returns their number.
 
     Pairs of single words are left out if there are longer units: they have been scored before.
     """
     found = 0
     shortest = 2 if lengths[-1] == 1 else 3
+    whole = occurrences.shape[0] - 1
     for entry in range(starts.size - 1):
         era = eras[entry]
         if era < 0:
@@ -112,9 +132,14 @@ def _find_neighbors(
             unit = np.int32(-1)
             if ids[place] >= 0:
                 unit = numbering[ids[place]]
-            if unit >= 0:
-                occurrences[era, unit] += 1
-                if before >= 0 and shortest <= lengths[before] + lengths[unit] <= longest:
+            if unit >= 0 and before >= 0 and shortest <= lengths[before] + lengths[unit] <= longest:
+                able = False
+                for period in (era, whole):
+                    one, other = occurrences[period, before], occurrences[period, unit]
+                    able = able or (
+                        other >= least[period, before] if one >= other else one >= least[period, unit]
+                    )
+                if able:
                     pair = np.uint64(era) << np.uint64(bits) | np.uint64(before)
                     codes[found] = pair << np.uint64(bits) | np.uint64(unit)
                     found += 1
@@ -122,45 +147,87 @@ def _find_neighbors(
     return found
 
 
-class Neighbors(NamedTuple):
-    """Neighbors in one part of a corpus: pairs per era, and the occurrences of each unit, (ERAS, units)."""
+class NeighborRule(NamedTuple):
+    """Which neighbors are counted.
 
-    pairs: list[KeySums]
+    `pairs` maps numbers to units and joins phrases. `occurrences` (ERAS + 1, units): of each unit in each era
+    and, last, in all of time. `least`, of the same shape: how often another unit must occur to form a phrase
+    with a unit that occurs more often.
+    """
+
+    pairs: PairRule
+    lengths: Integers
     occurrences: Integers
+    least: Integers
+
+    @staticmethod
+    def of(pairs: PairRule, units: Units, occurrences: Integers, sizes: Integers) -> "NeighborRule":
+        """Make a rule for units with these occurrences in eras of these sizes."""
+        return NeighborRule(pairs, units.lengths(), occurrences, least_partners(occurrences, sizes))
 
 
-def count_neighbors(segment: Segment, eras: Integers, rule: PairRule, units: Units) -> Neighbors:
-    """Count the units of a segment that follow each other.
+def least_partners(occurrences: Integers, sizes: Integers) -> Integers:
+    """How often a unit must occur at least to form a phrase with a more frequent one.
+
+    The score of a pair is highest if the rarer unit occurs in the pair only: log p / log q for the
+    frequencies p > q. That reaches the score s that the pair needs only if q >= p^(1/s).
+    """
+    words = np.maximum(1, sizes)[:, None]
+    frequency = np.maximum(occurrences, 1) / words
+    needed = needed_score(frequency)
+    with np.errstate(under="ignore"):
+        least = 0.999 * words * frequency ** (1 / needed)  # rounding must not exclude a pair
+    least = np.where(needed > 1, np.iinfo(np.int64).max / 2, np.maximum(least, LEAST_COUNT))
+    return np.ceil(least).astype(np.int64)
+
+
+def count_units(segment: Segment, eras: Integers, rule: PairRule) -> Integers:
+    """How often each unit occurs in each era and, last, in all of time, (ERAS + 1, units).
 
     Args:
         segment: The segment.
         eras: The era of each of its entries; -1 leaves an entry out.
-        rule: Maps numbers to units.
-        units: The units.
+        rule: Maps numbers to units and joins phrases.
     """
-    ids, starts = np.asarray(segment.ids), segment.starts
-    if rule.tables:
-        ids, starts = join_parts(ids, starts, rule.tables[segment.scanner])
-    bits = bits_for(rule.words)
-    codes = np.empty(len(ids), dtype=np.uint64)
-    occurrences = np.zeros((ERAS, rule.words), dtype=np.int64)
-    numbering = rule.numberings[segment.scanner]
-    found = _find_neighbors(
-        ids, starts, eras, numbering, units.lengths(), LONGEST_PHRASE, bits, codes, occurrences
-    )
+    occurrences = np.zeros((ERAS + 1, rule.words), dtype=np.int64)
+    _count_units(*_stream(segment, rule), eras, rule.numberings[segment.scanner], occurrences)
+    occurrences[ERAS] = occurrences[:ERAS].sum(axis=0)
+    return occurrences
+
+
+def count_neighbors(segment: Segment, eras: Integers, rule: NeighborRule) -> list[KeySums]:
+    """Count the units of a segment that follow each other, in each era; see `count_units`."""
+    ids, starts = _stream(segment, rule.pairs)
+    bits = bits_for(rule.pairs.words)
     high = bits_for(ERAS) + 2 * bits
-    kept: Array = codes[:found].astype(np.uint32) if high <= 32 else codes[:found]
-    kept, spare = sort_codes(kept, np.empty_like(kept), 0, high)
+    codes = np.empty(len(ids), dtype=np.uint32 if high <= 32 else np.uint64)
+    found = _find_neighbors(
+        ids, starts, eras, rule.pairs.numberings[segment.scanner], rule.lengths, LONGEST_PHRASE,
+        rule.occurrences, rule.least, bits, codes,
+    )  # fmt: skip
+    kept, spare = sort_codes(codes[:found], np.empty(found, dtype=codes.dtype), 0, high)
     sums = spare.view(np.uint32)
     found = sum_runs(kept, 0, kept, sums)
-    borders = np.arange(ERAS + 1, dtype=np.uint64) << np.uint64(2 * bits)
-    ends = np.searchsorted(kept[:found].astype(np.uint64), borders)
-    mask = np.uint64((1 << 2 * bits) - 1)
-    pairs = [
-        KeySums(kept[start:stop].astype(np.uint64) & mask, sums[start:stop].astype(np.int64))
-        for start, stop in pairwise(ends)
-    ]
-    return Neighbors(pairs, occurrences)
+    keys = kept[:found].astype(np.uint64)
+    ends = np.searchsorted(keys, np.arange(ERAS + 1, dtype=np.uint64) << np.uint64(2 * bits))
+    keys &= np.uint64((1 << 2 * bits) - 1)
+    totals = sums[:found].astype(np.int64)
+    return [KeySums(keys[start:stop], totals[start:stop]) for start, stop in pairwise(ends)]
+
+
+def _stream(segment: Segment, rule: PairRule) -> tuple[npt.NDArray[np.int32], Integers]:
+    ids = np.asarray(segment.ids)
+    return (
+        join_parts(ids, segment.starts, rule.tables[segment.scanner])
+        if rule.tables
+        else (ids, segment.starts)
+    )
+
+
+def needed_score(frequency: Floats) -> Floats:
+    """The score that a pair needs, by the frequency of its more frequent unit."""
+    with np.errstate(divide="ignore"):
+        return LEAST_SCORE + SCORE_PER_DECADE * np.maximum(0.0, np.log10(frequency / PLAIN_FREQUENCY))
 
 
 def score_pairs(both: Integers, one: Integers, other: Integers, words: int) -> tuple[Floats, Floats]:
@@ -174,9 +241,7 @@ def score_pairs(both: Integers, one: Integers, other: Integers, words: int) -> t
     """
     information = np.log(both * (float(words) / one / other))
     scores = information / np.log(words / both)
-    frequency = np.maximum(one, other) / words
-    needed = LEAST_SCORE + SCORE_PER_DECADE * np.maximum(0.0, np.log10(frequency / PLAIN_FREQUENCY))
-    return scores, scores - needed
+    return scores, scores - needed_score(np.maximum(one, other) / words)
 
 
 def select_pairs(blocks: Iterable[KeySums], occurrences: Integers, words: int) -> Array:

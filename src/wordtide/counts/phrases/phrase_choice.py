@@ -55,9 +55,10 @@ def choose_with_phrases(
         occurrences = passes.occurrences(phrases)
         whole.totals[:] = 0
         whole.totals[:size] = totals
-        for phrase, name, number in zip(phrases, names.tolist(), occurrences.tolist(), strict=True):
-            whole.totals[whole.find(phrase.split(" "))] -= number
-            whole.totals[name] += number
+        words = whole.find([word for phrase in phrases for word in phrase.split(" ")])
+        lengths = [phrase.count(" ") + 1 for phrase in phrases]
+        np.subtract.at(whole.totals, words, np.repeat(occurrences, lengths))
+        np.add.at(whole.totals, names, occurrences)
         scores: Array = whole.totals
         if settings.vocabulary_by == "share":
             shares = passes.shares(phrases)

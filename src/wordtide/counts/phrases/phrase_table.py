@@ -163,3 +163,11 @@ def join_parts(
     """
     out, new_starts = np.empty(len(ids), dtype=np.int32), np.empty_like(starts)
     return out[: _join(ids, *table, starts, out, new_starts)], new_starts
+
+
+@kernel
+def count_numbers(ids: npt.NDArray[np.int32], first: int, counts: Integers) -> None:
+    """Add to `counts` how often each number from `first` on occurs."""
+    for number in ids:
+        if number >= first:
+            counts[number - first] += 1

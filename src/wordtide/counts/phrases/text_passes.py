@@ -10,17 +10,18 @@ import numpy as np
 from wordtide.corpus.tokens.lexicon import Lexicon
 from wordtide.counts.phrases.collocations import (
     ERAS,
-    Neighbors,
+    NeighborRule,
     Units,
     count_neighbors,
+    count_units,
     era_sizes,
     find_eras,
     select_pairs,
 )
-from wordtide.counts.phrases.phrase_table import PhraseTable, join_phrases, name_of
+from wordtide.counts.phrases.phrase_table import PhraseTable, count_numbers, join_phrases, name_of
 from wordtide.counts.segments import Segment, add_shares, words_of_slice
 from wordtide.counts.settings import CountSettings
-from wordtide.counts.sums import SliceSums
+from wordtide.counts.sums import KeySums, SliceSums
 from wordtide.counts.vocabulary import numbering_of
 from wordtide.counts.workers import PairRule, Resources, in_order
 from wordtide.timeline import Slices
@@ -86,27 +87,29 @@ class TextPasses:
         numbering = numbering_of(self.lexicons[0], units.words)
         rule = PairRule([numbering[own] for own in self.numbers], len(units.names), 1, CountSettings())
         rule = with_phrases(rule, units.phrases, units.names, self.lexicons)
-        tasks = (
-            partial(count_neighbors, segment, eras[places], rule, units)
-            for segment, places in zip(self.segments, self.members, strict=True)
-        )
+        parts = [(segment, eras[places]) for segment, places in zip(self.segments, self.members, strict=True)]
+        occurrences = np.zeros((ERAS + 1, rule.words), dtype=np.int64)
+        tasks = (partial(count_units, *part, rule) for part in parts)
+        for counted in in_order(tasks, self.resources.workers):
+            occurrences += counted
+        sizes = era_sizes(self.slices)
+        neighbors = NeighborRule.of(rule, units, occurrences, sizes)
         sums = SliceSums(ERAS + 1, self.resources.spill, self.resources.memory // 2)
-        occurrences = np.zeros((ERAS + 1, len(units.names)), dtype=np.int64)
         with closing(sums):
-            for counted in in_order(tasks, self.resources.workers):
-                add_neighbors(counted, sums, occurrences)
-            sizes = era_sizes(self.slices).tolist()
-            chosen = [select_pairs(sums.take(era), occurrences[era], sizes[era]) for era in range(ERAS + 1)]
+            pairs = (partial(count_neighbors, *part, neighbors) for part in parts)
+            for found in in_order(pairs, self.resources.workers):
+                add_neighbors(found, sums)
+            chosen = [
+                select_pairs(sums.take(era), occurrences[era], int(sizes[era])) for era in range(ERAS + 1)
+            ]
         return np.unique(np.concatenate(chosen))
 
 
-def add_neighbors(counted: Neighbors, sums: SliceSums, occurrences: Integers) -> None:
+def add_neighbors(found: Sequence[KeySums], sums: SliceSums) -> None:
     """Add the neighbors of a part to their eras and to all of time, which is the last."""
-    for era, pairs in enumerate(counted.pairs):
+    for era, pairs in enumerate(found):
         sums.add(era, pairs)
         sums.add(ERAS, pairs)
-    occurrences[:ERAS] += counted.occurrences
-    occurrences[ERAS] += counted.occurrences.sum(axis=0)
 
 
 def make_tables(
@@ -131,5 +134,6 @@ def with_phrases(
 
 def count_phrases(segment: Segment, table: PhraseTable, words: int, phrases: int) -> Integers:
     """How often each phrase of a table occurs in a segment of numbers below `words`."""
-    joined = join_phrases(np.asarray(segment.ids), table)
-    return np.bincount(joined[joined >= words] - words, minlength=phrases)
+    total = np.zeros(phrases, dtype=np.int64)
+    count_numbers(join_phrases(np.asarray(segment.ids), table), words, total)
+    return total
