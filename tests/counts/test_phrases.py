@@ -319,3 +319,10 @@ def test_scores_are_normalized():
     assert score == pytest.approx(1.0)
     score, _ = collocations.score_pairs(np.array([4]), np.array([200]), np.array([200]), 10_000)
     assert score == pytest.approx(0.0)
+
+
+@pytest.mark.parametrize("phrases", ["auto", ["alpha beta", "w0 w1 w0", "beta w0"]])
+def test_the_vocabulary_is_ordered_by_what_is_left_of_each_word(phrases):
+    texts = [(str(year), oracle.as_text(sentences)) for year, sentences in oracle.planted(9)]
+    totals = totals_of(wordtide.count(texts, phrases=phrases))
+    assert list(totals) == sorted(totals, key=lambda word: (-totals[word], word))
