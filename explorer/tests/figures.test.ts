@@ -103,7 +103,7 @@ describe("numbers", () => {
   it("cuts words by the width of their letters", () => {
     expect(cut("ordinary", 8)).toBe("ordinary");
     expect(cut("extraordinarily", 8)).toBe("extraor…");
-    expect(cut("w".repeat(20), 8)).toBe("wwwww…");
+    expect(cut("w".repeat(20), 8)).toBe("wwww…");
     expect(cut("意味の変化を測る道具", 8)).toBe("意味の…");
     expect(cut("🎉🎉", 1)).toBe("🎉…");
   });
