@@ -93,9 +93,9 @@ class DynamicEmbeddings(Embeddings):
     ) -> "pd.DataFrame":
         """The words nearest to a word at one time.
 
-        Columns: word, similarity, low, high, probability (to be among the top), occurrences, inferred (the
-        word does not occur near that time). Ranked `by` "similarity" or by the "low" end of its interval.
-        `min_occurrences` counts in the slice.
+        Columns: word, similarity, low, high, probability (to be among the top), occurrences, faint (the word
+        is barely known), inferred (it does not occur near that time). Ranked `by` "similarity" or by the
+        "low" end of its interval. `min_occurrences` counts in the slice.
         """
         return _frame(neighbors(self, word, at, top, by, min_occurrences, vectors))
 

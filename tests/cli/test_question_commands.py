@@ -23,7 +23,7 @@ from wordtide.questions.story import degrees
 STEAM = "Steam power drives the mill by the river. The old mill grinds corn by steam and by the river. "
 LAW = "The king made a law for the mill. The law of the river is old and the king drives a hard bargain. "
 SLICES = 30
-NEAR = ["word", "similarity", "low", "high", "probability", "occurrences", "inferred"]
+NEAR = ["word", "similarity", "low", "high", "probability", "occurrences", "faint", "inferred"]
 CHANGED = [
     "word", "change", "low", "high", "significant", "probability", "since", "until", "halfway_from", "halfway_to", "from", "to",
     "occurrences",

@@ -20,7 +20,7 @@ from wordtide.questions.effect import VERDICT
 MANY = {**PLACES, **{f"word{n}": [n % 7, 7] for n in range(20)}}
 MODELS = {kind: well_known(kind, MANY) for kind in KINDS}
 each_kind = pytest.mark.parametrize("kind", KINDS)
-NEIGHBORS = ["word", "similarity", "low", "high", "probability", "occurrences", "inferred"]
+NEIGHBORS = ["word", "similarity", "low", "high", "probability", "occurrences", "faint", "inferred"]
 CHANGED = [
     "word", "change", "low", "high", "significant", "probability", "since", "until", "halfway_from", "halfway_to", "from", "to",
     "occurrences",
@@ -31,7 +31,7 @@ QUESTIONS = {
     "neighbors": (lambda model: model.neighbors("always"), NEIGHBORS),
     "neighbors_over_time": (
         lambda model: model.neighbors_over_time("always"),
-        ["time", "word", "similarity", "low", "high", "occurrences", "inferred"],
+        ["time", "word", "similarity", "low", "high", "occurrences", "faint", "inferred"],
     ),
     "similarity": (
         lambda model: model.similarity("always", "gaps"),

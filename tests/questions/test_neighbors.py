@@ -25,7 +25,7 @@ from wordtide.questions.asking import nothing_near
 from wordtide.questions.movement import movement
 from wordtide.questions.neighbors import DRAWS, analogy, neighbors, probability_of_best, share_among_best
 
-COLUMNS = ["word", "similarity", "low", "high", "probability", "occurrences", "inferred"]
+COLUMNS = ["word", "similarity", "low", "high", "probability", "occurrences", "faint", "inferred"]
 each_kind = pytest.mark.parametrize("kind", KINDS)
 
 

@@ -11,7 +11,7 @@ from wordtide.questions import over_time
 from wordtide.questions.neighbors import neighbors
 from wordtide.questions.over_time import neighbors_over_time
 
-COLUMNS = ["time", "word", "similarity", "low", "high", "occurrences", "inferred"]
+COLUMNS = ["time", "word", "similarity", "low", "high", "occurrences", "faint", "inferred"]
 each_kind = pytest.mark.parametrize("kind", KINDS)
 
 

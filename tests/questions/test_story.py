@@ -15,7 +15,18 @@ from wordtide.questions.neighbors import neighbors
 from wordtide.questions.story import story
 from wordtide.questions.vectors import vectors_of
 
-COLUMNS = ["period", "time", "word", "similarity", "low", "high", "probability", "occurrences", "inferred"]
+COLUMNS = [
+    "period",
+    "time",
+    "word",
+    "similarity",
+    "low",
+    "high",
+    "probability",
+    "occurrences",
+    "faint",
+    "inferred",
+]
 FACTS = [
     "sentence", "word", "since", "until", "change", "low", "high", "halfway", "halfway_from", "halfway_to", "from", "to",
     "occurrences",

@@ -124,7 +124,6 @@ def _period(model: Embeddings, period: str, rows: list[dict[str, Any]]) -> Text:
     lines = [Text(f"{period} ({shown_year(model, rows[0]['time'])})", style="bold")]
     for name, row in zip(names, rows, strict=True):
         bounds = "" if row["low"] is None else f"  [{row['low']:5.2f}, {row['high']:.2f}]"
-        lines.append(
-            Text.assemble(set_cell_size(name, width + 2), (f"{row['similarity']:.2f}{bounds}", "dim"))
-        )
+        shown = set_cell_size(name, width + 2), "dim" if row["faint"] else ""
+        lines.append(Text.assemble(shown, (f"{row['similarity']:.2f}{bounds}", "dim")))
     return Text("\n").join(lines)

@@ -35,6 +35,7 @@ from wordtide.storage.cells import csv_text, spelled_out
 
 _UNLIMITED = 100_000  # columns: wider than any answer
 _GAP = 2  # columns between those of a table
+_FAINT = "faint"  # the column that marks rows to print dimly
 #: Characters that are legal in JSON and unsafe in terminals: DEL, C1 controls, bidirectional controls,
 #: surrogates.
 _STEERING = re.compile("[\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -110,8 +111,9 @@ def _table(
         table.add_column(
             Text(_title(name)), justify="right" if name in numbers else "left", overflow="fold", width=width
         )
-    for row in zip(*(cells[name][rows] for name in widths), strict=True):
-        table.add_row(*map(Text, row))
+    faint = cells.get(_FAINT, [""] * len(next(iter(cells.values()))))[rows]
+    for mark, *row in zip(faint, *(cells[name][rows] for name in widths), strict=True):
+        table.add_row(*map(Text, row), style="dim" if mark else None)
     return table
 
 

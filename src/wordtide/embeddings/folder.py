@@ -19,8 +19,10 @@ import numpy as np
 from wordtide.embeddings.checks import MOST_DIMENSIONS, check_knots, check_record, check_states
 from wordtide.embeddings.dynamics import DYNAMICS, read_dynamics, write_dynamics
 from wordtide.embeddings.posterior import SPREADS, Fitted, Judge, Posterior
+from wordtide.embeddings.residuals import calibrate
 from wordtide.embeddings.slice_files import MOST_SLICES, read_slices, slice_name, slices_of, write_slice
 from wordtide.errors import FolderError, SettingsError
+from wordtide.model.calibration import Calibration
 from wordtide.model.knots import Knots, Occurrences
 from wordtide.model.prior import PRIORS, Diffusion, ProductPrior
 from wordtide.storage.arrays import REMEDY, Storable, Streamed, map_tensors, write_tensors
@@ -40,8 +42,7 @@ _TIED = 2
 FILES = ("arrays.safetensors", "curve.csv", "labels.txt", "words.txt")
 _VERSIONS = (VERSION, SLICED_VERSION, VERSION + _TIED, SLICED_VERSION + _TIED)
 
-#: Optional records of the header: how texts were counted, the state of a filter, and what the caller of an
-#: update stores.
+#: Optional records: how texts were counted, the state of a filter, what the caller of an update stores.
 _RECORDS = ("counts", "filter", "stream")
 _LARGEST_TEXT = 1 << 28
 #: The columns of the training curve, and those that hold whole numbers.
@@ -78,7 +79,9 @@ def fill_folder(
     if judge is not None and fitted.dynamics is None and fitted.posterior.kind == "smoother":
         arrays = map_tensors(folder / "arrays.safetensors")
         states: dict[str, Any] = {name: arrays[name] for name in fitted.posterior.arrays()}
-        write_dynamics(folder, judge(replace(fitted, posterior=replace(fitted.posterior, **states))))
+        stored = replace(fitted, posterior=replace(fitted.posterior, **states))
+        write_dynamics(folder, judge(stored))
+        fitted = replace(fitted, calibration=calibrate(stored))
     write_dynamics(folder, fitted.dynamics)
     (folder / "words.txt").write_bytes(_text(fitted.words))
     labels = [spelled_out(" ".join(label.split())) for label in fitted.labels]
@@ -108,6 +111,8 @@ def _facts(fitted: Fitted) -> dict[str, Any]:
         "static_prediction": _number_or_none(fitted.static_prediction),
         "settings": dict(fitted.settings),
     }
+    if fitted.calibration is not None:
+        facts["calibration"] = vars(fitted.calibration)
     for name in _RECORDS:
         record = getattr(fitted, "counting" if name == "counts" else name)
         if record is not None:
@@ -120,14 +125,12 @@ def _check_texts(fitted: Fitted) -> None:
     try:
         json.dumps(_facts(fitted), allow_nan=False)
     except (TypeError, ValueError) as error:
-        raise SettingsError(
-            f"The settings of the model cannot be written: {error}.", "Use numbers, texts and lists."
-        ) from error
+        problem = f"The settings of the model cannot be written: {error}."
+        raise SettingsError(problem, "Use numbers, texts and lists.") from error
     for word in fitted.words:
         if not word or "\n" in word or not is_plain(word):
-            raise SettingsError(
-                f"{word!r} cannot be a word of a model.", "Leave out empty words and control characters."
-            )
+            remedy = "Leave out empty words and control characters."
+            raise SettingsError(f"{word!r} cannot be a word of a model.", remedy)
 
 
 @read_as_one
@@ -197,17 +200,15 @@ def model_header(folder: Path) -> dict[str, Any]:
     try:
         header = read_header(folder, KIND, *_VERSIONS)
     except OSError as error:
-        raise FolderError(
-            f"{folder} cannot be read: {error.strerror or error}.", "Check the path."
-        ) from error
+        problem = f"{folder} cannot be read: {error.strerror or error}."
+        raise FolderError(problem, "Check the path.") from error
     expected = set(FILES)
     if in_slices(header):
         slices = header.get("slices")
         if type(slices) is not int or not 1 <= slices <= MOST_SLICES or header.get("posterior") != "filter":
             raise FolderError(f"{folder / 'header.json'} is damaged: its slices are not described.", REMEDY)
         expected |= {slice_name(t) for t in range(slices)}
-    wrong = sorted(expected ^ (set(header["files"]) - {DYNAMICS}))
-    if wrong:
+    if wrong := sorted(expected ^ (set(header["files"]) - {DYNAMICS})):
         raise FolderError(f"{folder / wrong[0]} is listed wrongly in the header.", REMEDY)
     return header
 
@@ -261,16 +262,15 @@ def _assemble(
         solver=header["solver"],
         settings=header["settings"],
         extents=np.array(arrays["extents"]),
-        elbo=None if header["elbo"] is None else _real(header, "elbo"),
+        elbo=_real_or_none(header, "elbo"),
         counting=header.get("counts"),
         pairs=np.array(_vector(arrays, "pairs", "f8")) if "pairs" in arrays else None,
         filter=header.get("filter"),
         arrivals=np.array(_vector(arrays, "arrivals", "i4")) if "arrivals" in arrays else None,
         stream=header.get("stream"),
         predictions=np.array(_vector(arrays, "predictions", "f8")) if "predictions" in arrays else None,
-        static_prediction=None
-        if header.get("static_prediction") is None
-        else _real(header, "static_prediction"),
+        static_prediction=_real_or_none(header, "static_prediction"),
+        calibration=Calibration.of_header(header.get("calibration")),
     )
 
 
@@ -300,6 +300,10 @@ def _real(header: dict[str, Any], name: str) -> float:
     return float(header[name])
 
 
+def _real_or_none(header: dict[str, Any], name: str) -> float | None:
+    return None if header.get(name) is None else _real(header, name)
+
+
 def _text(lines: Any) -> bytes:
     return "".join(f"{line}\n" for line in lines).encode("utf-8", "replace")
 
@@ -314,9 +318,8 @@ def write_curve(path: Path, curve: Sequence[Mapping[str, Any]]) -> None:
     for row in curve:
         unknown = set(row) - set(_CURVE)
         if unknown:
-            raise SettingsError(
-                f"A training curve has no column {min(unknown)!r}.", f"Its columns are {', '.join(_CURVE)}."
-            )
+            columns = f"Its columns are {', '.join(_CURVE)}."
+            raise SettingsError(f"A training curve has no column {min(unknown)!r}.", columns)
         lines.append(",".join(_shown(name, row.get(name)) for name in _CURVE))
     path.write_text("\n".join(lines) + "\n", encoding="ascii", newline="\n")
 

@@ -145,6 +145,8 @@ def _periods(columns: Columns) -> str:
         word, seen = _text(columns["word"][row]), _cell(columns["occurrences"][row])
         if "inferred" in columns and columns["inferred"][row]:
             word = f"{word} *"
+        if "faint" in columns and columns["faint"][row]:
+            word = f'<span style="opacity:.5">{word}</span>'
         similarity = f"{_number(columns['similarity'][row]):.2f}"
         title = f"<b>{_text(columns['period'][row])}</b> {_text(years[row])}"
         blocks.setdefault(title, []).append(

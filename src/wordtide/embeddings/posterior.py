@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wordtide.errors import SettingsError
+from wordtide.model.calibration import Calibration
 from wordtide.model.knots import Knots, Occurrences, narrowed
 from wordtide.model.prior import Diffusion
 from wordtide.model.verdicts import Dynamics
@@ -238,7 +239,8 @@ class Fitted:
 
     `predictions` (T,): the log-likelihood per pair of each slice under a posterior that has not seen it: a
     filter predicts it from the slices before (NaN for the first), a smoother from all others.
-    `static_prediction`: that of one static model. `dynamics`: how each word moves, if that was computed.
+    `static_prediction`: that of one static model. `dynamics`: how each word moves, and `calibration`: how far
+    its variances are from its errors, if that was computed.
 
     `pairs` (T,): the number of pairs in each slice. A filter keeps what a later update needs: `filter`, its
     pace and precision; `arrivals` (L,), the slice at which each word entered the vocabulary (None: all were
@@ -264,6 +266,7 @@ class Fitted:
     predictions: Floats | None = None
     static_prediction: float | None = None
     dynamics: Dynamics | None = None
+    calibration: Calibration | None = None
 
     def __post_init__(self) -> None:
         fits = {

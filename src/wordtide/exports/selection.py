@@ -71,4 +71,4 @@ def select(
         rows = np.sort(np.argsort(-model.total_occurrences, kind="stable")[:top])
     else:
         rows = np.arange(len(model.words))
-    return Selection(model, rows, vectors, vectors_of(model, vectors))
+    return Selection(model, rows, vectors, vectors_of(model, vectors, calibrated=False))

@@ -12,6 +12,7 @@ import numpy as np
 from wordtide.counts.counts import Counts
 from wordtide.embeddings.folder import KIND, fill_folder, fill_with_slices
 from wordtide.embeddings.posterior import Fitted
+from wordtide.embeddings.residuals import calibrate
 from wordtide.embeddings.slice_files import MOST_SLICES
 from wordtide.embeddings.states import Embeddings
 from wordtide.errors import FolderError, SettingsError
@@ -110,7 +111,8 @@ def fit(
         if target is None or checkpoints is None:
             outcome = run(Run(problem, resolved, engine, observer))
             fitted = _fitted(counts, problem, resolved, outcome, precision)
-            return Embeddings(replace(fitted, dynamics=judge(fitted, machine.threads) if judged else None))
+            dynamics = judge(fitted, machine.threads) if judged else None
+            return Embeddings(replace(fitted, dynamics=dynamics, calibration=calibrate(fitted)))
         folder = stack.enter_context(new_folder(target, overwrite, KIND))
         sink = checkpoints.slices = SliceFolder(folder) if by_slice else None
         saved = checkpoints.load() if resume else None
@@ -121,7 +123,7 @@ def fit(
             outcome = run(Run(problem, resolved, engine, observer, checkpoints, saved, sink))
             fitted = _fitted(counts, problem, resolved, outcome, precision)
             if sink is not None:
-                fill_folder(folder, fitted, sink.facts)
+                fill_folder(folder, replace(fitted, calibration=calibrate(fitted)), sink.facts)
             else:
                 fill_with_slices(folder, fitted, partial(judge, threads=machine.threads) if judged else None)
     return _finished(target, checkpoints)

@@ -58,20 +58,24 @@ def probability_of_best(mean: Floats, spread: Floats, best: int, seed: int = 0) 
 #: The number of most similar words that compete for a place among the nearest; only these get intervals.
 CANDIDATES = 500
 RANKINGS = ("similarity", "low")
+#: A word is faint if its mean has less than this share of its expected length: it is mostly noise.
+FAINT = 0.5
 _AT_LEAST = 16  # words whose variances are computed together
 _NOTHING_ACROSS = 1e-6  # of unit length, squared: below it is rounding
 
 
 @dataclass(frozen=True)
 class Candidates:
-    """Words that may be near, in falling order of similarity: their numbers, similarity, its spread, and
-    chance to be near.
+    """Words that may be near: their numbers, similarity, its spread, probability to be near, and certainty.
+
+    The certainty is the share of the expected length of a word that its mean has.
     """
 
     words: Integers
     similarity: Floats
     spread: Floats
     probability: Floats
+    certainty: Floats
 
     def __len__(self) -> int:
         return len(self.words)
@@ -85,7 +89,7 @@ class Candidates:
 
     def taken(self, rows: Integers) -> "Candidates":
         """Some of them."""
-        return Candidates(self.words[rows], self.similarity[rows], self.spread[rows], self.probability[rows])
+        return Candidates(*(array[rows] for array in vars(self).values()))
 
 
 def neighbors(
@@ -99,8 +103,8 @@ def neighbors(
 ) -> Answer:
     """The words nearest to a word at one time.
 
-    Columns: word, similarity, low, high, probability, occurrences, inferred (it does not occur near that
-    time).
+    Columns: word, similarity, low, high, probability, occurrences, faint (it is barely known), inferred (it
+    does not occur near that time).
     """
     number = model.word_number(word)
     year, slice_number, notes = one_occasion(model, at)
@@ -229,7 +233,8 @@ def candidates(
     near = _nearest(model, vectors, word, year, then, max(CANDIDATES, top), min_occurrences)
     order = near.words
     if not vectors.uncertain:
-        return Candidates(order, near.similarity, np.zeros(len(order)), empty_intervals(len(order)))
+        size = len(order)
+        return Candidates(order, near.similarity, np.zeros(size), empty_intervals(size), np.ones(size))
     one = scaled(near.mean, vectors.variances_at(year, np.array([word]))[0])
     some = scaled(near.means, near.variances)
     spread = np.sqrt(some.variance @ (one.mean**2 + one.variance) + some.mean**2 @ one.variance)
@@ -237,7 +242,12 @@ def candidates(
     if past is not None:
         spread[past.place] = _own_spread(vectors, word, year, then)
     probability = share_among_best(_draws(one, some, word, past), top) if len(order) else np.zeros(0)
-    return Candidates(order, near.similarity, spread, probability)
+    return Candidates(order, near.similarity, spread, probability, certainty_of(some))
+
+
+def certainty_of(some: Scaled) -> Floats:
+    """The share that the means of vectors have in their expected lengths, (n,)."""
+    return np.asarray(1.0 / np.sqrt(1.0 + some.variance.sum(axis=1)))
 
 
 def _own_spread(vectors: Vectors, word: int, year: float, then: float) -> float:
@@ -316,6 +326,7 @@ def _answer(
             "high": high,
             "probability": found.probability,
             "occurrences": model.fitted.occurrences.of_slice(slice_number)[found.words],
+            "faint": found.certainty < FAINT,
             "inferred": are_inferred(model, found.words, np.full(len(found), year)),
         },
         notes,

@@ -17,12 +17,13 @@ from wordtide.embeddings.smoothed import SmoothedTrajectories
 from wordtide.embeddings.states import Embeddings
 from wordtide.questions.answers import Answer, empty_intervals
 from wordtide.questions.asking import are_inferred, checked_number
-from wordtide.questions.similarity import Scaled, interval, scaled, scaled_words, similarity_and_spread
+from wordtide.questions.neighbors import FAINT, certainty_of
+from wordtide.questions.similarity import interval, scaled, scaled_words, similarity_and_spread
 from wordtide.questions.vectors import OFTEN, Vectors, lengths_of, vectors_of
 from wordtide.types import Flags, Floats, Integers, Singles
 
 _WORDS_AT_ONCE = 500
-_SPARE = 20
+_POOL, _SPARE = 4, 20  # the number of words looked at, for each that is asked for and in addition
 
 
 @dataclass(frozen=True)
@@ -39,25 +40,23 @@ class _Similarities:
 def neighbors_over_time(model: Embeddings, word: str, top: int = 10, vectors: str | None = None) -> Answer:
     """The words nearest to a word at every slice.
 
-    Columns: time, word, similarity, low, high, occurrences, inferred.
+    Columns: time, word, similarity, low, high, occurrences, faint, inferred.
     """
     number, chosen = model.word_number(word), vectors_of(model, vectors)
-    words, slices, similarity = _nearest_at_slices(model, chosen, number, checked_number("top", top))
+    found = _nearest_at_slices(model, chosen, number, checked_number("top", top))
+    words, slices = found.words, found.slices
     low = high = empty_intervals(len(words))
     if chosen.uncertain and len(words):
-        (own,) = scaled_words(chosen, [number], model.times)
-        others = scaled(chosen.means_at_places(words, slices), chosen.variances_at_places(words, slices))
-        low, high = interval(
-            similarity, similarity_and_spread(Scaled(own.mean[slices], own.variance[slices]), others)[1]
-        )
+        low, high = interval(found.similarity, found.spread)
     return Answer(
         {
             "time": model.times[slices],
             "word": [model.words[near] for near in words],
-            "similarity": similarity,
+            "similarity": found.similarity,
             "low": low,
             "high": high,
             "occurrences": model.fitted.occurrences.at(words, slices),
+            "faint": found.certainty < FAINT,
             "inferred": are_inferred(model, words, model.times[slices]),
         },
         []
@@ -69,12 +68,19 @@ def neighbors_over_time(model: Embeddings, word: str, top: int = 10, vectors: st
     )
 
 
-def _nearest_at_slices(
-    model: Embeddings, vectors: Vectors, word: int, top: int
-) -> tuple[Integers, Integers, Floats]:
-    """The nearest well known words of each slice, slice by slice: their numbers, the slices, and
-    similarities, each (n,).
-    """
+@dataclass(frozen=True)
+class _Listed:
+    """The words listed at slices, slice by slice: fields (n,), as in `Candidates` of neighbors."""
+
+    words: Integers
+    slices: Integers
+    similarity: Floats
+    spread: Floats
+    certainty: Floats
+
+
+def _nearest_at_slices(model: Embeddings, vectors: Vectors, word: int, top: int) -> _Listed:
+    """The nearest well known words of each slice, in falling order of similarity."""
     own = vectors.means_of(word, model.times)
     own /= lengths_of(own)[:, None]
     found = _similarities(vectors, len(model.words), own)
@@ -84,11 +90,13 @@ def _nearest_at_slices(
         cosine[~found.known] = -np.inf
         words, slices = _best(cosine, np.arange(len(model)), top)
     else:
-        words, slices = _best_known(vectors, cosine, top)
-    means = vectors.means_at_places(words, slices)
-    exact = np.einsum("nk,nk->n", means, own[slices]) / lengths_of(means)
-    order = np.lexsort((-exact, slices))
-    return words[order], slices[order], np.clip(exact[order], -1.0, 1.0)
+        words, slices = _best_known(vectors, cosine, _POOL * top + _SPARE, top)
+    (one,) = scaled_words(vectors, [word], model.times)
+    others = scaled(vectors.means_at_places(words, slices), vectors.variances_at_places(words, slices))
+    similarity, spread = similarity_and_spread(one[slices], others)
+    order = np.lexsort((-similarity, slices))
+    order = order[np.arange(len(order)) - np.searchsorted(slices[order], slices[order]) < top]
+    return _Listed(words[order], slices[order], similarity[order], spread[order], certainty_of(others)[order])
 
 
 def _best(cosine: Singles, slices: Integers, most: int) -> tuple[Integers, Integers]:
@@ -101,28 +109,26 @@ def _best(cosine: Singles, slices: Integers, most: int) -> tuple[Integers, Integ
     return best[there], np.broadcast_to(slices[:, None], best.shape)[there]
 
 
-def _best_known(vectors: Vectors, cosine: Singles, top: int) -> tuple[Integers, Integers]:
-    """The most similar words of each slice that are well known.
-
-    Of each slice the nearest are looked at, four times as many as asked for, and more where too few of them
-    are known.
+def _best_known(vectors: Vectors, cosine: Singles, most: int, top: int) -> tuple[Integers, Integers]:
+    """The most similar words of each slice that are well known: of the `most` nearest, and more where these
+    have fewer than `top` known ones.
     """
     words, slices = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-    open_slices, pool = np.arange(len(cosine)), 4 * top + _SPARE
+    open_slices, pool = np.arange(len(cosine)), most
     while len(open_slices):
         near, where = _best(cosine, open_slices, pool)
         means, variances = (of(near, where) for of in (vectors.means_at_places, vectors.variances_at_places))
         known = vectors.are_known(near, vectors.times[where], means, variances)
         near, where = near[known], where[known]
-        rank = np.arange(len(where)) - np.searchsorted(where, where)
-        near, where = near[rank < top], where[rank < top]
         counts = np.bincount(where, minlength=len(cosine))
         done = (counts >= top) | (pool >= cosine.shape[1])
         kept = done[where]
         words.append(near[kept])
         slices.append(where[kept])
         open_slices, pool = open_slices[~done[open_slices]], 8 * pool
-    return np.concatenate(words), np.concatenate(slices)
+    found, when = np.concatenate(words), np.concatenate(slices)
+    order = np.argsort(when, kind="stable")
+    return found[order], when[order]
 
 
 def _similarities(vectors: Vectors, size: int, own: Floats) -> _Similarities:
@@ -154,12 +160,15 @@ def _by_slices(
     knots, diffusion, dim = sides[0].knots, sides[0].diffusion, own.shape[1]
     means = np.zeros((size, dim), dtype=np.float32)
     square, spread, added = np.zeros((3, size))  # sums of m^2, of m^2 s, and of m^2 for each unit of noise
+    variances = np.zeros(size)  # means over the coordinates
     since = np.full(size, diffusion.times[0])
     cosine, known = np.empty((len(own), size), dtype=np.float32), np.zeros((len(own), size), dtype=bool)
     for t, rows in enumerate(knots.rows_by_slice(len(own))):
         words, time = knots.words_of(rows), diffusion.times[t]
         mean = vectors.summed(side.mean[rows] for side in sides)
-        variance = vectors.summed((side.variance[rows] for side in sides), power=2)
+        own_variance = [side.variance[rows] for side in sides]
+        variance = vectors.summed(own_variance, power=2)
+        variances[words] = own_variance[0].mean(axis=1, dtype=np.float64)
         means[words], since[words] = mean, time
         square[words] = np.einsum("nk,nk->n", mean, mean)
         spread[words] = np.einsum("nk,nk,nk->n", mean, mean, variance)
@@ -169,7 +178,8 @@ def _by_slices(
         product = np.einsum(
             "nk,k->n", means, own[t].astype(np.float32)
         )  # not by BLAS, whose threads would wait
-        noise = np.sqrt(spread + passage.noise / passage.gain**2 * added)
+        factors = vectors.factors(passage.gain**2 * variances + passage.noise, len(sides))
+        noise = np.sqrt(factors * (spread + passage.noise / passage.gain**2 * added))
         with np.errstate(divide="ignore", invalid="ignore"):  # words without a direction
             cosine[t] = np.where(square > 0, product / np.sqrt(square), -np.inf)
         often = vectors.occurrences.of_slice(t) >= OFTEN

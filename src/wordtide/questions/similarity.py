@@ -25,7 +25,7 @@ from wordtide.errors import SettingsError
 from wordtide.questions.answers import Answer, empty_intervals
 from wordtide.questions.asking import Occasions, occurrences_at, words_numbers
 from wordtide.questions.vectors import Vectors, lengths_of, vectors_of
-from wordtide.types import Floats
+from wordtide.types import Floats, Integers
 
 
 def axis(
@@ -91,6 +91,9 @@ class Scaled:
 
     mean: Floats
     variance: Floats
+
+    def __getitem__(self, rows: Integers) -> "Scaled":
+        return Scaled(self.mean[rows], self.variance[rows])
 
 
 def scaled(mean: npt.NDArray[np.floating], variance: npt.NDArray[np.floating]) -> Scaled:

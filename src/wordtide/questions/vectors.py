@@ -6,7 +6,7 @@ choice is the word vector with its axes scaled: by 1, by S, and by I + S for the
 positive axes and removes the negative ones.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
@@ -18,6 +18,7 @@ import numpy.typing as npt
 from wordtide.embeddings.states import Embeddings
 from wordtide.embeddings.trajectories import Moments, MovementVariance, Trajectories
 from wordtide.errors import SettingsError
+from wordtide.model.calibration import Calibration
 from wordtide.model.knots import Occurrences
 from wordtide.model.prior import nearest_slice
 from wordtide.types import Floats, Integers, Reals
@@ -28,9 +29,9 @@ CHOICES = ("word", "context", "sum")
 #: A word is well known at a time if the standard deviation of its vector along its mean is at most this share
 #: of the mean,
 NOISE = 0.2
-#: or this share for the sum of tied vectors. The errors of separate word and context vectors are nearly the
-#: same but count as independent, so the same data give their sum less noise, by this factor.
-TIED_SUM_NOISE = 2.0**0.5 * NOISE
+#: or this share for the sum of word and context vectors. (Models without calibration count the errors of
+#: separate vectors as independent, which gives their sum less noise, by this factor.)
+SUM_NOISE = 2.0**0.5 * NOISE
 #: and in any case if it occurs this often in the slice.
 OFTEN = 50
 #: Unit vectors that differ by less differ by rounding only: the word did not move.
@@ -52,11 +53,30 @@ class Vectors:
     scale: Floats | None = None
     #: The most noise of a well-known word.
     most_noise: float = NOISE
+    #: How far the variances of a side are from its errors; None: they are those of the posterior.
+    calibration: Calibration | None = None
+    prior_variance: float = 1.0
 
     def summed(self, parts: Iterable[Reals], power: int = 1) -> Floats:
         """The sum of what the sides answer, with axes scaled: of means, or with power 2 of variances."""
         total: Any = reduce(add, parts)
         return np.asarray(total if self.scale is None else total * self.scale**power)
+
+    def calibrated(self, variances: Sequence[Reals]) -> Floats:
+        """The variances of the sum of the sides (..., d), made as wide as its errors are."""
+        total = self.summed(variances, power=2)
+        if self.calibration is None:
+            return total
+        return total * self.factors(variances[0].mean(axis=-1, dtype=np.float64), len(variances))[..., None]
+
+    def factors(self, variances: Floats, sides: int) -> Floats:
+        """The factors for the summed variances of sides, given those of one, averaged over coordinates.
+
+        The errors of word and context vectors are nearly the same, so their standard deviations add up.
+        """
+        if self.calibration is None:
+            return np.ones(variances.shape)
+        return sides * self.calibration.factors(variances, self.prior_variance)
 
     def means_of(self, word: int, times: Floats) -> Floats:
         """Means of one word at several times, (n, d)."""
@@ -64,7 +84,7 @@ class Vectors:
 
     def variance_curves(self, words: Integers, times: Floats) -> Floats:
         """Variances of some words at several times, (number of words, n, d)."""
-        return self.summed((side.variance_curves(words, times) for side in self.sides), power=2)
+        return self.calibrated([side.variance_curves(words, times) for side in self.sides])
 
     def means_at(self, time: float, words: Integers | None = None) -> Floats:
         """Means of some words, or of all, at one time, (n, d)."""
@@ -72,7 +92,7 @@ class Vectors:
 
     def variances_at(self, time: float, words: Integers | None = None) -> Floats:
         """Variances of some words, or of all, at one time, (n, d)."""
-        return self.summed((side.variances_at(time, words) for side in self.sides), power=2)
+        return self.calibrated([side.variances_at(time, words) for side in self.sides])
 
     def means_at_slices(self, words: Integers) -> Iterator[Floats]:
         """Means of some words at each slice, (n, d), in order of time."""
@@ -81,7 +101,7 @@ class Vectors:
     def variances_at_slices(self, words: Integers) -> Iterator[Floats]:
         """Variances of some words at each slice, (n, d), in order of time."""
         parts = zip(*(side.variances_at_slices(words) for side in self.sides), strict=True)
-        return (self.summed(part, power=2) for part in parts)
+        return (self.calibrated(part) for part in parts)
 
     def means_of_each(self, words: Integers, times: Floats) -> Floats:
         """Means of words at times, pair by pair, (n, d)."""
@@ -89,7 +109,7 @@ class Vectors:
 
     def variances_of_each(self, words: Integers, times: Floats) -> Floats:
         """Variances of words at times, pair by pair, (n, d)."""
-        return self.summed((side.variances_of_each(words, times) for side in self.sides), power=2)
+        return self.calibrated([side.variances_of_each(words, times) for side in self.sides])
 
     def means_at_places(self, words: Integers, slices: Integers) -> Floats:
         """Means of words at slices, pair by pair, (n, d)."""
@@ -97,17 +117,19 @@ class Vectors:
 
     def variances_at_places(self, words: Integers, slices: Integers) -> Floats:
         """Variances of words at slices, pair by pair, (n, d)."""
-        return self.summed((side.variances_at_places(words, slices) for side in self.sides), power=2)
+        return self.calibrated([side.variances_at_places(words, slices) for side in self.sides])
 
     def movement(
         self, words: Integers, earlier: Moments, later: Moments, first_weight: Reals, last_weight: Reals
     ) -> MovementVariance:
         """Variances of last_weight x(later) - first_weight x(earlier) for some words, with weights (n,)."""
         moved = [side.movement(words, earlier, later, first_weight, last_weight) for side in self.sides]
-        return MovementVariance(
-            self.summed((one.posterior for one in moved), power=2),
-            self.summed((one.sampling for one in moved), power=2),
+        together = 1.0 if self.calibration is None else float(len(moved))
+        posterior, sampling = (
+            together * self.summed((getattr(one, name) for one in moved), power=2)
+            for name in ("posterior", "sampling")
         )
+        return MovementVariance(posterior, sampling)
 
     def are_known(
         self, words: Integers, times: Floats, means: Reals, variances: Reals
@@ -132,24 +154,30 @@ def relative_noise(means: Reals, variances: Reals) -> Floats:
     return np.asarray(np.sqrt(np.einsum("nk,nk->n", means**2, variances)) / lengths_of(means) ** 2)
 
 
-def vectors_of(model: Embeddings, choice: str | None = None) -> Vectors:
-    """The vectors by name: word, context or sum."""
+def vectors_of(model: Embeddings, choice: str | None = None, calibrated: bool = True) -> Vectors:
+    """The vectors by name: word, context or sum; without `calibrated` with the variances of the posterior."""
     choice = DEFAULT if choice is None else choice
     sides = {"word": model.sides[:1], "context": model.sides[1:], "sum": model.sides}
     if choice not in sides:
         raise SettingsError(
             f"There are no vectors {choice!r}.", f"Choose {', '.join(CHOICES[:-1])} or {CHOICES[-1]}."
         )
-    vectors = Vectors(sides[choice], model.kind != "point", model.dim, model.times, model.fitted.occurrences)
+    vectors = Vectors(
+        sides[choice],
+        model.kind != "point",
+        model.dim,
+        model.times,
+        model.fitted.occurrences,
+        calibration=model.fitted.calibration if calibrated else None,
+        prior_variance=float(np.median(model.diffusion.marginal)),
+    )
     signs = model.fitted.posterior.signs
+    if choice == "sum" and (signs is not None or vectors.calibration is not None):
+        vectors = replace(vectors, most_noise=SUM_NOISE)
     if signs is None:
         return vectors
-    vectors = replace(vectors, sides=model.sides[:1])
-    if choice == "word":
-        return vectors
-    if choice == "context":
-        return replace(vectors, scale=signs.astype(np.float64))
-    return replace(vectors, scale=1.0 + signs.astype(np.float64), most_noise=TIED_SUM_NOISE)
+    scale = {"word": None, "context": signs.astype(np.float64), "sum": 1.0 + signs.astype(np.float64)}
+    return replace(vectors, sides=model.sides[:1], scale=scale[choice])
 
 
 def lengths_of(vectors: npt.NDArray[Any]) -> Floats:

@@ -60,9 +60,9 @@ def neighbors(
 ) -> None:
     """Show the words nearest to a word at one time or in every slice, with credible intervals.
 
-    Similarity is the cosine; low and high are its 90 % credible interval; probability is that of being among
-    the nearest --top; occurrences are those at that time. Words marked as inferred do not occur near that
-    time: their positions follow from other times.
+    Similarity is the cosine; low and high are its 90 % credible interval; probability is that of
+    being among the nearest --top; occurrences are those at that time. Faint words are barely known. Words
+    marked as inferred do not occur near that time: their positions follow from other times.
 
     Example: wordtide neighbors model/ energy --at 1850 --top 10
     """
@@ -86,8 +86,8 @@ def similarity(
 ) -> None:
     """Show how similar a word is to others over time.
 
-    Similarity is the cosine; low and high are its 90 % credible interval. Where a word does not occur (0
-    occurrences), its position is inferred from other times.
+    Similarity is the cosine; low and high are its 90 % credible interval. Where a word does not
+    occur (0 occurrences), its position is inferred from other times.
 
     Example: wordtide similarity model/ energy oil conservation
     """

@@ -1,0 +1,109 @@
+"""How well a model's posterior describes its own data, from the residuals of the data's messages.
+
+At the end of a fit each slice still pulls a word away from its mean by b - h mean, with b and h the message
+and precision of the slice. If counts scatter as the likelihood supposes, the square of that pull is h on
+average, less what the fit has absorbed. Slices repeat the measurement, so the model alone shows how counts
+scatter: with documents that repeat their words they scatter more, with text as even as Poisson numbers less.
+"""
+
+from typing import cast
+
+import numpy as np
+
+from wordtide.embeddings.dynamics import messages
+from wordtide.embeddings.filtered import FilteredTrajectories
+from wordtide.embeddings.posterior import Fitted
+from wordtide.embeddings.smoothed import SmoothedTrajectories
+from wordtide.model.calibration import Calibration
+from wordtide.model.knots import Knots
+from wordtide.types import Floats, Integers, Singles
+
+_WORDS = 2000  # enough to know two numbers to a per cent
+_SLICES = 3
+_LEAST_PRECISION = 1e-6
+_SMALLEST_SHARE = 0.05
+
+
+def calibrate(fitted: Fitted) -> Calibration | None:
+    """Measure how counts scatter; None for point estimates, and without two slices to compare."""
+    if fitted.posterior.kind == "point" or len(fitted.diffusion) < 2:
+        return None
+    information = _information(fitted)
+    residual = _residual(fitted)
+    if information is None or residual is None:
+        return None
+    # The fit absorbs residuals with words and with contexts, so their size lies between these two.
+    dispersion = max(residual / information, min(residual / information**2, 1.0))
+    # Even counts narrow the errors of the data, but not those that all vectors share: go half the way.
+    return Calibration(dispersion if dispersion > 1.0 else dispersion**0.5)
+
+
+def _trajectories(fitted: Fitted) -> SmoothedTrajectories | FilteredTrajectories:
+    posterior = fitted.posterior
+    kind = SmoothedTrajectories if posterior.kind == "smoother" else FilteredTrajectories
+    return kind(posterior.knots, fitted.diffusion, posterior.mean_u, cast(Singles, posterior.spread("u")))
+
+
+def _information(fitted: Fitted) -> float | None:
+    """The share of known coordinates in what contexts tell: the sum of mean^2 over that of mean^2 + variance.
+
+    Contexts count as often as they occur.
+    """
+    side, times = _trajectories(fitted), fitted.diffusion.times
+    places, values = fitted.occurrences.places, fitted.occurrences.values
+    often = np.diff(np.concatenate([np.zeros(1), np.cumsum(values, dtype=np.float64)])[places.starts])
+    words = np.flatnonzero(often > 0)
+    if not len(words):
+        return None
+    known, total = np.zeros((2, fitted.posterior.dim))
+    for t in np.unique(np.linspace(0, len(times) - 1, _SLICES).astype(np.int64)):
+        squares = side.means_at(float(times[t]), words) ** 2
+        squares *= often[words, None]
+        known += squares.sum(axis=0)
+        total += squares.sum(axis=0)
+        squares = side.variances_at(float(times[t]), words)
+        squares *= often[words, None]
+        total += squares.sum(axis=0)
+    share = float(np.mean(known / np.maximum(total, np.finfo(float).tiny)))
+    return max(share, _SMALLEST_SHARE)
+
+
+def _residual(fitted: Fitted) -> float | None:
+    """The mean square of the pulls that remain, in units of what the posterior expects."""
+    words = np.flatnonzero(np.diff(fitted.posterior.knots.starts) > 0)
+    if not len(words):
+        return None
+    words = words[np.unique(np.linspace(0, len(words) - 1, min(len(words), _WORDS)).astype(np.int64))]
+    found = expected = 0.0
+    for block in np.array_split(words, -(-len(words) // 100)):
+        knots, h, b = messages(fitted, block)
+        squares, shares = (_smoothed if fitted.posterior.kind == "smoother" else _filtered)(
+            fitted, block, knots, h, b
+        )
+        used = (h > _LEAST_PRECISION) & (shares > 0.0)
+        found += float(squares[used].sum())
+        expected += float(shares[used].sum())
+    return found / expected if expected > 0.0 else None
+
+
+def _smoothed(fitted: Fitted, words: Integers, knots: Knots, h: Floats, b: Floats) -> tuple[Floats, Floats]:
+    """Squared pulls in units of the precisions h, and the share of them that the fit leaves, (n, d) each."""
+    side, each = _trajectories(fitted), words[knots.words_of(np.arange(len(knots)))]
+    slices = np.asarray(knots.slices, dtype=np.int64)
+    left = 1.0 - h * side.variances_at_places(each, slices)
+    return (b - h * side.means_at_places(each, slices)) ** 2 / np.maximum(h, _LEAST_PRECISION), left
+
+
+def _filtered(fitted: Fitted, words: Integers, knots: Knots, h: Floats, b: Floats) -> tuple[Floats, Floats]:
+    """The same for a filter: squared differences from what it predicted, in units of their variances."""
+    posterior = fitted.posterior
+    rows = np.concatenate([np.r_[posterior.knots.rows_of(int(word))] for word in words])
+    mean, variance = (
+        np.asarray(cast(Singles, array)[rows], dtype=np.float64)
+        for array in (posterior.mean_u, posterior.variance_u)
+    )
+    precision = np.maximum(1.0 / variance - h, _LEAST_PRECISION)
+    predicted = (mean / variance - b) / precision
+    shares = np.ones_like(h)
+    shares[knots.starts[:-1][np.diff(knots.starts) > 0]] = 0.0  # the prior predicts nothing
+    return (b - h * predicted) ** 2 / np.maximum(h + h**2 / precision, _LEAST_PRECISION), shares
