@@ -11,7 +11,6 @@ from typing import cast
 import numpy as np
 
 from wordtide.embeddings.dynamics import messages
-from wordtide.embeddings.filtered import FilteredTrajectories
 from wordtide.embeddings.posterior import Fitted
 from wordtide.embeddings.smoothed import SmoothedTrajectories
 from wordtide.model.calibration import Calibration
@@ -25,23 +24,27 @@ _SMALLEST_SHARE = 0.05
 
 
 def calibrate(fitted: Fitted) -> Calibration | None:
-    """Measure how counts scatter; None for point estimates, and without two slices to compare."""
-    if fitted.posterior.kind == "point" or len(fitted.diffusion) < 2:
+    """Measure how counts scatter; None for point estimates.
+
+    A filter goes on, and must not depend on what it was when it was fitted first: its counts scatter as
+    supposed. So do those of a single slice, which nothing can be compared with.
+    """
+    if fitted.posterior.kind == "point":
         return None
-    information = _information(fitted)
-    residual = _residual(fitted)
+    if fitted.posterior.kind == "filter" or len(fitted.diffusion) < 2:
+        return Calibration()
+    information, residual = _information(fitted), _residual(fitted)
     if information is None or residual is None:
-        return None
+        return Calibration()
     # The fit absorbs residuals with words and with contexts, so their size lies between these two.
-    dispersion = max(residual / information, min(residual / information**2, 1.0))
+    dispersion = max(residual / information, min(residual / information**2, 1.0), _SMALLEST_SHARE)
     # Even counts narrow the errors of the data, but not those that all vectors share: go half the way.
     return Calibration(dispersion if dispersion > 1.0 else dispersion**0.5)
 
 
-def _trajectories(fitted: Fitted) -> SmoothedTrajectories | FilteredTrajectories:
-    posterior = fitted.posterior
-    kind = SmoothedTrajectories if posterior.kind == "smoother" else FilteredTrajectories
-    return kind(posterior.knots, fitted.diffusion, posterior.mean_u, cast(Singles, posterior.spread("u")))
+def _trajectories(fitted: Fitted) -> SmoothedTrajectories:
+    posterior, precision = fitted.posterior, cast(Singles, fitted.posterior.precision_u)
+    return SmoothedTrajectories(posterior.knots, fitted.diffusion, posterior.mean_u, precision)
 
 
 def _information(fitted: Fitted) -> float | None:
@@ -74,36 +77,20 @@ def _residual(fitted: Fitted) -> float | None:
     if not len(words):
         return None
     words = words[np.unique(np.linspace(0, len(words) - 1, min(len(words), _WORDS)).astype(np.int64))]
-    found = expected = 0.0
+    side, found, expected = _trajectories(fitted), 0.0, 0.0
     for block in np.array_split(words, -(-len(words) // 100)):
         knots, h, b = messages(fitted, block)
-        squares, shares = (_smoothed if fitted.posterior.kind == "smoother" else _filtered)(
-            fitted, block, knots, h, b
-        )
+        squares, shares = _pulls(side, block, knots, h, b)
         used = (h > _LEAST_PRECISION) & (shares > 0.0)
         found += float(squares[used].sum())
         expected += float(shares[used].sum())
     return found / expected if expected > 0.0 else None
 
 
-def _smoothed(fitted: Fitted, words: Integers, knots: Knots, h: Floats, b: Floats) -> tuple[Floats, Floats]:
+def _pulls(
+    side: SmoothedTrajectories, words: Integers, knots: Knots, h: Floats, b: Floats
+) -> tuple[Floats, Floats]:
     """Squared pulls in units of the precisions h, and the share of them that the fit leaves, (n, d) each."""
-    side, each = _trajectories(fitted), words[knots.words_of(np.arange(len(knots)))]
-    slices = np.asarray(knots.slices, dtype=np.int64)
+    each, slices = words[knots.words_of(np.arange(len(knots)))], np.asarray(knots.slices, dtype=np.int64)
     left = 1.0 - h * side.variances_at_places(each, slices)
     return (b - h * side.means_at_places(each, slices)) ** 2 / np.maximum(h, _LEAST_PRECISION), left
-
-
-def _filtered(fitted: Fitted, words: Integers, knots: Knots, h: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """The same for a filter: squared differences from what it predicted, in units of their variances."""
-    posterior = fitted.posterior
-    rows = np.concatenate([np.r_[posterior.knots.rows_of(int(word))] for word in words])
-    mean, variance = (
-        np.asarray(cast(Singles, array)[rows], dtype=np.float64)
-        for array in (posterior.mean_u, posterior.variance_u)
-    )
-    precision = np.maximum(1.0 / variance - h, _LEAST_PRECISION)
-    predicted = (mean / variance - b) / precision
-    shares = np.ones_like(h)
-    shares[knots.starts[:-1][np.diff(knots.starts) > 0]] = 0.0  # the prior predicts nothing
-    return (b - h * predicted) ** 2 / np.maximum(h + h**2 / precision, _LEAST_PRECISION), shares
