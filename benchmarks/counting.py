@@ -33,6 +33,7 @@ SIZES = (1, 4, 16)
 SMALL_MEMORY = 1 << 28
 TWIN_REQUIRED, ANALYSER_REQUIRED, DUCKDB_REQUIRED, WORKERS_REQUIRED = 20.0, 8.0, 8.0, 1.7
 GENSIM_REQUIRED, PLAIN_REQUIRED = 5.0, 1 / 1.6  # with phrases at most 1.6 times as long as without
+GROUPS_REQUIRED = {2: 0.67, 10: 0.4}  # at most 1.5 and 2.5 times the time of a plain count
 
 # A process of its own, so that the peak is its own: Linux hands the parent's ru_maxrss on to a child, but not
 # its VmHWM.
@@ -278,6 +279,26 @@ def general_rows(corpora: Corpora) -> Iterator[Row]:
     yield race(what, partial(count_text, path), general, check=check)
 
 
+def group_rows(corpora: Corpora) -> Iterator[Row]:
+    """The cost of counting groups of documents beside all of them; theirs is the same count without groups."""
+    path = corpora.texts[0].with_name("grouped.jsonl")
+    with corpora.texts[0].open(encoding="utf-8") as plain, path.open("w", encoding="utf-8") as file:
+        for number, line in enumerate(plain):
+            row = json.loads(line) | {str(groups): f"group {number % groups}" for groups in GROUPS_REQUIRED}
+            file.write(json.dumps(row) + "\n")
+    counts = count_text(path)
+
+    def check(whole: wordtide.Counts) -> None:
+        require_equal(counts, whole.words, entries_of(whole), "the groups'")
+
+    for groups, required in GROUPS_REQUIRED.items():
+        ours = partial(wordtide.count, path, workers=1, group_field=str(groups))
+        check(ours())
+        yield race(
+            f"text: {groups} groups; theirs is without groups", ours, partial(count_text, path), required
+        )
+
+
 def worker_rows(corpora: Corpora) -> Iterator[Row]:
     """Two workers on two cores (ours) against one worker (theirs), which has the same two cores."""
     jobs = [("text", partial(count_text, corpora.texts[0]))]
@@ -327,6 +348,7 @@ def measure(corpora: Corpora, folder: Path, tokens: int, cores: Sequence[int]) -
     yield from phrase_rows(corpora)
     yield from ngram_rows(corpora)
     yield from general_rows(corpora)
+    yield from group_rows(corpora)
     yield from size_rows(corpora, folder, tokens)
     if len(cores) > 1:
         use_cores(cores[-2:])

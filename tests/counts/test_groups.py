@@ -16,6 +16,7 @@ from office_files import xlsx
 import wordtide
 from wordtide.counts import segments
 from wordtide.counts import texts as slice_counting
+from wordtide.counts.cluster import reduce
 from wordtide.counts.count_arrays import ARRAYS
 from wordtide.counts.counts import merge_counts
 from wordtide.counts.vocabulary import renumber, select_slices
@@ -113,6 +114,19 @@ def test_a_group_has_the_counts_of_its_documents_alone(corpus, tmp_path, options
         assert total.tolist() == sum(alone.unigrams(t) for t in range(len(alone))).tolist()
 
 
+@pytest.mark.parametrize(
+    "options", [{}, {"examples": 2}, {"phrases": ["w0 w1"]}, {"every": "document"}], ids=str
+)
+def test_groups_do_not_change_a_byte_of_the_whole(corpus, tmp_path, monkeypatch, options):
+    plain = OPTIONS | options | {"group_field": None}
+    wordtide.count(corpus, output=tmp_path / "plain", **plain)
+    monkeypatch.setattr(reduce, "_BLOCK", 64)
+    wordtide.count(corpus, output=tmp_path / "counts", workers=3, **OPTIONS, **options)
+    expected, found = files_of(tmp_path / "plain"), files_of(tmp_path / "counts")
+    assert [name for name in expected if name != "header.json" and found[name] != expected[name]] == []
+    assert {name for name in found if not name.startswith("groups/")} == expected.keys()
+
+
 def test_groups_add_up_to_the_whole(corpus):
     whole = wordtide.count(corpus, every="month", **OPTIONS)
     for t in range(len(whole)):
@@ -127,7 +141,7 @@ def test_groups_add_up_to_the_whole(corpus):
 
 @pytest.mark.parametrize("every", ["month", "5-years", "document"])
 def test_workers_order_and_memory_change_no_byte(corpus, tmp_path, monkeypatch, every):
-    options = OPTIONS | {"every": every, "examples": 2}
+    options = OPTIONS | {"every": every, "examples": 2 if every == "month" else 0}
     wordtide.count(corpus, output=tmp_path / "one", workers=1, **options)
     expected = files_of(tmp_path / "one")
     assert "groups/columns.npy" in expected

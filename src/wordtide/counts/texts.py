@@ -20,11 +20,12 @@ from wordtide.corpus.documents import BadRows, Batch, Block, grouped_by_folder, 
 from wordtide.corpus.tokens.lexicon import Lexicon, combine_lexicons
 from wordtide.corpus.tokens.markup import decode_entities, drop_matches
 from wordtide.corpus.tokens.tokenizers import Scanner, apply_tokenizer, load_tokenizer
+from wordtide.counts.cluster.reduce import add_groups
 from wordtide.counts.count_arrays import CountArrays, CountsWriter, RowBlock
 from wordtide.counts.counts import Counts
 from wordtide.counts.examples.draws import Candidates, draw_sentences, join_candidates
 from wordtide.counts.examples.store import ExamplesWriter
-from wordtide.counts.groups import FOLDER, GroupNumbers, Groups, entries_of_groups, split_groups
+from wordtide.counts.groups import FOLDER, GroupNumbers, entries_of_groups, split_groups
 from wordtide.counts.pairs import bits_for, code_dtype, compress_rows, find_pairs, sort_codes, sum_runs
 from wordtide.counts.phrases.phrase_choice import choose_with_phrases
 from wordtide.counts.phrases.phrase_table import words_of
@@ -88,7 +89,12 @@ def count_texts(source: CountInput, folder: Path) -> Counts:
     rule = PairRule(numberings, len(vocabulary), window, settings)
     if phrases:
         rule = with_phrases(rule, phrases, vocabulary, scan.lexicons)
-    arrays, occurrences = count_slices(by_slice, slices.tokens, rule, source.resources, folder)
+    groups = _count_groups(scan, members, len(slices), rule, source.resources, folder / FOLDER)
+    if groups is not None and not settings.examples:
+        arrays = add_groups(groups[1], len(slices), len(vocabulary), source.resources, folder)
+        occurrences = int(arrays.unigram_values.sum())
+    else:
+        arrays, occurrences = count_slices(by_slice, slices.tokens, rule, source.resources, folder)
     summary = Summary(
         documents=scan.documents,
         tokens=int(slices.tokens.sum()),
@@ -101,20 +107,22 @@ def count_texts(source: CountInput, folder: Path) -> Counts:
     settings = replace(settings, phrases=phrases)
     counts = Counts(vocabulary, slices, arrays, settings, window, summary=summary)
     counts.reading = bad.findings
-    if scan.groups:
-        counts.groups = _count_groups(counts, scan, members, rule, source.resources, folder / FOLDER)
+    if groups is not None:
+        counts.groups = split_groups(counts, *groups)
     return counts
 
 
 def _count_groups(
-    whole: Counts, scan: Scan, members: list[Integers], rule: PairRule, resources: Resources, folder: Path
-) -> Groups[Counts]:
-    """Count the pairs of each group; the large arrays are written to `folder`."""
+    scan: Scan, members: list[Integers], slices: int, rule: PairRule, resources: Resources, folder: Path
+) -> tuple[list[str], CountArrays, dict[str, Integers]] | None:
+    """Count the pairs of each group, if there are groups; the large arrays are written to `folder`."""
+    if not scan.groups or not slices:
+        return None
     folder.mkdir()
-    names, found = entries_of_groups(scan.segments, members, len(whole), scan.groups)
+    names, found = entries_of_groups(scan.segments, members, slices, scan.groups)
     rule = replace(rule, settings=replace(rule.settings, examples=0))
     arrays, _ = count_slices(found.entries, found.numbers["tokens"], rule, resources, folder, "groups")
-    return split_groups(whole, names, arrays, found.numbers)
+    return names, arrays, found.numbers
 
 
 def scan_texts(source: CountInput, bad: BadRows) -> Scan:

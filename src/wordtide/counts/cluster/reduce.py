@@ -9,6 +9,7 @@ however large the slice is.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -18,10 +19,11 @@ import numpy.typing as npt
 
 from wordtide.corpus.tokens.lexicon import Lexicon
 from wordtide.counts.cluster.job import Job, Piece, Run, read_lexicon, write_lexicon
-from wordtide.counts.count_arrays import CountArrays, CountsWriter
+from wordtide.counts.count_arrays import CountArrays, CountsWriter, RowBlock
 from wordtide.counts.examples.store import ExampleStore, merge_examples
 from wordtide.counts.pairs import bits_for, compress_rows
 from wordtide.counts.sums import KeySums, add_sums
+from wordtide.counts.workers import Resources, in_order
 from wordtide.storage.arrays import load_array, save_array
 from wordtide.storage.work_folder import fingerprint
 from wordtide.types import Integers
@@ -207,8 +209,14 @@ def _members(own: Integers, numbers: Integers) -> Integers:
 
 def summed_pairs(parts: Sequence[_Rows], words: int) -> Iterator[KeySums]:
     """The pairs of one slice in blocks of ascending keys: all parts together, some rows at a time."""
-    total = sum(int(rows.ends[-1] - rows.ends[0]) for rows in parts)
     bits = bits_for(words)
+    for low, high in _blocks_of_rows(parts, words):
+        yield add_sums([rows.between(low, high, bits) for rows in parts])
+
+
+def _blocks_of_rows(parts: Sequence[_Rows], words: int) -> Iterator[tuple[int, int]]:
+    """Divide the rows of all parts into ranges with about `_BLOCK` entries each."""
+    total = sum(int(rows.ends[-1] - rows.ends[0]) for rows in parts)
     bounds = [0, words]
     if total > _BLOCK:
         lengths = np.zeros(words, dtype=np.int64)
@@ -216,5 +224,43 @@ def summed_pairs(parts: Sequence[_Rows], words: int) -> Iterator[KeySums]:
             lengths[rows.words] += np.diff(rows.ends)
         cuts = np.searchsorted(np.cumsum(lengths), np.arange(_BLOCK, total, _BLOCK))
         bounds = [0, *np.unique(cuts[(cuts > 0) & (cuts < words)]).tolist(), words]
-    for low, high in pairwise(bounds):
-        yield add_sums([rows.between(low, high, bits) for rows in parts])
+    return pairwise(bounds)
+
+
+def add_groups(
+    arrays: CountArrays, slices: int, words: int, resources: Resources, folder: Path
+) -> CountArrays:
+    """Write the sum of groups, which have `slices` slices each, one group after the other."""
+    starts = range(0, len(arrays.slice_rows) - 1, slices)
+    every = np.arange(slices)
+    groups = [ShardCounts(folder, every, arrays.between(start, start + slices)) for start in starts]
+    sources: list[list[ShardCounts]] = [[] for _ in every]
+    for group in groups:
+        for t in np.flatnonzero(np.diff(group.arrays.slice_unigrams)).tolist():
+            sources[t].append(group)
+    bits = bits_for(words)
+
+    def add_rows(
+        t: int, parts: Sequence[_Rows], low: int, high: int
+    ) -> tuple[RowBlock | None, KeySums | None]:
+        pairs = add_sums([rows.between(low, high, bits) for rows in parts])
+        unigrams = add_sums([group.unigrams(t) for group in sources[t]]) if high == words else None
+        return compress_rows(pairs.keys, pairs.sums, words), unigrams
+
+    def tasks() -> Iterator[Callable[[], tuple[RowBlock | None, KeySums | None]]]:
+        for t in range(slices):
+            sources[t] = sources[t] or groups[:1]  # no word of the vocabulary
+            parts = [group.rows(t) for group in sources[t]]
+            for low, high in _blocks_of_rows(parts, words):
+                yield partial(add_rows, t, parts, low, high)
+
+    resources.observer.start("adding", slices, "slices")
+    with CountsWriter(folder, words) as writer:
+        for block, unigrams in in_order(tasks(), resources.workers):
+            writer.add_rows(block)
+            if unigrams is not None:
+                writer.end_slice(unigrams.keys.astype(np.int64), unigrams.sums)
+                resources.observer.step(1)
+        whole = writer.close()
+    resources.observer.finish()
+    return whole
