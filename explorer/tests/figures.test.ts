@@ -4,7 +4,6 @@ import { halfValue } from "../src/data/blocks";
 import { timeTicks } from "../src/figures/chart";
 import { spreadApart } from "../src/figures/placing";
 import { csvOf, shownCell } from "../src/figures/tables";
-import { cut } from "../src/figures/writing";
 import { coarseToFine } from "../src/numbers/passing";
 import { Normals } from "../src/numbers/normals";
 import { shareAmongBest } from "../src/numbers/probability";
@@ -99,13 +98,6 @@ describe("numbers", () => {
   it("counts who is among the best", () => {
     const values = Float32Array.from([1, 5, 2, 4, 3, 3]); // three values in two draws: (1, 2, 3) and (5, 4, 3)
     expect([...shareAmongBest(values, 3, 2, 2)]).toEqual([0.5, 1, 0.5]);
-  });
-  it("cuts words by the width of their letters", () => {
-    expect(cut("ordinary", 8)).toBe("ordinary");
-    expect(cut("extraordinarily", 8)).toBe("extraor…");
-    expect(cut("w".repeat(20), 8)).toBe("wwww…");
-    expect(cut("意味の変化を測る道具", 8)).toBe("意味の…");
-    expect(cut("🎉🎉", 1)).toBe("🎉…");
   });
   it("looks at every column once", () => {
     for (const count of [1, 2, 3, 10, 57]) expect([...coarseToFine(count)].sort((a, b) => a - b)).toEqual(Array.from({ length: count }, (_, n) => n));

@@ -6,7 +6,8 @@ This module is above all others except the command line. Everything below works 
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,8 @@ from wordtide.embeddings.states import Embeddings, Times
 from wordtide.errors import SettingsError
 from wordtide.questions.answers import Answer
 from wordtide.questions.change import MIN_OCCURRENCES, changed
+from wordtide.questions.divided import by_group as group_answers
+from wordtide.questions.divided import divided, in_group, joined
 from wordtide.questions.neighbors import analogy, neighbors
 from wordtide.questions.over_time import neighbors_over_time
 from wordtide.questions.similarity import axis, similarity
@@ -90,26 +93,48 @@ class DynamicEmbeddings(Embeddings):
         by: str = "similarity",
         min_occurrences: int = 0,
         vectors: str | None = None,
+        group: str | None = None,
     ) -> "pd.DataFrame":
-        """The words nearest to a word at one time.
+        """The words nearest to a word at one time, or to the word as a group of texts uses it.
 
         Columns: word, similarity, low, high, probability (to be among the top), occurrences, faint (the word
         is barely known), inferred (it does not occur near that time). Ranked `by` "similarity" or by the
         "low" end of its interval. `min_occurrences` counts in the slice.
         """
-        return _frame(neighbors(self, word, at, top, by, min_occurrences, vectors))
+        model, notes = (self, []) if group is None else in_group(self, group, word)
+        answer = neighbors(model, word, at, top, by, min_occurrences, vectors)
+        return _frame(replace(answer, notes=[*answer.notes, *notes]))
 
     def neighbors_over_time(self, word: str, top: int = 10, vectors: str | None = None) -> "pd.DataFrame":
         """The words nearest to a word at every slice: time, word, similarity, low, high, occurrences."""
         return _frame(neighbors_over_time(self, word, top, vectors))
 
     def similarity(
-        self, word: str, *others: str, times: Times = None, vectors: str | None = None
+        self, word: str, *others: str, times: Times = None, vectors: str | None = None, by_group: bool = False
     ) -> "pd.DataFrame":
         """A word's similarity to others over time: time, word, other, similarity, low, high, and the
-        occurrences of both.
+        occurrences of both. With `by_group`, as each group of texts uses the word: group comes first.
         """
-        return _frame(similarity(self, word, *others, times=times, vectors=vectors))
+
+        def ask(model: Embeddings) -> Answer:
+            return similarity(model, word, *others, times=times, vectors=vectors)
+
+        return _frame(joined(group_answers(self, word, ask)) if by_group else ask(self))
+
+    def divided(
+        self,
+        groups: Sequence[str] | None = None,
+        at: Time = "last",
+        top: int = 20,
+        function_words: bool = False,
+    ) -> "pd.DataFrame":
+        """The words that groups of texts use most differently at one time.
+
+        Columns: word, group, other, effect (bits per use), effect_low, log_bayes_factor, near (words near it
+        in the group and not in the other), other_near, occurrences, other_occurrences. With more than two
+        groups, each word is listed with the two that differ most.
+        """
+        return _frame(divided(self, groups, at, top, function_words))
 
     def changed(
         self,
@@ -141,12 +166,14 @@ class DynamicEmbeddings(Embeddings):
         until: Time | None = None,
         top: int = 5,
         vectors: str | None = None,
+        by_group: bool = False,
     ) -> "pd.DataFrame":
-        """A word's neighbors at the start, half-way and at the end.
+        """A word's neighbors at the start, half-way and at the end, for each group of texts with `by_group`.
 
         `attrs["sentence"]` sums them up in a sentence.
         """
-        return _frame(story(self, word, since, until, top, vectors))
+        ask = partial(story, word=word, since=since, until=until, top=top, vectors=vectors)
+        return _frame(joined(group_answers(self, word, ask)) if by_group else ask(self))
 
     def surprises(self, at: Time = "last", top: int = 20, min_occurrences: int = 1) -> "pd.DataFrame":
         """The words that are new at a slice, or used in another way, more than words of similar frequency.

@@ -9,12 +9,12 @@ import pytest
 from embeddings.models import KINDS, PLACES, model_of, well_known
 
 import wordtide
+from wordtide.embeddings.frames import AnswerFrame
 from wordtide.embeddings.notebook import answer_html, result_html, table_html
 from wordtide.embeddings.sketches import bars, curve, span_of, stretch, whisker
 from wordtide.evaluation.comparison import COLUMNS
 from wordtide.evaluation.evaluate import Evaluation
 from wordtide.evaluation.tuning.tune import Tuning
-from wordtide.questions.frames import AnswerFrame
 
 pytestmark = pytest.mark.filterwarnings("ignore::wordtide.NoteWarning")
 EVIL = '<script>alert("1")</script>'

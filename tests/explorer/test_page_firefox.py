@@ -24,7 +24,7 @@ PLACES = {
 }
 _SHOWN = """
     location.hash = given[0];
-    for (let waited = 0; waited < 1200; waited++) {
+    for (let waited = 0; waited < 300; waited++) {
       if (document.querySelector(given[1])) return document.querySelectorAll('[role=alert]').length;
       await new Promise(done => setTimeout(done, 50));
     }

@@ -118,7 +118,7 @@ def test_headline_verdict_sentences_and_curves_fit_on_one_screen(address):
         page.page.wait_for_selector(".uses blockquote")
         page.page.wait_for_selector(".wordView .end")
         bottoms = page.ask(
-            "[...document.querySelectorAll('.verdict, .uses, .wide > .figure .sized')]"
+            "[...document.querySelectorAll('.verdict, .uses, .wide .figure:first-child .sized')]"
             ".map(one => one.getBoundingClientRect().bottom)"
         )
         assert len(bottoms) == 3

@@ -158,7 +158,7 @@ def test_what_is_not_known_is_none_in_rows_and_nan_in_frames():
 
 def test_without_pandas_an_answer_names_the_remedy(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
-    monkeypatch.delitem(sys.modules, "wordtide.questions.frames", raising=False)
+    monkeypatch.delitem(sys.modules, "wordtide.embeddings.frames", raising=False)
     answer = Answer({"word": ["a"]})
     assert list(answer.rows()) == [{"word": "a"}]
     with pytest.raises(SettingsError, match=r"pip install 'wordtide\[pandas\]'"):

@@ -18,7 +18,7 @@ from wordtide.questions.story import degrees
 #: Columns with float years, which a table shows as dates.
 _DATES = "time since until halfway_from halfway_to date date_low date_high second_date".split()
 #: Columns with cosine distances, and those with several words.
-_CHANGES, _WORDS = ("change", "low", "high"), ("from", "to")
+_CHANGES, _WORDS = ("change", "low", "high"), ("from", "to", "near", "other_near")
 _SHOWN = 24  # times of a table before it is thinned
 _BETWEEN = 4  # columns between the periods of a story
 _INFERRED = " *"  # after a word that does not occur near the time

@@ -44,6 +44,7 @@ COMMANDS = {
         "questions",
         "Summarize how a word changed: a sentence, and its neighbors at the start, halfway and at the end.",
     ),
+    "divided": ("questions", "Show the words that groups of texts use most differently."),
     "surprises": (
         "questions",
         "Show the words whose use in a slice is newer than that of words of similar frequency.",
@@ -70,7 +71,10 @@ PLOT_HELP = "Draw a figure: timeline, similarity, displacement, likelihood or ma
 GROUPS = {
     "Prepare": ("demo", "count", "merge"),
     "Fit": ("fit", "tune"),
-    "Ask": ("changed", "story", "neighbors", "similarity", "axis", "analogy", "surprises", "examples"),
+    "Ask": (
+        *("changed", "story", "divided", "neighbors", "similarity", "axis", "analogy", "surprises"),
+        "examples",
+    ),
     "Show": ("explore", "plot", "export"),
     "Stream": ("update", "watch"),
     "Check": ("info", "evaluate"),

@@ -1,18 +1,30 @@
 """Checks of the content of model folders: everything that later code indexes with or divides by."""
 
+from collections.abc import Sequence
 from itertools import islice
 
 import numpy as np
 
 from wordtide.embeddings.posterior import Fitted, Posterior
+from wordtide.errors import SettingsError
 from wordtide.model.knots import Knots
 from wordtide.model.verdicts import SHAPES, Dynamics
 from wordtide.storage.arrays import pieces
+from wordtide.storage.cells import is_plain
 
 MOST_DIMENSIONS = 1 << 16
 _BYTES_READ = 1 << 26  # of states when a model is loaded; this takes some hundredths of a second
 #: Years and variances far beyond any real ones; arithmetic with them still gives finite numbers.
 _YEARS, _SMALLEST, _LARGEST = 1e6, 1e-30, 1e30
+
+
+def check_words(words: Sequence[str]) -> None:
+    """Reject words that the lines of a file cannot hold."""
+    for word in words:
+        if not word or "\n" in word or not is_plain(word):
+            raise SettingsError(
+                f"{word!r} cannot be a word of a model.", "Leave out empty words and control characters."
+            )
 
 
 def check_record(fitted: Fitted) -> None:

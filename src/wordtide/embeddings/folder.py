@@ -16,17 +16,17 @@ from typing import Any
 
 import numpy as np
 
-from wordtide.embeddings.checks import MOST_DIMENSIONS, check_knots, check_record, check_states
+from wordtide.embeddings.checks import MOST_DIMENSIONS, check_knots, check_record, check_states, check_words
 from wordtide.embeddings.dynamics import DYNAMICS, read_dynamics, write_dynamics
-from wordtide.embeddings.posterior import SPREADS, Fitted, Judge, Posterior
-from wordtide.embeddings.residuals import calibrate
+from wordtide.embeddings.group_file import GROUPS, read_groups, write_groups
+from wordtide.embeddings.posterior import SPREADS, Completion, Fitted, Posterior
 from wordtide.embeddings.slice_files import MOST_SLICES, read_slices, slice_name, slices_of, write_slice
 from wordtide.errors import FolderError, SettingsError
 from wordtide.model.calibration import Calibration
 from wordtide.model.knots import Knots, Occurrences
 from wordtide.model.prior import PRIORS, Diffusion, ProductPrior
 from wordtide.storage.arrays import REMEDY, Storable, Streamed, map_tensors, write_tensors
-from wordtide.storage.cells import is_plain, read_lines, spelled_out
+from wordtide.storage.cells import read_lines, spelled_out
 from wordtide.storage.folders import new_folder
 from wordtide.storage.header import read_as_one, read_header, verify, write_header
 from wordtide.types import Array, Floats
@@ -37,8 +37,8 @@ KIND = "model"
 VERSION = 1
 #: A filter's states are in files of their own, one for each slice.
 SLICED_VERSION = 2
-#: Added to the version if contexts are tied: there are signs, and no states of context vectors.
-_TIED = 2
+_TIED = 2  # added to the version if contexts are tied: there are signs, and no states of context vectors
+_OPTIONAL = {DYNAMICS, GROUPS}
 FILES = ("arrays.safetensors", "curve.csv", "labels.txt", "words.txt")
 _VERSIONS = (VERSION, SLICED_VERSION, VERSION + _TIED, SLICED_VERSION + _TIED)
 
@@ -62,27 +62,27 @@ def is_sliced(fitted: Fitted) -> bool:
     return fitted.posterior.kind == "filter" and len(fitted.diffusion) <= MOST_SLICES
 
 
-def fill_with_slices(folder: Path, fitted: Fitted, judge: Judge | None = None) -> None:
-    """Write all files of a model folder; `judge` decides how each word moves if that is not known."""
+def fill_with_slices(folder: Path, fitted: Fitted, complete: Completion | None = None) -> None:
+    """Write all files of a model folder; `complete` adds what follows from the states once they are there."""
     if is_sliced(fitted):
         for t, states in enumerate(slices_of(fitted.posterior, len(fitted.diffusion))):
             write_slice(folder, t, states)
-    fill_folder(folder, fitted, judge=judge)
+    fill_folder(folder, fitted, complete=complete)
 
 
 def fill_folder(
-    folder: Path, fitted: Fitted, known: FileFacts | None = None, judge: Judge | None = None
+    folder: Path, fitted: Fitted, known: FileFacts | None = None, complete: Completion | None = None
 ) -> None:
     """Write all files except those of slices, which exist; `known`: sizes and checksums of some files."""
     _check_texts(fitted)
     write_tensors(folder / "arrays.safetensors", _arrays(fitted))
-    if judge is not None and fitted.dynamics is None and fitted.posterior.kind == "smoother":
+    if complete is not None:
         arrays = map_tensors(folder / "arrays.safetensors")
-        states: dict[str, Any] = {name: arrays[name] for name in fitted.posterior.arrays()}
-        stored = replace(fitted, posterior=replace(fitted.posterior, **states))
-        write_dynamics(folder, judge(stored))
-        fitted = replace(fitted, calibration=calibrate(stored))
+        states: dict[str, Any] = {name: arrays[name] for name in fitted.posterior.arrays() if name in arrays}
+        completed = complete(replace(fitted, posterior=replace(fitted.posterior, **states)))
+        fitted = replace(completed, posterior=fitted.posterior)
     write_dynamics(folder, fitted.dynamics)
+    write_groups(folder, fitted.groups)
     (folder / "words.txt").write_bytes(_text(fitted.words))
     labels = [spelled_out(" ".join(label.split())) for label in fitted.labels]
     (folder / "labels.txt").write_bytes(_text(labels))
@@ -113,6 +113,8 @@ def _facts(fitted: Fitted) -> dict[str, Any]:
     }
     if fitted.calibration is not None:
         facts["calibration"] = vars(fitted.calibration)
+    if fitted.groups is not None:
+        facts["groups"] = list(fitted.groups.names)
     for name in _RECORDS:
         record = getattr(fitted, "counting" if name == "counts" else name)
         if record is not None:
@@ -127,10 +129,7 @@ def _check_texts(fitted: Fitted) -> None:
     except (TypeError, ValueError) as error:
         problem = f"The settings of the model cannot be written: {error}."
         raise SettingsError(problem, "Use numbers, texts and lists.") from error
-    for word in fitted.words:
-        if not word or "\n" in word or not is_plain(word):
-            remedy = "Leave out empty words and control characters."
-            raise SettingsError(f"{word!r} cannot be a word of a model.", remedy)
+    check_words(fitted.words)
 
 
 @read_as_one
@@ -138,7 +137,7 @@ def read_model(path: str | PathLike[str], check: bool = False) -> Fitted:
     """Open a model folder. `check` compares all checksums and reads all numbers."""
     folder = Path(path)
     header = model_header(folder)
-    for name in (*FILES, *({DYNAMICS} & header["files"].keys())):
+    for name in (*FILES, *(_OPTIONAL & header["files"].keys())):
         if not (folder / name).is_file():  # reading a pipe would block forever
             raise FolderError(f"{folder / name} is not a file.", REMEDY)
     if check:
@@ -149,6 +148,8 @@ def read_model(path: str | PathLike[str], check: bool = False) -> Fitted:
         fitted = _assemble(header, words, labels, arrays, _posterior(folder, header, arrays, check))
         if DYNAMICS in header["files"]:
             fitted = replace(fitted, dynamics=read_dynamics(folder))
+        if GROUPS in header["files"]:
+            fitted = replace(fitted, groups=read_groups(folder, header, len(words), fitted.posterior.dim))
         check_record(fitted)
         check_states(fitted.posterior, whole=check)
     except KeyError as error:
@@ -208,7 +209,7 @@ def model_header(folder: Path) -> dict[str, Any]:
         if type(slices) is not int or not 1 <= slices <= MOST_SLICES or header.get("posterior") != "filter":
             raise FolderError(f"{folder / 'header.json'} is damaged: its slices are not described.", REMEDY)
         expected |= {slice_name(t) for t in range(slices)}
-    if wrong := sorted(expected ^ (set(header["files"]) - {DYNAMICS})):
+    if wrong := sorted(expected ^ (set(header["files"]) - _OPTIONAL)):
         raise FolderError(f"{folder / wrong[0]} is listed wrongly in the header.", REMEDY)
     return header
 
@@ -246,9 +247,8 @@ def _assemble(
     posterior: Posterior,
 ) -> Fitted:
     """The record from its parts, whose shapes its constructors compare."""
-    for name in ("method", "solver"):
-        if not isinstance(header[name], str):
-            raise ValueError(f"{name} is not a text")
+    if not (isinstance(header["method"], str) and isinstance(header["solver"], str)):
+        raise ValueError("method or solver is not a text")
     for name in ("settings", *_RECORDS):
         if not isinstance(header.get(name, {}), dict):
             raise ValueError(f"{name} is not a table")

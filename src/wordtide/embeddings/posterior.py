@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from wordtide.errors import SettingsError
 from wordtide.model.calibration import Calibration
+from wordtide.model.group_evidence import Groups
 from wordtide.model.knots import Knots, Occurrences, narrowed
 from wordtide.model.prior import Diffusion
 from wordtide.model.verdicts import Dynamics
@@ -239,8 +240,8 @@ class Fitted:
 
     `predictions` (T,): the log-likelihood per pair of each slice under a posterior that has not seen it: a
     filter predicts it from the slices before (NaN for the first), a smoother from all others.
-    `static_prediction`: that of one static model. `dynamics`: how each word moves, and `calibration`: how far
-    its variances are from its errors, if that was computed.
+    `static_prediction`: that of one static model. `dynamics`: how each word moves, `calibration`: how far its
+    variances are from its errors, and `groups`: how groups of texts use words, if that was computed.
 
     `pairs` (T,): the number of pairs in each slice. A filter keeps what a later update needs: `filter`, its
     pace and precision; `arrivals` (L,), the slice at which each word entered the vocabulary (None: all were
@@ -267,6 +268,7 @@ class Fitted:
     static_prediction: float | None = None
     dynamics: Dynamics | None = None
     calibration: Calibration | None = None
+    groups: Groups | None = None
 
     def __post_init__(self) -> None:
         fits = {
@@ -276,6 +278,7 @@ class Fitted:
             "predictions": self.predictions is None or self.predictions.shape == (len(self.diffusion),),
             "arrivals": self.arrivals is None or self.arrivals.shape == (len(self.words),),
             "dynamics": self.dynamics is None or self.dynamics.date.shape == (len(self.words),),
+            "groups": self.groups is None or self.groups.log_bayes_factor.shape == (len(self.words),),
             "knots": len(self.posterior.knots.starts) == len(self.words) + 1,
             "occurrences": len(self.occurrences.places.starts) == len(self.words) + 1,
             "occurrences' values": len(self.occurrences.values) == len(self.occurrences.places),
@@ -301,8 +304,8 @@ class Fitted:
         return weighted_mean(self.predictions, self.pairs)
 
 
-#: Decides how each word of a fit moves.
-Judge = Callable[[Fitted], Dynamics | None]
+#: Adds to a fit what follows from it: how each word moves, and how groups use it.
+Completion = Callable[[Fitted], Fitted]
 
 
 def weighted_mean(values: npt.ArrayLike, weights: npt.ArrayLike) -> float:

@@ -2,7 +2,6 @@
 
 from contextlib import ExitStack
 from dataclasses import replace
-from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from wordtide.embeddings.states import Embeddings
 from wordtide.errors import FolderError, SettingsError
 from wordtide.inference.checkpoints import Checkpoints, checkpoint_path, fingerprint
 from wordtide.inference.compute import compute
+from wordtide.inference.group_offsets import fit_groups
 from wordtide.inference.memory import block_bytes, check_memory, estimate_memory, gigabytes
 from wordtide.inference.methods import Outcome, Run, run
 from wordtide.inference.problem import Problem, pooled, problem_of
@@ -95,8 +95,6 @@ def fit(
         check_not_input(target, [path, counts.path, config])
         check_writable(target, overwrite, KIND)
         _check_leftover(checkpoints, resume, overwrite)
-    # The answers of a smoother follow its jumps; a filter goes on, so its jumps are found when asked for.
-    judged = resolved.method != "filtering"
     # A filter with an output folder writes each slice as it is finished, so only one slice is in memory.
     by_slice = target is not None and resolved.method == "filtering" and len(counts) <= MOST_SLICES
     on_demand = by_slice or chosen.offload is not None or chosen.scheduler is not None
@@ -108,11 +106,18 @@ def fit(
         check_memory(needed, resolved, offloaded=on_demand)
         memory = block_bytes(needed)
         engine = stack.enter_context(open_engine(chosen, counts, path, target, machine, memory))
+
+        def complete(fitted: Fitted) -> Fitted:
+            """Add how each word moves, how far variances are from errors, and how groups use words."""
+            fitted = replace(fitted, calibration=calibrate(fitted))
+            if resolved.method != "filtering":  # a filter goes on: its jumps are found when asked for
+                fitted = replace(fitted, dynamics=judge(fitted, machine.threads))
+            return replace(fitted, groups=fit_groups(counts, fitted, resolved, machine, observer))
+
         if target is None or checkpoints is None:
             outcome = run(Run(problem, resolved, engine, observer))
             fitted = _fitted(counts, problem, resolved, outcome, precision)
-            dynamics = judge(fitted, machine.threads) if judged else None
-            return Embeddings(replace(fitted, dynamics=dynamics, calibration=calibrate(fitted)))
+            return Embeddings(complete(fitted))
         folder = stack.enter_context(new_folder(target, overwrite, KIND))
         sink = checkpoints.slices = SliceFolder(folder) if by_slice else None
         saved = checkpoints.load() if resume else None
@@ -123,9 +128,9 @@ def fit(
             outcome = run(Run(problem, resolved, engine, observer, checkpoints, saved, sink))
             fitted = _fitted(counts, problem, resolved, outcome, precision)
             if sink is not None:
-                fill_folder(folder, replace(fitted, calibration=calibrate(fitted)), sink.facts)
+                fill_folder(folder, complete(fitted), sink.facts)
             else:
-                fill_with_slices(folder, fitted, partial(judge, threads=machine.threads) if judged else None)
+                fill_with_slices(folder, fitted, complete)
     return _finished(target, checkpoints)
 
 

@@ -38,7 +38,7 @@ class Answer:
             SettingsError: pandas is not installed.
         """
         try:  # importing pandas takes half a second, which the shell does not spend
-            from wordtide.questions.frames import AnswerFrame
+            from wordtide.embeddings.frames import AnswerFrame
         except ModuleNotFoundError as error:
             if error.name != "pandas":
                 raise

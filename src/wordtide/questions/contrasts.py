@@ -60,15 +60,26 @@ def contrasts(
         np.concatenate([starts, ends])
     ):  # a word's start comes before its end, so `lost` is known there
         moment = _Moment(vectors, float(year))
-        for row, pool in _pools(moment, words, np.flatnonzero(starts == year), ends):
+        for row, pool in _pools(moment, words, np.flatnonzero(starts == year), vectors, ends):
             found[row].lost.extend(_diverse(pool, max(shown, CHOSEN)))
-        for row, pool in _pools(moment, words, np.flatnonzero(ends == year), starts):
+        for row, pool in _pools(moment, words, np.flatnonzero(ends == year), vectors, starts):
             found[row].gained.extend(_diverse(pool, shown, found[row].lost[:CHOSEN]))
     for one in found:  # the first ones are the same, however many are shown
         one.lost[:] = [
             word for place, word in enumerate(one.lost[:shown]) if place < CHOSEN or word not in one.gained
         ]
     return found
+
+
+def contrast_of_groups(one: Vectors, other: Vectors, word: int, time: float, shown: int = SHOWN) -> Contrast:
+    """The words that a word is near by one choice of vectors and not by another, and the other way round."""
+    found: list[list[int]] = []
+    for here, there in ((one, other), (other, one)):
+        ((_, pool),) = _pools(
+            _Moment(here, time), np.array([word]), np.zeros(1, int), there, np.array([time])
+        )
+        found.append(_diverse(pool, shown, found[0] if found else None))
+    return Contrast(*found)
 
 
 class _Moment:
@@ -99,9 +110,11 @@ class _Moment:
 
 
 def _pools(
-    moment: _Moment, words: Integers, rows: Integers, other_times: Floats
+    moment: _Moment, words: Integers, rows: Integers, other: Vectors, other_times: Floats
 ) -> Iterator[tuple[int, _Pool]]:
-    """The pools of the words in some rows, with nearness at each word's other time; each with its row."""
+    """The pools of the words in some rows, with nearness by other vectors at each word's other time; each
+    with its row.
+    """
     for first in range(0, len(rows), _WORDS_AT_ONCE):
         some = rows[first : first + _WORDS_AT_ONCE]
         nearness = moment.units[words[some]] @ moment.units.T
@@ -112,7 +125,7 @@ def _pools(
             for pool, row in zip(asked, nearness, strict=True)
         ]
         pools = _nearest_known(moment, asked)
-        elsewhere = _nearness_elsewhere(moment.vectors, words[some], pools, other_times[some])
+        elsewhere = _nearness_elsewhere(other, words[some], pools, other_times[some])
         noises = _noises(moment, words[some], pools)
         for row, near, pool, noise, there in zip(
             some.tolist(), nearness, pools, noises, elsewhere, strict=True

@@ -136,7 +136,7 @@ def _effects(contexts: Contexts, levels: Levels, rows: Integers, axes: Floats) -
     effect = divergence(before, after)
     mixture = (before + after) / 2.0
     yield effect
-    yield effect * _share_beyond_noise(contexts, mixture, moved - style, levels.moved_variance[rows])
+    yield effect * share_beyond_noise(contexts, mixture, moved - style, levels.moved_variance[rows])
     yield divergence(before, styled)
 
 
@@ -147,7 +147,7 @@ def divergence(first: Floats, second: Floats) -> Floats:
     return np.asarray(sum(halves) / 2.0)
 
 
-def _share_beyond_noise(contexts: Contexts, chances: Floats, ways: Floats, variance: Floats) -> Floats:
+def share_beyond_noise(contexts: Contexts, chances: Floats, ways: Floats, variance: Floats) -> Floats:
     """The share of d' G d that noise does not explain, (n,), for displacements d with these variances."""
     scores = ways @ contexts.vectors.T
     scores -= np.einsum("nl,nl->n", chances, scores)[:, None]

@@ -237,6 +237,7 @@ def _extend(
         predictions=predictions,
         filter={**(fitted.filter or {}), "pace": solver.slow, "precision": precision},
         arrivals=_arrivals(fitted, addition),
+        groups=None,  # later texts may shift offsets: only a fit compares groups
     )
 
 

@@ -3,6 +3,7 @@
 Tables go to standard output, notes to standard error.
 """
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -19,7 +20,9 @@ from wordtide.cli.answer_tables import (
 )
 from wordtide.cli.options import WordsFile, at_least_one, listed_words
 from wordtide.cli.output import Format, print_json, print_rows
+from wordtide.embeddings.states import Embeddings
 from wordtide.questions import change, surprise
+from wordtide.questions import divided as groups_question
 from wordtide.questions import neighbors as neighbors_question
 from wordtide.questions import similarity as similarity_question
 from wordtide.questions import story as story_question
@@ -39,6 +42,8 @@ Top = Annotated[int, Option(help="Number of words.")]
 Seen = Annotated[int, Option(help="Leave out words that occur less often than this in the slice.")]
 Vectors = Annotated[str, Option(help="word, context, or their sum.")]
 Output = Annotated[Format, Option(help="table, csv or json.")]
+Group = Annotated[str | None, Option(help="Show the word as this group of texts uses it.")]
+ByGroup = Annotated[bool, Option("--by-group", help="Show the word as each group of texts uses it.")]
 All = Annotated[bool, Option("--all", help="Show every time in the table.")]
 
 
@@ -54,6 +59,7 @@ def neighbors(
     over_time: Annotated[
         bool, Option("--over-time", help="Show the nearest words in every slice; --at and --by do not apply.")
     ] = False,
+    group: Group = None,
     vectors: Vectors = "sum",
     all_times: All = False,
     format: Output = Format.table,
@@ -67,6 +73,9 @@ def neighbors(
     Example: wordtide neighbors model/ energy --at 1850 --top 10
     """
     loaded = load(model)
+    if group is not None:
+        loaded, notes = groups_question.in_group(loaded, group, word)
+        print_notes(notes)
     if over_time:
         print_curves(loaded, neighbors_over_time(loaded, word, top, vectors), format, all_times)
         return
@@ -80,6 +89,7 @@ def similarity(
     others: Annotated[list[str] | None, typer.Argument(help="One or more words to compare it with.")] = None,
     words: WordsFile = None,
     at: Times = None,
+    by_group: ByGroup = False,
     vectors: Vectors = "sum",
     all_times: All = False,
     format: Output = Format.table,
@@ -93,7 +103,11 @@ def similarity(
     """
     compared = at_least_one(listed_words(others, words), f"compare {word!r} with")
     loaded = load(model)
-    answer = similarity_question.similarity(loaded, word, *compared, times=at, vectors=vectors)
+
+    def ask(model: Embeddings) -> Answer:
+        return similarity_question.similarity(model, word, *compared, times=at, vectors=vectors)
+
+    answer = groups_question.joined(groups_question.by_group(loaded, word, ask)) if by_group else ask(loaded)
     print_curves(loaded, answer, format, all_times)
 
 
@@ -155,6 +169,7 @@ def story(
         str | None, Option(help="End of the summary. Default: the last slice in which the word occurs.")
     ] = None,
     top: Top = 5,
+    by_group: ByGroup = False,
     vectors: Vectors = "sum",
     format: Output = Format.table,
 ) -> None:
@@ -163,22 +178,61 @@ def story(
     Example: wordtide story model/ energy
     """
     loaded = load(model)
-    answer = story_question.story(loaded, word, since, until, top, vectors)
-    print_notes(answer.notes)
+    ask = partial(story_question.story, word=word, since=since, until=until, top=top, vectors=vectors)
+    answers = groups_question.by_group(loaded, word, ask) if by_group else {"": ask(loaded)}
+    for note in dict.fromkeys(note for answer in answers.values() for note in answer.notes):
+        print_notes([note])
     if format is Format.json:
         print_json(
             [
                 {
+                    **({"group": group} if by_group else {}),
                     **with_lists(loaded, {name: _or_none(fact) for name, fact in answer.facts.items()}),
                     "neighbors": list(answer.rows()),
                 }
+                for group, answer in answers.items()
             ]
         )
     elif format is Format.csv:
-        typer.echo(answer.facts["sentence"], err=True)  # the table of neighbors has no room for it
-        print_rows(list(answer.rows()), format, tuple(answer.columns))
+        for answer in answers.values():
+            typer.echo(answer.facts["sentence"], err=True)  # the table of neighbors has no room for it
+        whole = groups_question.joined(answers) if by_group else answers[""]
+        print_rows(list(whole.rows()), format, tuple(whole.columns))
     else:
-        print_story(loaded, answer)
+        for group, answer in answers.items():
+            if by_group:
+                typer.echo(f"{group}:")
+            print_story(loaded, answer)
+
+
+def divided(
+    model: Model,
+    groups: Annotated[
+        list[str] | None,
+        Option("--groups", help="Groups to compare; repeat the option, or separate them by commas."),
+    ] = None,
+    at: At = "last",
+    top: Top = 20,
+    function_words: Annotated[bool, Option("--function-words", help="List function words as well.")] = False,
+    vectors: Vectors = "sum",
+    format: Output = Format.table,
+) -> None:
+    """Show the words that groups of texts use most differently.
+
+    The effect, in bits, is how much a use of the word says about the group it comes from; effect low is its
+    lower bound. Near and other near are words near it in one group and not in the other. Words without a
+    significant difference are not listed.
+
+    Example: wordtide divided model/ --groups R,D --at 2020
+    """
+    loaded = load(model)
+    chosen = [name.strip() for given in groups for name in given.split(",")] if groups else None
+    answer = groups_question.divided(loaded, chosen, at, top, function_words, vectors)
+    if not len(answer):
+        print_notes(answer.notes)
+        print_rows([], format, tuple(answer.columns))
+        return
+    print_answer(loaded, answer, format, "Ask for another time.")
 
 
 def surprises(

@@ -78,15 +78,25 @@ class PreparedSlice:
         """Compute g and h of each side, in work arrays that are valid until this thread's next call."""
         return self.gradients_of_parts(self.parts, sides, seed)
 
+    def word_gradient(self, words: GaussianVectors, contexts: GaussianVectors, seed: Seed) -> Gradient:
+        """Compute g and h of the words alone, of a slice with separate contexts."""
+        return self._gradients(self.parts, [words], [contexts], seed)[0]
+
     def gradients_of_parts(
         self, parts: list[range], sides: list[GaussianVectors], seed: Seed
     ) -> list[Gradient]:
         """Compute g and h for the rows of some parts only."""
+        return self._gradients(parts, sides, self._others(sides), seed)
+
+    def _gradients(
+        self, parts: list[range], sides: list[GaussianVectors], others: list[GaussianVectors], seed: Seed
+    ) -> list[Gradient]:
+        """Compute g and h of the first sides of pairs, given the vectors at their other ends."""
         work, (size, dim) = self.compute.work, sides[0].mean.shape
-        others, generator = self._others(sides), np.random.default_rng(seed)
+        generator = np.random.default_rng(seed)
         negatives = [
             pairs.with_columns(other, generator, self.parts)
-            for pairs, other in zip(self._negatives, others, strict=True)
+            for pairs, other in zip(self._negatives, others, strict=False)
         ]
         g = [work.empty(f"g {side}", size, dim) for side in range(len(sides))]
         h = [work.empty(f"h {side}", size, dim) for side in range(len(sides))]

@@ -1,0 +1,82 @@
+"""Groups as typed: count, fit, and the questions about groups."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cli.command_line import run
+
+HERE = "river water fish boat stream bridge mill ferry shore tide".split()
+THERE = "money loan credit coin gold price market trade bank fund".split()
+OTHER = [f"word{letter}{digit}" for letter in "abcdefgh" for digit in "jklmn"]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """*capital* goes with rivers in the north and with money in the south."""
+    generator = np.random.default_rng(0)
+    folder = tmp_path_factory.mktemp("groups")
+    with open(folder / "texts.jsonl", "w", encoding="utf-8") as file:
+        for number in range(4000):
+            region = ("north", "south")[number % 2]
+            topic = (HERE, THERE)[int(generator.integers(2))]
+            words = [*generator.choice(topic, 3), *generator.choice(OTHER, 6)]
+            if generator.random() < 0.25:
+                words.append("capital" if (topic is HERE) == (region == "north") else "harvest")
+            row = {
+                "year": 1900 + number % 3 * 10,
+                "text": " ".join(generator.permutation(words)),
+                "region": region,
+            }
+            file.write(f"{json.dumps(row)}\n")
+    counted = run("count", folder / "texts.jsonl", "-o", folder / "counts", "--group-field", "region")
+    assert counted.code == 0, counted.err
+    fitted = run("fit", folder / "counts", "-o", folder / "model", "--dim", 8)
+    assert fitted.code == 0, fitted.err
+    return folder / "model"
+
+
+def test_divided_lists_words_with_both_meanings(model: Path) -> None:
+    answer = run("divided", model, "--groups", "north,south", "--format", "json")
+    assert answer.code == 0, answer.err
+    rows = {row["word"]: row for row in json.loads(answer.out)}
+    assert {"capital", "harvest"} <= rows.keys()
+    assert set(rows["capital"]["near"]) & set(HERE)
+    assert set(rows["capital"]["other_near"]) & set(THERE)
+    assert rows["capital"]["group"] == "north"
+    assert rows["capital"]["effect_low"] > 0
+
+
+def test_questions_follow_the_group(model: Path) -> None:
+    near = {
+        group: [
+            row["word"]
+            for row in json.loads(
+                run("neighbors", model, "capital", "--group", group, "--format", "json").out
+            )
+        ]
+        for group in ("north", "south")
+    }
+    assert len(set(near["north"]) & set(HERE)) > len(set(near["south"]) & set(HERE))
+    curves = run("similarity", model, "capital", "river", "--by-group", "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(curves.out)))
+    assert [row["group"] for row in rows] == ["north"] * 3 + ["south"] * 3
+    assert all(float(row["low"]) < float(row["similarity"]) < float(row["high"]) for row in rows)
+    stories = json.loads(run("story", model, "capital", "--by-group", "--format", "json").out)
+    assert [story["group"] for story in stories] == ["north", "south"]
+    assert all(story["sentence"].startswith("capital") for story in stories)
+    table = run("story", model, "capital", "--by-group")
+    assert table.out.splitlines()[0] == "north:"
+
+
+def test_mistakes_are_one_clear_error(model: Path) -> None:
+    unknown = run("neighbors", model, "capital", "--group", "west")
+    assert unknown.code != 0
+    assert "There is no group 'west'." in unknown.err
+    assert "The groups are north, south." in unknown.err
+    one = run("divided", model, "--groups", "north")
+    assert one.code != 0
+    assert "only one group" in one.err
