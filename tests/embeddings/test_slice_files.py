@@ -18,7 +18,7 @@ from wordtide.api import DynamicEmbeddings, load
 from wordtide.embeddings import folder as model_folder
 from wordtide.embeddings.folder import FILES, write_model
 from wordtide.embeddings.posterior import Posterior
-from wordtide.embeddings.slice_files import slice_name, slices_of
+from wordtide.embeddings.state_files import slice_name, slices_of
 from wordtide.errors import FolderError, WordtideError
 from wordtide.model.knots import Knots, Occurrences
 from wordtide.storage.arrays import write_tensors

@@ -8,7 +8,7 @@ them, and compares checksums.
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -18,9 +18,19 @@ import numpy as np
 
 from wordtide.embeddings.checks import MOST_DIMENSIONS, check_knots, check_record, check_states, check_words
 from wordtide.embeddings.dynamics import DYNAMICS, read_dynamics, write_dynamics
-from wordtide.embeddings.group_file import GROUPS, read_groups, write_groups
 from wordtide.embeddings.posterior import SPREADS, Completion, Fitted, Posterior
-from wordtide.embeddings.slice_files import MOST_SLICES, read_slices, slice_name, slices_of, write_slice
+from wordtide.embeddings.state_files import (
+    GROUPS,
+    MOST_SLICES,
+    read_curve,
+    read_groups,
+    read_slices,
+    slice_name,
+    slices_of,
+    write_curve,
+    write_groups,
+    write_slice,
+)
 from wordtide.errors import FolderError, SettingsError
 from wordtide.model.calibration import Calibration
 from wordtide.model.knots import Knots, Occurrences
@@ -45,8 +55,6 @@ _VERSIONS = (VERSION, SLICED_VERSION, VERSION + _TIED, SLICED_VERSION + _TIED)
 #: Optional records: how texts were counted, the state of a filter, what the caller of an update stores.
 _RECORDS = ("counts", "filter", "stream")
 _LARGEST_TEXT = 1 << 28
-#: The columns of the training curve, and those that hold whole numbers.
-_CURVE, _WHOLE = ("step", "slice", "elbo", "rate", "seconds"), ("step", "slice")
 _ROWS_AT_ONCE = 1 << 15
 
 
@@ -310,41 +318,3 @@ def _text(lines: Any) -> bytes:
 
 def _number_or_none(value: object) -> float | None:
     return float(value) if isinstance(value, (int, float)) and math.isfinite(value) else None
-
-
-def write_curve(path: Path, curve: Sequence[Mapping[str, Any]]) -> None:
-    """Write the rows of a curve; missing values and None are empty fields."""
-    lines = [",".join(_CURVE)]
-    for row in curve:
-        unknown = set(row) - set(_CURVE)
-        if unknown:
-            columns = f"Its columns are {', '.join(_CURVE)}."
-            raise SettingsError(f"A training curve has no column {min(unknown)!r}.", columns)
-        lines.append(",".join(_shown(name, row.get(name)) for name in _CURVE))
-    path.write_text("\n".join(lines) + "\n", encoding="ascii", newline="\n")
-
-
-def read_curve(path: Path, largest: int) -> list[dict[str, Any]]:
-    """The rows of a curve, from a file of at most `largest` bytes; empty fields are None."""
-    try:
-        title, *lines = read_lines(path, largest, REMEDY)
-        if title != ",".join(_CURVE):
-            raise ValueError("it has other columns")
-        return [
-            {name: _read_number(name, field) for name, field in zip(_CURVE, line.split(","), strict=True)}
-            for line in lines
-        ]
-    except ValueError as error:
-        raise FolderError(f"{path} is damaged: {error}.", REMEDY) from error
-
-
-def _shown(name: str, value: Any) -> str:
-    if value is None:
-        return ""
-    return str(int(value)) if name in _WHOLE else repr(float(value))
-
-
-def _read_number(name: str, field: str) -> int | float | None:
-    if not field:
-        return None
-    return int(field) if name in _WHOLE else float(field)

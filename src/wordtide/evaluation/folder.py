@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from wordtide.embeddings.folder import read_curve
+from wordtide.embeddings.state_files import read_curve
 from wordtide.errors import FolderError, OutputError
 from wordtide.evaluation.scores import SliceScore
 from wordtide.inference.checkpoints import checkpoint_path, has_checkpoint

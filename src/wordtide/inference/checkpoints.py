@@ -16,7 +16,7 @@ import numpy as np
 
 from wordtide.counts.count_arrays import ARRAYS
 from wordtide.counts.counts import Counts
-from wordtide.embeddings.folder import read_curve, write_curve
+from wordtide.embeddings.state_files import read_curve, write_curve
 from wordtide.errors import FolderError
 from wordtide.inference.slice_sinks import SliceFolder
 from wordtide.progress import Observer

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wordtide.embeddings.posterior import Posterior, SliceStates
-from wordtide.embeddings.slice_files import read_slice, slice_name, write_slice
+from wordtide.embeddings.state_files import read_slice, slice_name, write_slice
 from wordtide.errors import SettingsError
 from wordtide.model.knots import Knots
 from wordtide.storage.folders import link_or_copy

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from wordtide.counts.counts import Counts
 from wordtide.embeddings.folder import KIND, fill_folder, in_slices, model_header, read_model, write_model
 from wordtide.embeddings.posterior import Fitted, Posterior
-from wordtide.embeddings.slice_files import MOST_SLICES, slices_of
+from wordtide.embeddings.state_files import MOST_SLICES, slices_of
 from wordtide.errors import FolderError, SettingsError
 from wordtide.inference.compute import compute
 from wordtide.inference.fit import extents_of

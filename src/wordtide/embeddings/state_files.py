@@ -1,26 +1,40 @@
-"""The files of a filter's states, `slice-000000.safetensors` and so on: one per slice, written once and never
-changed.
+"""Files of a model folder beside its arrays: states of a filter by slice, offsets of groups, and the curve.
 
-An update need not write old slices again: it links their files into the new folder.
+`slice-000000.safetensors` and so on are written once and never changed: an update links the files of old
+slices into the new folder.
 """
 
 import math
 import mmap
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from wordtide.embeddings.posterior import QUANTITIES, TIED_QUANTITIES, Posterior, SliceStates
-from wordtide.errors import FolderError
+from wordtide.errors import FolderError, SettingsError
+from wordtide.model.group_evidence import Groups
 from wordtide.model.knots import Knots
-from wordtide.storage.arrays import REMEDY, Streamed, beginning_of, in_file_order, map_tensors, write_tensors
+from wordtide.storage.arrays import (
+    REMEDY,
+    Storable,
+    Streamed,
+    beginning_of,
+    in_file_order,
+    map_tensors,
+    write_tensors,
+)
+from wordtide.storage.cells import read_lines
 from wordtide.types import Array, Singles
 
 #: Models with more slices are written as one file: systems limit the number of maps and open files.
 MOST_SLICES = 10_000
+GROUPS = "groups.safetensors"
+#: The columns of the training curve, and those that hold whole numbers.
+_CURVE, _WHOLE = ("step", "slice", "elbo", "rate", "seconds"), ("step", "slice")
 _DTYPES = (np.dtype("<f4"), np.dtype("<i4"))  # of states, and of the numbers of words
 
 
@@ -135,3 +149,84 @@ def slices_of(posterior: Posterior, slices: int) -> Iterator[SliceStates]:
         words = posterior.knots.words_of(rows).astype(np.int32)
         chosen = {name: np.ascontiguousarray(array[rows]) for name, array in quantities.items()}
         yield _states_of({"words": words, **chosen})
+
+
+def write_groups(folder: Path, groups: Groups | None) -> None:
+    """Write the groups of a model into its folder, if there are any; their names are in the header."""
+    if groups is not None:
+        dim = groups.mean.shape[2]
+        arrays: dict[str, Storable] = {
+            "words": groups.words.astype(np.int64),
+            "mean": groups.mean.reshape(-1, dim).astype(np.float32),
+            "variance": groups.variance.reshape(-1, dim).astype(np.float32),
+            "log_bayes_factor": groups.log_bayes_factor.astype(np.float64),
+            "occurrences": groups.occurrences.astype(np.int64),
+        }
+        write_tensors(folder / GROUPS, arrays)
+
+
+def read_groups(folder: Path, header: Mapping[str, Any], words: int, dim: int) -> Groups:
+    """Read the groups of a model and check them.
+
+    Raises:
+        ValueError: The file does not match the model, or holds numbers with which later code would fail.
+    """
+    names = header.get("groups")
+    if not isinstance(names, list) or len(names) < 2 or not all(isinstance(name, str) for name in names):
+        raise ValueError("the names of its groups are invalid")
+    arrays = map_tensors(folder / GROUPS)
+    chosen, factor, used = (arrays[name] for name in ("words", "log_bayes_factor", "occurrences"))
+    shape = len(names), len(chosen), dim
+    mean, variance = (arrays[name].reshape(shape) for name in ("mean", "variance"))
+    sound = (
+        factor.shape == (words,)
+        and used.shape == (len(names), words)
+        and (np.diff(chosen) > 0).all()
+        and (len(chosen) == 0 or 0 <= chosen[0] <= chosen[-1] < words)
+        and np.isfinite(mean).all()
+        and (variance >= 0).all()
+        and np.isfinite(variance).all()
+        and not np.isinf(factor).any()
+        and (used >= 0).all()
+    )
+    if not sound:
+        raise ValueError("its groups do not match its words")
+    return Groups(tuple(names), np.array(chosen), mean, variance, np.array(factor), np.array(used))
+
+
+def write_curve(path: Path, curve: Sequence[Mapping[str, Any]]) -> None:
+    """Write the rows of a curve; missing values and None are empty fields."""
+    lines = [",".join(_CURVE)]
+    for row in curve:
+        unknown = set(row) - set(_CURVE)
+        if unknown:
+            columns = f"Its columns are {', '.join(_CURVE)}."
+            raise SettingsError(f"A training curve has no column {min(unknown)!r}.", columns)
+        lines.append(",".join(_shown(name, row.get(name)) for name in _CURVE))
+    path.write_text("\n".join(lines) + "\n", encoding="ascii", newline="\n")
+
+
+def read_curve(path: Path, largest: int) -> list[dict[str, Any]]:
+    """The rows of a curve, from a file of at most `largest` bytes; empty fields are None."""
+    try:
+        title, *lines = read_lines(path, largest, REMEDY)
+        if title != ",".join(_CURVE):
+            raise ValueError("it has other columns")
+        return [
+            {name: _read_number(name, field) for name, field in zip(_CURVE, line.split(","), strict=True)}
+            for line in lines
+        ]
+    except ValueError as error:
+        raise FolderError(f"{path} is damaged: {error}.", REMEDY) from error
+
+
+def _shown(name: str, value: Any) -> str:
+    if value is None:
+        return ""
+    return str(int(value)) if name in _WHOLE else repr(float(value))
+
+
+def _read_number(name: str, field: str) -> int | float | None:
+    if not field:
+        return None
+    return int(field) if name in _WHOLE else float(field)
