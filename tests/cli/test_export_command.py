@@ -229,14 +229,14 @@ def test_a_file_that_cannot_be_finished_leaves_the_old_one_as_it_was(large_model
 def test_of_a_pair_both_files_come_or_neither(model, place, monkeypatch, before):
     for name, content in before.items():
         (place / name).write_bytes(content)
-    rename = os.rename
+    put = os.replace
 
     def fails_for_the_second(source, target):
         if ".partial-" in Path(source).name and Path(target).name == "out.metadata.tsv":
             raise PermissionError(13, "Permission denied")
-        rename(source, target)
+        put(source, target)
 
-    monkeypatch.setattr(os, "rename", fails_for_the_second)
+    monkeypatch.setattr(os, "replace", fails_for_the_second)
     done = run("export", model, "--to", "projector", "--at", AT, "-o", place / "out", "--overwrite")
     assert (done.code, contents(place)) == (4, before)
 

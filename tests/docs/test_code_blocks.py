@@ -28,9 +28,10 @@ NOT_RUN = {
     "wordtide plot map": "draws a map; tests/cli/test_plot_commands.py runs it",
     "wordtide count sotu": "the quickstart runs it",
 }
-#: Pages whose commands are written by a program (test_commands_page.py), are run by test_recipes.py, or belong
-#: to others.
+#: Pages whose commands are written by a program (test_commands_page.py), are run by test_recipes.py or, on
+#: texts with groups, by tests/cli/test_groups.py, or belong to others.
 ELSEWHERE = {
+    "docs/groups.md",
     "docs/commands.md",
     "docs/scaling.md",
     "docs/reliability.md",

@@ -56,7 +56,7 @@ def test_a_least_number_of_occurrences_chooses_by_the_whole_corpus():
         ({"deltas": [0]}, "1 or more"),
         ({"deltas": []}, "1 or more"),
         ({"start": 1845.5, "deltas": [1]}, "No slice lies at 1845.5"),
-        ({"start": 1862.9, "deltas": [1, 3]}, "Only 1 slices follow slice 6, not 3"),
+        ({"start": 1862.9, "deltas": [1, 3]}, "Only 1 slice after slice 6, not 3"),
         ({"words": [], "deltas": [1]}, "no word to measure"),
         ({"min_occurrences": 10**9, "deltas": [1]}, "no word to measure"),
     ],

@@ -296,7 +296,7 @@ few, counts, place, share = json.loads(sys.argv[1]), sys.argv[2], sys.argv[3], f
 wordtide.fit(place + "/warm", output=place + "/warm.model", offload=place + "/disk", **{**few, "dim": 8})  # loads compiled code
 states = 8 * int(sys.argv[5]) * few["dim"] * 4
 room = int(share * states)
-before = memory._data_bytes()
+before = memory.data_bytes()
 resource.setrlimit(resource.RLIMIT_DATA, (before + room, resource.RLIM_INFINITY))
 try:
     wordtide.fit(counts, output=place + "/large", **few)

@@ -201,12 +201,12 @@ def test_a_table_in_a_file_is_refused(tmp_path):
 
 
 def test_a_file_that_is_missing_is_named(tmp_path):
-    with pytest.raises(InputError, match="There is no file"):
+    with pytest.raises(InputError, match="does not exist"):
         resolve({}, None, tmp_path / "nowhere.toml")
 
 
 def test_a_folder_is_no_file_of_settings(tmp_path):
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="is a folder"):
         resolve({}, None, tmp_path)
 
 

@@ -42,6 +42,7 @@ _WITHOUT_EFFECTS = 7  # columns
 _TAILS = 0.05, 0.5, 0.95
 #: In fewer slices than this, a slice that differs from all others cannot be told from a change.
 _SLICES_WITH_OUTLIERS = 4
+_CONTEXTS_AT_ONCE = 16  # a fit on disk has little memory left
 _CONTEXTS, _CONTEXT_EXPONENT = 512, 0.75  # contexts that are drawn, with probabilities ~ occurrences^0.75
 _ROWS_AT_ONCE = 1_000  # knots of the words that a thread judges together
 #: The smallest correlation of the vectors before and after a change. Messages are linear approximations near
@@ -148,18 +149,20 @@ def known_share(fitted: Fitted) -> Floats:
         return np.ones((len(diffusion), posterior.mean_u.shape[1]))
     chances = np.cumsum(_totals(fitted) ** _CONTEXT_EXPONENT)
     drawn = np.searchsorted(chances, chances[-1] * (np.arange(_CONTEXTS) + 0.5) / _CONTEXTS)
-    words, weight = np.unique(drawn, return_counts=True)
-    rows, knots = _knots_of(posterior.knots, words)
-    mean, precision = (
-        np.asarray(cast(Singles, array)[rows], dtype=np.float64)
-        for array in (posterior.mean_v, posterior.spread("v"))
-    )
-    variance, smooth = np.empty_like(precision), cast(Any, smooth_words)
-    prior = prior_at_knots(knots, diffusion)
-    smooth(knots.starts, *prior, precision, np.zeros_like(mean), variance, 0, len(words))
-    sums = np.zeros((2, len(diffusion), mean.shape[1]))
-    for total, values in zip(sums, (mean**2, variance), strict=True):
-        np.add.at(total, knots.slices, weight[knots.words, None] * values)
+    drawn, weights = np.unique(drawn, return_counts=True)
+    sums = np.zeros((2, len(diffusion), posterior.mean_u.shape[1]))
+    for first in range(0, len(drawn), _CONTEXTS_AT_ONCE):
+        words, weight = (array[first : first + _CONTEXTS_AT_ONCE] for array in (drawn, weights))
+        rows, knots = _knots_of(posterior.knots, words)
+        mean, precision = (
+            np.asarray(cast(Singles, array)[rows], dtype=np.float64)
+            for array in (posterior.mean_v, posterior.spread("v"))
+        )
+        variance, smooth = np.empty_like(precision), cast(Any, smooth_words)
+        prior = prior_at_knots(knots, diffusion)
+        smooth(knots.starts, *prior, precision, np.zeros_like(mean), variance, 0, len(words))
+        for total, values in zip(sums, (mean**2, variance), strict=True):
+            np.add.at(total, knots.slices, weight[knots.words, None] * values)
     share: Floats = np.divide(sums[0], sums.sum(axis=0), out=np.ones_like(sums[0]), where=sums[0] > 0.0)
     return share
 

@@ -17,6 +17,7 @@ from wordtide.model.calibration import Calibration
 from wordtide.model.knots import Knots
 from wordtide.types import Floats, Integers, Singles
 
+_WORDS_AT_ONCE = 16  # a fit on disk has little memory left
 _WORDS = 2000  # enough to know two numbers to a per cent
 _SLICES = 3
 _LEAST_PRECISION = 1e-6
@@ -78,7 +79,7 @@ def _residual(fitted: Fitted) -> float | None:
         return None
     words = words[np.unique(np.linspace(0, len(words) - 1, min(len(words), _WORDS)).astype(np.int64))]
     side, found, expected = _trajectories(fitted), 0.0, 0.0
-    for block in np.array_split(words, -(-len(words) // 100)):
+    for block in np.array_split(words, -(-len(words) // _WORDS_AT_ONCE)):
         knots, h, b = messages(fitted, block)
         squares, shares = _pulls(side, block, knots, h, b)
         used = (h > _LEAST_PRECISION) & (shares > 0.0)
