@@ -228,12 +228,17 @@ class NegativeSums:
         here = slice(rows.start, rows.stop)
         mean, variance, other = vectors.mean[here], vectors.variance[here], exact.other[here]
         seconds, dim = _second_moments(mean, variance), mean.shape[1]
-        squares = np.einsum("ik,ik->i", mean @ exact.gram, mean) + seconds @ exact.moments
+        # Not `@`: BLAS may read past the end of a short vector, and what it finds there raises a false alarm.
+        squares = np.einsum("ik,ik->i", mean @ exact.gram, mean) + np.einsum(
+            "ik,k->i", seconds, exact.moments
+        )
         m = np.einsum("ik,ik->i", mean, other.mean)
         s2 = np.einsum("ik,ik->i", seconds[:, :dim], other.variance)
         s2 += np.einsum("ik,ik->i", seconds[:, dim:], other.mean * other.mean)
         own = exact.left_out[here]
-        expected = -math.log(2.0) * (exact.total - own) - 0.5 * (mean @ exact.mean - own * m)
+        expected = -math.log(2.0) * (exact.total - own) - 0.5 * (
+            np.einsum("ik,k->i", mean, exact.mean) - own * m
+        )
         expected -= 0.5 * SLOPE * (squares - own * (m * m + s2))
         return float(self.rows[here, 2].astype(np.float64) @ expected)
 
