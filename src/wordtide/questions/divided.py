@@ -54,12 +54,12 @@ def in_group(model: Model, name: str, *words: str) -> tuple[Model, list[str]]:
 
 def by_group(model: Model, word: str, ask: Callable[[Model], Answer]) -> dict[str, Answer]:
     """What a question answers for each group that uses a word in its own way, or for all of them together."""
-    known = groups_of(model)
-    if model.word_number(word) not in known.words:
+    views = {name: in_group(model, name, word) for name in groups_of(model).names}
+    alike = next(notes for _, notes in views.values())
+    if alike:
         answer = ask(model)
-        alike = f"Groups use {word!r} alike: there is no significant difference."
-        return {"all": replace(answer, notes=[*answer.notes, alike])}
-    return {name: ask(in_group(model, name, word)[0]) for name in known.names}
+        return {"all": replace(answer, notes=[*answer.notes, *alike])}
+    return {name: ask(view) for name, (view, _) in views.items()}
 
 
 def joined(answers: Mapping[str, Answer]) -> Answer:
@@ -94,7 +94,7 @@ def divided(
     names = list(known.names) if groups is None else list(groups)
     chosen = [known.number(name) for name in names]
     if len(set(chosen)) < 2:
-        raise SettingsError("There is only one group to compare.", "Give two of them: --groups A B.")
+        raise SettingsError("There is only one group to compare.", "Give two of them: --groups A,B.")
     year, _, notes = one_occasion(model, at)
     rows = np.arange(len(known.words))
     if not function_words:
