@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import wordtide
 from wordtide.embeddings.posterior import Posterior
 from wordtide.inference.compute import Compute, compute
-from wordtide.inference.elbo import Estimate, monte_carlo_elbo
 from wordtide.inference.natural.filtering import SequentialSolver
 from wordtide.inference.natural.schedule import NaturalOptions, Schedule
+from wordtide.inference.objectives import Estimate, monte_carlo_elbo
 from wordtide.inference.paper.chains import matching_precision
 from wordtide.inference.paper.filtering import AdamFilter, FilterOptions
 from wordtide.inference.paper.smoothing import AdamSmoother, SmootherOptions

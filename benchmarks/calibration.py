@@ -38,7 +38,7 @@ from simulation.coverage import (
 from simulation.small_worlds import SmallWorld, draw_small_world, fit_small_world
 
 from wordtide.api import DynamicEmbeddings
-from wordtide.inference.elbo import monte_carlo_elbo
+from wordtide.inference.objectives import monte_carlo_elbo
 from wordtide.inference.settings import FitSettings
 from wordtide.questions.similarity import Scaled, scaled, similarity_and_spread
 from wordtide.questions.vectors import lengths_of, vectors_of

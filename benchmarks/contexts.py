@@ -27,12 +27,17 @@ import numpy as np
 from simulation import PlantedCorpus, score_model, template_world
 
 import wordtide
-from wordtide.evaluation.holdout import held_out_slices, without
-from wordtide.evaluation.scores import Prediction, predict_by_bridge, predict_by_diffusion
+from wordtide.evaluation.scores import (
+    Prediction,
+    held_out_slices,
+    predict_by_bridge,
+    predict_by_diffusion,
+    without,
+)
 from wordtide.inference.compute import Compute
 from wordtide.inference.natural import prepared_slice
 from wordtide.inference.natural.negatives import NegativePairs
-from wordtide.inference.prediction import integrated_log_likelihood_per_pair
+from wordtide.inference.objectives import integrated_log_likelihood_per_pair
 from wordtide.inference.problem import SliceData, problem_of
 from wordtide.model.likelihood import GaussianVectors
 from wordtide.questions.vectors import CHOICES

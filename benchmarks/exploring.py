@@ -19,7 +19,7 @@ from typing import Any
 from playwright.sync_api import sync_playwright
 
 import wordtide
-from wordtide.explorer.html_page import built_page
+from wordtide.explorer.single_file import built_page
 
 WORDS = ("energy", "war", "economy", "nation", "freedom", "welfare", "union")
 _ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]

@@ -15,7 +15,7 @@ from prediction import score
 
 import wordtide
 from wordtide.counts.counts import Counts
-from wordtide.evaluation.holdout import without
+from wordtide.evaluation.scores import without
 from wordtide.inference.problem import Problem, problem_of
 from wordtide.types import Floats
 

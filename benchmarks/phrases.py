@@ -15,10 +15,9 @@ import numpy as np
 import wordtide
 from wordtide.counts.phrases.phrase_table import words_of
 from wordtide.counts.vocabulary import renumber
-from wordtide.evaluation.holdout import held_out_slices, without
-from wordtide.evaluation.scores import score_slices
+from wordtide.evaluation.scores import held_out_slices, score_slices, without
+from wordtide.inference.methods import pair_settings
 from wordtide.inference.problem import problem_of
-from wordtide.inference.sequential_solvers import pair_settings
 from wordtide.inference.settings import resolve
 from wordtide.progress import Observer
 

@@ -8,8 +8,8 @@ import numpy as np
 
 import wordtide
 from wordtide.counts.counts import Counts
-from wordtide.evaluation.holdout import without
-from wordtide.inference.prediction import log_likelihood_per_pair
+from wordtide.evaluation.scores import without
+from wordtide.inference.objectives import log_likelihood_per_pair
 from wordtide.inference.problem import Problem, SliceData
 from wordtide.types import Array
 

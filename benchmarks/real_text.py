@@ -22,10 +22,9 @@ import wordtide
 from wordtide.api import DynamicEmbeddings
 from wordtide.embeddings.posterior import Fitted
 from wordtide.inference.compute import compute
-from wordtide.inference.methods import Run, run
+from wordtide.inference.methods import Run, pair_settings, run
 from wordtide.inference.problem import Problem, problem_of, slice_data
 from wordtide.inference.scale.engine import Engine
-from wordtide.inference.sequential_solvers import pair_settings
 from wordtide.inference.settings import resolve
 from wordtide.model.knots import Knots, Occurrences
 from wordtide.progress import Observer

@@ -13,7 +13,7 @@ from oracles.solvers import finish
 
 import wordtide
 from wordtide.errors import InputError
-from wordtide.evaluation.holdout import without
+from wordtide.evaluation.scores import without
 from wordtide.inference.compute import compute
 from wordtide.inference.natural.schedule import Schedule
 from wordtide.inference.paper.filtering import AdamFilter, FilterOptions

@@ -23,7 +23,7 @@ from slice_vectors import load_slices
 
 import wordtide
 from wordtide.embeddings.states import Embeddings
-from wordtide.evaluation.holdout import held_out_slices
+from wordtide.evaluation.scores import held_out_slices
 from wordtide.inference.problem import Problem, problem_of
 from wordtide.model.verdicts import VERDICTS
 

@@ -44,7 +44,7 @@ def train_gensim(folder: Path, method: str, settings: dict[str, Any], output: Pa
 def train_ours(folder: Path, method: str, settings: dict[str, Any], output: Path) -> tuple[float, int]:
     """Processor seconds, and bytes before training. `without`: numbers of slices to be left out."""
     import wordtide
-    from wordtide.evaluation.holdout import without
+    from wordtide.evaluation.scores import without
 
     tiny = wordtide.count(
         [("1850", "steam power drives the mill"), ("1950", "atomic power drives the ship")], workers=1

@@ -29,7 +29,7 @@ from wordtide.embeddings.states import Times
 from wordtide.errors import SettingsError
 from wordtide.inference.problem import PairSettings, Problem, problem_of
 from wordtide.model.prior import Diffusion
-from wordtide.questions.answers import Answer
+from wordtide.questions.asking import Answer
 from wordtide.questions.similarity import interval
 from wordtide.questions.vectors import lengths_of
 from wordtide.types import Floats, Reals

@@ -16,7 +16,7 @@ from wordtide.embeddings import states
 from wordtide.embeddings.notebook import model_card
 from wordtide.embeddings.states import Embeddings, Times
 from wordtide.errors import SettingsError
-from wordtide.questions.answers import Answer
+from wordtide.questions.asking import Answer
 from wordtide.questions.change import MIN_OCCURRENCES, changed
 from wordtide.questions.divided import by_group as group_answers
 from wordtide.questions.divided import divided, in_group, joined

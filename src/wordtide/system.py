@@ -4,9 +4,11 @@ Calls that only some systems have are made here, each with a fallback.
 """
 
 import ctypes
+import errno
 import os
 import signal
 import stat
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -143,3 +145,26 @@ def _free_on_windows() -> int | None:
     if libraries is None or not libraries.kernel32.GlobalMemoryStatusEx(ctypes.byref(status)):
         return None
     return int(status.free)
+
+
+_HERE = -100  # AT_FDCWD: names are relative to the current folder
+_EXCHANGE = 2  # RENAME_EXCHANGE
+#: Unknown to the system or the file system, or forbidden by a sandbox that does not know it.
+_NOT_POSSIBLE = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EPERM)
+
+
+def exchange(first: Path, second: Path) -> bool:
+    """Swap what two names lead to. Returns False if the system or the file system cannot."""
+    sys.audit("os.rename", str(first), str(second), -1, -1)
+    try:
+        rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    except (OSError, TypeError):  # Windows has no library of this kind
+        return False
+    if rename is None:
+        return False
+    if rename(_HERE, os.fsencode(first), _HERE, os.fsencode(second), _EXCHANGE) == 0:
+        return True
+    number = ctypes.get_errno()
+    if number in _NOT_POSSIBLE:
+        return False
+    raise OSError(number, os.strerror(number), str(first), None, str(second))

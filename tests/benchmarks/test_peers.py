@@ -11,7 +11,7 @@ import pytest
 from simulation import Cast, score_model, template_world
 
 import wordtide
-from wordtide.inference.prediction import log_likelihood_per_pair
+from wordtide.inference.objectives import log_likelihood_per_pair
 from wordtide.inference.problem import problem_of
 
 PEERS = Path(__file__).parents[2] / "benchmarks" / "peers"

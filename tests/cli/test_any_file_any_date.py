@@ -21,7 +21,7 @@ from wordtide.corpus.documents import BadRows
 from wordtide.corpus.encodings import HEAD_BYTES, detect_encoding
 from wordtide.corpus.jsonlines import read_json_lines
 from wordtide.corpus.sources import find_corpus
-from wordtide.counts.preview import preview
+from wordtide.counts.count import preview
 from wordtide.errors import WordtideError
 
 GERMAN = "Die Grüße aus Köln waren schön, und über die Straße ging ein müder Mann."

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wordtide.corpus import delimited
+from wordtide.corpus.byte_streams import SourceFile
 from wordtide.corpus.columns import Fields
 from wordtide.corpus.documents import BadRows
-from wordtide.corpus.source_files import SourceFile
 from wordtide.corpus.sources import Corpus
 from wordtide.counts.cluster.shards import (
     can_be_cut,

@@ -8,7 +8,6 @@ from embeddings.models import diffusion_of, knots_of
 from embeddings.moving_words import DIM, PLACES, TIMES, WORDS, YEARS, drawn, smoothed, truth
 
 from wordtide.api import DynamicEmbeddings
-from wordtide.embeddings.checks import are_sound
 from wordtide.embeddings.dynamics import (
     DYNAMICS,
     MIN_OCCURRENCES,
@@ -19,6 +18,7 @@ from wordtide.embeddings.dynamics import (
     read_dynamics,
 )
 from wordtide.embeddings.posterior import Fitted, Posterior
+from wordtide.embeddings.state_files import are_sound
 from wordtide.errors import FolderError, WordtideError
 from wordtide.model.knots import Knots, Occurrences
 from wordtide.model.prior import ProductPrior, StationaryPrior

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import wordtide
 from wordtide.errors import SettingsError
-from wordtide.evaluation.holdout import held_out_slices, without
+from wordtide.evaluation.scores import held_out_slices, without
 
 TEXTS = [
     "the old mill stands by the river",

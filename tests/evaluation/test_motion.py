@@ -6,7 +6,7 @@ from embeddings.models import model_of
 from oracles.model import problem_from, random_counts
 
 from wordtide.embeddings.posterior import Posterior
-from wordtide.evaluation.motion import distances_in, motion_row, windows_of
+from wordtide.evaluation.comparison import distances_in, motion_row, windows_of
 from wordtide.model.prior import ProductPrior
 
 SLICES, SIZE, DIM = 13, 5, 2

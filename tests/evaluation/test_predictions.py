@@ -8,7 +8,6 @@ from oracles.trajectories import filtered, moments_of, smoothed_covariance, smoo
 import wordtide
 from wordtide.embeddings.posterior import Posterior
 from wordtide.errors import SettingsError
-from wordtide.evaluation.holdout import without
 from wordtide.evaluation.scores import (
     predict_by_bridge,
     predict_by_diffusion,
@@ -16,6 +15,7 @@ from wordtide.evaluation.scores import (
     predict_by_previous_mode,
     predict_by_previous_slice,
     predict_by_static_vectors,
+    without,
 )
 
 ALL = np.arange(len(WORDS))

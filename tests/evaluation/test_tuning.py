@@ -15,8 +15,7 @@ import wordtide
 from wordtide.errors import FolderError, OutputError, SettingsError
 from wordtide.evaluation import evaluate as evaluating
 from wordtide.evaluation.folder import working_alone
-from wordtide.evaluation.holdout import held_out_slices, without
-from wordtide.evaluation.scores import predict_by_interpolation
+from wordtide.evaluation.scores import held_out_slices, predict_by_interpolation, without
 from wordtide.evaluation.tuning.tune import tune
 from wordtide.inference.problem import PairSettings, problem_of
 from wordtide.progress import Observer

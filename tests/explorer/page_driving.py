@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from explorer.page_world import World
 
-from wordtide.explorer.html_page import built_page, remote_page, single_file
+from wordtide.explorer.single_file import built_page, remote_page, single_file
 
 PATIENCE = 15.0  # seconds; a busy machine is slow
 _ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]

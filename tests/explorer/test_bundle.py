@@ -20,9 +20,9 @@ from wordtide.errors import FolderError, OutputError, SettingsError
 from wordtide.explorer import explore as opening
 from wordtide.explorer.evidence import Evidence
 from wordtide.explorer.explore import PageOptions, save_html, save_site
-from wordtide.explorer.html_page import policy, single_file
 from wordtide.explorer.page_selection import select_all
 from wordtide.explorer.server import ExplorerServer
+from wordtide.explorer.single_file import policy, single_file
 from wordtide.inference.fit import fit
 
 NO_MAP = PageOptions(map_words=0)

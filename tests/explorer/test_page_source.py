@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from wordtide.explorer.html_page import built_page, policy
+from wordtide.explorer.single_file import built_page, policy
 
 SOURCES = Path(__file__).resolve().parents[2] / "explorer"
 LEFT_OUT = {"node_modules", "dist"}

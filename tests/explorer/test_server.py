@@ -14,9 +14,9 @@ from explorer.small_pages import PAGE, page_data, parsed, small_model
 
 from wordtide.errors import SettingsError
 from wordtide.explorer import server as serving
-from wordtide.explorer.html_page import policy, remote_page
 from wordtide.explorer.resources import RemoteResources
 from wordtide.explorer.server import ExplorerServer, ResourceCache
+from wordtide.explorer.single_file import policy, remote_page
 
 RESOURCES = RemoteResources(page_data(small_model(words=12, slices=4)), words_per_chunk=4)
 

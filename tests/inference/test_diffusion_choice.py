@@ -5,8 +5,8 @@ import pytest
 from oracles import solvers, worlds
 
 from wordtide.inference.compute import compute
-from wordtide.inference.natural.diffusion_choice import CHOICE, choose_diffusion, standing
 from wordtide.inference.natural.schedule import Schedule
+from wordtide.inference.natural.smoothing import CHOICE, choose_diffusion, standing
 from wordtide.model.prior import StationaryPrior
 from wordtide.progress import Observer
 

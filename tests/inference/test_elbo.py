@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import wordtide
-from wordtide.inference.elbo import monte_carlo_elbo
+from wordtide.inference.objectives import monte_carlo_elbo
 from wordtide.inference.problem import problem_of
 
 WORDS = "the mill stands by old river and new road steam drives wheel corn".split()

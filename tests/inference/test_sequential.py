@@ -14,8 +14,7 @@ from scipy.linalg import orthogonal_procrustes
 from wordtide.inference.compute import compute
 from wordtide.inference.natural import prepared_slice
 from wordtide.inference.natural.eigen_start import signs_by_rule
-from wordtide.inference.natural.filter_state import FilterHistory
-from wordtide.inference.natural.filtering import SequentialSolver
+from wordtide.inference.natural.filtering import FilterHistory, SequentialSolver
 from wordtide.inference.natural.schedule import Schedule
 from wordtide.inference.natural.step import SliceFit, principal_axes, sign_blocks
 from wordtide.inference.slice_sinks import KnotArrays

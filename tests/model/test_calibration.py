@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from wordtide.model.calibration import Calibration
+from wordtide.model.gaussians import Calibration
 
 
 @pytest.mark.parametrize("dispersion", [0.4, 1.0, 3.0])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from wordtide.errors import SettingsError
-from wordtide.model.group_evidence import VARIANCES, Groups, compare_groups, group_evidence
+from wordtide.model.verdicts import VARIANCES, Groups, compare_groups, group_evidence
 
 LEVEL = 0.4
 

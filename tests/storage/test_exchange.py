@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-import wordtide.storage.exchange
+import wordtide.system
 from wordtide.storage.folders import exchange, new_folder
 from wordtide.storage.header import write_header
 
@@ -35,9 +35,7 @@ def no_such_step(monkeypatch):
         ctypes.set_errno(errno.EINVAL)
         return -1
 
-    monkeypatch.setattr(
-        wordtide.storage.exchange.ctypes, "CDLL", lambda *_, **__: SimpleNamespace(renameat2=refused)
-    )
+    monkeypatch.setattr(wordtide.system.ctypes, "CDLL", lambda *_, **__: SimpleNamespace(renameat2=refused))
 
 
 def test_each_name_leads_to_what_the_other_led_to(pair):
@@ -58,7 +56,7 @@ def test_where_there_is_no_such_step_nothing_is_changed(pair):
 
 
 def test_a_system_without_the_function_has_no_such_step(pair, monkeypatch):
-    monkeypatch.setattr(wordtide.storage.exchange.ctypes, "CDLL", lambda *_, **__: SimpleNamespace())
+    monkeypatch.setattr(wordtide.system.ctypes, "CDLL", lambda *_, **__: SimpleNamespace())
     assert exchange(*pair) is False
 
 

@@ -13,7 +13,7 @@ from filelock import FileLock
 
 import wordtide
 from wordtide import system
-from wordtide.storage import exchange, folders, header, locks
+from wordtide.storage import folders, header, locks
 from wordtide.streaming import rows
 
 PACKAGE = Path(wordtide.__file__).parent
@@ -153,7 +153,7 @@ def test_names_are_exchanged_in_two_steps_without_the_library(tmp_path, monkeypa
     def missing(*arguments, **options):
         raise error("no such library")
 
-    monkeypatch.setattr(exchange.ctypes, "CDLL", missing)
+    monkeypatch.setattr(system.ctypes, "CDLL", missing)
     for text in ("old", "new"):
         with folders.new_folder(tmp_path / "folder", overwrite=True) as folder:
             (folder / "text").write_text(text, encoding="utf-8")

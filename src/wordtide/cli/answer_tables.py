@@ -11,8 +11,7 @@ from rich.text import Text
 from wordtide.cli.output import Format, console, print_rows
 from wordtide.embeddings.states import Embeddings
 from wordtide.errors import SettingsError
-from wordtide.questions.answers import Answer
-from wordtide.questions.asking import shown_year
+from wordtide.questions.asking import Answer, shown_year
 from wordtide.questions.story import degrees
 
 #: Columns with float years, which a table shows as dates.

@@ -15,7 +15,7 @@ from wordtide.storage.cells import spelled_out
 from wordtide.timeline import Slices
 
 if TYPE_CHECKING:
-    from wordtide.counts.preview import Preview
+    from wordtide.counts.count import Preview
 
 _HEIGHTS: Final = "▁▂▃▄▅▆▇█"
 _WIDTHS: Final = "▏▎▍▌▋▊▉█"

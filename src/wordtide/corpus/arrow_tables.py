@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from wordtide.corpus.byte_streams import Progress, check_expansion, explained_read_errors
+from wordtide.corpus.byte_streams import Portion, Progress, SourceFile, check_expansion, explained_read_errors
 from wordtide.corpus.columns import Fields, group_name, holds_dates, holds_groups, is_text
 from wordtide.corpus.documents import (
     BadRows,
@@ -26,7 +26,6 @@ from wordtide.corpus.documents import (
 )
 from wordtide.corpus.findings import Findings
 from wordtide.corpus.remote import is_url, open_seekable
-from wordtide.corpus.source_files import Portion, SourceFile
 from wordtide.dates import Stamp, parse_date
 from wordtide.errors import InputError, WordtideError
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.csv as pv
 
 from wordtide.compiled import kernel
-from wordtide.corpus.byte_streams import BLOCK_BYTES, Progress
+from wordtide.corpus.byte_streams import BLOCK_BYTES, Progress, SourceFile
 from wordtide.corpus.columns import Fields
 from wordtide.corpus.documents import (
     BadRows,
@@ -27,7 +27,6 @@ from wordtide.corpus.documents import (
 )
 from wordtide.corpus.encodings import open_text
 from wordtide.corpus.findings import Findings
-from wordtide.corpus.source_files import SourceFile
 from wordtide.errors import InputError
 from wordtide.types import Bytes, Flags, Integers
 

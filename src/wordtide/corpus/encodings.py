@@ -12,8 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, Final, NamedTuple, cast
 
-from wordtide.corpus.byte_streams import Progress, no_progress, open_bytes
-from wordtide.corpus.source_files import SourceFile
+from wordtide.corpus.byte_streams import Progress, SourceFile, no_progress, open_bytes
 from wordtide.errors import InputError
 
 UTF_8: Final = "utf-8"

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.json as pj
 
 from wordtide.compiled import integer, kernel
-from wordtide.corpus.byte_streams import Progress, line_blocks
+from wordtide.corpus.byte_streams import Progress, SourceFile, line_blocks
 from wordtide.corpus.columns import Fields, group_name
 from wordtide.corpus.documents import (
     BadRows,
@@ -31,7 +31,6 @@ from wordtide.corpus.documents import (
     report_bad_group,
 )
 from wordtide.corpus.encodings import TextStream, open_text
-from wordtide.corpus.source_files import SourceFile
 from wordtide.dates import Stamp, parse_date
 from wordtide.errors import InputError
 from wordtide.types import Bytes, Integers

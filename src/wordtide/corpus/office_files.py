@@ -17,7 +17,7 @@ from itertools import islice
 from typing import Any, Final, TypeVar
 from xml.parsers import expat
 
-from wordtide.corpus.byte_streams import Progress, check_expansion, open_bytes
+from wordtide.corpus.byte_streams import Progress, SourceFile, check_expansion, open_bytes
 from wordtide.corpus.columns import Fields, group_name
 from wordtide.corpus.documents import (
     BadRows,
@@ -29,7 +29,6 @@ from wordtide.corpus.documents import (
     report_bad_group,
 )
 from wordtide.corpus.encodings import check_encoding, detect_encoding
-from wordtide.corpus.source_files import SourceFile
 from wordtide.dates import Stamp, parse_date
 from wordtide.errors import InputError
 

@@ -12,14 +12,20 @@ from pathlib import Path
 from typing import Any
 
 from wordtide.corpus.arrow_tables import is_frame, read_frame, read_pairs, read_parquet
-from wordtide.corpus.byte_streams import Progress, explained_read_errors
+from wordtide.corpus.byte_streams import (
+    MAX_EXPANSION,
+    STANDARD_INPUT,
+    Progress,
+    SourceFile,
+    check_max_expansion,
+    explained_read_errors,
+)
 from wordtide.corpus.columns import Fields, group_name
 from wordtide.corpus.delimited import read_delimited
 from wordtide.corpus.documents import BadRows, Batch, Block, make_batch
 from wordtide.corpus.jsonlines import read_json_lines
 from wordtide.corpus.office_files import read_workbook
 from wordtide.corpus.remote import RemoteFile, find_files, is_url, without_query
-from wordtide.corpus.source_files import MAX_EXPANSION, STANDARD_INPUT, SourceFile, check_max_expansion
 from wordtide.corpus.text_files import read_text_files
 from wordtide.dates import parse_date
 from wordtide.errors import InputError, SettingsError

@@ -7,11 +7,10 @@ from functools import partial
 from pathlib import PurePath
 from typing import NamedTuple
 
-from wordtide.corpus.byte_streams import Progress, open_bytes
+from wordtide.corpus.byte_streams import Progress, SourceFile, open_bytes
 from wordtide.corpus.documents import BadRows, Batch, Block, make_batch
 from wordtide.corpus.encodings import is_binary, to_utf8
 from wordtide.corpus.office_files import NAMES, recognize, text_of
-from wordtide.corpus.source_files import SourceFile
 from wordtide.dates import Stamp, parse_date, stamp_of
 from wordtide.errors import InputError
 from wordtide.written_dates import DAY_FIRST, MONTH_FIRST, FoundDate, dates_in_name

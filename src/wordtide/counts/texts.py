@@ -27,9 +27,8 @@ from wordtide.counts.examples.draws import Candidates, draw_sentences, join_cand
 from wordtide.counts.examples.store import ExamplesWriter
 from wordtide.counts.groups import FOLDER, GroupNumbers, entries_of_groups, split_groups
 from wordtide.counts.pairs import bits_for, code_dtype, compress_rows, find_pairs, sort_codes, sum_runs
-from wordtide.counts.phrases.phrase_choice import choose_with_phrases
+from wordtide.counts.phrases.phrase_choice import TextPasses, choose_with_phrases, with_phrases
 from wordtide.counts.phrases.phrase_table import words_of
-from wordtide.counts.phrases.text_passes import TextPasses, with_phrases
 from wordtide.counts.segments import Segment, SegmentBuilder, SpillSpace
 from wordtide.counts.settings import Summary
 from wordtide.counts.sums import KeySums, SliceSums

@@ -10,7 +10,7 @@ import numpy as np
 
 from wordtide.embeddings.trajectories import Beliefs, Moments, MovementVariance, rows_or_zeros
 from wordtide.errors import SettingsError
-from wordtide.model.kalman import condition, look_back
+from wordtide.model.gaussians import condition, look_back
 from wordtide.model.knots import Knots
 from wordtide.model.prior import Diffusion, slice_before
 from wordtide.types import Floats, Integers, Reals, Singles

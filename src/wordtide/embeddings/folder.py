@@ -16,12 +16,16 @@ from typing import Any
 
 import numpy as np
 
-from wordtide.embeddings.checks import MOST_DIMENSIONS, check_knots, check_record, check_states, check_words
 from wordtide.embeddings.dynamics import DYNAMICS, read_dynamics, write_dynamics
 from wordtide.embeddings.posterior import SPREADS, Completion, Fitted, Posterior
 from wordtide.embeddings.state_files import (
     GROUPS,
+    MOST_DIMENSIONS,
     MOST_SLICES,
+    check_knots,
+    check_record,
+    check_states,
+    check_words,
     read_curve,
     read_groups,
     read_slices,
@@ -32,7 +36,7 @@ from wordtide.embeddings.state_files import (
     write_slice,
 )
 from wordtide.errors import FolderError, SettingsError
-from wordtide.model.calibration import Calibration
+from wordtide.model.gaussians import Calibration
 from wordtide.model.knots import Knots, Occurrences
 from wordtide.model.prior import PRIORS, Diffusion, ProductPrior
 from wordtide.storage.arrays import REMEDY, Storable, Streamed, map_tensors, write_tensors

@@ -13,11 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from wordtide.errors import SettingsError
-from wordtide.model.calibration import Calibration
-from wordtide.model.group_evidence import Groups
+from wordtide.model.gaussians import Calibration
 from wordtide.model.knots import Knots, Occurrences, narrowed
 from wordtide.model.prior import Diffusion
-from wordtide.model.verdicts import Dynamics
+from wordtide.model.verdicts import Dynamics, Groups
 from wordtide.storage.arrays import pieces
 from wordtide.types import Array, Floats, Singles
 

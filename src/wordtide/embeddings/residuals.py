@@ -13,7 +13,7 @@ import numpy as np
 from wordtide.embeddings.dynamics import messages
 from wordtide.embeddings.posterior import Fitted
 from wordtide.embeddings.smoothed import SmoothedTrajectories
-from wordtide.model.calibration import Calibration
+from wordtide.model.gaussians import Calibration
 from wordtide.model.knots import Knots
 from wordtide.types import Floats, Integers, Singles
 

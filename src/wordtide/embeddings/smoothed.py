@@ -18,7 +18,7 @@ import numpy as np
 
 from wordtide.embeddings.dynamics import Jumps, PatchedRows
 from wordtide.embeddings.trajectories import Beliefs, Moments, MovementVariance
-from wordtide.model.kalman import condition, look_back, predict
+from wordtide.model.gaussians import condition, look_back, predict
 from wordtide.model.knots import Bridges, Knots, messages, transitions
 from wordtide.model.prior import Diffusion, Places, slice_before
 from wordtide.types import Floats, Indices, Integers, Reals, Singles

@@ -20,14 +20,20 @@ from wordtide.evaluation.folder import (
     seconds_of_fits,
     working_alone,
 )
-from wordtide.evaluation.holdout import held_out_slices, without
 from wordtide.evaluation.report import EvaluationResults, write_report
-from wordtide.evaluation.scores import LEAVING_OUT, METHODS, SliceScore, score_models
+from wordtide.evaluation.scores import (
+    LEAVING_OUT,
+    METHODS,
+    SliceScore,
+    held_out_slices,
+    score_models,
+    without,
+)
 from wordtide.inference.checkpoints import checkpoint_path, fingerprint, has_checkpoint
 from wordtide.inference.compute import compute
 from wordtide.inference.fit import CHECKPOINT_MINUTES, fit
+from wordtide.inference.methods import pair_settings
 from wordtide.inference.problem import problem_of
-from wordtide.inference.sequential_solvers import pair_settings
 from wordtide.inference.settings import FitSettings, resolve
 from wordtide.progress import Observer
 from wordtide.spelling import counted

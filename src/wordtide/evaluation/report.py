@@ -12,9 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from wordtide.embeddings.states import Embeddings
-from wordtide.evaluation.comparison import COLUMNS, Row, verdict
-from wordtide.evaluation.motion import COLUMNS as MOTION_COLUMNS
-from wordtide.evaluation.motion import distances_in, motion_row, windows_of
+from wordtide.evaluation.comparison import (
+    COLUMNS,
+    MOTION_COLUMNS,
+    Row,
+    distances_in,
+    motion_row,
+    verdict,
+    windows_of,
+)
 from wordtide.evaluation.scores import METHODS, SliceScore
 from wordtide.figures.displacement_figure import displacement_figure, displacement_rows
 from wordtide.figures.likelihood_figure import COLUMNS as SCORE_COLUMNS

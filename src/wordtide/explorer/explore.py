@@ -17,7 +17,6 @@ from wordtide.counts.counts import Counts
 from wordtide.embeddings.states import Embeddings
 from wordtide.errors import SettingsError
 from wordtide.explorer.evidence import Evidence
-from wordtide.explorer.html_page import built_page, remote_page, single_file
 from wordtide.explorer.page_data import Labels, PageData
 from wordtide.explorer.page_selection import (
     AS_REQUESTED,
@@ -29,7 +28,7 @@ from wordtide.explorer.page_selection import (
 from wordtide.explorer.page_views import MAP_WORDS
 from wordtide.explorer.resources import RemoteResources
 from wordtide.explorer.server import LOOPBACK, ExplorerServer
-from wordtide.explorer.single_file import Limits, embedded_resources
+from wordtide.explorer.single_file import Limits, built_page, embedded_resources, remote_page, single_file
 from wordtide.progress import Observer
 from wordtide.storage.folders import check_file_writable, check_writable, new_files, new_folder, real_target
 from wordtide.storage.header import write_header

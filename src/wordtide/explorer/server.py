@@ -18,8 +18,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from wordtide.errors import SettingsError
-from wordtide.explorer.html_page import policy, remote_page
 from wordtide.explorer.resources import RemoteResources
+from wordtide.explorer.single_file import policy, remote_page
 
 LOOPBACK = "127.0.0.1"
 _PATIENCE = 10.0  # seconds for a request to arrive, or for a client to read the answer

@@ -19,10 +19,9 @@ from wordtide.inference.checkpoints import Checkpoints, checkpoint_path, fingerp
 from wordtide.inference.compute import compute
 from wordtide.inference.group_offsets import fit_groups
 from wordtide.inference.memory import block_bytes, check_memory, estimate_memory, gigabytes
-from wordtide.inference.methods import Outcome, Run, run
+from wordtide.inference.methods import Outcome, Run, pair_settings, run
 from wordtide.inference.problem import Problem, pooled, problem_of
 from wordtide.inference.scale.engine import EngineSettings, open_engine
-from wordtide.inference.sequential_solvers import pair_settings
 from wordtide.inference.settings import FitSettings, resolve
 from wordtide.inference.slice_sinks import SliceFolder
 from wordtide.model.knots import Knots, Occurrences, occurrences_of

@@ -3,7 +3,7 @@
 The shared trajectories come from all texts. Given them, the pairs of a group say how its use of a word
 departs: with rows u_it + x_ig against the contexts of the slice, the gradients of all slices add up to a
 message (b, h) about x_ig, as in a natural-gradient step. A few steps let x move, since messages are linear
-approximations near the present vectors. `model.group_evidence` compares the messages of the groups.
+approximations near the present vectors. `model.verdicts` compares the messages of the groups.
 """
 
 from collections.abc import Mapping
@@ -21,9 +21,8 @@ from wordtide.inference.natural.negatives import AUTO
 from wordtide.inference.natural.prepared_slice import PreparedSlice
 from wordtide.inference.problem import PairSettings, slice_data
 from wordtide.inference.settings import FitSettings
-from wordtide.model.group_evidence import TYPICAL, Groups, compare_groups, without_topics
 from wordtide.model.likelihood import GaussianVectors
-from wordtide.model.verdicts import discoveries
+from wordtide.model.verdicts import TYPICAL, Groups, compare_groups, discoveries, without_topics
 from wordtide.progress import Observer
 from wordtide.types import Floats, Integers
 

@@ -1,32 +1,106 @@
-"""The fitting methods: from a problem to its posterior at the knots."""
+"""The fitting methods: from a problem to its posterior at the knots.
+
+The methods that fit one slice after the other begin a new fit or continue an earlier one.
+"""
 
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from wordtide.embeddings.posterior import Posterior, weighted_mean
 from wordtide.inference.checkpoints import Checkpoints
-from wordtide.inference.natural.diffusion_choice import CHOICE, choose_diffusion, standing
-from wordtide.inference.natural.filtering import SequentialSolver
-from wordtide.inference.natural.schedule import Schedule
-from wordtide.inference.natural.smoothing import SmoothingSolver, standing_start
+from wordtide.inference.natural.eigen_start import signs_by_rule
+from wordtide.inference.natural.filtering import FilterHistory, SequentialSolver
+from wordtide.inference.natural.schedule import NaturalOptions, Schedule
+from wordtide.inference.natural.smoothing import (
+    CHOICE,
+    SmoothingSolver,
+    choose_diffusion,
+    standing,
+    standing_start,
+)
 from wordtide.inference.paper.chains import matching_precision
+from wordtide.inference.paper.filtering import AdamFilter, FilterOptions
 from wordtide.inference.paper.smoothing import AdamSmoother, SmootherOptions
-from wordtide.inference.problem import Problem
+from wordtide.inference.problem import PairSettings, Problem
 from wordtide.inference.scale.engine import Engine
 from wordtide.inference.scale.in_memory import Start, as_singles, saved_start
-from wordtide.inference.sequential_solvers import (
-    elbo_of_slices,
-    natural_options,
-    pair_settings,
-    sequential_solver,
-)
 from wordtide.inference.settings import MOST_STEPS, FitSettings
-from wordtide.inference.slice_sinks import KnotArrays, SliceFolder
+from wordtide.inference.slice_sinks import KnotArrays, SliceFolder, SliceSink
 from wordtide.inference.training import Solver, train
 from wordtide.model.prior import Diffusion
 from wordtide.progress import Observer
 from wordtide.types import Array
+
+_FIRST_SLICE = 3  # the first slice starts from nothing and gets this many times the steps
+
+
+def pair_settings(settings: FitSettings) -> PairSettings:
+    """Return how pairs are constructed from counts under these settings."""
+    return PairSettings(settings.negative_ratio, settings.context_exponent, settings.contexts == "tied")
+
+
+def natural_options(
+    settings: FitSettings, schedule: Schedule, first_steps: int | None = None
+) -> NaturalOptions:
+    """Return the options of the natural solver."""
+    return NaturalOptions(
+        dim=settings.dim,
+        schedule=schedule,
+        first_steps=first_steps,
+        method="filtering" if settings.method in ("static", "smoothing") else settings.method,
+        tied=settings.contexts == "tied",
+        sample_size=settings.sample_size,
+        trust=settings.trust,
+        seed=settings.seed,
+    )
+
+
+def sequential_solver(
+    problem: Problem,
+    diffusion: Diffusion,
+    settings: FitSettings,
+    engine: Engine,
+    sink: SliceSink | None = None,
+    history: FilterHistory | None = None,
+) -> SequentialSolver | AdamFilter:
+    """Create the solver of filtering, the static model or a baseline.
+
+    With a `history` it continues an earlier fit.
+    """
+    compute = engine.compute
+    if settings.solver == "adam":
+        adam = FilterOptions(
+            settings.dim,
+            settings.seed,
+            steps_per_slice=settings.adam_steps,
+            rate=settings.adam_rate,
+            dtype=compute.dtype,
+        )
+        return AdamFilter(problem, diffusion, adam, sink, history)
+    steps = settings.max_steps or MOST_STEPS[settings.method]
+    schedule = Schedule(steps, settings.rate, settings.final_rate, settings.tolerance, measure_every=5)
+    # The first slice of a filter gets more steps even if it is the only one: updates may add others.
+    longer = settings.method == "filtering" or len(problem) > 1
+    options = natural_options(settings, schedule, _FIRST_SLICE * steps if longer else None)
+    signs = signs_by_rule(settings.dim) if options.tied else None
+    prepare = engine.slice_preparation(pair_settings(settings), options, signs)
+    return SequentialSolver(problem, diffusion, options, compute, sink, history, prepare)
+
+
+def elbo_of_slices(curve: list[dict[str, object]], pairs: list[float]) -> float | None:
+    """Return the mean of the last ELBO per pair of each slice, weighted by pairs; None if not measured."""
+    measured: dict[int, float] = {}
+    for row in curve:
+        t, elbo = row["slice"], row["elbo"]
+        if isinstance(t, int) and isinstance(elbo, float):
+            measured[t] = elbo
+    if not measured:
+        return None
+    return float(np.average(list(measured.values()), weights=[pairs[t] for t in measured]))
+
 
 Curve = list[dict[str, Any]]
 _START = "start"  # the stage of a checkpoint before the first step, with the static vectors

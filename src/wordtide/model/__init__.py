@@ -1,1 +1,1 @@
-"""The mathematics of the model as pure functions on tensors: likelihood, bidiagonal algebra."""
+"""The mathematics of the paper and of verdicts, as functions on arrays: no files, no commands."""

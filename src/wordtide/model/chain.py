@@ -13,14 +13,16 @@ from typing import Any
 import numpy as np
 
 from wordtide.compiled import arithmetic, inlined
-from wordtide.model import kalman
+from wordtide.model import gaussians
+from wordtide.model.prior import Diffusion
+from wordtide.types import Floats, Reals
 
 Array = Any
 
-predict = inlined(kalman.predict)
-condition = inlined(kalman.condition)
-look_back = inlined(kalman.look_back)
-carry_back = inlined(kalman.carry_back)
+predict = inlined(gaussians.predict)
+condition = inlined(gaussians.condition)
+look_back = inlined(gaussians.look_back)
+carry_back = inlined(gaussians.carry_back)
 
 
 @arithmetic
@@ -282,3 +284,34 @@ def match_words(
                     later[k] = carry_back(a, q, best + later[k], 0.0)[0]
             if change.max() < close:
                 break
+
+
+def smoothing_kl(mu: Reals, nu: Reals, omega: Reals, diffusion: Diffusion) -> float:
+    """Sum KL(N(mu, (B^T B)^-1) || N(0, Pi^-1)) over all trajectories.
+
+    Args:
+        mu: Means, (T, n, d).
+        nu: Diagonal of B, (T, n, d).
+        omega: Superdiagonal of B, (T - 1, n, d).
+        diffusion: The prior, with precision Pi (Eq. S11).
+    """
+    diagonal, off_diagonal = diffusion.precision()
+    variance, lag_one = gaussians.covariances(nu, omega)
+    # Pi is nearly singular, so its terms cancel: slices are summed in float64 also for float32 parameters.
+    second = _sums(variance) + _sums(mu**2)
+    neighbors = _sums(lag_one) + _sums(mu[:-1] * mu[1:])
+    quadratic: float = float(diagonal @ second + 2.0 * (off_diagonal @ neighbors))
+    log_determinant_b = float(np.log(nu).sum(dtype=np.float64))
+    constant: float = mu.size + mu[0].size * _log_determinant(diffusion)
+    return 0.5 * (quadratic - constant) + log_determinant_b
+
+
+def _sums(values: Reals) -> Floats:
+    """Sum each slice, (T, n, d) to (T,)."""
+    sums: Floats = values.sum(axis=(1, 2), dtype=np.float64)
+    return sums
+
+
+def _log_determinant(diffusion: Diffusion) -> float:
+    """log det Pi, from the chain of conditional variances."""
+    return -float(np.log(diffusion.marginal[0]) + np.log(diffusion.noise).sum())

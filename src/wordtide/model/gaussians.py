@@ -1,7 +1,13 @@
-"""Gaussians over time with precision B^T B and bidiagonal B (Eq. S5), and divergences between Gaussians.
+"""Gaussian beliefs: the steps of a pass along a chain, bidiagonal algebra over time (Eq. S5), divergences,
+and calibration.
 
-The ELBO is the expected log-likelihood minus the Kullback-Leibler divergence from the posterior to the prior,
-which is exact here, constants included. Every operation is linear in T.
+All passes, compiled or not, are built from `predict`, `condition`, `look_back` and `carry_back`. They are
+plain arithmetic, so they take numbers and NumPy arrays alike, and `wordtide.model.chain` compiles them into
+its loops. Variances are sums and quotients of positive numbers, so nothing cancels.
+
+Gaussians over time have the precision B^T B with bidiagonal B. The ELBO is the expected log-likelihood minus
+the Kullback-Leibler divergence from the posterior to the prior, which is exact here, constants included.
+Every operation is linear in T.
 
 Time is the first axis of every array, so each step of a recursion reads and writes one contiguous block. B
 has the diagonal `nu` (T, ...) and the superdiagonal `omega` (T - 1, ...). The other axes (words, dimensions)
@@ -9,10 +15,46 @@ are a batch; `nu` and `omega` only need to broadcast to the shape of the vectors
 serves all words.
 """
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 
-from wordtide.model.prior import Diffusion
 from wordtide.types import Floats, Reals
+
+_NOTHING = 1e-30  # far below any variance in units of that of the prior
+_MOST = 1e6
+
+
+def predict(gain: Any, noise: Any, mean: Any, variance: Any) -> tuple[Any, Any]:
+    """The belief about x' = gain x + N(0, noise), from the belief about x."""
+    return gain * mean, gain * gain * variance + noise
+
+
+def condition(mean: Any, variance: Any, precision: Any, message: Any) -> tuple[Any, Any]:
+    """The belief after an observation with the likelihood exp(message x - precision x^2 / 2)."""
+    share = 1 / (1 + precision * variance)
+    return (mean + variance * message) * share, variance * share
+
+
+def look_back(
+    gain: Any, noise: Any, mean: Any, variance: Any, later_mean: Any, later_variance: Any
+) -> tuple[Any, Any]:
+    """The belief about x given all data, from the one given earlier data and that about x' = gain x + N(0,
+    noise).
+
+    This is the step of Rauch, Tung and Striebel. With `later_variance` 0 it conditions on the value
+    `later_mean` of x'.
+    """
+    share = variance / (gain * gain * variance + noise)
+    back = gain * share
+    return mean + back * (later_mean - gain * mean), noise * share + back * back * later_variance
+
+
+def carry_back(gain: Any, noise: Any, precision: Any, message: Any) -> tuple[Any, Any]:
+    """The likelihood (precision, message) of x' = gain x + N(0, noise) as a likelihood of x."""
+    across = gain / (1 + noise * precision)
+    return gain * across * precision, across * message
 
 
 def cholesky(diagonal: Reals, off_diagonal: Reals) -> tuple[Reals, Reals]:
@@ -77,32 +119,36 @@ def filter_kl(mean: Reals, variance: Reals, prior_mean: Reals, prior_variance: R
     return 0.5 * float((ratio + distance - 1.0 - np.log(ratio)).sum(dtype=np.float64))
 
 
-def smoothing_kl(mu: Reals, nu: Reals, omega: Reals, diffusion: Diffusion) -> float:
-    """Sum KL(N(mu, (B^T B)^-1) || N(0, Pi^-1)) over all trajectories.
+@dataclass(frozen=True)
+class Calibration:
+    """How far the variances of a posterior are from the errors of its means: the dispersion of the counts, in
+    units of what the likelihood supposes.
 
-    Args:
-        mu: Means, (T, n, d).
-        nu: Diagonal of B, (T, n, d).
-        omega: Superdiagonal of B, (T - 1, n, d).
-        diffusion: The prior, with precision Pi (Eq. S11).
+    With v the prior variance, a vector whose variance is v / (1 + h) has learned h from its data. If counts
+    scatter `dispersion` times as much as supposed, the mean squared error of its mean is
+
+        v (1 + dispersion h) / (1 + h)^2
+
+    docs/calibration.md compares this with worlds whose truth is known.
     """
-    diagonal, off_diagonal = diffusion.precision()
-    variance, lag_one = covariances(nu, omega)
-    # Pi is nearly singular, so its terms cancel: slices are summed in float64 also for float32 parameters.
-    second = _sums(variance) + _sums(mu**2)
-    neighbors = _sums(lag_one) + _sums(mu[:-1] * mu[1:])
-    quadratic: float = float(diagonal @ second + 2.0 * (off_diagonal @ neighbors))
-    log_determinant_b = float(np.log(nu).sum(dtype=np.float64))
-    constant: float = mu.size + mu[0].size * _log_determinant(diffusion)
-    return 0.5 * (quadratic - constant) + log_determinant_b
 
+    dispersion: float = 1.0
 
-def _sums(values: Reals) -> Floats:
-    """Sum each slice, (T, n, d) to (T,)."""
-    sums: Floats = values.sum(axis=(1, 2), dtype=np.float64)
-    return sums
+    @staticmethod
+    def of_header(facts: Any) -> "Calibration | None":
+        """Read the record from the header of a model; older models lack it. ValueError if it is damaged."""
+        if facts is None:
+            return None
+        if not isinstance(facts, dict) or list(facts) != ["dispersion"]:
+            raise ValueError("its calibration is incomplete")
+        if not isinstance(facts["dispersion"], float) or not 0.0 < facts["dispersion"] < _MOST:
+            raise ValueError("its calibration is out of range")
+        return Calibration(**facts)
 
+    def factors(self, variances: Reals, prior_variance: float) -> Floats:
+        """The factors by which to multiply the variances of vectors, given their means over the coordinates.
 
-def _log_determinant(diffusion: Diffusion) -> float:
-    """log det Pi, from the chain of conditional variances."""
-    return -float(np.log(diffusion.marginal[0]) + np.log(diffusion.noise).sum())
+        No vector is less certain than under the prior.
+        """
+        left = np.clip(variances / prior_variance, _NOTHING, 1.0)
+        return np.asarray(np.minimum(left + self.dispersion * (1.0 - left), 1.0 / left))

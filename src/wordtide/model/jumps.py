@@ -18,8 +18,16 @@ from typing import Any
 import numpy as np
 
 from wordtide.compiled import arithmetic
-from wordtide.model.bayes_factors import chain_evidence, log_mean, pair_evidence
-from wordtide.model.verdicts import BURST, DIFFUSION, JUMP, OUTLIER, PARTS, RAMP, TWO_JUMPS
+from wordtide.model.chain_moments import chain_evidence, log_mean, pair_evidence
+from wordtide.model.verdicts import (
+    BURST,
+    DIFFUSION,
+    JUMP,
+    OUTLIER,
+    PARTS,
+    RAMP,
+    TWO_JUMPS,
+)
 
 Array = Any
 

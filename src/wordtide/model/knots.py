@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from wordtide.model.kalman import look_back
+from wordtide.model.gaussians import look_back
 from wordtide.model.prior import Diffusion, Places
 from wordtide.types import Flags, Floats, Integers
 

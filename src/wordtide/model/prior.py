@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wordtide.errors import SettingsError
-from wordtide.model import kalman
+from wordtide.model.gaussians import condition, predict
 from wordtide.types import Floats, Indices
 
 #: Stands for zero, so that a moment can be divided from itself: far below any variance, and its inverse
@@ -89,7 +89,7 @@ class Passage:
             np.asarray(field)[..., None] if np.ndim(mean) > np.ndim(field) and np.ndim(field) else field
             for field in (self.pull, self.gain, self.noise)
         )
-        return kalman.predict(gain, noise, *kalman.condition(mean, variance, pull, 0.0))
+        return predict(gain, noise, *condition(mean, variance, pull, 0.0))
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,29 @@
-"""What follows from the evidence that `model.jumps` computes: which words changed, and when."""
+"""Evidence from messages exp(b x - h x^2 / 2), and what follows from it: did a word change, do groups differ?
+
+`model.jumps` compares explanations of the messages of a word over time; `Dynamics` holds what follows.
+
+**Groups.** The vector of a word in group g is u + x_g, with u shared by all groups, and the levels are
+
+    x_g = c + e_g        c ~ N(0, v)        e_g ~ N(0, w)
+
+for each coordinate. A message of group g is the likelihood exp(b x - h x^2 / 2), so everything has a closed
+form. Given w, group g says about c
+
+    h' = h / (1 + w h)        b' = b / (1 + w h)
+
+and the log evidence is 1/2 sum_k [ sum_g (w b b' - log(1 + w h)) + B'^2 / (H' + 1/v) - log(1 + v H') ] with
+H', B' the sums of h', b' over groups. w = 0 means that all groups use the word alike. What all groups share
+beyond u is not a difference: offsets are those from the mean level of the groups, weighted by h. Their
+variance w / (1 + w h) is that of x_g given c, on which well-known levels hardly depend.
+"""
 
 from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
-from wordtide.types import Flags, Floats, Integers
+from wordtide.errors import SettingsError
+from wordtide.types import Flags, Floats, Integers, Singles
 
 #: What may explain the messages of a word, besides a constant level.
 SHAPES = ("outlier", "jump", "two jumps", "burst", "gradual", "diffusion")
@@ -108,3 +126,128 @@ def discoveries(log_bayes_factor: Floats, rate: float = FALSE_DISCOVERIES) -> Fl
     found = np.zeros(len(factor), dtype=bool)
     found[order[: np.searchsorted(false, rate, side="right")]] = True
     return found
+
+
+Array = Any
+
+
+#: Variances of the offsets that are tried: a shade, ... another meaning.
+VARIANCES = np.array([0.001, 0.003, 0.01, 0.03, 0.1, 0.3])
+#: A typical variance of offsets.
+TYPICAL = 0.05
+#: Variances of the entries of the map by which topics differ that are tried, and the variance that single
+#: words may have beside it, so that none of them decides on the map.
+MAP_VARIANCES = np.array([0.0, 1e-5, 1e-4, 1e-3, 1e-2, 0.1])
+SPARE = 0.003
+
+
+@dataclass(frozen=True)
+class Groups:
+    """How groups of texts use the words of a model.
+
+    Attributes:
+        names: The groups.
+        words: Numbers of the words that groups use differently, ascending, (n,).
+        mean, variance: The offsets of these words, (G, n, d) float32.
+        log_bayes_factor: Of a difference against none, NaN for a word that is not judged, (L,).
+        occurrences: How often each group uses each word, (G, L).
+    """
+
+    names: tuple[str, ...]
+    words: Integers
+    mean: Singles
+    variance: Singles
+    log_bayes_factor: Floats
+    occurrences: Integers
+
+    def number(self, name: str) -> int:
+        """The number of a group; an error lists the groups."""
+        if name not in self.names:
+            raise SettingsError(f"There is no group {name!r}.", f"The groups are {', '.join(self.names)}.")
+        return self.names.index(name)
+
+
+@dataclass(frozen=True)
+class Offsets:
+    """How groups use some words: log Bayes factors (n,), and means and variances of offsets, (G, n, d)."""
+
+    log_bayes_factor: Floats
+    mean: Floats
+    variance: Floats
+
+
+def compare_groups(b: Floats, h: Floats, v: float) -> Offsets:
+    """Compare the messages of groups, (G, n, d), for n words.
+
+    The Bayes factor compares offsets, with a variance that is one of `VARIANCES`, with none. Offsets are
+    given that there are some: averaged over their variances by evidence.
+    """
+    alike = group_evidence(b, h, v, 0.0)
+    evidence = np.array([group_evidence(b, h, v, w) for w in VARIANCES])
+    top = evidence.max(axis=0)
+    weights = np.exp(evidence - top)
+    total = weights.sum(axis=0)
+    factor = top + np.log(total / len(VARIANCES)) - alike
+    mean, second = np.zeros_like(b), np.zeros_like(b)
+    for w, weight in zip(VARIANCES, weights / total, strict=True):
+        one, spread = _offsets(b, h, v, float(w))
+        mean += weight[:, None] * one
+        second += weight[:, None] * (one**2 + spread)
+    return Offsets(factor, mean, np.maximum(second - mean**2, 0.0))
+
+
+def without_topics(b: Floats, h: Floats, vectors: Floats) -> Floats:
+    """The messages b (G, n, d) without what the topics of the groups explain.
+
+    A group that speaks of a topic more often has other pairs for all words of that topic: their scores change
+    by a bilinear form of both vectors, so their levels by a linear map of their vectors (n, d). For each
+    group the map from vectors to departures from the mean level of all groups is fitted to all words. The
+    variance of its entries is chosen by evidence; 0 means that topics do not differ. What is left is about
+    single words.
+    """
+    total = h.sum(axis=0)
+    mean = np.divide(b.sum(axis=0), total, out=np.zeros_like(total), where=total > 0.0)
+    regressors = np.concatenate([vectors, np.ones((len(vectors), 1))], axis=1)
+    left = np.empty_like(b)
+    for one, message, precision in zip(left, b, h, strict=True):
+        known = (precision > 0.0) & (precision < total)
+        shares = np.divide(precision, total - precision, out=np.zeros_like(total), where=known)
+        noise = np.divide(1.0, total * shares, out=np.zeros_like(total), where=known)  # 1 / h - 1 / sum h
+        departures = np.divide(message, precision, out=np.zeros_like(total), where=known) - mean
+        weights = np.where(known, 1.0 / (noise + SPARE), 0.0)
+        one[:] = message - precision * (regressors @ _linear_map(regressors, departures, weights))
+    return left
+
+
+def _linear_map(regressors: Floats, departures: Floats, weights: Floats) -> Floats:
+    """The map (r, d) from regressors (n, r) to departures (n, d) that are weighted by coordinate."""
+    fits = []
+    for departure, weight in zip(departures.T, weights.T, strict=True):
+        weighted = weight[:, None] * regressors
+        values, axes = np.linalg.eigh(weighted.T @ regressors)
+        fits.append((np.maximum(values, 0.0), axes, axes.T @ (weighted.T @ departure)))
+    evidence = [
+        sum(float((v * way**2 / (1.0 + v * size) - np.log1p(v * size)).sum()) for size, _, way in fits)
+        for v in MAP_VARIANCES
+    ]
+    v = MAP_VARIANCES[int(np.argmax(evidence))]
+    return np.column_stack([axes @ (v * way / (1.0 + v * size)) for size, axes, way in fits])
+
+
+def group_evidence(b: Floats, h: Floats, v: float, w: float) -> Floats:
+    """The log evidence of offsets with variance w, (n,)."""
+    grown = 1.0 + w * h
+    shared_h, shared_b = (h / grown).sum(axis=0), (b / grown).sum(axis=0)
+    own = (w * b**2 / grown - np.log(grown)).sum(axis=0)
+    common = shared_b**2 / (shared_h + 1.0 / v) - np.log1p(v * shared_h)
+    return np.asarray(0.5 * (own + common).sum(axis=-1))
+
+
+def _offsets(b: Floats, h: Floats, v: float, w: float) -> tuple[Floats, Floats]:
+    """Means and variances of the offsets from the mean level of all groups, (G, n, d) each."""
+    grown = 1.0 + w * h
+    common = (b / grown).sum(axis=0) / ((h / grown).sum(axis=0) + 1.0 / v)
+    levels = (w * b + common) / grown
+    total = h.sum(axis=0)
+    mean = np.divide((h * levels).sum(axis=0), total, out=np.zeros_like(total), where=total > 0.0)
+    return np.where(h > 0.0, levels - mean, 0.0), w / grown

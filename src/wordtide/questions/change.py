@@ -8,8 +8,7 @@ import numpy.typing as npt
 
 from wordtide.embeddings.states import Embeddings
 from wordtide.errors import SettingsError
-from wordtide.questions.answers import Answer, empty_intervals
-from wordtide.questions.asking import checked_number, shown_year
+from wordtide.questions.asking import Answer, checked_number, empty_intervals, shown_year
 from wordtide.questions.contrasts import contrasts
 from wordtide.questions.effect import all_effects, verdicts
 from wordtide.questions.function_words import function_words as find_function_words

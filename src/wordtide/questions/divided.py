@@ -11,9 +11,8 @@ import numpy as np
 from wordtide.embeddings.states import Embeddings
 from wordtide.embeddings.trajectories import ShiftedTrajectories
 from wordtide.errors import SettingsError
-from wordtide.model.group_evidence import Groups
-from wordtide.questions.answers import Answer
-from wordtide.questions.asking import checked_number, one_occasion
+from wordtide.model.verdicts import Groups
+from wordtide.questions.asking import Answer, checked_number, one_occasion
 from wordtide.questions.contrasts import contrast_of_groups
 from wordtide.questions.effect import divergence, share_beyond_noise
 from wordtide.questions.function_words import Contexts

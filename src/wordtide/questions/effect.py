@@ -23,7 +23,7 @@ from wordtide.embeddings.dynamics import Levels, dynamics_of, levels_of
 from wordtide.embeddings.posterior import Fitted
 from wordtide.embeddings.states import Embeddings
 from wordtide.model.verdicts import SHAPES, Dynamics
-from wordtide.questions.answers import empty_intervals
+from wordtide.questions.asking import empty_intervals
 from wordtide.questions.function_words import Contexts, function_words, style_axes
 from wordtide.questions.similarity import SIDES
 from wordtide.types import Floats, Integers

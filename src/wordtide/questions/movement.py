@@ -31,8 +31,7 @@ import numpy as np
 
 from wordtide.embeddings.states import Embeddings
 from wordtide.embeddings.trajectories import Moments
-from wordtide.questions.answers import empty_intervals
-from wordtide.questions.asking import Occasions, two_occasions
+from wordtide.questions.asking import Occasions, empty_intervals, two_occasions
 from wordtide.questions.similarity import SIDES
 from wordtide.questions.vectors import STILL, Vectors, lengths_of
 from wordtide.timeline import Time

@@ -13,11 +13,12 @@ import numpy.typing as npt
 
 from wordtide.embeddings.states import Embeddings
 from wordtide.errors import SettingsError
-from wordtide.questions.answers import Answer, empty_intervals
 from wordtide.questions.asking import (
+    Answer,
     absence_note,
     are_inferred,
     checked_number,
+    empty_intervals,
     nothing_near,
     one_occasion,
     shown_year,

@@ -15,8 +15,7 @@ import numpy as np
 from wordtide.embeddings.filtered import FilteredTrajectories
 from wordtide.embeddings.smoothed import SmoothedTrajectories
 from wordtide.embeddings.states import Embeddings
-from wordtide.questions.answers import Answer, empty_intervals
-from wordtide.questions.asking import are_inferred, checked_number
+from wordtide.questions.asking import Answer, are_inferred, checked_number, empty_intervals
 from wordtide.questions.neighbors import FAINT, certainty_of
 from wordtide.questions.similarity import interval, scaled, scaled_words, similarity_and_spread
 from wordtide.questions.vectors import OFTEN, Vectors, lengths_of, vectors_of

@@ -22,8 +22,7 @@ import numpy.typing as npt
 
 from wordtide.embeddings.states import Embeddings, Times
 from wordtide.errors import SettingsError
-from wordtide.questions.answers import Answer, empty_intervals
-from wordtide.questions.asking import Occasions, occurrences_at, words_numbers
+from wordtide.questions.asking import Answer, Occasions, empty_intervals, occurrences_at, words_numbers
 from wordtide.questions.vectors import Vectors, lengths_of, vectors_of
 from wordtide.types import Floats, Integers
 

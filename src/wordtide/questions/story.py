@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from wordtide.embeddings.states import Embeddings
-from wordtide.questions.answers import Answer, plain
-from wordtide.questions.asking import checked_number, nothing_near, shown_year
+from wordtide.questions.asking import Answer, checked_number, nothing_near, plain, shown_year
 from wordtide.questions.contrasts import contrasts
 from wordtide.questions.effect import verdicts
 from wordtide.questions.movement import Halfway, halfway, movement, spans

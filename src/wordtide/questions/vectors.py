@@ -18,7 +18,7 @@ import numpy.typing as npt
 from wordtide.embeddings.states import Embeddings
 from wordtide.embeddings.trajectories import Moments, MovementVariance, Trajectories
 from wordtide.errors import SettingsError
-from wordtide.model.calibration import Calibration
+from wordtide.model.gaussians import Calibration
 from wordtide.model.knots import Occurrences
 from wordtide.model.prior import nearest_slice
 from wordtide.types import Floats, Integers, Reals

@@ -16,9 +16,9 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from wordtide.errors import OutputError, write_error
-from wordtide.storage.exchange import exchange
 from wordtide.storage.header import is_made_by_wordtide, kind_of
 from wordtide.storage.locks import only_writer, refuse_if_written
+from wordtide.system import exchange
 
 #: How a file is opened to have the disk hold it: Windows does this only for files that may be changed.
 _FLUSHED = "r+b" if os.name == "nt" else "rb"

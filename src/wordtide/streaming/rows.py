@@ -12,12 +12,11 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from wordtide.corpus.byte_streams import explained_read_errors, no_progress
+from wordtide.corpus.byte_streams import Portion, SourceFile, explained_read_errors, no_progress
 from wordtide.corpus.columns import Fields
 from wordtide.corpus.delimited import find_borders, find_records, read_delimited
 from wordtide.corpus.documents import BadRows, Batch, Block, normalize_texts
 from wordtide.corpus.jsonlines import find_json_fields, read_json_lines
-from wordtide.corpus.source_files import Portion, SourceFile
 from wordtide.errors import InputError
 from wordtide.system import read_at
 from wordtide.types import Flags, Integers

@@ -21,11 +21,10 @@ from wordtide.embeddings.state_files import MOST_SLICES, slices_of
 from wordtide.errors import FolderError, SettingsError
 from wordtide.inference.compute import compute
 from wordtide.inference.fit import extents_of
-from wordtide.inference.natural.filter_state import FilterHistory, LatestBeliefs
-from wordtide.inference.natural.filtering import SequentialSolver
+from wordtide.inference.methods import elbo_of_slices, pair_settings, sequential_solver
+from wordtide.inference.natural.filtering import FilterHistory, LatestBeliefs, SequentialSolver
 from wordtide.inference.problem import problem_of
 from wordtide.inference.scale.engine import Engine
-from wordtide.inference.sequential_solvers import elbo_of_slices, pair_settings, sequential_solver
 from wordtide.inference.settings import FitSettings
 from wordtide.inference.slice_sinks import SliceFolder, SliceList
 from wordtide.inference.training import train

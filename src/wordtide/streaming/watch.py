@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from wordtide.corpus.source_files import STANDARD_INPUT
+from wordtide.corpus.byte_streams import STANDARD_INPUT
 from wordtide.dates import DAY
 from wordtide.embeddings.folder import read_model
 from wordtide.embeddings.posterior import Fitted
@@ -28,8 +28,8 @@ from wordtide.storage.folders import clean_inside, clean_up, explained_write_err
 from wordtide.storage.locks import locked
 from wordtide.streaming.additions import count_for_update
 from wordtide.streaming.alerts import AlertFile, find_alerts
+from wordtide.streaming.followed_file import find_stream, open_stream
 from wordtide.streaming.open_slices import OpenSlice, OpenSlices
-from wordtide.streaming.row_sources import find_stream, open_stream
 from wordtide.streaming.rows import RowPosition, Rows, RowSource
 from wordtide.streaming.settings import WatchOptions, WatchSettings
 from wordtide.streaming.update import read_filtered, update_model

@@ -84,7 +84,7 @@ def count(
 
 
 def _preview(sources: list[str], format: Report, **settings: Any) -> None:
-    from wordtide.counts.preview import preview
+    from wordtide.counts.count import preview
 
     found = preview(sources, observer=ProgressBar(), **settings)
     print_preview(found, format, bool(settings.get("tokenizer") or settings.get("pretokenized")))

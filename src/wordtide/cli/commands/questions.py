@@ -26,7 +26,7 @@ from wordtide.questions import divided as groups_question
 from wordtide.questions import neighbors as neighbors_question
 from wordtide.questions import similarity as similarity_question
 from wordtide.questions import story as story_question
-from wordtide.questions.answers import Answer
+from wordtide.questions.asking import Answer
 from wordtide.questions.effect import SHOWN_BY_EFFECT, VERDICT
 from wordtide.questions.over_time import neighbors_over_time
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from wordtide.corpus.source_files import SourceFile
+from wordtide.corpus.byte_streams import SourceFile
 from wordtide.corpus.sources import Corpus
 from wordtide.corpus.tokens.lexicon import Lexicon
 from wordtide.corpus.tokens.tokenizers import Tokenizer

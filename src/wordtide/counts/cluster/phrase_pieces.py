@@ -33,8 +33,8 @@ from wordtide.counts.phrases.collocations import (
     find_eras,
     select_pairs,
 )
+from wordtide.counts.phrases.phrase_choice import add_neighbors, count_phrases, with_phrases
 from wordtide.counts.phrases.phrase_table import PhraseTable
-from wordtide.counts.phrases.text_passes import add_neighbors, count_phrases, with_phrases
 from wordtide.counts.segments import Segment, add_shares
 from wordtide.counts.sums import SliceSums
 from wordtide.counts.vocabulary import numbering_of

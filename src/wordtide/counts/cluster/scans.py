@@ -33,7 +33,7 @@ from wordtide.counts.ngrams.tables import (
     sum_segments,
     write_ngram_counts,
 )
-from wordtide.counts.phrases.text_passes import make_tables, with_phrases
+from wordtide.counts.phrases.phrase_choice import make_tables, with_phrases
 from wordtide.counts.segments import Segment, SentenceTexts, words_of_slice
 from wordtide.counts.settings import CountSettings, Summary
 from wordtide.counts.sums import KeySums

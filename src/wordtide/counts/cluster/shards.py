@@ -17,6 +17,9 @@ from typing import NamedTuple
 from wordtide.corpus.arrow_tables import cut_row_groups
 from wordtide.corpus.byte_streams import (
     BLOCK_BYTES,
+    STANDARD_INPUT,
+    Portion,
+    SourceFile,
     count_line_breaks,
     explained_read_errors,
     is_compressed,
@@ -27,7 +30,6 @@ from wordtide.corpus.delimited import find_borders, find_delimiter
 from wordtide.corpus.encodings import UTF_8, open_text
 from wordtide.corpus.jsonlines import find_json_fields, is_array
 from wordtide.corpus.remote import is_url, takes_ranges
-from wordtide.corpus.source_files import STANDARD_INPUT, Portion, SourceFile
 from wordtide.corpus.sources import Corpus
 from wordtide.counts.cluster.job import Job, Piece, Run, Shard
 from wordtide.counts.settings import CountSettings

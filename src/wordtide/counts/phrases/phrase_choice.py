@@ -1,19 +1,38 @@
 """The choice of phrases together with the vocabulary: only phrases that are frequent enough to be words are
 joined.
+
+`TextPasses` goes through the segments of texts on the threads of this process.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from contextlib import closing
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Protocol
 
 import numpy as np
 
 from wordtide.corpus.tokens.lexicon import Lexicon
 from wordtide.counts.counts import Counts
-from wordtide.counts.phrases.collocations import Units, candidate_phrases, candidate_words
-from wordtide.counts.phrases.phrase_table import name_of
+from wordtide.counts.phrases.collocations import (
+    ERAS,
+    NeighborRule,
+    Units,
+    candidate_phrases,
+    candidate_words,
+    count_neighbors,
+    count_units,
+    era_sizes,
+    find_eras,
+    select_pairs,
+)
+from wordtide.counts.phrases.phrase_table import PhraseTable, count_numbers, join_phrases, name_of
+from wordtide.counts.segments import Segment, add_shares, words_of_slice
 from wordtide.counts.settings import CountSettings, Summary
-from wordtide.counts.vocabulary import choose_vocabulary
+from wordtide.counts.sums import KeySums, SliceSums
+from wordtide.counts.vocabulary import choose_vocabulary, numbering_of
+from wordtide.counts.workers import PairRule, Resources, in_order
+from wordtide.timeline import Slices
 from wordtide.types import Array, Floats, Integers
 
 _ROUNDS = 4  # phrases that are left out change the occurrences of others, of few and by little
@@ -108,3 +127,114 @@ def with_phrase_facts(counts: Counts, listed: int) -> Summary:
         phrase_occurrences=int(values[lengths > 0].sum()),
         words_in_phrases=int((values * lengths).sum()),
     )
+
+
+@dataclass(frozen=True)
+class TextPasses:
+    """Passes through texts.
+
+    Attributes:
+        segments: The segments.
+        members: For each segment the slice of each entry, or -1.
+        slices: The slices.
+        lexicons: The lexicons of the scanners; the first holds the words of all.
+        numbers: For each scanner the number of each of its words in the first lexicon.
+        resources: What counting may use.
+    """
+
+    segments: Sequence[Segment]
+    members: Sequence[Integers]
+    slices: Slices
+    lexicons: Sequence[Lexicon]
+    numbers: Sequence[Integers]
+    resources: Resources
+
+    def occurrences(self, phrases: Sequence[str]) -> Integers:
+        """How often each phrase occurs if all of them are joined."""
+        tables = make_tables(phrases, self.lexicons, [len(own) for own in self.numbers])
+        tasks = (
+            partial(
+                count_phrases,
+                segment,
+                tables[segment.scanner],
+                len(self.numbers[segment.scanner]),
+                len(phrases),
+            )
+            for segment in self.segments
+        )
+        total = np.zeros(len(phrases), dtype=np.int64)
+        for counted in in_order(tasks, self.resources.workers):
+            total += counted
+        return total
+
+    def shares(self, phrases: Sequence[str]) -> Floats:
+        """The sum over slices of the share of each word of the lexicon, then of each phrase."""
+        words = max(int(own.max(initial=-1)) for own in self.numbers) + 1
+        scores = np.zeros(words + len(phrases), dtype=np.float64)
+        added = np.arange(words, words + len(phrases))
+        numbers = [np.concatenate([own, added]) for own in self.numbers]
+        tables = make_tables(phrases, self.lexicons, [len(own) for own in self.numbers]) if phrases else ()
+        by_slice: list[list[tuple[Segment, int]]] = [[] for _ in range(len(self.slices))]
+        for segment, places in zip(self.segments, self.members, strict=True):
+            for entry in np.flatnonzero(places >= 0):
+                by_slice[places[entry]].append((segment, int(entry)))
+        for entries in by_slice:
+            add_shares(scores, words_of_slice(entries, numbers, tables))
+        return scores
+
+    def find_pairs(self, units: Units) -> Array:
+        """The pairs of units that form phrases, ascending."""
+        eras = np.append(find_eras(self.slices), -1)  # of slice -1: none
+        numbering = numbering_of(self.lexicons[0], units.words)
+        rule = PairRule([numbering[own] for own in self.numbers], len(units.names), 1, CountSettings())
+        rule = with_phrases(rule, units.phrases, units.names, self.lexicons)
+        parts = [(segment, eras[places]) for segment, places in zip(self.segments, self.members, strict=True)]
+        occurrences = np.zeros((ERAS + 1, rule.words), dtype=np.int64)
+        tasks = (partial(count_units, *part, rule) for part in parts)
+        for counted in in_order(tasks, self.resources.workers):
+            occurrences += counted
+        sizes = era_sizes(self.slices)
+        neighbors = NeighborRule.of(rule, units, occurrences, sizes)
+        sums = SliceSums(ERAS + 1, self.resources.spill, self.resources.memory // 2)
+        with closing(sums):
+            pairs = (partial(count_neighbors, *part, neighbors) for part in parts)
+            for found in in_order(pairs, self.resources.workers):
+                add_neighbors(found, sums)
+            chosen = [
+                select_pairs(sums.take(era), occurrences[era], int(sizes[era])) for era in range(ERAS + 1)
+            ]
+        return np.unique(np.concatenate(chosen))
+
+
+def add_neighbors(found: Sequence[KeySums], sums: SliceSums) -> None:
+    """Add the neighbors of a part to their eras and to all of time, which is the last."""
+    for era, pairs in enumerate(found):
+        sums.add(era, pairs)
+        sums.add(ERAS, pairs)
+
+
+def make_tables(
+    phrases: Sequence[str], lexicons: Sequence[Lexicon], sizes: Sequence[int]
+) -> list[PhraseTable]:
+    """The phrases for the streams of each scanner, whose numbers are below the given sizes."""
+    return [PhraseTable.of(phrases, lexicon, size) for lexicon, size in zip(lexicons, sizes, strict=True)]
+
+
+def with_phrases(
+    rule: PairRule, phrases: Sequence[str], words: Sequence[str], lexicons: Sequence[Lexicon]
+) -> PairRule:
+    """A rule that joins phrases, whose names are among the words of the vocabulary."""
+    if not phrases:
+        return rule
+    index = {word: number for number, word in enumerate(words)}
+    places = np.array([index[name_of(phrase)] for phrase in phrases], dtype=np.int32)
+    tables = make_tables(phrases, lexicons, [len(own) for own in rule.numberings])
+    numberings = [np.concatenate([own, places]) for own in rule.numberings]
+    return replace(rule, numberings=numberings, tables=tables)
+
+
+def count_phrases(segment: Segment, table: PhraseTable, words: int, phrases: int) -> Integers:
+    """How often each phrase of a table occurs in a segment of numbers below `words`."""
+    total = np.zeros(phrases, dtype=np.int64)
+    count_numbers(join_phrases(np.asarray(segment.ids), table), words, total)
+    return total

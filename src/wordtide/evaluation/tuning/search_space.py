@@ -13,8 +13,7 @@ import numpy as np
 
 from wordtide.counts.settings import CountSettings
 from wordtide.errors import SettingsError
-from wordtide.evaluation.holdout import held_out_slices
-from wordtide.evaluation.scores import LEAVING_OUT, METHODS
+from wordtide.evaluation.scores import LEAVING_OUT, METHODS, held_out_slices
 from wordtide.inference.settings import FitSettings
 
 #: The settings that can have lists, in the order of tables and file names.

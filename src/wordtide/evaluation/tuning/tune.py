@@ -11,7 +11,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from wordtide.corpus.source_files import MAX_EXPANSION
+from wordtide.corpus.byte_streams import MAX_EXPANSION
 from wordtide.corpus.tokens.tokenizers import Tokenizer
 from wordtide.counts.counts import Counts
 from wordtide.errors import SettingsError, WordtideError
@@ -26,9 +26,8 @@ from wordtide.evaluation.folder import (
     save_record,
     working_alone,
 )
-from wordtide.evaluation.holdout import without
 from wordtide.evaluation.report import corpus_facts, csv_bytes
-from wordtide.evaluation.scores import score_slices
+from wordtide.evaluation.scores import score_slices, without
 from wordtide.evaluation.tuning.ranking import COLUMNS, SCORE_COLUMNS, Tuning, tuning_summary
 from wordtide.evaluation.tuning.search_space import (
     LISTED,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wordtide.corpus.source_files import MAX_EXPANSION, STANDARD_INPUT
+from wordtide.corpus.byte_streams import MAX_EXPANSION, STANDARD_INPUT
 from wordtide.corpus.sources import find_corpus
 from wordtide.corpus.tokens.tokenizers import Tokenizer, load_tokenizer
 from wordtide.counts.count import count

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wordtide.errors import SettingsError
-from wordtide.inference.natural.filter_state import FilterHistory, LatestBeliefs
+from wordtide.inference.natural.filtering import FilterHistory, LatestBeliefs
 from wordtide.inference.paper.adam import Adam, Betas, noise_generator
 from wordtide.inference.problem import Problem, SliceData
 from wordtide.inference.slice_sinks import KnotArrays, SliceSink

@@ -19,7 +19,8 @@ from wordtide.inference.paper.adam import Adam, Betas, noise_generator
 from wordtide.inference.paper.chains import ChainGradients, ChainPrior, chain_gradients, mirror_ascent
 from wordtide.inference.problem import Problem
 from wordtide.inference.training import Diverged, Report
-from wordtide.model.gaussians import covariances, smoothing_kl, solve
+from wordtide.model.chain import smoothing_kl
+from wordtide.model.gaussians import covariances, solve
 from wordtide.model.knots import Knots
 from wordtide.model.likelihood import ActiveSlice, gradients, log_likelihood, minibatch_gradients
 from wordtide.model.prior import Diffusion
