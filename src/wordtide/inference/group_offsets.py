@@ -22,7 +22,7 @@ from wordtide.inference.natural.prepared_slice import PreparedSlice
 from wordtide.inference.problem import PairSettings, slice_data
 from wordtide.inference.settings import FitSettings
 from wordtide.model.likelihood import GaussianVectors
-from wordtide.model.verdicts import TYPICAL, Groups, compare_groups, discoveries, without_topics
+from wordtide.model.verdicts import TYPICAL_OFFSET, Groups, compare_groups, discoveries, without_topics
 from wordtide.progress import Observer
 from wordtide.types import Floats, Integers
 
@@ -95,7 +95,7 @@ def _messages(
         for here, (g, precision) in zip(slices, found, strict=True):
             b[here.words] += g + precision * offset[here.words]
             h[here.words] += precision
-        way = b / (h + 1.0 / TYPICAL) - offset
+        way = b / (h + 1.0 / TYPICAL_OFFSET) - offset
         length = np.sqrt(np.einsum("lk,lk->l", way, way))[:, None]
         rate = (1.0 - 0.5 * step / (_STEPS - 1)) * np.minimum(1.0, _FARTHEST / np.maximum(length, _FARTHEST))
         if step + 1 < _STEPS:  # the last messages are about these offsets

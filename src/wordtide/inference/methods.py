@@ -34,6 +34,9 @@ from wordtide.model.prior import Diffusion
 from wordtide.progress import Observer
 from wordtide.types import Array
 
+Curve = list[dict[str, Any]]
+_START = "start"  # the stage of a checkpoint before the first step, with the static vectors
+_FIRST_DIFFUSION = 1e-3  # until one is chosen
 _FIRST_SLICE = 3  # the first slice starts from nothing and gets this many times the steps
 
 
@@ -100,11 +103,6 @@ def elbo_of_slices(curve: list[dict[str, object]], pairs: list[float]) -> float 
     if not measured:
         return None
     return float(np.average(list(measured.values()), weights=[pairs[t] for t in measured]))
-
-
-Curve = list[dict[str, Any]]
-_START = "start"  # the stage of a checkpoint before the first step, with the static vectors
-_FIRST_DIFFUSION = 1e-3  # until one is chosen
 
 
 @dataclass(frozen=True)

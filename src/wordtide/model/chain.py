@@ -146,7 +146,7 @@ def divergence_of_words(
                 total -= h[row, k] * s[row, k]
                 growth[k] *= 1.0 + h[row, k] * predicted
                 variance[k] = condition(center, predicted, h[row, k], 0.0)[1]
-            if (row - begin) % 8 == 7 or row == end - 1:  # products of eight, because a logarithm is dear
+            if (row - begin) % 8 == 7 or row == end - 1:  # products of eight, because logarithms are slow
                 for k in range(dim):
                     total += math.log(growth[k])
                     growth[k] = 1.0

@@ -47,9 +47,7 @@ def variances_at_moments(
     for n in range(len(words)):
         longest = max(longest, starts[words[n] + 1] - starts[words[n]])
     filtered = np.zeros((longest + 1, dim), dtype=np.float64)  # line k: after k knots
-    ahead = np.zeros(
-        (longest + 1, dim), dtype=np.float64
-    )  # line k: the precision of knot k and those after it
+    ahead = np.zeros((longest + 1, dim), dtype=np.float64)  # line k: precision of knot k and later ones
     for n in range(len(words)):
         begin, end = starts[words[n]], starts[words[n] + 1]
         latest, earliest = begin, end
@@ -94,9 +92,8 @@ def contrasts_of_chains(
     posterior: Array,
     sampling: Array,
 ) -> None:
-    """Variances of weighted sums c .
-
-    X over chains, whose steps are knots (`rows` of h) and moments without data (row -1).
+    """Variances of weighted sums c . x over chains, whose steps are knots (`rows` of h) and moments without
+    data (row -1).
 
     With S the posterior covariance of a chain and y = S c, the variance of c . x is c . y. The posterior mean
     is S times the messages of the data, whose precision is h, so the variance of c . mean from sample to

@@ -1,6 +1,6 @@
 """Where trajectories are observed, and how often each word occurs: both sparse, word by word.
 
-A word has a knot at each slice where it has neighbours. Its state everywhere else follows from the knots and
+A word has a knot at each slice where it has neighbors. Its state everywhere else follows from the knots and
 the prior, so only the knots are stored.
 """
 
@@ -115,11 +115,15 @@ class Knots:
         return has
 
     def extended(self, active: Sequence[npt.NDArray[Any]], first: int, size: int) -> "tuple[Knots, Integers]":
-        """With knots at later slices `first`, `first` + 1, ...
+        """Add knots at the later slices `first`, `first` + 1, ...
 
-        For the words of each, of then `size` words in all.
+        Args:
+            active: The words that have a knot at each of these slices.
+            first: The number of the first added slice.
+            size: The number of words, new ones included.
 
-        Also the rows that are new, in the order of the slices and of their words.
+        Returns:
+            The knots, and the rows of the new ones in order of the slices and of their words.
         """
         words = np.concatenate([np.zeros(0, dtype=np.int64), *active])
         slices = np.repeat(

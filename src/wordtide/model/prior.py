@@ -29,7 +29,7 @@ class Places:
     """Moments in time as the prior sees them: `marginal` variances and `log_correlation` with one common
     moment, both (n,).
 
-    A Gaussian Markov chain is known by the variance at each moment and the correlation between neighbours;
+    A Gaussian Markov chain is known by the variance at each moment and the correlation between neighbors;
     the correlation of any two moments is the product over the steps between, kept as a sum of logarithms.
     """
 
@@ -53,9 +53,8 @@ class Places:
 
 @dataclass(frozen=True)
 class Passage:
-    """How a filter carries a Gaussian belief to a later moment: the kernel exp(-pull u^2 / 2) N(u'.
-
-    Gain u, noise).
+    """How a filter carries a Gaussian belief to a later moment: the kernel
+    exp(-pull u^2 / 2) N(u'; gain u, noise).
 
     Fields are scalars or arrays (one element per word). A stationary prior has no pull.
     """
@@ -281,10 +280,7 @@ class ProductPrior(Diffusion):
         return Places(self.slices.log_correlation[t] + np.where(place >= 0, step, -step), marginal)
 
     def passage(self, earlier: Floats, later: Floats) -> Passage:
-        """A filter's passage between moments (n,): Eq.
-
-        13 at each slice that is reached, diffusion between slices.
-        """
+        """A filter's passage between moments (n,): Eq. 13 at each slice on the way, diffusion between."""
         here, there = slice_before(self.times, earlier), slice_before(self.times, later)
         crossing = here < there
         following = np.minimum(here + 1, len(self) - 1)

@@ -91,7 +91,7 @@ class Dynamics:
 def level_means(a11: Any, a12: Any, a22: Any, b1: Any, b2: Any) -> tuple[Any, Any, Any]:
     """Solve A x = b for two levels; returns x_1, x_2 and the determinant of A.
 
-    Takes numbers and NumPy arrays alike; `model.jumps` compiles it.
+    Takes numbers and NumPy arrays alike; `model.chain_moments` compiles it.
     """
     size = a11 * a22 - a12 * a12
     return (a22 * b1 - a12 * b2) / size, (a11 * b2 - a12 * b1) / size, size
@@ -128,13 +128,10 @@ def discoveries(log_bayes_factor: Floats, rate: float = FALSE_DISCOVERIES) -> Fl
     return found
 
 
-Array = Any
-
-
 #: Variances of the offsets that are tried: a shade, ... another meaning.
 VARIANCES = np.array([0.001, 0.003, 0.01, 0.03, 0.1, 0.3])
 #: A typical variance of offsets.
-TYPICAL = 0.05
+TYPICAL_OFFSET = 0.05
 #: Variances of the entries of the map by which topics differ that are tried, and the variance that single
 #: words may have beside it, so that none of them decides on the map.
 MAP_VARIANCES = np.array([0.0, 1e-5, 1e-4, 1e-3, 1e-2, 0.1])

@@ -195,7 +195,7 @@ def slices_nearby(model: Embeddings) -> int:
 
 
 def nothing_near(model: Embeddings, year: float) -> str:
-    """Why there are no neighbours to list."""
+    """Why there are no neighbors to list."""
     return (
         f"No other word is well known in {shown_year(model, year)}: there is too little text near that time. "
         "Ask for a time with more text (wordtide info lists the slices), "

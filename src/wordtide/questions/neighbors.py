@@ -130,7 +130,7 @@ def analogy(
 ) -> Answer:
     """The words whose place at the time `then` is nearest to the word's place at the time `at`.
 
-    Columns as of neighbours.
+    Columns as in `neighbors`.
 
     The word itself may be among them: then it kept its place.
     """

@@ -1,4 +1,4 @@
-"""The story of one word: a sentence, and its neighbours at the start, half-way and at the end."""
+"""The story of one word: a sentence, and its neighbors at the start, half-way and at the end."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -64,7 +64,7 @@ def story(
     chosen = vectors_of(model, vectors)
     starts, ends, notes = spans(model, number, since, until)
     (told,) = _told(model, chosen, number, starts, ends, checked_number("top", top))
-    near, more = _neighbours(
+    near, more = _neighbors_of_periods(
         model, word, float(starts[0]), float(told.facts["halfway"]), float(ends[0]), top, vectors
     )
     return Answer(near, list(dict.fromkeys([*notes, *more])), {"sentence": told.sentence, **told.facts})
@@ -72,7 +72,7 @@ def story(
 
 @dataclass(frozen=True)
 class Story:
-    """A story without the neighbours: its sentence, its facts by name, and the words that a word left and
+    """A story without the neighbors: its sentence, its facts by name, and the words that a word left and
     that it came to.
     """
 
@@ -197,10 +197,10 @@ def degrees(change: float) -> str:
     return f"{math.degrees(math.acos(max(-1.0, 1.0 - change))):.0f}°"
 
 
-def _neighbours(
+def _neighbors_of_periods(
     model: Embeddings, word: str, start: float, date: float, end: float, top: int, vectors: str | None
 ) -> tuple[dict[str, list[object]], list[str]]:
-    """The neighbours of the three periods as columns, and a note for each period that has none."""
+    """The neighbors of the three periods as columns, and a note for each period that has none."""
     middle = date if math.isfinite(date) else (start + end) / 2.0
     middle = float(model.times[np.argmin(np.abs(model.times - middle))])
     columns: dict[str, list[object]] = {}

@@ -41,7 +41,7 @@ class CharacterTables(NamedTuple):
     """`kind` (uint8), `lower` (int32 code points) and `unstable` (bool), all of length `TABLE_SIZE`.
 
     `unstable` marks characters that Unicode's composed form (NFC) may change: a text that holds one is
-    normalised first.
+    normalized first.
     """
 
     kind: Bytes
