@@ -70,7 +70,7 @@ else
 	PYTHONPATH=benchmarks/peers $(BIN)/python benchmarks/gold.py $(GOLD_SEEDS:%=build/gold/%)
 endif
 
-# All commands that write, killed again and again, and load on watch and the explorer's server: docs/reliability.md.
+# All commands that write, killed again and again, and load on watch and the explorer's server: docs/evidence.md.
 .PHONY: soak
 MINUTES ?= 20
 soak: .venv/test.done

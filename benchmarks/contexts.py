@@ -3,13 +3,13 @@
     PYTHONPATH=benchmarks python benchmarks/contexts.py [--worlds medium,thin] [--seeds 1,2,3] [--dim 50]
     [--exact]
 
-prints a Markdown table of worlds of text (docs/planted.md); means over seeds. Numbers in brackets rank words
+prints a Markdown table of worlds of text (docs/evidence.md); means over seeds. Numbers in brackets rank words
 by change instead of the low end of its interval; date errors are medians in years, those of jumps in
 brackets. Coverage of intervals is measured by calibration.py.
 
     PYTHONPATH=benchmarks python benchmarks/contexts.py --counts FOLDER... [--holdout 0.2] [--dim 100]
 
-prints the held-out log-likelihood per pair on counts folders (docs/fitting.md). Both kinds of contexts are
+prints the held-out log-likelihood per pair on counts folders (docs/evidence.md). Both kinds of contexts are
 trained and scored on symmetric pairs, because the paper's negative pairs are not symmetric: separate vectors
 can predict that, tied ones cannot, and it is no property of the text. Smoothing predicts slices that were
 held out of the fit, filtering each slice from those before it (every fourth of more than 60). The uncertainty

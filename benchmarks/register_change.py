@@ -2,7 +2,7 @@
 
     PYTHONPATH=benchmarks python benchmarks/register_change.py [--seeds 11,12,13] [--dim 50] [--meanings-only]
 
-plants a change of register in worlds of text (docs/planted.md), on top of the words that drift and jump. Of
+plants a change of register in worlds of text (docs/evidence.md), on top of the words that drift and jump. Of
 ten new particles five precede nouns and five precede verbs; in the course of the middle third of the time the
 two groups exchange their places, sentence by sentence. So the use of function words changes, and with it the
 contexts of all nouns and verbs, whose topics stay the same. With --meanings-only the register does not

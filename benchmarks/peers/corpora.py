@@ -13,7 +13,7 @@ from slice_texts import sentences_by_slice
 import wordtide
 from wordtide.counts.counts import Counts
 
-#: Settings of `template_world`; docs/planted.md has tables of the first three.
+#: Settings of `template_world`; docs/evidence.md has tables of the first three.
 WORLDS = {
     "medium": {"slices": 30},
     "thin": {"slices": 120},

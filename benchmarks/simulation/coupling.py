@@ -12,7 +12,7 @@ couples each word with each context,
 For separate contexts x_ij = u_i . v_j, and J = (v_j, u_i) at the places of u_i and v_j. For tied ones x_ij =
 u_i . S u_j, each unordered pair counts once, and J = (S u_j, S u_i) at the places of u_i and u_j. The inverse
 is the covariance. A rotation common to all vectors (tied: within the axes of a sign) changes no answer, so
-the covariance is conditioned on no rotation. docs/calibration.md has the figures: what it repairs, and what
+the covariance is conditioned on no rotation. docs/evidence.md has the figures: what it repairs, and what
 it does not.
 """
 

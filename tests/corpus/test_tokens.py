@@ -1,4 +1,4 @@
-"""The compiled token rule against its slow twin, and the table of docs/tokens.md."""
+"""The compiled token rule against its slow twin, and the table of docs/count.md."""
 
 import pytest
 from hypothesis import given, settings

@@ -33,8 +33,7 @@ NOT_RUN = {
 ELSEWHERE = {
     "docs/groups.md",
     "docs/commands.md",
-    "docs/scaling.md",
-    "docs/reliability.md",
+    "docs/streams.md",
     "docs/formats.md",
     "docs/recipes.md",
 }

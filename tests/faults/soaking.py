@@ -2,7 +2,7 @@
 time; then the server.
 
 Kills come in two ways, by turns: at random moments, and before an operation on files, no operation twice
-before all had theirs. Prints a table for docs/reliability.md, and ends with 1 if anything was not as it
+before all had theirs. Prints a table for docs/evidence.md, and ends with 1 if anything was not as it
 should be.
 """
 

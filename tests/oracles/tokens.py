@@ -1,4 +1,4 @@
-"""The token rule of docs/tokens.md, one character at a time: slow, obvious, and written without looking at
+"""The token rule of docs/count.md, one character at a time: slow, obvious, and written without looking at
 the tables.
 """
 

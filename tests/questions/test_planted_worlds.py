@@ -2,7 +2,7 @@
 planted words are found.
 
 Vectors are drawn from the prior and symmetric counts from the likelihood; the models, with tied contexts, are
-fitted to them. The bounds are wide enough for the narrowness of a mean field (docs/similarity.md), and no
+fitted to them. The bounds are wide enough for the narrowness of a mean field (docs/evidence.md), and no
 wider.
 """
 
@@ -242,7 +242,7 @@ def test_a_word_that_jumped_did_not_surprise_before(shaken, method, word):
     """Later it goes on surprising for a while: a slow prior follows a jump by steps.
 
     The messages of a smoother know the future, so the slice just before a jump may surprise too
-    (docs/similarity.md).
+    (docs/mathematics.md).
     """
     scores = series_of(shaken.models[method], word, "score")
     before = scores[1 : JUMP - 1] if method == "smoothing" else scores[1:JUMP]

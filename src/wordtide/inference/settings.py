@@ -21,7 +21,7 @@ CONTEXTS = ("tied", "separate")
 PRIOR_NAMES = ("stationary", "product")
 #: `prior_variance="auto"`: the variance at d = 100 for methods whose vectors drift, and for the others. It
 #: falls with the cube root of d. Chosen by held-out likelihood on five corpora, checked on a sixth
-#: (docs/fitting.md).
+#: (docs/evidence.md).
 _VARIANCE, _STANDING_VARIANCE = 0.35, 0.2
 #: The most steps of the natural solver: over all slices for smoothing, for each slice otherwise.
 MOST_STEPS = {"smoothing": 12, "filtering": 5, "independent": 24, "warm-start": 12, "static": 24}

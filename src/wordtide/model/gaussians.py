@@ -129,7 +129,7 @@ class Calibration:
 
         v (1 + dispersion h) / (1 + h)^2
 
-    docs/calibration.md compares this with worlds whose truth is known.
+    docs/evidence.md compares this with worlds whose truth is known.
     """
 
     dispersion: float = 1.0

@@ -12,8 +12,8 @@ end. The low end is the lesser of two:
   of chi-squares, with the sampling variance of each coordinate as weights. Its mean and 1.645 of its standard
   deviations are taken off.
 
-So the interval begins above 0 only if the word moved by more than the noise. docs/similarity.md has the
-figures.
+So the interval begins above 0 only if the word moved by more than the noise (docs/evidence.md has the
+figures).
 
 **Half-way**: from when on a word is nearer to where it ends than to where it began. By the cosine a vector u
 is nearer to the end b than to the start a if u . (b/|b| - a/|a|) > 0. That is linear in u, so at each time

@@ -5,8 +5,7 @@ closed form:
 
     s = x_i . x_j,    E[s] = cos(mean_i, mean_j),    Var[s] = sum_k m_ik^2 s_jk + m_jk^2 s_ik + s_ik s_jk
 
-with m, s the mean and variance of x. The last term is the product of both noises; docs/similarity.md says why
-it stays in.
+with m, s the mean and variance of x. The last term is the product of both noises (docs/mathematics.md).
 
 **An axis** runs between two poles: the position of a word on it is its mean similarity to the words of one
 pole minus that to the words of the other. That is the projection of a word's vector, in units of its length,

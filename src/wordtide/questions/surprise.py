@@ -13,7 +13,7 @@ Both depend on how often a word occurs, so scores are relative to the words of t
 logarithm is a parabola in the logarithm of the occurrences, through the medians of groups of words with
 similar frequency, and the spread about it (median absolute deviation) a power of the occurrences. The score
 is the larger of the two numbers in these units, centered and scaled over all words once more. Most words then
-are standard normal. docs/similarity.md has the figures.
+are standard normal. docs/evidence.md has the figures.
 
 A filtered model holds both beliefs. A smoothed one holds a Gaussian message (precision h, and a place) for
 each slice of a word; passing these forward gives the beliefs before and after each slice, with messages that

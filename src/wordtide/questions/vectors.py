@@ -23,7 +23,7 @@ from wordtide.model.knots import Occurrences
 from wordtide.model.prior import nearest_slice
 from wordtide.types import Floats, Integers, Reals
 
-#: The default choice of vectors; docs/similarity.md explains it.
+#: The default choice of vectors; docs/mathematics.md defines it.
 DEFAULT = "sum"
 CHOICES = ("word", "context", "sum")
 #: A word is well known at a time if the standard deviation of its vector along its mean is at most this share

@@ -1,6 +1,6 @@
 """The compiled token rule: UTF-8 bytes in, word numbers out, at some 20 million words a second.
 
-`docs/tokens.md` states the rule in words; `tests/oracles/tokens.py` is its slow, obvious twin. A stream of
+`docs/count.md` states the rule in words; `tests/oracles/tokens.py` is its slow, obvious twin. A stream of
 numbers holds one entry per place in the text: a word's number in the lexicon, `UNNAMED` for something that
 keeps its place but can never be in the vocabulary (a skipped number, debris), `BREAK` where a sentence or a
 document ends.
