@@ -32,7 +32,8 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 "region": region,
             }
             file.write(f"{json.dumps(row)}\n")
-    counted = run("count", folder / "texts.jsonl", "-o", folder / "counts", "--group-field", "region")
+    kept = "--examples", 2, "--group-field", "region"
+    counted = run("count", folder / "texts.jsonl", "-o", folder / "counts", *kept)
     assert counted.code == 0, counted.err
     fitted = run("fit", folder / "counts", "-o", folder / "model", "--dim", 8)
     assert fitted.code == 0, fitted.err
@@ -48,6 +49,46 @@ def test_divided_lists_words_with_both_meanings(model: Path) -> None:
     assert set(rows["capital"]["other_near"]) & set(THERE)
     assert rows["capital"]["group"] == "north"
     assert rows["capital"]["effect_low"] > 0
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        ("--groups", "north", "south"),
+        ("--groups", "north", "--groups", "south"),
+        ("--groups", "north, south"),
+        ("--groups", "north", "south", "--at", "1910"),
+    ],
+)
+def test_groups_are_named_one_after_the_other(model: Path, typed: tuple[str, ...]) -> None:
+    answer = run("divided", model, *typed, "--format", "csv")
+    assert answer.code == 0, answer.err
+    expected = run(
+        "divided", model, "--format", "csv", *typed[typed.index("--at") :] if "--at" in typed else ()
+    )
+    assert answer.out == expected.out
+    assert "capital,north,south" in answer.out
+
+
+def test_a_time_chooses_where_groups_are_compared(model: Path) -> None:
+    first, last = (run("divided", model, "--at", at, "--format", "csv") for at in ("1900", "last"))
+    assert first.code == last.code == 0
+    assert first.out != last.out
+    beyond = run("divided", model, "--at", "2020")
+    assert "after the last slice" in beyond.err
+
+
+def test_example_sentences_name_their_group(model: Path) -> None:
+    counts = model.parent / "counts"
+    found = json.loads(run("examples", counts, "capital", "--format", "json").out)
+    rows = [json.loads(line) for line in (model.parent / "texts.jsonl").read_text("utf-8").splitlines()]
+    regions = {row["text"]: row["region"] for row in rows}
+    assert len(found) == 6
+    assert [one["group"] for one in found] == [
+        regions["".join(one[part] for part in ("before", "word", "after"))] for one in found
+    ]
+    assert run("examples", counts, "capital", "--format", "csv").out.splitlines()[0].endswith(",after,group")
+    assert f", {found[0]['group']}" in run("examples", counts, "capital").out
 
 
 def test_questions_follow_the_group(model: Path) -> None:

@@ -52,6 +52,10 @@ def write_rows(path, rows):
     return path
 
 
+def read_rows(path):
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
 @pytest.fixture
 def corpus(tmp_path):
     folder = tmp_path / "corpus"
@@ -124,7 +128,8 @@ def test_groups_do_not_change_a_byte_of_the_whole(corpus, tmp_path, monkeypatch,
     wordtide.count(corpus, output=tmp_path / "counts", workers=3, **OPTIONS, **options)
     expected, found = files_of(tmp_path / "plain"), files_of(tmp_path / "counts")
     assert [name for name in expected if name != "header.json" and found[name] != expected[name]] == []
-    assert {name for name in found if not name.startswith("groups/")} == expected.keys()
+    own = {"example_groups.txt"}  # the group of each sentence
+    assert {name for name in found if not name.startswith("groups/")} - own == expected.keys()
 
 
 def test_groups_add_up_to_the_whole(corpus):
@@ -152,6 +157,26 @@ def test_workers_order_and_memory_change_no_byte(corpus, tmp_path, monkeypatch, 
     monkeypatch.setattr(slice_counting, "_PART_IDS", 50)
     wordtide.count(corpus, output=tmp_path / "tight", workers=2, memory=1, **options)
     assert files_of(tmp_path / "tight") == expected
+
+
+def test_sentences_keep_the_group_of_their_document(corpus, tmp_path):
+    options = OPTIONS | {"examples": 2}
+    whole = wordtide.count(corpus, output=tmp_path / "whole", **options)
+    options = options | {"vocabulary": str(tmp_path / "whole")}
+    found = whole.examples("w3")
+    parties = {}
+    for name, row in ((path.name, row) for path in corpus.iterdir() for row in enumerate(read_rows(path), 1)):
+        parties[f"{name}:{row[0]}"] = row[1]["party"]
+    assert len({one.group for one in found}) > 1
+    assert [one.group for one in found] == [parties[one.document.split("/")[-1]] for one in found]
+    files = sorted(corpus.iterdir())
+    for name, part in (("one", files[:1]), ("rest", files[1:])):
+        wordtide.count(part, output=tmp_path / name, **options)
+    parts = [wordtide.Counts.load(tmp_path / name) for name in ("one", "rest")]
+    merged = merge_counts(parts, tmp_path / "merged")
+    assert [(one.group, one.after) for one in merged.examples("w3")] == [
+        (one.group, one.after) for one in found
+    ]
 
 
 def test_counts_without_groups_have_an_empty_mapping(corpus):

@@ -85,7 +85,7 @@ def count_texts(source: CountInput, folder: Path) -> Counts:
     window = settings.window or TEXT_WINDOW
     numbering = numbering_of(whole, vocabulary)
     numberings = [numbering[numbers_of_scanner] for numbers_of_scanner in numbers]
-    rule = PairRule(numberings, len(vocabulary), window, settings)
+    rule = PairRule(numberings, len(vocabulary), window, settings, groups=scan.groups)
     if phrases:
         rule = with_phrases(rule, phrases, vocabulary, scan.lexicons)
     groups = _count_groups(scan, members, len(slices), rule, source.resources, folder / FOLDER)
@@ -264,9 +264,7 @@ def count_slices(
                 scratch.places, scratch.codes[filled:], occurrences,
             )  # fmt: skip
             if settings.examples:
-                candidates.append(
-                    draw_sentences(segment, entry, ids, numbering, words, settings.examples, settings.seed)
-                )
+                candidates.append(draw_sentences(segment, entry, ids, rule))
         codes, spare = sort_codes(
             scratch.codes[:filled], scratch.spare[:filled], weight_bits, weight_bits + 2 * word_bits
         )

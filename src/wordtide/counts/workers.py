@@ -61,6 +61,7 @@ class PairRule:
 
     `numberings` has an array for each scanner, which maps its numbers to the vocabulary (-1: not in it).
     `tables` has the phrases for each scanner, if there are any; their numbers follow those of the words.
+    `groups` has the names of the groups in segments, if documents have groups.
     """
 
     numberings: Sequence[npt.NDArray[np.int32]]
@@ -68,6 +69,7 @@ class PairRule:
     window: int
     settings: CountSettings
     tables: Sequence[PhraseTable] = ()
+    groups: Sequence[str] = ()
 
     def stream(self, segment: Segment, entry: int, room: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
         """The numbers of an entry of a segment, phrases joined (in `room`)."""

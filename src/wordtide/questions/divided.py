@@ -2,13 +2,13 @@
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, TypeVar
 
 import numpy as np
 
-from wordtide.embeddings.states import Embeddings
+from wordtide.embeddings.states import Embeddings, Times
 from wordtide.embeddings.trajectories import ShiftedTrajectories
 from wordtide.errors import SettingsError
 from wordtide.model.verdicts import Groups
@@ -17,6 +17,7 @@ from wordtide.questions.contrasts import contrast_of_groups
 from wordtide.questions.effect import divergence, share_beyond_noise
 from wordtide.questions.function_words import Contexts
 from wordtide.questions.function_words import function_words as find_function_words
+from wordtide.questions.similarity import similarity
 from wordtide.questions.vectors import vectors_of
 from wordtide.timeline import Time
 from wordtide.types import Floats, Integers
@@ -31,6 +32,16 @@ def groups_of(model: Embeddings) -> Groups:
             "The model has no groups.", "Count with --group-field, and fit by smoothing, filtering or static."
         )
     return model.fitted.groups
+
+
+def named_groups(model: Embeddings, given: Sequence[str]) -> list[str] | None:
+    """The groups that a command line names, one or several with commas between them; None if there are none.
+
+    The name of a group may contain commas.
+    """
+    names = groups_of(model).names
+    listed = [[text] if text in names else [part.strip() for part in text.split(",")] for text in given]
+    return [name for part in listed for name in part] or None
 
 
 def in_group(model: Model, name: str, *words: str) -> tuple[Model, list[str]]:
@@ -51,14 +62,60 @@ def in_group(model: Model, name: str, *words: str) -> tuple[Model, list[str]]:
     return view, notes
 
 
-def by_group(model: Model, word: str, ask: Callable[[Model], Answer]) -> dict[str, Answer]:
-    """What a question answers for each group that uses a word in its own way, or for all of them together."""
+def group_views(model: Model, word: str) -> tuple[dict[str, Model], list[str]]:
+    """The model as each group uses a word, by name, and notes; the model itself, named all, if groups use the
+    word alike.
+    """
     views = {name: in_group(model, name, word) for name in groups_of(model).names}
     alike = next(notes for _, notes in views.values())
+    return ({"all": model}, alike) if alike else ({name: view for name, (view, _) in views.items()}, [])
+
+
+def by_group(model: Model, word: str, ask: Callable[[Model], Answer]) -> dict[str, Answer]:
+    """What a question answers for each group that uses a word in its own way, or for all of them together."""
+    views, alike = group_views(model, word)
+    answers = {name: ask(view) for name, view in views.items()}
+    return {name: replace(answer, notes=[*answer.notes, *alike]) for name, answer in answers.items()}
+
+
+@dataclass(frozen=True)
+class GroupCurves:
+    """The similarity of a word to n others over T times, as each of G groups uses the word.
+
+    Attributes:
+        names: The groups.
+        similarity: Cosines, (G, n, T).
+        low: The lower ends of their 90 % credible intervals, (G, n, T).
+        high: The upper ends, (G, n, T).
+    """
+
+    names: tuple[str, ...]
+    similarity: Floats
+    low: Floats
+    high: Floats
+
+
+def group_curves(
+    model: Embeddings, word: str, others: Sequence[str], times: Times = None, vectors: str | None = None
+) -> GroupCurves | None:
+    """The similarity of a word to others over time, by group; None if groups use the word alike.
+
+    Args:
+        model: A model with groups.
+        word: The word.
+        others: The words to compare it with, which have the vectors that all groups share.
+        times: The times; None for all slices.
+        vectors: "word", "context", or their "sum".
+    """
+    views, alike = group_views(model, word)
     if alike:
-        answer = ask(model)
-        return {"all": replace(answer, notes=[*answer.notes, *alike])}
-    return {name: ask(view) for name, (view, _) in views.items()}
+        return None
+    answers = [similarity(view, word, *others, times=times, vectors=vectors) for view in views.values()]
+    columns = (
+        np.array([answer.columns[name] for answer in answers]).reshape(len(views), len(others), -1)
+        for name in ("similarity", "low", "high")
+    )
+    return GroupCurves(tuple(views), *columns)
 
 
 def joined(answers: Mapping[str, Answer]) -> Answer:
@@ -93,7 +150,7 @@ def divided(
     names = list(known.names) if groups is None else list(groups)
     chosen = [known.number(name) for name in names]
     if len(set(chosen)) < 2:
-        raise SettingsError("There is only one group to compare.", "Give two of them: --groups A,B.")
+        raise SettingsError("There is only one group to compare.", "Give two of them: --groups A B.")
     year, _, notes = one_occasion(model, at)
     rows = np.arange(len(known.words))
     if not function_words:

@@ -200,7 +200,8 @@ def examples(
     counts = Counts.load(folder)
     found = counts.examples(word, at)
     if format is not Format.table:
-        print_rows([vars(example) for example in found], format, tuple(Example.__dataclass_fields__))
+        names = [name for name in Example.__dataclass_fields__ if name != "group" or counts.groups]
+        print_rows([{name: getattr(one, name) for name in names} for one in found], format, tuple(names))
         return
     if not found:
         typer.echo(found.why_empty, err=True)
@@ -219,4 +220,5 @@ def _print_in_context(found: list[Example]) -> None:
         word = (spelled_out(example.word), "bold")
         line = Text.assemble((f"{example.date:{margin}}", "dim"), f"{before:>{side}}", word, after)
         out.print(line, no_wrap=True, crop=False, overflow="ignore")
-        out.print(Text(f"{'':{margin}}{spelled_out(example.document)}", "dim italic"), no_wrap=True)
+        source = ", ".join(filter(None, (example.document, example.group)))
+        out.print(Text(f"{'':{margin}}{spelled_out(source)}", "dim italic"), no_wrap=True)

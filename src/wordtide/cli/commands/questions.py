@@ -207,9 +207,11 @@ def story(
 
 def divided(
     model: Model,
+    more: Annotated[
+        list[str] | None, typer.Argument(metavar="GROUPS", help="Groups to compare, after --groups.")
+    ] = None,
     groups: Annotated[
-        list[str] | None,
-        Option("--groups", help="Groups to compare; repeat the option, or separate them by commas."),
+        list[str] | None, Option("--groups", help="Groups to compare: R D, or R,D. Default: all.")
     ] = None,
     at: At = "last",
     top: Top = 20,
@@ -223,10 +225,10 @@ def divided(
     lower bound. Near and other near are words near it in one group and not in the other. Words without a
     significant difference are not listed.
 
-    Example: wordtide divided model/ --groups R,D --at 2020
+    Example: wordtide divided model/ --groups R D --at 2020
     """
     loaded = load(model)
-    chosen = [name.strip() for given in groups for name in given.split(",")] if groups else None
+    chosen = groups_question.named_groups(loaded, [*(groups or []), *(more or [])])
     answer = groups_question.divided(loaded, chosen, at, top, function_words, vectors)
     if not len(answer):
         print_notes(answer.notes)

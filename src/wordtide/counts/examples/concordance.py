@@ -19,7 +19,7 @@ _MARGIN, _SIDE = 12, 60  # characters of the date, and on each side of the word
 
 @dataclass(frozen=True)
 class Example:
-    """A word in its sentence."""
+    """A word in its sentence. `group` is that of the document, "" if documents have no groups."""
 
     time: float
     slice: str
@@ -28,6 +28,7 @@ class Example:
     before: str
     word: str
     after: str
+    group: str = ""
 
 
 class Examples(list[Example]):
@@ -84,10 +85,8 @@ def find_examples(counts: ExampleSource, word: str, slices: Sequence[int]) -> Ex
         for sentence in sentences:
             before, keyword, after = split_at_word(sentence.text, counts.words[number])
             date = shown_date(sentence.stamp, sentence.span)
-            label = counts.slices.labels[t]
-            found.append(
-                Example(float(counts.times[t]), label, date, sentence.document, before, keyword, after)
-            )
+            when = float(counts.times[t]), counts.slices.labels[t], date
+            found.append(Example(*when, sentence.document, before, keyword, after, sentence.group))
     return found
 
 

@@ -10,6 +10,7 @@ from wordtide.compiled import kernel
 from wordtide.corpus.tokens.scanner import BREAK
 from wordtide.counts.examples.store import LONGEST_SENTENCE, Sentence, hash_sentences
 from wordtide.counts.segments import Segment
+from wordtide.counts.workers import PairRule
 from wordtide.types import Flags, Integers
 
 
@@ -83,24 +84,18 @@ def draw_from(
     return np.nonzero(there)[0], best[there], which[there]
 
 
-def draw_sentences(
-    segment: Segment,
-    entry: int,
-    ids: npt.NDArray[np.int32],
-    numbering: npt.NDArray[np.int32],
-    words: int,
-    examples: int,
-    seed: int,
-) -> Candidates:
+def draw_sentences(segment: Segment, entry: int, ids: npt.NDArray[np.int32], rule: PairRule) -> Candidates:
     """Draw from one entry of a segment, whose numbers, phrases joined, are `ids`."""
     texts, starts = segment.texts, segment.sentence_starts
     if texts is None or starts is None:
         raise AssertionError("the texts were not kept while reading")
     chosen = slice(int(starts[entry]), int(starts[entry + 1]))
     spans, documents, places = texts.spans[chosen], texts.documents[chosen], texts.places[chosen]
-    drawn = hash_sentences(texts.names, documents, places, seed)
+    drawn = hash_sentences(texts.names, documents, places, rule.settings.seed)
     eligible = spans[:, 1] - spans[:, 0] <= LONGEST_SENTENCE
-    drawn_for, best, which = draw_from(ids, numbering, drawn, eligible, words, examples)
+    numbering, examples = rule.numberings[segment.scanner], rule.settings.examples
+    drawn_for, best, which = draw_from(ids, numbering, drawn, eligible, rule.words, examples)
+    group = "" if segment.groups is None else rule.groups[int(segment.groups[entry])]
     numbers, references = np.unique(which, return_inverse=True)
     sentences = [
         Sentence(
@@ -113,6 +108,7 @@ def draw_sentences(
             .decode("utf-8")
             .replace("\x1f", " ")
             .replace("\x1e", " "),
+            group,
         )
         for number in numbers
     ]

@@ -24,11 +24,12 @@ from wordtide.types import Bytes, Integers
 LONGEST_SENTENCE = 4000
 _TEXTS = "example_sentences.txt"
 _DOCUMENTS = "example_documents.txt"
+_GROUPS = "example_groups.txt"
 
 
 class Sentence(NamedTuple):
-    """A sentence with the document it comes from, and that document's date (seconds from 1970, and how many
-    it names).
+    """A sentence with the document it comes from, that document's date (seconds from 1970, and how many it
+    names), and its group, "" if documents have no groups.
     """
 
     stamp: int
@@ -36,6 +37,7 @@ class Sentence(NamedTuple):
     document: str
     place: int  # among the sentences of its document
     text: str
+    group: str = ""
 
 
 def hash_sentences(names: Sequence[str], documents: Integers, places: Integers, seed: int) -> Any:
@@ -79,6 +81,7 @@ class ExamplesWriter:
         self._documents: dict[str, int] = {}
         self._stamps: list[int] = []
         self._spans: list[int] = []
+        self._groups: list[str] = []
         self._slice_ends = [0]
 
     def __enter__(self) -> "ExamplesWriter":
@@ -120,11 +123,16 @@ class ExamplesWriter:
         for growing in self._large:
             growing.close()
         self._texts.close()
-        names = "".join(f"{' '.join(name.split())}\n" for name in self._documents)
-        (self._folder / _DOCUMENTS).write_text(names, encoding="utf-8", errors="replace", newline="\n")
+        self._write_lines(_DOCUMENTS, [" ".join(name.split()) for name in self._documents])
+        if any(self._groups):
+            self._write_lines(_GROUPS, self._groups)
         save_array(self._folder, "example_stamps", np.array(self._stamps, dtype=np.int64))
         save_array(self._folder, "example_spans", np.array(self._spans, dtype=np.int64))
         save_array(self._folder, "slice_examples", np.array(self._slice_ends, dtype=np.int64))
+
+    def _write_lines(self, name: str, lines: Sequence[str]) -> None:
+        text = "".join(f"{line}\n" for line in lines)
+        (self._folder / name).write_text(text, encoding="utf-8", errors="replace", newline="\n")
 
     def _write_sentences(self, sentences: Sequence[Sentence]) -> None:
         ends, sources = [], []
@@ -133,6 +141,7 @@ class ExamplesWriter:
                 self._documents[sentence.document] = len(self._documents)
                 self._stamps.append(sentence.stamp)
                 self._spans.append(sentence.span)
+                self._groups.append(sentence.group)
             self._texts.write(" ".join(sentence.text.split()).encode("utf-8") + b"\n")
             ends.append(self._texts.tell())
             sources.append(self._documents[sentence.document])
@@ -155,6 +164,7 @@ class ExampleStore:
     spans: Integers
     slice_examples: Integers
     documents: list[str]
+    groups: list[str]  # of the documents; empty, if they have none
     text: Bytes
 
     @staticmethod
@@ -184,7 +194,8 @@ class ExampleStore:
             stamps=load_array(folder, "example_stamps", "i8"),
             spans=load_array(folder, "example_spans", "i8"),
             slice_examples=load_array(folder, "slice_examples", "i8", in_memory=True),
-            documents=_documents(folder / _DOCUMENTS),
+            documents=_lines(folder / _DOCUMENTS),
+            groups=_lines(folder / _GROUPS) if (folder / _GROUPS).exists() else [],
             text=_mapped(folder / _TEXTS),
         )
         store.check(slices, folder)
@@ -200,6 +211,7 @@ class ExampleStore:
             and bool((np.diff(ends) >= 0).all())
         )
         sound = sound and len(self.words) == len(self.priorities) == len(self.sentences)
+        sound = sound and len(self.groups) in (0, len(self.documents))
         if not sound or not len(self.ends) == len(self.sources) == len(self.places):
             raise FolderError(f"The examples in {folder} are damaged.", "Count again.")
 
@@ -217,7 +229,8 @@ class ExampleStore:
         source = int(self.sources[number])
         text = self.text[start : int(self.ends[number])].tobytes().decode("utf-8", "replace").rstrip("\n")
         stamp, span = int(self.stamps[source]), int(self.spans[source])
-        return Sentence(stamp, span, self.documents[source], int(self.places[number]), text)
+        group = self.groups[source] if self.groups else ""
+        return Sentence(stamp, span, self.documents[source], int(self.places[number]), text, group)
 
 
 def has_examples(folder: Path | None) -> bool:
@@ -264,7 +277,7 @@ def _candidates(
     return np.concatenate(words), np.concatenate(drawn), np.concatenate(references), sentences
 
 
-def _documents(path: Path) -> list[str]:
+def _lines(path: Path) -> list[str]:
     try:
         if not path.is_file():  # a pipe would never end
             raise OSError("it is not a file")
