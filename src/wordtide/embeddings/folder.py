@@ -90,7 +90,8 @@ def fill_folder(
     write_tensors(folder / "arrays.safetensors", _arrays(fitted))
     if complete is not None:
         arrays = map_tensors(folder / "arrays.safetensors")
-        states: dict[str, Any] = {name: arrays[name] for name in fitted.posterior.arrays() if name in arrays}
+        on_disk = [name for name, array in fitted.posterior.arrays().items() if isinstance(array, Streamed)]
+        states: dict[str, Any] = {name: arrays[name] for name in on_disk}
         completed = complete(replace(fitted, posterior=replace(fitted.posterior, **states)))
         fitted = replace(completed, posterior=fitted.posterior)
     write_dynamics(folder, fitted.dynamics)

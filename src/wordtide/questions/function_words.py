@@ -29,6 +29,7 @@ _NEAREST = 0.02  # of the words that are scored: the neighbors whose scores coun
 _COMPANY, _ROUNDS = 0.5, 5  # the weight of the neighbors' scores; rounds of averaging
 _NOTHING = 1e-300
 _CONTEXT_EXPONENT = 0.75
+_WORDS_AT_ONCE = 100  # whose scores with all contexts are in memory together
 
 
 @dataclass(frozen=True)
@@ -58,12 +59,16 @@ class Contexts:
 
         KL(p || P') = E_p[x] - log E_P'[exp x] with x the scores, so no logarithm of a matrix is needed.
         """
-        scores = words @ self.vectors.T
-        top = scores.max(axis=1, keepdims=True)
-        weights = np.exp(scores - top)
-        weights *= self.share
-        total = weights.sum(axis=1)
-        return np.asarray(np.einsum("nl,nl->n", weights, scores) / total - top[:, 0] - np.log(total))
+        found = np.empty(len(words))
+        for first in range(0, len(words), _WORDS_AT_ONCE):
+            here = slice(first, first + _WORDS_AT_ONCE)
+            scores = words[here] @ self.vectors.T
+            top = scores.max(axis=1, keepdims=True)
+            weights = np.exp(scores - top)
+            weights *= self.share
+            total = weights.sum(axis=1)
+            found[here] = np.einsum("nl,nl->n", weights, scores) / total - top[:, 0] - np.log(total)
+        return found
 
 
 def function_words(model: Embeddings) -> Flags:

@@ -65,6 +65,9 @@ class States(Protocol):
     def restore(self, state: Mapping[str, Array]) -> None:
         """Resume from saved arrays."""
 
+    def finish(self) -> None:
+        """Free the memory that only further steps need."""
+
     def note(self) -> str:
         """Return a remark for the user on the last step."""
 
@@ -124,6 +127,9 @@ class StatesInMemory:
 
     def restore(self, state: Mapping[str, Array]) -> None:
         self.block.restore(state, slice(None))
+
+    def finish(self) -> None:
+        self.block.finish()
 
     def note(self) -> str:
         return ""

@@ -138,6 +138,9 @@ class StatesOnDisk:
             tasks.save_block(self.job, part, self._prior, self._generation, rows)
         tasks.save_messages(self.job, state, self._generation)
 
+    def finish(self) -> None:
+        pass  # the states of further steps are in files
+
     def note(self) -> str:
         return self._note
 

@@ -143,6 +143,11 @@ class WordBlock:
 
         self.compute.map(one, self._pieces)
 
+    def finish(self) -> None:
+        """Free what only further steps need."""
+        for side in self.sides:
+            side.b = np.zeros((0, self.dim), self.compute.dtype)
+
     def arrays(self) -> dict[str, Array]:
         """Return the state between steps, by name."""
         named = zip(SIDES, self.sides, strict=False)
