@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from results import Table
 from simulation.coupling import CoupledPosterior, couple_problem
 from simulation.coverage import (
     DRAWS,
@@ -162,10 +163,10 @@ def measure(
         into.add_normal(name, truth, mean, spread)
 
 
-def table(title: str, columns: list[str], rows: Iterable[list[str]]) -> None:
-    print(f"\n{title}\n\n| {' | '.join(columns)} |\n|{'---|' * len(columns)}")
-    for cells in rows:
-        print(f"| {' | '.join(cells)} |", flush=True)
+def table(name: str, title: str, columns: list[str], rows: Iterable[list[str]]) -> None:
+    with Table(f"calibration.{name}", columns, title) as printed:
+        for cells in rows:
+            printed.row(*cells)
 
 
 def about_coverage(found: dict[Key, Measured]) -> None:
@@ -178,7 +179,8 @@ def about_coverage(found: dict[Key, Measured]) -> None:
                 [kind, posterior, str(worlds), *("" if share is None else str(share) for share in shares)]
             )
         title = f"{100 * level:.0f} % intervals: how many hold the truth, in per cent, ± standard error between worlds"
-        table(title, ["negative pairs", "posterior", "worlds", *QUANTITIES], rows)
+        columns = ["negative pairs", "posterior", "worlds", *QUANTITIES]
+        table(f"coverage-{100 * level:.0f}", title, columns, rows)
 
 
 def about_ranks(found: dict[Key, Measured]) -> None:
@@ -192,6 +194,7 @@ def about_ranks(found: dict[Key, Measured]) -> None:
             rows.append([kind, posterior, quantity, *(f"{share:.0f}" for share in shares), *verdict])
     columns = ["negative pairs", "posterior", "quantity", *(f"{10 * n}" for n in range(BINS))]
     table(
+        "ranks",
         "Ranks of the truth by tenths, in per cent (10 each if calibrated)",
         [*columns, f"χ² ({BINS - 1})", "p"],
         rows,
@@ -225,6 +228,7 @@ def about_factors(found: dict[Key, Measured]) -> None:
                 rows.append([learned, taught_by, f"{factor:.2f}", kind, *held])
     columns = ["learned with", "from", "factor", "tried with", *QUANTITIES]
     table(
+        "factors",
         "90 % intervals of smoothing with tied contexts, made wider by one factor: how many hold the truth",
         columns,
         rows,
@@ -274,11 +278,12 @@ def main() -> None:
     if options.adam_worlds:
         rows = [[*key, f"{np.mean(elbos):.4f}"] for key, elbos in lacks.items()]
         table(
+            "elbo",
             f"ELBO per pair, mean of the first {options.adam_worlds} worlds",
             ["negative pairs", "posterior", "ELBO"],
             rows,
         )
-    print(f"\n{time.perf_counter() - start:.0f} s")
+    print(f"{time.perf_counter() - start:.0f} s", file=sys.stderr)
 
 
 if __name__ == "__main__":

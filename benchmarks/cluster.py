@@ -22,6 +22,7 @@ import dask
 import distributed
 import generated
 import psutil
+from results import Table
 
 import wordtide
 from wordtide.counts.cluster import driver
@@ -138,22 +139,24 @@ def measure(place: Path, scheduler: str) -> None:
         sys.exit("the results differ")
     best = {name: Cost(*map(min, zip(*found, strict=True))) for name, found in times.items()}
     size = source.stat().st_size
-    print(f"\n{size / 1e6:.0f} MB of JSON Lines, two cores, best of {ROUNDS}\n")
-    print("| what | seconds | ratio to one thread | processor seconds | ratio |\n|---|---:|---:|---:|---:|")
-    for name, what in (
-        ("one", "one machine, one thread"),
-        ("two", "one machine, two threads"),
-        ("cluster", "cluster of two processes"),
-        ("restarted", "the same, started again when all shards were read"),
-    ):
-        cost, one = best[name], best["one"]
-        print(
-            f"| {what} | {cost.wall:.2f} | {cost.wall / one.wall:.2f} | {cost.cpu:.2f} | {cost.cpu / one.cpu:.2f} |"
-        )
-    print("\n| what is moved | MB | share of the input |\n|---|---:|---:|")
-    print(f"| through the scheduler | {traffic.task_bytes / 1e6:.2f} | {traffic.task_bytes / size:.4f} |")
-    for stage, held in traffic.piece_bytes.items():
-        print(f"| through the work folder: {stage} | {held / 1e6:.1f} | {held / size:.2f} |")
+    title = f"{size / 1e6:.0f} MB of JSON Lines, two cores, best of {ROUNDS}"
+    with Table(
+        "cluster.times", ("what", "seconds", "ratio to one thread", "CPU seconds", "ratio"), title
+    ) as table:
+        for name, what in (
+            ("one", "one machine, one thread"),
+            ("two", "one machine, two threads"),
+            ("cluster", "cluster of two processes"),
+            ("restarted", "the same, started again when all shards were read"),
+        ):
+            ratios = [spent / least for spent, least in zip(best[name], best["one"], strict=True)]
+            cells = zip(best[name], ratios, strict=True)
+            table.row(what, *(f"{value:.2f}" for pair in cells for value in pair))
+    with Table("cluster.moved", ("what is moved", "MB", "share of the input")) as table:
+        moved = traffic.task_bytes
+        table.row("through the scheduler", f"{moved / 1e6:.2f}", f"{moved / size:.4f}")
+        for stage, held in traffic.piece_bytes.items():
+            table.row(f"through the work folder: {stage}", f"{held / 1e6:.1f}", f"{held / size:.2f}")
 
 
 if __name__ == "__main__":

@@ -21,9 +21,11 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import product
 from pathlib import Path
 
 import numpy as np
+from results import Table
 from simulation import PlantedCorpus, score_model, template_world
 
 import wordtide
@@ -129,13 +131,13 @@ def held_out(
 def print_likelihoods(folders: list[str], share: float, dim: int) -> None:
     """Print the table of held-out likelihoods."""
     columns = ("counts", "method", *CONTEXTS, *(f"seconds, {contexts}" for contexts in CONTEXTS))
-    print(f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}", flush=True)
-    for folder in folders:
-        counts = wordtide.Counts.load(folder)
-        for method in METHODS:
-            found = [held_out(counts, method, contexts, share, dim) for contexts in CONTEXTS]
-            cells = [*(f"{score:.4f}" for score, _ in found), *(f"{seconds:.0f}" for _, seconds in found)]
-            print(f"| {Path(folder).name} | {method} | {' | '.join(cells)} |", flush=True)
+    with Table("contexts.likelihood", columns) as table:
+        for folder in folders:
+            counts = wordtide.Counts.load(folder)
+            for method in METHODS:
+                found = [held_out(counts, method, contexts, share, dim) for contexts in CONTEXTS]
+                cells = [*(f"{score:.4f}" for score, _ in found), *(f"{seconds:.0f}" for _, seconds in found)]
+                table.row(Path(folder).name, method, *cells)
 
 
 def main() -> None:
@@ -155,21 +157,18 @@ def main() -> None:
         return
     settings = {"dim": options.dim or 50, "threads": 1} | ({"negative_contexts": 0} if options.exact else {})
     columns = ["world", "method", "contexts", "vectors", *COLUMNS, *(f"alarms: {kind}" for kind in ALARMS)]
-    print(f"| {' | '.join([*columns, 'CPU seconds'])} |\n|{'---|' * (len(columns) + 1)}", flush=True)
-    for name in options.worlds.split(","):
-        worlds = [template_world(int(seed), **WORLDS[name]) for seed in options.seeds.split(",")]
-        counts = [wordtide.count(world.documents, workers=1) for world in worlds]
-        for method in METHODS:
-            for contexts in CONTEXTS:
+    with Table(f"contexts.{'exact' if options.exact else 'planted'}", [*columns, "CPU seconds"]) as table:
+        for name in options.worlds.split(","):
+            worlds = [template_world(int(seed), **WORLDS[name]) for seed in options.seeds.split(",")]
+            counts = [wordtide.count(world.documents, workers=1) for world in worlds]
+            for method, contexts in product(METHODS, CONTEXTS):
                 start = time.process_time()
                 models = [wordtide.fit(one, method=method, contexts=contexts, **settings) for one in counts]
                 seconds = (time.process_time() - start) / len(models)
                 for vectors in (CHOICES[0], CHOICES[-1]):
-                    found = [
-                        scores_of(world, model, vectors) for world, model in zip(worlds, models, strict=True)
-                    ]
-                    cells = [name, method, contexts, vectors, *row(found, len(worlds[0].moving))]
-                    print(f"| {' | '.join(cells)} | {seconds:.1f} |", flush=True)
+                    pairs = zip(worlds, models, strict=True)
+                    cells = row([scores_of(*pair, vectors) for pair in pairs], len(worlds[0].moving))
+                    table.row(name, method, contexts, vectors, *cells, f"{seconds:.1f}")
                 print(f"{name}, {method}, {contexts}: done", file=sys.stderr)
 
 

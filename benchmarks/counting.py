@@ -25,6 +25,7 @@ from typing import NamedTuple, TypeVar
 import generated
 import numpy as np
 import rivals
+from results import Table
 
 import wordtide
 
@@ -65,14 +66,14 @@ class Row:
             self.required is not None and self.theirs is not None and self.theirs / self.ours < self.required
         )
 
-    def __str__(self) -> str:
+    def cells(self) -> tuple[str, ...]:
         theirs, ratio, required, verdict = "", "", "", ""
         if self.theirs is not None:
             theirs = f"{self.theirs:.3f}"
             ratio = f"{self.theirs / self.ours:.{1 if self.theirs > self.ours else 2}f}"
         if self.required is not None:
             required, verdict = f"{self.required:g}", "MISSED" if self.missed else "ok"
-        return f"| {self.what} | {self.ours:.3f} | {theirs} | {ratio} | {required} | {verdict} |"
+        return self.what, f"{self.ours:.3f}", theirs, ratio, required, verdict
 
 
 class Corpora(NamedTuple):
@@ -366,18 +367,19 @@ def main() -> int:
     tokens = parser.parse_args().tokens
     cores = sorted(os.sched_getaffinity(0))
     start, (machine, own) = time.perf_counter(), busy_seconds()
-    missed = False
+    missed, columns = False, ("what", "ours (s)", "theirs (s)", "ratio", "required", "")
     with tempfile.TemporaryDirectory(prefix="wordtide-benchmark-") as name:
         report("generating data")
         corpora = make_corpora(Path(name), tokens)
         warm_up(corpora)
-        print("| what | ours (s) | theirs (s) | ratio | required | |\n|---|---:|---:|---:|---:|---|")
-        for row in measure(corpora, Path(name), tokens, cores):
-            print(row, flush=True)
-            missed = missed or row.missed
-    seconds, (machine_now, own_now) = time.perf_counter() - start, busy_seconds()
-    others = (machine_now - machine - (own_now - own)) / seconds
-    report(f"the run took {seconds:.0f} s; other processes kept {others:.2f} of {len(cores)} cores busy")
+        with Table("counting", columns) as table:
+            for row in measure(corpora, Path(name), tokens, cores):
+                table.row(*row.cells())
+                missed = missed or row.missed
+            seconds, (machine_now, own_now) = time.perf_counter() - start, busy_seconds()
+            others = (machine_now - machine - (own_now - own)) / seconds
+            busy = f"other processes kept {others:.2f} of {len(cores)} cores busy"
+            table.note(f"The run took {seconds:.0f} s; {busy}.")
     return 1 if missed else 0
 
 

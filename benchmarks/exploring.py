@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import sync_playwright
+from results import Table
 
 import wordtide
 from wordtide.explorer.single_file import built_page
@@ -131,11 +132,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         file = given.file or state_of_the_union(Path(folder))
         found = measured(file) | on_a_phone(file)
-    print("| what | measured | limit | |\n|---|---:|---:|---|")
-    for name, (value, limit, unit) in found.items():
-        print(
-            f"| {name} | {value:.3g} {unit} | {limit:.3g} {unit} | {'ok' if value <= limit else 'MISSED'} |"
-        )
+    with Table("exploring", ("what", "measured", "limit", "")) as table:
+        for name, (value, limit, unit) in found.items():
+            verdict = "ok" if value <= limit else "MISSED"
+            table.row(name, f"{value:.3g} {unit}", f"{limit:.3g} {unit}", verdict)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ import fitting_rivals
 import numpy as np
 from adam_races import DIM, adam_step_seconds, filtering_race, smoothing_race, timed
 from prediction import previous_slice_score, smoothed_score
+from results import Table
 from separate_fit import count_sotu, fit_alone
 from threadpoolctl import threadpool_limits
 
@@ -49,10 +50,10 @@ class Row:
     def missed(self) -> bool:
         return bool(self.limits) and not self.ratio <= self.limits[0]
 
-    def __str__(self) -> str:
+    def cells(self) -> tuple[str, ...]:
         limits = [f"{limit:g}" for limit in self.limits] + [""] * (2 - len(self.limits))
         verdict = "MISSED" if self.missed else "ok" if self.limits else ""
-        return f"| {self.what} | {self.ratio:.4g} | {limits[0]} | {limits[1]} | {verdict} | {self.detail} |"
+        return self.what, f"{self.ratio:.4g}", *limits, verdict, self.detail
 
 
 @dataclass(frozen=True)
@@ -201,22 +202,22 @@ def growth(corpus: Corpus) -> None:
     cases += [(f"--every year --vocabulary-size {words // share}", DIM, 2) for share in (2, 4)]
     cases += [("--every year", dim, 2) for dim in (DIM // 2, DIM // 4)]
     cases += [("--every year", DIM, 1), (f"--every year --since {corpus.options.since or 1900}", DIM, 2)]
-    print(f"\nload average before: {os.getloadavg()[0]:.1f}\n")
-    print(f"| smoothing, {corpus.options.contexts} contexts, 6 steps: count options | d | threads | T | L | stored pairs "
-          "| knots | seconds | CPU seconds | peak GB |")  # fmt: skip
-    print("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
+    columns = ["count options", "d", "threads", "T", "L", "stored pairs", "knots", "seconds", "CPU seconds"]
+    title = f"Smoothing, {corpus.options.contexts} contexts, 6 steps"
     settings = {"contexts": corpus.options.contexts, "max_steps": 6, "tolerance": 0.0}
-    with tempfile.TemporaryDirectory() as folder:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Table("fitting.growth", [*columns, "peak GB"], title) as table,
+    ):
         for options, dim, threads in cases:
             count_sotu(f"{folder}/counts", f"{corpus.count_options} {options}")  # later options win
             given = {**settings, "dim": dim, "threads": threads}
             r = fit_alone(f"{folder}/counts", f"{folder}/model", given)
-            print(
-                f"| `{options}` | {dim} | {threads} | {r.slices} | {r.words:,} | {r.pairs:,} | {r.knots:,} "
-                f"| {r.seconds:.1f} | {r.cpu_seconds:.1f} | {r.peak / 1e9:.2f} |",
-                flush=True,
+            sizes = dim, threads, r.slices, f"{r.words:,}", f"{r.pairs:,}", f"{r.knots:,}"
+            table.row(
+                f"`{options}`", *sizes, f"{r.seconds:.1f}", f"{r.cpu_seconds:.1f}", f"{r.peak / 1e9:.2f}"
             )
-    print(f"\nload average after: {os.getloadavg()[0]:.1f}")
+        table.note(f"Load average after: {os.getloadavg()[0]:.1f}.")
 
 
 def main() -> None:
@@ -238,13 +239,12 @@ def main() -> None:
     corpus = Corpus(options, counts, problem_of(counts))
     missed = False
     measures = {"floor": floor, "filtering": filtering, "gensim": against_gensim, "smoothing": smoothing}
-    print(f"load average before: {os.getloadavg()[0]:.1f}\n")
-    print("| what | ratio | required | goal | | measured |\n|---|---:|---:|---:|---|---|", flush=True)
-    for name, measure in measures.items():
-        for row in measure(corpus) if name in wanted else ():
-            print(row, flush=True)
-            missed = missed or row.missed
-    print(f"\nload average after: {os.getloadavg()[0]:.1f}", flush=True)
+    for name in [name for name in measures if name in wanted]:
+        with Table(f"fitting.{name}", ("what", "ratio", "required", "goal", "", "measured")) as table:
+            for row in measures[name](corpus):
+                table.row(*row.cells())
+                missed = missed or row.missed
+            table.note(f"Load average after: {os.getloadavg()[0]:.1f}.")
     if "growth" in wanted:
         growth(corpus)
     sys.exit(missed)

@@ -16,6 +16,7 @@ some passages are not translated.
 import sys
 
 import numpy as np
+from results import Table
 
 import wordtide
 from wordtide.questions.function_words import function_words
@@ -130,9 +131,9 @@ def row(language: str, path: str) -> list[str]:
 
 def main() -> None:
     """Print the table."""
-    print(f"| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}")
-    for argument in sys.argv[1:]:
-        print(f"| {' | '.join(row(*argument.split('=', 1)))} |", flush=True)
+    with Table("function_words", COLUMNS) as table:
+        for argument in sys.argv[1:]:
+            table.row(*row(*argument.split("=", 1)))
 
 
 if __name__ == "__main__":

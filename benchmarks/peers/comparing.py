@@ -14,7 +14,7 @@ from pathlib import Path
 from corpora import SOTU
 from methods import FOR_DRIFT, FOR_LIKELIHOOD, GENSIM, OURS, PWE, tuning_grid
 from rows import Comparison
-from tables import likelihood_table, planted_table, tuning_table
+from tables import print_likelihoods, print_planted, print_tuning
 
 
 def main() -> None:
@@ -38,7 +38,7 @@ def main() -> None:
     )
     if options.tune:
         grid = [(method, given) for method, given in tuning_grid() if method in methods]
-        print(tuning_table([comparison.row(world, 0, *tried) for world in worlds for tried in grid]))
+        print_tuning([comparison.row(world, 0, *tried) for world in worlds for tried in grid])
         return
     cases = [(world, seed) for world in worlds for seed in ([0] if world == SOTU else seeds)]
     planted = [
@@ -47,16 +47,12 @@ def main() -> None:
         for method in methods
         if case[0] != SOTU and method != "static"
     ]
-    print(planted_table(planted), flush=True)
-    print(
-        likelihood_table(
-            [
-                comparison.row(*case, method, FOR_LIKELIHOOD.get(method))
-                for case in cases
-                for method in methods
-            ]
-        )
-    )
+    kind = "-small" if options.small else "-pwe" if options.with_pwe else ""
+    print_planted(f"peers.planted{kind}", planted)
+    predicted = [
+        comparison.row(*case, method, FOR_LIKELIHOOD.get(method)) for case in cases for method in methods
+    ]
+    print_likelihoods(f"peers.likelihood{kind}", predicted)
 
 
 if __name__ == "__main__":

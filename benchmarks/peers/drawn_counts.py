@@ -11,6 +11,7 @@ import argparse
 from itertools import product
 
 import numpy as np
+from results import Table
 from simulation import PlantedCounts, model_world, score_model
 
 import wordtide
@@ -30,8 +31,8 @@ def scores_of(world: PlantedCounts, method: str, contexts: str) -> dict[str, flo
     }
 
 
-def line(name: str, found: list[dict[str, float]]) -> str:
-    """The row of a method and its contexts."""
+def cells(found: list[dict[str, float]]) -> list[str]:
+    """The scores of a method and its contexts."""
 
     def mean(name: str, places: int = 2) -> str:
         values = [scores[name] for scores in found if name in scores]
@@ -44,7 +45,7 @@ def line(name: str, found: list[dict[str, float]]) -> str:
         [mean("low, planted: halfway coverage"), mean("low, all: change coverage")] if uncertain else ["", ""]
     )
     alarms = [mean(f"low, {kind}: alarms") for kind in _ALARMS]
-    return f"| {name} | {auc} | {mean('low, planted: worst rank', 0)} | {dates} | {' | '.join([*intervals, *alarms])} |"
+    return [auc, mean("low, planted: worst rank", 0), dates, *intervals, *alarms]
 
 
 def main() -> None:
@@ -63,12 +64,12 @@ def main() -> None:
         "change coverage",
     ]
     columns += ["alarms: planted", "decoys", "stable"]
-    print(f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}")
-    for pairs in options.pairs.split(","):
-        worlds = [model_world(int(seed), pairs=float(pairs)) for seed in options.seeds.split(",")]
-        for method, contexts in product(METHODS, ("tied", "separate")):
-            found = [scores_of(world, method, contexts) for world in worlds]
-            print(f"| {pairs} {line(f'{method} | {contexts}', found)}", flush=True)
+    with Table("peers.drawn_counts", columns) as table:
+        for pairs in options.pairs.split(","):
+            worlds = [model_world(int(seed), pairs=float(pairs)) for seed in options.seeds.split(",")]
+            for method, contexts in product(METHODS, ("tied", "separate")):
+                found = [scores_of(world, method, contexts) for world in worlds]
+                table.row(pairs, method, contexts, *cells(found))
 
 
 if __name__ == "__main__":

@@ -1,90 +1,91 @@
-"""The rows of the comparison as Markdown tables: means over seeds."""
+"""Prints the rows of the comparison as tables: means over seeds."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from methods import OURS, VECTORS
+from results import Table
 
 Row = dict[str, Any]
 _UNCERTAIN = ("smoothing", "filtering")
 
 
-def planted_table(rows: Sequence[Row]) -> str:
+def print_planted(name: str, rows: Sequence[Row]) -> None:
     """Ranks, dates, intervals and alarms. Ours are ranked by `low`, in brackets by `change`.
 
     "date error": half-way dates of all planted words, in brackets of jumps; then the dates of our verdicts.
     """
-    lines = [
-        "| world | method | auc | worst rank | share in top 16 | date error | jumps by verdict: found, date error | halfway coverage | alarms: planted | decoys "
-        "| stable | others | seconds |",
-        "|---|---|---|---|---|---|---|---|---|---|---|---|---:|",
-    ]
-    for world, method, group in _groups(rows):
-        first, second = _rankings(method)
-        dates = f"{_mean(group, first, 'planted: date error, median', 1)} ({_mean(group, first, 'jump: date error, median', 1)})"
-        cells = [_both(group, first, second, f"planted: {name}", places) for name, places in _ranks(group)]
-        cells += [dates, _judged([row.get("verdicts") for row in group])]
-        if method in _UNCERTAIN:
-            cells.append(_mean(group, first, "planted: halfway coverage", 2))
-            cells += [
-                _mean(group, first, f"{kind}: alarms", 3)
-                for kind in ("planted", "decoys", "stable", "others")
-            ]
-        else:
-            cells += [""] * 5
-        cells.append(f"{_average(row['seconds'] for row in group):.1f}")
-        lines.append(f"| {world} | {method} | {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+    columns = ["world", "method", "auc", "worst rank", "share in top 16", "date error"]
+    columns += ["jumps by verdict: found, date error", "halfway coverage"]
+    columns += ["alarms: planted", "decoys", "stable", "others", "seconds"]
+    with Table(name, columns) as table:
+        for world, method, group in _groups(rows):
+            table.row(world, method, *_planted_cells(method, group))
 
 
-def likelihood_table(rows: Sequence[Row]) -> str:
+def _planted_cells(method: str, group: Sequence[Row]) -> list[str]:
+    first, second = _rankings(method)
+    dates = f"{_mean(group, first, 'planted: date error, median', 1)} ({_mean(group, first, 'jump: date error, median', 1)})"
+    cells = [_both(group, first, second, f"planted: {name}", places) for name, places in _ranks(group)]
+    cells += [dates, _judged([row.get("verdicts") for row in group])]
+    if method in _UNCERTAIN:
+        cells.append(_mean(group, first, "planted: halfway coverage", 2))
+        cells += [
+            _mean(group, first, f"{kind}: alarms", 3) for kind in ("planted", "decoys", "stable", "others")
+        ]
+    else:
+        cells += [""] * 5
+    return [*cells, f"{_average(row['seconds'] for row in group):.1f}"]
+
+
+def print_likelihoods(name: str, rows: Sequence[Row]) -> None:
     """Held-out likelihood, time and memory."""
-    lines = [
-        "| corpus | method | log-likelihood, slices left out | all slices | unshifted | best constant | seconds | peak MiB "
-        "| of it before training |",
-        "|---|---|---:|---:|---:|---:|---:|---:|---:|",
+    columns = ["corpus", "method", "log-likelihood, slices left out", "all slices", "unshifted"]
+    columns += ["best constant", "seconds", "peak MiB", "of it before training"]
+    with Table(name, columns) as table:
+        for world, method, group in _groups(rows):
+            table.row(world, method, *_likelihood_cells(group))
+
+
+def _likelihood_cells(group: Sequence[Row]) -> list[str]:
+    scores = [row["likelihood"] for row in group]
+    likelihoods = [
+        _average(score.get(name) for score in scores) for name in ("held", "all", "held, no shift")
     ]
-    for world, method, group in _groups(rows):
-        scores = [row["likelihood"] for row in group]
-        likelihoods = [
-            _average(score.get(name) for score in scores) for name in ("held", "all", "held, no shift")
-        ]
-        best, constant = (
-            _average(score.get(name) for score in scores) for name in ("held, best constant", "best constant")
-        )
-        numbers = [f"{value:.4f}" if value is not None else "" for value in likelihoods]
-        numbers.append("" if best is None or constant is None else f"{best:.4f} ({constant:+.2f})")
-        numbers.append(f"{_average(row['seconds'] for row in group):.1f}")
-        numbers += [
-            f"{(_average(row[name] for row in group) or 0.0) / 2**20:.0f}" for name in ("peak", "before")
-        ]
-        lines.append(f"| {world} | {method} | {' | '.join(numbers)} |")
-    return "\n".join(lines) + "\n"
+    best, constant = (
+        _average(score.get(name) for score in scores) for name in ("held, best constant", "best constant")
+    )
+    numbers = [f"{value:.4f}" if value is not None else "" for value in likelihoods]
+    numbers.append("" if best is None or constant is None else f"{best:.4f} ({constant:+.2f})")
+    numbers.append(f"{_average(row['seconds'] for row in group):.1f}")
+    numbers += [f"{(_average(row[name] for row in group) or 0.0) / 2**20:.0f}" for name in ("peak", "before")]
+    return numbers
 
 
-def tuning_table(rows: Sequence[Row]) -> str:
+def print_tuning(rows: Sequence[Row]) -> None:
     """What was tried, a line each."""
-    lines = [
-        "| world | method | settings | auc: word | sum | worst rank: word | sum | date error: word | sum | likelihood "
-        "| best constant | seconds |",
-        "|---|---|---|---|---|---|---|---|---|---|---|---|",
+    columns = ["world", "method", "settings", "auc: word", "sum", "worst rank: word", "sum"]
+    columns += ["date error: word", "sum", "likelihood", "best constant", "seconds"]
+    with Table("peers.tuning", columns) as table:
+        for row in rows:
+            table.row(row["world"], row["method"], *_tuning_cells(row))
+
+
+def _tuning_cells(row: Row) -> list[str]:
+    cells = [
+        f"{row['planted'][vectors][name]:.{places}f}" if "planted" in row else ""
+        for name, places in (
+            ("planted: auc", 3),
+            ("planted: worst rank", 0),
+            ("planted: date error, median", 1),
+        )
+        for vectors in ("word", "sum")
     ]
-    for row in rows:
-        cells = [
-            f"{row['planted'][vectors][name]:.{places}f}" if "planted" in row else ""
-            for name, places in (
-                ("planted: auc", 3),
-                ("planted: worst rank", 0),
-                ("planted: date error, median", 1),
-            )
-            for vectors in ("word", "sum")
-        ]
-        settings = ", ".join(f"{name} {value}" for name, value in row["settings"].items() if name != "dim")
-        scores = row["likelihood"]
-        cells += [f"{scores['held']:.4f}", f"{scores['held, best constant']:.4f}", f"{row['seconds']:.1f}"]
-        lines.append(f"| {row['world']} | {row['method']} | {settings} | {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+    settings = ", ".join(f"{name} {value}" for name, value in row["settings"].items() if name != "dim")
+    scores = row["likelihood"]
+    cells += [f"{scores['held']:.4f}", f"{scores['held, best constant']:.4f}", f"{row['seconds']:.1f}"]
+    return [settings, *cells]
 
 
 def _judged(verdicts: Sequence[dict[str, float] | None]) -> str:
