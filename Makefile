@@ -49,6 +49,11 @@ BENCHMARKS := counting fitting questions uncertainty calibration scaling streami
 $(BENCHMARKS:%=bench-%): bench-%: .venv/bench.done
 	$(BIN)/python benchmarks/$*.py
 
+# The figures of README and docs, from the files that the benchmarks write (benchmarks/results).
+.PHONY: results
+results: | .venv/bin/python
+	$(BIN)/python benchmarks/results.py
+
 # The size of an installation without extras, and the time it takes. Exit code 1 at 900 MB or more.
 .PHONY: bench-install
 bench-install: | .venv/bin/python

@@ -59,6 +59,7 @@ class Row:
     ours: float
     theirs: float | None = None
     required: float | None = None
+    peak: float | None = None  # MiB
 
     @property
     def missed(self) -> bool:
@@ -73,7 +74,8 @@ class Row:
             ratio = f"{self.theirs / self.ours:.{1 if self.theirs > self.ours else 2}f}"
         if self.required is not None:
             required, verdict = f"{self.required:g}", "MISSED" if self.missed else "ok"
-        return self.what, f"{self.ours:.3f}", theirs, ratio, required, verdict
+        peak = "" if self.peak is None else f"{self.peak:,.0f}"
+        return self.what, f"{self.ours:.3f}", theirs, ratio, required, verdict, peak
 
 
 class Corpora(NamedTuple):
@@ -322,7 +324,7 @@ def size_rows(corpora: Corpora, folder: Path, tokens: int) -> Iterator[Row]:
         report(what)
         runs = [count_alone(paths, folder / f"counts-{size}-{turn}") for turn in range(ROUNDS)]
         peak = max(kibibytes for _, kibibytes in runs) / 1024
-        yield Row(f"{what}: peak {peak:,.0f} MiB", min(seconds for seconds, _ in runs))
+        yield Row(what, min(seconds for seconds, _ in runs), peak=peak)
 
 
 def count_alone(paths: Sequence[Path], output: Path) -> tuple[float, int]:
@@ -367,7 +369,7 @@ def main() -> int:
     tokens = parser.parse_args().tokens
     cores = sorted(os.sched_getaffinity(0))
     start, (machine, own) = time.perf_counter(), busy_seconds()
-    missed, columns = False, ("what", "ours (s)", "theirs (s)", "ratio", "required", "")
+    missed, columns = False, ("what", "ours (s)", "theirs (s)", "ratio", "required", "", "peak MiB")
     with tempfile.TemporaryDirectory(prefix="wordtide-benchmark-") as name:
         report("generating data")
         corpora = make_corpora(Path(name), tokens)
