@@ -28,10 +28,10 @@ export async function mountExplorer(target: Element, host: Host): Promise<Model>
   }
 }
 
-/** Large parts are read before they are asked for, and a story is drawn once where nobody sees it: the first one pays for the
+/** Large parts are read and lengths worked out before they are asked for, and a story is drawn once where nobody sees it: the first one pays for the
  * compiling of its code and the shaping of its letters, so it should not be the reader's. */
 async function beginEarly(model: Model): Promise<void> {
-  await model.store.all();
+  await model.store.measureAll();
   await model.store.story(0);
   await model.store.examples(0);
   await new Promise((done) => setTimeout(done, 0));

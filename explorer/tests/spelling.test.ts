@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { beginning, editDistance, nearSpellings, suggested } from "../src/numbers/spelling";
+import { beginning, editDistance, nearSpellings, spelled, suggested } from "../src/numbers/spelling";
 
 const words = ["the", "energy", "energies", "enemy", "oil", "constructor", "skill"];
 
@@ -22,6 +22,15 @@ describe("spelling", () => {
   it("completes, the exact word first, then by frequency", () => {
     expect(beginning(words, "ener", 5).map((n) => words[n])).toEqual(["energy", "energies"]);
     expect(beginning(["energies", "energy", "ene"], "ene", 5)).toEqual([2, 0, 1]);
+  });
+  it("finds phrases as people type them", () => {
+    const phrases = ["change", "climate_change", "climate", "united_states", "united_states_of_america"];
+    const names = (typed: string): string[] => suggested(phrases, typed, 5).map((n) => phrases[n]);
+    expect(spelled(" Climate  Change ")).toBe("climate_change");
+    expect(names("Climate change")[0]).toBe("climate_change");
+    expect(names("united st")).toEqual(["united_states", "united_states_of_america"]);
+    expect(names("change")).toEqual(["change", "climate_change"]);
+    expect(names("climat chnge")[0]).toBe("climate_change");
   });
   it("finds what was meant", () => {
     expect(words[nearSpellings(words, "enrgy", 5)[0]]).toBe("energy");

@@ -1,6 +1,7 @@
 /** The model as the page sees it: header, vectors by word and by slice, stories, lists. Everything is read when first asked for. */
 
 import { noiseOf, type Noise } from "../numbers/noise";
+import { spelled } from "../numbers/spelling";
 import { cutBlock, measure, sizeOf, undoDeltas, type Block } from "./blocks";
 import { Breathing } from "./breathing";
 import { checkedHeader, type Changed, type Example, type Header, type MapFrames, type Story } from "./forms";
@@ -15,6 +16,11 @@ export interface Rows {
   stride: number;
 }
 
+/** All words at one slice, with 1 / |q| of those known well enough to be listed, 0 for others. */
+export interface WordsAt extends Rows {
+  scales: Float32Array;
+}
+
 const SLICES_KEPT = 48;
 const CHUNKS_KEPT = 64;
 
@@ -23,6 +29,7 @@ export class Store {
   readonly noise: Noise;
   private occurrences: Uint32Array = new Uint32Array(0);
   private whole: Promise<Block> | null = null;
+  private readonly scales = new Map<number, Float32Array>();
   private readonly lists = new Remembered<unknown>(200);
   private readonly slices = new Remembered<Block>(SLICES_KEPT);
   private readonly chunks = new Remembered<Block>(CHUNKS_KEPT);
@@ -44,9 +51,9 @@ export class Store {
     return store;
   }
 
-  /** The number of a word as typed, or of it in lower case; null if it is not there. */
+  /** The number of a word as typed, or as the model spells it ("Climate change": climate_change); null if it is not there. */
   numberOf(word: string): number | null {
-    return this.numbers.get(word) ?? this.numbers.get(word.toLowerCase()) ?? null;
+    return this.numbers.get(word) ?? this.numbers.get(spelled(word)) ?? null;
   }
 
   occurrencesOf(word: number): Uint32Array {
@@ -66,11 +73,24 @@ export class Store {
   }
 
   /** All words at one slice. */
-  async slice(slice: number): Promise<Rows> {
+  async slice(slice: number): Promise<WordsAt> {
     const { words, slices } = this.header;
-    if (this.host.embedded) return this.measured(await this.all(), slice, slices.length, words.length);
+    if (this.host.embedded) return this.scaled(await this.all(), slice, slices.length, slice);
     const name = `slices/${fourDigits(slice)}.bin`;
-    return this.measured(await this.slices.get(name, () => this.block(name, words.length)), 0, 1, words.length);
+    return this.scaled(await this.slices.get(name, () => this.block(name, words.length)), 0, 1, slice);
+  }
+
+  /** Lengths lie far apart in the block, so those of a slice are gathered once. */
+  private scaled(block: Block, start: number, stride: number, slice: number): WordsAt {
+    let scales = this.scales.get(slice);
+    if (!scales || stride === 1) {
+      const count = this.header.words.length;
+      measure(block, this.header.dim, start, stride, count);
+      scales = new Float32Array(count);
+      for (let word = 0, row = start; word < count; word += 1, row += stride) if (block.settled[row]) scales[word] = block.inverse[row];
+      this.scales.set(slice, scales);
+    }
+    return { block, start, stride, scales };
   }
 
   /** Whether every slice is at hand, so that asking for all of them costs no transfer. */
@@ -122,6 +142,17 @@ export class Store {
   all(): Promise<Block> {
     this.whole ??= this.readAll();
     return this.whole;
+  }
+
+  /** Work out all lengths ahead, in the order in which vectors lie in memory: a step of the year then need not. */
+  async measureAll(): Promise<void> {
+    const block = await this.all();
+    const { words, slices, dim } = this.header;
+    const breathing = new Breathing();
+    for (let word = 0; word < words.length; word += 1) {
+      measure(block, dim, word * slices.length, 1, slices.length);
+      if (breathing.due) await breathing.pause();
+    }
   }
 
   private async readAll(): Promise<Block> {

@@ -1,6 +1,6 @@
 /** The words nearest to a word at one slice: the settled ones of highest similarity, the word itself left out. */
 
-import type { Rows } from "../data/store";
+import type { WordsAt } from "../data/store";
 import { spreadOf, type Noise } from "./noise";
 import { clipped, SIDES } from "./similarity";
 
@@ -13,23 +13,25 @@ export interface Neighbour {
   high: number;
 }
 
+let scores = new Float64Array(0);
+let numbers = new Int32Array(0);
+
 /** The `most` nearest words in falling order of similarity; of equals the more frequent first. */
-export function nearest(words: Rows, word: number, count: number, noise: Noise, most: number, uncertain: boolean): Neighbour[] {
-  const { block, start, stride } = words;
-  const { q, settled, inverse } = block;
+export function nearest(words: WordsAt, word: number, count: number, noise: Noise, most: number, uncertain: boolean): Neighbour[] {
+  const { block, start, stride, scales } = words;
+  const { q, inverse } = block;
   const { dim } = noise;
   const own = start + word * stride;
   if (inverse[own] === 0) return [];
-  const direction = Float32Array.from(q.subarray(own * dim, (own + 1) * dim), (value) => value * inverse[own]);
-  const scores = new Float64Array(count);
+  if (scores.length < count) [scores, numbers] = [new Float64Array(count), new Int32Array(count)];
+  const direction = Int32Array.from(q.subarray(own * dim, (own + 1) * dim));
   let found = 0;
-  const numbers = new Int32Array(count);
   for (let other = 0; other < count; other += 1) {
-    const row = start + other * stride;
-    if (settled[row] === 0 || other === word || inverse[row] === 0) continue;
-    let sum = 0;
-    for (let place = row * dim, k = 0; k < dim; place += 1, k += 1) sum += q[place] * direction[k];
-    scores[other] = sum * inverse[row];
+    const scale = scales[other];
+    if (scale === 0 || other === word) continue;
+    let sum = 0; // of whole numbers below 2^14: exact
+    for (let place = (start + other * stride) * dim, k = 0; k < dim; place += 1, k += 1) sum = (sum + Math.imul(q[place], direction[k])) | 0;
+    scores[other] = sum * inverse[own] * scale;
     numbers[found] = other;
     found += 1;
   }

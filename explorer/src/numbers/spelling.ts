@@ -1,8 +1,13 @@
 /** Words from what is typed: those that begin so, and the nearest spellings. */
 
+/** What is typed as the model spells it: in lower case, a phrase joined by underscores. */
+export function spelled(typed: string): string {
+  return typed.trim().toLowerCase().replace(/\s+/gu, "_");
+}
+
 /** Numbers of words that begin with what is typed, the most frequent first (words come in that order). */
 export function beginning(words: readonly string[], typed: string, most: number): number[] {
-  const start = typed.toLowerCase();
+  const start = spelled(typed);
   const found: number[] = [];
   for (let number = 0; number < words.length && found.length < most; number += 1) {
     if (words[number].startsWith(start)) found.push(number);
@@ -14,7 +19,7 @@ export function beginning(words: readonly string[], typed: string, most: number)
 
 /** Numbers of the words with the nearest spelling, nearest first, of equals the more frequent. */
 export function nearSpellings(words: readonly string[], typed: string, most: number): number[] {
-  const wanted = typed.toLowerCase();
+  const wanted = spelled(typed);
   const reach = Math.max(1, Math.min(4, Math.ceil(wanted.length / 3)));
   const found: { number: number; distance: number }[] = [];
   words.forEach((word, number) => {
@@ -26,10 +31,18 @@ export function nearSpellings(words: readonly string[], typed: string, most: num
   return found.slice(0, most).map((one) => one.number);
 }
 
-/** Completions first; if there are few of them, near spellings too. */
+/** Numbers of phrases in which what is typed begins a later word. */
+function within(words: readonly string[], typed: string, most: number): number[] {
+  const part = `_${spelled(typed)}`;
+  const found: number[] = [];
+  for (let number = 0; number < words.length && found.length < most; number += 1) if (words[number].includes(part)) found.push(number);
+  return found;
+}
+
+/** Completions first, then phrases with the word; if there are few of them, near spellings too. */
 export function suggested(words: readonly string[], typed: string, most: number): number[] {
   if (typed === "") return [];
-  const found = beginning(words, typed, most);
+  const found = [...new Set([...beginning(words, typed, most), ...within(words, typed, most)])].slice(0, most);
   if (found.length >= Math.min(3, most) || typed.length < 3) return found;
   return [...new Set([...found, ...nearSpellings(words, typed, most)])].slice(0, most);
 }
