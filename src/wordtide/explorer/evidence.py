@@ -19,8 +19,8 @@ from wordtide.questions.asking import shown_year
 from wordtide.questions.vectors import lengths_of, vectors_of
 from wordtide.types import Floats, Integers
 
-#: The most sentences per word: in the single file, and elsewhere.
-FEW, MANY = 6, 60
+#: The most sentences per word: in a light file (the old and the new use), in a single file, and elsewhere.
+PAIR, FEW, MANY = 2, 6, 60
 _CANDIDATES = 8  # sentences of each side from which the one that shows the use best is chosen
 _TELLING = 3  # words of a sentence that count
 _LENGTHS = 40, 320  # characters of a sentence that is quoted, if there is one

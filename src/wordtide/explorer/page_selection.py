@@ -9,8 +9,9 @@ from wordtide.errors import SettingsError
 from wordtide.spelling import counted
 from wordtide.types import Floats, Integers
 
-#: A page that is too large drops slices down to this number before it drops words.
-FEWEST_SLICES = 12
+#: With so many slices curves look right, with so many words most searches succeed: a page that is too large
+#: goes down to these, then to the fewest slices, and then to fewer words.
+ENOUGH_SLICES, ENOUGH_WORDS, FEWEST_SLICES = 60, 2000, 12
 #: The reason given when the user limited words or slices.
 AS_REQUESTED = "as requested"
 

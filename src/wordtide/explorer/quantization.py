@@ -53,7 +53,12 @@ def join_blocks(blocks: list[Block]) -> Block:
 
 
 def word_blocks(
-    vectors: Vectors, times: Floats, words: Integers, slices: Integers, one_scale: bool = False
+    vectors: Vectors,
+    times: Floats,
+    words: Integers,
+    slices: Integers,
+    one_scale: bool = False,
+    levels: int = LEVELS,
 ) -> Iterator[tuple[Integers, Block]]:
     """Quantize the vectors of words at slices, a few words at a time.
 
@@ -63,6 +68,7 @@ def word_blocks(
         words: The numbers of the words.
         slices: The numbers of the slices.
         one_scale: Whether all rows of a word share one scale.
+        levels: The largest value of a quantized coordinate: the fewer, the smaller and the less exact.
 
     Yields:
         The positions of some words within `words`, and their block: word by word, each with all its slices.
@@ -74,14 +80,20 @@ def word_blocks(
         means = vectors.means_at_places(*pairs)
         variances = vectors.variances_at_places(*pairs) if vectors.uncertain else None
         rows_per_scale = len(slices) if one_scale else 1
-        yield positions, _block(vectors, pairs[0], times[pairs[1]], means, variances, rows_per_scale)
+        yield (
+            positions,
+            _block(
+                vectors, pairs[0], times[pairs[1]], means, variances, quantize(means, rows_per_scale, levels)
+            ),
+        )
 
 
 def slice_block(vectors: Vectors, times: Floats, words: Integers, number: int) -> Block:
     """The block of all words at one slice, each row at its own scale."""
     time = float(times[number])
     variances = vectors.variances_at(time, words) if vectors.uncertain else None
-    return _block(vectors, words, np.full(len(words), time), vectors.means_at(time, words), variances, 1)
+    means = vectors.means_at(time, words)
+    return _block(vectors, words, np.full(len(words), time), means, variances, quantize(means, 1))
 
 
 def differences_along_time(directions: npt.NDArray[np.int8], slices: int) -> npt.NDArray[np.int8]:
@@ -98,7 +110,7 @@ def _block(
     times: Floats,
     means: Floats,
     variances: Floats | None,
-    rows_per_scale: int,
+    directions: npt.NDArray[np.int8],
 ) -> Block:
     lengths, spread = lengths_of(means), np.zeros_like(means) if variances is None else variances
     noise = np.full(len(means), np.nan)
@@ -106,19 +118,19 @@ def _block(
         with np.errstate(invalid="ignore"):
             noise = np.fmin(np.sqrt(variances.mean(axis=1)) / lengths, _LARGEST_NOISE)
     return Block(
-        directions=quantize(means, rows_per_scale),
+        directions=directions,
         noise=noise.astype(np.float16),
         settled=vectors.are_known(words, times, means, spread).astype(np.uint8),
     )
 
 
-def quantize(means: Floats, rows_per_scale: int) -> npt.NDArray[np.int8]:
-    """Vectors (N, d) in steps of 1/127 of the largest coordinate in each group of rows. Zeros stay zeros."""
+def quantize(means: Floats, rows_per_scale: int, levels: int = LEVELS) -> npt.NDArray[np.int8]:
+    """Vectors (N, d) in steps of 1/levels of the largest coordinate in a group of rows. Zeros stay zeros."""
     groups = means.reshape(-1, rows_per_scale * means.shape[1])
     largest = np.abs(groups).max(axis=1, keepdims=True, initial=0.0)
-    steps = np.divide(groups * LEVELS, largest, out=np.zeros_like(groups), where=largest > 0)
-    levels: npt.NDArray[np.int8] = np.rint(steps).astype(np.int8)
-    return levels.reshape(means.shape)
+    steps = np.divide(groups * levels, largest, out=np.zeros_like(groups), where=largest > 0)
+    rounded: npt.NDArray[np.int8] = np.rint(steps).astype(np.int8)
+    return rounded.reshape(means.shape)
 
 
 @dataclass(frozen=True)

@@ -4,37 +4,41 @@ The page is one HTML file with one inline script and one inline style. The polic
 hashes and nothing else, so nothing in a corpus or a model can run. Data are base64 text inside elements that
 browsers never execute.
 
-Vectors are stored as differences along time. A sample of words gives an estimate of how many slices and words
-fit. Slices are dropped first, because neighboring slices are nearly the same; words are dropped only if a
-dozen slices of all of them are too large.
+Vectors are stored as differences along time. A sample of words gives an estimate of what fits. A file that is
+too large has fewer slices, as long as curves look right; then coarser vectors and two sentences per word;
+then fewer words; and only then so few slices that curves suffer.
 """
 
 import base64
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from importlib import resources
 
 import numpy as np
 import numpy.typing as npt
 
 from wordtide.errors import FolderError, SettingsError
-from wordtide.explorer.evidence import FEW
+from wordtide.explorer.evidence import FEW, PAIR
 from wordtide.explorer.page_data import PageData, gzipped, packed_json
 from wordtide.explorer.page_selection import (
     AS_REQUESTED,
+    ENOUGH_SLICES,
+    ENOUGH_WORDS,
     FEWEST_SLICES,
     PageSelection,
     select_requested,
     thin_slices,
 )
 from wordtide.explorer.quantization import (
+    LEVELS,
     Sample,
     SampledBlock,
     differences_along_time,
     join_blocks,
     quantization_facts,
+    quantize,
     word_blocks,
 )
 from wordtide.progress import Observer
@@ -127,8 +131,18 @@ def _digest(text: str) -> str:
 _SAMPLED = 150  # words whose size is measured
 _SAFETY = 1.02  # a margin for the error of the estimate
 _FEWEST_WORDS = 10
-#: Estimated bytes per word: of its story, its sentences, and its positions on the map.
-_WORD_BYTES, _EXAMPLES_BYTES, _MAP_BYTES = 200, 900, 90
+#: Estimated bytes of a word's story, of a sentence, and of a word's positions on the map.
+_WORD_BYTES, _SENTENCE_BYTES, _MAP_BYTES = 200, 150, 90
+_COARSE = 63  # of a light file: similarities are off by twice as much
+
+
+@dataclass(frozen=True)
+class Content:
+    """What a file holds: words and slices, the largest value of a coordinate, and sentences per word."""
+
+    kept: PageSelection
+    levels: int = LEVELS
+    sentences: int = FEW
 
 
 @dataclass(frozen=True)
@@ -184,23 +198,24 @@ def embedded_resources(
         The resources by name, the header first, and the data with the words and slices that fit.
     """
     whole = data.keeping(select_requested(data.model, limits.words, limits.slices), AS_REQUESTED)
-    kept, why = _fitting(whole, limits)
+    content = _fitting(whole, limits)
     found: dict[str, bytes] = {}
     words, chosen = 0, whole
     while True:
-        chosen = chosen.keeping(kept, why)
-        found |= _depending_on_slices(chosen)
+        kept = content.kept
+        chosen = chosen.keeping(kept, whole.why if kept is whole.kept else limits.why)
+        found |= _depending_on_slices(chosen, content.sentences)
         if words != len(kept.words):
             found |= _depending_on_words(chosen)
             words = len(kept.words)
-        found["vectors.bin"], sampled = _vectors(chosen, observer)
+        found["vectors.bin"], sampled = _vectors(chosen, content.levels, observer)
         header = chosen.header(
             embedded=True, words_per_chunk=words, **quantization_facts(chosen.vectors, sampled)
         )
         total = stored_size({"header.bin": header, **found})
         if total <= limits.size:
             return {"header.bin": header, **found}, chosen
-        kept, why = _less(whole, limits, kept, total), limits.why
+        content = replace(content, kept=_less(whole, limits, kept, total))
 
 
 def stored_size(resources: dict[str, bytes]) -> int:
@@ -212,10 +227,10 @@ def _base64_size(size: int) -> int:
     return -(-size // 3) * 4
 
 
-def _depending_on_slices(data: PageData) -> dict[str, bytes]:
+def _depending_on_slices(data: PageData, sentences: int) -> dict[str, bytes]:
     found = {"occurrences.bin": data.packed_occurrences()}
     if data.evidence is not None:
-        found["examples.bin"] = data.packed_examples(FEW)
+        found["examples.bin"] = data.packed_examples(sentences)
     return found
 
 
@@ -230,51 +245,69 @@ def _depending_on_words(data: PageData) -> dict[str, bytes]:
     return found
 
 
-def _expected_size(data: PageData) -> int:
-    """A rough size of everything but the vectors, which would take long to make."""
-    words = _WORD_BYTES + (_EXAMPLES_BYTES if data.evidence else 0)
-    return (
-        words * len(data.kept.words)
-        + _MAP_BYTES * data.words_on_map
-        + _base64_size(len(data.packed_occurrences()))
-    )
-
-
-def _fitting(data: PageData, limits: Limits) -> tuple[PageSelection, str]:
-    """The words and slices that probably fit, and the reason for leaving out others."""
+def _fitting(data: PageData, limits: Limits) -> Content:
+    """What probably fits into a file."""
     kept, times, richness = data.kept, data.model.times, data.model.slice_occurrences
     sample = kept.words[np.unique(np.linspace(0, len(kept.words) - 1, _SAMPLED).astype(np.int64))]
-    blocks = [block for _, block in word_blocks(data.vectors, times, sample, kept.slices, one_scale=True)]
-    curves = join_blocks(blocks).directions.reshape(len(sample), len(kept.slices), -1)
-    rest = _expected_size(data)
+    most, every = len(kept.slices), len(kept.words)
+    means = data.vectors.means_at_places(np.repeat(sample, most), np.tile(kept.slices, len(sample)))
+    directions = [
+        quantize(means, most, levels).reshape(len(sample), most, -1) for levels in (LEVELS, _COARSE)
+    ]
+    occurrences = _base64_size(len(data.packed_occurrences())) / (every * most)
 
-    def size(slices: int) -> float:
+    def size(words: int, slices: int, light: bool) -> float:
         places = np.searchsorted(kept.slices, _thinned(kept, times, richness, slices))
-        return rest + _SAFETY * 4.0 / 3.0 * _packed_size(curves[:, places]) * len(kept.words) / len(sample)
+        vectors = _packed_size(directions[light][:, places]) / len(sample)
+        sentences = _SENTENCE_BYTES * (PAIR if light else FEW) if data.evidence else 0
+        each = _WORD_BYTES + sentences + occurrences * slices + _SAFETY * 4.0 / 3.0 * vectors
+        return words * each + _MAP_BYTES * min(data.words_on_map, words)
 
-    most = len(kept.slices)
-    if size(most) <= limits.size:
-        return kept, data.why
-    low = high = most
-    if limits.slices is None:
-        low = min(FEWEST_SLICES, most)
-    while high - low > 1:  # size(low) fits by assumption, size(high) does not
+    enough = min(every, limits.words or ENOUGH_WORDS)
+    some, few = (min(number, most) for number in (ENOUGH_SLICES, FEWEST_SLICES))
+    forms = (
+        (every, some, most, False),
+        (every, some, most, True),
+        (enough, some, some, True),
+        (enough, few, some, True),
+    )
+    for words, low, high, light in forms:
+        low, high = (low, high) if limits.slices is None else (most, most)
+        slices = _largest(
+            low, high, lambda number, words=words, light=light: size(words, number, light) <= limits.size
+        )
+        if size(words, slices, light) <= limits.size:
+            break
+    fewest = enough if size(enough, slices, light) <= limits.size else 0
+    words = _largest(fewest, every, lambda number: size(number, slices, light) <= limits.size)
+    if words < every:
+        limits.check(words)
+    form = Content(kept, _COARSE, PAIR) if light else Content(kept)
+    if (words, slices) == (every, most):
+        return form
+    return replace(form, kept=PageSelection(kept.words[:words], _thinned(kept, times, richness, slices)))
+
+
+def _largest(low: int, high: int, fits: Callable[[int], bool]) -> int:
+    """The largest number that fits, between one that is assumed to fit and another."""
+    if fits(high):
+        return high
+    while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if size(middle) <= limits.size else (low, middle)
-    words = min(len(kept.words), int(len(kept.words) * limits.size / size(low)))
-    limits.check(words)
-    return PageSelection(kept.words[:words], _thinned(kept, times, richness, low)), limits.why
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
 
 
 def _less(data: PageData, limits: Limits, kept: PageSelection, total: int) -> PageSelection:
     """A smaller selection, after an estimate that was too low."""
     share = 0.98 * limits.size / total
     slices, words = int(len(kept.slices) * share), int(len(kept.words) * share)
-    limits.check(words)
-    if limits.slices is None and slices >= FEWEST_SLICES:
+    least = ENOUGH_SLICES if words >= (limits.words or ENOUGH_WORDS) else FEWEST_SLICES
+    if limits.slices is None and slices >= least:
         return PageSelection(
             kept.words, _thinned(data.kept, data.model.times, data.model.slice_occurrences, slices)
         )
+    limits.check(words)
     return kept.most_frequent(words)
 
 
@@ -290,7 +323,7 @@ def _packed_size(curves: npt.NDArray[np.int8]) -> int:
     )
 
 
-def _vectors(data: PageData, observer: Observer) -> tuple[bytes, SampledBlock]:
+def _vectors(data: PageData, levels: int, observer: Observer) -> tuple[bytes, SampledBlock]:
     """The compressed block of all words, and a sample of it for measuring its errors."""
     kept, slices = data.kept, len(data.kept.slices)
     sample = Sample.draw(len(kept.words), slices)
@@ -298,7 +331,7 @@ def _vectors(data: PageData, observer: Observer) -> tuple[bytes, SampledBlock]:
 
     def parts() -> Iterator[bytes]:
         for places, block in word_blocks(
-            data.vectors, data.model.times, kept.words, kept.slices, one_scale=True
+            data.vectors, data.model.times, kept.words, kept.slices, one_scale=True, levels=levels
         ):
             noise.append(block.noise)
             settled.append(block.settled)
