@@ -20,9 +20,10 @@ from wordtide.errors import FolderError, OutputError, SettingsError
 from wordtide.explorer import explore as opening
 from wordtide.explorer.evidence import Evidence
 from wordtide.explorer.explore import PageOptions, save_html, save_site
+from wordtide.explorer.page_data import Labels, PageData
 from wordtide.explorer.page_selection import select_all
 from wordtide.explorer.server import ExplorerServer
-from wordtide.explorer.single_file import policy, single_file
+from wordtide.explorer.single_file import Limits, fitting_content, policy, single_file
 from wordtide.inference.fit import fit
 
 NO_MAP = PageOptions(map_words=0)
@@ -144,6 +145,26 @@ def test_words_and_slices_asked_for_are_kept(tmp_path):
     written = save_html(small_model(), tmp_path / "story.html", PageOptions(words=12, slices=3, map_words=0))
     header = parsed(blocks_in(written.read_bytes())["header.bin"])
     assert (len(header["words"]), len(header["slices"])) == (12, 3)
+
+
+def test_a_lighter_file_first_has_fewer_dates_then_coarser_vectors_then_fewer_words(monkeypatch):
+    monkeypatch.setattr("wordtide.explorer.single_file.ENOUGH_SLICES", 20)
+    monkeypatch.setattr("wordtide.explorer.single_file.ENOUGH_WORDS", 60)
+    model = large_model()
+    data = PageData(model, select_all(model), Labels("light"))
+    found = [fitting_content(data, Limits(size)) for size in range(300_000, 20_000, -5_000)]
+    forms = [(len(one.kept.words), len(one.kept.slices), one.levels, one.sentences) for one in found]
+    assert forms[0] == (150, 40, 127, 6)
+    stages = [
+        0 if levels == 127 else 1 if words == 150 else 2 if slices == 20 else 3
+        for words, slices, levels, _ in forms
+    ]
+    assert stages == sorted(stages)
+    assert set(stages) == {0, 1, 2, 3}
+    for (words, slices, levels, sentences), stage in zip(forms, stages, strict=True):
+        assert sentences == (6 if levels == 127 else 2)
+        assert slices >= (20 if stage < 3 else 12)
+        assert words == 150 if stage < 2 else words >= 60 if slices > 12 else words >= 10
 
 
 @pytest.mark.parametrize(

@@ -198,7 +198,7 @@ def embedded_resources(
         The resources by name, the header first, and the data with the words and slices that fit.
     """
     whole = data.keeping(select_requested(data.model, limits.words, limits.slices), AS_REQUESTED)
-    content = _fitting(whole, limits)
+    content = fitting_content(whole, limits)
     found: dict[str, bytes] = {}
     words, chosen = 0, whole
     while True:
@@ -245,8 +245,8 @@ def _depending_on_words(data: PageData) -> dict[str, bytes]:
     return found
 
 
-def _fitting(data: PageData, limits: Limits) -> Content:
-    """What probably fits into a file."""
+def fitting_content(data: PageData, limits: Limits) -> Content:
+    """What probably fits into a file, by an estimate from a sample of words."""
     kept, times, richness = data.kept, data.model.times, data.model.slice_occurrences
     sample = kept.words[np.unique(np.linspace(0, len(kept.words) - 1, _SAMPLED).astype(np.int64))]
     most, every = len(kept.slices), len(kept.words)
