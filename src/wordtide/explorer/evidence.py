@@ -162,7 +162,8 @@ class Evidence:
     def _sentence(self, word: str, row: int) -> dict[str, str]:
         sentence = self._store.sentence(int(self._store.sentences[row]))
         before, written, after = split_at_word(sentence.text, word)
-        return {"document": sentence.document, "before": before, "word": written, "after": after}
+        found = {"document": sentence.document, "before": before, "word": written, "after": after}
+        return {**found, "group": sentence.group} if sentence.group else found
 
 
 def _evenly(held: list[tuple[int, int]], most: int) -> list[tuple[int, int]]:

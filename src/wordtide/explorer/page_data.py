@@ -18,9 +18,18 @@ import numpy as np
 from wordtide.embeddings.states import Embeddings
 from wordtide.explorer.evidence import Evidence
 from wordtide.explorer.page_selection import PageSelection, left_out
-from wordtide.explorer.page_views import changed_table, mapped_words, page_stories, word_cards, word_map
+from wordtide.explorer.page_views import (
+    changed_table,
+    divided_table,
+    mapped_words,
+    page_stories,
+    word_cards,
+    word_map,
+)
+from wordtide.explorer.quantization import LEVELS, differences_along_time, join_blocks, word_blocks
 from wordtide.progress import Observer
 from wordtide.questions.asking import shown_year, slices_nearby
+from wordtide.questions.divided import in_group
 from wordtide.questions.vectors import DEFAULT, OFTEN, Vectors, vectors_of
 from wordtide.types import Integers
 from wordtide.version import __version__
@@ -115,10 +124,29 @@ class PageData:
         with self.observer.stage("changes", 0, "words"):
             return changed_table(self.model, self.vectors, self.kept)
 
+    @cached_property
+    def groups(self) -> tuple[str, ...]:
+        """The groups of texts that can be compared; empty if there are not two."""
+        known = self.model.fitted.groups
+        return known.names if known is not None and len(known.names) > 1 else ()
+
+    @cached_property
+    def divided(self) -> dict[str, Any]:
+        """The table of words that groups use differently."""
+        return divided_table(self.model, self.kept)
+
+    @property
+    def group_resources(self) -> tuple[str, ...]:
+        """The resources on groups: none without groups, and no vectors if groups use all words alike."""
+        if not self.groups:
+            return ()
+        return ("divided", "groups") if self.divided["columns"]["word"] else ("divided",)
+
     def header(self, **facts: Any) -> bytes:
         """The header, with `facts` that depend on the host."""
         content = {
             **_header(self.model, self.vectors, self.kept, self.labels, self.evidence),
+            "groups": list(self.groups),
             "left_out": left_out(self.model, self.kept, self.why),
             "map": self.words_on_map > 0,
             "examples": self.evidence is not None,
@@ -138,6 +166,27 @@ class PageData:
     def packed_changed(self) -> bytes:
         """The table of changed words."""
         return packed_json(self.changed)
+
+    def packed_divided(self) -> bytes:
+        """The table of words that groups use differently."""
+        return packed_json(self.divided)
+
+    def packed_groups(self, levels: int = LEVELS) -> bytes:
+        """The vectors of these words in each group: by group, word and slice, as differences along time."""
+        words = self.kept.words[self.divided["columns"]["word"]]
+        names, blocks = [self.model.words[number] for number in words], []
+        for group in self.groups:
+            vectors = vectors_of(in_group(self.model, group, *names)[0])
+            made = word_blocks(
+                vectors, self.model.times, words, self.kept.slices, one_scale=True, levels=levels
+            )
+            blocks += [block for _, block in made]
+        directions, noise, settled = join_blocks(blocks).parts()
+        rows = len(self.groups) * len(words) * len(self.kept.slices)
+        differences = differences_along_time(
+            np.frombuffer(directions, dtype=np.int8).reshape(rows, -1), len(self.kept.slices)
+        )
+        return gzipped([differences.tobytes(), noise, settled])
 
     def packed_cards(self) -> bytes:
         """The words of the first view."""

@@ -1,4 +1,6 @@
-"""What the views of a page show: stories, the table of changed words, word cards, and the map."""
+"""What the views of a page show: stories, tables of changed words and of words that divide groups, word cards,
+and the map.
+"""
 
 import math
 from collections.abc import Callable, Sequence
@@ -11,6 +13,7 @@ from wordtide.explorer.page_selection import PageSelection, thin_slices
 from wordtide.progress import Observer
 from wordtide.questions.asking import shown_year
 from wordtide.questions.change import MIN_OCCURRENCES, Moving, by_change, changed, moving_words
+from wordtide.questions.divided import divided, groups_of
 from wordtide.questions.effect import VERDICT, all_effects
 from wordtide.questions.function_words import function_words
 from wordtide.questions.story import Story, stories
@@ -19,6 +22,8 @@ from wordtide.types import Floats, Integers
 
 #: The most rows in the table of changed words, and the number of word cards in the first view.
 MOST_CHANGED, CARDS = 1000, 12
+#: The most words that divide groups, and the most pairs of them and a group, because each has a trajectory.
+MOST_DIVIDED, _MOST_GROUP_TRAJECTORIES = 200, 600
 _COMPANIONS = 6  # words suggested for curves
 _CANDIDATES = 60  # for cards
 _LIKENESS_PENALTY = 0.5  # for similarity to a card already chosen
@@ -80,6 +85,23 @@ def changed_table(model: Embeddings, vectors: Vectors, kept: PageSelection) -> d
         "columns": columns,
         "histogram": turn_histogram(model, vectors, kept.words),
     }
+
+
+def divided_table(model: Embeddings, kept: PageSelection) -> dict[str, Any]:
+    """The words that groups use most differently, in the order of `wordtide divided`, with groups by number,
+    and the uses of each word in each group.
+    """
+    groups = groups_of(model)
+    most = min(MOST_DIVIDED, max(1, _MOST_GROUP_TRAJECTORIES // len(groups.names)))
+    answer = divided(model, top=most)
+    places = {model.words[number]: place for place, number in enumerate(kept.words)}
+    rows = [row for row, word in enumerate(answer.columns["word"]) if word in places]
+    columns = {name: [values[row] for row in rows] for name, values in answer.columns.items()}
+    columns["word"] = [places[word] for word in columns["word"]]
+    for side in ("group", "other"):
+        columns[side] = [groups.number(name) for name in columns[side]]
+    columns["uses"] = [groups.occurrences[:, kept.words[place]] for place in columns["word"]]
+    return {"notes": list(answer.notes), "columns": columns}
 
 
 def turn_histogram(model: Embeddings, vectors: Vectors, words: Integers) -> dict[str, Any]:

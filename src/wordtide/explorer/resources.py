@@ -28,7 +28,8 @@ from wordtide.types import Integers
 _CHUNK_NUMBERS, _CHUNK_WORDS = 400_000, 64
 _MOST_NUMBERS = 1 << 30  # in memory
 _NAME = re.compile(
-    r"(?:(header|occurrences|changed|cards|map)|(slices|words|stories|examples)/([0-9]{4,7}))\.bin", re.ASCII
+    r"(?:(header|occurrences|changed|cards|map|divided|groups)|(slices|words|stories|examples)/([0-9]{4,7}))\.bin",
+    re.ASCII,
 )
 
 
@@ -57,6 +58,7 @@ class RemoteResources:
         yield from ("header.bin", "occurrences.bin", "changed.bin", "cards.bin")
         if self.data.words_on_map:
             yield "map.bin"
+        yield from (f"{name}.bin" for name in self.data.group_resources)
         yield from (f"slices/{number:04d}.bin" for number in range(len(self.data.kept.slices)))
         kinds = ("words", "stories", "examples") if self.data.evidence else ("words", "stories")
         for kind in kinds:
@@ -68,6 +70,8 @@ class RemoteResources:
         if match is None:
             return False
         single, kind, digits = match.groups()
+        if single in ("divided", "groups"):
+            return single in self.data.group_resources
         if single:
             return single != "map" or self.data.words_on_map > 0
         if kind == "examples" and self.data.evidence is None:
@@ -94,6 +98,8 @@ class RemoteResources:
                 "changed": self.data.packed_changed,
                 "cards": self.data.packed_cards,
                 "map": self.data.packed_map,
+                "divided": self.data.packed_divided,
+                "groups": self.data.packed_groups,
             }
             return singles[single]()
         number = int(digits)

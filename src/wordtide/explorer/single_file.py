@@ -65,9 +65,7 @@ def built_page() -> str:
 
 
 def policy(page: str, remote: bool) -> str:
-    """The content security policy of a page: its own script, style and images, and its own host for remote
-    data.
-    """
+    """The content security policy of a page: its own script, style and images, and its host if it is remote."""
     hashes = {name: f"'sha256-{_digest(_inline(page, name))}'" for name in ("script", "style")}
     rules = [
         "default-src 'none'",
@@ -204,7 +202,7 @@ def embedded_resources(
     while True:
         kept = content.kept
         chosen = chosen.keeping(kept, whole.why if kept is whole.kept else limits.why)
-        found |= _depending_on_slices(chosen, content.sentences)
+        found |= _depending_on_slices(chosen, content)
         if words != len(kept.words):
             found |= _depending_on_words(chosen)
             words = len(kept.words)
@@ -227,10 +225,12 @@ def _base64_size(size: int) -> int:
     return -(-size // 3) * 4
 
 
-def _depending_on_slices(data: PageData, sentences: int) -> dict[str, bytes]:
+def _depending_on_slices(data: PageData, content: Content) -> dict[str, bytes]:
     found = {"occurrences.bin": data.packed_occurrences()}
     if data.evidence is not None:
-        found["examples.bin"] = data.packed_examples(sentences)
+        found["examples.bin"] = data.packed_examples(content.sentences)
+    if "groups" in data.group_resources:
+        found["groups.bin"] = data.packed_groups(content.levels)
     return found
 
 
@@ -242,6 +242,8 @@ def _depending_on_words(data: PageData) -> dict[str, bytes]:
     }
     if data.words_on_map:
         found["map.bin"] = data.packed_map()
+    if data.groups:
+        found["divided.bin"] = data.packed_divided()
     return found
 
 
