@@ -42,6 +42,8 @@ LEFT_OUT = (
     "All answers on this page are based on the whole model."
 )
 NEARBY = 1
+GROUPS = ("North", "<i>South</i>", "מערב")
+DIVIDED = ("solar", "</script><script>document.title='broken'</script>", "war", "money", "مرحبا", "tax")
 UNSURE = "No word changed by more than the noise between 1825 and 2000. All of them are <b>uncertain</b>."
 TIMES = (1800.5, 1825.5, 1850.5, 1875.1, 1875.6, 1900.5, 1950.5, 1975.5, 2000.5)
 
@@ -56,12 +58,16 @@ class World:
     #: Whether noise differs from axis to axis.
     profiled: bool = True
     examples: bool = True
+    groups: tuple[str, ...] = GROUPS
     words: tuple[str, ...] = WORDS
     profile: np.ndarray[Any, Any] = field(init=False)
     q: np.ndarray[Any, Any] = field(init=False)
     rho: np.ndarray[Any, Any] = field(init=False)
     settled: np.ndarray[Any, Any] = field(init=False)
     occurrences: np.ndarray[Any, Any] = field(init=False)
+    #: Of the words that divide groups, as each group uses them, (G, K, S, d) and (G, K, S).
+    group_q: np.ndarray[Any, Any] = field(init=False)
+    group_rho: np.ndarray[Any, Any] = field(init=False)
 
     def __post_init__(self) -> None:
         generator = np.random.default_rng(5)
@@ -80,6 +86,10 @@ class World:
         self.occurrences = generator.poisson(2.0, size).astype("<u4")
         for place in range(len(self.words)):  # most words do not occur for a while
             self.occurrences[place, place % 7 : place % 7 + 4 * (place % 3)] = 0
+        own = np.array([self.number(word) for word in DIVIDED if word in self.words], dtype=np.int64)
+        shift = generator.integers(-40, 41, (len(self.groups), len(own), 1, DIM))
+        self.group_q = np.clip(self.q[own].astype(np.int64) + shift, -127, 127).astype(np.int8)
+        self.group_rho = np.broadcast_to(1.2 * self.rho[own], self.group_q.shape[:3]).astype(np.float16)
 
     def number(self, word: str) -> int:
         return self.words.index(word)
@@ -121,6 +131,7 @@ class World:
             "words_per_chunk": 7,
             "map": True,
             "examples": self.examples,
+            "groups": list(self.groups),
             "known": {"noise": 0.2, "often": 50},
             "slices_nearby": NEARBY,
             "noise_profile": self.profile.tolist() if self.profiled and self.uncertain else None,
@@ -245,6 +256,32 @@ class World:
         notes = [UNSURE] if self.uncertain and not self.sure else []
         return {"min_occurrences": 20, "notes": notes, "columns": columns, "histogram": histogram}
 
+    def divided(self) -> dict[str, Any]:
+        """The words that divide groups: the first two groups, or the first and the last."""
+        words = [self.number(word) for word in DIVIDED if word in self.words]
+        count = len(words)
+        near = [self.story(word)["from"][:3] for word in words]
+        other = [self.story(word)["to"][:3] for word in words]
+        columns = {
+            "word": words,
+            "group": [0] * count,
+            "other": [1 + place % 2 for place in range(count)],
+            "effect": [0.3 - 0.05 * place for place in range(count)],
+            "effect_low": [0.2 - 0.04 * place for place in range(count)],
+            "log_bayes_factor": [20.0] * count,
+            "near": [", ".join(side) for side in near],
+            "other_near": [", ".join(side) for side in other],
+            "occurrences": [300] * count,
+            "other_occurrences": [200] * count,
+            "uses": [[300, 200, 200][: len(self.groups)]] * count,
+        }
+        return {"notes": [], "columns": columns}
+
+    def group_block(self) -> bytes:
+        deltas = np.diff(self.group_q.astype(np.int16), axis=2, prepend=0).astype(np.int8)
+        settled = np.ones(self.group_q.shape[:3], dtype=np.uint8)
+        return deltas.tobytes() + self.group_rho.astype("<f2").tobytes() + settled.tobytes()
+
     def inferred(self, slice_number: int) -> np.ndarray[Any, Any]:
         """Which words do not occur near a slice, (W,)."""
         near = self.occurrences[:, max(slice_number - NEARBY, 0) : slice_number + NEARBY + 1]
@@ -274,6 +311,7 @@ class World:
             "document": "A-1",
             "slice": 5,
             "shown": "1900",
+            **({"group": self.groups[1]} if self.groups else {}),
         }
         early = {**sentence, "before": "Once upon ", "slice": 1, "shown": "1825", "shows": "old"}
         late = {**sentence, "before": "Today ", "after": " is all. " + "w" * 300, "slice": 8, "shown": "2000"}
@@ -301,6 +339,9 @@ class World:
             "map.bin": _json(self.map()),
             "vectors.bin": _packed(vectors),
         }
+        if self.groups:
+            found["divided.bin"] = _json(self.divided())
+            found["groups.bin"] = _packed(self.group_block())
         if self.examples:
             found["examples.bin"] = _json(self.examples_of(range(len(self.words))))
         return found

@@ -29,6 +29,7 @@ PLACES = {
         ],
     ),
     "#/changed": (".changedWord", ["Words", "How much all words moved"]),
+    "#/divided": (".groupNames li", ["Words", "How groups use solar"]),
     "#/compare?words=energy,__proto__,مرحبا": (".pairName", ["Similarity of each pair"]),
     "#/compare?how=poles&words=nurse&from=he&to=she": (".pole", ["Between he and she"]),
     "#/map?words=energy": ("canvas", ["Words that are used alike stand together: 2000"]),

@@ -17,6 +17,7 @@ PLACES = {
     "#/word/energy": ".uses blockquote",
     f"#/word/{HOSTILE[5]}": ".panel a.row",
     "#/changed": ".changedWord",
+    "#/divided": ".groupNames li",
     "#/compare": ".end",
     "#/compare?how=poles&words=nurse&from=he&to=she": ".pole",
     "#/map": "canvas",

@@ -16,6 +16,8 @@ PLACES = {
     f"#/word/{HOSTILE[-1]}": ".panel a.row",
     "#/word/enrgy": ".meant a",
     "#/changed": ".changedWord",
+    "#/divided": ".groupNames li",
+    "#/compare?how=groups&anchor=war&words=oil,skill": ".groupNames li",
     "#/compare?words=energy,oil,skill,__proto__,nurse,war": ".pairName",
     "#/compare?how=anchor&anchor=energy&words=oil,skill": ".end",
     "#/compare?how=poles&words=nurse,army&from=he,man&to=she,woman": ".pole",

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 from explorer.page_driving import chromium, folder_served, opened, single_file_of
-from explorer.page_world import HOSTILE, LEFT_OUT, SHOWN, TIMES, UNSURE, World
+from explorer.page_world import DIVIDED, GROUPS, HOSTILE, LEFT_OUT, SHOWN, TIMES, UNSURE, WORDS, World
 
 pytestmark = pytest.mark.slow
 
@@ -105,8 +105,8 @@ def test_the_old_use_and_the_new_one_stand_below_the_headline(page):
     assert quotes[1].endswith("…")
     assert page.page.locator(".uses mark").all_inner_texts() == ["energy"] * 2
     assert page.page.locator(".uses figcaption").all_inner_texts() == [
-        "Then · 1825 · A-1",
-        "Now · 2000 · A-1",
+        "Then · 1825 · <i>South</i> · A-1",
+        "Now · 2000 · <i>South</i> · A-1",
     ]
     figure = page.page.locator(".wide .figure").first.bounding_box()
     assert page.page.locator(".uses").bounding_box()["y"] < figure["y"]
@@ -367,6 +367,94 @@ def test_neighbours_that_do_not_occur_near_the_time_are_marked_as_inferred(page)
         style = row.locator(".name").evaluate("name => getComputedStyle(name).fontStyle")
         assert style == ("italic" if near["inferred"] else "normal")
     assert "* inferred: the word does not occur near that time" in page.text(".side")
+
+
+def test_the_words_that_divide_groups_are_listed_with_what_each_group_means(page):
+    page.page.get_by_role("link", name="Divided").click()
+    page.page.wait_for_selector(".groupNames li")
+    assert page.page.locator(".changedWord").first.text_content() == "solar"
+    assert page.page.locator(".changedList .row").count() == len(DIVIDED)
+    first = page.page.locator(".changedList .row").first
+    told = first.get_attribute("aria-label")
+    assert told.startswith("solar: differs a lot (0.30 bits a use, at least 0.20). North: near ")
+    assert "<i>South</i>: near" in told
+    assert first.locator(".groupName").all_text_contents() == ["North300 uses", "<i>South</i>200 uses"]
+    page.page.get_by_label("Find").fill("מערב")
+    assert page.page.locator(".changedList .row").count() == len(DIVIDED) // 2
+    page.page.get_by_label("Find").fill("")
+    first.click()
+    page.wait("document.querySelector('h1 b')?.textContent === 'solar'")
+
+
+def test_a_word_that_divides_groups_has_a_line_for_each_and_its_sentences_name_theirs(page):
+    page.go("#/word/solar").page.wait_for_selector(".groupNames li")
+    assert "Divided: differs a lot between North and <i>South</i>." in page.text(".verdict")
+    figure = page.page.get_by_role("region", name="How groups use solar")
+    assert figure.locator("g[role=img]").count() == 4
+    assert figure.locator("g[role=img]").first.locator("path.band").count() == len(GROUPS)
+    assert figure.locator(".groupNames b").all_inner_texts() == list(GROUPS)
+    assert "<i>South</i>" in page.text(".uses figcaption")
+    assert "<i>South</i>" in page.text(".examples cite")
+    figure.locator(".hand").first.hover()
+    assert page.page.locator(".byGroup .readout bdi").all_inner_texts() == list(GROUPS)
+    page.go("#/word/oil").page.wait_for_selector(".uses blockquote")
+    page.wait("document.querySelector('.verdict').textContent.includes('All groups use it alike')")
+    assert page.page.get_by_role("region", name="How groups use oil").count() == 0
+
+
+def test_the_curves_of_groups_are_those_of_their_vectors(page):
+    page.go("#/compare?how=groups&anchor=war&words=oil").page.wait_for_selector(".groupNames li")
+    figure = page.page.get_by_role("region", name="How groups use war")
+    figure.locator(".menu > button").click()
+    figure.get_by_role("button", name="Show as a table").click()
+    rows = [row.split("\t") for row in figure.locator("tbody tr").all_inner_texts()]
+    assert len(rows) == len(GROUPS) * len(TIMES)
+    place, oil = DIVIDED.index("war"), WORLD.number("oil")
+    for row, (group, at) in zip(rows, np.ndindex(len(GROUPS), len(TIMES)), strict=True):
+        own, other = (q.astype(float) for q in (WORLD.group_q[group, place, at], WORLD.q[oil, at]))
+        cosine = own @ other / np.linalg.norm(own) / np.linalg.norm(other)
+        assert row[1:4] == [GROUPS[group], "war", "oil"]
+        assert float(row[4].replace("−", "-")) == pytest.approx(cosine, abs=6e-4)
+        assert float(row[5].replace("−", "-")) < cosine < float(row[6].replace("−", "-"))
+
+
+def test_comparing_by_group_opens_with_the_word_that_divides_them_most(page):
+    page.go("#/compare?how=anchor&anchor=oil&words=war")
+    page.page.get_by_role("button", name="by group").click()
+    page.page.wait_for_selector(".groupNames li")
+    assert page.text(".figure h2") == "How groups use solar"
+    page.go("#/compare?how=groups&anchor=oil&words=war").page.wait_for_selector(".byGroup path.band")
+    assert "Groups use this word alike" in page.text(".byGroup .note")
+
+
+def test_without_groups_nothing_speaks_of_them(tmp_path):
+    with opened(single_file_of(tmp_path, _without_groups), "#/word/energy") as page:
+        page.page.wait_for_selector(".uses blockquote")
+        assert "group" not in page.text("main").lower()
+        assert page.page.get_by_role("link", name="Divided").count() == 0
+        page.go("#/compare").page.wait_for_selector(".end")
+        assert page.page.get_by_role("button", name="by group").count() == 0
+        page.go("#/divided").page.wait_for_selector(".notice")
+        assert page.text(".notice") == "The texts of this page have no groups."
+
+
+def _without_groups():
+    return World(groups=())
+
+
+def test_a_phrase_is_found_as_people_type_it(tmp_path):
+    with opened(single_file_of(tmp_path, _with_a_phrase)) as page:
+        page.page.keyboard.type("Climate ch")
+        assert page.page.locator("[role=option] bdi").all_inner_texts() == ["climate_change"]
+        page.page.keyboard.type("ange")
+        page.page.keyboard.press("Enter")
+        page.wait("document.querySelector('h1 b')?.textContent === 'climate_change'")
+        page.go("#/word/climate%20change")
+        page.wait("document.querySelector('h1 b')?.textContent === 'climate_change'")
+
+
+def _with_a_phrase():
+    return World(words=(*WORDS[:3], "climate_change", *WORDS[4:]))
 
 
 def test_words_are_compared_in_three_ways(page):

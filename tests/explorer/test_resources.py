@@ -22,12 +22,20 @@ from oracles.questions import planted
 
 from wordtide.explorer.page_data import gzipped, packed_json
 from wordtide.explorer.page_selection import PageSelection, select_all, thin_slices
-from wordtide.explorer.quantization import Block, differences_along_time, page_similarity
+from wordtide.explorer.quantization import (
+    Block,
+    differences_along_time,
+    join_blocks,
+    page_similarity,
+    word_blocks,
+)
 from wordtide.explorer.resources import RemoteResources
 from wordtide.explorer.single_file import Limits, embedded_resources
+from wordtide.model.verdicts import Groups
 from wordtide.progress import Observer
 from wordtide.questions.change import changed
 from wordtide.questions.contrasts import contrasts
+from wordtide.questions.divided import divided, group_curves
 from wordtide.questions.effect import VERDICT
 from wordtide.questions.movement import halfway, movement
 from wordtide.questions.neighbors import neighbors
@@ -368,6 +376,59 @@ def test_of_two_words_alike_a_card_is_given_to_one_and_to_a_third():
     words, cards = parsed(resources["header.bin"])["words"], parsed(resources["cards.bin"])
     first = [words[place] for place in cards[:6]]
     assert len({"w0", "w1"} & set(first)) == 1
+
+
+@pytest.mark.parametrize("kind", ["smoother", "filter", "tied smoother"])
+def test_words_that_divide_groups_are_the_librarys_with_the_vectors_of_each_group(kind):
+    model = grouped_model(kind)
+    data = page_data(model)
+    resources = RemoteResources(data)
+    assert {"divided.bin", "groups.bin"} <= set(resources.names())
+    assert parsed(resources.resource("header.bin"))["groups"] == ["A", "B", "C"]
+    found, told = parsed(resources.resource("divided.bin"))["columns"], divided(model, top=200)
+    names = [model.words[data.kept.words[place]] for place in found["word"]]
+    assert names == told.columns["word"] != []
+    assert [("A", "B", "C")[group] for group in found["other"]] == told.columns["other"]
+    for name in ("effect", "effect_low"):
+        assert found[name] == pytest.approx(told.columns[name], abs=1e-6)
+    slices, dim = len(model), model.dim
+    rows = 3 * len(names) * slices
+    differences, noise, settled = block_of(resources.resource("groups.bin"), rows, dim)
+    block = Block(undone(differences, slices).astype(np.int8), noise, settled)
+    shared = join_blocks(
+        [block for _, block in word_blocks(data.vectors, model.times, np.arange(1), np.arange(slices))]
+    )
+    both = join_blocks([block, shared])
+    place = next(place for place, name in enumerate(names) if name != model.words[0])
+    curves = group_curves(model, names[place], [model.words[0]])
+    for group in range(3):
+        own = (group * len(names) + place) * slices + np.arange(slices)
+        similarity, _ = page_similarity(both, own, rows + np.arange(slices))
+        assert similarity == pytest.approx(curves.similarity[group, 0], abs=0.03, nan_ok=True)
+
+
+def test_a_model_without_groups_has_no_resources_on_them():
+    resources = RemoteResources(page_data(small_model()))
+    assert parsed(resources.resource("header.bin"))["groups"] == []
+    assert not resources.has("divided.bin")
+    assert not resources.has("groups.bin")
+
+
+def grouped_model(kind):
+    """A model whose first words three groups use differently."""
+    generator = np.random.default_rng(1)
+    words = np.arange(6)
+    return small_model(
+        kind,
+        groups=Groups(
+            names=("A", "B", "C"),
+            words=words,
+            mean=generator.standard_normal((3, 6, 6)).astype(np.float32),
+            variance=np.full((3, 6, 6), 1e-3, dtype=np.float32),
+            log_bayes_factor=np.where(np.arange(30) < 6, 20.0, -1.0),
+            occurrences=generator.integers(5, 50, (3, 30)),
+        ),
+    )
 
 
 @each_kind

@@ -27,6 +27,8 @@ export interface Header {
   words_per_chunk: number;
   map: boolean;
   examples: boolean;
+  /** Groups of texts that can be compared; absent or empty if there are not two. */
+  groups?: string[];
   /** A word is well known at a time if the noise along its mean is at most this share of the mean, or if it occurs this often. */
   known: { noise: number; often: number };
   /** A place is inferred if the word does not occur in so many slices before and after it. */
@@ -111,6 +113,28 @@ export interface Changed {
   histogram: { edges: number[]; observed: number[]; expected: number[] | null };
 }
 
+/** Words that groups use differently, in the order of `wordtide divided`; groups by number. */
+export interface Divided {
+  notes: string[];
+  columns: {
+    word: number[];
+    /** The two groups that differ most. */
+    group: number[];
+    other: number[];
+    /** Bits a use. */
+    effect: number[];
+    effect_low: number[];
+    log_bayes_factor: number[];
+    /** Words near it in one group and not in the other, joined by commas. */
+    near: string[];
+    other_near: string[];
+    occurrences: number[];
+    other_occurrences: number[];
+    /** How often each group uses the word. */
+    uses: number[][];
+  };
+}
+
 export interface MapFrames {
   words: number[];
   times: number[];
@@ -132,6 +156,8 @@ export interface Example {
   slice: number;
   shown: string;
   document: string;
+  /** Of the document, if there are groups. */
+  group?: string;
   before: string;
   word: string;
   after: string;

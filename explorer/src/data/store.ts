@@ -4,7 +4,7 @@ import { noiseOf, type Noise } from "../numbers/noise";
 import { spelled } from "../numbers/spelling";
 import { cutBlock, measure, sizeOf, undoDeltas, type Block } from "./blocks";
 import { Breathing } from "./breathing";
-import { checkedHeader, type Changed, type Example, type Header, type MapFrames, type Story } from "./forms";
+import { checkedHeader, type Changed, type Divided, type Example, type Header, type MapFrames, type Story } from "./forms";
 import type { Host } from "./hosts";
 import { inflated, inflatedTo, parsed } from "./inflating";
 import { Remembered } from "./remembering";
@@ -29,6 +29,7 @@ export class Store {
   readonly noise: Noise;
   private occurrences: Uint32Array = new Uint32Array(0);
   private whole: Promise<Block> | null = null;
+  private byGroup: Promise<Block> | null = null;
   private readonly scales = new Map<number, Float32Array>();
   private readonly lists = new Remembered<unknown>(200);
   private readonly slices = new Remembered<Block>(SLICES_KEPT);
@@ -107,6 +108,21 @@ export class Store {
 
   changed(): Promise<Changed> {
     return this.list("changed.bin");
+  }
+
+  /** Words that groups use differently; null if there are no groups. */
+  async divided(): Promise<Divided | null> {
+    return this.header.groups?.length ? this.list<Divided>("divided.bin") : null;
+  }
+
+  /** One of the `count` words that divide groups, as a group uses it, at all slices. */
+  async wordInGroup(group: number, place: number, count: number): Promise<Rows> {
+    const { slices, groups, dim } = this.header;
+    this.byGroup ??= this.block("groups.bin", (groups?.length ?? 0) * count * slices.length).then((block) => {
+      undoDeltas(block.q, slices.length, dim, 0, (groups?.length ?? 0) * count);
+      return block;
+    });
+    return this.measured(await this.byGroup, (group * count + place) * slices.length, 1, slices.length);
   }
 
   cards(): Promise<number[]> {

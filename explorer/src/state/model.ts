@@ -7,6 +7,7 @@ import { isInferred } from "../numbers/inferred";
 import { nearest, type Neighbour } from "../numbers/neighbours";
 import { amongNearest, CANDIDATES, DRAWS } from "../numbers/probability";
 import { similarityCurve, type Curve } from "../numbers/similarity";
+import { divisionsOf, type Division } from "./divisions";
 import { Times } from "./times";
 
 const KEY = Symbol("model");
@@ -48,6 +49,18 @@ export class Model {
     const rows = await this.store.slice(slice);
     const near = nearest(rows, word, words.length, noise, Math.max(CANDIDATES, top), true);
     return (await amongNearest(rows, word, near, noise, top, DRAWS, givenUp))?.subarray(0, top) ?? null;
+  }
+
+  /** Words that groups use differently; none without groups. */
+  async divisions(): Promise<Division[]> {
+    const divided = await this.store.divided();
+    return divided ? divisionsOf(divided, (word) => this.name(word)) : [];
+  }
+
+  /** The similarity of a word that divides groups to another, as a group uses it. */
+  async similarityInGroup({ place, count }: Division, group: number, other: number): Promise<Curve> {
+    const [one, two] = await Promise.all([this.store.wordInGroup(group, place, count), this.store.word(other)]);
+    return similarityCurve(one, two, this.times.count, this.store.noise, false, this.header.uncertain);
   }
 
   async axis(word: number, from: readonly number[], to: readonly number[]): Promise<Curve> {

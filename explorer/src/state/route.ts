@@ -1,6 +1,6 @@
 /** What is shown, as an address: `#/word/energy?t=1950&with=oil,skill`. Words may hold any character, so they are encoded one by one. */
 
-export const VIEWS = ["start", "word", "changed", "compare", "map", "about"] as const;
+export const VIEWS = ["start", "word", "changed", "divided", "compare", "map", "about"] as const;
 export type View = (typeof VIEWS)[number];
 
 export interface Route {
@@ -14,7 +14,7 @@ export interface Route {
   anchor: string;
   from: string[];
   to: string[];
-  /** How words are compared: with each other, with one "anchor", or between two "poles". */
+  /** How words are compared: with each other, with one "anchor", between two "poles", or by "groups". */
   how: string;
   sort: string;
   find: string;

@@ -1,4 +1,4 @@
-"""What the views of a page show: stories, tables of changed words and of words that divide groups, word cards,
+"""What the views of a page show: stories, tables of changed words and of words that divide groups, cards,
 and the map.
 """
 

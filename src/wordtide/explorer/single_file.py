@@ -65,7 +65,7 @@ def built_page() -> str:
 
 
 def policy(page: str, remote: bool) -> str:
-    """The content security policy of a page: its own script, style and images, and its host if it is remote."""
+    """The content security policy: the page's own script, style and images, and its host if it is remote."""
     hashes = {name: f"'sha256-{_digest(_inline(page, name))}'" for name in ("script", "style")}
     rules = [
         "default-src 'none'",

@@ -7,6 +7,7 @@ export const MODES = [
   { key: "", name: "with each other" },
   { key: "anchor", name: "with one word" },
   { key: "poles", name: "between two poles" },
+  { key: "groups", name: "by group" },
 ] as const;
 export type How = (typeof MODES)[number]["key"];
 
@@ -47,7 +48,7 @@ export function asked(route: Route, suggestion: Suggestion | null, store: Pick<S
   const nothing = route.words.length === 0 && route.anchor === "" && route.from.length === 0 && route.to.length === 0;
   const how = nothing && route.how === "" ? "anchor" : (MODES.find((mode) => mode.key === route.how)?.key ?? "");
   const wanted = nothing ? (suggestion?.anchor ?? "") : route.anchor;
-  const [anchor = ""] = how === "anchor" ? known(wanted ? [wanted] : []) : [];
+  const [anchor = ""] = how === "anchor" || how === "groups" ? known(wanted ? [wanted] : []) : [];
   const from = how === "poles" ? known(route.from) : [];
   const to = how === "poles" ? known(route.to).filter((word) => !from.includes(word)) : [];
   const words = known(nothing ? (suggestion?.words ?? []) : route.words).filter((word) => word !== anchor && !from.includes(word) && !to.includes(word));
@@ -63,7 +64,7 @@ export function standing({ how, words, anchor, from, to }: Question): Partial<Ro
 export function switched(question: Question, how: How, store: Pick<Store, "numberOf">): Partial<Route> {
   const all = [...new Set([question.anchor, ...question.words].filter((word) => word !== ""))];
   if (how === "") return { how, words: all, anchor: "", from: [], to: [] };
-  if (how === "anchor") return { how, anchor: question.anchor || (all[0] ?? ""), words: all.filter((word) => word !== (question.anchor || all[0])), from: [], to: [] };
+  if (how === "anchor" || how === "groups") return { how, anchor: question.anchor || (all[0] ?? ""), words: all.filter((word) => word !== (question.anchor || all[0])), from: [], to: [] };
   const present = (words: string[]): string[] => words.filter((word) => store.numberOf(word) !== null && !all.includes(word));
   const [from, to] = POLES.map((poles) => poles.map(present)).find(([one, other]) => one.length && other.length) ?? [[], []];
   return { how, anchor: "", words: all, from: question.from.length ? question.from : from, to: question.to.length ? question.to : to };
