@@ -14,6 +14,7 @@ import hashlib
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib import resources
 
 import numpy as np
@@ -265,19 +266,16 @@ def fitting_content(data: PageData, limits: Limits) -> Content:
         each = _WORD_BYTES + sentences + occurrences * slices + _SAFETY * 4.0 / 3.0 * vectors
         return words * each + _MAP_BYTES * min(data.words_on_map, words)
 
+    def fits_slices(words: int, light: bool, slices: int) -> bool:
+        return size(words, slices, light) <= limits.size
+
     enough = min(every, limits.words or ENOUGH_WORDS)
     some, few = (min(number, most) for number in (ENOUGH_SLICES, FEWEST_SLICES))
-    forms = (
-        (every, some, most, False),
-        (every, some, most, True),
-        (enough, some, some, True),
-        (enough, few, some, True),
-    )
+    forms = [(every, some, most, light) for light in (False, True)]
+    forms += [(enough, some, some, True), (enough, few, some, True)]
     for words, low, high, light in forms:
         low, high = (low, high) if limits.slices is None else (most, most)
-        slices = _largest(
-            low, high, lambda number, words=words, light=light: size(words, number, light) <= limits.size
-        )
+        slices = _largest(low, high, partial(fits_slices, words, light))
         if size(words, slices, light) <= limits.size:
             break
     fewest = enough if size(enough, slices, light) <= limits.size else 0
