@@ -69,7 +69,7 @@ class State(states.State):
 class DynamicEmbeddings(Embeddings):
     """Trajectories of all words through time.
 
-    Answers to questions are data frames with 90 % credible intervals.
+    Answers to questions are data frames with 90% credible intervals.
 
     A `time` is a year (1850, 1850.5), a date ("1862-12-01"), "first" or "last". A date inside a slice means
     the slice, any other date the middle of the period it names. None means all slices. `vectors` chooses word

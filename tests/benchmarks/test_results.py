@@ -17,7 +17,7 @@ NOT_MEASURED = (
     r"Python 3\.\d+( to 3\.\d+)?",
     r"\b(1[5-9]|20)\d\d(\.\d)?\b",  # years
     r"x86-64",
-    r"\d+ % (credible )?intervals?",
+    r"\d+% (credible )?intervals?",
     r"[\d,]+ (slices|words|dimensions)",
 )
 #: Tables of the evidence page that were measured before tables were kept in files. Only ever lower this number.

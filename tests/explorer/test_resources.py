@@ -182,7 +182,7 @@ def test_a_method_without_posterior_has_no_noise_and_says_so():
         None,
     )
     assert "without an interval" in header["estimand"]
-    assert all("90 %" in header_of(kind)["estimand"] for kind in ("smoother", "filter"))
+    assert all("90%" in header_of(kind)["estimand"] for kind in ("smoother", "filter"))
 
 
 @each_kind

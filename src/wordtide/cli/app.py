@@ -47,7 +47,7 @@ COMMANDS = {
     "divided": ("questions", "Show the words that groups of texts use most differently."),
     "surprises": (
         "questions",
-        "Show the words whose use in a slice is newer than that of words of similar frequency.",
+        "Show the most surprising words of a slice, compared with words of similar frequency.",
     ),
     "axis": ("questions", "Show where words lie between two poles over time."),
     "analogy": ("questions", "Show which words are used at one time as a word was used at another."),

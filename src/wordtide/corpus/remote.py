@@ -153,7 +153,7 @@ class _RemoteBytes(io.RawIOBase):
             piece = self._file.read(wanted) if wanted > 0 else b""
         if wanted > 0 and not piece and self._expected is not None:
             raise InputError(
-                f"{self._url} is cut short: {self._read:,} of {self._expected:,} bytes came.",
+                f"{self._url} is cut short: {self._read:,} of {self._expected:,} bytes arrived.",
                 "Try again, or download it.",
             )
         buffer[: len(piece)] = piece
@@ -180,7 +180,7 @@ def _store(url: str) -> tuple[Any, str]:
     except ValueError as error:
         known = "http://, https://, s3://, gs://, hdfs:// and others of fsspec"
         raise SettingsError(
-            f"{url} cannot be read: {str(error).rstrip('.')}.", f"Known are {known}."
+            f"{url} cannot be read: {str(error).rstrip('.')}.", f"Supported: {known}."
         ) from error
     except Exception as error:  # a store's library that cannot start: no Java, no credentials
         cause = " ".join(str(error).split())

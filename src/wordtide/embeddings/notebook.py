@@ -158,7 +158,7 @@ def _periods(columns: Columns) -> str:
         f'<table style="{_TABLE}"><tbody>{"".join(rows)}</tbody></table></div>'
         for title, rows in blocks.items()
     )
-    note = "The nearest words: similarity, its 90 % interval, how often the word occurs there."
+    note = "The nearest words: similarity, its 90% interval, how often the word occurs there."
     if any(columns.get("inferred", ())):
         note += " * inferred: the word does not occur near that time."
     beside = f'<div style="display:flex;flex-wrap:wrap;align-items:flex-start">{tables}</div>'

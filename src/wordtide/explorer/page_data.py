@@ -216,7 +216,7 @@ class PageData:
 def _estimand(vectors: Vectors) -> str:
     """One sentence that defines similarity and its interval."""
     interval = (
-        "with the 90 % interval of that product under the posterior"
+        "with the 90% interval of that product under the posterior"
         if vectors.uncertain
         else "without an interval"
     )

@@ -42,7 +42,7 @@ class Table(Protocol):
 
 
 class Curve(NamedTuple):
-    """Similarity to `other` at `times` (T,), with its 90 % band (T,), NaN where a method has none.
+    """Similarity to `other` at `times` (T,), with its 90% band (T,), NaN where a method has none.
 
     `observed` (T,) is False where one of the two words does not occur, so that its position is inferred from
     other times.
@@ -134,14 +134,14 @@ def bands_fit(axes: Axes, curves: Sequence[Curve]) -> bool:
 
 
 def draw_band(axes: Axes, curve: Curve, color: str) -> None:
-    """Shade the 90 % band of a curve between thin edges."""
+    """Shade the 90% band of a curve between thin edges."""
     axes.fill_between(curve.times, curve.low, curve.high, color=color, alpha=0.1, linewidth=0.0, zorder=1.5)
     for edge in (curve.low, curve.high):
         axes.plot(curve.times, edge, color=color, alpha=0.5, linewidth=0.5, zorder=1.6)
 
 
 def draw_whiskers(axes: Axes, curve: Curve, color: str, number: int, of: int) -> None:
-    """Draw the 90 % interval of curve `number` (out of `of`) at a few times, for panels where bands would
+    """Draw the 90% interval of curve `number` (out of `of`) at a few times, for panels where bands would
     cover each other.
 
     The whiskers of several curves are side by side.

@@ -57,7 +57,7 @@ def similarity_figure(curves: Table) -> Figure:
             )
         has_intervals = any(np.isfinite(curve.low).any() for curve in found.values())
         figure.supylabel(
-            "similarity, with 90 % intervals" if has_intervals else "similarity", fontsize="medium"
+            "similarity, with 90% intervals" if has_intervals else "similarity", fontsize="medium"
         )
     return figure
 

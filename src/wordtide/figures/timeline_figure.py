@@ -123,9 +123,7 @@ def _draw_key(figure: Figure, panels: Sequence[Panel]) -> None:
     if any(_others(panel.starts) & _others(panel.ends) for panel in panels):
         handles.insert(2, Line2D([], [], color=BLACK, label="at both"))
     if any(panel.halfway for panel in panels):
-        handles.append(
-            Patch(color=BLACK, alpha=_SHADE, linewidth=0.0, label="when it changed, 90 % interval")
-        )
+        handles.append(Patch(color=BLACK, alpha=_SHADE, linewidth=0.0, label="when it changed, 90% interval"))
     figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
 
 

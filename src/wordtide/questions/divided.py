@@ -85,7 +85,7 @@ class GroupCurves:
     Attributes:
         names: The groups.
         similarity: Cosines, (G, n, T).
-        low: The lower ends of their 90 % credible intervals, (G, n, T).
+        low: The lower ends of their 90% credible intervals, (G, n, T).
         high: The upper ends, (G, n, T).
     """
 

@@ -19,7 +19,7 @@ figures).
 is nearer to the end b than to the start a if u . (b/|b| - a/|a|) > 0. That is linear in u, so at each time
 its posterior is normal and the probability to be past half-way has a closed form. The interval begins with
 the last slice before that probability first reaches 5 % and ends with the slice at which it has passed 95 %
-for good: it inverts the 90 % band of the curve, and the word may have crossed over anywhere between two
+for good: it inverts the 90% band of the curve, and the word may have crossed over anywhere between two
 slices. Only slices in which the word occurs count, so the interval spans gaps in which it does not occur, and
 is never narrower than the step between two of its slices.
 """
@@ -99,7 +99,7 @@ _WORDS_AT_ONCE = 64  # their curves are in memory together
 
 @dataclass(frozen=True)
 class Halfway:
-    """The date in float years at which the mean curve last crosses over, and its 90 % interval.
+    """The date in float years at which the mean curve last crosses over, and its 90% interval.
 
     NaN where unknown.
     """
@@ -189,7 +189,7 @@ def _at_least_a_slice(times: Floats, earliest: float, latest: float) -> tuple[fl
 class Movement:
     """How far words moved between two times, in units of the lengths of their means: fields (n,).
 
-    `squared`: squared movement of the means. `least`, `most`: 90 % bounds of the squared movement in that
+    `squared`: squared movement of the means. `least`, `most`: 90% bounds of the squared movement in that
     direction; the lower one is negative for a word that may not have moved. `spread`: standard deviation of
     the movement in that direction. `noise`: variance of the movement summed over all directions.
     """
@@ -212,7 +212,7 @@ class Movement:
         return np.minimum(self.squared / 2.0, 2.0)  # opposite, and no more by rounding
 
     def interval(self) -> tuple[Floats, Floats]:
-        """The 90 % interval of the change; it begins with 0 if the word may not have moved at all."""
+        """The 90% interval of the change; it begins with 0 if the word may not have moved at all."""
         return np.clip(self.least / 2.0, 0.0, 2.0), np.minimum(self.most / 2.0, 2.0)
 
 

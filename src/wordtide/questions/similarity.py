@@ -79,7 +79,7 @@ def axis(
     return Answer(columns, occasions.notes)
 
 
-#: Half the width of a 90 % interval in standard deviations.
+#: Half the width of a 90% interval in standard deviations.
 SIDES = 1.6448536269514722
 
 
@@ -109,7 +109,7 @@ def similarity_and_spread(one: Scaled, other: Scaled) -> tuple[Floats, Floats]:
 
 
 def interval(mean: Floats, spread: Floats) -> tuple[Floats, Floats]:
-    """The 90 % interval, cut off at -1 and 1."""
+    """The 90% interval, cut off at -1 and 1."""
     return np.maximum(mean - SIDES * spread, -1.0), np.minimum(mean + SIDES * spread, 1.0)
 
 

@@ -55,7 +55,7 @@ class WatchSettings(GrowthSettings):
     close_after: str | None = setting(
         None, "Close a slice by the clock this long after its end, even if no row follows"
     )
-    close_at_end: bool = setting(False, "Close the open slices, too, when the input ends")
+    close_at_end: bool = setting(False, "Also close the open slices when the input ends")
     late: str = setting(
         "drop",
         "Rows of slices that are closed",

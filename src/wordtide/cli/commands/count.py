@@ -26,7 +26,7 @@ def count(
             help="Folders, files, quoted globs, URLs, - for standard input, or sotu for the sample corpus."
         ),
     ],
-    output: Annotated[Path | None, Option("--output", "-o", help="The counts folder to make.")] = None,
+    output: Annotated[Path | None, Option("--output", "-o", help="The counts folder to create.")] = None,
     dry_run: Annotated[
         bool,
         Option("--dry-run", help="Count nothing; show what is understood: files, dates, slices."),
@@ -65,7 +65,7 @@ def count(
         return
     if output is None:
         raise SettingsError(
-            "--output is missing.", "Name the counts folder to make: -o counts/. Or look first: --dry-run."
+            "--output is missing.", "Name the counts folder to create: -o counts/. Or look first: --dry-run."
         )
     started = time.monotonic()
     counts = count_source(
@@ -150,7 +150,7 @@ def _covered(summary: Summary) -> float:
 
 def merge(
     parts: Annotated[list[Path], typer.Argument(help="Counts folders with the same vocabulary.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The counts folder to make.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The counts folder to create.")],
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace the counts folder if it exists.")
     ] = False,

@@ -20,7 +20,7 @@ _TABLE = ("method", "mean", "standard_error", "difference", "difference_error", 
 @takes(FitSettings, after="holdout", only=("dim", "diffusion", "prior", "prior_variance"))
 def evaluate(
     counts: Annotated[Path, typer.Argument(help="A counts folder.")],
-    output: Annotated[Path, Option("--output", "-o", help="The report folder to make.")],
+    output: Annotated[Path, Option("--output", "-o", help="The report folder to create.")],
     methods: Annotated[
         str,
         Option(help="Methods, separated by commas: smoothing, filtering, warm-start, independent, static."),
@@ -128,7 +128,7 @@ def tune(
     threads: Annotated[int | None, Option(help="Threads on the CPU. Default: all processors.")] = None,
     output: Annotated[
         Path | None,
-        Option("--output", "-o", help="The folder to make. Default: NAME-tuning beside the counts."),
+        Option("--output", "-o", help="The folder to create. Default: NAME-tuning beside the counts."),
     ] = None,
     resume: Annotated[
         bool, Option("--resume/--no-resume", help="Reuse the finished fits of the folder.")

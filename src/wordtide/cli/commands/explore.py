@@ -46,7 +46,7 @@ def explore(
         str,
         Option(help="Address of the server. Any other than 127.0.0.1 exposes the model to the network."),
     ] = _LOOPBACK,
-    port: Annotated[int, Option(help="Port of the server. Default: any free port.")] = 0,
+    port: Annotated[int, Option(help="Port of the server. Default: any free port.", show_default=False)] = 0,
     browser: Annotated[bool, Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
     threads: Annotated[int | None, Option(help="Threads for the map. Default: all processors.")] = None,
     overwrite: Annotated[
@@ -69,7 +69,7 @@ def explore(
     loaded = DynamicEmbeddings.load(model)
     if html is not None:
         written = save_html(loaded, html, options, overwrite, ProgressBar())
-        typer.echo(f"written to {written} ({written.stat().st_size / 1e6:.1f} MB)", err=True)
+        typer.echo(f"written to {html} ({written.stat().st_size / 1e6:.1f} MB)", err=True)
     elif folder is not None:
         written = save_site(loaded, folder, options, overwrite, ProgressBar())
         typer.echo(

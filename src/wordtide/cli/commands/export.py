@@ -18,7 +18,8 @@ Option = typer.Option
 def export(
     model: Annotated[Path, typer.Argument(help="A model folder.")],
     output: Annotated[
-        Path, Option("--output", "-o", help="The file to make; for projector, the name of the pair of files.")
+        Path,
+        Option("--output", "-o", help="The file to create; for projector, the name of the pair of files."),
     ],
     to: Annotated[
         str,

@@ -97,7 +97,7 @@ def fit(
     say(
         f"{counted(len(model.curve), 'step')}{limit} in {time.monotonic() - started:.1f} s{elbo}",
         *(f"warning: {weakness}" for weakness in weaknesses(model)),
-        f"written to {model.path}",
+        f"written to {output}",
     )
 
 

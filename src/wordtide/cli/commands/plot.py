@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Option = typer.Option
 
 Model = Annotated[Path, typer.Argument(help="A model folder.")]
-Output = Annotated[Path, Option("--output", "-o", help="The image file to make: .png, .svg or .pdf.")]
+Output = Annotated[Path, Option("--output", "-o", help="The image file to create: .png, .svg or .pdf.")]
 Dots = Annotated[int, Option("--dpi", help="Dots per inch of a .png; figures are 7 inches wide.")]
 Time = Annotated[str, Option(help="A time: 1850, 1850.5, 1862-12, first or last.")]
 
@@ -169,5 +169,5 @@ def _drawn(output: Path, dpi: int, draw: Callable[[ProgressBar], "Figure"]) -> N
         from wordtide.figures.style import check_figure_path, save_figure
 
         check_figure_path(output, dpi)
-        written = save_figure(draw(bar), output, dpi)
-    typer.echo(f"written to {written}", err=True)
+        save_figure(draw(bar), output, dpi)
+    typer.echo(f"written to {output}", err=True)

@@ -66,7 +66,7 @@ def neighbors(
 ) -> None:
     """Show the words nearest to a word at one time or in every slice, with credible intervals.
 
-    Similarity is the cosine; low and high are its 90 % credible interval; probability is that of
+    Similarity is the cosine; low and high are its 90% credible interval; probability is that of
     being among the nearest --top; occurrences are those at that time. Faint words are barely known. Words
     marked as inferred do not occur near that time: their positions follow from other times.
 
@@ -96,7 +96,7 @@ def similarity(
 ) -> None:
     """Show how similar a word is to others over time.
 
-    Similarity is the cosine; low and high are its 90 % credible interval. Where a word does not
+    Similarity is the cosine; low and high are its 90% credible interval. Where a word does not
     occur (0 occurrences), its position is inferred from other times.
 
     Example: wordtide similarity model/ energy oil conservation
@@ -138,11 +138,11 @@ def changed(
 ) -> None:
     """Show the words that changed most: how much, when, from what to what.
 
-    The verdict is jump, gradual, or unsure (no significant change). The date of a jump has a 90 % credible
+    The verdict is jump, gradual, or unsure (no significant change). The date of a jump has a 90% credible
     interval, that of a gradual change its start and end. The effect, in bits, is how much a use of the word
     says about the side of the change it comes from; style is the effect of stylistic change, kept apart. The
     other orders compare each word between its first and its last slice, or --since and --until: change is the
-    angle by which it turned, with a 90 % interval, probability that of being among the --top. From and to are
+    angle by which it turned, with a 90% interval, probability that of being among the --top. From and to are
     the neighbors lost and gained. csv and json have all columns, and the change as cosine distance (0: none,
     1: a right angle, 2: reversed).
 
@@ -208,7 +208,7 @@ def story(
 def divided(
     model: Model,
     more: Annotated[
-        list[str] | None, typer.Argument(metavar="GROUPS", help="Groups to compare, after --groups.")
+        list[str] | None, typer.Argument(metavar="groups", help="Groups to compare, after --groups.")
     ] = None,
     groups: Annotated[
         list[str] | None, Option("--groups", help="Groups to compare: R D, or R,D. Default: all.")
@@ -244,7 +244,7 @@ def surprises(
     min_occurrences: Seen = 1,
     format: Output = Format.table,
 ) -> None:
-    """Show the words whose use in a slice is newer than that of words of similar frequency.
+    """Show the most surprising words of a slice, compared with words of similar frequency.
 
     The score is standard normal for ordinary words, and the p value is the probability of a score at least as
     high. Information gained is in nats. Words with one or two occurrences come last.
@@ -259,7 +259,7 @@ def surprises(
 def axis(
     model: Model,
     placed: Annotated[
-        list[str] | None, typer.Argument(metavar="[WORDS]...", help="Words to place between the poles.")
+        list[str] | None, typer.Argument(metavar="words", help="Words to place between the poles.")
     ] = None,
     *,
     from_words: Annotated[
@@ -280,7 +280,7 @@ def axis(
     """Show where words lie between two poles over time.
 
     The position is the mean similarity to the words of --to minus that to the words of --from; low and high
-    are its 90 % credible interval.
+    are its 90% credible interval.
 
     Example: wordtide axis model/ --from he,man --to she,woman nurse engineer
     """
