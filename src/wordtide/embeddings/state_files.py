@@ -19,7 +19,7 @@ import numpy as np
 from wordtide.embeddings.posterior import QUANTITIES, TIED_QUANTITIES, Fitted, Posterior, SliceStates
 from wordtide.errors import FolderError, SettingsError
 from wordtide.model.knots import Knots
-from wordtide.model.verdicts import SHAPES, Dynamics, Groups
+from wordtide.model.verdicts import SHAPES, Dynamics, GroupMessages, Groups
 from wordtide.storage.arrays import (
     REMEDY,
     Storable,
@@ -262,7 +262,13 @@ def write_groups(folder: Path, groups: Groups | None) -> None:
             "log_bayes_factor": groups.log_bayes_factor.astype(np.float64),
             "occurrences": groups.occurrences.astype(np.int64),
         }
+        if groups.messages is not None:  # of a filter, which updates continue
+            arrays |= {f"message_{name}": _flat(array, dim) for name, array in vars(groups.messages).items()}
         write_tensors(folder / GROUPS, arrays)
+
+
+def _flat(array: Array, dim: int) -> Storable:
+    return array.reshape(-1, dim) if array.ndim > 1 else array
 
 
 def read_groups(folder: Path, header: Mapping[str, Any], words: int, dim: int) -> Groups:
@@ -291,7 +297,19 @@ def read_groups(folder: Path, header: Mapping[str, Any], words: int, dim: int) -
     )
     if not sound:
         raise ValueError("its groups do not match its words")
-    return Groups(tuple(names), np.array(chosen), mean, variance, np.array(factor), np.array(used))
+    found = np.array(chosen), mean, variance, np.array(factor), np.array(used)
+    return Groups(tuple(names), *found, _read_messages(arrays, (len(names), words, dim)))
+
+
+def _read_messages(arrays: Mapping[str, Any], shape: tuple[int, int, int]) -> GroupMessages | None:
+    """The messages of groups, (G, L, d), in their file; None if it has none."""
+    if "message_b" not in arrays:
+        return None
+    b, h = (arrays[f"message_{name}"].reshape(shape) for name in "bh")
+    vectors, uses = arrays["message_vectors"], arrays["message_uses"]
+    if vectors.shape != shape[1:] or uses.shape != shape[1:2]:
+        raise ValueError("the messages of its groups do not match its words")
+    return GroupMessages(b, h, vectors, uses)
 
 
 def write_curve(path: Path, curve: Sequence[Mapping[str, Any]]) -> None:

@@ -4,140 +4,284 @@ The shared trajectories come from all texts. Given them, the pairs of a group sa
 departs: with rows u_it + x_ig against the contexts of the slice, the gradients of all slices add up to a
 message (b, h) about x_ig, as in a natural-gradient step. A few steps let x move, since messages are linear
 approximations near the present vectors. `model.verdicts` compares the messages of the groups.
+
+A filter goes through the slices in order: the messages of a slice are linear approximations near the offsets
+that earlier slices suggest, and stay as they are. So an update adds the messages of its own slices, and gives
+what a fit of all slices gives.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 from wordtide.counts.counts import Counts
-from wordtide.embeddings.posterior import Fitted
+from wordtide.counts.groups import MOST_GROUPS
+from wordtide.embeddings.posterior import Fitted, SliceStates
+from wordtide.embeddings.state_files import slices_of
 from wordtide.embeddings.states import trajectories_of
 from wordtide.embeddings.trajectories import Trajectories
+from wordtide.errors import SettingsError
 from wordtide.inference.compute import Compute
 from wordtide.inference.natural.negatives import AUTO
 from wordtide.inference.natural.prepared_slice import PreparedSlice
-from wordtide.inference.problem import PairSettings, slice_data
+from wordtide.inference.problem import PairSettings, SliceData, slice_data
 from wordtide.inference.settings import FitSettings
+from wordtide.model.knots import Knots
 from wordtide.model.likelihood import GaussianVectors
-from wordtide.model.verdicts import TYPICAL_OFFSET, Groups, compare_groups, discoveries, without_topics
+from wordtide.model.verdicts import TYPICAL_OFFSET, GroupMessages, Groups, compare_messages
 from wordtide.progress import Observer
-from wordtide.types import Floats, Integers
+from wordtide.types import Array, Floats, Integers, Singles
 
-#: Words that groups use less often in total are not compared.
-MIN_OCCURRENCES = 20
-_STEPS = 6
-_FARTHEST = 1.0  # the longest step of a vector
+_STEPS = 4  # over all slices
+_STEPS_IN_SLICE = 2  # of a filter
+_FARTHEST = 1.5  # the longest step of a vector
 _WORDS_AT_ONCE = 500
 
 
 @dataclass(frozen=True)
-class _GroupSlice:
-    """The pairs of a group in a slice, with the shared vectors of its words and their contexts."""
+class _SharedSlice:
+    """The shared vectors of some words and contexts in a slice; words ascend."""
 
     words: Integers
     shared: GaussianVectors
     contexts: GaussianVectors
-    pairs: PreparedSlice
+
+    def of(self, words: Integers) -> tuple[GaussianVectors, GaussianVectors]:
+        """The vectors of some of these words and contexts."""
+        rows = np.searchsorted(self.words, words)
+        u, v = self.shared, self.contexts
+        return GaussianVectors(u.mean[rows], u.variance[rows]), GaussianVectors(
+            v.mean[rows], v.variance[rows]
+        )
 
 
 def fit_groups(
     counts: Counts, fitted: Fitted, settings: FitSettings, compute: Compute, observer: Observer
 ) -> Groups | None:
-    """Compare how groups use words; None if the texts have no groups, or the model no posterior."""
+    """Compare how groups use words; None without two groups or without a posterior."""
     groups: Mapping[str, Counts] = counts.groups
     if not groups:
         return None
     if fitted.posterior.kind == "point":
         observer.message(f"{fitted.method} gives point estimates, so groups are not compared")
         return None
+    if len(groups) < 2:
+        observer.message(f"all texts are of the group {next(iter(groups))!r}, so groups are not compared")
+        return None
+    messages = GroupMessages.none(len(groups), len(fitted.words), fitted.posterior.dim)
+    if settings.method == "filtering":
+        states = slices_of(fitted.posterior, len(fitted.diffusion))
+        shared = (_of_states(here, fitted.posterior.signs, compute) for here in states)
+        numbers = range(len(fitted.diffusion))
+        _add_slices(messages, list(groups.values()), numbers, shared, settings, compute, observer)
+    else:
+        _set_messages(messages, groups, fitted, settings, compute, observer)
     used = np.array([_occurrences(group) for group in groups.values()])
-    messages = [_messages(group, fitted, settings, compute, observer, name) for name, group in groups.items()]
-    b, h, vectors = (np.stack(parts) for parts in zip(*messages, strict=True))
-    b = without_topics(b, h, vectors.mean(axis=0))
-    judged = np.flatnonzero((used.sum(axis=0) >= MIN_OCCURRENCES) & ((h > 0).any(axis=2).sum(axis=0) >= 2))
-    factor = np.full(len(fitted.words), np.nan)
-    blocks = [judged[first : first + _WORDS_AT_ONCE] for first in range(0, len(judged), _WORDS_AT_ONCE)]
-    level = fitted.diffusion.prior_variance
-    found = compute.map(lambda block: compare_groups(b[:, block], h[:, block], level), blocks)
-    for block, offsets in zip(blocks, found, strict=True):
-        factor[block] = offsets.log_bayes_factor
-    words = judged[discoveries(factor[judged])]
-    offsets = compare_groups(b[:, words], h[:, words], level)
-    mean, variance = offsets.mean.astype(np.float32), offsets.variance.astype(np.float32)
-    return Groups(tuple(groups), words, mean, variance, factor, used.astype(np.int64))
+    found = compare_messages(tuple(groups), messages, used, fitted.diffusion.prior_variance, compute.map)
+    return found if settings.method == "filtering" else found.without_messages()
+
+
+def update_groups(
+    fitted: Fitted, counts: Counts, states: Iterable[SliceStates], settings: FitSettings, compute: Compute
+) -> Groups | None:
+    """Add the messages of later slices to those of a filter.
+
+    Args:
+        fitted: The model before the update.
+        counts: The counts of the later slices, in the words of the model and new ones.
+        states: The states of the filter at these slices.
+        settings: The settings of the fit.
+        compute: Precision and threads.
+
+    Returns:
+        The groups of the updated model, some of which may be new; None if the model has no groups.
+
+    Raises:
+        SettingsError: There are too many groups.
+    """
+    old = fitted.groups
+    if old is None or old.messages is None:
+        return None
+    names = tuple(sorted({*old.names, *counts.groups}))
+    if len(names) > MOST_GROUPS:
+        raise SettingsError(
+            f"The model and the new texts have {len(names)} groups together, and the limit is {MOST_GROUPS}.",
+            "Correct the groups of the new texts.",
+        )
+    before = [names.index(name) for name in old.names]
+    messages = old.messages.extended(before, len(names), len(counts.words))
+    later = [counts.groups.get(name) for name in names]
+    shared = (_of_states(here, fitted.posterior.signs, compute) for here in states)
+    numbers = range(len(fitted.diffusion), len(fitted.diffusion) + len(counts))
+    _add_slices(messages, later, numbers, shared, settings, compute, Observer())
+    used = np.zeros((len(names), len(counts.words)))
+    used[before, : old.occurrences.shape[1]] = old.occurrences
+    for row, group in enumerate(later):
+        used[row] += 0.0 if group is None else _occurrences(group)
+    return compare_messages(names, messages, used, fitted.diffusion.prior_variance, compute.map)
 
 
 def _occurrences(group: Counts) -> Floats:
     return np.asarray(sum(group.unigrams(t) for t in range(len(group))))
 
 
-def _messages(
-    group: Counts, fitted: Fitted, settings: FitSettings, compute: Compute, observer: Observer, name: str
-) -> tuple[Floats, Floats, Floats]:
-    """What a group says about its offsets, b and h, and the shared vectors of its words, (L, d) each."""
-    slices = _slices(group, fitted, settings, compute)
-    shape = len(fitted.words), fitted.posterior.dim
-    offset, b, h = np.zeros(shape, dtype=compute.dtype), np.zeros(shape), np.zeros(shape)
+def _pair_settings(settings: FitSettings) -> PairSettings:
+    return PairSettings(settings.negative_ratio, settings.context_exponent)
 
-    def gradient(step: int, n: int) -> tuple[Floats, Floats]:
-        here = slices[n]
-        moved = GaussianVectors(here.shared.mean + offset[here.words], here.shared.variance)
-        found = here.pairs.word_gradient(moved, here.contexts, [settings.seed, n, step])
-        return found.g.copy(), found.h.copy()
 
-    observer.start(f"group {name}", _STEPS, "steps")
-    for step in range(_STEPS):
-        found = compute.map(partial(gradient, step), range(len(slices)))
-        b[:], h[:] = 0.0, 0.0
-        for here, (g, precision) in zip(slices, found, strict=True):
-            b[here.words] += g + precision * offset[here.words]
-            h[here.words] += precision
-        way = b / (h + 1.0 / TYPICAL_OFFSET) - offset
-        length = np.sqrt(np.einsum("lk,lk->l", way, way))[:, None]
-        rate = (1.0 - 0.5 * step / (_STEPS - 1)) * np.minimum(1.0, _FARTHEST / np.maximum(length, _FARTHEST))
-        if step + 1 < _STEPS:  # the last messages are about these offsets
-            offset += (rate * way).astype(compute.dtype)
+def _add_slices(
+    messages: GroupMessages,
+    groups: Sequence[Counts | None],
+    numbers: range,
+    shared: Iterable[_SharedSlice],
+    settings: FitSettings,
+    compute: Compute,
+    observer: Observer,
+) -> None:
+    """Add the messages of slices in order of time; `numbers` are their numbers in the model."""
+    pairs = _pair_settings(settings)
+    observer.start("groups", len(numbers), "slices")
+    for t, here in enumerate(shared):
+
+        def add(number: int, t: int = t, here: _SharedSlice = here) -> Integers | None:
+            group = groups[number]
+            part = None if group is None else slice_data(group[t], pairs)
+            if part is None or not len(part):
+                return None
+            words = part.words.astype(np.int64)
+            known_b, known_h = messages.b[number, words], messages.h[number, words]
+            b, h = _message_of_slice(part, known_b, known_h, here, [settings.seed, numbers[t]], compute)
+            messages.b[number, words], messages.h[number, words] = known_b + b, known_h + h
+            return words
+
+        for words in compute.map(add, range(len(groups))):
+            if words is not None:
+                messages.add_vectors(words, here.of(words)[0].mean)
         observer.step(1)
     observer.finish()
-    return b, h, _mean_vectors(slices, shape)
 
 
-def _mean_vectors(slices: list[_GroupSlice], shape: tuple[int, int]) -> Floats:
-    """The mean over slices of the shared vectors of the words of a group, (L, d)."""
-    total, number = np.zeros(shape), np.zeros((shape[0], 1))
-    for here in slices:
-        total[here.words] += here.shared.mean
-        number[here.words] += 1.0
-    return total / np.maximum(number, 1.0)
+def _message_of_slice(
+    part: SliceData,
+    known_b: Singles,
+    known_h: Singles,
+    here: _SharedSlice,
+    seed: list[int],
+    compute: Compute,
+) -> tuple[Singles, Singles]:
+    """What a slice says about the offsets of a group, after what is known from earlier slices."""
+    shared, contexts = here.of(part.words.astype(np.int64))
+    prepared = PreparedSlice(part, compute, AUTO, alone=True)
+    offset = known_b / (known_h + 1.0 / TYPICAL_OFFSET)
+    b, h = np.zeros_like(known_b), np.zeros_like(known_h)
+    for step in range(_STEPS_IN_SLICE):
+        offset += _way(known_b + b, known_h + h, offset) if step else 0.0
+        moved = GaussianVectors((shared.mean + offset).astype(compute.dtype), shared.variance)
+        found = prepared.word_gradient(moved, contexts, [*seed, step])
+        b, h = (found.g + found.h * offset).astype(np.float32), found.h.astype(np.float32)
+    return b, h
 
 
-def _slices(group: Counts, fitted: Fitted, settings: FitSettings, compute: Compute) -> list[_GroupSlice]:
-    pairs = PairSettings(settings.negative_ratio, settings.context_exponent)
-    if settings.method == "static":
-        parts = {0: slice_data(sum(group[1:], group[0]), pairs)}
-    else:
-        parts = {t: slice_data(group[t], pairs) for t in range(len(group))}
-    shared, contexts = trajectories_of(fitted)
-
-    def prepared(t: int) -> _GroupSlice:
-        part = parts[t]
-        words = part.words.astype(np.int64)
-        return _GroupSlice(
-            words,
-            _at(shared, words, t, compute),
-            _at(contexts, words, t, compute),
-            PreparedSlice(part, compute, AUTO, alone=True),
-        )
-
-    return [prepared(t) for t, part in parts.items() if len(part)]
+def _way(b: Array, h: Array, offset: Array) -> Array:
+    """From offsets toward the best ones, at most as far as a step goes."""
+    way = b / (h + 1.0 / TYPICAL_OFFSET) - offset
+    length = np.sqrt(np.einsum("lk,lk->l", way, way))[:, None]
+    return np.asarray(way * np.minimum(1.0, _FARTHEST / np.maximum(length, _FARTHEST)))
 
 
-def _at(side: Trajectories, words: Integers, t: int, compute: Compute) -> GaussianVectors:
-    slices = np.full(len(words), t)
-    mean, variance = side.means_at_places(words, slices), side.variances_at_places(words, slices)
-    return GaussianVectors(
-        np.ascontiguousarray(mean, dtype=compute.dtype), np.ascontiguousarray(variance, dtype=compute.dtype)
+def _of_states(states: SliceStates, signs: Singles | None, compute: Compute) -> _SharedSlice:
+    """The shared vectors of a slice of a filter; `signs` are those of tied contexts."""
+    mean, variance = (
+        np.ascontiguousarray(array, dtype=compute.dtype) for array in (states.mean_u, states.variance_u)
     )
+    shared = GaussianVectors(mean, variance)
+    if states.mean_v is None or states.variance_v is None:
+        contexts = _tied(shared, signs)
+    else:
+        contexts = GaussianVectors(
+            np.ascontiguousarray(states.mean_v, dtype=compute.dtype),
+            np.ascontiguousarray(states.variance_v, dtype=compute.dtype),
+        )
+    return _SharedSlice(states.words.astype(np.int64), shared, contexts)
+
+
+def _tied(shared: GaussianVectors, signs: Singles | None) -> GaussianVectors:
+    assert signs is not None
+    return GaussianVectors(shared.mean * signs.astype(shared.mean.dtype), shared.variance)
+
+
+def _shared_slices(fitted: Fitted, compute: Compute) -> list[_SharedSlice]:
+    """The shared vectors of all slices of a smoother or a static model."""
+    knots, signs = fitted.posterior.knots, fitted.posterior.signs
+    sides = trajectories_of(fitted)[: 1 if signs is not None else 2]
+    u, *v = (_at_knots(side, knots, fitted.posterior.dim, compute) for side in sides)
+    found = []
+    for rows in knots.rows_by_slice(len(fitted.diffusion)):
+        shared = GaussianVectors(u.mean[rows], u.variance[rows])
+        contexts = [GaussianVectors(side.mean[rows], side.variance[rows]) for side in v]
+        words = knots.words_of(rows).astype(np.int64)
+        found.append(_SharedSlice(words, shared, contexts[0] if contexts else _tied(shared, signs)))
+    return found
+
+
+def _at_knots(side: Trajectories, knots: Knots, dim: int, compute: Compute) -> GaussianVectors:
+    """The vectors at all knots, (K, d), some words at a time."""
+    mean, variance = np.empty((2, len(knots), dim), dtype=compute.dtype)
+
+    def fill(first: int) -> None:
+        last = min(first + _WORDS_AT_ONCE, len(knots.starts) - 1)
+        rows = np.arange(knots.starts[first], knots.starts[last])
+        places = knots.words_of(rows).astype(np.int64), knots.slices[rows].astype(np.int64)
+        mean[rows], variance[rows] = side.means_at_places(*places), side.variances_at_places(*places)
+
+    compute.map(fill, range(0, len(knots.starts) - 1, _WORDS_AT_ONCE))
+    return GaussianVectors(mean, variance)
+
+
+def _set_messages(
+    messages: GroupMessages,
+    groups: Mapping[str, Counts],
+    fitted: Fitted,
+    settings: FitSettings,
+    compute: Compute,
+    observer: Observer,
+) -> None:
+    """Set the messages of all slices, one group after the other."""
+    pairs = _pair_settings(settings)
+    shared = _shared_slices(fitted, compute)
+    for number, (name, group) in enumerate(groups.items()):
+        if settings.method == "static":
+            parts = {0: slice_data(sum(group[1:], group[0]), pairs)}
+        else:
+            parts = {t: slice_data(group[t], pairs) for t in range(len(group))}
+        prepared = {
+            t: PreparedSlice(part, compute, AUTO, alone=True) for t, part in parts.items() if len(part)
+        }
+        words = {t: parts[t].words.astype(np.int64) for t in prepared}
+        for t in prepared:
+            messages.add_vectors(words[t], shared[t].of(words[t])[0].mean)
+        offset = np.zeros(messages.b.shape[1:])
+        b, h = np.zeros_like(offset), np.zeros_like(offset)
+
+        def gradient(step: int, t: int) -> tuple[Array, Array]:
+            vectors, contexts = shared[t].of(words[t])  # noqa: B023 (used within the loop)
+            moved = (vectors.mean + offset[words[t]]).astype(compute.dtype)  # noqa: B023
+            found = prepared[t].word_gradient(  # noqa: B023
+                GaussianVectors(moved, vectors.variance), contexts, [settings.seed, t, step]
+            )
+            return found.g.copy(), found.h.copy()
+
+        observer.start(f"group {name}", _STEPS, "steps")
+        for step in range(_STEPS):
+            offset += _way(b, h, offset) if step else 0.0
+            b[:], h[:] = 0.0, 0.0
+            for t, (g, precision) in zip(
+                prepared, compute.map(partial(gradient, step), prepared), strict=True
+            ):
+                b[words[t]] += g + precision * offset[words[t]]
+                h[words[t]] += precision
+            observer.step(1)
+        messages.b[number], messages.h[number] = b, h
+        observer.finish()

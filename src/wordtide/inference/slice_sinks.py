@@ -88,6 +88,10 @@ class SliceList(SliceSink):
         assert variance is not None
         self.slices.append(SliceStates.of(words, mean, variance))
 
+    def read_from(self, first: int, stop: int, dim: int) -> list[SliceStates]:
+        """Return the slices that were put, whose numbers are `first` to `stop` - 1."""
+        return self.slices
+
 
 class SliceFolder(SliceSink):
     """One file per slice in a folder. `facts` holds the size and checksum of each.
@@ -125,4 +129,8 @@ class SliceFolder(SliceSink):
 
     def read(self, slices: int, dim: int) -> list[SliceStates]:
         """Return the slices, memory-mapped from their files."""
-        return [read_slice(self.folder, t, dim) for t in range(slices)]
+        return self.read_from(0, slices, dim)
+
+    def read_from(self, first: int, stop: int, dim: int) -> list[SliceStates]:
+        """Return the slices with the numbers `first` to `stop` - 1."""
+        return [read_slice(self.folder, t, dim) for t in range(first, stop)]

@@ -17,13 +17,14 @@ beyond u is not a difference: offsets are those from the mean level of the group
 variance w / (1 + w h) is that of x_g given c, on which well-known levels hardly depend.
 """
 
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 
 from wordtide.errors import SettingsError
-from wordtide.types import Flags, Floats, Integers, Singles
+from wordtide.types import Array, Flags, Floats, Integers, Singles
 
 #: What may explain the messages of a word, besides a constant level.
 SHAPES = ("outlier", "jump", "two jumps", "burst", "gradual", "diffusion")
@@ -132,10 +133,47 @@ def discoveries(log_bayes_factor: Floats, rate: float = FALSE_DISCOVERIES) -> Fl
 VARIANCES = np.array([0.001, 0.003, 0.01, 0.03, 0.1, 0.3])
 #: A typical variance of offsets.
 TYPICAL_OFFSET = 0.05
+#: Words that groups use less often in total are not compared.
+MIN_OCCURRENCES = 20
+_WORDS_AT_ONCE = 500
 #: Variances of the entries of the map by which topics differ that are tried, and the variance that single
 #: words may have beside it, so that none of them decides on the map.
 MAP_VARIANCES = np.array([0.0, 1e-5, 1e-4, 1e-3, 1e-2, 0.1])
 SPARE = 0.003
+
+
+@dataclass(frozen=True)
+class GroupMessages:
+    """What the texts of groups say about their offsets, added up over slices.
+
+    Attributes:
+        b, h: The messages exp(b x - h x^2 / 2), (G, L, d) float32.
+        vectors: The sums of the shared vectors of words over the slices and groups they occur in, (L, d).
+        uses: The numbers of these slices and groups, (L,).
+    """
+
+    b: Singles
+    h: Singles
+    vectors: Singles
+    uses: Integers
+
+    @staticmethod
+    def none(groups: int, words: int, dim: int) -> "GroupMessages":
+        """No messages yet."""
+        b, h = np.zeros((2, groups, words, dim), dtype=np.float32)
+        return GroupMessages(b, h, np.zeros((words, dim), np.float32), np.zeros(words, np.int64))
+
+    def extended(self, places: Sequence[int], groups: int, words: int) -> "GroupMessages":
+        """The messages for more words and groups; `places` are the new numbers of the known groups."""
+        whole, known = GroupMessages.none(groups, words, self.vectors.shape[1]), len(self.uses)
+        whole.b[places, :known], whole.h[places, :known] = self.b, self.h
+        whole.vectors[:known], whole.uses[:known] = self.vectors, self.uses
+        return whole
+
+    def add_vectors(self, words: Integers, vectors: Array) -> None:
+        """Add the shared vectors (n, d) of the words of a group in a slice."""
+        self.vectors[words] += vectors
+        self.uses[words] += 1
 
 
 @dataclass(frozen=True)
@@ -148,6 +186,7 @@ class Groups:
         mean, variance: The offsets of these words, (G, n, d) float32.
         log_bayes_factor: Of a difference against none, NaN for a word that is not judged, (L,).
         occurrences: How often each group uses each word, (G, L).
+        messages: What a filter needs to go on; None for other models.
     """
 
     names: tuple[str, ...]
@@ -156,6 +195,11 @@ class Groups:
     variance: Singles
     log_bayes_factor: Floats
     occurrences: Integers
+    messages: GroupMessages | None = None
+
+    def without_messages(self) -> "Groups":
+        """The groups of a model that is not updated."""
+        return replace(self, messages=None)
 
     def number(self, name: str) -> int:
         """The number of a group; an error lists the groups."""
@@ -166,34 +210,73 @@ class Groups:
 
 @dataclass(frozen=True)
 class Offsets:
-    """How groups use some words: log Bayes factors (n,), and means and variances of offsets, (G, n, d)."""
+    """Means and variances of the offsets of some words, (G, n, d) each."""
 
-    log_bayes_factor: Floats
     mean: Floats
     variance: Floats
 
 
-def compare_groups(b: Floats, h: Floats, v: float) -> Offsets:
-    """Compare the messages of groups, (G, n, d), for n words.
+def compare_messages(
+    names: tuple[str, ...],
+    messages: GroupMessages,
+    occurrences: Floats,
+    v: float,
+    run: Callable[[Callable[[Integers], Floats], list[Integers]], list[Floats]],
+) -> Groups:
+    """Find the words that groups use differently.
 
-    The Bayes factor compares offsets, with a variance that is one of `VARIANCES`, with none. Offsets are
-    given that there are some: averaged over their variances by evidence.
+    Args:
+        names: The groups.
+        messages: Their messages.
+        occurrences: How often each group uses each word, (G, L).
+        v: The variance of levels.
+        run: Applies a function to blocks of words, in parallel.
     """
-    alike = group_evidence(b, h, v, 0.0)
-    evidence = np.array([group_evidence(b, h, v, w) for w in VARIANCES])
-    top = evidence.max(axis=0)
-    weights = np.exp(evidence - top)
-    total = weights.sum(axis=0)
-    factor = top + np.log(total / len(VARIANCES)) - alike
+    h = messages.h
+    b = without_topics(messages.b, h, messages.vectors / np.maximum(messages.uses, 1)[:, None])
+    known = (h > 0).any(axis=2).sum(axis=0) >= 2
+    judged = np.flatnonzero((occurrences.sum(axis=0) >= MIN_OCCURRENCES) & known)
+    blocks = [judged[first : first + _WORDS_AT_ONCE] for first in range(0, len(judged), _WORDS_AT_ONCE)]
+    factor = np.full(h.shape[1], np.nan)
+    factors = run(lambda block: log_bayes_factors(evidence_by_variance(b[:, block], h[:, block], v)), blocks)
+    factor[judged] = np.concatenate([np.zeros(0), *factors])
+    words = judged[discoveries(factor[judged])]
+    offsets = offsets_of(b[:, words], h[:, words], v)
+    mean, variance = offsets.mean.astype(np.float32), offsets.variance.astype(np.float32)
+    return Groups(names, words, mean, variance, factor, occurrences.astype(np.int64), messages)
+
+
+def evidence_by_variance(b: Array, h: Array, v: float) -> Floats:
+    """The log evidence of offsets with variance 0 and with each of `VARIANCES`, (1 + number of these, n)."""
+    b, h = b.astype(np.float64), h.astype(np.float64)
+    return np.array([group_evidence(b, h, v, w) for w in (0.0, *VARIANCES)])
+
+
+def log_bayes_factors(evidence: Floats) -> Floats:
+    """Of offsets, with a variance that is one of `VARIANCES`, against none, (n,), from
+    `evidence_by_variance`."""
+    alike, others = evidence[0], evidence[1:]
+    top = others.max(axis=0)
+    return np.asarray(top + np.log(np.exp(others - top).mean(axis=0)) - alike)
+
+
+def offsets_of(b: Array, h: Array, v: float) -> Offsets:
+    """The offsets of groups from their messages (G, n, d), given that there are some.
+
+    They are averaged over their variances by evidence.
+    """
+    b, h = b.astype(np.float64), h.astype(np.float64)
+    evidence = evidence_by_variance(b, h, v)[1:]
+    weights = np.exp(evidence - evidence.max(axis=0))
     mean, second = np.zeros_like(b), np.zeros_like(b)
-    for w, weight in zip(VARIANCES, weights / total, strict=True):
+    for w, weight in zip(VARIANCES, weights / weights.sum(axis=0), strict=True):
         one, spread = _offsets(b, h, v, float(w))
         mean += weight[:, None] * one
         second += weight[:, None] * (one**2 + spread)
-    return Offsets(factor, mean, np.maximum(second - mean**2, 0.0))
+    return Offsets(mean, np.maximum(second - mean**2, 0.0))
 
 
-def without_topics(b: Floats, h: Floats, vectors: Floats) -> Floats:
+def without_topics(b: Singles, h: Singles, vectors: Array) -> Singles:
     """The messages b (G, n, d) without what the topics of the groups explain.
 
     A group that speaks of a topic more often has other pairs for all words of that topic: their scores change
@@ -202,9 +285,9 @@ def without_topics(b: Floats, h: Floats, vectors: Floats) -> Floats:
     variance of its entries is chosen by evidence; 0 means that topics do not differ. What is left is about
     single words.
     """
-    total = h.sum(axis=0)
-    mean = np.divide(b.sum(axis=0), total, out=np.zeros_like(total), where=total > 0.0)
-    regressors = np.concatenate([vectors, np.ones((len(vectors), 1))], axis=1)
+    total = h.sum(axis=0, dtype=np.float64)
+    mean = np.divide(b.sum(axis=0, dtype=np.float64), total, out=np.zeros_like(total), where=total > 0.0)
+    regressors = np.concatenate([vectors, np.ones((len(vectors), 1))], axis=1).astype(np.float64)
     left = np.empty_like(b)
     for one, message, precision in zip(left, b, h, strict=True):
         known = (precision > 0.0) & (precision < total)
@@ -217,18 +300,23 @@ def without_topics(b: Floats, h: Floats, vectors: Floats) -> Floats:
 
 
 def _linear_map(regressors: Floats, departures: Floats, weights: Floats) -> Floats:
-    """The map (r, d) from regressors (n, r) to departures (n, d) that are weighted by coordinate."""
-    fits = []
-    for departure, weight in zip(departures.T, weights.T, strict=True):
-        weighted = weight[:, None] * regressors
-        values, axes = np.linalg.eigh(weighted.T @ regressors)
-        fits.append((np.maximum(values, 0.0), axes, axes.T @ (weighted.T @ departure)))
-    evidence = [
-        sum(float((v * way**2 / (1.0 + v * size) - np.log1p(v * size)).sum()) for size, _, way in fits)
-        for v in MAP_VARIANCES
-    ]
+    """The map (r, d) from regressors (n, r) to departures (n, d).
+
+    The weights of departures are taken as products of one factor for each word and one for each coordinate,
+    so that all coordinates share one matrix of moments.
+    """
+    by_word = weights.mean(axis=1)
+    total = by_word.sum()
+    if total <= 0.0:
+        return np.zeros((regressors.shape[1], departures.shape[1]))
+    by_coordinate = weights.sum(axis=0) / total
+    weighted = by_word[:, None] * regressors
+    values, axes = np.linalg.eigh(weighted.T @ regressors)
+    size = np.maximum(values, 0.0)[:, None] * by_coordinate
+    way = axes.T @ (weighted.T @ departures) * by_coordinate
+    evidence = [float((v * way**2 / (1.0 + v * size) - np.log1p(v * size)).sum()) for v in MAP_VARIANCES]
     v = MAP_VARIANCES[int(np.argmax(evidence))]
-    return np.column_stack([axes @ (v * way / (1.0 + v * size)) for size, axes, way in fits])
+    return np.asarray(axes @ (v * way / (1.0 + v * size)))
 
 
 def group_evidence(b: Floats, h: Floats, v: float, w: float) -> Floats:

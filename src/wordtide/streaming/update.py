@@ -21,6 +21,7 @@ from wordtide.embeddings.state_files import MOST_SLICES, slices_of
 from wordtide.errors import FolderError, SettingsError
 from wordtide.inference.compute import compute
 from wordtide.inference.fit import extents_of
+from wordtide.inference.group_offsets import update_groups
 from wordtide.inference.methods import elbo_of_slices, pair_settings, sequential_solver
 from wordtide.inference.natural.filtering import FilterHistory, LatestBeliefs, SequentialSolver
 from wordtide.inference.problem import problem_of
@@ -215,6 +216,8 @@ def _extend(
     with compute(precision, threads) as machine:
         solver = sequential_solver(problem, diffusion, settings, Engine(machine), sink, history)
         steps = train(solver, "filtering", labels, observer or Observer())
+        states = sink.read_from(old, len(labels), settings.dim)
+        groups = update_groups(fitted, counts, states, settings, machine)
     active = [problem.active_words(t) for t in range(len(problem))]
     knots, _ = fitted.posterior.knots.extended(active, old, len(problem.words))
     curve = [*fitted.curve, *_renumbered_steps(fitted, steps)]
@@ -236,7 +239,7 @@ def _extend(
         predictions=predictions,
         filter={**(fitted.filter or {}), "pace": solver.slow, "precision": precision},
         arrivals=_arrivals(fitted, addition),
-        groups=None,  # later texts may shift offsets: only a fit compares groups
+        groups=groups,
     )
 
 
