@@ -18,7 +18,9 @@ from wordtide.embeddings.dynamics import (
     read_dynamics,
 )
 from wordtide.embeddings.posterior import Fitted, Posterior
+from wordtide.embeddings.smoothed import MANY_ROWS
 from wordtide.embeddings.state_files import are_sound
+from wordtide.embeddings.states import trajectories_of
 from wordtide.errors import FolderError, WordtideError
 from wordtide.model.knots import Knots, Occurrences
 from wordtide.model.prior import ProductPrior, StationaryPrior
@@ -176,6 +178,16 @@ def test_every_way_to_ask_gives_the_same_means_and_variances(model, found):
     summed = weights.before_weight[..., None] * side.mean[np.maximum(weights.before, 0)]
     summed += weights.after_weight[..., None] * side.mean[np.maximum(weights.after, 0)]
     assert summed.reshape(-1, DIM) == pytest.approx(side.means_at_places(words, slices), abs=1e-6)
+
+
+@pytest.mark.parametrize("jumping", [True, False])
+def test_the_compiled_pass_over_many_moments_has_the_bits_of_numpy(model, found, jumping):
+    side = trajectories_of(replace(model, dynamics=found if jumping else None))[0]
+    words = np.repeat(np.arange(len(model.words)), 100)
+    times = np.tile(np.linspace(TIMES[0] - 1.0, TIMES[-1] + 1.0, 100), len(model.words))
+    assert len(words) >= MANY_ROWS
+    few = [side.means_of_each(words[n : n + 100], times[n : n + 100]) for n in range(0, len(words), 100)]
+    np.testing.assert_array_equal(side.means_of_each(words, times), np.concatenate(few))
 
 
 def test_words_that_do_not_jump_stay_where_they_are(model, found):

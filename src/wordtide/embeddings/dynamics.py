@@ -8,10 +8,12 @@ vectors are looked at: with separate contexts, context vectors rest on the same 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
+from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from wordtide.embeddings.posterior import Fitted
 from wordtide.model.knots import Knots, prior_at_knots, transitions
@@ -32,7 +34,7 @@ from wordtide.model.verdicts import (
     level_means,
 )
 from wordtide.storage.arrays import map_tensors, write_tensors
-from wordtide.types import Floats, Integers, Singles
+from wordtide.types import Flags, Floats, Integers, Singles
 
 #: The file of a model folder. Filters lack it, and so do models that were fitted before it existed.
 DYNAMICS = "dynamics.safetensors"
@@ -310,14 +312,22 @@ class Jumps:
     @property
     def words(self) -> Integers:
         """The numbers of the words that jump."""
-        return np.flatnonzero(np.isfinite(self.begin[:, 0]))
+        return np.flatnonzero(self._jumping)
+
+    @cached_property
+    def _jumping(self) -> Flags:
+        """Whether each word jumps, (L,)."""
+        return np.isfinite(self.begin[:, 0])
 
     def applied(self, places: Places, words: Integers, times: Floats) -> Places:
         """Moments as some words see them, pair by pair."""
-        begin, end = self.begin[words], self.end[words]
-        share = (times[:, None] - begin) / np.maximum(end - begin, _INSTANT)
+        rows = np.flatnonzero(self._jumping[words])  # few words jump
+        begin, end = self.begin[words[rows]], self.end[words[rows]]
+        share = (times[rows, None] - begin) / np.maximum(end - begin, _INSTANT)
         passed = np.clip(np.nan_to_num(share), 0.0, 1.0).sum(axis=1)
-        return Places(places.log_correlation + passed * self.log_correlation[words], places.marginal)
+        log_correlation = places.log_correlation.copy()
+        log_correlation[rows] += passed * self.log_correlation[words[rows]]
+        return Places(log_correlation, places.marginal)
 
 
 class PatchedRows:
@@ -328,6 +338,11 @@ class PatchedRows:
         self._places = np.full(len(rows), -1, dtype=np.int32)  # of the new values
         self._places[numbers] = np.arange(len(numbers))
         self.shape: tuple[int, ...] = rows.shape
+
+    @property
+    def parts(self) -> tuple[Singles, npt.NDArray[np.int32], Singles]:
+        """The array, for each row the number of the row that replaces it (-1: none), and these rows."""
+        return self._rows, self._places, self._values
 
     def __len__(self) -> int:
         return self.shape[0]

@@ -25,6 +25,8 @@ from wordtide.types import Floats, Indices, Integers, Reals, Singles
 
 _ROWS_AT_ONCE = 256  # of float64, which stay in the processor's cache
 _FEW_WORDS = 8  # whose curves NumPy computes before the compiler is even loaded
+#: The means of this many moments and more take a compiled pass.
+MANY_ROWS = 2000
 #: The memory for the variances of several slices, which are computed together.
 BYTES_AT_ONCE = 1 << 27
 
@@ -70,7 +72,7 @@ class SmoothedTrajectories:
         starts, precision = np.array([0, len(rows)]), self.precision[rows].astype(np.float64)
         fitted = transitions(starts, self.prior.slices[self.knots.slices[rows]])
         message = messages(starts, *fitted, self.fitted_mean[rows].astype(np.float64), precision)
-        gain, noise = transitions(starts, self._at_knots(rows))
+        gain, noise = transitions(starts, self._at_knots(rows, np.full(len(rows), word)))
         means, variances = _filtered(gain, noise, precision, message)
         for k in range(len(rows) - 2, -1, -1):
             means[k] = look_back(gain[k + 1], noise[k + 1], means[k], variances[k], means[k + 1], 0.0)[0]
@@ -79,14 +81,12 @@ class SmoothedTrajectories:
     @cached_property
     def transitions(self) -> tuple[Floats, Floats]:
         """Gain and noise of the prior from knot to knot, (K,) each, with jumps."""
-        return transitions(self.knots.starts, self._at_knots(np.arange(len(self.knots))))
+        return transitions(self.knots.starts, self._at_slices(self.knots.words, self.knots.slices))
 
-    def _at_knots(self, rows: Integers) -> Places:
-        """The knots in some rows as their words see them; a negative row stands for no knot."""
-        slices = _slices_or_first(self.knots.slices, rows)
-        if self.jumps is None:
-            return self.prior.slices[slices]
-        return self._at_slices(self.knots.words_of(np.maximum(rows, 0)), slices)
+    def _at_knots(self, rows: Integers, words: Integers) -> Places:
+        """The knots in some rows as their words see them; a negative row stands for no knot, with weight 0."""
+        there = np.maximum(rows, 0)
+        return self._at_slices(words, self.knots.slices[there] if len(self.knots) else there)
 
     def _at_slices(self, words: Integers, slices: Indices) -> Places:
         places = self.prior.slices[slices]
@@ -98,21 +98,22 @@ class SmoothedTrajectories:
 
     def word_means(self, word: int, times: Floats) -> Floats:
         before, after = self.knots.around_one(word, slice_before(self.grid, times))
-        return self._means(before, after, self._at(np.full(len(times), word), times))
+        words = np.full(len(times), word)
+        return self._means(words, before, after, self._at(words, times))
 
     def means_at(self, time: float, words: Integers | None = None) -> Floats:
         moment = np.array([time])
         before, after = self.knots.around(int(slice_before(self.grid, moment)[0]), words)
         chosen = np.arange(len(before)) if words is None else words
-        return self._means(before, after, self._at(chosen, np.repeat(moment, len(before))))
+        return self._means(chosen, before, after, self._at(chosen, np.repeat(moment, len(before))))
 
     def means_of_each(self, words: Integers, times: Floats) -> Floats:
         before, after = self._around(words, slice_before(self.grid, times))
-        return self._means(before, after, self._at(words, times))
+        return self._means(words, before, after, self._at(words, times))
 
     def means_at_places(self, words: Integers, slices: Integers) -> Floats:
         before, after = self._around(words, slices)
-        return self._means(before, after, self._at_slices(words, slices))
+        return self._means(words, before, after, self._at_slices(words, slices))
 
     def word_variances(self, word: int, times: Floats) -> Floats:
         chain, gain, noise, variances = self._filtered_chain(word, times)
@@ -156,7 +157,7 @@ class SmoothedTrajectories:
         """How the means of words at all slices follow from those at their knots."""
         pairs, slices = np.repeat(words, len(self.grid)), np.tile(np.arange(len(self.grid)), len(words))
         before, after = self._around(pairs, slices)
-        weights = self._bridges(before, after, self._at_slices(pairs, slices)).weights()
+        weights = self._bridges(pairs, before, after, self._at_slices(pairs, slices)).weights()
         shape = (len(words), len(self.grid))
         return SliceWeights(
             before.reshape(shape),
@@ -218,13 +219,21 @@ class SmoothedTrajectories:
         )
         return found
 
-    def _means(self, before: Integers, after: Integers, at: Places) -> Floats:
-        """Means at moments between the knots in rows `before` and `after` (-1: none), (n, d)."""
+    def _means(self, words: Integers, before: Integers, after: Integers, at: Places) -> Floats:
+        """Means of words at moments between their knots in rows `before` and `after` (-1: none), (n, d)."""
         if not len(self.mean):
             return np.zeros((len(before), self.mean.shape[1]))
-        weights = self._bridges(before, after, at).weights()
-        rows = np.maximum([before, after], 0)  # missing knots have weight 0
+        weights = self._bridges(words, before, after, at).weights()
         means = np.zeros((len(before), self.mean.shape[1]))
+        if len(means) >= MANY_ROWS and isinstance(self.fitted_mean, np.ndarray):
+            from wordtide.model import chain_moments
+
+            run: Any = chain_moments.means_at_moments
+            unchanged = self.mean, np.zeros(0, dtype=np.int32), np.zeros((0, 0), dtype=np.float32)
+            parts = unchanged if self.jumps is None else self.mean.parts
+            run(*parts, before, after, *weights, means)
+            return means
+        rows = np.maximum([before, after], 0)  # missing knots have weight 0
         for first in range(0, len(means), _ROWS_AT_ONCE):
             some = slice(first, first + _ROWS_AT_ONCE)
             for row, weight in zip(rows, weights, strict=True):
@@ -243,7 +252,7 @@ class SmoothedTrajectories:
         order = np.argsort(words, kind="stable")
         distinct, asked = np.unique(words[order], return_index=True)
         before, after = self._around(words[order], slices[order])
-        bridges = self._bridges(before, after, at[order])
+        bridges = self._bridges(words[order], before, after, at[order])
         rows = np.where(after >= 0, after, self.knots.starts[words[order] + 1])
         out = np.empty((len(words), self.mean.shape[1]))
         run(
@@ -262,8 +271,9 @@ class SmoothedTrajectories:
             np.where(after < self.knots.starts[words + 1], after, -1),
         )
 
-    def _bridges(self, before: Integers, after: Integers, at: Places) -> Bridges:
-        return Bridges.over(self._at_knots(before), before >= 0, at, self._at_knots(after), after >= 0)
+    def _bridges(self, words: Integers, before: Integers, after: Integers, at: Places) -> Bridges:
+        knots = (self._at_knots(rows, words) for rows in (before, after))
+        return Bridges.over(next(knots), before >= 0, at, next(knots), after >= 0)
 
     def _filtered_chain(self, word: int, times: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         """A word's knots and further moments in order of time, n in all: times, gains and noises (n,),
@@ -300,7 +310,7 @@ class SmoothedTrajectories:
         rows = np.repeat(begin, sizes) + number - behind
         ends = starts[:-1] + first, starts[:-1] + second
         rows[ends[0]] = rows[ends[1]] = -1
-        places = self._at_knots(rows)
+        places = self._at_knots(rows, np.repeat(words, sizes))
         for end, moment in zip(ends, (self._at(words, earlier), self._at(words, later)), strict=True):
             places.log_correlation[end], places.marginal[end] = moment.log_correlation, moment.marginal
         return starts, rows, *transitions(starts, places), ends
@@ -313,10 +323,3 @@ def _filtered(gain: Floats, noise: Floats, precision: Floats, message: Floats) -
         before = predict(gain[k], noise[k], means[k - 1], variances[k - 1])
         means[k], variances[k] = condition(*before, precision[k], message[k])
     return means, variances
-
-
-def _slices_or_first(slices: Indices, rows: Integers) -> Indices:
-    """The slices of knots; slice 0 for a negative row, whose weight is zero."""
-    taken = np.zeros(len(rows), dtype=np.int32)
-    taken[rows >= 0] = slices[rows[rows >= 0]]
-    return taken

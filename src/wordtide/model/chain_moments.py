@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from wordtide.compiled import arithmetic, inlined
+from wordtide.compiled import arithmetic, inlined, kernel
 from wordtide.model import verdicts
 from wordtide.model.chain import carry_back, condition, look_back, messages_of_word, predict
 
@@ -17,6 +17,32 @@ Array = Any
 
 level_means = inlined(verdicts.level_means)
 _AT_ONCE = 8  # factors of a product, of which one logarithm is taken
+
+
+@kernel
+def means_at_moments(
+    fitted: Array,
+    places: Array,
+    values: Array,
+    before: Array,
+    after: Array,
+    before_weight: Array,
+    after_weight: Array,
+    out: Array,
+) -> None:
+    """Means at moments, (n, d): the weighted sums of the means at the knots in rows `before` and `after`.
+
+    Row r of the means at knots is `values[places[r]]`, or `fitted[r]` if `places[r]` is negative or there are
+    no places. The order of operations is fixed, so NumPy gives the same bits.
+    """
+    for n in range(len(before)):
+        first, last = max(before[n], 0), max(after[n], 0)
+        one, other = fitted[first], fitted[last]
+        if len(places):
+            one = values[places[first]] if places[first] >= 0 else one
+            other = values[places[last]] if places[last] >= 0 else other
+        for k in range(out.shape[1]):
+            out[n, k] = 0.0 + before_weight[n] * one[k] + after_weight[n] * other[k]
 
 
 @arithmetic
