@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+from wordtide.compiled import notice_of_compiling
+
 KERNEL = """
 from called import LIMIT, Pair, weigh
 from wordtide.compiled import arithmetic
@@ -88,3 +90,14 @@ def test_a_kernel_is_compiled_again_if_a_function_or_constant_of_another_file_ch
 
 def test_a_kernel_is_compiled_again_if_the_options_of_a_function_it_calls_changed(run):
     assert run(CALLED.replace("@elementary", "@kernel")) == (1007, False)
+
+
+def test_a_notice_appears_once_and_only_if_a_kernel_is_compiled(run):
+    said = []
+    run(CALLED)
+    with notice_of_compiling(lambda: said.append("compiling")):
+        run(CALLED)
+        assert said == []
+        for factor in (5, 6):
+            assert run(CALLED.replace("_FACTOR = 2", f"_FACTOR = {factor}")) == (1001 + 3 * factor, False)
+    assert said == ["compiling"]

@@ -4,7 +4,7 @@ numba.
 
 import hashlib
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from types import CodeType, FunctionType
 from typing import Any, TypeVar, cast
 
@@ -12,6 +12,7 @@ import numba
 import numba.extending
 import numpy as np
 from numba.core.caching import FunctionCache
+from numba.core.event import Listener, install_listener
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 _ARITHMETIC: dict[str, Any] = {
@@ -42,6 +43,29 @@ def arithmetic(function: Function) -> Function:
 def is_cached(function: Callable[..., Any]) -> bool:
     """Whether the machine code of a kernel is kept for the next run."""
     return type(cast(Any, function)._cache).__name__ != "NullCache"
+
+
+@contextmanager
+def notice_of_compiling(notice: Callable[[], None]) -> Iterator[None]:
+    """Inside, call a function once before the first kernel is compiled, which takes long.
+
+    It is not called if the machine code of all kernels that are used is read from the cache.
+    """
+    with install_listener("numba:compile", _Notice(notice)):  # type: ignore[no-untyped-call]
+        yield
+
+
+class _Notice(Listener):
+    def __init__(self, notice: Callable[[], None]) -> None:
+        self._notice: Callable[[], None] | None = notice
+
+    def on_start(self, event: object) -> None:
+        notice, self._notice = self._notice, None
+        if notice is not None:
+            notice()
+
+    def on_end(self, event: object) -> None:
+        pass
 
 
 def inlined(function: Function) -> Function:

@@ -1,12 +1,11 @@
-"""Compilation of the kernels before the work, with a message if it takes long, which it does on first use."""
+"""Compilation of the kernels before the work, with a message; later processes read them from the cache."""
 
 import sys
-import threading
 from dataclasses import replace
 
 import numpy as np
 
-from wordtide.compiled import is_cached
+from wordtide.compiled import is_cached, notice_of_compiling
 from wordtide.corpus.delimited import find_records
 from wordtide.corpus.documents import BadRows, inspect_texts, make_batch
 from wordtide.corpus.jsonlines import find_items
@@ -25,16 +24,12 @@ from wordtide.counts.sums import KeySums, add_sums
 from wordtide.counts.workers import PairRule
 from wordtide.timeline import NUMBERS, Slices
 
-_PATIENCE = 1.5  # seconds before the message
-
 
 def warm_up(ngrams: bool, say: bool = True, phrases: bool = False) -> None:
     """Compile the kernels for texts or n-grams, and for phrases, or load them from the cache, before several
     threads need them.
     """
-    notice = threading.Timer(_PATIENCE, _say if say else str)
-    notice.start()
-    try:
+    with notice_of_compiling(_say if say else lambda: None):
         Lexicon().make_room()
         Lexicon().absorb(Lexicon(["one"]))
         if ngrams:
@@ -50,8 +45,6 @@ def warm_up(ngrams: bool, say: bool = True, phrases: bool = False) -> None:
                 compress_rows(one.keys, sums, 2)
             many = np.arange(1 << 12, dtype=dtype)
             sort_codes(many, many.copy(), 0, 12)
-    finally:
-        notice.cancel()
 
 
 def _say() -> None:
