@@ -51,7 +51,7 @@ def notice_of_compiling(notice: Callable[[], None]) -> Iterator[None]:
 
     It is not called if the machine code of all kernels that are used is read from the cache.
     """
-    with install_listener("numba:compile", _Notice(notice)):  # type: ignore[no-untyped-call]
+    with install_listener("numba:compile", _Notice(notice)):
         yield
 
 

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 
 import numpy as np
 import pytest
@@ -93,6 +94,9 @@ REFUSED = [
     ("export model --to word2vec --at last --words /dev/zero -o new", 3, "/dev/zero is not a regular file"),
     ("count texts -o new --vocabulary /dev/zero", 3, "/dev/zero is not a regular file"),
     ("plot likelihood /dev/zero -o new.png", 3, "/dev/zero is not a regular file"),
+    ("count /dev/zero --format jsonl -o new", 3, "/dev/zero is not a regular file"),
+    ("count /dev/zero --format csv -o new", 3, "/dev/zero is not a regular file"),
+    ("count /dev/zero --format ngrams -o new", 3, "/dev/zero is not a regular file"),
 ]
 
 
@@ -120,6 +124,14 @@ def test_standard_output_on_a_full_disk_is_one_line(here, line):
         4,
         ["wordtide: standard output cannot be written: No space left on device."],
     )
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/zero"), reason="Windows has no such devices")
+@pytest.mark.parametrize("make", [partial(os.symlink, "/dev/zero"), os.mkfifo], ids=["device", "pipe"])
+def test_texts_that_may_never_end_are_refused(tmp_path, make):
+    make(tmp_path / "1899.txt")
+    done = run("count", str(tmp_path), "-o", str(tmp_path / "new"))
+    assert (done.code, "1899.txt is not a regular file" in done.err) == (3, True), done.err
 
 
 def test_a_hundred_thousand_workers_are_a_few(here):

@@ -195,3 +195,19 @@ def test_a_bad_line_is_named_or_skipped(tmp_path, line, problem):
     counts = wordtide.count(path, format="ngrams", skip_bad=True)
     assert sum(counts.summary.skipped.values()) == 1
     assert counts.tokens.tolist() == [1, 1]
+
+
+def test_tables_are_recognized_by_googles_names_and_never_counted_as_texts(tmp_path):
+    lines = "".join(f"steam power\t{year}\t3\t2\n" for year in range(1900, 1904))
+    table = tmp_path / "googlebooks-eng-all-2gram-20120701-st.gz"
+    with gzip.open(table, "wt", encoding="utf-8") as file:
+        file.write(lines)
+    found = wordtide.count(table)
+    assert (found.labels, found.words) == (["1900", "1901", "1902", "1903"], ["power", "steam"])
+    for name, content in (
+        ("1900.txt", lines),
+        ("1900", "steam power\t1900,3,2\t1901,1,1\nof it\t1900,1,1\nto\t1950,7,7\n"),
+    ):
+        (tmp_path / name).write_text(content)
+        with pytest.raises(InputError, match="is not a text but a table of n-grams"):
+            wordtide.count(tmp_path / name)

@@ -9,11 +9,12 @@ import pytest
 
 from wordtide.corpus.columns import Fields
 from wordtide.corpus.documents import BadRows
-from wordtide.errors import InputError
+from wordtide.errors import InputError, SettingsError
 from wordtide.streaming import journal as journal_module
 from wordtide.streaming.followed_file import FollowedFile
 from wordtide.streaming.journal import JournaledInput
 from wordtide.streaming.rows import RowReader
+from wordtide.streaming.settings import WatchOptions
 
 TEXTS = ["steam power", "a café", 'said "no"', "two\nlines", "x" * 300, "", "the end"]
 JSON_LINES = "".join(
@@ -114,6 +115,35 @@ def test_a_file_that_is_emptied_while_it_is_followed_is_begun_anew_and_that_is_t
         write(JSON_LINES.splitlines(keepends=True)[0])
         assert len(taken(source)) == 1
     assert "was truncated" in told[0]
+
+
+@pytest.mark.parametrize(
+    ("delimiter", "encoding", "reading"),
+    [
+        (";", "utf-8", {}),
+        ("\t", "utf-8", {}),
+        (",", "cp1252", {"encoding": "cp1252"}),
+        (";", "cp1252", {"encoding": "cp1252", "delimiter": ";"}),
+    ],
+)
+def test_delimiters_are_found_in_the_header_and_encodings_are_as_given(write, delimiter, encoding, reading):
+    rows = [f'"date"{delimiter}"text"', f'1850{delimiter}"a café, b; c"', f"1851{delimiter}naïve"]
+    lines = [f"{row}\n".encode(encoding) for row in rows]
+    path = write(lines[0][:5])
+    reader = RowReader("csv", Fields(), BadRows(), **reading)
+    with contextlib.closing(FollowedFile(path, reader, follow=True)) as source:
+        assert taken(source) == []
+        write(lines[0][5:] + lines[1])
+        assert taken(source) == [("a café, b; c", len(lines[0]))]
+        write(lines[2])
+        place = len(lines[0]) + len(lines[1])
+        assert taken(source) == [("naïve", place)]
+
+
+def test_encodings_with_wide_line_breaks_cannot_be_watched():
+    with pytest.raises(SettingsError, match="utf-16 cannot be watched"):
+        WatchOptions(encoding="utf-16")
+    assert WatchOptions(delimiter="tab").delimiter == "\t"
 
 
 def test_a_compressed_file_is_refused(write):

@@ -9,6 +9,7 @@ limit.
 
 import io
 import os
+import stat
 import sys
 import zlib
 from collections.abc import Callable, Iterator
@@ -226,9 +227,18 @@ def _open_raw(file: SourceFile) -> Iterator[Any]:
         with open_url(file.opened_at, start, stop) as remote:
             yield remote
     else:
+        _check_ends(file)
         with open(file.opened_at, "rb", buffering=0) as local:
             local.seek(start)
             yield local
+
+
+def _check_ends(file: SourceFile) -> None:
+    """Refuse what may never end: devices, and pipes of texts, which are read whole."""
+    mode = os.stat(file.opened_at).st_mode
+    ends = stat.S_ISFIFO(mode) and file.format != "text"
+    if not (ends or stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise InputError(f"{file.shown} is not a regular file and may never end.", "Save it in a file first.")
 
 
 @contextmanager

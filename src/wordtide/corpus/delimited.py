@@ -72,7 +72,7 @@ def read_delimited(
     header = list(file.portion.columns) if file.portion and inside else []
     settled = fields.found_in(header, origin.row(1)) if inside else fields
     with open_text(file, progress) as text:
-        delimiter = _delimiter(file, text.head)
+        delimiter = delimiter_of(file, text.head)
         for records in _record_blocks(text.stream, origin, delimiter, file.first):
             if not header:
                 header = _header(records, origin, delimiter)
@@ -88,10 +88,10 @@ def read_delimited(
 def find_delimiter(file: SourceFile) -> str:
     """Find the delimiter of a file by its head."""
     with open_text(file) as text:
-        return _delimiter(file, text.head)
+        return delimiter_of(file, text.head)
 
 
-def _delimiter(file: SourceFile, head: bytes) -> str:
+def delimiter_of(file: SourceFile, head: bytes) -> str:
     """The given delimiter, or else the one that divides most rows of the head like the header; of equals that
     of the format.
     """
@@ -123,7 +123,7 @@ def find_borders(file: SourceFile, step: int) -> tuple[tuple[str, ...], list[tup
     borders: list[tuple[int, int]] = []
     wanted = step
     with open_text(file) as text:
-        delimiter = _delimiter(file, text.head)
+        delimiter = delimiter_of(file, text.head)
         for records in _record_blocks(text.stream, origin, delimiter, 1):
             if not header:
                 header = _header(records, origin, delimiter)

@@ -147,10 +147,12 @@ def to_utf8(data: bytes, file: SourceFile) -> tuple[bytes, str]:
 
 @contextmanager
 def open_text(file: SourceFile, progress: Progress = no_progress) -> Iterator[TextStream]:
-    """Open a file of rows as UTF-8, whatever its encoding. Portions are UTF-8."""
+    """Open a file of rows as UTF-8, whatever its encoding. Portions are UTF-8 unless an encoding is given."""
     with open_bytes(file, progress) as stream:
         if file.portion is not None:
-            yield TextStream(stream, UTF_8, b"")
+            encoding = codecs.lookup(file.encoding or UTF_8).name
+            converted = _Converted(b"", stream, encoding, file.shown) if encoding != UTF_8 else stream
+            yield TextStream(cast(IO[bytes], converted), encoding, b"")
             return
         head = read_head(stream)
         encoding = file.encoding or detect_encoding(head, len(head) < HEAD_BYTES) or UTF_8

@@ -5,6 +5,7 @@ iterables.
 import glob
 import importlib.util
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -52,6 +53,7 @@ _ENDINGS = {
     ".xlsx": "xlsx",
 }
 _COMPRESSED = (".gz", ".zst", ".zstd")
+_NGRAMS = re.compile(r"googlebooks-[\w-]+-[1-5]gram-20\d{6}-[^/]+$")  # as Google names version 2
 SAMPLES = ("sotu",)
 _ADDRESSES = 16  # in a block, so that several workers have something to do
 
@@ -277,6 +279,8 @@ def _raise(error: OSError) -> None:
 def _format_of(name: str, format: str, otherwise: str) -> str:
     if format != "auto":
         return format
+    if _NGRAMS.search(name):
+        return "ngrams"
     stem = name.lower()
     for ending in _COMPRESSED:
         stem = stem.removesuffix(ending)

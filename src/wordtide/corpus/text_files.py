@@ -2,6 +2,7 @@
 above it.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import PurePath
@@ -16,6 +17,8 @@ from wordtide.errors import InputError
 from wordtide.written_dates import DAY_FIRST, MONTH_FIRST, FoundDate, dates_in_name
 
 _BLOCK_BYTES = 4 << 20
+#: Three lines of a table of n-grams of either version: up to five words, then years with two counts.
+_NGRAM_LINES = re.compile(rb"(?:\S+(?: \S+){0,4}(?:\t\d{4}\t\d+\t\d+|(?:\t\d{4},\d+,\d+)+)\r?\n){3}")
 
 
 def read_text_files(
@@ -100,6 +103,10 @@ def _read_text(file: SourceFile, progress: Progress, bad: BadRows) -> bytes | No
     """Read the text of a file in UTF-8, whatever its encoding; None if it is bad."""
     with open_bytes(file, progress) as stream:
         data = stream.read()
+    if _NGRAM_LINES.match(data, 0, _BLOCK_BYTES):
+        raise InputError(
+            f"{file.shown} is not a text but a table of n-grams.", "Count it with --format ngrams."
+        )
     kind = recognize(data)
     if kind == "text" and not file.encoding and is_binary(data):
         kind = "binary"

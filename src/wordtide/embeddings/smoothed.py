@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from wordtide.embeddings.dynamics import Jumps, PatchedRows
-from wordtide.embeddings.trajectories import Beliefs, Moments, MovementVariance
+from wordtide.embeddings.dynamics import Jumps
+from wordtide.embeddings.trajectories import Beliefs, Moments, MovementVariance, PatchedRows
 from wordtide.model.gaussians import condition, look_back, predict
 from wordtide.model.knots import Bridges, Knots, messages, transitions
 from wordtide.model.prior import Diffusion, Places, slice_before
@@ -84,7 +84,7 @@ class SmoothedTrajectories:
         return transitions(self.knots.starts, self._at_slices(self.knots.words, self.knots.slices))
 
     def _at_knots(self, rows: Integers, words: Integers) -> Places:
-        """The knots in some rows as their words see them; a negative row stands for no knot, with weight 0."""
+        """The knots in some rows as their words see them; a negative row stands for no knot."""
         there = np.maximum(rows, 0)
         return self._at_slices(words, self.knots.slices[there] if len(self.knots) else there)
 

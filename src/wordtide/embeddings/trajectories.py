@@ -5,9 +5,10 @@ One object answers for the word vectors, another for the context vectors.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from wordtide.errors import SettingsError
 from wordtide.model.knots import Knots
@@ -233,3 +234,29 @@ class ShiftedTrajectories:
 
     def beliefs(self, words: Integers, number: int) -> Beliefs:
         return self._base.beliefs(words, number)
+
+
+class PatchedRows:
+    """An array (K, d) of which some rows are replaced."""
+
+    def __init__(self, rows: Singles, numbers: Integers, values: Singles) -> None:
+        self._rows, self._values = rows, values
+        self._places = np.full(len(rows), -1, dtype=np.int32)  # of the new values
+        self._places[numbers] = np.arange(len(numbers))
+        self.shape: tuple[int, ...] = rows.shape
+
+    @property
+    def parts(self) -> tuple[Singles, npt.NDArray[np.int32], Singles]:
+        """The array, for each row the number of the row that replaces it (-1: none), and these rows."""
+        return self._rows, self._places, self._values
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, chosen: Any) -> Singles:
+        taken, places = self._rows[chosen], self._places[chosen]
+        if isinstance(chosen, slice):
+            taken = taken.copy()
+        replaced = places >= 0
+        taken[replaced] = self._values[places[replaced]]
+        return np.asarray(taken)

@@ -15,6 +15,7 @@ from wordtide.questions.function_words import function_words as find_function_wo
 from wordtide.questions.movement import Movement, halfway, movement, spans
 from wordtide.questions.neighbors import probability_of_best
 from wordtide.questions.vectors import OFTEN, Vectors, lengths_of, vectors_of
+from wordtide.spelling import counted
 from wordtide.timeline import Time
 from wordtide.types import Floats, Integers
 
@@ -83,7 +84,8 @@ def changed(
     significant = moved.least > 0
     listed = np.argsort(-rank, kind="stable")[:top]
     if not len(movers):
-        notes.append(f"No word occurs {min_occurrences} times between these times and is well known at both.")
+        times = counted(min_occurrences, "time")
+        notes.append(f"No word occurs {times} between these times and is well known at both.")
     elif by == "low" and chosen.uncertain:
         listed = listed[significant[listed]]
         if not len(listed):
@@ -140,7 +142,7 @@ def _nothing_significant(model: Embeddings, moving: Moving, listed: int, often: 
     told = f"No word changed by more than the noise between {start} and {end}."
     if not listed:
         return (
-            f"{told} No word occurs {often} times, which is the least to judge by: "
+            f"{told} No word occurs {counted(often, 'time')}, which is the least to judge by: "
             "more text, or longer slices, would help."
         )
     return (

@@ -26,6 +26,7 @@ from wordtide.questions.asking import (
 from wordtide.questions.movement import movement
 from wordtide.questions.similarity import SIDES, Scaled, interval, scaled
 from wordtide.questions.vectors import Vectors, lengths_of, vectors_of
+from wordtide.spelling import counted
 from wordtide.timeline import Time
 from wordtide.types import Floats, Integers
 
@@ -154,7 +155,7 @@ def _why_empty(
         return []  # the word itself is unknown
     if least > 0:
         return [
-            f"No other word occurs {least} times in {shown_year(model, then)} and is well known: "
+            f"No other word occurs {counted(least, 'time')} in {shown_year(model, then)} and is well known: "
             "lower --min-occurrences."
         ]
     return [nothing_near(model, then)]

@@ -31,6 +31,7 @@ from wordtide.embeddings.states import Embeddings
 from wordtide.embeddings.trajectories import Beliefs
 from wordtide.errors import SettingsError
 from wordtide.questions.asking import Answer, checked_number, shown_year
+from wordtide.spelling import counted
 from wordtide.timeline import Time
 from wordtide.types import Floats, Integers
 
@@ -137,7 +138,7 @@ def surprises(model: Embeddings, at: Time = "last", top: int = 20, min_occurrenc
         )
     if not len(order):
         notes.append(
-            f"No word occurs {min_occurrences} times in this slice: "
+            f"No word occurs {counted(min_occurrences, 'time')} in this slice: "
             "ask for another, or lower --min-occurrences."
         )
     return Answer(

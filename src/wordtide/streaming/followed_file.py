@@ -258,7 +258,9 @@ def open_stream(
     names = [None, None] if record is None else record.fields
     given = options.fields
     fields = Fields(given.date or names[0], given.text or names[1], given.date_format)
-    reader = RowReader(stream.format, fields, BadRows(options.skip_bad))
+    reader = RowReader(
+        stream.format, fields, BadRows(options.skip_bad), options.encoding or "", options.delimiter or ""
+    )
     position = None if record is None else record.position
     if kind == FollowedFile.kind:
         return FollowedFile(Path(stream.path), reader, position, options.follow, observer.message)

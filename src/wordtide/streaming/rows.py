@@ -7,14 +7,14 @@ commands accept the same rows.
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from wordtide.corpus.byte_streams import Portion, SourceFile, explained_read_errors, no_progress
 from wordtide.corpus.columns import Fields
-from wordtide.corpus.delimited import find_borders, find_records, read_delimited
+from wordtide.corpus.delimited import delimiter_of, find_borders, find_records, read_delimited
 from wordtide.corpus.documents import BadRows, Batch, Block, normalize_texts
 from wordtide.corpus.jsonlines import find_json_fields, read_json_lines
 from wordtide.errors import InputError
@@ -26,7 +26,6 @@ CHUNK_BYTES = 1 << 20
 LONGEST_ROW = 1 << 26
 #: Bytes at the start of a file that identify it.
 HEAD_BYTES = 1024
-_DELIMITERS = {"csv": ord(","), "tsv": ord("\t")}
 _LF = 0x0A
 _DESCRIPTORS = "/dev/fd"  # a file for each open descriptor
 
@@ -35,8 +34,8 @@ _DESCRIPTORS = "/dev/fd"  # a file for each open descriptor
 class StreamFile:
     """An open file of a stream, whose first byte has the offset `start`.
 
-    `path` is where it was opened, `shown` its name in messages. `columns` (CSV, TSV) is empty until the
-    header line is complete.
+    `path` is where it was opened, `shown` its name in messages. `columns` and `delimiter` (CSV, TSV) are
+    empty until the header line is complete.
     """
 
     fd: int
@@ -45,6 +44,7 @@ class StreamFile:
     shown: str
     format: str
     columns: tuple[str, ...] = ()
+    delimiter: str = ""
     identity: tuple[int, int] = field(init=False)  # device and inode
     _head: bytes | None = None
 
@@ -141,10 +141,17 @@ class RowSource(Protocol):
 
 
 class RowReader:
-    """Reads complete rows of one format from one file after another. The next row begins at `position`."""
+    """Reads complete rows of one format from one file after another. The next row begins at `position`.
 
-    def __init__(self, format: str, fields: Fields, bad: BadRows) -> None:
+    Rows are UTF-8 unless an encoding is given. Without a delimiter, the header line determines it, because
+    other rows may be yet to come.
+    """
+
+    def __init__(
+        self, format: str, fields: Fields, bad: BadRows, encoding: str = "", delimiter: str = ""
+    ) -> None:
         self.format = format
+        self.encoding, self.delimiter = encoding, delimiter
         self.fields = fields
         self.bad = bad
         self.position: RowPosition
@@ -176,7 +183,12 @@ class RowReader:
     def header_of(self, file: StreamFile, final: bool = False) -> bytes:
         """Return the header line of a CSV or TSV file, empty while it is incomplete."""
         data = file.read(file.start, CHUNK_BYTES)
-        starts, _, stop, _ = _find_rows(data, self.format)
+        if not file.delimiter:
+            line, ended, _ = data.partition(b"\n")
+            if not ended and not final:
+                return b""
+            file.delimiter = delimiter_of(self._part(file, file.start, file.start, 1), line)
+        starts, _, stop, _ = _find_rows(data, file.delimiter)
         stop = int(starts[1]) if len(starts) > 1 else stop
         return data[:stop] if stop or not final else data
 
@@ -189,7 +201,7 @@ class RowReader:
             data = file.read(self.position.offset, size)
             at_end = final and len(data) < size
             ended = data if not at_end or data.endswith(b"\n") else data + b"\n"
-            starts, lines, stop, breaks = _find_rows(ended, self.format)
+            starts, lines, stop, breaks = _find_rows(ended, file.delimiter)
             if at_end and data:  # the CSV reader reports a quote that is never closed
                 return data, starts, lines, breaks
             if stop or len(data) < size:
@@ -210,7 +222,7 @@ class RowReader:
             if not header:
                 return False
             after = file.start + len(header)
-            file.columns = find_borders(file.part(file.start, after, 1, ()), LONGEST_ROW)[0]
+            file.columns = find_borders(self._part(file, file.start, after, 1), LONGEST_ROW)[0]
             self.fields.found_in(file.columns, f"{file.shown}, line 1")
             if self.position.offset < after:
                 self.position = RowPosition(after, 1 + header.count(b"\n"), file)
@@ -224,24 +236,32 @@ class RowReader:
     def _blocks(self, start: int, stop: int, line: int) -> Iterator[Block]:
         file = self.position.file
         if self.format != "jsonl":
-            yield from read_delimited(file.part(start, stop, line, file.columns), self.fields, no_progress)
+            part = self._part(file, start, stop, line, file.columns)
+            yield from read_delimited(part, self.fields, no_progress)
             return
         if self.fields.date is None or self.fields.text is None:
-            names = find_json_fields(file.part(start, stop, line, ()), self.fields, self.bad.skip)
+            names = find_json_fields(self._part(file, start, stop, line), self.fields, self.bad.skip)
             if names is None:
                 return  # blank lines only
             self.fields = Fields(*names, self.fields.date_format)
-        part = file.part(start, stop, line, self.fields.names())
+        part = self._part(file, start, stop, line, self.fields.names())
         yield from read_json_lines(part, self.fields, self.bad, no_progress)
 
+    def _part(
+        self, file: StreamFile, start: int, stop: int, line: int, columns: tuple[str, ...] = ()
+    ) -> SourceFile:
+        """Some complete rows of a file, as the readers take them."""
+        delimiter = file.delimiter or self.delimiter
+        return replace(file.part(start, stop, line, columns), encoding=self.encoding, delimiter=delimiter)
 
-def _find_rows(data: bytes, format: str) -> tuple[Integers, Integers, int, int]:
+
+def _find_rows(data: bytes, delimiter: str) -> tuple[Integers, Integers, int, int]:
     """Return the start and line (from 0) of each complete row, where they end, and the line breaks before
-    that.
+    that. JSON Lines have no delimiter.
     """
     view = np.frombuffer(data, dtype=np.uint8)
-    if format != "jsonl":
-        bounds, _, lines, breaks, _ = find_records(view, _DELIMITERS[format])
+    if delimiter:
+        bounds, _, lines, breaks, _ = find_records(view, ord(delimiter))
         return bounds[:-1], lines, int(bounds[-1]), int(breaks)
     ends = np.flatnonzero(view == _LF) + 1
     stop = int(ends[-1]) if len(ends) else 0

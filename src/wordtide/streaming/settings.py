@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 from os import PathLike
 
 from wordtide.corpus.columns import Fields
+from wordtide.counts.settings import CountSettings
+from wordtide.errors import SettingsError
 from wordtide.questions.change import MIN_OCCURRENCES
 from wordtide.settings import check_settings, setting
 from wordtide.timeline import parse_duration
@@ -89,6 +91,9 @@ class WatchOptions:
 
     Attributes:
         fields: The columns with date and text.
+        encoding: The encoding of rows; UTF-8 by default. Encodings in which a line break is not one byte
+            cannot be watched.
+        delimiter: The delimiter of CSV files; by default the header line determines it.
         skip_bad: Count bad rows and continue. Otherwise the first one is an error.
         alerts: The file that alerts are appended to. None: standard output.
         threads: The number of threads. None: one for each processor.
@@ -102,9 +107,19 @@ class WatchOptions:
     )
     slices: int | None = setting(None, "Stop after this many slices", minimum=1, maximum=_MOST)
     fields: Fields = field(default_factory=Fields)
+    encoding: str | None = None
+    delimiter: str | None = None
     skip_bad: bool = True
     alerts: str | PathLike[str] | None = None
     threads: int | None = None
 
     def __post_init__(self) -> None:
         check_settings(self)
+        checked = CountSettings(encoding=self.encoding, delimiter=self.delimiter)
+        object.__setattr__(self, "delimiter", checked.delimiter)
+        if self.encoding is not None and "\n".encode(self.encoding) != b"\n":
+            raise SettingsError(
+                f"Rows in {self.encoding} cannot be watched: a line break is not one byte.",
+                "Have them written as UTF-8, or convert them: iconv -f "
+                f"{self.encoding} -t utf-8 FILE | wordtide watch MODEL -",
+            )

@@ -18,7 +18,7 @@ from wordtide.streaming.settings import AlertRule, GrowthSettings, WatchOptions,
 Option = typer.Option
 _MODELS_OWN = "none; required if the model was counted with one"
 #: How texts are read; everything else is as the model was counted.
-_WATCHED = ("every", "date_field", "text_field", "date_format", "tokenizer")
+_WATCHED = ("every", "date_field", "text_field", "date_format", "encoding", "delimiter", "tokenizer")
 _UPDATED = (*_WATCHED, "group_field", "since", "until", "format", "skip_bad")
 
 
@@ -97,7 +97,12 @@ def _named(names: Sequence[str], most: int = 10) -> str:
     CountSettings,
     after="alerts",
     only=_WATCHED,
-    defaults={"every": "as the model was counted", "tokenizer": _MODELS_OWN},
+    defaults={
+        "every": "as the model was counted",
+        "encoding": "utf-8",
+        "delimiter": "that of the header line",
+        "tokenizer": _MODELS_OWN,
+    },
 )
 def watch(
     model: Annotated[Path, typer.Argument(help="A model folder, made with --method filtering.")],
