@@ -348,12 +348,12 @@ def test_a_list_without_words_has_its_columns(kind):
     ],
 )
 def test_if_no_word_occurs_as_often_as_asked_for_a_note_says_so(kind, by):
-    assert "No word occurs 10000 times" in changed(CROWDS[kind], by=by, min_occurrences=10_000).notes[-1]
+    assert "No word occurs 10,000 times" in changed(CROWDS[kind], by=by, min_occurrences=10_000).notes[-1]
 
 
 def test_if_no_word_occurs_as_often_as_asked_for_a_note_says_so_beside_those_on_the_times():
     notes = changed(CROWDS["smoother"], until=1890, by="change", min_occurrences=10_000).notes
-    assert ["after the last slice" in notes[0], "No word occurs 10000 times" in notes[-1]] == [True, True]
+    assert ["after the last slice" in notes[0], "No word occurs 10,000 times" in notes[-1]] == [True, True]
 
 
 @each_kind
