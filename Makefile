@@ -1,8 +1,10 @@
 # Everything runs in .venv, which the first target that needs it creates. PYTHON chooses the interpreter.
 PYTHON ?= python3
 BIN := .venv/bin
-BY_VERSION := --editable '.[demo,cluster,documents]' pytest pytest-xdist hypothesis gensim polars safetensors
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+# Dependencies are declared in pyproject.toml: extras of the package, and groups for working on it.
+EXTRAS := --editable '.[demo,cluster,documents]'
+INSTALL := -m pip install --quiet --disable-pip-version-check
+PIP := $(BIN)/python $(INSTALL) --constraint constraints.txt
 
 .PHONY: demo test check bench bench-counting bench-fitting bench-questions bench-uncertainty bench-calibration bench-exploring bench-scaling bench-streaming bench-cluster bench-peers experiments \
   experiment-state-of-the-union experiment-google-books experiment-short-texts experiment-un-debates experiment-improvement-proposals \
@@ -19,6 +21,22 @@ test: .venv/test.done
 
 test-slow: .venv/test.done
 	$(PYTEST) -m slow
+
+# Not part of `make test`, because tracing makes the tests slower. The floor is in pyproject.toml.
+.PHONY: coverage
+coverage: .venv/coverage.done
+	$(PYTEST) -m "not slow" --cov --cov-report=term:skip-covered
+
+# Runs the checks of .pre-commit-config.yaml before each commit in this clone.
+.PHONY: hooks
+hooks: .venv/hooks.done
+	$(BIN)/pre-commit install
+
+# The wheel and the source distribution, into dist/.
+.PHONY: dist
+dist: .venv/release.done
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist .
 
 check: .venv/test.done .venv-audit/done
 	$(BIN)/ruff check src tests benchmarks experiments docs fuzz
@@ -139,7 +157,9 @@ experiment-decade-of-short-texts: .venv/package.done
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
 
+# pip 25.1 and later know dependency groups.
 .venv/package.done: pyproject.toml constraints.txt | .venv/bin/python
+	$(BIN)/python $(INSTALL) --upgrade 'pip>=25.1'
 	$(PIP) --editable '.[pandas]'
 	@touch $@
 
@@ -149,42 +169,46 @@ experiment-decade-of-short-texts: .venv/package.done
 	@touch $@
 
 .venv/test.done: .venv/demo.done
-	$(PIP) --requirement tests/requirements.txt
+	$(PIP) $(EXTRAS) --group test --group check --group docs
 	@touch $@
 
-.venv/docs.done: .venv/demo.done docs/requirements.txt
-	$(PIP) --requirement docs/requirements.txt
+.venv/docs.done: .venv/demo.done
+	$(PIP) --group docs
 	@touch $@
 
-.venv/bench.done: .venv/test.done
-	$(PIP) --requirement benchmarks/requirements.txt
+.venv/bench.done .venv/coverage.done .venv/hooks.done .venv/release.done: .venv/%.done: .venv/test.done
+	$(PIP) --group $*
 	@touch $@
 
 .venv/fuzz.done: .venv/demo.done
-	$(PIP) atheris
+	$(PIP) --group fuzz
 	@mkdir -p build
 	@touch $@
 
 .venv-lowest/done: constraints-lowest.txt pyproject.toml
 	$(PYTHON) -m venv .venv-lowest
-	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints-lowest.txt $(BY_VERSION)
+	.venv-lowest/bin/python $(INSTALL) --upgrade 'pip>=25.1'
+	.venv-lowest/bin/python $(INSTALL) --constraint constraints-lowest.txt $(EXTRAS) --group test
 	@touch $@
 
 .venv-newest/done: pyproject.toml
 	$(PYTHON) -m venv .venv-newest
-	.venv-newest/bin/python -m pip install --quiet --disable-pip-version-check $(BY_VERSION)
+	.venv-newest/bin/python $(INSTALL) --upgrade 'pip>=25.1'
+	.venv-newest/bin/python $(INSTALL) $(EXTRAS) --group test
 	@touch $@
 
 # Where it cannot be installed, the audit says that it was not made.
 .venv-audit/done:
 	$(PYTHON) -m venv .venv-audit
-	-.venv-audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit==2.10.1
+	-.venv-audit/bin/python $(INSTALL) --upgrade 'pip>=25.1'
+	-.venv-audit/bin/python $(INSTALL) --group audit
 	@touch $@
 
 # TensorFlow and an old setuptools, for one peer: not to be mixed with anything else.
-.venv-pwe/done: benchmarks/peers/pwe-requirements.txt
+.venv-pwe/done: pyproject.toml
 	$(PYTHON) -m venv .venv-pwe
-	.venv-pwe/bin/python -m pip install --quiet --disable-pip-version-check --requirement benchmarks/peers/pwe-requirements.txt
+	.venv-pwe/bin/python $(INSTALL) --upgrade 'pip>=25.1'
+	.venv-pwe/bin/python $(INSTALL) --group pwe
 	@touch $@
 
 clean:

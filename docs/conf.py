@@ -12,7 +12,6 @@ author = "the wordtide authors"
 release = version = wordtide.__version__
 language = "en"
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]  # napoleon: Args, Returns, Raises
-exclude_patterns = ["requirements.txt"]
 
 # Pages are written for GitHub too, so only what GitHub shows as well is used, and anchors are made as GitHub
 # makes them.
