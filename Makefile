@@ -34,7 +34,7 @@ hooks: .venv/hooks.done
 
 # The wheel and the source distribution, into dist/.
 .PHONY: dist
-dist: .venv/release.done
+dist: .venv/test.done
 	rm -rf dist
 	$(BIN)/python -m build --outdir dist .
 
@@ -176,7 +176,7 @@ experiment-decade-of-short-texts: .venv/package.done
 	$(PIP) --group docs
 	@touch $@
 
-.venv/bench.done .venv/coverage.done .venv/hooks.done .venv/release.done: .venv/%.done: .venv/test.done
+.venv/bench.done .venv/coverage.done .venv/hooks.done: .venv/%.done: .venv/test.done
 	$(PIP) --group $*
 	@touch $@
 

@@ -13,8 +13,7 @@ from pathlib import Path
 def mended(text: str, is_markdown: bool = False) -> str:
     """The text with clean ends."""
     spaces = r"(?<! )[ \t](?=\n)|[ \t]{3,}(?=\n)" if is_markdown else r"[ \t]+(?=\n)"
-    text = re.sub(spaces, "", text.rstrip() + "\n" if text.strip() else "")
-    return text
+    return re.sub(spaces, "", text.rstrip() + "\n" if text.strip() else "")
 
 
 def main() -> int:
