@@ -137,10 +137,11 @@ def test_point_estimates_and_single_slices_have_no_verdicts(model):
     assert DynamicEmbeddings(point).dynamics is None
 
 
-def test_trajectories_jump_as_the_dense_posterior_does(model, found):
-    """Means, variances and covariances at any moments, before, inside and after the gap of the jump."""
+@pytest.mark.parametrize("name", ["jumps", "ramps"])
+def test_trajectories_change_as_the_dense_posterior_does(model, found, name):
+    """Means, variances and covariances at any moments, before, inside and after the change."""
     jumping = DynamicEmbeddings(replace(model, dynamics=found))
-    word, moments = WORDS["jumps"], np.array([1890.0, 1900.9, 1907.2, 1908.3, 1912.0, 1930.0])
+    word, moments = WORDS[name], np.array([1890.0, 1900.9, 1907.2, 1908.3, 1912.0, 1930.0])
     times = np.concatenate([moments, TIMES])
     prior, rho = model.diffusion, found.correlation[word]
     low, high = found.date_low[word], found.date_high[word]
@@ -151,18 +152,19 @@ def test_trajectories_jump_as_the_dense_posterior_does(model, found):
     covariance *= rho ** np.abs(passed[:, None] - passed)
     _, h, b = drawn("smoother")
     rows = np.r_[model.posterior.knots.rows_of(word)]
-    means = jumping.mean("jumps", moments)
-    variances = jumping.variance("jumps", moments)
+    means = jumping.mean(name, moments)
+    variances = jumping.variance(name, moments)
     for k in range(DIM):
         prior_precision = np.linalg.inv(covariance)
         posterior = np.linalg.inv(prior_precision + np.diag(np.r_[np.zeros(6), h[rows, k]]))
         assert means[:, k] == pytest.approx((posterior @ np.r_[np.zeros(6), b[rows, k]])[:6], abs=2e-3)
         assert variances[:, k] == pytest.approx(np.diag(posterior)[:6], rel=1e-4)
-        between = jumping.covariance("jumps", moments[2], moments[4])[k]
+        between = jumping.covariance(name, moments[2], moments[4])[k]
         assert between == pytest.approx(posterior[2, 4], rel=1e-3, abs=1e-6)
-    moved = np.linalg.norm(jumping.mean("jumps", 1910.5) - jumping.mean("jumps", 1905.5))
+    least = {"jumps": 1.5, "ramps": 1.05}[name]
+    moved = np.linalg.norm(jumping.mean(name, 1910.5) - jumping.mean(name, 1905.5))
     before = DynamicEmbeddings(model)
-    assert moved > 1.5 * np.linalg.norm(before.mean("jumps", 1910.5) - before.mean("jumps", 1905.5))
+    assert moved > least * np.linalg.norm(before.mean(name, 1910.5) - before.mean(name, 1905.5))
 
 
 def test_every_way_to_ask_gives_the_same_means_and_variances(model, found):
@@ -190,11 +192,29 @@ def test_the_compiled_pass_over_many_moments_has_the_bits_of_numpy(model, found,
     np.testing.assert_array_equal(side.means_of_each(words, times), np.concatenate(few))
 
 
-def test_words_that_do_not_jump_stay_where_they_are(model, found):
+def test_words_without_a_verdict_stay_where_they_are(model, found):
     plain, jumping = DynamicEmbeddings(model), DynamicEmbeddings(replace(model, dynamics=found))
-    for word in ("still", "ramps", "other3"):
+    for word in ("still", "rare", "other3"):
         assert (jumping.mean(word) == plain.mean(word)).all()
         assert (jumping.variance(word) == plain.variance(word)).all()
+
+
+def test_gradual_changes_of_earlier_versions_are_followed_as_before(model, found):
+    """Their correlation was not stored."""
+    earlier = replace(found, correlation=np.where(found.jumps, found.correlation, np.nan))
+    assert are_sound(earlier)
+    plain, jumping = DynamicEmbeddings(model), DynamicEmbeddings(replace(model, dynamics=earlier))
+    assert (jumping.mean("ramps") == plain.mean("ramps")).all()
+    assert (jumping.mean("jumps") != plain.mean("jumps")).any()
+
+
+def test_means_are_the_same_for_few_words_and_for_many(model, found):
+    """Few words are smoothed in NumPy, many by compiled code."""
+    few, many = (DynamicEmbeddings(replace(model, dynamics=found)).sides[0] for _ in range(2))
+    words = np.flatnonzero(found.significant)
+    assert len(words) <= 8
+    rows = np.concatenate([np.r_[model.posterior.knots.rows_of(int(word))] for word in words])
+    np.testing.assert_array_equal(few.mean[rows], many._smoothed_again(np.tile(words, 3))[: len(rows)])
 
 
 def test_context_vectors_of_tied_models_jump_along(model, found):

@@ -43,12 +43,17 @@ _WITHOUT_EFFECTS = 7  # columns
 _TAILS = 0.05, 0.5, 0.95
 #: In fewer slices than this, a slice that differs from all others cannot be told from a change.
 _SLICES_WITH_OUTLIERS = 4
+#: A change is called sudden if that is at least three times as probable as a gradual change: a date is a
+#: strong claim, and a slow change over few uses looks like a jump as often as not.
+_SUDDEN = np.log(3.0)
 _CONTEXTS_AT_ONCE = 16  # a fit on disk has little memory left
 _CONTEXTS, _CONTEXT_EXPONENT = 512, 0.75  # contexts that are drawn, with probabilities ~ occurrences^0.75
 _ROWS_AT_ONCE = 1_000  # knots of the words that a thread judges together
 #: The smallest correlation of the vectors before and after a change. Messages are linear approximations near
 #: the fitted mean, which lies between: less related levels would lie too far out, and predict worse.
 RELATED = 0.95
+#: The correlation of the vectors before and after a gradual change, which predicts held-out slices best.
+GRADUALLY_RELATED = 0.98
 _INSTANT = 1e-9  # years
 _LEVELS = 0.7  # the correlation of the levels between which effects are measured
 
@@ -118,7 +123,9 @@ def dynamics_of(fitted: Fitted, threads: int | None = None) -> Dynamics | None:
     no_change = np.maximum(evidence[:, OUTLIER], 0.0)
     if len(fitted.diffusion) < _SLICES_WITH_OUTLIERS:
         no_change[:] = 0.0
-    shape = 1 + np.argmax(evidence[:, JUMP:], axis=1)
+    preferred = evidence.copy()
+    preferred[:, RAMP] += _SUDDEN
+    shape = 1 + np.argmax(preferred[:, JUMP:], axis=1)
     each = np.arange(len(judged))
     change = np.logaddexp.reduce(evidence[:, JUMP:], axis=1) - np.log(DIFFUSION) - no_change
     found = discoveries(change) & (evidence[each, shape] > no_change)
@@ -129,9 +136,8 @@ def dynamics_of(fitted: Fitted, threads: int | None = None) -> Dynamics | None:
     table[judged, 1] = evidence[each, shape] - no_change
     low, middle, high, second = dates[each, shape][found].T
     table[judged[found], 0] = shape[found]
-    table[judged[found], 2:_WITHOUT_EFFECTS] = np.column_stack(
-        [middle, low, high, second, np.where(shape < RAMP, np.maximum(correlation, RELATED), np.nan)[found]]
-    )
+    related = np.where(shape < RAMP, np.maximum(correlation, RELATED), GRADUALLY_RELATED)[found]
+    table[judged[found], 2:_WITHOUT_EFFECTS] = np.column_stack([middle, low, high, second, related])
     return Dynamics.of_table(table)
 
 
@@ -287,12 +293,13 @@ def _share_after(extents: Floats, date: float) -> Floats:
 
 @dataclass(frozen=True)
 class Jumps:
-    """Where words jump: `begin` and `end` of up to two jumps (L, 2), NaN for none; and the log correlations
-    of the vectors before and after, (L,).
+    """Where words change: `begin` and `end` of up to two changes (L, 2), NaN for none; and the log
+    correlations of the vectors before and after, (L,).
 
-    A jump multiplies the prior's correlation of moments on either side of it. The date is uncertain, so the
-    logarithm of that factor accrues evenly over the credible interval of the date: a slice inside it is then
-    predicted from both sides. Everything else stays the same.
+    A change multiplies the prior's correlation of moments on either side of it. The date of a jump is
+    uncertain, so the logarithm of that factor accrues evenly over its credible interval: a slice inside it is
+    then predicted from both sides. Over a gradual change it accrues evenly from its start to its end.
+    Everything else stays the same.
     """
 
     begin: Floats
@@ -301,26 +308,30 @@ class Jumps:
 
     @staticmethod
     def of(dynamics: Dynamics) -> "Jumps | None":
-        """The jumps of all words; None if no word jumps."""
+        """The changes of all words; None if no word changes.
+
+        Models that were fitted by earlier versions know correlations of jumps only.
+        """
         begin = np.column_stack([dynamics.date_low, dynamics.second_date])
         end = np.column_stack([dynamics.date_high, dynamics.second_date])
-        begin[~dynamics.jumps] = end[~dynamics.jumps] = np.nan
+        changing = dynamics.significant & np.isfinite(dynamics.correlation)
+        begin[~changing] = end[~changing] = np.nan
         correlation = np.nan_to_num(dynamics.correlation, nan=1.0)
-        return Jumps(begin, end, np.log(correlation)) if dynamics.jumps.any() else None
+        return Jumps(begin, end, np.log(correlation)) if changing.any() else None
 
     @property
     def words(self) -> Integers:
-        """The numbers of the words that jump."""
-        return np.flatnonzero(self._jumping)
+        """The numbers of the words that change."""
+        return np.flatnonzero(self._changing)
 
     @cached_property
-    def _jumping(self) -> Flags:
-        """Whether each word jumps, (L,)."""
+    def _changing(self) -> Flags:
+        """Whether each word changes, (L,)."""
         return np.isfinite(self.begin[:, 0])
 
     def applied(self, places: Places, words: Integers, times: Floats) -> Places:
         """Moments as some words see them, pair by pair."""
-        rows = np.flatnonzero(self._jumping[words])  # few words jump
+        rows = np.flatnonzero(self._changing[words])  # few words change
         begin, end = self.begin[words[rows]], self.end[words[rows]]
         share = (times[rows, None] - begin) / np.maximum(end - begin, _INSTANT)
         passed = np.clip(np.nan_to_num(share), 0.0, 1.0).sum(axis=1)

@@ -12,6 +12,7 @@ NumPy. Many words need the compiled passes of `model`, which are imported when f
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,7 @@ class SliceWeights:
 
 
 class SmoothedTrajectories:
-    """Answers as in `Trajectories`, from mean and data precision (K, d) at the knots, and jumps."""
+    """Answers as in `Trajectories`, from mean and data precision (K, d) at the knots, and changes."""
 
     def __init__(
         self, knots: Knots, prior: Diffusion, mean: Singles, precision: Singles, jumps: Jumps | None = None
@@ -57,26 +58,32 @@ class SmoothedTrajectories:
 
     @cached_property
     def mean(self) -> Any:
-        """Means at the knots, read like an array (K, d): as fitted; of words that jump, smoothed again."""
+        """Means at the knots, read like an array (K, d): as fitted; of words that change, smoothed again."""
         if self.jumps is None:
             return self.fitted_mean
-        return PatchedRows(
-            self.fitted_mean,
-            np.concatenate([np.r_[self.knots.rows_of(int(word))] for word in self.jumps.words]),
-            np.concatenate([self._smoothed_again(int(word)) for word in self.jumps.words]).astype(np.float32),
-        )
+        return PatchedRows(self.fitted_mean, self.knots, self.jumps.words, self._smoothed_again)
 
-    def _smoothed_again(self, word: int) -> Floats:
-        """The means of a word at its knots, from the same messages, but with its jumps."""
-        rows = np.r_[self.knots.rows_of(word)]
-        starts, precision = np.array([0, len(rows)]), self.precision[rows].astype(np.float64)
+    def _smoothed_again(self, words: Integers) -> Singles:
+        """The means of some words at their knots, from the same messages, but with their changes."""
+        rows = np.concatenate([np.r_[self.knots.rows_of(int(word))] for word in words])
+        starts = np.concatenate([[0], np.cumsum(self.knots.starts[words + 1] - self.knots.starts[words])])
+        precision = self.precision[rows].astype(np.float64)
         fitted = transitions(starts, self.prior.slices[self.knots.slices[rows]])
-        message = messages(starts, *fitted, self.fitted_mean[rows].astype(np.float64), precision)
-        gain, noise = transitions(starts, self._at_knots(rows, np.full(len(rows), word)))
-        means, variances = _filtered(gain, noise, precision, message)
-        for k in range(len(rows) - 2, -1, -1):
-            means[k] = look_back(gain[k + 1], noise[k + 1], means[k], variances[k], means[k + 1], 0.0)[0]
-        return means
+        means = messages(starts, *fitted, self.fitted_mean[rows].astype(np.float64), precision)
+        gain, noise = transitions(starts, self._at_knots(rows, np.repeat(words, np.diff(starts))))
+        if len(words) > _FEW_WORDS:
+            from wordtide.model.chain import smooth_words
+
+            smooth: Any = smooth_words
+            smooth(starts, gain, noise, noise[starts[:-1]], precision, means, precision.copy(), 0, len(words))
+            return means.astype(np.float32)
+        for begin, end in pairwise(starts):
+            own = slice(begin, end)
+            means[own], variances = _filtered(gain[own], noise[own], precision[own], means[own])
+            for k in range(end - 2, begin - 1, -1):
+                before, after = (gain[k + 1], noise[k + 1], means[k]), (means[k + 1], 0.0)
+                means[k] = look_back(*before, variances[k - begin], *after)[0]
+        return means.astype(np.float32)
 
     @cached_property
     def transitions(self) -> tuple[Floats, Floats]:

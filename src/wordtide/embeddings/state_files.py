@@ -86,14 +86,14 @@ def check_record(fitted: Fitted) -> None:
 
 def are_sound(dynamics: Dynamics) -> bool:
     """Whether verdicts have the dates that they need, and numbers that later code can compute with."""
-    found = dynamics.significant
+    found, related = dynamics.significant, dynamics.correlation
     dates = np.column_stack([dynamics.date_low, dynamics.date, dynamics.date_high])[found]
     return bool(
         np.isin(dynamics.shape, range(-1, len(SHAPES))).all()
         and (np.diff(dates, axis=1) >= 0).all()
         and (np.abs(dates) <= _YEARS).all()
         and not np.isinf(dynamics.table()).any()
-        and ((dynamics.correlation > 0) & (dynamics.correlation < 1))[dynamics.jumps].all()
+        and ((related > 0) & (related < 1) | np.isnan(related) & ~dynamics.jumps)[found].all()
     )
 
 

@@ -44,7 +44,7 @@ class Dynamics:
     `shape`: an index of `SHAPES`, -1 without a significant change. `log_bayes_factor`: of the best change
     against none, NaN for a word that is not judged. `date`, `date_low`, `date_high`: of a jump the median and
     the 90% credible interval, of a gradual change its middle, start and end. `second_date`: the second jump,
-    or the end of a burst. `correlation`: that of the vectors before and after a jump.
+    or the end of a burst. `correlation`: that of the vectors before and after.
 
     `questions.effect` adds `effect`, `effect_low` and `style` in bits, NaN without a significant change, and
     `function_word`: 1 for function words, 0 for others, NaN where that was not computed.
