@@ -152,10 +152,11 @@ class DynamicEmbeddings(Embeddings):
         Columns: word, change (cosine distance), low, high, significant, probability (to be among the top),
         since, until, halfway_from, halfway_to, from, to, occurrences (between the two times), verdict (jump,
         gradual or unsure), date, date_low, date_high, log_bayes_factor, effect (bits per use), effect_low,
-        style, shape, second_date. Ranked `by` "effect", "low", "probability" or "change". By
-        "effect", the words whose changes have the largest effects for certain are listed, function words only
-        if asked for; if there is none, a note says so, and words are ranked by "low": those that moved by
-        more than the noise; if there is none, frequent words by their change.
+        style, shape, second_date. Ranked `by` "effect", "evidence", "low", "probability" or
+        "change". By "effect", the words whose changes have the largest effects for certain are listed,
+        function words only if asked for; if there is none, a note says that nothing is significant, and words
+        are ranked by "evidence" (log_bayes_factor). Models without verdicts rank by "low": words that moved
+        by more than the noise; if there is none, frequent words by their change.
         """
         return _frame(changed(self, since, until, top, by, min_occurrences, vectors, function_words))
 

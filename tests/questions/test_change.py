@@ -365,7 +365,7 @@ def test_times_that_are_not_in_order_are_refused(kind, since, until):
 
 @each_kind
 def test_an_unknown_ranking_is_refused(kind):
-    with pytest.raises(SettingsError, match="Choose effect, low, probability, change"):
+    with pytest.raises(SettingsError, match="Choose effect, evidence, low, probability, change"):
         changed(MODELS[kind], by="beauty")
 
 

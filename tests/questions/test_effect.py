@@ -101,10 +101,34 @@ def test_function_words_are_listed_on_request(model, monkeypatch):
     assert "jumps" in changed(model, "first", "last", function_words=True).columns["word"]
 
 
-def test_without_a_significant_change_words_are_ranked_by_low(model):
+def test_without_a_significant_change_words_are_ranked_by_evidence(model):
+    """Words with a significant change at another time are left out."""
     answer = changed(model, "first", 1901.0)
-    assert answer.facts["by"] == "low"
-    assert answer.notes[0].startswith("No word has a significant change with an effect")
+    assert answer.facts["by"] == "evidence"
+    assert answer.notes[0].startswith("Nothing is significant: no word has a change with a certain effect")
+    assert set(answer.columns["verdict"]) == {"unsure"}
+    assert not {"jumps", "ramps", "bursts", "gaps"} & set(answer.columns["word"])
+    evidence = np.array(answer.columns["log_bayes_factor"])
+    assert len(evidence) > 5
+    assert (np.diff(evidence) <= 0).all()
+    for_a_change = int((evidence > 0).sum()) or "none"
+    assert f"{for_a_change} of these {len(evidence)} ha" in answer.notes[0]
+
+
+def test_the_order_by_evidence_begins_with_the_words_that_changed(model):
+    answer = changed(model, "first", "last", by="evidence")
+    assert answer.facts["by"] == "evidence"
+    assert not answer.notes
+    assert set(answer.columns["word"][:4]) == {"jumps", "ramps", "bursts", "gaps"}
+    assert (np.diff(answer.columns["log_bayes_factor"]) <= 0).all()
+    assert "rare" not in answer.columns["word"]
+
+
+def test_filters_say_that_they_find_jumps_only():
+    filtered = drawn("filter")[0]
+    answer = changed(DynamicEmbeddings(replace(filtered, dynamics=dynamics_of(filtered))), "first", "last")
+    assert answer.notes[-1].startswith("Filtering finds jumps only")
+    assert "ramps" not in answer.columns["word"]
 
 
 def test_verdicts_of_words_have_every_column_and_no_dates_without_a_change(model):

@@ -19,7 +19,7 @@ from wordtide.spelling import counted
 from wordtide.timeline import Time
 from wordtide.types import Floats, Integers
 
-RANKINGS = ("effect", "low", "probability", "change")
+RANKINGS = ("effect", "evidence", "low", "probability", "change")
 #: The least number of occurrences between its two times with which a word is listed.
 MIN_OCCURRENCES = 20
 #: The number of words whose intervals are computed together.
@@ -60,8 +60,9 @@ def changed(
     Columns: word, change, low, high, significant, probability, since, until, halfway_from, halfway_to, from,
     to, occurrences, and the verdict (`questions.effect.VERDICT`). Ranked by "effect" only words are listed
     whose change is significant and has an effect, with its date between the two times; function words only if
-    asked for. If there is none, words are ranked by "low": those that moved by more than the noise; if there
-    is none, frequent words by their change.
+    asked for. If there is none, a note says that nothing is significant, and words are ranked by "evidence",
+    the Bayes factor of a change. Models without verdicts rank by "low": words that moved by more than the
+    noise; if there is none, frequent words by their change.
     """
     if by not in RANKINGS:
         raise SettingsError(f"Changed words cannot be ranked by {by!r}.", f"Choose {', '.join(RANKINGS)}.")
@@ -69,9 +70,16 @@ def changed(
     chosen = vectors_of(model, vectors)
     moving, notes = moving_words(model, least, since, until)
     checked_number("top", top)
-    if by == "effect":
+    if by in ("effect", "evidence"):
         given = [None if time is None else model.year(time) for time in (since, until)]
-        shown = _by_effect(model, moving, top, given, function_words)
+        candidates = _judged(model, moving, given, function_words)
+        shown = _by_effect(model, candidates, top) if by == "effect" else candidates[:0]
+        if not len(shown) and len(candidates):
+            shown = _by_evidence(model, candidates, top)
+            notes += [_uncertain(model, shown)] if by == "effect" else []
+            by = "evidence"
+        if model.fitted.posterior.kind == "filter":
+            notes.append("Filtering finds jumps only: fit by smoothing to find gradual changes as well.")
         if len(shown):
             moved = movement(chosen, *_asked(shown))
             unknown = empty_intervals(len(shown))
@@ -95,23 +103,41 @@ def changed(
     return Answer(_columns(model, chosen, movers[listed], moved, probability, listed), notes, {"by": by})
 
 
-def _by_effect(
-    model: Embeddings, moving: Moving, top: int, given: list[float | None], function_words: bool
-) -> Moving:
-    """The words whose changes have the largest effects for certain, by falling lower bounds."""
+def _judged(model: Embeddings, moving: Moving, given: list[float | None], function_words: bool) -> Moving:
+    """The words with evidence for or against a change, unless it has a date outside of the times given."""
     dynamics = model.dynamics
-    candidates = moving[:0]
-    if dynamics is not None:
-        date = dynamics.date[moving.words]
-        chosen = dynamics.significant[moving.words]
-        for year, side in zip(given, (1.0, -1.0), strict=True):
-            chosen &= year is None or side * date >= side * year
-        if not function_words:
-            chosen &= ~find_function_words(model)[moving.words]
-        candidates = moving[chosen]
-    low = all_effects(model).effect_low[candidates.words]
+    if dynamics is None:
+        return moving[:0]
+    date = dynamics.date[moving.words]
+    chosen = np.isfinite(dynamics.log_bayes_factor[moving.words])
+    for year, side in zip(given, (1.0, -1.0), strict=True):
+        chosen &= year is None or ~(side * date < side * year)
+    if not function_words:
+        chosen &= ~find_function_words(model)[moving.words]
+    return moving[chosen]
+
+
+def _by_effect(model: Embeddings, candidates: Moving, top: int) -> Moving:
+    """The words whose changes have the largest effects for certain, by falling lower bounds."""
+    low = np.nan_to_num(all_effects(model).effect_low[candidates.words])
     rows = np.argsort(-low, kind="stable")[:top]
     return candidates[rows[low[rows] > 0.0]]
+
+
+def _by_evidence(model: Embeddings, candidates: Moving, top: int) -> Moving:
+    """The words with the most evidence of a change, by falling Bayes factors."""
+    assert model.dynamics is not None
+    return candidates[np.argsort(-model.dynamics.log_bayes_factor[candidates.words], kind="stable")[:top]]
+
+
+def _uncertain(model: Embeddings, shown: Moving) -> str:
+    assert model.dynamics is not None
+    likely = int((model.dynamics.log_bayes_factor[shown.words] > 0.0).sum())
+    return (
+        "Nothing is significant: no word has a change with a certain effect between these times. "
+        f"Listed are the words with the most evidence of a change; {likely or 'none'} of these {len(shown)} "
+        f"{'has' if likely == 1 else 'have'} more evidence for a change than against it."
+    )
 
 
 def _no_verdict(model: Embeddings) -> str:
@@ -120,7 +146,7 @@ def _no_verdict(model: Embeddings) -> str:
             f"A model fitted by {model.method} keeps no messages of the data, so there are no verdicts: "
             "ranked by change. Fit by smoothing for dates of jumps."
         )
-    return "No word has a significant change with an effect between these times: ranked by low."
+    return "No word between these times occurs often enough for a verdict: ranked by low."
 
 
 def moving_words(

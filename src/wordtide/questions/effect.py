@@ -37,7 +37,9 @@ VERDICT = (
     *("shape", "second_date"),
 )
 #: The columns of a table of words that are ranked by effect.
-SHOWN_BY_EFFECT = ("word", *VERDICT[:4], *VERDICT[5:8], "from", "to", "occurrences")
+SHOWN_BY_EFFECT = ("word", "change", *VERDICT[:4], *VERDICT[5:8], "from", "to", "occurrences")
+#: The columns of a table of words that are ranked by evidence.
+SHOWN_BY_EVIDENCE = ("word", "change", "low", "high", *VERDICT[:5], "from", "to", "occurrences")
 
 
 @dataclass(frozen=True)

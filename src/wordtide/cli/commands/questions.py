@@ -27,7 +27,7 @@ from wordtide.questions import neighbors as neighbors_question
 from wordtide.questions import similarity as similarity_question
 from wordtide.questions import story as story_question
 from wordtide.questions.asking import Answer
-from wordtide.questions.effect import SHOWN_BY_EFFECT, VERDICT
+from wordtide.questions.effect import SHOWN_BY_EFFECT, SHOWN_BY_EVIDENCE, VERDICT
 from wordtide.questions.over_time import neighbors_over_time
 
 Option = typer.Option
@@ -123,15 +123,15 @@ def changed(
     by: Annotated[
         str,
         Option(
-            help="Rank by effect (its lower bound), low (the lower end of the interval of change), "
-            "probability (of being in the list) or change."
+            help="Rank by effect (its lower bound), evidence (the Bayes factor of a change), low (the lower "
+            "end of the interval of change), probability (of being in the list) or change."
         ),
     ] = "effect",
     min_occurrences: Annotated[
         int, Option(help="Leave out words that occur less often than this between the two times.")
     ] = change.MIN_OCCURRENCES,
     function_words: Annotated[
-        bool, Option("--function-words", help="List function words as well, if ranked by effect.")
+        bool, Option("--function-words", help="List function words as well, if ranked by effect or evidence.")
     ] = False,
     vectors: Vectors = "sum",
     format: Output = Format.table,
@@ -152,8 +152,7 @@ def changed(
     answer = change.changed(loaded, since, until, top, by, min_occurrences, vectors, function_words)
     if format is Format.table:
         others = [name for name in answer.columns if name not in VERDICT]
-        by_effect = [*SHOWN_BY_EFFECT[:1], "change", *SHOWN_BY_EFFECT[1:]]
-        shown = by_effect if answer.facts["by"] == "effect" else others
+        shown = {"effect": SHOWN_BY_EFFECT, "evidence": SHOWN_BY_EVIDENCE}.get(answer.facts["by"], others)
         rows = [in_degrees(row) for row in answer.rows()]
         answer = Answer({name: [row[name] for row in rows] for name in shown}, answer.notes)
     print_answer(loaded, answer, format, "Lower --min-occurrences, or ask for other times.")
