@@ -2,17 +2,20 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from embeddings.models import KINDS, TIMES, WORDS, crowd, diffusion_of, model_of
 from oracles.questions import YEARS, is_inferred, planted
 
+from wordtide.api import DynamicEmbeddings
 from wordtide.errors import SettingsError
+from wordtide.model.verdicts import SHAPES, Dynamics
 from wordtide.questions.effect import VERDICT
 from wordtide.questions.movement import halfway, movement
 from wordtide.questions.neighbors import neighbors
-from wordtide.questions.story import story
+from wordtide.questions.story import _Plot, sentence, story
 from wordtide.questions.vectors import vectors_of
 
 COLUMNS = [
@@ -35,6 +38,10 @@ FACTS = [
 MODELS = {kind: model_of(kind) for kind in KINDS}
 each_kind = pytest.mark.parametrize("kind", KINDS)
 uncertain = pytest.mark.parametrize("kind", ["filter", "smoother"])
+PLOT = {
+    **{"word": "mover", "start": "1900", "end": "1911", "lost": "old", "gained": "new"},
+    **{"when": "it jumped in 1905", "judged": True, "change": 0.5, "low": 0.1, "high": 1.0},
+}
 NAMES = ["mover", "stayer", *(f"{topic}{n}" for topic in ("old", "new") for n in range(4))]
 
 
@@ -63,13 +70,42 @@ def test_the_sentence_tells_from_what_to_what_between_which_dates_and_how_sure(k
     low, high = (round(math.degrees(math.acos(1.0 - facts[name]))) for name in ("low", "high"))
     assert {name[:3] for name in facts["from"].split(", ")} <= {"old", "sta"}
     assert {name[:3] for name in facts["to"].split(", ")} == {"new"}
-    how = {"jump": "it jumped", "gradual": "gradually"}[facts["verdict"]]
-    when = f"{how} between {facts['date_low']:.1f} and {facts['date_high']:.1f}"
+    low_date, date, high_date = (int(facts[name]) for name in ("date_low", "date", "date_high"))
+    when = {
+        "jump": f"it jumped in {date}" + (f" ({low_date} to {high_date})" if low_date < high_date else ""),
+        "gradual": f"gradually from {low_date} to {high_date}",
+    }[facts["verdict"]]
     assert 1904.5 < facts["date_low"] < 1905.6 < facts["date_high"] < 1907.0
     assert facts["sentence"] == (
         f"mover moved from {lost} (1900) to {gained} (1911); {when}; turned by 90° ({low}° to {high}°)."
     )
     assert 0 < low < 90 < high
+
+
+@pytest.mark.parametrize(
+    ("shape", "when"),
+    [
+        ("jump", "; it jumped in 1905 (1903 to 1907);"),
+        ("gradual", "; gradually from 1903 to 1907;"),
+        ("two jumps", "; it jumped twice, in 1905 and 1909;"),
+        ("burst", "; it jumped in 1905 and came back in 1909;"),
+    ],
+)
+def test_the_sentence_says_how_a_word_changed(shape, when):
+    model = topics("smoother")
+    found = {name: values.copy() for name, values in vars(model.dynamics).items()}
+    dates = {"date_low": 1903.4, "date": 1905.8, "date_high": 1907.2, "second_date": 1909.3}
+    for name, value in {"shape": SHAPES.index(shape), "correlation": 0.95, **dates}.items():
+        found[name][0] = value
+    judged = DynamicEmbeddings(replace(model.fitted, dynamics=Dynamics(**found)))
+    assert when in story(judged, "mover", "first", "last").facts["sentence"]
+
+
+def test_a_word_that_changed_by_its_verdict_is_not_said_to_have_turned_by_nothing():
+    """The weak lower bound of the angle is left out."""
+    plot = {**PLOT, "low": 0.0, "judged": True}
+    assert sentence(_Plot(**plot)).endswith("; it jumped in 1905; turned by 60° (at most 90°).")
+    assert "(30° to 90°)" in sentence(_Plot(**{**plot, "low": 1.0 - math.cos(math.pi / 6.0)}))
 
 
 def test_the_sentence_of_a_baseline_has_no_intervals():

@@ -11,11 +11,14 @@ from rich.text import Text
 from wordtide.cli.output import Format, console, print_rows
 from wordtide.embeddings.states import Embeddings
 from wordtide.errors import SettingsError
-from wordtide.questions.asking import Answer, shown_year
+from wordtide.questions.asking import Answer, shown_date, shown_year
 from wordtide.questions.story import degrees
 
 #: Columns with float years, which a table shows as dates.
-_DATES = "time since until halfway_from halfway_to date date_low date_high second_date".split()
+_TIMES, _DATES = (
+    "time since until halfway_from halfway_to".split(),
+    "date date_low date_high second_date".split(),
+)
 #: Columns with cosine distances, and those with several words.
 _CHANGES, _WORDS = ("change", "low", "high"), ("from", "to", "near", "other_near")
 _SHOWN = 24  # times of a table before it is thinned
@@ -83,7 +86,12 @@ def in_degrees(row: dict[str, Any]) -> dict[str, Any]:
 
 def dated(model: Embeddings, row: dict[str, Any]) -> dict[str, Any]:
     """A row of a table with readable dates and very small probabilities in scientific notation."""
-    shown = {name: shown_year(model, row[name]) for name in _DATES if row.get(name) is not None}
+    shown = {
+        name: show(model, row[name])
+        for names, show in ((_TIMES, shown_year), (_DATES, shown_date))
+        for name in names
+        if row.get(name) is not None
+    }
     if row.get("p_value") is not None and row["p_value"] < 0.001:
         shown["p_value"] = f"{row['p_value']:.1e}"
     return {**row, **shown}

@@ -92,6 +92,12 @@ def shown_year(model: Embeddings, year: float) -> str:
     return day.isoformat() if gap < 0.06 else day.isoformat()[:7]
 
 
+def shown_date(model: Embeddings, year: float) -> str:
+    """The date of a change: a whole year, or a month or a day where slices are close together."""
+    shown = shown_year(model, year)
+    return shown if "-" in shown.lstrip("-") else str(int(np.floor(year)))
+
+
 _NEARBY = 0.02  # share of all slices
 
 

@@ -4,12 +4,12 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from wordtide.embeddings.states import Embeddings
-from wordtide.questions.asking import Answer, checked_number, nothing_near, plain, shown_year
+from wordtide.questions.asking import Answer, checked_number, nothing_near, plain, shown_date, shown_year
 from wordtide.questions.contrasts import contrasts
 from wordtide.questions.effect import verdicts
 from wordtide.questions.movement import Halfway, halfway, movement, spans
@@ -20,14 +20,6 @@ from wordtide.types import Floats, Integers
 
 _NOTHING_NEAR = "no word that is well known"
 _STORIES_AT_ONCE = 20_000
-#: How a word moved, by the shape of its change.
-_HOW: dict[str | None, str] = {
-    "jump": "it jumped",
-    "two jumps": "it jumped twice, first",
-    "burst": "it jumped and came back, first",
-    "gradual": "gradually",
-    "diffusion": "gradually",
-}
 
 
 @dataclass(frozen=True)
@@ -39,11 +31,18 @@ class _Plot:
     end: str
     lost: str
     gained: str
-    halfway: tuple[str, str] | None
-    shape: str | None
+    when: str
+    judged: bool
     change: float
     low: float
     high: float
+
+
+class _Shown(NamedTuple):
+    """Times and dates as people write them."""
+
+    time: Callable[[float], str]
+    date: Callable[[float], str]
 
 
 def story(
@@ -117,7 +116,7 @@ def _told(
     low, high = moved.interval()
     dates = halfway(model, vectors, words, starts, ends)
     judged = {name: list(map(plain, values)) for name, values in verdicts(model, words).items()}
-    found, shown = [], cache(partial(shown_year, model))
+    found, shown = [], _Shown(*(cache(partial(show, model)) for show in (shown_year, shown_date)))
     for n, pair in enumerate(contrasts(vectors, words, starts, ends, top)):
         date = Halfway(math.nan, math.nan, math.nan) if moved.least[n] <= 0 else dates[n]
         lost, gained = ([model.words[near] for near in side] for side in (pair.lost, pair.gained))
@@ -140,33 +139,46 @@ def _told(
     return found
 
 
+def _is_dated(facts: dict[str, Any]) -> bool:
+    """Whether there is a verdict, and its date between the two times."""
+    return facts["shape"] is not None and facts["since"] <= facts["date"] <= facts["until"]
+
+
 def _plot(
-    facts: dict[str, Any],
-    lost: Sequence[str],
-    gained: Sequence[str],
-    date: Halfway,
-    shown: Callable[[float], str],
+    facts: dict[str, Any], lost: Sequence[str], gained: Sequence[str], date: Halfway, shown: _Shown
 ) -> _Plot:
-    between = None
-    shape = facts["shape"] if facts["shape"] and facts["since"] <= facts["date"] <= facts["until"] else None
-    if shape:
-        between = shown(facts["date_low"]), shown(facts["date_high"])
-    elif math.isfinite(date.earliest):
-        between = shown(date.earliest), shown(date.latest)
-    elif math.isfinite(date.date):
-        between = (shown(date.date),) * 2
     return _Plot(
         word=facts["word"],
-        start=shown(facts["since"]),
-        end=shown(facts["until"]),
+        start=shown.time(facts["since"]),
+        end=shown.time(facts["until"]),
         lost=", ".join(lost[:3]) or _NOTHING_NEAR,
         gained=", ".join(gained[:3]) or _NOTHING_NEAR,
-        halfway=between,
-        shape=shape,
+        when=_dated(facts, shown.date) if _is_dated(facts) else _half_way(date, shown.time),
+        judged=_is_dated(facts),
         change=facts["change"],
         low=facts["low"],
         high=facts["high"],
     )
+
+
+def _dated(facts: dict[str, Any], shown: Callable[[float], str]) -> str:
+    """When and how a word changed, by its verdict."""
+    low, date, high = (shown(facts[name]) for name in ("date_low", "date", "date_high"))
+    if facts["verdict"] != "jump":
+        return f"gradually from {low} to {high}" if low != high else f"gradually in {low}"
+    if facts["shape"] == "two jumps":
+        return f"it jumped twice, in {date} and {shown(facts['second_date'])}"
+    if facts["shape"] == "burst":
+        return f"it jumped in {date} and came back in {shown(facts['second_date'])}"
+    return f"it jumped in {date}" + (f" ({low} to {high})" if low != high else "")
+
+
+def _half_way(date: Halfway, shown: Callable[[float], str]) -> str:
+    """When a word without a verdict was half-way, if that is known."""
+    if not math.isfinite(date.date):
+        return ""
+    first, last = (shown(year if math.isfinite(year) else date.date) for year in (date.earliest, date.latest))
+    return f"half-way between {first} and {last}" if first != last else f"half-way in {first}"
 
 
 def sentence(plot: _Plot) -> str:
@@ -174,21 +186,19 @@ def sentence(plot: _Plot) -> str:
     if not math.isfinite(plot.change):
         return f"{plot.word}: nothing is known of its place in {plot.start} or in {plot.end}."
     turned = f"turned by {degrees(plot.change)}"
-    if math.isfinite(plot.low):
+    if plot.low == 0.0 and plot.judged:  # by evidence it moved, so 0 is no more than a weak bound
+        turned += f" (at most {degrees(plot.high)})"
+    elif math.isfinite(plot.low):
         turned += f" ({degrees(plot.low)} to {degrees(plot.high)})"
     if math.isnan(plot.low) and degrees(plot.change) == "0°":
         return f"{plot.word} did not move between {plot.start} and {plot.end}. Near it: {plot.lost}."
-    if plot.low == 0.0 and plot.shape is None:
+    if plot.low == 0.0 and not plot.judged:
         return (
             f"{plot.word} may not have moved at all between {plot.start} and {plot.end}: it {turned}, "
             "no more than the noise explains. "
             f"Near it: {plot.lost} ({plot.start}); {plot.gained} ({plot.end})."
         )
-    when = ""
-    if plot.halfway:
-        earliest, latest = plot.halfway
-        how = _HOW.get(plot.shape, "half-way")
-        when = f"; {how} between {earliest} and {latest}" if earliest != latest else f"; {how} in {earliest}"
+    when = f"; {plot.when}" if plot.when else ""
     return f"{plot.word} moved from {plot.lost} ({plot.start}) to {plot.gained} ({plot.end}){when}; {turned}."
 
 
