@@ -1,8 +1,11 @@
 """The figure of words that changed: what is drawn, that nothing is cut off or overlaps, and what is refused."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from embeddings.models import TIMES, model_of, well_known
+from embeddings.moving_words import drawn as drawn_words
 from figures.lines import (
     YEARS,
     assert_all_text_is_inside,
@@ -16,9 +19,11 @@ from figures.lines import (
 from matplotlib.colors import to_rgba
 from observers import RecordingObserver
 
+from wordtide.api import DynamicEmbeddings
+from wordtide.embeddings.dynamics import dynamics_of
 from wordtide.errors import SettingsError, UnknownWordError
 from wordtide.figures.style import BLACK, END_COLOR, START_COLOR, save_figure
-from wordtide.figures.timeline_figure import Panel, timeline_figure, timeline_of
+from wordtide.figures.timeline_figure import Change, Panel, timeline_figure, timeline_of
 
 HOSTILE = ["$x^", "$\\frac{$", "\u0645\u0631\u062d\u0628\u0627", "\U0001f600", "</text>", "_" * 200, "a\x00b"]
 
@@ -43,6 +48,42 @@ def test_the_half_way_interval_is_shaded_where_it_is_known(halfway):
     assert [(patch.get_x(), patch.get_x() + patch.get_width()) for patch in patches] == (
         [halfway] if halfway else []
     )
+
+
+@pytest.mark.parametrize(
+    ("shape", "course"),
+    [
+        ("jump", [(1890.0, 0.0), (1890.0, 1.0)]),
+        ("gradual", [(1880.0, 0.0), (1920.0, 1.0)]),
+        ("two jumps", [(1890.0, 0.0), (1890.0, 0.5), (1910.0, 0.5), (1910.0, 1.0)]),
+        ("burst", [(1890.0, 0.0), (1890.0, 1.0), (1910.0, 1.0), (1910.0, 0.0)]),
+    ],
+)
+def test_a_jump_is_a_step_with_a_dated_mark_and_a_gradual_change_a_slope(shape, course):
+    change = Change(shape, 1880.0, 1890.0, 1920.0, 1910.0, "as it is said")
+    figure = drawn(timeline_figure([replace(panel_of(), change=change)]))
+    axes = figure.axes[0]
+    assert change.course() == course
+    outline = {
+        tuple(corner) for shade in axes.collections for path in shade.get_paths() for corner in path.vertices
+    }
+    assert set(course) <= outline
+    marks = [line.get_xdata().tolist() for line in axes.lines if line.get_transform() != axes.transData]
+    assert marks == ([[1880.0, 1920.0], [1890.0]] if shape == "jump" else [])
+    assert "as it is said" in [text.get_text() for text in axes.texts]
+    assert not axes.patches  # the half-way interval is left out
+    assert_all_text_is_inside(figure)
+
+
+def test_the_panel_of_a_word_with_a_verdict_tells_its_change():
+    model = drawn_words("smoother")[0]
+    model = DynamicEmbeddings(replace(model, dynamics=dynamics_of(model)))
+    jump, ramp, still = timeline_of(model, ["jumps", "ramps", "still"])
+    assert jump.change.shape == "jump"
+    assert jump.change.caption.startswith("it jumped in 190")
+    assert ramp.change.caption.startswith("gradually from 190")
+    assert still.change is None
+    assert jump.halfway is None
 
 
 @pytest.mark.parametrize("number", [1, 2, 3, 10, 12])
@@ -150,7 +191,13 @@ def test_a_panel_runs_between_the_two_times():
 
 @pytest.mark.parametrize("kind", ["smoother", "point"])
 def test_only_a_posterior_gives_a_half_way_interval(kind):
-    (panel,) = timeline_of(model_of(kind, seed=3), ["always"])
+    """The interval of a word without a verdict."""
+    model = model_of(kind, seed=3)
+    if model.dynamics is not None:
+        unsure = replace(model.dynamics, shape=np.full(len(model.words), -1.0))
+        model = DynamicEmbeddings(replace(model.fitted, dynamics=unsure))
+    (panel,) = timeline_of(model, ["always"])
+    assert panel.change is None
     assert (panel.halfway is None) == (kind == "point")
 
 

@@ -1,12 +1,14 @@
 """Words that changed: the similarity of each over time to its nearest neighbors at the start and at the end.
 
 The paper's first figure: the ten words that changed most, nearest words at the start in red, at the end in
-blue.
+blue. Behind the curves lies what the verdict says: a step where the word jumped, a slope where it changed
+gradually.
 """
 
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 from matplotlib.artist import Artist
@@ -34,11 +36,13 @@ from wordtide.figures.curves import (
 from wordtide.figures.labels import end_labels
 from wordtide.figures.style import BLACK, END_COLOR, GREY, START_COLOR, shown, styled, text_widths
 from wordtide.progress import Observer
-from wordtide.questions.asking import two_occasions
+from wordtide.questions.asking import shown_date, two_occasions
 from wordtide.questions.change import changed
+from wordtide.questions.effect import verdicts
 from wordtide.questions.movement import halfway
 from wordtide.questions.neighbors import nearest
 from wordtide.questions.similarity import similarity
+from wordtide.questions.story import dated_change
 from wordtide.questions.vectors import Vectors, vectors_of
 from wordtide.timeline import Time
 from wordtide.types import Floats, Integers
@@ -47,18 +51,42 @@ NEAREST = 5
 _SIZE = 7.0  # points
 _WIDEST = 85.0  # points
 _SHADE = 0.08
+_MARK = 0.95  # the height of the mark of a jump
+
+
+@dataclass(frozen=True)
+class Change:
+    """How a word changed by its verdict, with dates in float years, and in words."""
+
+    shape: str
+    low: float
+    date: float
+    high: float
+    second: float
+    caption: str
+
+    def course(self) -> list[tuple[float, float]]:
+        """How much of the change has happened at which dates, from 0 to 1."""
+        if self.shape == "two jumps":
+            return [(self.date, 0.0), (self.date, 0.5), (self.second, 0.5), (self.second, 1.0)]
+        if self.shape == "burst":
+            return [(self.date, 0.0), (self.date, 1.0), (self.second, 1.0), (self.second, 0.0)]
+        if self.shape == "jump":
+            return [(self.date, 0.0), (self.date, 1.0)]
+        return [(self.low, 0.0), (self.high, 1.0)]
 
 
 @dataclass(frozen=True)
 class Panel:
-    """One word: curves to its nearest neighbors at the start and at the end, and the interval of its half-way
-    date.
+    """One word: curves to its nearest neighbors at the start and at the end, and how it changed; without a
+    verdict, the interval of its half-way date.
     """
 
     word: str
     starts: Sequence[Curve]
     ends: Sequence[Curve]
     halfway: tuple[float, float] | None = None
+    change: Change | None = None
 
 
 def timeline_figure(panels: Sequence[Panel]) -> Figure:
@@ -66,8 +94,9 @@ def timeline_figure(panels: Sequence[Panel]) -> Figure:
 
     Names of start words are left of their lines, names of end words right of theirs.
 
-    A word that is near at both ends has a black line and its name on both sides. The half-way interval is
-    shaded. Bands are left out: ten of them in a small panel hide all lines. If curves jump from slice to
+    A word that is near at both ends has a black line and its name on both sides. Shades show how much of the
+    change has happened, a mark the date of a jump with its interval. Without a verdict the half-way interval
+    is shaded. Bands are left out: ten of them in a small panel hide all lines. If curves jump from slice to
     slice, running means are drawn.
     """
     panels = [_checked(panel) for panel in panels]
@@ -122,9 +151,15 @@ def _draw_key(figure: Figure, panels: Sequence[Panel]) -> None:
     ]
     if any(_others(panel.starts) & _others(panel.ends) for panel in panels):
         handles.insert(2, Line2D([], [], color=BLACK, label="at both"))
-    if any(panel.halfway for panel in panels):
-        handles.append(Patch(color=BLACK, alpha=_SHADE, linewidth=0.0, label="when it changed, 90% interval"))
-    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
+    shaded = partial(Patch, color=BLACK, alpha=_SHADE, linewidth=0.0)
+    if any(panel.change for panel in panels):
+        handles.append(shaded(label="how much has changed"))
+    if any(panel.change and panel.change.shape == "jump" for panel in panels):
+        mark = {"color": BLACK, "marker": "v", "markersize": 4.0, "linewidth": 1.0}
+        handles.append(Line2D([], [], **mark, label="jump, 90% interval"))
+    if any(panel.halfway and not panel.change for panel in panels):
+        handles.append(shaded(label="half-way, 90% interval"))
+    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles) if len(handles) < 5 else 3)
 
 
 def _checked(panel: Panel) -> Panel:
@@ -134,7 +169,7 @@ def _checked(panel: Panel) -> Panel:
             f"There is no word near {panel.word!r} to draw.", "Choose another word, or other times."
         )
     starts, ends = ([arrays_of(curve) for curve in curves] for curves in (panel.starts, panel.ends))
-    return Panel(panel.word, starts, ends, panel.halfway)
+    return replace(panel, starts=starts, ends=ends)
 
 
 def _draw_panel(axes: Axes, panel: Panel, width: Callable[[str], float]) -> None:
@@ -145,16 +180,45 @@ def _draw_panel(axes: Axes, panel: Panel, width: Callable[[str], float]) -> None
         | dict.fromkeys(starts, START_COLOR)
         | dict.fromkeys(starts & ends, BLACK)
     )
-    if panel.halfway:
+    if panel.halfway and not panel.change:
         axes.axvspan(*panel.halfway, color=BLACK, alpha=_SHADE, linewidth=0.0, zorder=0.5)
     for curve in curves:
         draw_curve(axes, curve, colors[curve.other], width=1.1)
-    axes.set_title(shown(panel.word), parse_math=False, fontweight="bold")
+    axes.set_title(shown(panel.word), parse_math=False, fontweight="bold", pad=12.0 if panel.change else None)
+    if panel.change:
+        _draw_change(axes, panel.change, max(float(curve.times[-1]) for curve in curves))
     draw_time_axis(axes, np.concatenate([curve.times for curve in curves]), ticks=4)
     lefts = [(*end_of(curve, 0), _name(curve, width), colors[curve.other]) for curve in panel.starts]
     rights = [(*end_of(curve, -1), _name(curve, width), colors[curve.other]) for curve in panel.ends]
     end_labels(axes, lefts, "left", _SIZE)
     end_labels(axes, rights, "right", _SIZE)
+
+
+def _draw_change(axes: Axes, change: Change, end: float) -> None:
+    """Shade how much of the change has happened, mark the date of a jump, and say it in words."""
+    years, heights = zip(*change.course(), strict=True)
+    across = axes.get_xaxis_transform()
+    axes.fill_between(
+        [*years, max(end, years[-1])],
+        [*heights, heights[-1]],
+        color=BLACK,
+        alpha=_SHADE,
+        linewidth=0.0,
+        zorder=0.5,
+        transform=across,
+    )
+    if change.shape == "jump":
+        axes.plot([change.low, change.high], [_MARK, _MARK], color=BLACK, linewidth=1.0, transform=across)
+        axes.plot([change.date], [_MARK], color=BLACK, marker="v", markersize=4.0, transform=across)
+    axes.annotate(
+        change.caption,
+        (0.5, 1.0),
+        xycoords="axes fraction",
+        xytext=(0.0, 3.5),
+        textcoords="offset points",
+        ha="center",
+        fontsize=_SIZE + 0.5,
+    )
 
 
 def _name(curve: Curve, width: Callable[[str], float]) -> str:
@@ -223,16 +287,24 @@ def _panel_of(model: Embeddings, vectors: Vectors, number: int, start: float, en
     inner = model.times[(model.times > start) & (model.times < end)].tolist()
     curves = curves_of(similarity(model, word, *near, times=[start, *inner, end]).columns) if near else {}
     by_name = {other: curve for (_, _, other), curve in curves.items()}
-    interval = _when(model, vectors, number, start, end)
-    return Panel(word, [by_name[name] for name in starts], [by_name[name] for name in ends], interval)
+    lefts, rights = ([by_name[name] for name in names] for names in (starts, ends))
+    change = _change_of(model, number, start, end)
+    interval = None if change else _half_way(model, vectors, number, start, end)
+    return Panel(word, lefts, rights, interval, change)
 
 
-def _when(
+def _change_of(model: Embeddings, number: int, start: float, end: float) -> Change | None:
+    """How a word changed between two times, by its verdict."""
+    facts = {name: values[0] for name, values in verdicts(model, np.array([number])).items()}
+    if facts["shape"] is None or not start <= facts["date"] <= end:
+        return None
+    dates = [float(facts[name]) for name in ("date_low", "date", "date_high", "second_date")]
+    return Change(facts["shape"], *dates, dated_change(facts, partial(shown_date, model)))
+
+
+def _half_way(
     model: Embeddings, vectors: Vectors, number: int, start: float, end: float
 ) -> tuple[float, float] | None:
-    """When a word changed: the interval of its jump, from when to when it moved, or of its half-way date."""
-    dynamics = model.dynamics
-    if dynamics is not None and start <= dynamics.date[number] <= end:
-        return max(float(dynamics.date_low[number]), start), min(float(dynamics.date_high[number]), end)
+    """The interval of the half-way date of a word without a verdict."""
     (found,) = halfway(model, vectors, np.array([number]), start, end)
     return (found.earliest, found.latest) if math.isfinite(found.earliest) else None

@@ -153,7 +153,7 @@ def _plot(
         end=shown.time(facts["until"]),
         lost=", ".join(lost[:3]) or _NOTHING_NEAR,
         gained=", ".join(gained[:3]) or _NOTHING_NEAR,
-        when=_dated(facts, shown.date) if _is_dated(facts) else _half_way(date, shown.time),
+        when=dated_change(facts, shown.date) if _is_dated(facts) else _half_way(date, shown.time),
         judged=_is_dated(facts),
         change=facts["change"],
         low=facts["low"],
@@ -161,7 +161,7 @@ def _plot(
     )
 
 
-def _dated(facts: dict[str, Any], shown: Callable[[float], str]) -> str:
+def dated_change(facts: dict[str, Any], shown: Callable[[float], str]) -> str:
     """When and how a word changed, by its verdict."""
     low, date, high = (shown(facts[name]) for name in ("date_low", "date", "date_high"))
     if facts["verdict"] != "jump":

@@ -1,9 +1,9 @@
-"""Do trajectories that jump predict unseen slices better than trajectories that do not?
+"""Do trajectories that follow the verdicts predict unseen slices better than trajectories that do not?
 
-    PYTHONPATH=benchmarks python benchmarks/held_out_jumps.py COUNTS ... [--dim 50]
+    PYTHONPATH=benchmarks python benchmarks/held_out_verdicts.py COUNTS ... [--dim 50]
 
 fits each counts folder without every fourth slice and prints a Markdown table: the log-likelihood per pair of
-these slices without jumps and with them, the mean difference, and the slices that become worse.
+these slices without verdicts and with them, the mean difference, and the slices that become worse.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from wordtide.evaluation.scores import without
 from wordtide.inference.problem import Problem, problem_of
 from wordtide.types import Floats
 
-COLUMNS = ("counts", "jumps", "without jumps", "with jumps", "difference", "slices that become worse, of")
+COLUMNS = ("counts", "jumps, gradual", "without verdicts", "with verdicts", "difference", "worse slices, of")
 
 
 def scores(model: wordtide.DynamicEmbeddings, problem: Problem, held: list[int]) -> Floats:
@@ -39,17 +39,18 @@ def row(path: Path, dim: int) -> list[str]:
     held = list(range(2, len(counts) - 1, 4))
     model = wordtide.fit(without(counts, held), dim=dim, threads=1)
     dynamics, problem = model.dynamics, problem_of(counts)
-    still = replace(dynamics, shape=np.where(dynamics.jumps, -1.0, dynamics.shape))
+    still = replace(dynamics, shape=np.full_like(dynamics.shape, -1.0))
     plain = scores(wordtide.DynamicEmbeddings(replace(model.fitted, dynamics=still)), problem, held)
-    jumping = scores(model, problem, held)
-    worse = f"{int((jumping < plain - 1e-9).sum())}, {len(held)}"
-    numbers = (f"{plain.mean():.6f}", f"{jumping.mean():.6f}", f"{(jumping - plain).mean():+.6f}")
-    return [path.name, str(int(dynamics.jumps.sum())), *numbers, worse]
+    judged = scores(model, problem, held)
+    worse = f"{int((judged < plain - 1e-9).sum())}, {len(held)}"
+    numbers = (f"{plain.mean():.6f}", f"{judged.mean():.6f}", f"{(judged - plain).mean():+.6f}")
+    gradual = dynamics.significant & ~dynamics.jumps
+    return [path.name, f"{dynamics.jumps.sum()}, {gradual.sum()}", *numbers, worse]
 
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description="Do jumps predict unseen slices better?")
+    parser = argparse.ArgumentParser(description="Do verdicts predict unseen slices better?")
     parser.add_argument("counts", nargs="+", type=Path)
     parser.add_argument("--dim", type=int, default=50)
     options = parser.parse_args()
