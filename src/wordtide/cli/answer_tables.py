@@ -12,6 +12,7 @@ from wordtide.cli.output import Format, console, print_rows
 from wordtide.embeddings.states import Embeddings
 from wordtide.errors import SettingsError
 from wordtide.questions.asking import Answer, shown_date, shown_year
+from wordtide.questions.effect import SHOWN_BY_EFFECT, SHOWN_BY_EVIDENCE, VERDICT
 from wordtide.questions.story import degrees
 
 #: Columns with float years, which a table shows as dates.
@@ -82,6 +83,14 @@ def _words_of(model: Embeddings, text: str) -> list[str]:
 def in_degrees(row: dict[str, Any]) -> dict[str, Any]:
     """A row of a table with changes as angles, as `story` states them."""
     return {**row, **{name: degrees(row[name]) for name in _CHANGES if row.get(name) is not None}}
+
+
+def shown_changes(answer: Answer) -> Answer:
+    """The answer to `changed` as a table shows it: the columns of its order, with changes as angles."""
+    others = tuple(name for name in answer.columns if name not in VERDICT)
+    shown = {"effect": SHOWN_BY_EFFECT, "evidence": SHOWN_BY_EVIDENCE}.get(answer.facts["by"], others)
+    rows = [in_degrees(row) for row in answer.rows()]
+    return Answer({name: [row[name] for row in rows] for name in shown}, answer.notes)
 
 
 def dated(model: Embeddings, row: dict[str, Any]) -> dict[str, Any]:

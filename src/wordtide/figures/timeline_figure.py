@@ -155,8 +155,9 @@ def _draw_key(figure: Figure, panels: Sequence[Panel]) -> None:
     if any(panel.change for panel in panels):
         handles.append(shaded(label="how much has changed"))
     if any(panel.change and panel.change.shape == "jump" for panel in panels):
-        mark = {"color": BLACK, "marker": "v", "markersize": 4.0, "linewidth": 1.0}
-        handles.append(Line2D([], [], **mark, label="jump, 90% interval"))
+        handles.append(
+            Line2D([], [], color=BLACK, marker="v", markersize=4.0, linewidth=1.0, label="jump, 90% interval")
+        )
     if any(panel.halfway and not panel.change for panel in panels):
         handles.append(shaded(label="half-way, 90% interval"))
     figure.legend(handles=handles, loc="outside lower center", ncols=len(handles) if len(handles) < 5 else 3)
@@ -298,8 +299,10 @@ def _change_of(model: Embeddings, number: int, start: float, end: float) -> Chan
     facts = {name: values[0] for name, values in verdicts(model, np.array([number])).items()}
     if facts["shape"] is None or not start <= facts["date"] <= end:
         return None
-    dates = [float(facts[name]) for name in ("date_low", "date", "date_high", "second_date")]
-    return Change(facts["shape"], *dates, dated_change(facts, partial(shown_date, model)))
+    low, date, high, second = (
+        float(facts[name]) for name in ("date_low", "date", "date_high", "second_date")
+    )
+    return Change(facts["shape"], low, date, high, second, dated_change(facts, partial(shown_date, model)))
 
 
 def _half_way(

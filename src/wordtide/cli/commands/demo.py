@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from wordtide.api import DynamicEmbeddings, load
-from wordtide.cli.answer_tables import dated, print_story
+from wordtide.cli.answer_tables import dated, print_story, shown_changes
 from wordtide.cli.commands.count import print_summary
 from wordtide.cli.output import Format, ProgressBar, console, print_rows
 from wordtide.counts.counts import Counts
@@ -115,7 +115,7 @@ def _told(model: DynamicEmbeddings) -> None:
     """Print the words that changed most and a few summaries."""
     out = console()
     out.print(f"The words that changed most between {_SINCE} and {_UNTIL}\n", style="bold")
-    answer = changed(model, _SINCE, _UNTIL, top=12)
+    answer = shown_changes(changed(model, _SINCE, _UNTIL, top=12))
     print_rows([dated(model, row) for row in answer.rows()], Format.table, tuple(answer.columns))
     for word in _STORIES:
         out.print()

@@ -11,11 +11,11 @@ import typer
 
 from wordtide.api import load
 from wordtide.cli.answer_tables import (
-    in_degrees,
     print_answer,
     print_curves,
     print_notes,
     print_story,
+    shown_changes,
     with_lists,
 )
 from wordtide.cli.options import WordsFile, at_least_one, listed_words
@@ -27,7 +27,6 @@ from wordtide.questions import neighbors as neighbors_question
 from wordtide.questions import similarity as similarity_question
 from wordtide.questions import story as story_question
 from wordtide.questions.asking import Answer
-from wordtide.questions.effect import SHOWN_BY_EFFECT, SHOWN_BY_EVIDENCE, VERDICT
 from wordtide.questions.over_time import neighbors_over_time
 
 Option = typer.Option
@@ -151,10 +150,7 @@ def changed(
     loaded = load(model)
     answer = change.changed(loaded, since, until, top, by, min_occurrences, vectors, function_words)
     if format is Format.table:
-        others = [name for name in answer.columns if name not in VERDICT]
-        shown = {"effect": SHOWN_BY_EFFECT, "evidence": SHOWN_BY_EVIDENCE}.get(answer.facts["by"], others)
-        rows = [in_degrees(row) for row in answer.rows()]
-        answer = Answer({name: [row[name] for row in rows] for name in shown}, answer.notes)
+        answer = shown_changes(answer)
     print_answer(loaded, answer, format, "Lower --min-occurrences, or ask for other times.")
 
 
