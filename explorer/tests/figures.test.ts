@@ -4,6 +4,7 @@ import { halfValue } from "../src/data/blocks";
 import { timeTicks } from "../src/figures/chart";
 import { spreadApart } from "../src/figures/placing";
 import { csvOf, shownCell } from "../src/figures/tables";
+import { cut } from "../src/figures/writing";
 import { coarseToFine } from "../src/numbers/passing";
 import { Normals } from "../src/numbers/normals";
 import { shareAmongBest } from "../src/numbers/probability";
@@ -121,5 +122,16 @@ describe("numbers", () => {
     for (const number of [0, 1, 2]) expect(times.named(times.nameOf(number))).toBe(number);
     expect(times.named("")).toBeNull();
     expect(times.named("1850")).toBe(2);
+  });
+});
+
+describe("text that must fit", () => {
+  it("is cut by the room of its letters", () => {
+    expect(cut("energy", 6)).toBe("energy");
+    expect(cut("energetic", 6)).toBe("ener…");
+    expect(cut("wwwwwwwwww", 10)).toBe("wwwww…");
+    expect(cut("illicit", 6)).toBe("illicit");
+    expect([...cut("気候変動枠組条約", 8)].length).toBeLessThan(6);
+    expect(cut("🎉🎉🎉", 2)).toBe("🎉…");
   });
 });

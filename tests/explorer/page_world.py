@@ -335,7 +335,7 @@ class World:
             "occurrences.bin": _packed(self.occurrences.tobytes()),
             "stories.bin": _json(self.stories()),
             "changed.bin": _json(self.changed()),
-            "cards.bin": _json(list(range(12, 24))),
+            "cards.bin": _json(list(range(12, 24) if len(self.words) > 24 else range(6))),
             "map.bin": _json(self.map()),
             "vectors.bin": _packed(vectors),
         }

@@ -1,5 +1,6 @@
 """The page on every width, in light and dark, for those who read by ear, and without a network."""
 
+import os
 from importlib import resources
 from itertools import pairwise
 
@@ -7,8 +8,12 @@ import pytest
 from explorer.page_driving import opened, single_file_of
 from explorer.page_world import HOSTILE, World
 
+from wordtide.explorer.single_file import built_page, single_file
+
 pytestmark = pytest.mark.slow
 
+#: A folder for pictures of every script, to be looked at.
+SCREENSHOTS = os.environ.get("WORDTIDE_TEST_SCREENSHOTS")
 #: Addresses and what to wait for.
 PLACES = {
     "#/": ".card path.thick",
@@ -120,35 +125,115 @@ def test_headline_verdict_sentences_and_curves_fit_on_one_screen(address):
         page.page.wait_for_selector(".uses blockquote")
         page.page.wait_for_selector(".wordView .end")
         bottoms = page.ask(
-            "[...document.querySelectorAll('.verdict, .uses, .wide .figure:first-child .sized')]"
+            "[...document.querySelectorAll('.verdict, .uses, .wide > .figure:first-child .sized')]"
             ".map(one => one.getBoundingClientRect().bottom)"
         )
         assert len(bottoms) == 3
         assert max(bottoms) <= 800
 
 
-def test_a_phone_has_one_row_above_large_targets_and_the_figure_before_its_controls(address):
-    with opened(address, "#/word/energy", width=390, height=844, has_touch=True, is_mobile=True) as page:
-        page.page.wait_for_selector(".panel a.row")
-        page.page.wait_for_selector(".uses blockquote")
+#: What a finger presses: too small, by name and size. Links within a sentence are as high as its lines.
+SMALL = """[...document.querySelectorAll(
+      'main button, main .row, main a.card, main nav a, .bar button, .bar input, main input, main select, main summary')]
+    .filter(one => one.checkVisibility() && !one.closest('.rehearsal') && one.type !== 'checkbox')
+    .map(one => [one.textContent.trim().slice(0, 40) || one.ariaLabel || one.tagName, one.getBoundingClientRect()])
+    .filter(([, box]) => box.height > 0 && box.height < 43.5).map(([name, box]) => [name, box.height])"""
+#: Text that is smaller than 12 px.
+TINY = """[...document.querySelectorAll('body *')].filter(one => [...one.childNodes].some(node =>
+    node.nodeType === 3 && node.textContent.trim()) && one.checkVisibility() && !one.closest('.rehearsal')
+    && parseFloat(getComputedStyle(one).fontSize) < 12).map(one => one.outerHTML.slice(0, 120))"""
+#: Text that reaches over an edge of the screen, or of its own box where that hides what is too long.
+CUT_OFF = """[...document.querySelectorAll('main *, .bar *')].filter(one => [...one.childNodes].some(node =>
+    node.nodeType === 3 && node.textContent.trim()) && one.checkVisibility() && !one.closest('.rehearsal, .scrolling, .heard, pre'))
+    .map(one => [one, one.getBoundingClientRect()]).filter(([one, box]) => box.width > 0 && (box.left < -1
+      || box.right > Math.min(innerWidth, one.ownerSVGElement?.getBoundingClientRect().right ?? Infinity) + 1
+      || (getComputedStyle(one).overflowX !== 'visible' && one.scrollWidth > one.clientWidth + 1)))
+    .map(([one, box]) => [one.outerHTML.slice(0, 100), box.left, box.right])"""
+#: Figures whose fields come before their picture.
+FIELDS_FIRST = """[...document.querySelectorAll('main .figure .body')].filter(body => {
+      const picture = body.querySelector('svg[data-part], canvas');
+      const field = body.querySelector('input, select, .chips, .filters');
+      return picture && field && field.getBoundingClientRect().top < picture.getBoundingClientRect().top;
+    }).map(body => body.closest('.figure').querySelector('h2').textContent)"""
+
+
+@pytest.mark.parametrize("route", PLACES)
+def test_on_a_phone_every_view_has_one_row_above_large_targets_and_nothing_is_cut_off(address, route):
+    with opened(address, route, width=360, height=740, has_touch=True, is_mobile=True) as page:
+        page.page.wait_for_selector(PLACES[route])
+        page.page.wait_for_timeout(300)
         assert page.page.locator(".bar").bounding_box()["height"] <= 60
-        small = page.ask(
-            """[...document.querySelectorAll('main button, main .row, .bar button, .bar input, main summary')]
-            .map(one => [one.textContent.trim() || one.ariaLabel, one.getBoundingClientRect()])
-            .filter(([, box]) => box.height > 0 && box.height < 43.5).map(([name, box]) => [name, box.height])"""
-        )
-        assert small == []
-        tiny = page.ask(
-            """[...document.querySelectorAll('body *')].filter(one => [...one.childNodes].some(node =>
-            node.nodeType === 3 && node.textContent.trim()) && one.getClientRects().length
-            && parseFloat(getComputedStyle(one).fontSize) < 12).map(one => one.outerHTML.slice(0, 120))"""
-        )
-        assert tiny == []
-        chart = page.page.locator(".wide .figure .sized").first.bounding_box()
-        assert chart["y"] + chart["height"] <= page.page.locator(".wide .chips").first.bounding_box()["y"]
-        page.page.get_by_role("button", name="Menu").click()
-        page.page.get_by_role("link", name="Most changed").click()
-        page.page.wait_for_selector(".changedWord")
+        assert page.ask("document.documentElement.scrollWidth <= innerWidth")
+        assert page.ask(SMALL) == []
+        assert page.ask(TINY) == []
+        assert page.ask(CUT_OFF) == []
+        assert page.ask(FIELDS_FIRST) == []
+
+
+#: Words of scripts without capitals or spaces, written from right to left, and long ones.
+SCRIPTS = {
+    "chinese": "能源 石油 太阳能 清洁 气候变化 经济 战争 和平 学校 教师 医生 人工智能 互联网 新型冠状病毒 可持续发展目标".split(),
+    "hebrew": "אנרגיה נפט שמש נקי מלחמה שלום בית־ספר מורה רופא אינטרנט דמוקרטיה ממשלה אדמה מים אור".split(),
+    "german": [
+        "Donaudampfschifffahrtsgesellschaftskapitän",
+        "Rindfleischetikettierungsüberwachungsaufgabenübertragungsgesetz",
+        "Geschwindigkeitsbegrenzung",
+        "Verfassungsgerichtsentscheidung",
+        "Kraftfahrzeughaftpflichtversicherung",
+        *"Energie Öl Sonne sauber Krieg Frieden Schule Lehrer Ärztin Wasser".split(),
+    ],
+}
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_words_of_any_script_and_length_fit(script, width, tmp_path):
+    words = tuple(SCRIPTS[script])
+    path = tmp_path / "page.html"
+    path.write_bytes(b"".join(single_file(built_page(), World(words=(*words, "coal")).embedded())))
+    phone = {"has_touch": True, "is_mobile": True} if width == 360 else {}
+    with opened(path.as_uri(), width=width, height=740, **phone) as page:
+        for route, selector in {
+            "#/": ".card path.thick",
+            f"#/word/{words[0]}": ".panel a.row",
+            "#/changed": ".changedWord",
+            f"#/compare?words={words[0]},{words[1]},{words[2]}": ".pairName",
+            f"#/compare?how=anchor&anchor={words[1]}&words={words[0]},{words[3]}": ".end",
+            f"#/map?words={words[0]}": "canvas",
+        }.items():
+            page.go(route).page.wait_for_selector(selector)
+            page.page.wait_for_timeout(100)
+            assert page.ask("document.documentElement.scrollWidth <= innerWidth"), route
+            assert page.ask(CUT_OFF) == [], route
+            if SCREENSHOTS:
+                name = "".join(letter for letter in route[2:8] if letter.isalpha()) or "start"
+                page.page.screenshot(path=f"{SCREENSHOTS}/{script}-{width}-{name}.png")
+
+
+def test_every_chart_can_be_read_as_a_table_and_the_story_is_announced(address):
+    with opened(address) as page:
+        for route, selector in PLACES.items():
+            page.go(route).page.wait_for_selector(selector)
+            without = page.ask(
+                """[...document.querySelectorAll('main svg[data-part], main canvas')].filter(one =>
+                ![...(one.closest('section.figure[aria-labelledby]')?.querySelectorAll('.menuItems button') ?? [])]
+                  .some(button => button.textContent === 'Show as a table')).length"""
+            )
+            assert without == 0, route
+        page.go("#/word/energy")
+        page.wait("document.querySelector('.heard[role=status]')?.textContent.endsWith('Gradual change.')")
+        assert page.page.locator(".heard").inner_text().startswith("energy moved gradually from ")
+
+
+def test_on_a_phone_the_menu_leads_to_all_views(address):
+    with opened(address, "#/word/energy", width=360, height=740, has_touch=True, is_mobile=True) as page:
+        for name, heading in {
+            "Most changed": "Most changed words",
+            "Divided": "Words that divide groups",
+        }.items():
+            page.page.get_by_role("button", name="Menu").click()
+            page.page.get_by_role("link", name=name).click()
+            page.wait("name => document.querySelector('h1').textContent === name", heading)
 
 
 def test_names_at_the_ends_of_curves_do_not_touch(address):

@@ -486,6 +486,44 @@ def test_the_map_moves_through_time_and_draws_trails(page):
     page.wait("document.querySelector('output').textContent === '2000'")
 
 
+#: Where on the map a word is, found by looking from left to right and from top to bottom.
+_FIRST_WORD = """async () => {
+  const canvas = document.querySelector('canvas');
+  const box = canvas.getBoundingClientRect();
+  for (let x = box.left + 20; x < box.right - 60; x += 18)
+    for (let y = box.top + 20; y < box.bottom - 20; y += 18) {
+      canvas.dispatchEvent(new PointerEvent('pointermove', {clientX: x, clientY: y, pointerType: 'mouse', bubbles: true}));
+      await new Promise(done => setTimeout(done, 0));
+      const name = document.querySelector('.readout b')?.textContent;
+      if (name && !document.querySelector(`.chips`).textContent.includes(name)) return [x, y, name];
+    }
+}"""
+
+
+def test_pointing_at_the_map_names_a_word_and_pressing_draws_its_trail(page):
+    page.go("#/map?words=energy").page.wait_for_selector("canvas")
+    x, y, name = page.ask(_FIRST_WORD)
+    assert name in WORLD.words
+    page.page.mouse.move(x, y)
+    page.page.mouse.move(5, 5)
+    page.wait("!document.querySelector('.readout')")
+    page.page.mouse.move(x, y)
+    page.wait("name => document.querySelector('.readout b')?.textContent === name", name)
+    assert "changed" in page.text(".readout")
+    page.page.mouse.click(x, y)
+    page.wait("document.querySelectorAll('.wordList .chips bdi').length === 2")
+    assert page.page.locator(".wordList .chips bdi").all_text_contents() == ["energy", name]
+
+
+def test_a_tap_on_the_map_draws_a_trail(address):
+    with opened(address, "#/map?words=energy", width=360, height=740, has_touch=True, is_mobile=True) as page:
+        page.page.wait_for_selector("canvas")
+        x, y, name = page.ask(_FIRST_WORD)
+        page.page.touchscreen.tap(x, y)
+        page.wait("document.querySelectorAll('.wordList .chips bdi').length === 2")
+        assert page.page.locator(".wordList .chips bdi").all_text_contents() == ["energy", name]
+
+
 def test_the_page_about_the_model_says_what_was_left_out_and_how_to_cite(page):
     page.go("#/about")
     text = page.text("main")

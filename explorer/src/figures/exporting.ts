@@ -17,6 +17,7 @@ const LOOKS = [
   "text-anchor",
   "dominant-baseline",
   "paint-order",
+  "unicode-bidi",
 ] as const;
 const SPACE = "http://www.w3.org/2000/svg";
 const MARGIN = 16;

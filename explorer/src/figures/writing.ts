@@ -21,10 +21,32 @@ export function degrees(change: number): number {
   return (Math.acos(Math.max(-1, Math.min(1, 1 - change))) * 180) / Math.PI;
 }
 
-/** A word that fits: cut after so many letters. Characters outside the basic plane stay whole. */
-export function cut(word: string, most: number): string {
-  const letters = [...word];
-  return letters.length <= most ? word : `${letters.slice(0, Math.max(1, most - 1)).join("")}…`;
+/** Letters that take more or less room than most, and how much: Chinese, Japanese, Korean and pictures, then m and w, capitals, i and l. */
+const ROOM: [RegExp, number][] = [
+  [/[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60\u{1f000}-\u{3fffd}]/u, 1.8],
+  [/[mwMW@%—…]/u, 1.55],
+  [/\p{Lu}|[<>=+#&]/u, 1.25],
+  [/[iljftI.,:;'|!()[\]\s]/u, 0.65],
+];
+
+/** The room of a text, in letters of common width. */
+export function lengthOf(text: string): number {
+  let sum = 0;
+  for (const letter of text) sum += ROOM.find(([some]) => some.test(letter))?.[1] ?? 1;
+  return sum;
+}
+
+/** A text that fits: cut where it would take more room than so many letters. Characters outside the basic plane stay whole. */
+export function cut(text: string, most: number): string {
+  if (text.length * 1.8 <= most || lengthOf(text) <= most) return text;
+  let kept = "";
+  let room = 1.6; // of the dots
+  for (const letter of text) {
+    room += lengthOf(letter);
+    if (room > most && kept) break;
+    kept += letter;
+  }
+  return `${kept}…`;
 }
 
 export function plural(count: number, one: string, many = `${one}s`): string {

@@ -5,6 +5,16 @@ import type { Times } from "./times";
 
 export type Kind = "jump" | "twice" | "burst" | "gradual" | "none" | "unjudged";
 
+/** Verdicts as headings. */
+export const NAMES: Record<Kind, string> = {
+  jump: "Jump",
+  twice: "Two jumps",
+  burst: "Burst and return",
+  gradual: "Gradual change",
+  none: "No significant change",
+  unjudged: "Not judged",
+};
+
 /** From this effect on (bits a use), a word changed a lot. */
 export const A_LOT = 0.1;
 
