@@ -61,7 +61,7 @@ def test_the_page_that_ships_can_be_filled(model, tmp_path):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--html", "a.html", "--folder", "b"], "two outputs"),
+        (["--html", "a.html", "--folder", "b"], "cannot be combined"),
         (["--html", "a.html", "--words", "3"], "--words"),
         (["--html", "a.html", "--max-mb", "0"], "--max-mb"),
         (["--html", "a.html", "--map-words", "-3"], "--map-words"),

@@ -59,7 +59,7 @@ def explore(
     """
     if html is not None and folder is not None:
         raise SettingsError(
-            "--html and --folder are two outputs.", "Give one of them, and the other in a second run."
+            "--html and --folder cannot be combined.", "Give one of them, and the other in a second run."
         )
     from wordtide.explorer.explore import PageOptions, save_html, save_site, serve
 
