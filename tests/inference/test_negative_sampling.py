@@ -180,3 +180,15 @@ def test_the_expansion_leaves_less_noise_than_plain_sampling(case, monkeypatch):
 
     monkeypatch.setattr(NegativePairs, "with_columns", plain)
     assert expanded < 0.5 * noise()
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_invalid_operations_give_no_warnings_inside_fits_because_blas_raises_false_ones(threads):
+    def undefined(number):
+        return np.full(number, np.inf) - np.inf
+
+    with compute(threads=threads) as resources:
+        found = resources.map(undefined, [1, 2, 3])
+        assert [np.isnan(one).sum() for one in found] == [1, 2, 3]
+    with pytest.warns(RuntimeWarning, match="invalid value"):
+        undefined(1)

@@ -4,6 +4,7 @@ The vocabulary is known only when all has been read, so reading leaves a stream 
 word); counting goes through that stream, not through the text again.
 """
 
+import mmap
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -45,6 +46,17 @@ class SpillSpace:
         with open(path, "wb") as file:
             file.write(np.ascontiguousarray(array).data)
         return np.memmap(path, dtype=array.dtype, mode="c", shape=array.shape)  # kernels accept this type
+
+
+def release(array: npt.NDArray[Any], start: int = 0, stop: int | None = None) -> None:
+    """Forget what was read of an array on disk, from one item to another; arrays in memory stay.
+
+    The system would keep it in memory as long as there is room, and count it as memory of this process.
+    """
+    pages, item = getattr(array, "_mmap", None), array[:1].nbytes
+    if hasattr(pages, "madvise"):  # Windows lacks it
+        first = start * item // mmap.PAGESIZE * mmap.PAGESIZE
+        pages.madvise(mmap.MADV_DONTNEED, first, (len(array) if stop is None else stop) * item - first)
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ from wordtide.counts.groups import FOLDER, GroupNumbers, entries_of_groups, spli
 from wordtide.counts.pairs import bits_for, code_dtype, compress_rows, find_pairs, sort_codes, sum_runs
 from wordtide.counts.phrases.phrase_choice import TextPasses, choose_with_phrases, with_phrases
 from wordtide.counts.phrases.phrase_table import words_of
-from wordtide.counts.segments import Segment, SegmentBuilder, SpillSpace
+from wordtide.counts.segments import Segment, SegmentBuilder, SpillSpace, release
 from wordtide.counts.settings import Summary
 from wordtide.counts.sums import KeySums, SliceSums
 from wordtide.counts.vocabulary import choose_vocabulary, numbering_of
@@ -265,6 +265,7 @@ def count_slices(
             )  # fmt: skip
             if settings.examples:
                 candidates.append(draw_sentences(segment, entry, ids, rule))
+            release(segment.ids, int(segment.starts[entry]), int(segment.starts[entry + 1]))
         codes, spare = sort_codes(
             scratch.codes[:filled], scratch.spare[:filled], weight_bits, weight_bits + 2 * word_bits
         )

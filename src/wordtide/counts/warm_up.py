@@ -13,8 +13,8 @@ from wordtide.corpus.ngram_tables import NgramScanner
 from wordtide.corpus.tokens.lexicon import Lexicon
 from wordtide.corpus.tokens.tokenizers import Scanner, TokenRule
 from wordtide.counts.examples.draws import draw_from
-from wordtide.counts.ngrams.codes import add_years
-from wordtide.counts.ngrams.pair_lists import KeyRule, NgramSegment, YearSlices, count_words, sum_keys
+from wordtide.counts.ngrams.codes import add_words, add_years
+from wordtide.counts.ngrams.pair_lists import KeyRule, NgramSegment, YearSlices, sum_keys
 from wordtide.counts.pairs import compress_rows, find_pairs, sort_codes, sum_runs
 from wordtide.counts.phrases.collocations import ERAS, NeighborRule, Units, count_neighbors, count_units
 from wordtide.counts.phrases.phrase_table import PhraseTable, count_numbers
@@ -97,8 +97,8 @@ def _warm_ngrams() -> None:
     )
     segment = NgramSegment(batch.ids, batch.sizes, batch.ends, batch.years, batch.matches, 0)
     calendar = YearSlices(np.zeros(10_000, dtype=np.int64), 1)
-    numbering = np.zeros(64, dtype=np.int32)
+    lists, numbering = calendar.lists_of(segment), np.zeros(64, dtype=np.int32)
     for words in (2, 1 << 20):  # narrow and wide keys
-        list(sum_keys(segment, numbering, KeyRule(words, 4), calendar))
-    count_words(segment, numbering, 2, calendar)
+        list(sum_keys(segment, numbering, KeyRule(words, 4), lists, calendar.total))
+    add_words(segment.ids, segment.sizes, numbering, lists, np.zeros((2, 1), dtype=np.int64))
     add_years(segment.years, segment.matches, np.zeros((2, 10_000), dtype=np.int64))

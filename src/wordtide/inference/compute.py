@@ -2,6 +2,9 @@
 
 Work is split at bounds that depend only on the data, and one thread computes each part, so results have the
 same bits for any number of threads. BLAS runs single-threaded inside these threads.
+
+Invalid operations raise no warnings in them: BLAS may read past the end of short vectors, and what it finds
+there, which no result contains, sets the processor's flag. Solvers check that their objectives are finite.
 """
 
 import math
@@ -78,11 +81,13 @@ def compute(precision: str = "float32", threads: int | None = None) -> Iterator[
         raise SettingsError(f"--threads {threads} is out of range.", "Give a number from 1 to 1024.")
     dtype, number = np.dtype(precision), threads or available_processors()
     with (
-        ThreadPoolExecutor(number, initializer=_mark_pool_thread) as pool,
+        ThreadPoolExecutor(number, initializer=_prepare_thread) as pool,
         threadpool_limits(1, user_api="blas"),
+        np.errstate(invalid="ignore"),
     ):
         yield Compute(dtype, number, pool, Workspace(dtype))
 
 
-def _mark_pool_thread() -> None:
+def _prepare_thread() -> None:
     _pool_thread.is_one = True
+    np.seterr(invalid="ignore")  # of this thread only

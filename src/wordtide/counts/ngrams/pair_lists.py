@@ -20,7 +20,6 @@ from wordtide.counts.ngrams.codes import (
     KeyLayout,
     YearLists,
     add_lists,
-    add_words,
     describe_lists,
     list_codes,
     scatter,
@@ -78,17 +77,6 @@ class YearSlices:
         return YearLists(segment.ends, slices, segment.matches, first, last, dense)
 
 
-def count_words(
-    segment: NgramSegment, numbering: npt.NDArray[np.int32], words: int, calendar: YearSlices
-) -> Integers:
-    """How often each word occurs at any place of an n-gram, (words, T): for a vocabulary, where that fits
-    into memory.
-    """
-    totals = np.zeros((words, calendar.total), dtype=np.int64)
-    add_words(segment.ids, segment.sizes, numbering, calendar.lists_of(segment), totals)
-    return totals
-
-
 @dataclass(frozen=True)
 class KeyRule:
     """What is counted: pairs of a vocabulary of `words` words, or single words if there is no window."""
@@ -112,11 +100,14 @@ class KeyRule:
 
 
 def sum_keys(
-    segment: NgramSegment, numbering: npt.NDArray[np.int32], rule: KeyRule, calendar: YearSlices
+    segment: NgramSegment,
+    numbering: npt.NDArray[np.int32],
+    rule: KeyRule,
+    lists: YearLists,
+    slices: int,
 ) -> Iterator[tuple[int, KeySums]]:
     """Add up the keys of one segment; yields slices and sums. A slice may repeat, with ascending keys."""
     layout = rule.layout
-    lists = calendar.lists_of(segment)
     step = 1 << min(_GRAM_BITS, 64 - layout.key_bits - WEIGHT_BITS)
     for first in range(0, len(segment.sizes), step):
         last = min(first + step, len(segment.sizes))
@@ -127,7 +118,7 @@ def sum_keys(
         ordered, _ = sort_codes(
             codes[:found], np.empty_like(codes)[:found], low_bit, low_bit + layout.key_bits
         )
-        yield from _sums_of_codes(ordered, first, gram_bits, lists, calendar.total, np.dtype(rule.dtype))
+        yield from _sums_of_codes(ordered, first, gram_bits, lists, slices, np.dtype(rule.dtype))
 
 
 def _sums_of_codes(

@@ -6,7 +6,6 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from wordtide.corpus.byte_streams import line_blocks, open_bytes
 from wordtide.corpus.documents import BadRows
@@ -15,17 +14,16 @@ from wordtide.corpus.tokens.lexicon import combine_lexicons
 from wordtide.corpus.tokens.tokenizers import TokenRule
 from wordtide.counts.count_arrays import CountArrays, CountsWriter, RowBlock
 from wordtide.counts.counts import Counts
-from wordtide.counts.ngrams.codes import add_years
+from wordtide.counts.ngrams.codes import YearLists, add_words, add_years
 from wordtide.counts.ngrams.pair_lists import (
     SEGMENT_ENTRIES,
     KeyRule,
     NgramSegment,
     YearSlices,
-    count_words,
     sum_keys,
 )
 from wordtide.counts.pairs import compress_rows
-from wordtide.counts.segments import SpillSpace
+from wordtide.counts.segments import SpillSpace, release
 from wordtide.counts.settings import CountSettings, Summary
 from wordtide.counts.sums import KeySums, SliceSums, add_sums
 from wordtide.counts.texts import TEXT_WINDOW
@@ -227,11 +225,21 @@ def write_ngram_counts(
     """Count the pairs and words of segments and write them; returns the arrays and the number of tokens
     counted.
     """
-    resources.observer.start("counting", 2 * len(segments), "segments")
+    resources.observer.start("counting", len(segments), "segments")
     words = rule.words
     keys = KeyRule(words, rule.window, rule.settings.ngram_weights == "literal")
-    pairs = sum_segments(segments, rule.numberings, keys, calendar, resources)
-    unigrams = _unigrams(segments, rule.numberings, words, calendar, resources)
+    unigrams, *others = (
+        np.zeros((words, calendar.total), dtype=np.int64) for _ in range(max(1, resources.workers))
+    )
+    idle = Lending([unigrams, *others])
+
+    def count_words(segment: NgramSegment, lists: YearLists) -> None:
+        with idle.borrowed() as totals:
+            add_words(segment.ids, segment.sizes, rule.numberings[segment.scanner], lists, totals)
+
+    pairs = sum_segments(segments, rule.numberings, keys, calendar, resources, count_words)
+    for totals in others:
+        unigrams += totals
     resources.observer.finish()
 
     def rows_of(parts: list[KeySums]) -> RowBlock | None:
@@ -257,36 +265,24 @@ def write_ngram_counts(
         return writer.close(), int(unigrams.sum())
 
 
-def _unigrams(
-    segments: Sequence[NgramSegment],
-    numberings: Sequence[npt.NDArray[np.int32]],
-    words: int,
-    calendar: YearSlices,
-    resources: Resources,
-) -> Integers:
-    """The frequency of each word at any place of an n-gram, (words, T)."""
-    totals = np.zeros((words, calendar.total), dtype=np.int64)
-    tasks = (
-        partial(count_words, segment, numberings[segment.scanner], words, calendar) for segment in segments
-    )
-    for counted in in_order(tasks, resources.workers):
-        totals += counted
-        resources.observer.step(1)
-    return totals
-
-
 def sum_segments(
     segments: Sequence[NgramSegment],
     numberings: Sequence[Array],
     rule: KeyRule,
     calendar: YearSlices,
     resources: Resources,
+    also: Callable[[NgramSegment, YearLists], None] = lambda *_: None,
 ) -> SliceSums:
-    """Add up all segments per slice, pairs or single words."""
+    """Add up all segments per slice, pairs or single words, and do something else with each."""
     sums = SliceSums(calendar.total, resources.spill, resources.memory // 4, rule.dtype)
 
     def work(segment: NgramSegment) -> list[tuple[int, KeySums]]:
-        return list(sum_keys(segment, numberings[segment.scanner], rule, calendar))
+        lists = calendar.lists_of(segment)
+        also(segment, lists)
+        found = list(sum_keys(segment, numberings[segment.scanner], rule, lists, calendar.total))
+        for array in (segment.ids, segment.sizes, segment.ends, segment.years, segment.matches):
+            release(array)
+        return found
 
     for partials in in_order((partial(work, segment) for segment in segments), resources.workers):
         for t, summed in partials:
