@@ -199,14 +199,15 @@ class tunnel_to:  # noqa: N801 (read as a function)
             return
 
 
-def test_ctrl_c_and_resume(here, monkeypatch):
+@pytest.mark.parametrize("last", [4, 15], ids=["in the start, which takes 12 steps", "after the start"])
+def test_ctrl_c_and_resume(here, monkeypatch, last):
     first, second = sections()["Ctrl-C and resume"]
     typed(f"{first} --threads 1".replace("model/", "whole/"))
     shutil.rmtree("model")
     steps = iter(range(100))
 
     def press(self, amount=1, status=""):
-        if next(steps) == 15:  # of the training: the start takes 12 and saves nothing
+        if next(steps) == last:
             signal.raise_signal(signal.SIGINT)
 
     with monkeypatch.context() as patched:

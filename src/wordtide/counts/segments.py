@@ -53,8 +53,9 @@ def release(array: npt.NDArray[Any], start: int = 0, stop: int | None = None) ->
 
     The system would keep it in memory as long as there is room, and count it as memory of this process.
     """
-    pages, item = getattr(array, "_mmap", None), array[:1].nbytes
-    if hasattr(pages, "madvise"):  # Windows lacks it
+    pages: Any = getattr(array, "_mmap", None)
+    if hasattr(pages, "madvise") and len(array[start:stop]):  # Windows lacks it
+        item = array[:1].nbytes
         first = start * item // mmap.PAGESIZE * mmap.PAGESIZE
         pages.madvise(mmap.MADV_DONTNEED, first, (len(array) if stop is None else stop) * item - first)
 

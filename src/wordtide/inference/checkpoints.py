@@ -99,14 +99,14 @@ class Checkpoints:
     @contextmanager
     def between_steps(self) -> Iterator[None]:
         """Put off Ctrl-C in the block until a step is finished: `stopping` becomes true instead."""
-        self._training = True
+        self._training, self._trained = True, None
         try:
             yield
         finally:
             self._training = False
 
     def keep_trained(self, save: Callable[[], None]) -> None:
-        """Have `save` called if the fit is interrupted from now on, when all steps are done."""
+        """Have `save` called if the fit is interrupted from now on, until the next training begins."""
         self._trained = save
 
     def due(self) -> bool:

@@ -35,7 +35,8 @@ from wordtide.progress import Observer
 from wordtide.types import Array
 
 Curve = list[dict[str, Any]]
-_START = "start"  # the stage of a checkpoint before the first step, with the static vectors
+_STATIC = "start"  # the stage that fits static vectors, from which smoothing starts
+_START = "static vectors"  # the stage of a checkpoint before the first step of smoothing, which holds them
 _FIRST_DIFFUSION = 1e-3  # until one is chosen
 _FIRST_SLICE = 3  # the first slice starts from nothing and gets this many times the steps
 
@@ -127,6 +128,13 @@ class Run:
         if self.checkpoints is not None:
             self.checkpoints.keep_trained(partial(self._save, stage, solver, curve))
         return curve
+
+    def keep_start(self, start: Start) -> None:
+        """Save static vectors if the fit is interrupted before smoothing begins."""
+        if self.checkpoints is not None:
+            signs = {} if start.signs is None else {"signs": start.signs}
+            state = {"start": start.vectors, **signs}
+            self.checkpoints.keep_trained(partial(self.checkpoints.save, _START, state, []))
 
     def _save(self, stage: str, solver: Solver, curve: Curve) -> None:
         if self.checkpoints is not None:
@@ -236,10 +244,14 @@ def _schedule(settings: FitSettings) -> Schedule:
 
 def _start(fit: Run, diffusion: Diffusion) -> Start:
     if fit.saved is not None and fit.saved[0] == _START:
-        return saved_start(fit.saved[1])
-    options = natural_options(fit.settings, _schedule(fit.settings))
-    pairs = pair_settings(fit.settings)
-    return standing_start(fit.problem, pairs, diffusion, options, fit.engine.compute, fit.observer)
+        start = saved_start(fit.saved[1])
+        fit.keep_start(start)
+        return start
+    options, pairs = natural_options(fit.settings, _schedule(fit.settings)), pair_settings(fit.settings)
+    train_start = partial(fit.train, stage=_STATIC)
+    start = standing_start(fit.problem, pairs, diffusion, options, fit.engine.compute, train_start)
+    fit.keep_start(start)  # instead of the solver, which takes more memory
+    return start
 
 
 def _smoothing_solver(fit: Run, diffusion: Diffusion, start: Start, schedule: Schedule) -> SmoothingSolver:
@@ -252,13 +264,7 @@ def _chosen(fit: Run, first: Diffusion, start: Start) -> Diffusion:
     """Return the prior with the diffusion constant that predicts best."""
     fit.observer.message("choosing the diffusion constant that predicts best")
     solver = _smoothing_solver(fit, first, start, CHOICE)
-    try:
-        constant = choose_diffusion(solver, fit.observer)
-    except KeyboardInterrupt:
-        if fit.checkpoints is not None:
-            signs = {} if start.signs is None else {"signs": start.signs}
-            fit.checkpoints.save(_START, {"start": start.vectors, **signs}, [])
-        raise
+    constant = choose_diffusion(solver, fit.observer)
     fit.observer.message(f"diffusion constant: {constant:.3g} per year")
     return solver.diffusion.with_constant(constant)
 

@@ -23,7 +23,7 @@ from wordtide.inference.natural.negatives import AUTO
 from wordtide.inference.natural.schedule import NaturalOptions, Schedule
 from wordtide.inference.problem import PairSettings, Problem, pooled
 from wordtide.inference.scale.in_memory import Start, States
-from wordtide.inference.training import Diverged, Report, train
+from wordtide.inference.training import Diverged, Report, Solver
 from wordtide.model.prior import Diffusion, StationaryPrior
 from wordtide.progress import Observer
 from wordtide.storage.arrays import Storable
@@ -125,9 +125,9 @@ def standing_start(
     diffusion: Diffusion,
     options: NaturalOptions,
     compute: Compute,
-    observer: Observer,
+    train: Callable[[Solver], object],
 ) -> Start:
-    """Fit static vectors, in their principal axes.
+    """Fit static vectors, in their principal axes, with a function that trains a solver.
 
     From there smoothing needs fewer steps than from random vectors and reaches a higher ELBO
     (docs/mathematics.md).
@@ -145,7 +145,7 @@ def standing_start(
         ),
         compute,
     )
-    train(solver, "start", all_slices.labels, observer)
+    train(solver)
     start = np.zeros((options.sides, len(problem.words), options.dim), dtype=compute.dtype)
     start[:, all_slices.slices[0].words] = solver.mean
     return Start(start, solver.signs)
