@@ -34,7 +34,7 @@ from wordtide.storage.cells import is_plain, read_lines
 from wordtide.types import Array, Singles
 
 MOST_DIMENSIONS = 1 << 16
-_BYTES_READ = 1 << 26  # of states when a model is loaded; this takes some hundredths of a second
+_BYTES_READ = 1 << 29  # of states when a model is loaded; this takes less than a tenth of a second
 #: Years and variances far beyond any real ones; arithmetic with them still gives finite numbers.
 _YEARS, _SMALLEST, _LARGEST = 1e6, 1e-30, 1e30
 
