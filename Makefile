@@ -7,8 +7,7 @@ INSTALL := -m pip install --quiet --disable-pip-version-check
 PIP := $(BIN)/python $(INSTALL) --constraint constraints.txt
 
 .PHONY: demo test check bench bench-counting bench-fitting bench-questions bench-uncertainty bench-calibration bench-exploring bench-scaling bench-streaming bench-cluster bench-peers experiments \
-  experiment-state-of-the-union experiment-google-books experiment-short-texts experiment-un-debates experiment-improvement-proposals \
-  experiment-changelogs experiment-recent-debates experiment-decade-of-short-texts clean
+  experiment-state-of-the-union experiment-google-books experiment-short-texts experiment-adam experiment-scale clean
 
 demo: .venv/demo.done
 	@$(BIN)/wordtide demo -o build/demo --overwrite
@@ -126,12 +125,13 @@ docs-commands: .venv/package.done
 docs-screenshots: demo .venv/test.done
 	$(BIN)/python docs/make_screenshots.py
 
-# Hours. Every experiment resumes where it was stopped. GBOOKS, UNGDC, EIPS and CHANGELOGS are the paths of the texts: experiments/README.md.
-experiments: experiment-state-of-the-union experiment-google-books experiment-short-texts experiment-un-debates experiment-improvement-proposals \
-  experiment-changelogs experiment-recent-debates experiment-decade-of-short-texts
+# Hours. Every experiment resumes where it was stopped. GBOOKS and UNGDC are the paths of the texts: docs/paper.md.
+experiments: experiment-state-of-the-union experiment-google-books experiment-short-texts experiment-adam experiment-scale
+	$(BIN)/python experiments/paper_tables.py
+	$(BIN)/python benchmarks/results.py
 
-experiment-state-of-the-union: .venv/demo.done
-	$(BIN)/python experiments/state_of_the_union.py
+experiment-state-of-the-union experiment-adam: experiment-%: .venv/demo.done
+	$(BIN)/python experiments/$(subst -,_,$*).py
 
 experiment-google-books: .venv/package.done
 	$(BIN)/python experiments/google_books.py --source "$(GBOOKS)"
@@ -139,20 +139,8 @@ experiment-google-books: .venv/package.done
 experiment-short-texts: .venv/package.done
 	$(BIN)/python experiments/short_texts.py --source "$(UNGDC)"
 
-experiment-un-debates: .venv/package.done
-	$(BIN)/python experiments/un_debates.py --source "$(UNGDC)"
-
-experiment-improvement-proposals: .venv/package.done
-	$(BIN)/python experiments/improvement_proposals.py --source "$(EIPS)"
-
-experiment-changelogs: .venv/package.done
-	$(BIN)/python experiments/changelogs.py --source "$(CHANGELOGS)"
-
-experiment-recent-debates: .venv/package.done
-	$(BIN)/python experiments/recent_debates.py --source "$(UNGDC)"
-
-experiment-decade-of-short-texts: .venv/package.done
-	$(BIN)/python experiments/decade_of_short_texts.py --source "$(UNGDC)"
+experiment-scale: .venv/package.done
+	$(BIN)/python experiments/scale.py
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv

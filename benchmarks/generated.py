@@ -29,10 +29,12 @@ _TEXT_EXPONENT, _NGRAM_EXPONENT = (
     1.1,
     1.25,
 )  # of Zipf's law: 100 words make half of the text, two thirds of the n-grams
+_LONG_EXPONENT, _GROWTH, _LIFETIME = 1.1, 1.5, 3  # of tables over many years
 _TAGS = ("_NOUN", "_VERB", "_ADJ", "_DET", "_ADP")
 _PLACEHOLDERS = ("_NOUN_", "_VERB_", "_START_", "_END_", ",_.")
 _UNNAMED = (",", ".", '"', "1850", "3.5", "--")
 _LAST_BOOK_YEAR = 2019
+_ROWS = 10_000  # grams whose entries are Python objects at a time
 _FIRST_WORDS = 50  # published tables are split by the first letters
 
 Integers = npt.NDArray[np.int64]
@@ -48,12 +50,12 @@ class NgramTable(NamedTuple):
     volumes: Integers
 
 
-def make_words(seed: int = 1) -> list[str]:
+def make_words(seed: int = 1, number: int = VOCABULARY) -> list[str]:
     """Distinct words, the most frequent first; no two differ by case alone."""
     rng = np.random.default_rng(seed)
     refused = {*ABBREVIATIONS, "www"}  # their full stop would not end a sentence
     words: list[str] = []
-    while len(words) < VOCABULARY:
+    while len(words) < number:
         length = max(2, round(rng.normal(2 + 0.5 * np.log1p(len(words)), 1)))
         word = "".join(rng.choice(list(string.ascii_lowercase), length))
         style = rng.random()
@@ -67,9 +69,9 @@ def make_words(seed: int = 1) -> list[str]:
     return words
 
 
-def _ranks(rng: np.random.Generator, exponent: float, size: int) -> Integers:
+def _ranks(rng: np.random.Generator, exponent: float, size: int, words: int = VOCABULARY) -> Integers:
     """Places in the list of words, by Zipf's law with Mandelbrot's shift."""
-    weights = (np.arange(VOCABULARY) + 2.7) ** -exponent
+    weights = (np.arange(words) + 2.7) ** -exponent
     ends = np.cumsum(weights / weights.sum())
     table = np.searchsorted(ends[:-1], (np.arange(_QUANTILES) + 0.5) / _QUANTILES)
     return table[rng.integers(0, _QUANTILES, size)]
@@ -123,6 +125,23 @@ def make_ngrams(words: list[str], entries: int, seed: int) -> NgramTable:
     return NgramTable(grams, ends, years, matches, (matches + 1) // 2)
 
 
+def make_ngrams_of_years(words: list[str], number: int, years: range, seed: int) -> NgramTable:
+    """A table of `number` drawn 5-grams over all `years`: a gram lives for some years, and more begin later.
+
+    All words may come first, and the tail of rare words is longer than in `make_ngrams`.
+    """
+    rng = np.random.default_rng(seed)
+    ranks = _ranks(rng, _LONG_EXPONENT, 5 * number, len(words)).reshape(-1, 5)
+    grams = sorted({_gram(rng, words, five) for five in ranks.tolist()})
+    begin = len(years) * rng.random(len(grams)) ** (1 / _GROWTH)
+    first = np.floor(begin).astype(np.int64)
+    lengths = np.minimum(rng.geometric(1 / _LIFETIME, len(grams)), len(years) - first)
+    ends = np.cumsum(lengths)
+    years_of = years[0] + np.repeat(first - np.append(0, ends[:-1]), lengths) + np.arange(ends[-1])
+    matches = 1 + np.floor(3 * rng.pareto(1.2, len(years_of))).astype(np.int64).clip(0, 1_000_000)
+    return NgramTable(grams, ends, years_of, matches, (matches + 1) // 2)
+
+
 def _gram(rng: np.random.Generator, words: list[str], ranks: list[int]) -> str:
     """Five tokens: one gram in five is tagged, one in ten holds punctuation or a number, a few hold a plain
     underscore.
@@ -159,11 +178,14 @@ def write_v3(path: Path, table: NgramTable) -> None:
 
 
 def _rows(table: NgramTable) -> Iterator[tuple[str, list[tuple[int, int, int]]]]:
-    entries = list(zip(table.years.tolist(), table.matches.tolist(), table.volumes.tolist(), strict=True))
-    start = 0
-    for gram, stop in zip(table.grams, table.ends.tolist(), strict=True):
-        yield gram, entries[start:stop]
-        start = stop
+    columns = table.years, table.matches, table.volumes
+    for first in range(0, len(table.grams), _ROWS):
+        ends = table.ends[first : first + _ROWS].tolist()
+        base = start = int(table.ends[first - 1]) if first else 0
+        entries = list(zip(*(column[base : ends[-1]].tolist() for column in columns), strict=True))
+        for gram, stop in zip(table.grams[first : first + _ROWS], ends, strict=True):
+            yield gram, entries[start - base : stop - base]
+            start = stop
 
 
 def _write_gzip(path: Path, lines: Iterator[str]) -> None:

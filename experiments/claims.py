@@ -37,11 +37,12 @@ _FIRST = 0.05
 
 @dataclass(frozen=True)
 class Finding:
-    """A claim, the number it comes down to as text, and the verdict."""
+    """A claim, the number that decides it as text, the verdict, and the number alone."""
 
     claim: str
     found: str
     verdict: str
+    figure: str = ""
 
 
 @dataclass(frozen=True)
@@ -57,12 +58,10 @@ class Interval:
         return f"{_LEVEL:.0%} interval {limits}".replace("%", " %")
 
 
-def check_claims(evaluation: Path, others: Path | None = None) -> list[Finding]:
-    """All claims, on the folder of an evaluation; methods that it lacks are taken from another one, of the
-    same slices.
-    """
-    scores, motion = (_with_others(name, evaluation, others) for name in ("scores.csv", "motion.csv"))
-    motion = motion.set_index("method")
+def check_claims(evaluation: Path) -> list[Finding]:
+    """All claims, on the folder of an evaluation."""
+    scores = pd.read_csv(evaluation / "scores.csv")
+    motion = pd.read_csv(evaluation / "motion.csv").set_index("method")
     table = scores.pivot(index="time", columns="method", values="log_likelihood").sort_index()
     pairs = scores.groupby("time")["pairs"].first().sort_index()
     return [
@@ -72,18 +71,11 @@ def check_claims(evaluation: Path, others: Path | None = None) -> list[Finding]:
         _little_apart(table),
         _larger_where_small(table, pairs),
         _growing_at_first(table["filtering"].dropna().to_numpy()),
+        _growing_throughout(table["independent"].dropna()),
         *(_grows(method, motion.loc[method]) for method in ("smoothing", "filtering")),
         *(_stays(method, motion.loc[method]) for method in BASELINES),
         _better("smoothing", "static", table, paper=False),
     ]
-
-
-def _with_others(name: str, evaluation: Path, others: Path | None) -> pd.DataFrame:
-    table = pd.read_csv(evaluation / name)
-    if others is None:
-        return table
-    more = pd.read_csv(others / name)
-    return pd.concat([table, more[~more["method"].isin(table["method"])]])
 
 
 def _better(ours: str, theirs: str, table: pd.DataFrame, paper: bool = True) -> Finding:
@@ -95,6 +87,7 @@ def _better(ours: str, theirs: str, table: pd.DataFrame, paper: bool = True) -> 
         claim,
         f"{interval.mean:+.4f} ({interval}, {_slices(len(difference))})",
         _verdict(interval, len(difference)),
+        f"{interval.mean:+.4f}",
     )
 
 
@@ -146,6 +139,7 @@ def _little_apart(table: pd.DataFrame) -> Finding:
         "the baselines differ little from each other",
         f"{apart:.4f}, where smoothing is {behind:+.4f} ahead of both",
         verdict,
+        f"{apart:.4f}",
     )
 
 
@@ -162,9 +156,8 @@ def _larger_where_small(table: pd.DataFrame, pairs: pd.Series) -> Finding:
         return Finding(claim, _slices(len(lead)), TOO_FEW)
     found = spearmanr(before, lead)
     verdict = UNCLEAR if found.pvalue > 1.0 - _LEVEL else HOLDS if found.statistic < 0.0 else FAILS
-    return Finding(
-        claim, f"rank correlation with pairs {found.statistic:+.2f} (p = {found.pvalue:.1g})", verdict
-    )
+    shown = f"rank correlation with pairs {found.statistic:+.2f} (p = {found.pvalue:.1g})"
+    return Finding(claim, shown, verdict, f"{found.statistic:+.2f}")
 
 
 def _growing_at_first(filtered: Floats) -> Finding:
@@ -175,17 +168,30 @@ def _growing_at_first(filtered: Floats) -> Finding:
         return Finding(claim, f"{_slices(len(first))}, none later", TOO_FEW)
     interval = welch_interval(rest, first)
     shown = f"first {_slices(number)} {first.mean():.4f}, later {len(rest)} {rest.mean():.4f}: {interval.mean:+.4f} ({interval})"
-    return Finding(claim, shown, _verdict(interval, min(len(first), len(rest))))
+    return Finding(claim, shown, _verdict(interval, min(len(first), len(rest))), f"{interval.mean:+.4f}")
+
+
+def _growing_throughout(alone: pd.Series) -> Finding:
+    """The likelihood of slices that know nothing of each other, against time."""
+    claim = "likelihoods grow with time even if slices know nothing of each other (independent)"
+    if len(alone) < _FEWEST:
+        return Finding(claim, _slices(len(alone)), TOO_FEW)
+    found = spearmanr(alone.index, alone)
+    verdict = UNCLEAR if found.pvalue > 1.0 - _LEVEL else HOLDS if found.statistic > 0.0 else FAILS
+    shown = f"rank correlation with time {found.statistic:+.2f} (p = {found.pvalue:.1g})"
+    return Finding(claim, shown, verdict, f"{found.statistic:+.2f}")
 
 
 def _grows(method: str, motion: pd.Series) -> Finding:
     claim = f"{method}: distances grow with time"
-    return Finding(claim, _distance(motion), HOLDS if motion["directedness"] > _GROWS else FAILS)
+    verdict = HOLDS if motion["directedness"] > _GROWS else FAILS
+    return Finding(claim, _distance(motion), verdict, f"{motion['directedness']:.1f}")
 
 
 def _stays(method: str, motion: pd.Series) -> Finding:
     claim = f"{method}: distances jump at the first step, then stay"
-    return Finding(claim, _distance(motion), HOLDS if motion["directedness"] < _STAYS else FAILS)
+    verdict = HOLDS if motion["directedness"] < _STAYS else FAILS
+    return Finding(claim, _distance(motion), verdict, f"{motion['directedness']:.1f}")
 
 
 def _distance(motion: pd.Series) -> str:

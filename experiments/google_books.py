@@ -1,5 +1,5 @@
-"""Real 5-grams of Google Books, English fiction, a sample of 100,000 for each fifth year from 1900 to 1995 (T
-= 20).
+"""Real 5-grams of Google Books, English fiction: 100,000 drawn in each fifth year from 1900 to 1995 (T = 20),
+with the paper's d = 200.
 """
 
 from experiment import Experiment, main
@@ -7,9 +7,9 @@ from experiment import Experiment, main
 GOOGLE_BOOKS = Experiment(
     name="google-books",
     title="Google Books, English fiction: a sample of 5-grams, 1900 to 1995",
+    preset="paper-gbooks",
+    settings={"default": {"dim": 200}},
     counting={"format": "ngrams", "vocabulary_by": "share"},
-    fitting={"dim": 100, "diffusion": 1e-3},
-    variants={"paper": {"prior": "product", "prior_variance": 1.0}},
     holdout=0.25,
     pairs={"radio": ("television",), "car": ("horse", "drove"), "lord": ("god",)},
     labelled=("car", "horse", "radio", "telephone", "lord", "god", "war", "money", "love", "door", "eyes"),

@@ -28,14 +28,12 @@ def write_report(
     """Write report.md and claims.csv, and roughness.csv if the figures are drawn; return the path of the
     report.
     """
-    first = next(iter(evaluations.values()))
     claims = {
-        name: pd.DataFrame(vars(one) for one in check_claims(path, first))
-        for name, path in evaluations.items()
+        name: pd.DataFrame(vars(one) for one in check_claims(path)) for name, path in evaluations.items()
     }
-    parts = [f"# {experiment.title}", _size(counts, experiment.fitting["dim"])]
+    parts = [f"# {experiment.title}", _size(counts)]
     for name, evaluation in evaluations.items():
-        given = {**experiment.fitting, **experiment.variants.get(name, {})}
+        given = experiment.all_settings()[name]
         parts += [
             f"## Prediction, settings: {name}",
             f"{_listed(given)}; {experiment.holdout:.0%} of the slices left out. [All of it]({evaluation.name}/report.html)",
@@ -69,7 +67,7 @@ def _figures(experiment: "Experiment", roughness: pd.DataFrame, changed: pd.Data
         _table(changed, _CHANGED),
         "![Words that changed most](timeline.png)",
         "## Maps",
-        "![Map, smoothing](map-smoothing.png)",
+        "![Map, filtering](map-filtering.png)",
         "![Map, independent](map-independent.png)",
     ]
 
@@ -82,13 +80,13 @@ def roughness_of(similarity: pd.DataFrame) -> pd.DataFrame:
     return means.rename("roughness").reset_index()
 
 
-def _size(counts: Counts, dim: int) -> str:
+def _size(counts: Counts) -> str:
     span = f"{counts.labels[0]} to {counts.labels[-1]}"
-    return f"{len(counts)} slices ({span}), {len(counts.words):,} words, {dim} dimensions."
+    return f"{len(counts)} slices ({span}), {len(counts.words):,} words."
 
 
 def _listed(settings: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in settings.items())
+    return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in settings.items()) or "defaults"
 
 
 def _table(rows: pd.DataFrame, columns: Sequence[str]) -> str:

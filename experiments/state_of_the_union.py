@@ -1,16 +1,14 @@
-"""The State of the Union, a slice per address (T = 230), with the paper's d and D; also with the paper's
-prior.
-"""
+"""The State of the Union, a slice per address (T = 230), as in the paper."""
 
 from experiment import Experiment, main
 
 STATE_OF_THE_UNION = Experiment(
     name="state-of-the-union",
     title="State of the Union addresses, 1790 to 2016",
+    preset="paper-sotu",
+    settings={"default": {}},
     source="sotu",
     counting={"every": "document", "until": "2016"},
-    fitting={"dim": 100, "diffusion": 1e-3},
-    variants={"paper": {"prior": "product", "prior_variance": 1.0}},
     holdout=0.1,
     pairs={
         "energy": ("vigor", "oil"),

