@@ -54,7 +54,6 @@ pygments_style, pygments_dark_style = "a11y-high-contrast-light", "a11y-high-con
 #: Pages that live elsewhere in the repository, and the page of the site that includes each.
 ELSEWHERE = {
     "benchmarks/README.md": "evidence.md",
-    "experiments/README.md": "evidence.md",
     "CHANGELOG.md": "changelog.md",
     "CONTRIBUTING.md": "contributing.md",
     "README.md": "index.md",

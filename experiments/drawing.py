@@ -17,21 +17,18 @@ from wordtide.questions.change import changed
 if TYPE_CHECKING:
     from experiment import Experiment
 
+_COMPARED = ("smoothing", "filtering", "warm-start", "independent")
 #: The methods whose words are mapped, as in the paper's figure.
 _MAPPED = ("filtering", "independent")
 _IN_THE_FIGURE = 10
 
 
-def models_by_method(model: DynamicEmbeddings, evaluation: Path) -> dict[str, DynamicEmbeddings]:
-    """The models of all slices: that of smoothing, and those of the evaluation that saw every slice."""
-    return {"smoothing": model} | {
-        method: load(evaluation / "models" / method) for method in ("filtering", "warm-start", "independent")
-    }
+def draw(experiment: "Experiment", evaluation: Path, folder: Path) -> None:
+    """Draw what has not been drawn: similarity across methods, the words that changed most, maps.
 
-
-def draw(experiment: "Experiment", model: DynamicEmbeddings, evaluation: Path, folder: Path) -> None:
-    """Draw what is not drawn yet: similarity across methods, the words that changed most, maps."""
-    models = models_by_method(model, evaluation)
+    The models are those of the evaluation. Smoothing has not seen the held-out slices.
+    """
+    models = {method: load(evaluation / "models" / method) for method in _COMPARED}
     _draw_similarity(experiment, models, folder)
     _draw_changed(experiment, models["filtering"], folder)
     for method in _MAPPED:

@@ -17,7 +17,6 @@ import wordtide
 from wordtide.cli.output import ProgressBar
 from wordtide.errors import SettingsError, WordtideError
 from wordtide.evaluation.evaluate import evaluate
-from wordtide.inference.checkpoints import checkpoint_path
 from wordtide.storage.header import kind_of
 
 METHODS = ("smoothing", "filtering", "warm-start", "independent", "static")
@@ -84,8 +83,7 @@ def shrunk(experiment: Experiment) -> Experiment:
 def run(experiment: Experiment, folder: Path, source: str | None, tables_only: bool = False) -> Path:
     """Run all stages of an experiment and return the path of the report.
 
-    With `tables_only`, evaluations are the last stage: no model of all slices is fitted, and nothing else is
-    drawn.
+    With `tables_only`, evaluations are the last stage.
     """
     folder.mkdir(parents=True, exist_ok=True)
     counts = _counted(experiment, folder, source)
@@ -98,8 +96,7 @@ def run(experiment: Experiment, folder: Path, source: str | None, tables_only: b
     }
     drawn = experiment.preset is not None and not tables_only
     if drawn:
-        model = _fitted(experiment, counts, folder / "model")
-        draw(experiment, model, evaluations[PAPER], folder)
+        draw(experiment, evaluations[PAPER], folder)
     return write_report(experiment, counts, evaluations, folder, drawn=drawn)
 
 
@@ -133,20 +130,6 @@ def _evaluated(experiment: Experiment, name: str, counts: wordtide.Counts, targe
     return target
 
 
-def _fitted(experiment: Experiment, counts: wordtide.Counts, target: Path) -> wordtide.DynamicEmbeddings:
-    """The paper's smoothing of all slices; that of the evaluation lacks the slices left out."""
-    if kind_of(target) != "model":
-        _say(f"{experiment.name}: a model of all slices")
-        wordtide.fit(
-            counts,
-            output=target,
-            resume=checkpoint_path(target).exists(),
-            observer=ProgressBar(),
-            **experiment.all_settings()[PAPER],
-        )
-    return wordtide.load(target)
-
-
 def _say(message: str) -> None:
     print(message, file=sys.stderr)
 
@@ -159,7 +142,7 @@ def main(experiment: Experiment) -> None:
     parser.add_argument(
         "--tables-only",
         action="store_true",
-        help="evaluate and report, without a model of all slices or maps",
+        help="evaluate and report, without similarity, changed words and maps",
     )
     if experiment.source is None:
         parser.add_argument("--source", required=True, help="the texts: see docs/paper.md")

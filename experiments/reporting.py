@@ -56,7 +56,7 @@ def write_report(
 
 
 def _figures(experiment: "Experiment", roughness: pd.DataFrame, changed: pd.DataFrame) -> list[str]:
-    """The sections that show what the model of all slices says."""
+    """The sections on similarity, change and maps."""
     return [
         "## Similarity of telling pairs, by method",
         "Roughness: how far the similarity moves from slice to slice, as a mean over pairs.",

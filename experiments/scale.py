@@ -4,7 +4,7 @@
 
 makes a table of 5-grams, counts it, filters all of it and smooths it on disk (`--offload`) for at most
 `--minutes`. Each command is a process of its own, on one thread. Prints a Markdown table with the time and
-memory of each command, and writes them to scale.json. Done stages are not done again.
+memory of each command, and writes them to scale.json. Done stages are not repeated. Needs Linux.
 """
 
 import argparse
@@ -98,7 +98,7 @@ def _stage(folder: Path, name: str, command: Sequence[str], minutes: float) -> S
     scratch = folder / "scratch"
     scratch.mkdir(exist_ok=True)
     with open(folder / f"{name}.log", "w", encoding="utf-8") as log:
-        started, most, stopped = time.monotonic(), 0, False
+        started, most, steps, stopped = time.monotonic(), 0, 0, False
         process = subprocess.Popen(
             [sys.executable, "-m", "wordtide", *command], cwd=folder, stdout=log, stderr=log
         )
@@ -107,14 +107,15 @@ def _stage(folder: Path, name: str, command: Sequence[str], minutes: float) -> S
             elapsed = time.monotonic() - started
             if pid:
                 break
-            most = max(most, _bytes_in(scratch))
+            most, steps = max(most, _bytes_in(scratch)), max(steps, _steps_in(scratch))
             if elapsed > 60.0 * minutes + (_STOP_SECONDS if stopped else 0.0):
                 process.send_signal(signal.SIGKILL if stopped else signal.SIGINT)
                 stopped = True
             time.sleep(_POLL_SECONDS)
+    process.returncode = os.waitstatus_to_exitcode(status)
     if status and not stopped:
         raise SystemExit(f"{name} failed: {folder / name}.log")
-    steps, elbo = 0, None
+    elbo = None
     if name != "count" and not status:
         model = wordtide.load(target)
         steps, elbo = len(model.curve), float(model.elbo)
@@ -143,6 +144,11 @@ def _bytes_in(folder: Path) -> int:
             except FileNotFoundError:
                 continue
     return total
+
+
+def _steps_in(scratch: Path) -> int:
+    """The steps that a fit on disk has completed: files end in the number of the step that wrote them."""
+    return max((int(path.name.rpartition("-")[2]) for path in scratch.glob("*/block-*-*[0-9]")), default=0)
 
 
 def report(folder: Path, size: Size, stages: Sequence[Stage]) -> str:

@@ -19,7 +19,7 @@ from wordtide.inference.settings import MOST_STEPS, FitSettings
 
 ROOT = Path(__file__).parent.parent
 PAGES = [
-    *(ROOT / folder / "README.md" for folder in (".", "benchmarks", "experiments", "explorer")),
+    *(ROOT / folder / "README.md" for folder in (".", "benchmarks", "explorer")),
     *sorted((ROOT / "docs").glob("*.md")),
 ]
 

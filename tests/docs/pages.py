@@ -14,7 +14,7 @@ from wordtide.cli.app import whole_app
 ROOT = Path(__file__).parent.parent.parent
 DOCS = ROOT / "docs"
 PAGES = [
-    *(ROOT / folder / "README.md" for folder in (".", "benchmarks", "experiments", "explorer")),
+    *(ROOT / folder / "README.md" for folder in (".", "benchmarks", "explorer")),
     *sorted(DOCS.glob("*.md")),
 ]
 _FENCED = re.compile(
