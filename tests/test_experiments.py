@@ -17,10 +17,10 @@ from adam import run as run_adam
 from claims import FAILS, HOLDS, TOO_FEW, UNCLEAR, check_claims, paired_interval, welch_interval
 from experiment import main, run, shrunk
 from google_books import GOOGLE_BOOKS
-from seven_corpora import CORPORA
 from paper_tables import write_tables
 from reporting import roughness_of
 from scipy.stats import ttest_ind, ttest_rel
+from seven_corpora import CORPORA
 from short_texts import SHORT_TEXTS, YEARS, few_sentences
 from simulation import Cast, template_world
 from state_of_the_union import STATE_OF_THE_UNION
