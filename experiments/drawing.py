@@ -21,16 +21,20 @@ _COMPARED = ("smoothing", "filtering", "warm-start", "independent")
 #: The methods whose words are mapped, as in the paper's figure.
 _MAPPED = ("filtering", "independent")
 _IN_THE_FIGURE = 10
+#: The paper ranks words by cosine distance. Words rarer than this head such a list by chance.
+_OCCURRENCES = 100
 
 
-def draw(experiment: "Experiment", evaluation: Path, folder: Path) -> None:
+def draw(experiment: "Experiment", paper: Path, default: Path, folder: Path) -> None:
     """Draw what has not been drawn: similarity across methods, the words that changed most, maps.
 
-    The models are those of the evaluation. Smoothing has not seen the held-out slices.
+    The models are those of two evaluations: with the paper's settings, and with ours, which smooths.
+    Smoothing has not seen the held-out slices.
     """
-    models = {method: load(evaluation / "models" / method) for method in _COMPARED}
+    models = {method: load(paper / "models" / method) for method in _COMPARED}
     _draw_similarity(experiment, models, folder)
     _draw_changed(experiment, models["filtering"], folder)
+    _list_changed(experiment, load(default / "models" / "smoothing"), folder)
     for method in _MAPPED:
         _draw_map(experiment, models[method], folder / f"map-{method}.png")
 
@@ -50,10 +54,21 @@ def _draw_changed(experiment: "Experiment", model: DynamicEmbeddings, folder: Pa
     if target.exists():
         return
     since, until = experiment.between
-    answer = changed(model, since, until, top=2 * _IN_THE_FIGURE)
+    answer = changed(
+        model, since, until, _IN_THE_FIGURE, by="change", min_occurrences=_OCCURRENCES, vectors="word"
+    )
     pd.DataFrame(answer.columns).to_csv(folder / "changed.csv", index=False)
-    figure = timeline_figure(timeline_of(model, None, since, until, _IN_THE_FIGURE, ProgressBar()))
+    words = [str(word) for word in answer.columns["word"]]
+    figure = timeline_figure(timeline_of(model, words, since, until, observer=ProgressBar()))
     save_figure(figure, target)
+
+
+def _list_changed(experiment: "Experiment", model: DynamicEmbeddings, folder: Path) -> None:
+    """The words that changed most by our own ranking."""
+    target = folder / "changed-default.csv"
+    if not target.exists():
+        answer = changed(model, *experiment.between, _IN_THE_FIGURE)
+        pd.DataFrame(answer.columns).to_csv(target, index=False)
 
 
 def _draw_map(experiment: "Experiment", model: DynamicEmbeddings, target: Path) -> None:

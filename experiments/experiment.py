@@ -96,7 +96,7 @@ def run(experiment: Experiment, folder: Path, source: str | None, tables_only: b
     }
     drawn = experiment.preset is not None and not tables_only
     if drawn:
-        draw(experiment, evaluations[PAPER], folder)
+        draw(experiment, evaluations[PAPER], evaluations["default"], folder)
     return write_report(experiment, counts, evaluations, folder, drawn=drawn)
 
 

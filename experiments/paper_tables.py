@@ -27,7 +27,7 @@ EVALUATIONS = (
     ("short texts, default, D = 1", "short-texts", "default-D-1"),
     ("short texts, default", "short-texts", "default"),
 )
-_VERDICTS = {HOLDS: "yes", FAILS: "**no**", UNCLEAR: "unclear", TOO_FEW: "too few slices"}
+_VERDICTS = {HOLDS: "yes", FAILS: "**no**", UNCLEAR: "unclear", TOO_FEW: "few"}
 _PAPERS_NAMES = {
     "smoothing": "smoothing (DSG-S)",
     "filtering": "filtering (DSG-F)",
@@ -42,20 +42,26 @@ def write_tables(folder: Path) -> None:
     found = {
         heading: path
         for heading, name, evaluation in EVALUATIONS
-        if ((path := folder / name / f"evaluation-{evaluation}") / "report.html").exists()
+        if _is_complete(path := folder / name / f"evaluation-{evaluation}")
     }
     if found:
         _write_prediction(found)
         _write_claims(found)
         _write_motion(found)
     for name in ("google-books", "state-of-the-union", "short-texts"):
-        if (folder / name / "changed.csv").exists():
-            _write_changed(f"paper.changed-{name}", folder / name / "changed.csv")
+        for kind in ("changed", "changed-default"):
+            if (path := folder / name / f"{kind}.csv").exists():
+                _write_changed(f"paper.{kind}-{name}", path)
     _write_roughness(folder)
     if (folder / "adam" / "adam.csv").exists():
         _write_adam(pd.read_csv(folder / "adam" / "adam.csv"))
     if (folder / "scale" / "scale.json").exists():
         _write_scale(json.loads((folder / "scale" / "scale.json").read_text()))
+
+
+def _is_complete(evaluation: Path) -> bool:
+    summary = evaluation / "summary.csv"
+    return summary.exists() and set(METHODS) <= set(pd.read_csv(summary)["method"])
 
 
 def _write_prediction(found: dict[str, Path]) -> None:
@@ -89,9 +95,10 @@ def _write_motion(found: dict[str, Path]) -> None:
 
 
 def _write_changed(name: str, path: Path) -> None:
-    with Table(name, ["word", "from", "to", "change"]) as table:
-        for _, row in pd.read_csv(path).head(10).iterrows():
-            table.row(row["word"], row["from"], row["to"], f"{row['change']:.2f}")
+    with Table(name, ["word", "from", "to", "change", "interval", "verdict"]) as table:
+        for _, row in pd.read_csv(path, keep_default_na=False).iterrows():
+            change, low, high = (f"{float(row[key]):.2f}" for key in ("change", "low", "high"))
+            table.row(row["word"], row["from"], row["to"], change, f"{low} to {high}", row["verdict"])
 
 
 def _write_roughness(folder: Path) -> None:
