@@ -17,6 +17,8 @@ export interface Near {
   probability: number | null;
   /** The word does not occur near that time. */
   inferred: boolean;
+  /** The word is barely known. */
+  faint: boolean;
 }
 
 export interface Asking {
@@ -62,6 +64,7 @@ export function askingOf(opened: Promise<Model>): Asking {
         high: known(one.high),
         probability: shares ? shares[place] : null,
         inferred: model.inferred(one.word, slice),
+        faint: one.faint,
       }));
     },
     axis: async (word: string, from: string[], to: string[]) => {

@@ -53,3 +53,25 @@ def test_similarities_are_those_of_the_stored_vectors(browser):
         expected, spread = similarity_and_spread(one, other)
         assert told[place]["similarity"] == pytest.approx(float(expected[0]), abs=1e-6)
         assert np.isfinite(spread[0])
+
+
+def test_typing_leads_to_a_story_and_arrows_move_the_year(browser):
+    told = browser.run(
+        """
+        location.hash = '#/';
+        const until = async (found) => { while (!found()) await new Promise(done => setTimeout(done, 20)); };
+        await until(() => document.getElementById('first-field'));
+        const field = document.getElementById('first-field');
+        field.focus();
+        field.value = 'energy';
+        field.dispatchEvent(new InputEvent('input', {bubbles: true}));
+        field.dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', bubbles: true}));
+        await until(() => document.querySelectorAll('.wordView .end').length > 1);
+        const year = () => document.querySelector('[role=slider]').getAttribute('aria-valuenow');
+        const before = year();
+        window.dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowRight', bubbles: true}));
+        await until(() => year() !== before);
+        return [document.querySelector('h1 b').textContent, Number(year()) - Number(before)];
+        """
+    )
+    assert told == ["energy", 1]

@@ -106,6 +106,8 @@ def test_neighbours_are_the_models(model, page):
             # words that are nearly as near may change places by rounding
             assert np.abs([near["similarity"] for near in told] - table.similarity).max() < 0.02
             listed = dict(zip(table.word, table.similarity, strict=True))
+            faint = dict(zip(table.word, table.faint, strict=True))
+            assert all(near["faint"] == faint.get(near["word"], near["faint"]) for near in told)
             assert all(
                 near["word"] in listed or abs(near["similarity"] - table.similarity.min()) < 0.02
                 for near in told

@@ -11,7 +11,12 @@ export interface Neighbour {
   spread: number;
   low: number;
   high: number;
+  /** Barely known: most of the length of its vector is noise. */
+  faint: boolean;
 }
+
+/** A word is faint if its mean has less than this share of its expected length, as in the library. */
+const FAINT = 0.5;
 
 let scores = new Float64Array(0);
 let numbers = new Int32Array(0);
@@ -29,9 +34,7 @@ export function nearest(words: WordsAt, word: number, count: number, noise: Nois
   for (let other = 0; other < count; other += 1) {
     const scale = scales[other];
     if (scale === 0 || other === word) continue;
-    let sum = 0; // of whole numbers below 2^14: exact
-    for (let place = (start + other * stride) * dim, k = 0; k < dim; place += 1, k += 1) sum = (sum + Math.imul(q[place], direction[k])) | 0;
-    scores[other] = sum * inverse[own] * scale;
+    scores[other] = product(q, (start + other * stride) * dim, direction, dim) * inverse[own] * scale;
     numbers[found] = other;
     found += 1;
   }
@@ -44,8 +47,27 @@ export function nearest(words: WordsAt, word: number, count: number, noise: Nois
       spread,
       low: Math.max(similarity - SIDES * spread, -1),
       high: Math.min(similarity + SIDES * spread, 1),
+      faint: uncertain && 1 / Math.sqrt(1 + noise.sum * block.rho[start + other * stride] ** 2) < FAINT,
     };
   });
+}
+
+/** The inner product with dim numbers of q, four at a time. Products are whole numbers below 2^14, so sums are exact. */
+function product(q: Int8Array, from: number, direction: Int32Array, dim: number): number {
+  let a = 0;
+  let b = 0;
+  let c = 0;
+  let d = 0;
+  let k = 0;
+  let place = from;
+  for (; k + 3 < dim; k += 4, place += 4) {
+    a = (a + Math.imul(q[place], direction[k])) | 0;
+    b = (b + Math.imul(q[place + 1], direction[k + 1])) | 0;
+    c = (c + Math.imul(q[place + 2], direction[k + 2])) | 0;
+    d = (d + Math.imul(q[place + 3], direction[k + 3])) | 0;
+  }
+  for (; k < dim; k += 1, place += 1) a = (a + Math.imul(q[place], direction[k])) | 0;
+  return a + b + c + d;
 }
 
 /** The `most` numbers of the highest scores, best first. A heap of the best so far, the worst on top. */
