@@ -25,6 +25,7 @@ class Firefox:
         self._socket, self._number, self._held = _connected(port), 0, b""
         self._read()
         self.ask("WebDriver:NewSession", {"capabilities": {}})
+        self.ask("WebDriver:SetTimeouts", {"script": round(1000 * _PATIENCE)})
 
     def ask(self, command: str, arguments: dict[str, Any]) -> Any:
         """The answer to a command."""

@@ -56,6 +56,7 @@ def test_similarities_are_those_of_the_stored_vectors(browser):
 
 
 def test_typing_leads_to_a_story_and_arrows_move_the_year(browser):
+    browser.go(browser.run("return location.href.split('#')[0]"))
     told = browser.run(
         """
         location.hash = '#/';
