@@ -42,7 +42,7 @@ class FitSettings:
     # Bounds of variances: float32 loses smaller ones beside others, and a model folder refuses them.
     diffusion: float | str = setting(
         1e-3,
-        "How fast vectors drift: the constant D per year, or auto",
+        "How fast vectors drift: D, a variance per year (fit: or auto)",
         minimum=1e-9,
         maximum=1e6,
         choices=["auto"],
