@@ -103,7 +103,7 @@ def test_the_switch_of_colors_goes_round_and_wins_over_the_device(address):
         return page.ask("getComputedStyle(document.body).backgroundColor")
 
     with opened(address, color_scheme="dark") as page:
-        switch = page.page.get_by_role("button", name="Colours")
+        switch = page.page.get_by_role("button", name="Colors")
         dark = paper(page)
         switch.click()
         light = paper(page)
@@ -114,7 +114,7 @@ def test_the_switch_of_colors_goes_round_and_wins_over_the_device(address):
         assert page.ask("document.documentElement.dataset.theme") == "dark"
         page.page.emulate_media(color_scheme="light")
         assert paper(page) == dark
-        page.page.get_by_role("button", name="Colours").click()  # as the device says
+        page.page.get_by_role("button", name="Colors").click()  # as the device says
         page.wait("wanted => getComputedStyle(document.body).backgroundColor === wanted", light)
         page.page.emulate_media(color_scheme="dark")
         page.wait("wanted => getComputedStyle(document.body).backgroundColor === wanted", dark)
