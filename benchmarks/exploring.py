@@ -81,7 +81,7 @@ def measured(file: Path) -> dict[str, tuple[float, float, str]]:
             page.keyboard.type(word)
             page.wait_for_timeout(500)
             stories.append(page.evaluate(_STORY, word))
-            page.wait_for_timeout(4000)  # the timeline of neighbours is worked out meanwhile
+            page.wait_for_timeout(2500)  # the timeline of neighbors is worked out meanwhile
         found["key to story, median of seven words"] = (statistics.median(stories), 100.0, "ms")
         found["key to story, slowest"] = (max(stories), 100.0, "ms")
         steps = page.evaluate(_SCRUB)
@@ -105,7 +105,7 @@ def on_a_phone(file: Path) -> dict[str, tuple[float, float, str]]:
         found = {"phone: first paint": (page.evaluate(_FIRST_PAINT) / 1e3, 4.0, "s")}
         page.evaluate("wordtide.similarity('war', 'peace')")
         found["phone: all vectors ready"] = (page.evaluate("performance.now()") / 1e3, 12.0, "s")
-        page.wait_for_timeout(4000)
+        page.wait_for_timeout(3000)
         page.locator("#first-field").fill("energy")
         page.wait_for_timeout(500)
         found["phone: key to story"] = (page.evaluate(_STORY, "energy"), 400.0, "ms")
