@@ -121,3 +121,22 @@ def test_mistakes_are_one_clear_error(model: Path) -> None:
     one = run("divided", model, "--groups", "north")
     assert one.code != 0
     assert "only one group" in one.err
+
+
+def test_figures_show_each_group(model: Path, tmp_path: Path) -> None:
+    similar = "plot", "similarity", model, "capital", "river", "--by-group"
+    drawn = run(*similar, "-o", tmp_path / "similarity.svg")
+    assert drawn.code == 0, drawn.err
+    assert "north" in (tmp_path / "similarity.svg").read_text("utf-8")
+    drawn = run("plot", "timeline", model, "--by-group", "-o", tmp_path / "timeline.svg")
+    assert drawn.code == 0, drawn.err
+    picture = (tmp_path / "timeline.svg").read_text("utf-8")
+    assert "capital (north)" in picture
+    assert "capital (south)" in picture
+    refused = run(*similar, "--with", model.parent / "model", "-o", tmp_path / "both.svg")
+    assert refused.code != 0
+    steady = run("plot", "similarity", model, "worda", "river", "--by-group", "-o", tmp_path / "x.svg")
+    assert "not in the vocabulary" in steady.err
+    alike = run("plot", "similarity", model, "wordaj", "river", "--by-group", "-o", tmp_path / "alike.svg")
+    assert alike.code == 0, alike.err
+    assert "no significant difference" in alike.err

@@ -168,11 +168,53 @@ def test_words_of_custom_tokenizers_are_listed_as_they_are():
     assert counts.words == ["A-b_C", "d"]
 
 
-def test_n_grams_take_no_phrases(tmp_path):
-    (tmp_path / "grams").write_text("new york\t1900,3,1\n", encoding="utf-8")
-    for phrases in (["new york"], "auto"):
-        with pytest.raises(SettingsError, match="n-grams"):
-            wordtide.count(tmp_path / "grams", format="ngrams", phrases=phrases)
+GRAMS = """\
+in new york city today\t1900,3,1\t1901,2,1
+new york city today and\t1900,3,1\t1901,2,1
+the new , york club\t1900,5,1
+york city today and tomorrow\t1900,3,1
+"""
+
+
+@pytest.fixture
+def grams(tmp_path):
+    (tmp_path / "grams").write_text(GRAMS, encoding="utf-8")
+    return tmp_path / "grams"
+
+
+@pytest.mark.parametrize("by", ["total", "share"])
+def test_phrases_are_joined_inside_each_n_gram(grams, by):
+    options = {"format": "ngrams", "vocabulary_by": by}
+    counts = wordtide.count(grams, phrases=["New York", "new york city", "on time"], **options)
+    plain = wordtide.count(grams, **options)
+    assert counts.settings.phrases == ("new york city",)
+    assert "new_york" not in counts.words
+    # in two 5-grams; a third ends before it, so that its words are counted apart there
+    found, alone = (occurrences_at_places(one) for one in (counts, plain))
+    assert found["new_york_city"] == [6, 4]
+    assert [found["new"], found["york"], found["city"]] == [[5, 0], [8, 0], [3, 0]]
+    assert alone["york"] == [14, 4]
+    assert found["today"] == alone["today"] == [9, 4]
+    city, today = counts.word_number("new york city"), counts.word_number("today")
+    assert counts.upper(0)[min(city, today), max(city, today)] == 6
+
+
+def occurrences_at_places(counts):
+    table = [counts.unigrams(t) * counts.places for t in range(len(counts))]
+    return {word: [round(values[n]) for values in table] for n, word in enumerate(counts.words)}
+
+
+def test_a_fixed_vocabulary_of_n_grams_brings_its_phrases(grams, tmp_path):
+    options = {"format": "ngrams", "workers": 1}
+    counts = wordtide.count(grams, output=tmp_path / "counts", phrases=["new york city"], **options)
+    again = wordtide.count(grams, vocabulary=str(tmp_path / "counts"), format="ngrams", workers=3)
+    assert again.words == counts.words
+    assert all((one != other).nnz == 0 for one, other in zip(again, counts, strict=True))
+
+
+def test_phrases_of_n_grams_are_listed(grams):
+    with pytest.raises(SettingsError, match=r"(?s)running text.*phrases='FILE'"):
+        wordtide.count(grams, format="ngrams", phrases="auto")
 
 
 # Fixed vocabularies, merging, and later texts

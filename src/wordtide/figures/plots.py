@@ -13,8 +13,9 @@ from wordtide.figures.displacement_figure import displacement_figure, displaceme
 from wordtide.figures.likelihood_figure import likelihood_figure, read_scores
 from wordtide.figures.similarity_figure import similarity_figure, similarity_of
 from wordtide.figures.style import DPI, check_figure_path, save_figure
-from wordtide.figures.timeline_figure import timeline_figure, timeline_of
+from wordtide.figures.timeline_figure import timeline_by_group, timeline_figure, timeline_of
 from wordtide.progress import Observer
+from wordtide.questions.divided import group_views
 from wordtide.timeline import Time
 
 #: A model, or several models by their names in the figure.
@@ -28,37 +29,48 @@ def timeline(
     until: Time = "last",
     top: int = 10,
     observer: Observer | None = None,
+    by_group: bool = False,
 ) -> Figure:
     """Draw the similarity of moving words over time to their five nearest neighbors at the start and at the
     end.
 
     Args:
         model: The model.
-        words: The words to draw; None for those that changed most.
+        words: The words to draw; None for those that changed most, or that groups use most differently.
         since: The first time.
         until: The last time.
         top: How many words to draw if `words` is None.
         observer: Receives the progress, word by word.
+        by_group: Draw a panel for each group that uses a word in its own way.
 
     Returns:
         The figure.
     """
+    if by_group:
+        return timeline_figure(timeline_by_group(model, words, since, until, top))
     return timeline_figure(timeline_of(model, words, since, until, top, observer))
 
 
-def similarity(models: Models, word: str, others: Sequence[str]) -> Figure:
+def similarity(models: Models, word: str, others: Sequence[str], by_group: bool = False) -> Figure:
     """Draw the similarity of a word to others over time.
 
     Args:
         models: A model, or several by name; then each of the other words has a panel with a line per model.
         word: The word.
         others: The words to compare it with.
+        by_group: Draw a line for each group of one model, as it uses the word.
 
     Returns:
         The figure.
     """
     if not others:
         raise SettingsError(f"There is no word to compare {word!r} with.", "Give at least one more word.")
+    if by_group:
+        named = _by_name(models)
+        if len(named) > 1:
+            raise SettingsError("Groups of several models cannot be drawn together.", "Give one model.")
+        views, _ = group_views(next(iter(named.values())), word)
+        models = views
     return similarity_figure(similarity_of(_by_name(models), [(word, other) for other in others]))
 
 
@@ -135,20 +147,28 @@ class ModelPlots:
         since: Time = "first",
         until: Time = "last",
         top: int = 10,
+        by_group: bool = False,
         output: str | PathLike[str] | None = None,
         dpi: float = DPI,
     ) -> Figure:
         """Draw how words changed: their similarity to their nearest words at the start and at the end.
 
-        Without words, the `top` that changed most are drawn.
+        Without words, the `top` that changed most are drawn, or `by_group` those that groups use most
+        differently.
         """
-        return _written(timeline(self._model, words or None, since, until, top), output, dpi)
+        figure = timeline(self._model, words or None, since, until, top, by_group=by_group)
+        return _written(figure, output, dpi)
 
     def similarity(
-        self, word: str, *others: str, output: str | PathLike[str] | None = None, dpi: float = DPI
+        self,
+        word: str,
+        *others: str,
+        by_group: bool = False,
+        output: str | PathLike[str] | None = None,
+        dpi: float = DPI,
     ) -> Figure:
-        """Draw how similar a word is to others over time."""
-        return _written(similarity(self._model, word, others), output, dpi)
+        """Draw how similar a word is to others over time, with a line for each group if `by_group`."""
+        return _written(similarity(self._model, word, others, by_group), output, dpi)
 
     def displacement(
         self, start: Time | None = None, output: str | PathLike[str] | None = None, dpi: float = DPI

@@ -38,6 +38,7 @@ from wordtide.figures.style import BLACK, END_COLOR, GREY, START_COLOR, shown, s
 from wordtide.progress import Observer
 from wordtide.questions.asking import shown_date, two_occasions
 from wordtide.questions.change import changed
+from wordtide.questions.divided import ALL, divided, group_views, groups_of
 from wordtide.questions.effect import verdicts
 from wordtide.questions.movement import halfway
 from wordtide.questions.neighbors import nearest
@@ -261,6 +262,27 @@ def timeline_of(
             panels.append(_panel_of(model, vectors, number, start, end))
             observer.step()
     return panels
+
+
+def timeline_by_group(
+    model: Embeddings, words: Sequence[str] | None, since: Time, until: Time, top: int
+) -> list[Panel]:
+    """The panels of words as each group uses them, or of the `top` words that groups use most differently."""
+    if words is None:
+        most = max(1, MOST_PANELS // len(groups_of(model).names))
+        words = list(divided(model, at=until, top=min(top, most)).columns["word"])
+    if not words:
+        raise SettingsError("Groups use all words alike, so there is none to draw.", "Name words.")
+    views = [(word, group, view) for word in words for group, view in group_views(model, word)[0].items()]
+    if len(views) > MOST_PANELS:
+        raise SettingsError(
+            f"{len(views)} panels, one for each word and group, do not fit into one figure.",
+            f"Choose fewer words: {MOST_PANELS} panels fit.",
+        )
+    panels = [(group, timeline_of(view, [word], since, until)[0]) for word, group, view in views]
+    return [
+        panel if group == ALL else replace(panel, word=f"{panel.word} ({group})") for group, panel in panels
+    ]
 
 
 @dataclass(frozen=True)

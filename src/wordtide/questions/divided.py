@@ -22,6 +22,8 @@ from wordtide.questions.vectors import vectors_of
 from wordtide.timeline import Time
 from wordtide.types import Floats, Integers
 
+#: In place of a group, if all use a word alike.
+ALL = "all"
 Model = TypeVar("Model", bound=Embeddings)
 
 
@@ -68,7 +70,7 @@ def group_views(model: Model, word: str) -> tuple[dict[str, Model], list[str]]:
     """
     views = {name: in_group(model, name, word) for name in groups_of(model).names}
     alike = next(notes for _, notes in views.values())
-    return ({"all": model}, alike) if alike else ({name: view for name, (view, _) in views.items()}, [])
+    return ({ALL: model}, alike) if alike else ({name: view for name, (view, _) in views.items()}, [])
 
 
 def by_group(model: Model, word: str, ask: Callable[[Model], Answer]) -> dict[str, Answer]:

@@ -11,6 +11,7 @@ from wordtide.cli.answer_tables import print_notes
 from wordtide.cli.options import WordsFile, at_least_one, listed_words
 from wordtide.cli.output import ProgressBar
 from wordtide.questions.asking import Occasions
+from wordtide.questions.divided import group_views
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -19,6 +20,7 @@ Option = typer.Option
 
 Model = Annotated[Path, typer.Argument(help="A model folder.")]
 Output = Annotated[Path, Option("--output", "-o", help="The image file to create: .png, .svg or .pdf.")]
+ByGroup = Annotated[bool, Option("--by-group", help="Draw words as each group of texts uses them.")]
 Dots = Annotated[int, Option("--dpi", help="Dots per inch of a .png; figures are 7 inches wide.")]
 Time = Annotated[str, Option(help="A time: 1850, 1850.5, 1862-12, first or last.")]
 
@@ -34,6 +36,7 @@ def timeline(
     since: Time = "first",
     until: Time = "last",
     top: Annotated[int, Option(help="Number of words, if none are given.")] = 10,
+    by_group: ByGroup = False,
     dpi: Dots = 300,
 ) -> None:
     """Draw how words changed: their similarity over time to their nearest words at the start and at the end.
@@ -44,7 +47,8 @@ def timeline(
     def draw(bar: ProgressBar) -> "Figure":
         from wordtide.figures import plots  # loads matplotlib
 
-        return plots.timeline(load(model), listed_words(words, file) or None, since, until, top, bar)
+        chosen = listed_words(words, file) or None
+        return plots.timeline(load(model), chosen, since, until, top, bar, by_group)
 
     _drawn(output, dpi, draw)
     print_notes(Occasions.of(load(model), [since, until]).notes)
@@ -60,6 +64,7 @@ def similarity(
     models: Annotated[
         list[Path] | None, Option("--with", help="A further model; repeat the option for several.")
     ] = None,
+    by_group: ByGroup = False,
     dpi: Dots = 300,
 ) -> None:
     """Draw how similar a word is to others over time, by one model or by several.
@@ -72,11 +77,12 @@ def similarity(
     def draw(_: ProgressBar) -> "Figure":
         from wordtide.figures import plots
 
-        return plots.similarity(
-            plots.named_by_method([load(path) for path in [model, *(models or [])]]), word, compared
-        )
+        named = plots.named_by_method([load(path) for path in [model, *(models or [])]])
+        return plots.similarity(named, word, compared, by_group)
 
     _drawn(output, dpi, draw)
+    if by_group:
+        print_notes(group_views(load(model), word)[1])
 
 
 def displacement(

@@ -71,6 +71,10 @@ def count_on_cluster(source: CountInput, folder: Path, place: ClusterPlace) -> C
         )
     if corpus.is_ngrams:
         check_ngram_settings(settings)
+        if settings.joined_phrases:
+            raise SettingsError(
+                "Phrases of n-gram tables cannot be counted on a cluster.", "Count without --scheduler."
+            )
     if settings.tokenizer and tokenizer is None:
         load_tokenizer(settings.tokenizer)  # reject a wrong name early
     name = _job_name(settings, vocabulary, tokenizer, corpus.is_ngrams)

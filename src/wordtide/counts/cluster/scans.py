@@ -25,12 +25,11 @@ from wordtide.counts.cluster.job import (
 )
 from wordtide.counts.cluster.reduce import save_slice_numbers
 from wordtide.counts.count_arrays import CountsWriter
-from wordtide.counts.ngrams.pair_lists import KeyRule, NgramSegment, YearSlices
+from wordtide.counts.ngrams.pair_lists import KeyRule, NgramSegment, YearSlices, sum_segments
 from wordtide.counts.ngrams.tables import (
     make_calendar,
     ngram_window,
     read_ngrams,
-    sum_segments,
     write_ngram_counts,
 )
 from wordtide.counts.phrases.phrase_choice import make_tables, with_phrases

@@ -5,15 +5,19 @@ n-gram adds its match count in units of 1/window, so with window = n - 1 the sum
 is the text's own (n - d) / window. With "literal" the window rule is applied again inside each n-gram.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from pathlib import Path
 from typing import Any, Final, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from wordtide.corpus.ngram_tables import NgramBatch
+from wordtide.corpus.tokens.lexicon import Lexicon
 from wordtide.counts.ngrams.codes import (
     MOST_KEYS,
     WEIGHT_BITS,
@@ -25,9 +29,13 @@ from wordtide.counts.ngrams.codes import (
     scatter,
 )
 from wordtide.counts.pairs import bits_for, sort_codes
-from wordtide.counts.segments import SpillSpace
-from wordtide.counts.sums import KeySums
-from wordtide.types import Bytes, Integers
+from wordtide.counts.phrases.collocations import Units
+from wordtide.counts.phrases.phrase_choice import make_tables
+from wordtide.counts.phrases.phrase_table import PhraseTable, join_rows
+from wordtide.counts.segments import SpillSpace, release
+from wordtide.counts.sums import KeySums, SliceSums
+from wordtide.counts.workers import Resources, in_order
+from wordtide.types import Array, Bytes, Floats, Integers
 
 SEGMENT_ENTRIES: Final = 1 << 22
 _OUT_ENTRIES: Final = 1 << 22
@@ -146,3 +154,94 @@ def _sums_of_codes(
         for t in np.flatnonzero(per_slice).tolist():
             part = slice(starts[t], starts[t] + per_slice[t])
             yield t, KeySums(sorted_keys[part], sorted_sums[part])
+
+
+def sum_segments(
+    segments: Sequence[NgramSegment],
+    numberings: Sequence[Array],
+    rule: KeyRule,
+    calendar: YearSlices,
+    resources: Resources,
+    also: Callable[[NgramSegment, YearLists], None] = lambda *_: None,
+) -> SliceSums:
+    """Add up all segments per slice, pairs or single words, and do something else with each."""
+    sums = SliceSums(calendar.total, resources.spill, resources.memory // 4, rule.dtype)
+
+    def work(segment: NgramSegment) -> list[tuple[int, KeySums]]:
+        lists = calendar.lists_of(segment)
+        also(segment, lists)
+        found = list(sum_keys(segment, numberings[segment.scanner], rule, lists, calendar.total))
+        for array in (segment.ids, segment.sizes, segment.ends, segment.years, segment.matches):
+            release(array)
+        return found
+
+    for partials in in_order((partial(work, segment) for segment in segments), resources.workers):
+        for t, summed in partials:
+            sums.add(t, summed)
+        resources.observer.step(1)
+    return sums
+
+
+@dataclass(frozen=True)
+class NgramPasses:
+    """Passes through tables of n-grams, which join phrases inside each n-gram.
+
+    Attributes:
+        segments: The segments.
+        calendar: The slice of each year.
+        lexicons: The lexicons of the readers.
+        numbers: For each reader the number of each of its words in the lexicon of all.
+        resources: What counting may use.
+    """
+
+    segments: Sequence[NgramSegment]
+    calendar: YearSlices
+    lexicons: Sequence[Lexicon]
+    numbers: Sequence[Integers]
+    resources: Resources
+
+    def joined(self, tables: Sequence[PhraseTable]) -> list[NgramSegment]:
+        """The segments with phrases joined, on disk if memory is short."""
+        folder = Path(tempfile.mkdtemp(dir=self.resources.spill))
+        space = SpillSpace(folder, self.resources.memory // 4)
+
+        def join(segment: NgramSegment) -> NgramSegment:
+            ids, sizes = join_rows(segment.ids, segment.sizes, tables[segment.scanner])
+            kept: Any = space.keep(ids)
+            return replace(segment, ids=kept, sizes=sizes)
+
+        return list(in_order((partial(join, segment) for segment in self.segments), self.resources.workers))
+
+    def _tables(self, phrases: Sequence[str]) -> list[PhraseTable]:
+        return make_tables(phrases, self.lexicons, [len(own) for own in self.numbers])
+
+    def occurrences(self, phrases: Sequence[str]) -> Integers:
+        """How often each phrase occurs if all of them are joined, at any place of an n-gram."""
+        total = np.zeros(len(phrases), dtype=np.int64)
+        for segment in self.joined(self._tables(phrases)):
+            ends = np.concatenate([[0], np.cumsum(segment.matches)])
+            matches = np.diff(ends[np.concatenate([[0], segment.ends])])
+            grams, places = np.nonzero(segment.ids >= len(self.numbers[segment.scanner]))
+            numbers = segment.ids[grams, places] - len(self.numbers[segment.scanner])
+            np.add.at(total, numbers, matches[grams])
+        return total
+
+    def shares(self, phrases: Sequence[str]) -> Floats:
+        """The sum over slices of the share of each word of the lexicon, then of each phrase."""
+        words = max(int(own.max(initial=-1)) for own in self.numbers) + 1
+        added = np.arange(words, words + len(phrases))
+        translations = [np.concatenate([own, added]).astype(np.int32) for own in self.numbers]
+        segments = self.joined(self._tables(phrases)) if phrases else self.segments
+        rule = KeyRule(words + len(phrases), None)
+        scores = np.zeros(rule.words, dtype=np.float64)
+        with closing(sum_segments(segments, translations, rule, self.calendar, self.resources)) as sums:
+            for t in range(self.calendar.total):
+                blocks = list(sums.take(t))
+                total = max(1, sum(int(block.sums.sum()) for block in blocks))
+                for block in blocks:
+                    scores[block.keys.astype(np.int64)] += block.sums / total
+        return scores
+
+    def find_pairs(self, units: Units) -> Array:
+        """Phrases of n-grams are listed, not found."""
+        raise AssertionError("phrases of n-grams are listed")

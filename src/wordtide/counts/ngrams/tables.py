@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -18,21 +19,24 @@ from wordtide.counts.ngrams.codes import YearLists, add_words, add_years
 from wordtide.counts.ngrams.pair_lists import (
     SEGMENT_ENTRIES,
     KeyRule,
+    NgramPasses,
     NgramSegment,
     YearSlices,
-    sum_keys,
+    sum_segments,
 )
 from wordtide.counts.pairs import compress_rows
-from wordtide.counts.segments import SpillSpace, release
+from wordtide.counts.phrases.phrase_choice import choose_with_phrases, with_phrases
+from wordtide.counts.phrases.phrase_table import words_of
+from wordtide.counts.segments import SpillSpace
 from wordtide.counts.settings import CountSettings, Summary
-from wordtide.counts.sums import KeySums, SliceSums, add_sums
+from wordtide.counts.sums import KeySums, add_sums
 from wordtide.counts.texts import TEXT_WINDOW
 from wordtide.counts.vocabulary import choose_vocabulary, numbering_of
 from wordtide.counts.workers import CountInput, Lending, PairRule, Resources, in_order
 from wordtide.dates import DAY
 from wordtide.errors import SettingsError
 from wordtide.timeline import Every, Slices, unite
-from wordtide.types import Array, Integers
+from wordtide.types import Integers
 
 _YEARS = (1, 9999)
 
@@ -80,30 +84,24 @@ def count_ngrams(source: CountInput, folder: Path) -> Counts:
     slices, calendar = make_calendar(totals, Every.parse(settings.every))
     whole, numbers = combine_lexicons([reader.scanner.lexicon for reader in readers])
     longest = max(reader.longest for reader in readers)
+    passes = NgramPasses(
+        segments, calendar, [reader.scanner.lexicon for reader in readers], numbers, resources
+    )
+    phrases, ranked = settings.joined_phrases, replace(settings, min_count=least_total(settings, longest))
+    if phrases and len(slices) > 0:
+        vocabulary, phrases = choose_with_phrases(passes, whole, ranked, vocabulary)
     if vocabulary is None:
-        if settings.vocabulary_by == "total":
-            scores: Array = whole.totals
-        else:
-            translations = [n.astype(np.int32) for n in numbers]
-            sums = sum_segments(segments, translations, KeyRule(len(whole), None), calendar, resources)
-            scores = np.zeros(len(whole), dtype=np.float64)
-            for t in range(calendar.total):
-                blocks = list(sums.take(t))
-                total = max(1, sum(int(block.sums.sum()) for block in blocks))
-                for block in blocks:
-                    scores[block.keys.astype(np.int64)] += block.sums / total
-            sums.close()
+        scores = whole.totals if settings.vocabulary_by == "total" else passes.shares(())
         vocabulary = choose_vocabulary(
-            whole,
-            scores,
-            settings.vocabulary_size,
-            least_total(settings, longest),
-            settings.listed_stop_words,
+            whole, scores, settings.vocabulary_size, ranked.min_count, settings.listed_stop_words
         )
     numbering = numbering_of(whole, vocabulary)
     numberings = [numbering[numbers_of_reader] for numbers_of_reader in numbers]
     window = ngram_window(settings, longest)
     pairs = PairRule(numberings, len(vocabulary), window, settings)
+    if phrases:
+        pairs = with_phrases(pairs, phrases, vocabulary, passes.lexicons)
+        segments = passes.joined(pairs.tables)
     arrays, occurrences = write_ngram_counts(segments, calendar, pairs, resources, folder)
     summary = Summary(
         documents=int(slices.documents.sum()),
@@ -114,6 +112,7 @@ def count_ngrams(source: CountInput, folder: Path) -> Counts:
         ignored_files=source.corpus.ignored,
         skipped=dict(sorted(bad.reasons.items())),
     )
+    settings = replace(settings, phrases=phrases)
     return Counts(vocabulary, slices, arrays, settings, window, longest, summary)
 
 
@@ -152,9 +151,10 @@ def read_ngrams(source: CountInput, bad: BadRows) -> list[NgramReader]:
     corpus, resources, years = source.corpus, source.resources, _year_bounds(source.dates)
     rule = TokenRule(numbers=source.settings.numbers, hyphens=source.settings.hyphens)
     space = SpillSpace(resources.spill, resources.memory // 2)
-    readers = [
-        NgramReader(n, NgramScanner(rule, years, source.vocabulary), space) for n in range(resources.workers)
-    ]
+    known = source.vocabulary
+    if known is not None:
+        known = [*known, *words_of(source.settings.joined_phrases)]
+    readers = [NgramReader(n, NgramScanner(rule, years, known), space) for n in range(resources.workers)]
     idle = Lending(readers)
 
     def read(block: bytes, first_line: int, path: str) -> None:
@@ -246,7 +246,7 @@ def write_ngram_counts(
         merged = add_sums(parts)
         return compress_rows(merged.keys, merged.sums, words)
 
-    def words_of(t: int) -> KeySums:
+    def words_at(t: int) -> KeySums:
         there = np.flatnonzero(unigrams[:, t])
         return KeySums(there, unigrams[there, t])
 
@@ -254,7 +254,7 @@ def write_ngram_counts(
         for t in range(calendar.total):
             for parts in pairs.take_unmerged(t):
                 yield partial(rows_of, parts)
-            yield partial(words_of, t)
+            yield partial(words_at, t)
 
     with CountsWriter(folder, words) as writer, closing(pairs):
         for made in in_order(tasks(), resources.workers):
@@ -263,29 +263,3 @@ def write_ngram_counts(
             elif made is not None:
                 writer.end_slice(made.keys, made.sums)
         return writer.close(), int(unigrams.sum())
-
-
-def sum_segments(
-    segments: Sequence[NgramSegment],
-    numberings: Sequence[Array],
-    rule: KeyRule,
-    calendar: YearSlices,
-    resources: Resources,
-    also: Callable[[NgramSegment, YearLists], None] = lambda *_: None,
-) -> SliceSums:
-    """Add up all segments per slice, pairs or single words, and do something else with each."""
-    sums = SliceSums(calendar.total, resources.spill, resources.memory // 4, rule.dtype)
-
-    def work(segment: NgramSegment) -> list[tuple[int, KeySums]]:
-        lists = calendar.lists_of(segment)
-        also(segment, lists)
-        found = list(sum_keys(segment, numberings[segment.scanner], rule, lists, calendar.total))
-        for array in (segment.ids, segment.sizes, segment.ends, segment.years, segment.matches):
-            release(array)
-        return found
-
-    for partials in in_order((partial(work, segment) for segment in segments), resources.workers):
-        for t, summed in partials:
-            sums.add(t, summed)
-        resources.observer.step(1)
-    return sums

@@ -124,8 +124,8 @@ def with_phrase_facts(counts: Counts, listed: int) -> Summary:
         summary,
         phrases=len(phrases),
         phrases_left_out=max(0, listed - len(phrases)),
-        phrase_occurrences=int(values[lengths > 0].sum()),
-        words_in_phrases=int((values * lengths).sum()),
+        phrase_occurrences=int(values[lengths > 0].sum()) // counts.places,
+        words_in_phrases=int((values * lengths).sum()) // counts.places,
     )
 
 

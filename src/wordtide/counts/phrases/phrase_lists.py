@@ -36,7 +36,8 @@ def resolve_phrases(settings: CountSettings, rule: TokenRule, is_ngrams: bool) -
     elif given == "auto":
         if is_ngrams:
             raise SettingsError(
-                "--phrases=auto needs running text, and these are n-grams.", "Count without phrases."
+                "--phrases=auto needs running text, and these are n-grams.",
+                "List the phrases in a file: --phrases=FILE.",
             )
         if settings.vocabulary:
             raise SettingsError(
@@ -51,11 +52,6 @@ def resolve_phrases(settings: CountSettings, rule: TokenRule, is_ngrams: bool) -
     else:
         places = [f"phrases[{number}]" for number in range(len(given))]
         phrases = parse_phrases(given, places, rule)
-    if phrases and is_ngrams:
-        raise SettingsError(
-            "Phrases cannot be counted in n-grams: an n-gram may end in the middle of a phrase.",
-            "Count without phrases.",
-        )
     return replace(settings, phrases=tuple(phrases))
 
 

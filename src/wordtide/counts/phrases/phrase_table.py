@@ -18,6 +18,7 @@ from wordtide.types import Integers
 
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 _NO_STARTS = np.zeros(0, dtype=np.int64)
+_ROWS_AT_ONCE = 1 << 18
 
 
 def name_of(phrase: str) -> str:
@@ -163,6 +164,23 @@ def join_parts(
     """
     out, new_starts = np.empty(len(ids), dtype=np.int32), np.empty_like(starts)
     return out[: _join(ids, *table, starts, out, new_starts)], new_starts
+
+
+def join_rows(
+    ids: npt.NDArray[np.int32], sizes: npt.NDArray[np.uint8], table: PhraseTable
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8]]:
+    """Join the phrases inside rows such as n-grams, `ids[n, :sizes[n]]`; returns new rows and their sizes."""
+    places = np.arange(ids.shape[1])
+    joined, lengths = np.full_like(ids, -1), np.empty_like(sizes)
+    for first in range(0, len(ids), _ROWS_AT_ONCE):
+        some = slice(first, first + _ROWS_AT_ONCE)
+        rows = np.full((len(ids[some]), ids.shape[1] + 1), -1, dtype=np.int32)  # -1 keeps rows apart
+        rows[:, :-1] = np.where(places < sizes[some, None], ids[some], -1)
+        stream, starts = join_parts(rows.ravel(), np.arange(len(rows) + 1) * rows.shape[1], table)
+        lengths[some] = sizes[some] - (rows.shape[1] - np.diff(starts))
+        found = stream[np.minimum(starts[:-1, None] + places, len(stream) - 1)]
+        joined[some] = np.where(places < lengths[some, None], found, -1)
+    return joined, lengths
 
 
 @kernel
