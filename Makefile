@@ -83,7 +83,7 @@ bench-peers: .venv/bench.done .venv-pwe/done
 
 # Rankings against human judgments in the layout of DWUG (GOLD=folder), or against planted changes in real text.
 .PHONY: bench-gold
-GOLD_SEEDS ?= 11 12 13 14 15 16
+GOLD_SEEDS ?= 21 22 23 24 25 26
 bench-gold: .venv/bench.done
 ifdef GOLD
 	PYTHONPATH=benchmarks/peers $(BIN)/python benchmarks/gold.py "$(GOLD)"

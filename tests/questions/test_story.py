@@ -94,11 +94,17 @@ def test_the_sentence_tells_from_what_to_what_between_which_dates_and_how_sure(k
 def test_the_sentence_says_how_a_word_changed(shape, when):
     model = topics("smoother")
     found = {name: values.copy() for name, values in vars(model.dynamics).items()}
-    dates = {"date_low": 1903.4, "date": 1905.8, "date_high": 1907.2, "second_date": 1909.3}
+    dates = {"date_low": 1903.4, "date": 1905.8, "date_high": 1907.2}
+    if shape in ("two jumps", "burst"):
+        dates["second_date"] = 1909.3
     for name, value in {"shape": SHAPES.index(shape), "correlation": 0.95, **dates}.items():
         found[name][0] = value
     judged = DynamicEmbeddings(replace(model.fitted, dynamics=Dynamics(**found)))
-    assert when in story(judged, "mover", "first", "last").facts["sentence"]
+    answer = story(judged, "mover", "first", "last")
+    assert when in answer.facts["sentence"]
+    between = {row["time"] for row in answer.rows() if row["period"] == "half-way"}
+    expected = {"jump": {1906.0}, "gradual": {1906.0}}  # the slice nearest to the date of the verdict
+    assert between == expected.get(shape, {1908.0})  # or between its two dates
 
 
 def test_a_word_that_changed_by_its_verdict_is_not_said_to_have_turned_by_nothing():

@@ -63,9 +63,8 @@ def story(
     chosen = vectors_of(model, vectors)
     starts, ends, notes = spans(model, number, since, until)
     (told,) = _told(model, chosen, number, starts, ends, checked_number("top", top))
-    near, more = _neighbors_of_periods(
-        model, word, float(starts[0]), float(told.facts["halfway"]), float(ends[0]), top, vectors
-    )
+    middle = _middle(told.facts)
+    near, more = _neighbors_of_periods(model, word, float(starts[0]), middle, float(ends[0]), top, vectors)
     return Answer(near, list(dict.fromkeys([*notes, *more])), {"sentence": told.sentence, **told.facts})
 
 
@@ -142,6 +141,14 @@ def _told(
 def _is_dated(facts: dict[str, Any]) -> bool:
     """Whether there is a verdict, and its date between the two times."""
     return facts["shape"] is not None and facts["since"] <= facts["date"] <= facts["until"]
+
+
+def _middle(facts: dict[str, Any]) -> float:
+    """The date of the change, between its two dates if there are two; the half-way date without a verdict."""
+    if not _is_dated(facts):
+        return float(facts["halfway"])
+    second = facts["second_date"]
+    return float(facts["date"] if second is None else (facts["date"] + second) / 2.0)
 
 
 def _plot(
