@@ -1,7 +1,6 @@
 """`wordtide.fit`: fit a model to counts, by any method."""
 
-from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -16,12 +15,12 @@ from wordtide.embeddings.state_files import MOST_SLICES
 from wordtide.embeddings.states import Embeddings
 from wordtide.errors import FolderError, SettingsError
 from wordtide.inference.checkpoints import Checkpoints, checkpoint_path, fingerprint
-from wordtide.inference.compute import compute
+from wordtide.inference.compute import Compute, compute
 from wordtide.inference.group_offsets import fit_groups
 from wordtide.inference.memory import block_bytes, check_memory, estimate_memory, gigabytes
 from wordtide.inference.methods import Outcome, Run, pair_settings, run
 from wordtide.inference.problem import Problem, pooled, problem_of
-from wordtide.inference.scale.engine import EngineSettings, open_engine
+from wordtide.inference.scale.engine import Engine, EngineSettings, open_engine
 from wordtide.inference.settings import FitSettings, resolve
 from wordtide.inference.slice_sinks import SliceFolder
 from wordtide.model.knots import Knots, Occurrences, occurrences_of
@@ -82,15 +81,13 @@ def fit(
     path = None if isinstance(counts, Counts) else Path(counts)
     counts = counts if isinstance(counts, Counts) else Counts.load(counts, check=True)
     checkpoints = _checkpoints(target, resolved, precision, counts, checkpoint_every)
-    if checkpoints is None and resume:
-        raise SettingsError(
-            "Only a fit with an output folder can be resumed.", "Pass the output folder of the stopped fit."
-        )
-    if target is not None and checkpoints is not None:
-        if resume and not overwrite and checkpoints.has_become(target):
-            observer.message("the fit had finished before it was stopped; removing its leftovers")
-            clean_up(target)
-            return _finished(target, checkpoints)
+    if target is None or checkpoints is None:
+        _refuse_to_resume(resume)
+    elif resume and not overwrite and checkpoints.has_become(target):
+        observer.message("the fit had finished before it was stopped; removing its leftovers")
+        clean_up(target)
+        return _finished(target, checkpoints)
+    else:
         check_not_input(target, [path, counts.path, config])
         check_writable(target, overwrite, KIND)
         _check_leftover(checkpoints, resume, overwrite)
@@ -98,39 +95,78 @@ def fit(
     by_slice = target is not None and resolved.method == "filtering" and len(counts) <= MOST_SLICES
     on_demand = by_slice or chosen.offload is not None or chosen.scheduler is not None
     problem = _problem(counts, resolved, on_demand)
-    with compute(precision, threads) as machine, ExitStack() as stack:
-        stored = None if resolved.method == "static" else (2 * counts.stored_pairs()).tolist()
-        needed = estimate_memory(problem, resolved, machine, stored, on_disk=on_demand).total
-        observer.message(f"{_described(problem, resolved)}; memory needed: about {gigabytes(needed)}")
-        check_memory(needed, resolved, offloaded=on_demand)
-        memory = block_bytes(needed)
-        engine = stack.enter_context(open_engine(chosen, counts, path, target, machine, memory))
+    with compute(precision, threads) as machine:
+        memory = _checked_memory(counts, problem, resolved, machine, on_demand, observer)
+        with open_engine(chosen, counts, path, target, machine, memory) as engine:
+            task = _Task(counts, problem, resolved, precision, engine, observer)
+            if target is None or checkpoints is None:
+                return Embeddings(task.completed(task.run()))
+            with new_folder(target, overwrite, KIND) as folder:
+                task.run_into(folder, checkpoints, resume, by_slice)
+    return _finished(target, checkpoints)
 
-        def complete(fitted: Fitted) -> Fitted:
-            """Add how each word moves, how far variances are from errors, and how groups use words."""
-            fitted = replace(fitted, calibration=calibrate(fitted))
-            if resolved.method != "filtering":  # a filter goes on: its jumps are found when asked for
-                fitted = replace(fitted, dynamics=judge(fitted, machine.threads))
-            return replace(fitted, groups=fit_groups(counts, fitted, resolved, machine, observer))
 
-        if target is None or checkpoints is None:
-            outcome = run(Run(problem, resolved, engine, observer))
-            fitted = _fitted(counts, problem, resolved, outcome, precision)
-            return Embeddings(complete(fitted))
-        folder = stack.enter_context(new_folder(target, overwrite, KIND))
-        sink = checkpoints.slices = SliceFolder(folder) if by_slice else None
-        saved = checkpoints.load() if resume else None
+@dataclass(frozen=True)
+class _Task:
+    """A fit that is ready to run."""
+
+    counts: Counts
+    problem: Problem
+    settings: FitSettings
+    precision: str
+    engine: Engine
+    observer: Observer
+
+    def run(self, checkpoints: Checkpoints | None = None, resume: bool = False) -> Fitted:
+        """Run the fit, from its checkpoint with `resume`."""
+        saved = checkpoints.load() if checkpoints is not None and resume else None
         if resume:
             after = f"resuming from the checkpoint, after step {len(saved[2])}" if saved else ""
-            observer.message(after or "no checkpoint yet; starting from the beginning")
-        with checkpoints.catching_interrupts(observer):
-            outcome = run(Run(problem, resolved, engine, observer, checkpoints, saved, sink))
-            fitted = _fitted(counts, problem, resolved, outcome, precision)
+            self.observer.message(after or "no checkpoint yet; starting from the beginning")
+        sink = None if checkpoints is None else checkpoints.slices
+        outcome = run(Run(self.problem, self.settings, self.engine, self.observer, checkpoints, saved, sink))
+        return _fitted(self.counts, self.problem, self.settings, outcome, self.precision)
+
+    def run_into(self, folder: Path, checkpoints: Checkpoints, resume: bool, by_slice: bool) -> None:
+        """Run the fit and fill the folder of its model; `by_slice`: with the slices as they are finished."""
+        sink = checkpoints.slices = SliceFolder(folder) if by_slice else None
+        with checkpoints.catching_interrupts(self.observer):
+            fitted = self.run(checkpoints, resume)
             if sink is not None:
-                fill_folder(folder, complete(fitted), sink.facts)
+                fill_folder(folder, self.completed(fitted), sink.facts)
             else:
-                fill_with_slices(folder, fitted, complete)
-    return _finished(target, checkpoints)
+                fill_with_slices(folder, fitted, self.completed)
+
+    def completed(self, fitted: Fitted) -> Fitted:
+        """Add how each word moves, how far variances are from errors, and how groups use words."""
+        machine = self.engine.compute
+        fitted = replace(fitted, calibration=calibrate(fitted))
+        if self.settings.method != "filtering":  # a filter goes on: its jumps are found when asked for
+            fitted = replace(fitted, dynamics=judge(fitted, machine.threads))
+        return replace(fitted, groups=fit_groups(self.counts, fitted, self.settings, machine, self.observer))
+
+
+def _refuse_to_resume(resume: bool) -> None:
+    if resume:
+        raise SettingsError(
+            "Only a fit with an output folder can be resumed.", "Pass the output folder of the stopped fit."
+        )
+
+
+def _checked_memory(
+    counts: Counts,
+    problem: Problem,
+    settings: FitSettings,
+    machine: Compute,
+    on_demand: bool,
+    observer: Observer,
+) -> int:
+    """Check that the fit fits into memory, and return the bytes of a block of words."""
+    stored = None if settings.method == "static" else (2 * counts.stored_pairs()).tolist()
+    needed = estimate_memory(problem, settings, machine, stored, on_disk=on_demand).total
+    observer.message(f"{_described(problem, settings)}; memory needed: about {gigabytes(needed)}")
+    check_memory(needed, settings, offloaded=on_demand)
+    return block_bytes(needed)
 
 
 def _path(given: str | PathLike[str] | None) -> Path | None:
