@@ -406,7 +406,7 @@ def test_the_curves_of_groups_are_those_of_their_vectors(page):
     page.go("#/compare?how=groups&anchor=war&words=oil").page.wait_for_selector(".groupNames li")
     figure = page.page.get_by_role("region", name="How groups use war")
     figure.locator(".menu > button").click()
-    figure.get_by_role("button", name="Show as a table").click()
+    figure.get_by_role("button", name="Show as a table", exact=True).click()
     rows = [row.split("\t") for row in figure.locator("tbody tr").all_inner_texts()]
     assert len(rows) == len(GROUPS) * len(TIMES)
     place, oil = DIVIDED.index("war"), WORLD.number("oil")
