@@ -34,8 +34,9 @@ from wordtide.model.verdicts import TYPICAL_OFFSET, GroupMessages, Groups, compa
 from wordtide.progress import Observer
 from wordtide.types import Array, Floats, Integers, Singles
 
-_STEPS = 4  # over all slices
-_STEPS_IN_SLICE = 2  # of a filter
+_STEPS = 6  # over all slices
+_STEPS_IN_SLICE = 4  # of a filter
+_RATE = 0.5  # coordinates are correlated, so whole steps of each overshoot
 _FARTHEST = 1.5  # the longest step of a vector
 _WORDS_AT_ONCE = 500
 
@@ -185,10 +186,10 @@ def _message_of_slice(
 
 
 def _way(b: Array, h: Array, offset: Array) -> Array:
-    """From offsets toward the best ones, at most as far as a step goes."""
+    """From offsets half of the way to the best ones, at most as far as a step goes."""
     way = b / (h + 1.0 / TYPICAL_OFFSET) - offset
     length = np.sqrt(np.einsum("lk,lk->l", way, way))[:, None]
-    return np.asarray(way * np.minimum(1.0, _FARTHEST / np.maximum(length, _FARTHEST)))
+    return np.asarray(_RATE * way * np.minimum(1.0, _FARTHEST / np.maximum(length, _FARTHEST)))
 
 
 def _of_states(states: SliceStates, signs: Singles | None, compute: Compute) -> _SharedSlice:
