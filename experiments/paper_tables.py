@@ -42,13 +42,13 @@ def write_tables(folder: Path) -> None:
     found = {
         heading: path
         for heading, name, evaluation in EVALUATIONS
-        if _is_complete(path := folder / name / f"evaluation-{evaluation}")
+        if ((path := folder / name / f"evaluation-{evaluation}") / "summary.csv").exists()
     }
     if found:
         _write_prediction(found)
-        _write_claims(found)
-        _write_motion(found)
-    for name in ("google-books", "state-of-the-union", "short-texts"):
+    if complete := {heading: path for heading, path in found.items() if _is_complete(path)}:
+        _write_claims(complete)
+    for name in ("google-books", "state-of-the-union"):
         for kind in ("changed", "changed-default"):
             if (path := folder / name / f"{kind}.csv").exists():
                 _write_changed(f"paper.{kind}-{name}", path)
@@ -60,15 +60,17 @@ def write_tables(folder: Path) -> None:
 
 
 def _is_complete(evaluation: Path) -> bool:
-    summary = evaluation / "summary.csv"
-    return summary.exists() and set(METHODS) <= set(pd.read_csv(summary)["method"])
+    return set(METHODS) <= set(pd.read_csv(evaluation / "summary.csv")["method"])
 
 
 def _write_prediction(found: dict[str, Path]) -> None:
     summaries = [pd.read_csv(path / "summary.csv").set_index("method") for path in found.values()]
     with Table("paper.prediction", ["method", *found]) as table:
         for method in METHODS:
-            means = [_signed(f"{summary.loc[method, 'mean']:.4f}") for summary in summaries]
+            means = [
+                _signed(f"{summary.loc[method, 'mean']:.4f}") if method in summary.index else ""
+                for summary in summaries
+            ]
             table.row(_PAPERS_NAMES[method], *means)
         table.row("slices held out", *(int(summary["slices"].max()) for summary in summaries))
 
@@ -79,18 +81,6 @@ def _write_claims(found: dict[str, Path]) -> None:
         for findings in zip(*columns, strict=True):
             table.row(
                 findings[0].claim, *(f"{_VERDICTS[one.verdict]}, {_signed(one.figure)}" for one in findings)
-            )
-
-
-def _write_motion(found: dict[str, Path]) -> None:
-    """The paper's histograms in three numbers: the medians after one slice and after the last, and their ratio."""
-    with Table("paper.motion", ["method", *found]) as table:
-        motions = [pd.read_csv(path / "motion.csv").set_index("method") for path in found.values()]
-        for method in METHODS[:-1]:
-            rows = [motion.loc[method] for motion in motions]
-            table.row(
-                _PAPERS_NAMES[method],
-                *(f"{row['first_distance']:.2f}, {row['last_distance']:.2f}" for row in rows),
             )
 
 
@@ -140,7 +130,7 @@ def _write_scale(facts: dict) -> None:
                 f"{stage['seconds'] / 60:.1f}",
                 f"{stage['cpu_seconds'] / 60:.1f}",
                 f"{stage['memory'] / 1e9:.2f}",
-                f"{stage['written'] / 1e9:.2f}",
+                f"{stage['written'] / 1e9:.2f}" if stage["written"] else "",
                 f"{stage['scratch'] / 1e9:.1f}" if stage["scratch"] else "",
                 f"{stage['steps']:,}" if stage["steps"] else "",
             )

@@ -113,14 +113,7 @@ def test_short_texts_small_and_the_tables_of_the_page(recent_debates, tmp_path, 
     monkeypatch.setenv("WORDTIDE_RESULTS", str(tmp_path / "results"))
     write_tables(tmp_path)
     tables = json.loads((tmp_path / "results" / "paper.json").read_text())
-    assert set(tables) == {
-        "prediction",
-        "claims",
-        "motion",
-        "changed-short-texts",
-        "changed-default-short-texts",
-        "roughness",
-    }
+    assert set(tables) == {"prediction", "claims", "roughness"}
     summary = pd.read_csv(tmp_path / "short-texts" / "evaluation-paper" / "summary.csv").set_index("method")
     row = tables["prediction"]["rows"][0]
     assert tables["prediction"]["columns"][1] == "short texts, paper"
