@@ -192,7 +192,7 @@ def test_where_no_word_surely_changed_the_page_has_the_librarys_note(model, page
         == answer.columns["word"][:40]
     )
     found.go("#/").page.wait_for_selector(".card.quiet")
-    assert found.text("[aria-label='No significant change: words that moved most'] .note") == answer.notes[0]
+    assert found.text("[aria-label='No significant change'] .note") == answer.notes[0]
 
 
 def test_the_headline_and_the_verdict_are_those_of_the_models_story(model, page):

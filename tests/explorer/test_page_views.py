@@ -325,7 +325,7 @@ def test_a_words_page_says_its_verdict_and_draws_it(page):
 def test_where_no_word_surely_changed_the_page_says_so(tmp_path):
     with opened(single_file_of(tmp_path, _unsure)) as page:
         page.page.wait_for_selector(".card.quiet")
-        section = page.page.get_by_role("region", name="No significant change: words that moved most")
+        section = page.page.get_by_role("region", name="No significant change")
         assert section.locator(".note").inner_text() == UNSURE
         assert section.locator(".card .sure").all_inner_texts() == ["no significant change"] * 12
         page.go("#/changed").page.wait_for_selector(".changedWord")
