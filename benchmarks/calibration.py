@@ -4,8 +4,7 @@
     benchmarks/calibration.py --worlds 12 --adam-worlds 0 # a quick look, without the slow solver python
     benchmarks/calibration.py --negatives 30 --steps 300 --adam-worlds 0 --contexts tied # other counts
 
-prints Markdown tables: coverage of 50 % and 90 % intervals by method, contexts and solver, before and after
-coupling; ranks; and what one factor for all intervals would do. Truths are drawn from the prior, symmetric
+prints Markdown tables: coverage of 50 % and 90 % intervals by method, contexts and solver; ranks; and what one factor for all intervals would do. Truths are drawn from the prior, symmetric
 counts from the likelihood; the seed of a world is its number, from 0. Tied and separate contexts are fitted
 to the same counts.
 """
@@ -24,7 +23,6 @@ from typing import Any
 
 import numpy as np
 from results import Table
-from simulation.coupling import CoupledPosterior, couple_problem
 from simulation.coverage import (
     DRAWS,
     Ranks,
@@ -41,7 +39,7 @@ from simulation.small_worlds import SmallWorld, draw_small_world, fit_small_worl
 from wordtide.api import DynamicEmbeddings
 from wordtide.inference.objectives import monte_carlo_elbo
 from wordtide.inference.settings import FitSettings
-from wordtide.questions.similarity import Scaled, scaled, similarity_and_spread
+from wordtide.questions.similarity import scaled, similarities
 from wordtide.questions.vectors import lengths_of, vectors_of
 
 LEVELS = (0.5, 0.9)
@@ -136,11 +134,9 @@ def invariants(vectors: np.ndarray, signs: np.ndarray | None) -> dict[str, np.nd
     }
 
 
-def measure(
-    world: SmallWorld, model: DynamicEmbeddings, into: Measured, coupled: CoupledPosterior | None, seed: int
-) -> None:
-    """Compare a posterior with the truth: the model's own, or the coupled one at its means."""
-    draws = drawn_from(model, np.random.default_rng(seed)) if coupled is None else coupled.sample(DRAWS, seed)
+def measure(world: SmallWorld, model: DynamicEmbeddings, into: Measured, seed: int) -> None:
+    """Compare a model's posterior with the truth."""
+    draws = drawn_from(model, np.random.default_rng(seed))
     stated = invariants(draws, model.fitted.posterior.signs)
     for name, truth in invariants(world.vectors, None).items():
         if name != "movement" or model.kind != "filter":  # a filter does not know how two slices go together
@@ -151,15 +147,11 @@ def measure(
         means, variances = (
             getattr(vectors, f"{moment}_at")(float(model.times[t])) for moment in ("means", "variances")
         )
-        lengths = lengths_of(means)
+        lengths = lengths_of(total[t])
         truth = np.einsum("nk,nk->n", total[t][one], total[t][other]) / (lengths[one] * lengths[other])
-        if coupled is None:
-            x = scaled(means, variances)
-            mean, spread = similarity_and_spread(
-                *(Scaled(x.mean[some], x.variance[some]) for some in (one, other))
-            )
-        else:
-            mean, spread = coupled.similarity_and_spread(t, one.tolist(), other.tolist())
+        x = scaled(means, variances, vectors.noise_share)
+        found = similarities(x[one], x[other])
+        mean, spread = found.expected, found.spread
         into.add_normal(name, truth, mean, spread)
 
 
@@ -266,10 +258,7 @@ def main() -> None:
                         posterior = model.fitted.posterior
                         elbo = monte_carlo_elbo(world.problem, world.diffusion, posterior, 100)[0]
                         lacks[kind, name].append(elbo)
-                    measure(world, model, found[kind, name], None, seed)
-                    if model.kind == "smoother":
-                        coupled = couple_problem(model, world.problem)
-                        measure(world, model, found[kind, f"{name}, coupled"], coupled, seed)
+                    measure(world, model, found[kind, name], seed)
                 if worlds:
                     print(f"{kind}, {name}: {time.perf_counter() - start:.0f} s", file=sys.stderr)
     about_coverage(found)

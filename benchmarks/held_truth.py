@@ -12,7 +12,7 @@ from wordtide.api import DynamicEmbeddings
 from wordtide.questions.change import changed
 from wordtide.questions.movement import halfway, movement
 from wordtide.questions.neighbors import neighbors
-from wordtide.questions.similarity import Scaled, interval, scaled, similarity_and_spread
+from wordtide.questions.similarity import Scaled, scaled, similarities
 from wordtide.questions.surprise import shift_of, surprises
 from wordtide.questions.vectors import Vectors, lengths_of, vectors_of
 
@@ -37,9 +37,9 @@ class Seen:
         return Seen(world, model, name, truth(world, model, name), vectors_of(model, name))
 
     def moments(self, t: int) -> Scaled:
-        """All words at a slice, in units of the lengths of their means."""
+        """All words at a slice, in units of their expected lengths."""
         time = float(self.model.times[t])
-        return scaled(self.vectors.means_at(time), self.vectors.variances_at(time))
+        return scaled(self.vectors.means_at(time), self.vectors.variances_at(time), self.vectors.noise_share)
 
     def known(self, t: int) -> np.ndarray:
         """Who of all words is well known at a slice, (L,)."""
@@ -59,23 +59,18 @@ def units(vectors: np.ndarray) -> np.ndarray:
 
 
 def similarity_of_pairs(seen: Seen) -> Measures:
-    """All pairs at three slices: is u_i . u_j in units of the means' lengths, cut off at -1 and 1, in the
-    interval?
-    """
+    """All pairs at three slices: is the cosine of the true vectors in the interval?"""
     slices = len(seen.model)
     covered, squared, variance = [], [], []
     for t in (1, slices // 2, slices - 2):
-        one, lengths = seen.moments(t), seen.lengths(t)
-        mean, spread = similarity_and_spread(
-            Scaled(one.mean[:, None], one.variance[:, None]), Scaled(one.mean[None], one.variance[None])
-        )
-        true = seen.true[t] @ seen.true[t].T / np.outer(lengths, lengths)
-        low, high = interval(mean, spread)
-        pairs = ~np.eye(len(mean), dtype=bool)
-        within = (low <= np.clip(true, -1.0, 1.0)) & (np.clip(true, -1.0, 1.0) <= high)
-        covered.append(within[pairs])
-        squared.append(((true - mean) ** 2)[pairs])
-        variance.append((spread**2)[pairs])
+        words, true = seen.moments(t), units(seen.true[t])
+        one, other = np.triu_indices(len(true), 1)
+        found = similarities(words[one], words[other])
+        low, high = found.interval()
+        cosine = np.einsum("nk,nk->n", true[one], true[other])
+        covered.append((low <= cosine) & (cosine <= high))
+        squared.append((cosine - found.expected) ** 2)
+        variance.append(found.spread**2)
     names = ("covered", "squared", "variance")
     return {
         name: np.concatenate(parts) for name, parts in zip(names, (covered, squared, variance), strict=True)
@@ -89,16 +84,13 @@ def listed_neighbours(seen: Seen, every: int = 10) -> Measures:
     slices = len(seen.model)
     covered, stated, hits, excess = [], [], [], []
     for t in (1, slices // 2, slices - 2):
-        lengths, time = seen.lengths(t), float(seen.model.times[t])
-        known = seen.known(t)
+        time, known = float(seen.model.times[t]), seen.known(t)
         cosine = units(seen.true[t]) @ units(seen.true[t]).T
-        for word in range(0, len(lengths), every):
+        for word in range(0, len(cosine), every):
             answer = neighbors(seen.model, seen.model.words[word], time, TOP, vectors=seen.name).columns
             near = seen.numbers(list(answer["word"]))
-            true = np.clip(
-                seen.true[t][near] @ seen.true[t][word] / (lengths[near] * lengths[word]), -1.0, 1.0
-            )
-            eligible = np.flatnonzero(known & (np.arange(len(lengths)) != word))
+            true = cosine[word, near]
+            eligible = np.flatnonzero(known & (np.arange(len(cosine)) != word))
             nearest = eligible[np.argsort(-cosine[word, eligible])[:TOP]]
             covered.append((np.asarray(answer["low"]) <= true) & (true <= np.asarray(answer["high"])))
             stated.append(np.asarray(answer["probability"]))

@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 import pytest
 from simulation.text_worlds import TextKind, draw_text_world, fit_text_world
-from text_calibration import deviations
+from text_calibration import listed, pairs_held
 
 import wordtide
 
@@ -20,15 +20,25 @@ def fitted(method, contexts, poisson):
 
 @pytest.mark.parametrize("contexts", ["tied", "separate"])
 @pytest.mark.parametrize("method", ["smoothing", "filtering"])
-def test_intervals_of_similarity_hold_the_truth(method, contexts):
+def test_intervals_and_probabilities_hold(method, contexts):
     for poisson in (False, True):
-        errors, _ = deviations(*fitted(method, contexts, poisson))
-        assert 0.84 <= np.mean(np.abs(errors) <= 1.645) <= 0.96
+        held, _ = pairs_held(*fitted(method, contexts, poisson))
+        assert 0.86 <= held.mean() <= 0.94
+        held, stated, near = listed(*fitted(method, contexts, poisson))
+        assert 0.84 <= held.mean() <= 0.98
+        assert abs(stated.mean() - near.mean()) < 0.12
 
 
-def test_residuals_tell_even_counts_from_bursts():
-    even, bursts = (fitted("smoothing", "tied", poisson)[1].fitted.calibration for poisson in (True, False))
+@pytest.mark.parametrize("method", ["smoothing", "filtering"])
+def test_residuals_tell_even_counts_from_bursts(method):
+    even, bursts = (fitted(method, "tied", poisson)[1].calibration for poisson in (True, False))
     assert even.dispersion < 0.8 * bursts.dispersion
+
+
+def test_the_sum_of_separate_vectors_varies_in_the_positive_directions():
+    world, model = fitted("smoothing", "separate", True)
+    assert model.calibration.share == pytest.approx(np.mean(world.signs > 0), abs=0.12)
+    assert fitted("smoothing", "tied", True)[1].calibration.share == 1.0
 
 
 def test_a_saved_model_keeps_its_calibration(tmp_path):

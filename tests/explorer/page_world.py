@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from wordtide.questions.similarity import Scaled
+from wordtide.questions.similarity import Scaled, scaled
 
 HOSTILE = (
     "</script><script>document.title='broken'</script>",
@@ -95,11 +95,11 @@ class World:
         return self.words.index(word)
 
     def scaled(self, words: list[int] | np.ndarray[Any, Any], slice_number: int) -> Scaled:
-        """The words as the library's formulas take them: unit means, and noise by the profile."""
+        """The words as the library's formulas take them, with noise by the profile."""
         mean = self.q[words, slice_number].astype(np.float64)
         mean /= np.linalg.norm(mean, axis=1, keepdims=True)
         noise = self.rho[words, slice_number].astype(np.float64) ** 2
-        return Scaled(mean, noise[:, None] * self.profile)
+        return scaled(mean, noise[:, None] * self.profile)
 
     def header(self, embedded: bool) -> dict[str, Any]:
         slices = [

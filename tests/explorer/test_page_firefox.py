@@ -6,7 +6,7 @@ from explorer.firefox_driving import firefox
 from explorer.page_driving import single_file_of
 from explorer.page_world import HOSTILE, TIMES, World
 
-from wordtide.questions.similarity import similarity_and_spread
+from wordtide.questions.similarity import similarities
 
 pytestmark = pytest.mark.slow
 
@@ -50,9 +50,9 @@ def test_similarities_are_those_of_the_stored_vectors(browser):
     told = browser.run("return await window.wordtide.similarity('energy', 'oil')")
     for place in range(len(TIMES)):
         one, other = (WORLD.scaled([WORLD.number(word)], place) for word in ("energy", "oil"))
-        expected, spread = similarity_and_spread(one, other)
-        assert told[place]["similarity"] == pytest.approx(float(expected[0]), abs=1e-6)
-        assert np.isfinite(spread[0])
+        found = similarities(one, other)
+        assert told[place]["similarity"] == pytest.approx(float(found.cosine[0]), abs=1e-6)
+        assert np.isfinite(found.spread[0])
 
 
 def test_typing_leads_to_a_story_and_arrows_move_the_year(browser):

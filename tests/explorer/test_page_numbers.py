@@ -5,8 +5,8 @@ import pytest
 from explorer.page_driving import folder_served, opened, single_file_of
 from explorer.page_world import TIMES, World
 
-from wordtide.questions.neighbors import _draws, share_among_best
-from wordtide.questions.similarity import SIDES, interval, similarity_and_spread
+from wordtide.questions.neighbors import Candidates, _draws, share_among_best
+from wordtide.questions.similarity import interval, similarities
 
 pytestmark = pytest.mark.slow
 
@@ -41,27 +41,25 @@ def test_similarities_of_all_pairs_and_slices_are_the_librarys(asked):
             if one == other:
                 assert (point["similarity"], point["low"], point["high"]) == (1.0, 1.0, 1.0)
                 continue
-            mean, spread = similarity_and_spread(
-                world.scaled([one], slice_number), world.scaled([other], slice_number)
-            )
-            low, high = interval(mean, spread)
-            assert np.allclose(
-                [point["similarity"], point["low"], point["high"]], [mean[0], low[0], high[0]], atol=1e-6
-            )
+            found = similarities(world.scaled([one], slice_number), world.scaled([other], slice_number))
+            low, high = found.interval()
+            expected = [found.cosine[0], low[0], high[0]]
+            assert np.allclose([point["similarity"], point["low"], point["high"]], expected, atol=1e-6)
 
 
 @pytest.mark.parametrize("slice_number", [0, 4, 8])
-def test_neighbours_are_the_settled_words_of_highest_similarity(asked, slice_number):
+def test_neighbours_are_the_settled_words_in_the_order_of_the_library(asked, slice_number):
     page, world = asked
     for word in world.words[::4]:
         number = world.number(word)
         told = page.ask("([word, time]) => wordtide.neighbours(word, time, 10)", [word, TIMES[slice_number]])
         order, scaled = _candidates(world, number, slice_number)
-        cosines = scaled.mean @ world.scaled([number], slice_number).mean[0]
-        assert [one["word"] for one in told] == [
-            world.words[order[place]] for place in np.argsort(-cosines, kind="stable")[:10]
-        ]
-        assert np.allclose([one["similarity"] for one in told], np.sort(cosines)[::-1][:10], atol=1e-5)
+        found = similarities(scaled, world.scaled([number], slice_number))
+        nearest = np.argsort(-found.cosine, kind="stable")
+        listed = Candidates(order, found, np.zeros(len(order)), scaled.length).taken(nearest)
+        listed = listed.ranked("middle", 10)
+        assert [one["word"] for one in told] == [world.words[other] for other in listed.words]
+        assert np.allclose([one["similarity"] for one in told], listed.similarity.cosine, atol=1e-5)
 
 
 @pytest.mark.parametrize("slice_number", [0, 4, 8])
@@ -81,8 +79,7 @@ def test_probabilities_are_the_librarys_up_to_the_noise_of_draws(asked):
         number, slice_number = world.number(word), 5
         told = page.ask("([word, time]) => wordtide.neighbours(word, time, 10)", [word, TIMES[slice_number]])
         order, scaled = _candidates(world, number, slice_number)
-        one = world.scaled([number], slice_number)
-        one = type(one)(one.mean[0], one.variance[0])
+        one = world.scaled([number], slice_number)[0]
         shares = share_among_best(_draws(one, scaled, seed=number), 10)
         expected = {world.words[other]: share for other, share in zip(order, shares, strict=True)}
         # two lots of 1,000 draws each: five standard errors of a difference are at most 0.11
@@ -109,9 +106,11 @@ def test_positions_between_poles_are_the_librarys(asked):
                 w**2 * ((one.mean[0] ** 2 + one.variance[0]) @ ends[pole].variance[0])
                 for pole, w in weights.items()
             )
-            position, reach = one.mean[0] @ direction, SIDES * np.sqrt(variance)
-            expected = [position, max(position - reach, -2.0), min(position + reach, 2.0)]
-            assert np.allclose([point["position"], point["low"], point["high"]], expected, atol=1e-6)
+            position = sum(w * one.cosine(ends[pole])[0] for pole, w in weights.items())
+            low, high = interval(position, one.mean[0] @ direction, np.sqrt(variance), most=2.0)
+            assert np.allclose(
+                [point["position"], point["low"], point["high"]], [position, low, high], atol=1e-6
+            )
 
 
 def _candidates(world, number, slice_number):

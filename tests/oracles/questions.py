@@ -3,9 +3,11 @@ planted.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from embeddings.models import diffusion_of, knots_of, model_of
+from scipy.stats import norm
 
 from oracles.trajectories import prior_precision
 from wordtide.embeddings.posterior import Posterior
@@ -120,19 +122,54 @@ def is_inferred(model, word, time):
     return not any(model.occurrences(word)[max(nearest - reach, 0) : nearest + reach + 1])
 
 
+class Near(NamedTuple):
+    """A neighbour: its similarity, the interval, and whether it is mostly noise."""
+
+    similarity: float
+    low: float
+    high: float
+    faint: bool
+
+    @property
+    def place(self):
+        """What lists are sorted by: faint words come last, the others by the middle of the interval."""
+        return self.faint, -(self.low + self.high)
+
+
+def cosine_interval(one, other):
+    """Similarity, and the 90 % interval of the cosine in units of expected lengths, from quantiles."""
+    (mean_i, variance_i), (mean_j, variance_j) = (
+        (mean / expected, variance / expected**2)
+        for mean, variance in (one, other)
+        for expected in [math.sqrt(mean @ mean + variance.sum())]
+    )
+    value, middle = cosine(one[0], other[0]), mean_i @ mean_j
+    spread = math.sqrt(
+        (mean_i**2 @ variance_j + mean_j**2 @ variance_i + variance_i @ variance_j) * (1.0 - middle**2)
+    )
+    if spread == 0.0:
+        return value, value, value
+    posterior = norm(middle, spread)
+    low, high = posterior.ppf([0.05, 0.95])
+    if value > high:
+        low, high = posterior.ppf(posterior.cdf(value) - 0.9), value
+    elif value < low:
+        low, high = value, posterior.ppf(posterior.cdf(value) + 0.9)
+    return value, max(low, -1.0), min(high, 1.0)
+
+
 def nearest_words(model, word, at, then, vectors="sum"):
-    """Of every word that can be a neighbour: word -> (similarity, spread), in falling order of similarity."""
+    """Of every word that can be a neighbour: word -> Near, in the order of lists."""
     origin = state_of(model, word, at, vectors)
     found = {}
     for other in model.words:
         state = state_of(model, other, then, vectors)
         if (at == then and other == word) or not origin[0].any() or not is_known(model, other, then, vectors):
             continue
-        own_past = other == word and model.kind == "smoother"
-        covariance = covariance_of(model, word, at, then, vectors) if own_past else 0.0
-        mean, variance = similarity_moments(origin, state, covariance)
-        found[other] = mean, math.sqrt(variance)
-    return dict(sorted(found.items(), key=lambda item: -item[1][0]))
+        faint = state[1].sum() > 3.0 * state[0] @ state[0]
+        found[other] = Near(*cosine_interval(origin, state), faint)
+    key = (lambda item: -item[1].similarity) if model.kind == "point" else (lambda item: item[1].place)
+    return dict(sorted(found.items(), key=key))
 
 
 def covariance_of(model, word, at, then, vectors="sum"):

@@ -1,4 +1,4 @@
-"""Similarity: the inner product in units of the lengths of the means, with its closed variance."""
+"""Similarity: the cosine of the means, and the interval of the cosine of the vectors."""
 
 import math
 
@@ -6,11 +6,19 @@ import numpy as np
 import pytest
 from embeddings.models import KINDS, MOMENTS, TIMES, WORDS, diffusion_of, model_of, posterior_of
 from numpy.testing import assert_allclose
-from oracles.questions import Z, draws_of, planted, similarity_moments, standard_error_of_variance, state_of
+from oracles.questions import draws_of, planted, similarity_moments, standard_error_of_variance, state_of
+from scipy.stats import norm
 
 from wordtide.embeddings.posterior import Posterior
 from wordtide.errors import SettingsError, UnknownWordError
-from wordtide.questions.similarity import SIDES, interval, scaled, similarity, similarity_and_spread
+from wordtide.questions.similarity import (
+    ONE_SIDE,
+    SIDES,
+    interval,
+    scaled,
+    similarities,
+    similarity,
+)
 
 MODELS = {kind: model_of(kind) for kind in KINDS}
 each_kind = pytest.mark.parametrize("kind", KINDS)
@@ -36,19 +44,38 @@ def test_similarity_is_the_cosine_of_the_means_anywhere(kind, vectors):
 
 @uncertain
 @each_choice
-def test_the_interval_is_the_closed_form_cut_off_at_one(kind, vectors):
+def test_the_interval_is_that_of_the_posterior_of_the_cosine(kind, vectors):
     model = MODELS[kind]
     answer = similarity(model, "always", "gaps", times=TIMES[3:], vectors=vectors)
     for n, time in enumerate(TIMES[3:]):
-        mean, variance = similarity_moments(
-            *(state_of(model, word, time, vectors) for word in ("always", "gaps"))
+        states = [state_of(model, word, time, vectors) for word in ("always", "gaps")]
+        lengths = [math.sqrt(mean @ mean + variance.sum()) for mean, variance in states]
+        (one, its), (other, others) = (
+            (mean / length, variance / length**2)
+            for (mean, variance), length in zip(states, lengths, strict=True)
         )
-        assert column(answer, "low")[n] == pytest.approx(max(mean - Z * math.sqrt(variance), -1.0), rel=1e-9)
-        assert column(answer, "high")[n] == pytest.approx(min(mean + Z * math.sqrt(variance), 1.0), rel=1e-9)
+        expected = one @ other
+        variance = (one**2 @ others + other**2 @ its + its @ others) * (1.0 - expected**2)
+        cosine = similarity_moments(*states)[0]
+        ends = interval(cosine, expected, math.sqrt(variance))
+        assert column(answer, "low")[n] == pytest.approx(ends[0], rel=1e-9)
+        assert column(answer, "high")[n] == pytest.approx(ends[1], rel=1e-9)
+
+
+@pytest.mark.parametrize("away", [-4.0, -2.0, -1.0, 0.0, 1.0, 1.7, 2.5, 6.0])
+def test_an_interval_has_ninety_percent_and_contains_the_similarity(away):
+    expected, spread = 0.2, 0.05
+    low, high = interval(expected + away * spread, expected, spread)
+    assert low <= expected + away * spread <= high
+    held = norm.cdf((high - expected) / spread) - norm.cdf((low - expected) / spread)
+    assert held == pytest.approx(0.9, abs=1e-3)
+    if abs(away) < SIDES:
+        assert low + high == pytest.approx(2.0 * expected)
 
 
 def test_the_sides_of_an_interval_are_those_of_ninety_percent():
     assert math.erf(SIDES / math.sqrt(2.0)) == pytest.approx(0.9, abs=1e-15)
+    assert math.erf(ONE_SIDE / math.sqrt(2.0)) == pytest.approx(0.8, abs=1e-15)
 
 
 @uncertain
@@ -56,12 +83,15 @@ def test_the_sides_of_an_interval_are_those_of_ninety_percent():
 def test_drawn_inner_products_scatter_as_the_closed_form_says(kind, vectors):
     model, time, n = MODELS[kind], TIMES[-1], 40_000
     states = [state_of(model, word, time, vectors) for word in ("always", "gaps")]
-    mean, spread = similarity_and_spread(*(scaled(*state) for state in states))
+    found = similarities(*(scaled(*state) for state in states))
     units = [draws_of(model, word, n, [time], vectors, seed=3)[:, 0] for word in ("always", "gaps")]
-    units = [draws / np.linalg.norm(state[0]) for draws, state in zip(units, states, strict=True)]
+    lengths = [math.sqrt(mean @ mean + variance.sum()) for mean, variance in states]
+    units = [draws / length for draws, length in zip(units, lengths, strict=True)]
+    assert [(draws**2).sum(axis=1).mean() for draws in units] == pytest.approx([1.0, 1.0], abs=0.02)
     products = np.einsum("nk,nk->n", *units)
-    assert products.mean() == pytest.approx(mean, abs=4.0 * products.std() / math.sqrt(n))
-    assert products.var() == pytest.approx(spread**2, abs=4.0 * standard_error_of_variance(products))
+    variance = found.spread**2 / (1.0 - found.expected**2)
+    assert products.mean() == pytest.approx(found.expected, abs=4.0 * products.std() / math.sqrt(n))
+    assert products.var() == pytest.approx(variance, abs=4.0 * standard_error_of_variance(products))
 
 
 @uncertain
@@ -177,7 +207,8 @@ def test_occurrences_are_those_of_each_slice_and_nought_where_a_word_is_absent(k
 
 
 def test_the_interval_of_no_spread_is_the_similarity_itself():
-    assert [bound.tolist() for bound in interval(np.array([0.25, -1.0]), np.zeros(2))] == [[0.25, -1.0]] * 2
+    value = np.array([0.25, -1.0])
+    assert [bound.tolist() for bound in interval(value, value, np.zeros(2))] == [[0.25, -1.0]] * 2
 
 
 def test_a_word_alone_cannot_be_compared():

@@ -35,6 +35,8 @@ export interface Header {
   slices_nearby: number;
   /** How noise is shared out among the axes, 1 on average; absent: alike. */
   noise_profile?: number[] | null;
+  /** The share of the axes that noise lies in; 1 if it is missing. */
+  noise_share?: number;
   /** Errors that storing makes: the spread's with noise alike along all axes, or with the profile. */
   quantisation: { similarity: number | null; spread: number | null; profiled_spread?: number | null };
   about: About;

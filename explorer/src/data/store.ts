@@ -39,7 +39,7 @@ export class Store {
     private readonly host: Host,
     readonly header: Header,
   ) {
-    this.noise = noiseOf(header.noise_profile, header.dim);
+    this.noise = noiseOf(header.noise_profile, header.dim, header.noise_share);
     header.words.forEach((word, number) => this.numbers.set(word, number));
   }
 

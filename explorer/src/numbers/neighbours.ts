@@ -1,28 +1,38 @@
-/** The words nearest to a word at one slice: the settled ones of highest similarity, the word itself left out. */
+/** The words nearest to a word at one slice: the settled ones of highest similarity, the word itself left out, by the middle of the interval. */
 
 import type { WordsAt } from "../data/store";
-import { spreadOf, type Noise } from "./noise";
-import { clipped, SIDES } from "./similarity";
+import { expectedLength, posteriorOf, type Noise } from "./noise";
+import { clipped, interval } from "./similarity";
+
+/** How many of the most similar words are ranked, for each that is listed and in addition. */
+const POOL = 3;
+const SPARE = 10;
+/** A word is faint if its mean has less than this share of its expected length: it is mostly noise. */
+const FAINT = 0.5;
 
 export interface Neighbour {
   word: number;
   similarity: number;
-  /** NaN without a posterior, as are low and high. */
-  spread: number;
+  /** NaN without a posterior, as is high. */
   low: number;
   high: number;
   /** Barely known: most of the length of its vector is noise. */
   faint: boolean;
 }
 
-/** A word is faint if its mean has less than this share of its expected length, as in the library. */
-const FAINT = 0.5;
-
 let scores = new Float64Array(0);
 let numbers = new Int32Array(0);
 
-/** The `most` nearest words in falling order of similarity; of equals the more frequent first. */
+/** The `most` nearest words, of those most similar, by the middle of their intervals; faint ones come last. */
 export function nearest(words: WordsAt, word: number, count: number, noise: Noise, most: number, uncertain: boolean): Neighbour[] {
+  const pool = candidates(words, word, count, noise, uncertain ? POOL * most + SPARE : most, uncertain);
+  if (!uncertain) return pool;
+  const chosen = pool.sort((one, other) => other.low + other.high - one.low - one.high).slice(0, most);
+  return [...chosen.filter((one) => !one.faint), ...chosen.filter((one) => one.faint)];
+}
+
+/** The `most` words of highest similarity, in falling order; of equals the more frequent first. */
+export function candidates(words: WordsAt, word: number, count: number, noise: Noise, most: number, uncertain: boolean): Neighbour[] {
   const { block, start, stride, scales } = words;
   const { q, inverse } = block;
   const { dim } = noise;
@@ -39,16 +49,11 @@ export function nearest(words: WordsAt, word: number, count: number, noise: Nois
     found += 1;
   }
   return best(scores, numbers.subarray(0, found), most).map((other) => {
+    const row = start + other * stride;
     const similarity = clipped(scores[other], 1);
-    const spread = uncertain ? spreadOf(block, own, block, start + other * stride, noise) : NaN;
-    return {
-      word: other,
-      similarity,
-      spread,
-      low: Math.max(similarity - SIDES * spread, -1),
-      high: Math.min(similarity + SIDES * spread, 1),
-      faint: uncertain && 1 / Math.sqrt(1 + noise.sum * block.rho[start + other * stride] ** 2) < FAINT,
-    };
+    const { expected, spread } = posteriorOf(block, own, block, row, noise, similarity);
+    const faint = uncertain && expectedLength(block, row, noise) > 1 / FAINT;
+    return { word: other, similarity, ...interval(similarity, expected, uncertain ? spread : NaN, 1), faint };
   });
 }
 

@@ -9,12 +9,15 @@ export interface Noise {
   readonly sum: number;
   /** Sum of the profile's squares. */
   readonly squares: number;
+  /** The share of the axes that noise lies in. */
+  readonly share: number;
 }
 
-export function noiseOf(profile: readonly number[] | null | undefined, dim: number): Noise {
+export function noiseOf(profile: readonly number[] | null | undefined, dim: number, share = 1): Noise {
   if (profile && profile.length !== dim) throw new Error(`The noise profile has ${profile.length} numbers, not ${dim}.`);
   const shares = profile ? Float64Array.from(profile) : new Float64Array(dim).fill(1);
-  return { dim, profile: shares, sum: shares.reduce((sum, one) => sum + one, 0), squares: shares.reduce((sum, one) => sum + one * one, 0) };
+  const sum = shares.reduce((total, one) => total + one, 0);
+  return { dim, profile: shares, sum, squares: shares.reduce((total, one) => total + one * one, 0), share };
 }
 
 /** Noise along a row's own direction, for rho = 1: the profile weighted by the squares of the unit mean. */
@@ -25,11 +28,24 @@ export function along(block: Block, row: number, { dim, profile }: Noise): numbe
   return sum * scale * scale;
 }
 
-/** The standard deviation of the similarity of two rows: Var = sum_k m_ik^2 s_jk + m_jk^2 s_ik + s_ik s_jk. */
-export function spreadOf(one: Block, row: number, other: Block, otherRow: number, noise: Noise): number {
+/** The expected length of a row in units of the length of its mean. */
+export function expectedLength(block: Block, row: number, { sum, share }: Noise): number {
+  return Math.sqrt(1 + share * sum * block.rho[row] ** 2);
+}
+
+/** Mean and standard deviation of the posterior of a cosine. */
+export interface Posterior {
+  expected: number;
+  spread: number;
+}
+
+/** The posterior of the cosine of two rows: vectors in units of their expected lengths, as in wordtide. */
+export function posteriorOf(one: Block, row: number, other: Block, otherRow: number, noise: Noise, cosine: number): Posterior {
   const ownVariance = one.rho[row] ** 2;
   const otherVariance = other.rho[otherRow] ** 2;
-  return Math.sqrt(
-    along(one, row, noise) * otherVariance + along(other, otherRow, noise) * ownVariance + noise.squares * ownVariance * otherVariance,
-  );
+  const scale = 1 / (expectedLength(one, row, noise) * expectedLength(other, otherRow, noise));
+  const expected = cosine * scale;
+  const variance =
+    along(one, row, noise) * otherVariance + along(other, otherRow, noise) * ownVariance + noise.share * noise.squares * ownVariance * otherVariance;
+  return { expected, spread: scale * Math.sqrt(variance * Math.max(1 - expected * expected, 0)) };
 }

@@ -65,7 +65,7 @@ export async function amongNearest(
   for (let j = 0; j < n; j += 1) {
     const mean = means[j];
     const v = variances[j];
-    const whole = 1 + noise.sum * v; // squared length
+    const whole = 1 + noise.share * noise.sum * v; // squared length
     let across = 0;
     let correction = 0;
     for (let r = 0; r < draws; r += 1) {
@@ -76,14 +76,14 @@ export async function amongNearest(
       across += Math.max(whole - sum * sum - s, NOTHING_ACROSS);
       correction += (2 * s + 4 * sum * sum) * s;
     }
-    const scatter = (2 * noise.squares * v + 4 * noiseAlong(words.block, words.start + candidates[j].word * words.stride, noise)) * v - correction / draws;
+    const scatter = (2 * noise.share * noise.squares * v + 4 * noiseAlong(words.block, words.start + candidates[j].word * words.stride, noise)) * v - correction / draws;
     relative[j] = Math.sqrt(Math.max(scatter, 0)) / (across / draws);
     if (j % 8 === 7 && breathing.due) await breathing.pause();
     if (givenUp()) return null;
   }
   for (let j = 0; j < n; j += 1) {
     const v = variances[j];
-    const whole = 1 + noise.sum * v;
+    const whole = 1 + noise.share * noise.sum * v;
     for (let r = 0, place = j * draws; r < draws; r += 1, place += 1) {
       const mean = along[place];
       const s = v * shares[r];

@@ -1,14 +1,27 @@
-/** Similarity: the inner product of two vectors in units of the lengths of their posterior means, with its 90 % interval.
+/** Similarity: the cosine of two posterior means, with the 90 % interval of the cosine of the vectors themselves.
  *
  * Mean and variance are those of wordtide's questions; the noise of a vector is one number, shared out by the profile.
  */
 
 import type { Block } from "../data/blocks";
 import type { Rows } from "../data/store";
-import { spreadOf, type Noise } from "./noise";
+import { posteriorOf, type Noise } from "./noise";
 
 /** Of 90 % intervals: so many standard deviations to either side. */
 export const SIDES = 1.6448536269514722;
+
+/** The same for an interval that is open on one side, and how fast one goes over into the other. */
+const ONE_SIDE = 1.2815515655446004;
+const APPROACH = 2.7;
+
+/** The interval with 90 % of a normal posterior that contains `value`, cut off at -most and most. */
+export function interval(value: number, expected: number, spread: number, most: number): { low: number; high: number } {
+  const beyond = Math.max((spread > 0 ? Math.abs(value - expected) / spread : 0) - SIDES, 0);
+  const side = value < expected ? -1 : 1;
+  const far = expected + side * Math.max(Math.abs(value - expected), SIDES * spread);
+  const near = expected - side * spread * (ONE_SIDE + (SIDES - ONE_SIDE) * Math.exp(-APPROACH * beyond));
+  return { low: Math.max(Math.min(near, far), -most), high: Math.min(Math.max(near, far), most) };
+}
 
 /** A word's similarity to another over time; without a posterior `low` and `high` are NaN. */
 export interface Curve {
@@ -44,10 +57,11 @@ export function similarityCurve(one: Rows, other: Rows, count: number, noise: No
     const otherRow = other.start + slice * other.stride;
     let mean = cosine(one.block, row, other.block, otherRow, noise.dim);
     if (same && !Number.isNaN(mean)) mean = 1;
-    const spread = !uncertain ? NaN : same ? 0 : spreadOf(one.block, row, other.block, otherRow, noise);
     curve.mean[slice] = mean;
-    curve.low[slice] = Math.max(mean - SIDES * spread, -1);
-    curve.high[slice] = Math.min(mean + SIDES * spread, 1);
+    const { expected, spread } = same ? { expected: mean, spread: 0 } : posteriorOf(one.block, row, other.block, otherRow, noise, mean);
+    const { low, high } = interval(mean, expected, uncertain ? spread : NaN, 1);
+    curve.low[slice] = low;
+    curve.high[slice] = high;
   }
   return curve;
 }

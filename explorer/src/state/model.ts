@@ -4,7 +4,7 @@ import { getContext, setContext } from "svelte";
 import type { Store } from "../data/store";
 import { axisCurve } from "../numbers/axis";
 import { isInferred } from "../numbers/inferred";
-import { nearest, type Neighbour } from "../numbers/neighbours";
+import { candidates, nearest, type Neighbour } from "../numbers/neighbours";
 import { amongNearest, CANDIDATES, DRAWS } from "../numbers/probability";
 import { similarityCurve, type Curve } from "../numbers/similarity";
 import { divisionsOf, type Division } from "./divisions";
@@ -47,8 +47,11 @@ export class Model {
     const { noise } = this.store;
     if (!uncertain) return null;
     const rows = await this.store.slice(slice);
-    const near = nearest(rows, word, words.length, noise, Math.max(CANDIDATES, top), true);
-    return (await amongNearest(rows, word, near, noise, top, DRAWS, givenUp))?.subarray(0, top) ?? null;
+    const near = candidates(rows, word, words.length, noise, Math.max(CANDIDATES, top), true);
+    const found = await amongNearest(rows, word, near, noise, top, DRAWS, givenUp);
+    if (!found) return null;
+    const places = new Map(near.map((one, place) => [one.word, place]));
+    return Float64Array.from(nearest(rows, word, words.length, noise, top, true), (one) => found[places.get(one.word) ?? 0]);
   }
 
   /** Words that groups use differently; none without groups. */

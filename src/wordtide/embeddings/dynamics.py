@@ -65,7 +65,7 @@ def messages(fitted: Fitted, words: Integers) -> tuple[Knots, Floats, Floats]:
     what a slice adds to the natural parameters that were predicted for it.
     """
     posterior, diffusion = fitted.posterior, fitted.diffusion
-    rows, knots = _knots_of(posterior.knots, words)
+    rows, knots = knots_of(posterior.knots, words)
     mean, spread = (
         np.asarray(cast(Singles, array)[rows], dtype=np.float64)
         for array in (posterior.mean_u, posterior.spread("u"))
@@ -142,34 +142,46 @@ def dynamics_of(fitted: Fitted, threads: int | None = None) -> Dynamics | None:
 
 
 def known_share(fitted: Fitted) -> Floats:
-    """The share of the messages' precision that rests on known contexts, (T, d).
+    """The share of the messages' precision that counts when words are judged, (T, d).
+
+    A filter learns its contexts along the way, and its messages scatter with them: all of it counts.
+    """
+    if fitted.posterior.kind == "filter":
+        return np.ones((len(fitted.diffusion), fitted.posterior.mean_u.shape[1]))
+    return context_share(fitted)
+
+
+def context_share(fitted: Fitted, since: int = 0) -> Floats:
+    """The share of the messages' precision that rests on known contexts, from a slice on, (T - since, d).
 
     The precision of a message is a weighted sum of mean^2 + variance over context vectors. The variance pulls
     a vector toward zero, as uncertainty should, but adds no information: what a slice says scatters only as
-    much as the means let it. A sample of contexts, drawn as those of negative pairs, is enough. A filter
-    learns its contexts along the way, and its messages scatter with them: all of their precision counts.
+    much as the means let it. A sample of contexts, drawn as those of negative pairs, is enough.
     """
     from wordtide.model.chain import smooth_words
 
     posterior, diffusion = fitted.posterior, fitted.diffusion
-    if posterior.kind == "filter":
-        return np.ones((len(diffusion), posterior.mean_u.shape[1]))
     chances = np.cumsum(_totals(fitted) ** _CONTEXT_EXPONENT)
     drawn = np.searchsorted(chances, chances[-1] * (np.arange(_CONTEXTS) + 0.5) / _CONTEXTS)
     drawn, weights = np.unique(drawn, return_counts=True)
     sums = np.zeros((2, len(diffusion), posterior.mean_u.shape[1]))
     for first in range(0, len(drawn), _CONTEXTS_AT_ONCE):
         words, weight = (array[first : first + _CONTEXTS_AT_ONCE] for array in (drawn, weights))
-        rows, knots = _knots_of(posterior.knots, words)
-        mean, precision = (
+        rows, knots = knots_of(posterior.knots, words)
+        late = np.flatnonzero(np.asarray(knots.slices) >= since)
+        rows = rows[late] if posterior.kind == "filter" else rows
+        mean, spread = (
             np.asarray(cast(Singles, array)[rows], dtype=np.float64)
             for array in (posterior.mean_v, posterior.spread("v"))
         )
-        variance, smooth = np.empty_like(precision), cast(Any, smooth_words)
-        prior = prior_at_knots(knots, diffusion)
-        smooth(knots.starts, *prior, precision, np.zeros_like(mean), variance, 0, len(words))
-        for total, values in zip(sums, (mean**2, variance), strict=True):
-            np.add.at(total, knots.slices, weight[knots.words, None] * values)
+        if posterior.kind == "smoother":
+            precision, spread, smooth = spread, np.empty_like(spread), cast(Any, smooth_words)
+            prior = prior_at_knots(knots, diffusion)
+            smooth(knots.starts, *prior, precision, np.zeros_like(mean), spread, 0, len(words))
+            mean, spread = mean[late], spread[late]
+        for total, values in zip(sums, (mean**2, spread), strict=True):
+            np.add.at(total, knots.slices[late], weight[knots.words[late], None] * values)
+    sums = sums[:, since:]
     share: Floats = np.divide(sums[0], sums.sum(axis=0), out=np.ones_like(sums[0]), where=sums[0] > 0.0)
     return share
 
@@ -180,7 +192,7 @@ def _totals(fitted: Fitted) -> Floats:
     return np.bincount(places.words, fitted.occurrences.values, len(fitted.words)).astype(np.float64)
 
 
-def _knots_of(knots: Knots, words: Integers) -> tuple[Integers, Knots]:
+def knots_of(knots: Knots, words: Integers) -> tuple[Integers, Knots]:
     """The rows of some words' knots, and these knots."""
     rows = np.concatenate([np.zeros(0, np.int64), *(np.r_[knots.rows_of(int(word))] for word in words)])
     sizes = knots.starts[words + 1] - knots.starts[words]
@@ -227,9 +239,7 @@ def _extents(fitted: Fitted) -> Floats:
 
 @dataclass(frozen=True)
 class Levels:
-    """The means of words before and after their changes, and the variances of the difference from sample to
-    sample, (n, d) each.
-    """
+    """Means before and after changes, and variances of the difference from sample to sample, (n, d) each."""
 
     before: Floats
     after: Floats
@@ -239,8 +249,7 @@ class Levels:
 def levels_of(fitted: Fitted, dynamics: Dynamics, words: Integers, known: Floats | None = None) -> Levels:
     """The levels of words with a significant change: segment means given the data and the prior.
 
-    Knots count for the level before and the one after with weights 1 - s and s (see `model.jumps`). `known`
-    is the `known_share` of the model.
+    Knots count for the levels with weights 1 - s and s (see `model.jumps`). `known`: `known_share`.
     """
     knots, h, b = messages(fitted, words)
     share = np.concatenate([np.zeros((0, 2)), *_shares(fitted, dynamics, words, knots)])

@@ -4,13 +4,14 @@ At the end of a fit each slice still pulls a word away from its mean by b - h me
 and precision of the slice. If counts scatter as the likelihood supposes, the square of that pull is h on
 average, less what the fit has absorbed. Slices repeat the measurement, so the model alone shows how counts
 scatter: with documents that repeat their words they scatter more, with text as even as Poisson numbers less.
+For a filter b - h mean is what its prediction missed, as far as the slice could correct it.
 """
 
 from typing import cast
 
 import numpy as np
 
-from wordtide.embeddings.dynamics import messages
+from wordtide.embeddings.dynamics import context_share, knots_of, messages
 from wordtide.embeddings.posterior import Fitted
 from wordtide.embeddings.smoothed import SmoothedTrajectories
 from wordtide.model.gaussians import Calibration
@@ -18,80 +19,108 @@ from wordtide.model.knots import Knots
 from wordtide.types import Floats, Integers, Singles
 
 _WORDS_AT_ONCE = 16  # a fit on disk has little memory left
-_WORDS = 2000  # enough to know two numbers to a per cent
-_SLICES = 3
-_LEAST_PRECISION = 1e-6
-_SMALLEST_SHARE = 0.05
+_WORDS = {"smoother": 2000, "filter": 200}  # a filter is calibrated when it is asked something
+_LAST_SLICES = 8  # of a filter: its contexts are hardly known before
+_LEAST_PRECISION, _LEAST_LEFT = 1e-6, 1e-3
+_SMALLEST, _LARGEST = 0.05, 100.0
 
 
 def calibrate(fitted: Fitted) -> Calibration | None:
-    """Measure how counts scatter; None for point estimates.
+    """What a fit stores; None for point estimates.
 
-    A filter goes on, and must not depend on what it was when it was fitted first: its counts scatter as
-    supposed. So do those of a single slice, which nothing can be compared with.
+    A filter goes on with every update, so it is calibrated when it is asked something: `calibrate_filter`.
     """
     if fitted.posterior.kind == "point":
         return None
-    if fitted.posterior.kind == "filter" or len(fitted.diffusion) < 2:
-        return Calibration()
-    information, residual = _information(fitted), _residual(fitted)
-    if information is None or residual is None:
-        return Calibration()
-    # The fit absorbs residuals with words and with contexts, so their size lies between these two.
-    dispersion = max(residual / information, min(residual / information**2, 1.0), _SMALLEST_SHARE)
-    # Even counts narrow the errors of the data, but not those that all vectors share: go half the way.
-    return Calibration(dispersion if dispersion > 1.0 else dispersion**0.5)
+    return Calibration() if fitted.posterior.kind == "filter" else _measured(fitted)
 
 
-def _trajectories(fitted: Fitted) -> SmoothedTrajectories:
-    posterior, precision = fitted.posterior, cast(Singles, fitted.posterior.precision_u)
-    return SmoothedTrajectories(posterior.knots, fitted.diffusion, posterior.mean_u, precision)
+def calibrate_filter(fitted: Fitted) -> Calibration:
+    """Measure how the counts of a filter's last slices scatter."""
+    return _measured(fitted)
 
 
-def _information(fitted: Fitted) -> float | None:
-    """The share of known coordinates in what contexts tell: the sum of mean^2 over that of mean^2 + variance.
+def _measured(fitted: Fitted) -> Calibration:
+    share = _share_of_sum(fitted)
+    residual = _residual(fitted) if len(fitted.diffusion) > 1 else None
+    if residual is None:  # nothing to compare a single slice with
+        return Calibration(share=share)
+    # A filter learns its contexts along the way: what counts is what it knows of them at the end.
+    known = context_share(fitted, len(fitted.diffusion) - 1 if fitted.posterior.kind == "filter" else 0)
+    # The fit absorbs residuals with words and with contexts, once each.
+    dispersion = residual / max(float(known.mean()), _SMALLEST) ** 2
+    return Calibration(float(np.clip(dispersion, _SMALLEST, _LARGEST)), share)
 
-    Contexts count as often as they occur.
+
+def _since(fitted: Fitted) -> int:
+    """The first slice that counts."""
+    return 0 if fitted.posterior.kind == "smoother" else max(len(fitted.diffusion) - _LAST_SLICES, 0)
+
+
+def _chosen_words(fitted: Fitted) -> Integers:
+    """Words that occur, evenly over the vocabulary."""
+    words = np.flatnonzero(np.diff(fitted.posterior.knots.starts) > 0)
+    most = min(len(words), _WORDS[fitted.posterior.kind])
+    return words[np.unique(np.linspace(0, len(words) - 1, most).astype(np.int64))] if most else words
+
+
+def _share_of_sum(fitted: Fitted) -> float:
+    """The squared length of u + v over its largest value, 2 (u^2 + v^2), over the words.
+
+    Counts of text are symmetric, so v is nearly u, with some directions reversed. Tied contexts are without
+    these already.
     """
-    side, times = _trajectories(fitted), fitted.diffusion.times
-    places, values = fitted.occurrences.places, fitted.occurrences.values
-    often = np.diff(np.concatenate([np.zeros(1), np.cumsum(values, dtype=np.float64)])[places.starts])
-    words = np.flatnonzero(often > 0)
-    if not len(words):
-        return None
-    known, total = np.zeros((2, fitted.posterior.dim))
-    for t in np.unique(np.linspace(0, len(times) - 1, _SLICES).astype(np.int64)):
-        squares = side.means_at(float(times[t]), words) ** 2
-        squares *= often[words, None]
-        known += squares.sum(axis=0)
-        total += squares.sum(axis=0)
-        squares = side.variances_at(float(times[t]), words)
-        squares *= often[words, None]
-        total += squares.sum(axis=0)
-    share = float(np.mean(known / np.maximum(total, np.finfo(float).tiny)))
-    return max(share, _SMALLEST_SHARE)
+    posterior, found, largest = fitted.posterior, 0.0, 0.0
+    words = _chosen_words(fitted)
+    if posterior.signs is not None or not len(words):
+        return 1.0
+    for block in np.array_split(words, -(-len(words) // _WORDS_AT_ONCE)):
+        rows, knots = knots_of(posterior.knots, block)
+        rows = rows[np.asarray(knots.slices) >= _since(fitted)]
+        u, v = (np.asarray(side[rows], dtype=np.float64) for side in (posterior.mean_u, posterior.mean_v))
+        found += float(((u + v) ** 2).sum())
+        largest += 2.0 * float((u**2).sum() + (v**2).sum())
+    return min(max(found / largest, _SMALLEST), 1.0) if largest > 0.0 else 1.0
 
 
 def _residual(fitted: Fitted) -> float | None:
     """The mean square of the pulls that remain, in units of what the posterior expects."""
-    words = np.flatnonzero(np.diff(fitted.posterior.knots.starts) > 0)
+    words = _chosen_words(fitted)
     if not len(words):
         return None
-    words = words[np.unique(np.linspace(0, len(words) - 1, min(len(words), _WORDS)).astype(np.int64))]
-    side, found, expected = _trajectories(fitted), 0.0, 0.0
+    found, expected = 0.0, 0.0
     for block in np.array_split(words, -(-len(words) // _WORDS_AT_ONCE)):
         knots, h, b = messages(fitted, block)
-        squares, shares = _pulls(side, block, knots, h, b)
-        used = (h > _LEAST_PRECISION) & (shares > 0.0)
+        mean, left = _absorbed(fitted, block, knots, h)
+        used = (h > _LEAST_PRECISION) & (left > _LEAST_LEFT)
+        squares = (b - h * mean) ** 2 / np.maximum(h, _LEAST_PRECISION)
+        if fitted.posterior.kind == "filter":  # innovations are independent: each counts alike
+            used &= _has_prediction(knots, _since(fitted))[:, None]
+            squares, left = squares / np.maximum(left, _LEAST_LEFT), np.ones_like(left)
         found += float(squares[used].sum())
-        expected += float(shares[used].sum())
+        expected += float(left[used].sum())
     return found / expected if expected > 0.0 else None
 
 
-def _pulls(
-    side: SmoothedTrajectories, words: Integers, knots: Knots, h: Floats, b: Floats
-) -> tuple[Floats, Floats]:
-    """Squared pulls in units of the precisions h, and the share of them that the fit leaves, (n, d) each."""
+def _absorbed(fitted: Fitted, words: Integers, knots: Knots, h: Floats) -> tuple[Floats, Floats]:
+    """The means at some words' knots, and the share of the squared pulls that the fit leaves, (n, d) each."""
+    posterior = fitted.posterior
+    if posterior.kind == "filter":
+        rows, _ = knots_of(posterior.knots, words)
+        mean, variance = (
+            np.asarray(cast(Singles, array)[rows], dtype=np.float64)
+            for array in (posterior.mean_u, posterior.spread("u"))
+        )
+        return mean, 1.0 - h * variance
+    side = SmoothedTrajectories(
+        posterior.knots, fitted.diffusion, posterior.mean_u, cast(Singles, posterior.precision_u)
+    )
     each, slices = words[knots.words_of(np.arange(len(knots)))], np.asarray(knots.slices, dtype=np.int64)
-    left = 1.0 - h * side.variances_at_places(each, slices)
-    return (b - h * side.means_at_places(each, slices)) ** 2 / np.maximum(h, _LEAST_PRECISION), left
+    return side.means_at_places(each, slices), 1.0 - h * side.variances_at_places(each, slices)
+
+
+def _has_prediction(knots: Knots, since: int) -> np.ndarray:
+    """Whether a knot is predicted from an earlier one, and is not before a slice, (n,)."""
+    predicted = np.asarray(knots.slices) >= since
+    predicted[knots.starts[:-1][np.diff(knots.starts) > 0]] = False
+    return np.asarray(predicted)

@@ -16,9 +16,11 @@ from wordtide.embeddings.dynamics import Jumps, dynamics_of
 from wordtide.embeddings.filtered import FilteredTrajectories
 from wordtide.embeddings.folder import read_model, write_model
 from wordtide.embeddings.posterior import Fitted
+from wordtide.embeddings.residuals import calibrate_filter
 from wordtide.embeddings.smoothed import SmoothedTrajectories
 from wordtide.embeddings.trajectories import PointTrajectories, Trajectories
 from wordtide.errors import SettingsError
+from wordtide.model.gaussians import Calibration
 from wordtide.model.knots import Knots
 from wordtide.model.prior import Diffusion, slice_before
 from wordtide.model.verdicts import Dynamics
@@ -105,6 +107,12 @@ class Embeddings:
             if slices is None
             else {self.words[word]: self.labels[slices[word]] for word in np.flatnonzero(slices)}
         )
+
+    @cached_property
+    def calibration(self) -> Calibration | None:
+        """How far variances are from errors; None for point estimates and models of version 0.1."""
+        measured = self.fitted.calibration
+        return measured if self.kind != "filter" or measured is None else calibrate_filter(self.fitted)
 
     @cached_property
     def index(self) -> dict[str, int]:

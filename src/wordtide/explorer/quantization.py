@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from wordtide.questions.similarity import scaled, similarity_and_spread
+from wordtide.questions.similarity import scaled, similarities
 from wordtide.questions.vectors import Vectors, lengths_of
 from wordtide.types import Bytes, Floats, Integers
 
@@ -160,7 +160,7 @@ class SampledBlock:
 
 
 def page_similarity(
-    block: Block, one: Integers, other: Integers, profile: Floats | None = None
+    block: Block, one: Integers, other: Integers, profile: Floats | None = None, share: float = 1.0
 ) -> tuple[Floats, Floats]:
     """Compute the similarities of pairs of rows as the page does.
 
@@ -169,6 +169,7 @@ def page_similarity(
         one: The first row of each pair, (n,).
         other: The second row of each pair, (n,).
         profile: How noise is distributed over the axes, (d,); None for noise that is the same along all axes.
+        share: The share of the axes that noise lies in.
 
     Returns:
         Similarities and their standard deviations, (n,) each.
@@ -180,8 +181,13 @@ def page_similarity(
     weighted = directions**2 @ shares / squared
     inner = np.einsum("nk,nk->n", directions[one], directions[other]) / np.sqrt(squared[one] * squared[other])
     variance = weighted[one] * noise[other] ** 2 + weighted[other] * noise[one] ** 2
-    variance += (shares @ shares) * noise[one] ** 2 * noise[other] ** 2
-    return np.clip(inner, -1.0, 1.0), np.sqrt(variance)
+    variance += share * (shares @ shares) * noise[one] ** 2 * noise[other] ** 2
+    lengths = (
+        1.0 + share * shares.sum() * noise**2
+    )  # expected squared lengths, in units of those of the means
+    scale = 1.0 / (lengths[one] * lengths[other])
+    inner = np.clip(inner, -1.0, 1.0)
+    return inner, np.sqrt(scale * variance * (1.0 - scale * inner**2))
 
 
 def noise_profile(vectors: Vectors, sampled: SampledBlock) -> Floats | None:
@@ -198,9 +204,9 @@ def quantization_facts(vectors: Vectors, sampled: SampledBlock) -> dict[str, Any
     """Measure the page's errors over random pairs of well-known words, for the header.
 
     Returns:
-        `noise_profile`, and under `quantisation` (the name in the page's format) the largest error of a
-        similarity and the 95 % quantile of the relative error of a standard deviation, with equal noise along
-        all axes (`spread`) and with the profile (`profiled_spread`).
+        `noise_profile`, `noise_share` (of the axes), and under `quantisation` (the name in the page's
+        format) the largest error of a similarity and the 95 % quantile of the relative error of a standard
+        deviation, with equal noise along all axes (`spread`) and with the profile (`profiled_spread`).
     """
     profile, block = noise_profile(vectors, sampled), sampled.block
     pairs = _draw_pairs(block.settled.reshape(len(sampled.words), len(sampled.slices)))
@@ -210,17 +216,17 @@ def quantization_facts(vectors: Vectors, sampled: SampledBlock) -> dict[str, Any
         words, slices, wide = sampled.words, sampled.slices, len(sampled.slices)
         means = [vectors.means_at_places(words[side], slices[when]) for side in (one, other)]
         variances = [vectors.variances_at_places(words[side], slices[when]) for side in (one, other)]
-        true, true_spread = similarity_and_spread(
-            *(scaled(*moments) for moments in zip(means, variances, strict=True))
-        )
-        found, spread = page_similarity(block, one * wide + when, other * wide + when)
-        errors["similarity"] = float(np.nanmax(np.abs(found - true)))
+        share = vectors.noise_share
+        true = similarities(*(scaled(*moments, share) for moments in zip(means, variances, strict=True)))
+        rows = one * wide + when, other * wide + when
+        found, spread = page_similarity(block, *rows, share=share)
+        errors["similarity"] = float(np.nanmax(np.abs(found - true.cosine)))
         if profile is not None:
-            profiled = page_similarity(block, one * wide + when, other * wide + when, profile)[1]
+            profiled = page_similarity(block, *rows, profile, share)[1]
             errors["spread"], errors["profiled_spread"] = (
-                float(np.nanquantile(np.abs(guess / true_spread - 1.0), 0.95)) for guess in (spread, profiled)
+                float(np.nanquantile(np.abs(guess / true.spread - 1.0), 0.95)) for guess in (spread, profiled)
             )
-    return {"noise_profile": profile, "quantisation": errors}
+    return {"noise_profile": profile, "noise_share": vectors.noise_share, "quantisation": errors}
 
 
 def _draw_pairs(settled: Bytes) -> Integers:

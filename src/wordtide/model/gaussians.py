@@ -24,6 +24,8 @@ from wordtide.types import Floats, Reals
 
 _NOTHING = 1e-30  # far below any variance in units of that of the prior
 _MOST = 1e6
+#: Errors that vectors share, which a mean field does not count, multiply variances by this factor.
+_SHARED = 1.5
 
 
 def predict(gain: Any, noise: Any, mean: Any, variance: Any) -> tuple[Any, Any]:
@@ -121,27 +123,24 @@ def filter_kl(mean: Reals, variance: Reals, prior_mean: Reals, prior_variance: R
 
 @dataclass(frozen=True)
 class Calibration:
-    """How far the variances of a posterior are from the errors of its means: the dispersion of the counts, in
-    units of what the likelihood supposes.
+    """How far the variances of a posterior are from the errors of its means.
 
-    With v the prior variance, a vector whose variance is v / (1 + h) has learned h from its data. If counts
-    scatter `dispersion` times as much as supposed, the mean squared error of its mean is
-
-        v (1 + dispersion h) / (1 + h)^2
-
-    docs/evidence.md compares this with worlds whose truth is known.
+    `dispersion`: how much counts scatter, in units of what the likelihood supposes. `share`: the share of the
+    directions in which the sum of word and context vectors varies; in the others the two have opposite
+    errors. docs/calibration.md compares both with worlds whose truth is known.
     """
 
     dispersion: float = 1.0
+    share: float = 1.0
 
     @staticmethod
     def of_header(facts: Any) -> "Calibration | None":
         """Read the record from the header of a model; older models lack it. ValueError if it is damaged."""
         if facts is None:
             return None
-        if not isinstance(facts, dict) or list(facts) != ["dispersion"]:
+        if not isinstance(facts, dict) or list(facts) not in (["dispersion"], ["dispersion", "share"]):
             raise ValueError("its calibration is incomplete")
-        if not isinstance(facts["dispersion"], float) or not 0.0 < facts["dispersion"] < _MOST:
+        if not all(isinstance(value, float) and 0.0 < value < _MOST for value in facts.values()):
             raise ValueError("its calibration is out of range")
         return Calibration(**facts)
 
@@ -151,4 +150,4 @@ class Calibration:
         No vector is less certain than under the prior.
         """
         left = np.clip(variances / prior_variance, _NOTHING, 1.0)
-        return np.asarray(np.minimum(left + self.dispersion * (1.0 - left), 1.0 / left))
+        return np.asarray(np.minimum(_SHARED * self.dispersion, 1.0 / left))

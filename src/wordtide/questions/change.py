@@ -13,7 +13,7 @@ from wordtide.questions.contrasts import contrasts
 from wordtide.questions.effect import all_effects, verdicts
 from wordtide.questions.function_words import function_words as find_function_words
 from wordtide.questions.movement import Movement, halfway, movement, spans
-from wordtide.questions.neighbors import probability_of_best
+from wordtide.questions.neighbors import DRAWS, share_among_best
 from wordtide.questions.vectors import OFTEN, Vectors, lengths_of, vectors_of
 from wordtide.spelling import counted
 from wordtide.timeline import Time
@@ -24,6 +24,7 @@ RANKINGS = ("effect", "evidence", "low", "probability", "change")
 MIN_OCCURRENCES = 20
 #: The number of words whose intervals are computed together.
 CANDIDATES = 256
+_AT_ONCE = 250  # draws, so that a few hundred words stay in the processor's cache
 
 
 @dataclass(frozen=True)
@@ -243,6 +244,20 @@ def _ranking(vectors: Vectors, moved: Movement, top: int, by: str) -> tuple[Floa
     probability = probability_of_best(np.sqrt(moved.squared) / drawn_length, moved.spread / drawn_length, top)
     rank = {"low": moved.least, "probability": probability, "change": moved.change}[by]
     return probability, rank + 1e-9 * moved.change
+
+
+def probability_of_best(mean: Floats, spread: Floats, best: int, seed: int = 0) -> Floats:
+    """For independent normal values: the probability of each to be one of the `best` largest, (n,)."""
+    generator = np.random.default_rng([seed, best])
+    single_mean, single_spread = mean.astype(np.float32), spread.astype(np.float32)
+    shares = [
+        share_among_best(
+            single_mean + single_spread * generator.standard_normal((_AT_ONCE, len(mean)), dtype=np.float32),
+            best,
+        )
+        for _ in range(DRAWS // _AT_ONCE)
+    ]
+    return np.asarray(np.mean(shares, axis=0))
 
 
 def _columns(

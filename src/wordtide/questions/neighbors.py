@@ -24,15 +24,14 @@ from wordtide.questions.asking import (
     shown_year,
 )
 from wordtide.questions.movement import movement
-from wordtide.questions.similarity import SIDES, Scaled, interval, scaled
+from wordtide.questions.similarity import SIDES, Scaled, Similarity, scaled, similarities
 from wordtide.questions.vectors import Vectors, lengths_of, vectors_of
 from wordtide.spelling import counted
 from wordtide.timeline import Time
-from wordtide.types import Floats, Integers
+from wordtide.types import Flags, Floats, Integers
 
 #: The number of draws for a probability, which is then mostly within 0.015 of its value.
 DRAWS = 1000
-_AT_ONCE = 250  # draws, so that a few hundred words stay in the processor's cache
 
 
 def share_among_best(draws: npt.NDArray[np.floating], best: int) -> Floats:
@@ -43,39 +42,33 @@ def share_among_best(draws: npt.NDArray[np.floating], best: int) -> Floats:
     return np.asarray((draws >= threshold).mean(axis=0))
 
 
-def probability_of_best(mean: Floats, spread: Floats, best: int, seed: int = 0) -> Floats:
-    """For independent normal values: the probability of each to be one of the `best` largest, (n,)."""
-    generator = np.random.default_rng([seed, best])
-    single_mean, single_spread = mean.astype(np.float32), spread.astype(np.float32)
-    shares = [
-        share_among_best(
-            single_mean + single_spread * generator.standard_normal((_AT_ONCE, len(mean)), dtype=np.float32),
-            best,
-        )
-        for _ in range(DRAWS // _AT_ONCE)
-    ]
-    return np.asarray(np.mean(shares, axis=0))
-
-
 #: The number of most similar words that compete for a place among the nearest; only these get intervals.
 CANDIDATES = 500
-RANKINGS = ("similarity", "low")
+#: How many of the most similar words are ranked, for each that is listed and in addition.
+_POOL, _SPARE = 3, 10
+#: By the middle of the interval, by the similarity itself, by the low end, or by the probability.
+RANKINGS = ("middle", "similarity", "low", "probability")
 #: A word is faint if its mean has less than this share of its expected length: it is mostly noise.
 FAINT = 0.5
 _AT_LEAST = 16  # words whose variances are computed together
+_TIE = 1e-6  # words with the same probability are ranked by the middle of the interval
 _NOTHING_ACROSS = 1e-6  # of unit length, squared: below it is rounding
+
+
+def pool_size(top: int) -> int:
+    """The number of most similar words from which a list of `top` words is chosen."""
+    return _POOL * top + _SPARE
 
 
 @dataclass(frozen=True)
 class Candidates:
-    """Words that may be near: their numbers, similarity, its spread, probability to be near, and certainty.
+    """Words that may be near, in falling order of similarity, with their probability to be among the nearest.
 
     The certainty is the share of the expected length of a word that its mean has.
     """
 
     words: Integers
-    similarity: Floats
-    spread: Floats
+    similarity: Similarity
     probability: Floats
     certainty: Floats
 
@@ -83,15 +76,29 @@ class Candidates:
         return len(self.words)
 
     def ranked(self, by: str, top: int) -> "Candidates":
-        """The best `top` of them."""
+        """The best `top` of them; those that are faint follow the others."""
         if by not in RANKINGS:
-            raise SettingsError(f"Neighbors cannot be ranked by {by!r}.", f"Choose {' or '.join(RANKINGS)}.")
-        score = self.similarity if by == "similarity" else self.similarity - SIDES * self.spread
-        return self.taken(np.argsort(-score, kind="stable")[:top])
+            choices = f"{', '.join(RANKINGS[:-1])} or {RANKINGS[-1]}"
+            raise SettingsError(f"Neighbors cannot be ranked by {by!r}.", f"Choose {choices}.")
+        known = self.similarity
+        if by == "similarity" or np.isnan(self.probability).any():
+            score = known.cosine
+        elif by == "probability":
+            score = self.probability + _TIE * known.middle
+        else:
+            score = known.middle if by == "middle" else known.interval()[0]
+        best = np.argsort(-score[: pool_size(top)], kind="stable")[:top]
+        return self.taken(best[np.argsort(self.faint[best], kind="stable")])
+
+    @property
+    def faint(self) -> Flags:
+        """Whether words are mostly noise."""
+        return np.asarray(self.certainty < FAINT)
 
     def taken(self, rows: Integers) -> "Candidates":
         """Some of them."""
-        return Candidates(*(array[rows] for array in vars(self).values()))
+        similarity = Similarity(*(array[rows] for array in vars(self.similarity).values()))
+        return Candidates(self.words[rows], similarity, self.probability[rows], self.certainty[rows])
 
 
 def neighbors(
@@ -99,7 +106,7 @@ def neighbors(
     word: str,
     at: Time = "last",
     top: int = 10,
-    by: str = "similarity",
+    by: str = "middle",
     min_occurrences: int = 0,
     vectors: str | None = None,
 ) -> Answer:
@@ -125,7 +132,7 @@ def analogy(
     at: Time = "first",
     then: Time = "last",
     top: int = 10,
-    by: str = "similarity",
+    by: str = "middle",
     min_occurrences: int = 0,
     vectors: str | None = None,
 ) -> Answer:
@@ -176,8 +183,11 @@ class _Nearest:
 
 
 def nearest(model: Embeddings, vectors: Vectors, word: int, year: float, top: int) -> Integers:
-    """The numbers of the words nearest to a word, without intervals."""
-    return _nearest(model, vectors, word, year, year, top, 0).words
+    """The numbers of the words nearest to a word, in the order of `neighbors`."""
+    near = _nearest(model, vectors, word, year, year, pool_size(top), 0)
+    found, _, some = _compared(vectors, near, word, year)
+    unused = np.zeros(len(near.words)) if vectors.uncertain else empty_intervals(len(near.words))
+    return Candidates(near.words, found, unused, some.length).ranked("middle", top).words
 
 
 def _nearest(
@@ -232,24 +242,27 @@ def candidates(
 
     The probability is to be among `top`.
     """
-    near = _nearest(model, vectors, word, year, then, max(CANDIDATES, top), min_occurrences)
-    order = near.words
+    most = max(CANDIDATES, pool_size(top))
+    near = _nearest(model, vectors, word, year, then, most, min_occurrences)
+    order, size = near.words, len(near.words)
+    found, one, some = _compared(vectors, near, word, year)
     if not vectors.uncertain:
-        size = len(order)
-        return Candidates(order, near.similarity, np.zeros(size), empty_intervals(size), np.ones(size))
-    one = scaled(near.mean, vectors.variances_at(year, np.array([word]))[0])
-    some = scaled(near.means, near.variances)
-    spread = np.sqrt(some.variance @ (one.mean**2 + one.variance) + some.mean**2 @ one.variance)
+        return Candidates(order, found, empty_intervals(size), some.length)
     past = _own_past(vectors, word, year, then, order, one, some) if year != then and word in order else None
     if past is not None:
-        spread[past.place] = _own_spread(vectors, word, year, then)
-    probability = share_among_best(_draws(one, some, word, past), top) if len(order) else np.zeros(0)
-    return Candidates(order, near.similarity, spread, probability, certainty_of(some))
+        found.expected[past.place] = found.cosine[past.place]
+        found.spread[past.place] = _own_spread(vectors, word, year, then)
+    probability = share_among_best(_draws(one, some, word, past), top) if size else np.zeros(0)
+    return Candidates(order, found, probability, some.length)
 
 
-def certainty_of(some: Scaled) -> Floats:
-    """The share that the means of vectors have in their expected lengths, (n,)."""
-    return np.asarray(1.0 / np.sqrt(1.0 + some.variance.sum(axis=1)))
+def _compared(vectors: Vectors, near: _Nearest, word: int, year: float) -> tuple[Similarity, Scaled, Scaled]:
+    """The similarities of the words near a word to it, the word itself, and these words."""
+    own, share = np.zeros(vectors.dim), vectors.noise_share
+    if vectors.uncertain:
+        own = vectors.variances_at(year, np.array([word]))[0]
+    one, some = scaled(near.mean, own, share), scaled(near.means, near.variances, share)
+    return similarities(some, one), one, some
 
 
 def _own_spread(vectors: Vectors, word: int, year: float, then: float) -> float:
@@ -276,7 +289,8 @@ def _own_past(
     """
     place = int(np.flatnonzero(order == word)[0])
     earlier, later = sorted((year, then))
-    weights = 1.0 / lengths_of(vectors.means_of(word, np.array([earlier, later])))
+    known = np.array([one.length, some.length[place]])[:: 1 if year == earlier else -1]
+    weights = known / lengths_of(vectors.means_of(word, np.array([earlier, later])))
     moved = vectors.movement(np.array([word]), earlier, later, weights[:1], weights[1:])
     return _OwnPast(place, (one.variance + some.variance[place] - moved.posterior[0]) / 2.0)
 
@@ -295,14 +309,14 @@ def _draws(one: Scaled, some: Scaled, seed: int, past: _OwnPast | None = None) -
     own /= lengths_of(own)[:, None]
     drawn, means, variances = (array.astype(np.float32) for array in (own, some.mean, some.variance))
     along, spread = drawn @ means.T, drawn**2 @ variances.T
-    across = (means**2 + variances).sum(axis=1) - along**2
-    scatter = ((2.0 * variances + 4.0 * means**2) * variances).sum(axis=1)
+    across = (means**2).sum(axis=1) + some.share * variances.sum(axis=1) - along**2
+    scatter = ((2.0 * some.share * variances + 4.0 * means**2) * variances).sum(axis=1)
     if past is not None:  # given where the word is at one time, it is surer where it is at the other
         slope = past.covariance / np.where(one.variance > 0, one.variance, np.inf)  # an axis may be removed
         mean = some.mean[past.place] + slope * shift
         variance = np.maximum(some.variance[past.place] - slope * past.covariance, 0.0)
         along[:, past.place], spread[:, past.place] = np.einsum("rk,rk->r", own, mean), own**2 @ variance
-        across[:, past.place] = (mean**2 + variance).sum(axis=1) - along[:, past.place] ** 2
+        across[:, past.place] = (mean**2 + some.share * variance).sum(axis=1) - along[:, past.place] ** 2
         scatter[past.place] = ((2.0 * variance + 4.0 * mean**2) @ variance).mean()
     across -= spread
     np.maximum(across, _NOTHING_ACROSS, out=across)
@@ -317,18 +331,18 @@ def _draws(one: Scaled, some: Scaled, seed: int, past: _OwnPast | None = None) -
 def _answer(
     model: Embeddings, vectors: Vectors, found: Candidates, year: float, slice_number: int, notes: list[str]
 ) -> Answer:
-    low, high = interval(found.similarity, found.spread)
+    low, high = found.similarity.interval()
     if not vectors.uncertain:
         low = high = empty_intervals(len(found))
     return Answer(
         {
             "word": [model.words[number] for number in found.words],
-            "similarity": found.similarity,
+            "similarity": found.similarity.cosine,
             "low": low,
             "high": high,
             "probability": found.probability,
             "occurrences": model.fitted.occurrences.of_slice(slice_number)[found.words],
-            "faint": found.certainty < FAINT,
+            "faint": found.faint,
             "inferred": are_inferred(model, found.words, np.full(len(found), year)),
         },
         notes,

@@ -16,13 +16,13 @@ from wordtide.embeddings.filtered import FilteredTrajectories
 from wordtide.embeddings.smoothed import SmoothedTrajectories
 from wordtide.embeddings.states import Embeddings
 from wordtide.questions.asking import Answer, are_inferred, checked_number, empty_intervals
-from wordtide.questions.neighbors import FAINT, certainty_of
-from wordtide.questions.similarity import interval, scaled, scaled_words, similarity_and_spread
+from wordtide.questions.neighbors import FAINT, pool_size
+from wordtide.questions.similarity import Similarity, scaled, scaled_words, similarities
 from wordtide.questions.vectors import OFTEN, Vectors, lengths_of, vectors_of
 from wordtide.types import Flags, Floats, Integers, Singles
 
 _WORDS_AT_ONCE = 500
-_POOL, _SPARE = 4, 20  # the number of words looked at, for each that is asked for and in addition
+_LOOKED_AT = 1.5  # words at first, for each of the pool: some of them are barely known
 
 
 @dataclass(frozen=True)
@@ -46,12 +46,12 @@ def neighbors_over_time(model: Embeddings, word: str, top: int = 10, vectors: st
     words, slices = found.words, found.slices
     low = high = empty_intervals(len(words))
     if chosen.uncertain and len(words):
-        low, high = interval(found.similarity, found.spread)
+        low, high = found.similarity.interval()
     return Answer(
         {
             "time": model.times[slices],
             "word": [model.words[near] for near in words],
-            "similarity": found.similarity,
+            "similarity": found.similarity.cosine,
             "low": low,
             "high": high,
             "occurrences": model.fitted.occurrences.at(words, slices),
@@ -73,13 +73,12 @@ class _Listed:
 
     words: Integers
     slices: Integers
-    similarity: Floats
-    spread: Floats
+    similarity: Similarity
     certainty: Floats
 
 
 def _nearest_at_slices(model: Embeddings, vectors: Vectors, word: int, top: int) -> _Listed:
-    """The nearest well known words of each slice, in falling order of similarity."""
+    """The nearest well known words of each slice, by the middle of the interval, as `Candidates.ranked`."""
     own = vectors.means_of(word, model.times)
     own /= lengths_of(own)[:, None]
     found = _similarities(vectors, len(model.words), own)
@@ -87,15 +86,19 @@ def _nearest_at_slices(model: Embeddings, vectors: Vectors, word: int, top: int)
     cosine[:, word] = -np.inf
     if found.known is not None:
         cosine[~found.known] = -np.inf
-        words, slices = _best(cosine, np.arange(len(model)), top)
+        words, slices = _best(cosine, np.arange(len(model)), pool_size(top))
     else:
-        words, slices = _best_known(vectors, cosine, _POOL * top + _SPARE, top)
+        words, slices = _best_known(vectors, cosine, pool_size(top))
     (one,) = scaled_words(vectors, [word], model.times)
-    others = scaled(vectors.means_at_places(words, slices), vectors.variances_at_places(words, slices))
-    similarity, spread = similarity_and_spread(one[slices], others)
-    order = np.lexsort((-similarity, slices))
+    means, variances = (of(words, slices) for of in (vectors.means_at_places, vectors.variances_at_places))
+    others = scaled(means, variances, vectors.noise_share)
+    compared = similarities(one[slices], others)
+    score = compared.middle if vectors.uncertain else compared.cosine
+    order = np.lexsort((-score, slices))
     order = order[np.arange(len(order)) - np.searchsorted(slices[order], slices[order]) < top]
-    return _Listed(words[order], slices[order], similarity[order], spread[order], certainty_of(others)[order])
+    order = order[np.lexsort((others.length[order] < FAINT, slices[order]))]
+    listed = Similarity(*(array[order] for array in vars(compared).values()))
+    return _Listed(words[order], slices[order], listed, others.length[order])
 
 
 def _best(cosine: Singles, slices: Integers, most: int) -> tuple[Integers, Integers]:
@@ -108,20 +111,19 @@ def _best(cosine: Singles, slices: Integers, most: int) -> tuple[Integers, Integ
     return best[there], np.broadcast_to(slices[:, None], best.shape)[there]
 
 
-def _best_known(vectors: Vectors, cosine: Singles, most: int, top: int) -> tuple[Integers, Integers]:
-    """The most similar words of each slice that are well known: of the `most` nearest, and more where these
-    have fewer than `top` known ones.
-    """
+def _best_known(vectors: Vectors, cosine: Singles, most: int) -> tuple[Integers, Integers]:
+    """The `most` similar words of each slice that are well known, in falling order of similarity."""
     words, slices = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-    open_slices, pool = np.arange(len(cosine)), most
+    open_slices, pool = np.arange(len(cosine)), int(_LOOKED_AT * most)
     while len(open_slices):
         near, where = _best(cosine, open_slices, pool)
         means, variances = (of(near, where) for of in (vectors.means_at_places, vectors.variances_at_places))
         known = vectors.are_known(near, vectors.times[where], means, variances)
         near, where = near[known], where[known]
+        first = np.searchsorted(where, where)  # of its slice
         counts = np.bincount(where, minlength=len(cosine))
-        done = (counts >= top) | (pool >= cosine.shape[1])
-        kept = done[where]
+        done = (counts >= most) | (pool >= cosine.shape[1])
+        kept = done[where] & (np.arange(len(where)) - first < most)
         words.append(near[kept])
         slices.append(where[kept])
         open_slices, pool = open_slices[~done[open_slices]], 8 * pool

@@ -1,11 +1,14 @@
-"""Similarity: the inner product of two vectors, in units of the lengths of their posterior means.
+"""Similarity: the cosine of two words, with the posterior of the cosine of their true vectors.
 
-With x = u / |mean| its posterior mean is the cosine of the means, the paper's measure, and its variance has a
-closed form:
+The similarity is the cosine of the posterior means, the paper's measure. A mean is shorter than the vector
+itself by what is not known of it, so vectors are measured in units of their expected lengths: with
+x = u / sqrt(E[|u|^2]), and m, s the mean and variance of x,
 
-    s = x_i . x_j,    E[s] = cos(mean_i, mean_j),    Var[s] = sum_k m_ik^2 s_jk + m_jk^2 s_ik + s_ik s_jk
+    E[x_i . x_j] = m_i . m_j,    Var[x_i . x_j] = sum_k m_ik^2 s_jk + m_jk^2 s_ik + s_ik s_jk
 
-with m, s the mean and variance of x. The last term is the product of both noises (docs/mathematics.md).
+and Var[cos] is about (1 - E^2) Var, because noise along the vectors turns neither of them. The 90% interval
+has 90% of that posterior and contains the similarity itself: for words that are barely known the cosine of
+the means is far above the expected one.
 
 **An axis** runs between two poles: the position of a word on it is its mean similarity to the words of one
 pole minus that to the words of the other. That is the projection of a word's vector, in units of its length,
@@ -65,59 +68,113 @@ def axis(
     ends = dict(zip(poles, scaled_words(chosen, list(poles), occasions.years), strict=True))
     for number, one in zip(numbers, scaled_words(chosen, numbers, occasions.years), strict=True):
         direction: Floats = np.sum([weight * ends[pole].mean for pole, weight in poles.items()], axis=0)
-        position = np.einsum("nk,nk->n", one.mean, direction)
+        position = np.sum([weight * one.cosine(ends[pole]) for pole, weight in poles.items()], axis=0)
         variance = np.einsum("nk,nk->n", direction**2, one.variance)
         for pole, weight in poles.items():
-            variance += weight**2 * np.einsum("nk,nk->n", one.mean**2 + one.variance, ends[pole].variance)
-        reach = SIDES * np.sqrt(variance) if chosen.uncertain else empty_intervals(len(position))
+            across = np.einsum("nk,nk->n", one.mean**2, ends[pole].variance) + one.noise_of_both(ends[pole])
+            variance += weight**2 * across
+        expected = np.einsum("nk,nk->n", one.mean, direction)
+        low, high = interval(position, expected, np.sqrt(variance), most=2.0)
+        if not chosen.uncertain:
+            low = high = empty_intervals(len(position))
         columns["time"] += occasions.years.tolist()
         columns["word"] += [model.words[number]] * len(position)
         columns["position"] += position.tolist()
-        columns["low"] += np.maximum(position - reach, -2.0).tolist()
-        columns["high"] += np.minimum(position + reach, 2.0).tolist()
+        columns["low"] += low.tolist()
+        columns["high"] += high.tolist()
         columns["occurrences"] += occurrences_at(model, number, occasions).tolist()
     return Answer(columns, occasions.notes)
 
 
 #: Half the width of a 90% interval in standard deviations.
 SIDES = 1.6448536269514722
+#: The same for one that is open on one side, and how fast one goes over into the other.
+ONE_SIDE, _APPROACH = 1.2815515655446004, 2.7
 
 
 @dataclass(frozen=True)
 class Scaled:
-    """Vectors in units of the lengths of their means: means of length 1, and variances, both (..., d)."""
+    """Vectors in units of their expected lengths: means and variances, both (..., d).
+
+    `share` of the axes hold the variances. `length` (...): of the means, which is the share of the expected
+    length that is known.
+    """
 
     mean: Floats
     variance: Floats
+    length: Floats
+    share: float = 1.0
 
     def __getitem__(self, rows: Integers) -> "Scaled":
-        return Scaled(self.mean[rows], self.variance[rows])
+        return Scaled(self.mean[rows], self.variance[rows], self.length[rows], self.share)
+
+    def cosine(self, other: "Scaled") -> Floats:
+        """The cosines of the means."""
+        inner = np.einsum("...k,...k->...", self.mean, other.mean)
+        return np.asarray(np.clip(inner / (self.length * other.length), -1.0, 1.0))
+
+    def noise_of_both(self, other: "Scaled") -> Floats:
+        """The variance of inner products that the noises of both vectors make together."""
+        return np.asarray(self.share * np.einsum("...k,...k->...", self.variance, other.variance))
 
 
-def scaled(mean: npt.NDArray[np.floating], variance: npt.NDArray[np.floating]) -> Scaled:
-    """Divide by the lengths of the means; a mean of length zero gives NaN."""
-    lengths = lengths_of(mean)[..., None]
-    return Scaled(mean / lengths, variance / lengths**2)
+def scaled(mean: npt.NDArray[np.floating], variance: npt.NDArray[np.floating], share: float = 1.0) -> Scaled:
+    """Divide by the expected lengths; a mean of length zero gives NaN."""
+    squared = lengths_of(mean) ** 2
+    lengths = np.sqrt(squared + share * variance.sum(axis=-1, dtype=np.float64))
+    return Scaled(
+        mean / lengths[..., None], variance / lengths[..., None] ** 2, np.sqrt(squared) / lengths, share
+    )
 
 
-def similarity_and_spread(one: Scaled, other: Scaled) -> tuple[Floats, Floats]:
-    """Posterior mean and standard deviation of the similarity of two words, whose vectors are independent."""
-    mean = np.einsum("...k,...k->...", one.mean, other.mean)
-    variance = np.einsum("...k,...k->...", one.mean**2 + one.variance, other.variance)
-    variance += np.einsum("...k,...k->...", other.mean**2, one.variance)
-    return np.clip(mean, -1.0, 1.0), np.sqrt(variance)
+@dataclass(frozen=True)
+class Similarity:
+    """The similarity of words, and mean and standard deviation of the posterior of their cosine, (...)."""
+
+    cosine: Floats
+    expected: Floats
+    spread: Floats
+
+    def interval(self) -> tuple[Floats, Floats]:
+        """The 90% interval, cut off at -1 and 1."""
+        return interval(self.cosine, self.expected, self.spread)
+
+    @property
+    def middle(self) -> Floats:
+        """The middle of the interval."""
+        low, high = self.interval()
+        return (low + high) / 2.0
 
 
-def interval(mean: Floats, spread: Floats) -> tuple[Floats, Floats]:
-    """The 90% interval, cut off at -1 and 1."""
-    return np.maximum(mean - SIDES * spread, -1.0), np.minimum(mean + SIDES * spread, 1.0)
+def similarities(one: Scaled, other: Scaled) -> Similarity:
+    """Compare words whose vectors are independent."""
+    expected = np.einsum("...k,...k->...", one.mean, other.mean)
+    variance = np.einsum("...k,...k->...", one.mean**2, other.variance)
+    variance += np.einsum("...k,...k->...", other.mean**2, one.variance) + one.noise_of_both(other)
+    variance *= np.maximum(1.0 - expected**2, 0.0)
+    return Similarity(one.cosine(other), expected, np.sqrt(variance))
+
+
+def interval(value: Floats, expected: Floats, spread: Floats, most: float = 1.0) -> tuple[Floats, Floats]:
+    """The interval with 90% of a normal posterior that contains a value, cut off at -most and most.
+
+    It is central if the value lies inside. Otherwise one end is the value, and the other is the quantile that
+    leaves 10 % less what lies beyond the value; the exponential is within 0.003 standard deviations of it.
+    """
+    away = np.abs(value - expected) / np.where(spread > 0.0, spread, np.inf)
+    beyond = np.maximum(away - SIDES, 0.0)
+    side = np.where(value < expected, -1.0, 1.0)
+    far = expected + side * np.maximum(np.abs(value - expected), SIDES * spread)
+    near = expected - side * spread * (ONE_SIDE + (SIDES - ONE_SIDE) * np.exp(-_APPROACH * beyond))
+    return np.maximum(np.minimum(near, far), -most), np.minimum(np.maximum(near, far), most)
 
 
 def scaled_words(vectors: Vectors, words: Sequence[int], times: Floats) -> list[Scaled]:
     """Words at several times, (n, d) each."""
     curves = vectors.variance_curves(np.array(words, dtype=np.int64), times)
     return [
-        scaled(vectors.means_of(word, times), variance) for word, variance in zip(words, curves, strict=True)
+        scaled(vectors.means_of(word, times), variance, vectors.noise_share)
+        for word, variance in zip(words, curves, strict=True)
     ]
 
 
@@ -138,10 +195,12 @@ def similarity(
     }
     columns |= {"occurrences": [], "other_occurrences": []}
     for other, vector in zip(numbers, rest, strict=True):
-        mean, spread = similarity_and_spread(one, vector)
+        found = similarities(one, vector)
         if other == number:
-            mean, spread = np.where(np.isnan(mean), mean, 1.0), np.zeros_like(spread)
-        low, high = interval(mean, spread) if chosen.uncertain else (empty_intervals(len(mean)),) * 2
+            itself = np.where(np.isnan(found.cosine), np.nan, 1.0)
+            found = Similarity(itself, itself, np.zeros_like(itself))
+        mean = found.cosine
+        low, high = found.interval() if chosen.uncertain else (empty_intervals(len(mean)),) * 2
         columns["time"] += occasions.years.tolist()
         columns["word"] += [model.words[number]] * len(mean)
         columns["other"] += [model.words[other]] * len(mean)

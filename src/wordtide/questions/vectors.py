@@ -69,6 +69,11 @@ class Vectors:
             return total
         return total * self.factors(variances[0].mean(axis=-1, dtype=np.float64), len(variances))[..., None]
 
+    @property
+    def noise_share(self) -> float:
+        """The share of the axes in which the errors of these vectors lie."""
+        return 1.0 if self.calibration is None or len(self.sides) == 1 else self.calibration.share
+
     def factors(self, variances: Floats, sides: int) -> Floats:
         """The factors for the summed variances of sides, given those of one, averaged over coordinates.
 
@@ -168,7 +173,7 @@ def vectors_of(model: Embeddings, choice: str | None = None, calibrated: bool = 
         model.dim,
         model.times,
         model.fitted.occurrences,
-        calibration=model.fitted.calibration if calibrated else None,
+        calibration=model.calibration if calibrated else None,
         prior_variance=float(np.median(model.diffusion.marginal)),
     )
     signs = model.fitted.posterior.signs

@@ -52,8 +52,8 @@ def neighbors(
     at: At = "last",
     top: Top = 10,
     by: Annotated[
-        str, Option(help="Rank by similarity or low, the lower end of its interval.")
-    ] = "similarity",
+        str, Option(help="Rank by the middle of the interval, similarity, low or probability.")
+    ] = "middle",
     min_occurrences: Seen = 0,
     over_time: Annotated[
         bool, Option("--over-time", help="Show the nearest words in every slice; --at and --by do not apply.")
@@ -66,8 +66,9 @@ def neighbors(
     """Show the words nearest to a word at one time or in every slice, with credible intervals.
 
     Similarity is the cosine; low and high are its 90% credible interval; probability is that of
-    being among the nearest --top; occurrences are those at that time. Faint words are barely known. Words
-    marked as inferred do not occur near that time: their positions follow from other times.
+    being among the nearest --top; occurrences are those at that time. Words are ordered by the middle of
+    the interval. Faint words are barely known, and come last. Words marked as inferred do not occur near
+    that time: their positions follow from other times.
 
     Example: wordtide neighbors model/ energy --at 1850 --top 10
     """
@@ -292,8 +293,8 @@ def analogy(
     then: Annotated[str, Option(help="The other time.")] = "last",
     top: Top = 10,
     by: Annotated[
-        str, Option(help="Rank by similarity or low, the lower end of its interval.")
-    ] = "similarity",
+        str, Option(help="Rank by the middle of the interval, similarity, low or probability.")
+    ] = "middle",
     min_occurrences: Seen = 0,
     vectors: Vectors = "sum",
     format: Output = Format.table,
