@@ -20,7 +20,7 @@ NOT_MEASURED = (
     r"\d+% (credible )?intervals?",
     r"[\d,]+ (slices|words|dimensions)",
 )
-#: Tables of the evidence page that were measured before tables were kept in files. Only ever lower this number.
+#: Tables of the evidence page that summarize runs by hand or are older than the files. Lower it as they are replaced.
 WRITTEN_BY_HAND = 26
 
 
