@@ -120,14 +120,12 @@ def shaken():
 @pytest.mark.parametrize("vectors", ["sum", "word"])
 def test_nine_in_ten_intervals_of_similarity_hold_the_truth(drifting, vectors):
     model = drifting.models["smoothing"]
-    true, chosen = drifting.true(model, vectors), vectors_of(model, vectors)
-    held = []
+    true = drifting.true(model, vectors)[6]
+    units, held = true / lengths_of(true)[:, None], []
     for word in range(0, SIZE, 6):
         others = [name for name in model.words if name != f"w{word}"]
         answer = similarity(model, f"w{word}", *others, times=[6.0], vectors=vectors).columns
-        lengths = lengths_of(chosen.means_at(6.0))
-        numbers = [model.index[name] for name in answer["other"]]
-        truth = np.clip(true[6, numbers] @ true[6, word] / (lengths[numbers] * lengths[word]), -1.0, 1.0)
+        truth = units[[model.index[name] for name in answer["other"]]] @ units[word]
         held.append((np.array(answer["low"]) <= truth) & (truth <= np.array(answer["high"])))
     assert 0.75 < np.mean(held) < 0.95
 
