@@ -127,7 +127,7 @@ class Calibration:
 
     `dispersion`: how much counts scatter, in units of what the likelihood supposes. `share`: the share of the
     directions in which the sum of word and context vectors varies; in the others the two have opposite
-    errors. docs/calibration.md compares both with worlds whose truth is known.
+    errors. docs/evidence.md compares both with worlds whose truth is known.
     """
 
     dispersion: float = 1.0
