@@ -87,6 +87,7 @@ def settings_for(method: str, solver: str, words: int, steps: int) -> FitSetting
     return FitSettings(
         method=method,
         solver=solver,
+        contexts="separate" if solver == "adam" else "tied",
         negative_contexts=0,
         max_steps=steps if method == "smoothing" else steps // 2,
         tolerance=0.0,
