@@ -93,6 +93,7 @@ class Checkpoints:
                 self._trained()
             raise
         finally:
+            self._trained = None  # which keeps the solver in memory
             if here:
                 signal.signal(signal.SIGINT, before)
 

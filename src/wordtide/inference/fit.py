@@ -1,6 +1,7 @@
 """`wordtide.fit`: fit a model to counts, by any method."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -103,6 +104,7 @@ def fit(
                 return Embeddings(task.completed(task.run()))
             with new_folder(target, overwrite, KIND) as folder:
                 task.run_into(folder, checkpoints, resume, by_slice)
+            del problem, task, engine  # the saved model is checked in their memory
     return _finished(target, checkpoints)
 
 
@@ -140,9 +142,10 @@ class _Task:
     def completed(self, fitted: Fitted) -> Fitted:
         """Add how each word moves, how far variances are from errors, and how groups use words."""
         machine = self.engine.compute
-        fitted = replace(fitted, calibration=calibrate(fitted))
+        calibration = machine.start(partial(calibrate, fitted))
         if self.settings.method != "filtering":  # a filter goes on: its jumps are found when asked for
             fitted = replace(fitted, dynamics=judge(fitted, machine.threads))
+        fitted = replace(fitted, calibration=calibration.result())
         return replace(fitted, groups=fit_groups(self.counts, fitted, self.settings, machine, self.observer))
 
 

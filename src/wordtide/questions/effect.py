@@ -14,23 +14,25 @@ moved (`questions.function_words`). `effect` is computed from the rest of the di
 """
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
 
-from wordtide.embeddings.dynamics import Levels, dynamics_of, levels_of
+from wordtide.embeddings.dynamics import Levels, dynamics_of, known_share, levels_of
 from wordtide.embeddings.posterior import Fitted
 from wordtide.embeddings.states import Embeddings
 from wordtide.model.verdicts import SHAPES, Dynamics
 from wordtide.questions.asking import empty_intervals
 from wordtide.questions.function_words import Contexts, function_words, style_axes
 from wordtide.questions.similarity import SIDES
+from wordtide.system import available_processors
 from wordtide.types import Floats, Integers
 
 _NOTHING = 1e-300
 _MOMENTS = 6  # at which contexts are computed
-_WORDS_AT_ONCE = 256
+_WORDS_AT_ONCE = 64
 #: The columns of a verdict.
 VERDICT = (
     *("verdict", "date", "date_low", "date_high", "log_bayes_factor", "effect", "effect_low", "style"),
@@ -91,16 +93,19 @@ def effects(model: Embeddings, words: Integers) -> Effects:
     dynamics = model.dynamics
     if dynamics is None or not len(words):
         return Effects(*np.full((3, len(words)), np.nan))
-    levels = levels_of(model.fitted, dynamics, words)
-    axes = style_axes(model)
+    known, axes = known_share(model.fitted), style_axes(model)
     moments = np.linspace(model.times[0], model.times[-1], _MOMENTS)
     nearest = np.argmin(np.abs(dynamics.date[words, None] - moments), axis=1)
     found = np.empty((3, len(words)))
-    for moment in np.unique(nearest):
-        contexts, rows = Contexts.of(model, float(moments[moment])), np.flatnonzero(nearest == moment)
-        for first in range(0, len(rows), _WORDS_AT_ONCE):
-            some = rows[first : first + _WORDS_AT_ONCE]
-            found[:, some] = list(_effects(contexts, levels, some, axes))
+    with ThreadPoolExecutor(available_processors()) as pool:
+        for moment in np.unique(nearest):
+            contexts, rows = Contexts.of(model, float(moments[moment])), np.flatnonzero(nearest == moment)
+
+            def measure(some: Integers, contexts: Contexts = contexts) -> None:
+                levels = levels_of(model.fitted, dynamics, words[some], known)
+                found[:, some] = list(_effects(contexts, levels, axes))
+
+            list(pool.map(measure, np.array_split(rows, -(-len(rows) // _WORDS_AT_ONCE))))
     return Effects(*found)
 
 
@@ -130,15 +135,15 @@ def verdicts(model: Embeddings, words: Integers) -> dict[str, Any]:
     }
 
 
-def _effects(contexts: Contexts, levels: Levels, rows: Integers, axes: Floats) -> Iterator[Floats]:
-    """Effect, lower bound and style of the words in some rows, (n,) each."""
-    start, moved = levels.before[rows], levels.after[rows] - levels.before[rows]
+def _effects(contexts: Contexts, levels: Levels, axes: Floats) -> Iterator[Floats]:
+    """Effect, lower bound and style of some words, (n,) each."""
+    start, moved = levels.before, levels.after - levels.before
     style = moved @ axes.T @ axes
     before, after, styled = (contexts.predicted(start + way) for way in (0.0 * moved, moved - style, style))
     effect = divergence(before, after)
     mixture = (before + after) / 2.0
     yield effect
-    yield effect * share_beyond_noise(contexts, mixture, moved - style, levels.moved_variance[rows])
+    yield effect * share_beyond_noise(contexts, mixture, moved - style, levels.moved_variance)
     yield divergence(before, styled)
 
 
