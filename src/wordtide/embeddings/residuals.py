@@ -28,19 +28,15 @@ _SMALLEST, _LARGEST = 0.05, 100.0
 def calibrate(fitted: Fitted) -> Calibration | None:
     """What a fit stores; None for point estimates.
 
-    A filter goes on with every update, so it is calibrated when it is asked something: `calibrate_filter`.
+    A filter goes on with every update, so it is calibrated when it is asked something (`Embeddings`).
     """
     if fitted.posterior.kind == "point":
         return None
-    return Calibration() if fitted.posterior.kind == "filter" else _measured(fitted)
+    return Calibration() if fitted.posterior.kind == "filter" else measure_calibration(fitted)
 
 
-def calibrate_filter(fitted: Fitted) -> Calibration:
-    """Measure how the counts of a filter's last slices scatter."""
-    return _measured(fitted)
-
-
-def _measured(fitted: Fitted) -> Calibration:
+def measure_calibration(fitted: Fitted) -> Calibration:
+    """Measure how counts scatter: those of a smoother, or of a filter's last slices."""
     share = _share_of_sum(fitted)
     residual = _residual(fitted) if len(fitted.diffusion) > 1 else None
     if residual is None:  # nothing to compare a single slice with

@@ -16,7 +16,7 @@ from wordtide.embeddings.dynamics import Jumps, dynamics_of
 from wordtide.embeddings.filtered import FilteredTrajectories
 from wordtide.embeddings.folder import read_model, write_model
 from wordtide.embeddings.posterior import Fitted
-from wordtide.embeddings.residuals import calibrate_filter
+from wordtide.embeddings.residuals import measure_calibration
 from wordtide.embeddings.smoothed import SmoothedTrajectories
 from wordtide.embeddings.trajectories import PointTrajectories, Trajectories
 from wordtide.errors import SettingsError
@@ -112,7 +112,7 @@ class Embeddings:
     def calibration(self) -> Calibration | None:
         """How far variances are from errors; None for point estimates and models of version 0.1."""
         measured = self.fitted.calibration
-        return measured if self.kind != "filter" or measured is None else calibrate_filter(self.fitted)
+        return measured if self.kind != "filter" or measured is None else measure_calibration(self.fitted)
 
     @cached_property
     def index(self) -> dict[str, int]:

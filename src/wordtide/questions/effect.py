@@ -16,6 +16,7 @@ moved (`questions.function_words`). `effect` is computed from the rest of the di
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -68,10 +69,10 @@ def judge(fitted: Fitted, threads: int | None = None) -> Dynamics | None:
         return None
     model = Embeddings(replace(fitted, dynamics=dynamics))
     found = function_words(model).astype(np.float64)
-    return replace(dynamics, function_word=found, **vars(all_effects(model)))
+    return replace(dynamics, function_word=found, **vars(all_effects(model, threads)))
 
 
-def all_effects(model: Embeddings) -> Effects:
+def all_effects(model: Embeddings, threads: int | None = None) -> Effects:
     """The effects of all significant changes, NaN for other words, (L,) each: as stored, or found once."""
     if "effects" not in model.derived:
         dynamics, found = model.dynamics, np.full((3, len(model.words)), np.nan)
@@ -79,7 +80,7 @@ def all_effects(model: Embeddings) -> Effects:
             found = np.stack([dynamics.effect, dynamics.effect_low, dynamics.style])
         elif dynamics is not None:
             words = np.flatnonzero(dynamics.significant)
-            found[:, words] = list(vars(effects(model, words)).values())
+            found[:, words] = list(vars(effects(model, words, threads)).values())
         model.derived["effects"] = Effects(*found)
     return cast(Effects, model.derived["effects"])
 
@@ -88,7 +89,7 @@ def _has_effects(dynamics: Dynamics) -> bool:
     return not np.isnan(dynamics.effect_low[dynamics.significant]).any()
 
 
-def effects(model: Embeddings, words: Integers) -> Effects:
+def effects(model: Embeddings, words: Integers, threads: int | None = None) -> Effects:
     """The effects of the changes of some words, all of them significant."""
     dynamics = model.dynamics
     if dynamics is None or not len(words):
@@ -97,15 +98,16 @@ def effects(model: Embeddings, words: Integers) -> Effects:
     moments = np.linspace(model.times[0], model.times[-1], _MOMENTS)
     nearest = np.argmin(np.abs(dynamics.date[words, None] - moments), axis=1)
     found = np.empty((3, len(words)))
-    with ThreadPoolExecutor(available_processors()) as pool:
+
+    def measure(contexts: Contexts, some: Integers) -> None:
+        levels = levels_of(model.fitted, dynamics, words[some], known)
+        found[:, some] = list(_effects(contexts, levels, axes))
+
+    with ThreadPoolExecutor(threads or available_processors()) as pool:
         for moment in np.unique(nearest):
             contexts, rows = Contexts.of(model, float(moments[moment])), np.flatnonzero(nearest == moment)
-
-            def measure(some: Integers, contexts: Contexts = contexts) -> None:
-                levels = levels_of(model.fitted, dynamics, words[some], known)
-                found[:, some] = list(_effects(contexts, levels, axes))
-
-            list(pool.map(measure, np.array_split(rows, -(-len(rows) // _WORDS_AT_ONCE))))
+            blocks = np.array_split(rows, -(-len(rows) // _WORDS_AT_ONCE))
+            list(pool.map(partial(measure, contexts), blocks))
     return Effects(*found)
 
 
