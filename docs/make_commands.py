@@ -6,6 +6,7 @@ the file.
 
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,15 +17,16 @@ from wordtide.cli.app import whole_app
 
 PAGE = Path(__file__).parent / "commands.md"
 
+#: A parameter that this many commands have, with the same help, is described once.
+_COMMON = 3
+
 _HEAD = """\
 # Commands
 
-The output of `wordtide --help` and `wordtide COMMAND --help`. `make docs-commands` writes this page; edit the help
-instead.
+What `wordtide COMMAND --help` prints. `make docs-commands` writes this page; edit the help instead.
 
 Answers go to standard output, everything else to standard error. Exit codes: 0 success, 2 wrong words or options,
-3 input, 4 output, 5 a damaged folder, 130 Ctrl-C. Every command has `-h` and `--help`; `wordtide --version` prints the
-version.
+3 input, 4 output, 5 a damaged folder, 130 Ctrl-C. `wordtide --version` prints the version.
 """
 
 
@@ -47,21 +49,18 @@ def commands() -> Iterator[Documented]:
 def reference() -> str:
     """The page."""
     found = list(commands())
-    parts = [_HEAD, "| command | |\n|---|---|"]
-    parts += [
-        f"| [`{one.name}`](#{one.name.replace(' ', '-')}) | {_cell(_first_sentence(one))} |" for one in found
-    ]
+    number = Counter(row for one in found for row in [*one.arguments, *one.options])
+    common = [row for row, times in number.items() if times >= _COMMON]
+    links = (f"[`{one.name}`](#{one.name.replace(' ', '-')})" for one in found)
+    parts = [_HEAD, " \u00b7\n".join(links), "", "## Common to several commands", "", *map(_item, common)]
     for one in found:
-        parts += ["", f"## {one.name}", "", "\n\n".join(map(_prose, one.sentences)), "", f"    {one.usage}"]
-        for title, rows in (("argument", one.arguments), ("option", one.options)):
-            if rows:
-                parts += [
-                    "",
-                    f"| {title} | |",
-                    "|---|---|",
-                    *(f"| `{_code(name)}` | {_described(help)} |" for name, help in rows),
-                ]
-        parts += ["", "Example:", "", f"    {one.example}"]
+        rows = [*one.arguments, *one.options]
+        own = [_item(row) for row in rows if row not in common]
+        shared = ", ".join(f"`{row[0].split(' <')[0]}`" for row in rows if row in common)
+        parts += ["", f"## {one.name}", "", "\n\n".join(map(_prose, one.sentences)), ""]
+        parts += [f"    {one.usage}", f"    {one.example}", "", *own]
+        if shared:
+            parts += ["", f"[Common](#common-to-several-commands): {shared}."]
     return "\n".join(parts) + "\n"
 
 
@@ -92,8 +91,8 @@ def _within(group: Any, names: list[str]) -> Iterator[Documented]:
         )
 
 
-def _first_sentence(one: Documented) -> str:
-    return re.split(r"(?<=\.) ", one.sentences[0])[0] if one.sentences else ""
+def _item(row: tuple[str, str]) -> str:
+    return f"- `{row[0]}`: {_described(row[1])}"
 
 
 def _prose(text: str) -> str:
@@ -102,22 +101,12 @@ def _prose(text: str) -> str:
     return re.sub(r"(?<![^\s(])(--[a-z][a-z-]*[a-z])", r"`\1`", text)
 
 
-def _cell(text: str) -> str:
-    return _prose(text).replace("|", r"\|")
-
-
 def _described(help: str) -> str:
     """The help of a parameter, with what stands in brackets at its end as words."""
     text, bracket = re.fullmatch(r"(.*?)(?: ?\[(required|default: [^\]]*)\])?", help).groups()
-    ending = {"": "", "required": " **Required.**"}.get(bracket or "")
-    return _cell(text) + (
-        ending if ending is not None else f" Default: `{_code(bracket.removeprefix('default: '))}`."
-    )
-
-
-def _code(text: str) -> str:
-    """Inside a cell of a table even code must not hold a bar."""
-    return text.replace("|", r"\|")
+    if bracket == "required":
+        return f"{_prose(text)} **Required.**"
+    return _prose(text) + (f" Default: `{bracket.removeprefix('default: ')}`." if bracket else "")
 
 
 if __name__ == "__main__":
