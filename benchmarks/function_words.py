@@ -102,7 +102,7 @@ LISTS = {
         edilen edilmiş edin yapmak yapar ilgili ait özellikle dışında kez kere herhangi herbir hiçbir yoksa
         beraber sırasında itibaren olmadığında nedeniyle tek çoğu""",
 }
-#: Recall is that of the list's words among so many of the most frequent ones.
+#: Recall is measured on the list's words among this many of the most frequent ones.
 FREQUENT = 300
 COLUMNS = ("model", "words found", "precision", "recall", "found, not in the list")
 

@@ -1,6 +1,6 @@
 """How often the library's answers about a world hold its truth.
 
-Everything that is measured is what a user would be told.
+Only answers that users see are measured.
 """
 
 from dataclasses import dataclass

@@ -48,7 +48,7 @@ class Prepared:
 
 
 def prepared(world: str, seed: int, root: Path) -> Prepared:
-    """A corpus by its name and seed, counted anew if it is not there yet."""
+    """A corpus by its name and seed, counted first if it is not there yet."""
     folder = root / f"{world}-{seed}"
     plan = None if world == SOTU else template_world(seed, **WORLDS[world])
     if not (folder / "words.json").exists():

@@ -19,7 +19,7 @@ ETA = 1.0
 
 
 def shift_of(negatives: float) -> float:
-    """What is to be added to scores that were trained against so many noise words a pair."""
+    """The shift for scores that were trained against this many noise words per pair."""
     return math.log(negatives / ETA)
 
 

@@ -17,7 +17,7 @@ from wordtide.errors import SettingsError
 from wordtide.types import Floats
 
 Ranks = npt.NDArray[np.int64]
-#: With so many draws a rank is one of 200, and intervals of 50 % and 90 % are whole numbers of ranks.
+#: With this many draws a rank is one of 200, and intervals of 50 % and 90 % are whole numbers of ranks.
 DRAWS = 199
 
 

@@ -44,7 +44,7 @@ from wordtide.model.prior import ProductPrior
 from wordtide.timeline import Slices
 from wordtide.types import Floats
 
-#: So many of the nearest words are told as the words of a place.
+#: This many of the nearest words describe a place.
 WORDS_OF_A_PLACE = 8
 _PLANTED_FREQUENCIES = (0.5, 2.0)  # in units of the mean frequency of a word
 

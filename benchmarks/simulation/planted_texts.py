@@ -48,7 +48,7 @@ TEMPLATES = (
 #: Share of a planted word in all words of the corpus: from, to.
 FREQUENCIES = (3e-4, 1e-3)
 SENTENCES_PER_DOCUMENT = 5
-#: So many of the topic's most frequent nouns are told as the words of a place.
+#: This many of the topic's most frequent nouns describe a place.
 WORDS_OF_A_PLACE = 8
 _FILLER, _NOUNS = 0.2, 0.65  # of the vocabulary; of a topic's words
 _NOUN, _VERB, _FILLED, _END = -1, -2, -3, -4

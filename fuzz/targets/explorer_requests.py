@@ -9,7 +9,7 @@ import threading
 
 from targets.modelling import small_model
 from wordtide.explorer.page_data import Labels, PageData
-from wordtide.explorer.page_selection import select_all
+from wordtide.explorer.page_views import select_all
 from wordtide.explorer.resources import RemoteResources
 from wordtide.explorer.server import ExplorerServer
 

@@ -5,7 +5,7 @@ import tempfile
 from pathlib import Path
 
 from wordtide.errors import WordtideError
-from wordtide.figures.likelihood_figure import read_scores
+from wordtide.figures.method_figures import read_scores
 
 SEEDS = [
     b"method,time,log_likelihood,pairs\nsmoothing,1862.5,-0.6,100\nfiltering,1862.5,-0.7,100\n",

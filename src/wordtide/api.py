@@ -58,7 +58,7 @@ class State(states.State):
             vectors: "word", "context", or their "sum".
             overwrite: Replace an existing file.
         """
-        from wordtide.exports.plain_text import save_word2vec
+        from wordtide.exports.text_formats import save_word2vec
 
         means = {"word": self.U, "context": self.V, "sum": self.U + self.V}
         if vectors not in means:

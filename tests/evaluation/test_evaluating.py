@@ -14,7 +14,7 @@ from wordtide.errors import OutputError, SettingsError
 from wordtide.evaluation import evaluate as evaluating
 from wordtide.evaluation.evaluate import evaluate
 from wordtide.evaluation.scores import METHODS
-from wordtide.figures.likelihood_figure import read_scores
+from wordtide.figures.method_figures import read_scores
 from wordtide.progress import Observer
 
 FILES = {

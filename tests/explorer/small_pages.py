@@ -13,7 +13,7 @@ from oracles.questions import planted
 
 from wordtide.embeddings.posterior import Posterior
 from wordtide.explorer.page_data import Labels, PageData
-from wordtide.explorer.page_selection import select_all
+from wordtide.explorer.page_views import select_all
 
 #: Kinds of posterior with separate contexts, and two with tied ones.
 KINDS = ("smoother", "filter", "point", "tied smoother", "tied filter")

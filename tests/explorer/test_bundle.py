@@ -21,7 +21,7 @@ from wordtide.explorer import explore as opening
 from wordtide.explorer.evidence import Evidence
 from wordtide.explorer.explore import PageOptions, save_html, save_site
 from wordtide.explorer.page_data import Labels, PageData
-from wordtide.explorer.page_selection import select_all
+from wordtide.explorer.page_views import select_all
 from wordtide.explorer.server import ExplorerServer
 from wordtide.explorer.single_file import Limits, fitting_content, policy, single_file
 from wordtide.inference.fit import fit

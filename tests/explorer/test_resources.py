@@ -21,7 +21,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from oracles.questions import planted
 
 from wordtide.explorer.page_data import gzipped, packed_json
-from wordtide.explorer.page_selection import PageSelection, select_all, thin_slices
+from wordtide.explorer.page_views import PageSelection, select_all, thin_slices
 from wordtide.explorer.quantization import (
     Block,
     differences_along_time,

@@ -18,7 +18,7 @@ from wordtide.embeddings import smoothed
 from wordtide.errors import InputError, SettingsError, UnknownWordError
 from wordtide.exports import array_files as tables
 from wordtide.exports.export import export
-from wordtide.exports.plain_text import save_word2vec
+from wordtide.exports.text_formats import save_word2vec
 from wordtide.progress import Observer
 from wordtide.spelling import read_words
 
@@ -467,7 +467,7 @@ def test_spreadsheets_hold_the_vectors_with_time_and_occurrences(tmp_path, kind,
 
 
 def test_a_sheet_that_cannot_hold_the_rows_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("wordtide.exports.spreadsheets.MOST_ROWS", 10)
+    monkeypatch.setattr("wordtide.exports.text_formats.MOST_ROWS", 10)
     with pytest.raises(SettingsError, match="A sheet holds 10 rows"):
         export(model_of("smoother"), tmp_path / "out.xlsx", "excel")
     assert list(tmp_path.iterdir()) == []

@@ -6,7 +6,7 @@ from embeddings.models import model_of
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from wordtide.errors import SettingsError, UnknownWordError
-from wordtide.figures.displacement_figure import displacement_figure, displacement_rows, displacements
+from wordtide.figures.method_figures import displacement_figure, displacement_rows, displacements
 from wordtide.figures.style import styled
 
 

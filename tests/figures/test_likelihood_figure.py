@@ -6,7 +6,7 @@ import pytest
 from wordtide.errors import InputError, SettingsError
 from wordtide.figures.curves import running_mean
 from wordtide.figures.labels import _EndLabels
-from wordtide.figures.likelihood_figure import likelihood_figure, read_scores
+from wordtide.figures.method_figures import likelihood_figure, read_scores
 from wordtide.figures.style import METHOD_COLORS, save_figure
 
 HEADER = "method,time,log_likelihood,pairs\n"

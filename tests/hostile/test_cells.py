@@ -17,7 +17,7 @@ import wordtide
 from wordtide.errors import FolderError, SettingsError
 from wordtide.evaluation.report import csv_bytes
 from wordtide.exports.export import export
-from wordtide.figures.likelihood_figure import read_scores
+from wordtide.figures.method_figures import read_scores
 from wordtide.storage.cells import csv_text, is_plain, spelled_out, text_cell, text_of_cell
 
 #: Words that a tokeniser of one's own may give.

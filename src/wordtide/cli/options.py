@@ -69,7 +69,7 @@ def listed_words(typed: Sequence[str] | None, file: Path | None) -> list[str]:
 
 
 def at_least_one(words: list[str], purpose: str) -> list[str]:
-    """The words; an error if there is none."""
+    """The words. Raises a SettingsError if the list is empty."""
     if not words:
         raise SettingsError(f"There is no word to {purpose}.", "Give some words, or a file: --words FILE.")
     return words

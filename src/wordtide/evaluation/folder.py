@@ -23,7 +23,6 @@ from wordtide.storage.folders import (
     clean_up,
     explained_write_errors,
     new_folder,
-    remove_folder,
     write_files,
 )
 from wordtide.storage.header import kind_of, read_header, read_json, write_header
@@ -170,7 +169,7 @@ def save_record(folder: Path, name: str, facts: Mapping[str, Any], record: FitRe
     with explained_write_errors(place):
         place.mkdir(exist_ok=True)
     content = {**facts, "seconds": record.seconds, "scores": [asdict(score) for score in record.scores]}
-    write_files(place, {_file(name): (json.dumps(content, indent=1, allow_nan=False) + "\n").encode()})
+    write_files(place, {f"{name}.json": (json.dumps(content, indent=1, allow_nan=False) + "\n").encode()})
 
 
 def load_record(folder: Path, name: str, slices: Sequence[int]) -> FitRecord | None:
@@ -179,7 +178,7 @@ def load_record(folder: Path, name: str, slices: Sequence[int]) -> FitRecord | N
     Raises:
         FolderError: The record is damaged.
     """
-    place = folder / "fits" / _file(name)
+    place = folder / "fits" / f"{name}.json"
     try:
         content = read_json(place)
         scores, seconds = [SliceScore(**score) for score in content["scores"]], content["seconds"]
@@ -196,12 +195,3 @@ def load_record(folder: Path, name: str, slices: Sequence[int]) -> FitRecord | N
         return None
     except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise FolderError(f"{place} is damaged: {error}.", "Remove it to repeat the fit.") from error
-
-
-def remove_model(folder: Path, name: str) -> None:
-    """Remove the model of a fit whose scores are saved."""
-    remove_folder(model_place(folder, name))
-
-
-def _file(name: str) -> str:
-    return f"{name}.json"

@@ -22,9 +22,12 @@ from wordtide.evaluation.comparison import (
     windows_of,
 )
 from wordtide.evaluation.scores import METHODS, SliceScore
-from wordtide.figures.displacement_figure import displacement_figure, displacement_rows
-from wordtide.figures.likelihood_figure import COLUMNS as SCORE_COLUMNS
-from wordtide.figures.likelihood_figure import likelihood_figure
+from wordtide.figures.method_figures import (
+    SCORE_COLUMNS,
+    displacement_figure,
+    displacement_rows,
+    likelihood_figure,
+)
 from wordtide.figures.style import render
 from wordtide.inference.problem import Problem
 from wordtide.spelling import counted

@@ -18,14 +18,14 @@ from wordtide.embeddings.states import Embeddings
 from wordtide.errors import SettingsError
 from wordtide.explorer.evidence import Evidence
 from wordtide.explorer.page_data import Labels, PageData
-from wordtide.explorer.page_selection import (
+from wordtide.explorer.page_views import (
     AS_REQUESTED,
+    MAP_WORDS,
     check_has_story,
     left_out,
     select_all,
     select_requested,
 )
-from wordtide.explorer.page_views import MAP_WORDS
 from wordtide.explorer.resources import RemoteResources
 from wordtide.explorer.server import LOOPBACK, ExplorerServer
 from wordtide.explorer.single_file import Limits, built_page, embedded_resources, remote_page, single_file

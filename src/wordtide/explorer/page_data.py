@@ -17,10 +17,11 @@ import numpy as np
 
 from wordtide.embeddings.states import Embeddings
 from wordtide.explorer.evidence import Evidence
-from wordtide.explorer.page_selection import PageSelection, left_out
 from wordtide.explorer.page_views import (
+    PageSelection,
     changed_table,
     divided_table,
+    left_out,
     mapped_words,
     page_stories,
     word_cards,

@@ -1,24 +1,138 @@
-"""What the views of a page show: stories, tables of changed words and of words that divide groups, cards,
-and the map.
+"""What a page shows: its words and slices, stories, tables of changed words and of words that divide groups,
+cards, and the map.
 """
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from wordtide.embeddings.states import Embeddings
-from wordtide.explorer.page_selection import PageSelection, thin_slices
+from wordtide.errors import SettingsError
 from wordtide.progress import Observer
-from wordtide.questions.asking import shown_year
+from wordtide.questions.asking import Answer, shown_year
 from wordtide.questions.change import MIN_OCCURRENCES, Moving, by_change, changed, moving_words
 from wordtide.questions.divided import divided, groups_of
 from wordtide.questions.effect import VERDICT, all_effects
 from wordtide.questions.function_words import function_words
 from wordtide.questions.story import Story, stories
 from wordtide.questions.vectors import Vectors, lengths_of
+from wordtide.spelling import counted
 from wordtide.types import Floats, Integers
+
+#: Enough slices for curves to look right, and enough words for most searches to succeed. A page that is too
+#: large is reduced to these, then to the fewest slices, and then to fewer words.
+ENOUGH_SLICES, ENOUGH_WORDS, FEWEST_SLICES = 60, 2000, 12
+#: The reason given when the user limited words or slices.
+AS_REQUESTED = "as requested"
+
+
+@dataclass(frozen=True)
+class PageSelection:
+    """Numbers of words, most frequent first (W,), and of slices in order of time (S,)."""
+
+    words: Integers
+    slices: Integers
+
+    @property
+    def rows(self) -> int:
+        """The number of (word, slice) pairs."""
+        return len(self.words) * len(self.slices)
+
+    def most_frequent(self, number: int) -> "PageSelection":
+        """Keep only the most frequent words."""
+        return PageSelection(self.words[:number], self.slices)
+
+
+def check_has_story(model: Embeddings) -> None:
+    """Reject models in which nothing can move.
+
+    Raises:
+        SettingsError: The model has a single slice or no words.
+    """
+    if len(model) < 2:
+        raise SettingsError(
+            "This model has a single slice, so nothing moves and there is no story to show.",
+            "Fit a model with several slices and a method other than static.",
+        )
+    if not len(model.words):
+        raise SettingsError(
+            "This model has no words.", "Count with a larger --vocabulary-size, and fit again."
+        )
+
+
+def select_all(model: Embeddings) -> PageSelection:
+    """All words and slices."""
+    return PageSelection(
+        np.argsort(-model.total_occurrences.astype(np.float64), kind="stable"), np.arange(len(model))
+    )
+
+
+def select_requested(model: Embeddings, words: int | None, slices: int | None) -> PageSelection:
+    """Select the most frequent words and some slices; None selects all."""
+    kept = select_all(model)
+    if words is not None:
+        kept = kept.most_frequent(words)
+    return (
+        kept
+        if slices is None
+        else PageSelection(kept.words, thin_slices(model.times, model.slice_occurrences, slices))
+    )
+
+
+def thin_slices(times: Floats, richness: Floats, number: int) -> Integers:
+    """Choose slices: the first, the last, and rich ones between them, evenly in time.
+
+    Time is divided into equal intervals, and each contributes its richest slice. If intervals are empty, the
+    slices furthest from those already chosen make up the number.
+
+    Args:
+        times: The times of all slices, (T,).
+        richness: The number of tokens in each slice, (T,).
+        number: How many slices to choose.
+
+    Returns:
+        The numbers of the chosen slices, in order of time.
+    """
+    if number >= len(times):
+        return np.arange(len(times))
+    if number < 2:
+        raise SettingsError(f"{number} slices cannot show movement.", "Keep at least 2.")
+    chosen = {0, len(times) - 1}
+    inner = np.arange(1, len(times) - 1)
+    stretch = np.floor((times[inner] - times[0]) / (times[-1] - times[0]) * (number - 2)).astype(np.int64)
+    for one in np.unique(stretch)[: number - 2]:
+        there = inner[stretch == one]
+        chosen.add(int(there[np.argmax(richness[there])]))
+    while len(chosen) < number:
+        rest = np.setdiff1d(inner, list(chosen))
+        distance = np.abs(times[rest, None] - times[sorted(chosen)]).min(axis=1)
+        chosen.add(int(rest[np.lexsort((-richness[rest], -distance))[0]]))
+    return np.array(sorted(chosen), dtype=np.int64)
+
+
+def left_out(model: Embeddings, kept: PageSelection, why: str) -> dict[str, int | str | None]:
+    """What the page lacks, for its header."""
+    words, slices = len(model.words) - len(kept.words), len(model) - len(kept.slices)
+    return {
+        "words": words,
+        "slices": slices,
+        "why": _left_out_note(words, slices, why) if words or slices else None,
+    }
+
+
+def _left_out_note(words: int, slices: int, why: str) -> str:
+    parts = [
+        counted(slices, "slice") if slices else "",
+        f"the {words:,} least frequent words" if words > 1 else "the least frequent word" if words else "",
+    ]
+    return (
+        f"Left out: {' and '.join(part for part in parts if part)} ({why}). "
+        "All answers on this page are based on the whole model."
+    )
+
 
 #: The most rows in the table of changed words, and the number of word cards in the first view.
 MOST_CHANGED, CARDS = 1000, 12
@@ -75,13 +189,11 @@ def changed_table(model: Embeddings, vectors: Vectors, kept: PageSelection) -> d
     and a histogram of the angles they turned by.
     """
     answer = changed(model, top=min(MOST_CHANGED, len(model.words)))
-    places = {model.words[number]: place for place, number in enumerate(kept.words)}
-    rows = [row for row, word in enumerate(answer.columns["word"]) if word in places]
-    columns = {name: [values[row] for row in rows] for name, values in answer.columns.items()}
-    columns["word"] = [places[word] for word in columns["word"]]
+    columns = _kept_columns(model, answer, kept)
+    lost_all = len(answer) and not columns["word"]
     return {
         "min_occurrences": MIN_OCCURRENCES,
-        "notes": list(answer.notes) if rows or not len(answer) else [*answer.notes, _NONE_KEPT],
+        "notes": [*answer.notes, _NONE_KEPT] if lost_all else list(answer.notes),
         "columns": columns,
         "histogram": turn_histogram(model, vectors, kept.words),
     }
@@ -94,14 +206,19 @@ def divided_table(model: Embeddings, kept: PageSelection) -> dict[str, Any]:
     groups = groups_of(model)
     most = min(MOST_DIVIDED, max(1, _MOST_GROUP_TRAJECTORIES // len(groups.names)))
     answer = divided(model, top=most)
-    places = {model.words[number]: place for place, number in enumerate(kept.words)}
-    rows = [row for row, word in enumerate(answer.columns["word"]) if word in places]
-    columns = {name: [values[row] for row in rows] for name, values in answer.columns.items()}
-    columns["word"] = [places[word] for word in columns["word"]]
+    columns = _kept_columns(model, answer, kept)
     for side in ("group", "other"):
         columns[side] = [groups.number(name) for name in columns[side]]
     columns["uses"] = [groups.occurrences[:, kept.words[place]] for place in columns["word"]]
     return {"notes": list(answer.notes), "columns": columns}
+
+
+def _kept_columns(model: Embeddings, answer: Answer, kept: PageSelection) -> dict[str, list[Any]]:
+    """The columns of an answer without words that are not on the page; words are given by position."""
+    places = {model.words[number]: place for place, number in enumerate(kept.words)}
+    rows = [row for row, word in enumerate(answer.columns["word"]) if word in places]
+    columns = {name: [values[row] for row in rows] for name, values in answer.columns.items()}
+    return {**columns, "word": [places[word] for word in columns["word"]]}
 
 
 def turn_histogram(model: Embeddings, vectors: Vectors, words: Integers) -> dict[str, Any]:

@@ -23,7 +23,7 @@ import numpy.typing as npt
 from wordtide.errors import FolderError, SettingsError
 from wordtide.explorer.evidence import FEW, PAIR
 from wordtide.explorer.page_data import PageData, gzipped, packed_json
-from wordtide.explorer.page_selection import (
+from wordtide.explorer.page_views import (
     AS_REQUESTED,
     ENOUGH_SLICES,
     ENOUGH_WORDS,

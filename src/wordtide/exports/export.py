@@ -9,9 +9,14 @@ import numpy as np
 
 from wordtide.embeddings.states import Embeddings
 from wordtide.errors import SettingsError
-from wordtide.exports.plain_text import projector_paths, save_projector, save_word2vec
 from wordtide.exports.selection import DEFAULT_VECTORS, Selection, select
-from wordtide.exports.spreadsheets import write_csv, write_workbook
+from wordtide.exports.text_formats import (
+    projector_paths,
+    save_projector,
+    save_word2vec,
+    write_csv,
+    write_workbook,
+)
 from wordtide.progress import Observer
 from wordtide.spelling import counted
 from wordtide.storage.folders import check_file_writable, new_files, real_target

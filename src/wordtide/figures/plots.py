@@ -9,8 +9,7 @@ from matplotlib.figure import Figure
 
 from wordtide.embeddings.states import Embeddings
 from wordtide.errors import SettingsError
-from wordtide.figures.displacement_figure import displacement_figure, displacements
-from wordtide.figures.likelihood_figure import likelihood_figure, read_scores
+from wordtide.figures.method_figures import displacement_figure, displacements, likelihood_figure, read_scores
 from wordtide.figures.similarity_figure import similarity_figure, similarity_of
 from wordtide.figures.style import DPI, check_figure_path, save_figure
 from wordtide.figures.timeline_figure import timeline_by_group, timeline_figure, timeline_of

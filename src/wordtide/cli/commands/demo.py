@@ -61,7 +61,7 @@ def demo(
         ) from None
     counts = _counted(output / "counts", fast, overwrite)
     model = _fitted(counts, output / "model", fast, overwrite)
-    _told(model)
+    _print_answers(model)
     figures = _drawn(model, output, fast)
     page = _written_page(model, output, fast)
     _print_next(output, figures, page)
@@ -111,7 +111,7 @@ def _fitted(counts: Counts, folder: Path, fast: bool, overwrite: bool) -> Dynami
     return load(folder)
 
 
-def _told(model: DynamicEmbeddings) -> None:
+def _print_answers(model: DynamicEmbeddings) -> None:
     """Print the words that changed most and a few summaries."""
     out = console()
     out.print(f"The words that changed most between {_SINCE} and {_UNTIL}\n", style="bold")

@@ -22,7 +22,6 @@ from wordtide.evaluation.folder import (
     FitRecord,
     load_record,
     model_place,
-    remove_model,
     save_record,
     working_alone,
 )
@@ -48,7 +47,7 @@ from wordtide.inference.fit import CHECKPOINT_MINUTES
 from wordtide.inference.problem import PairSettings, Problem, problem_of
 from wordtide.inference.settings import FitSettings, resolve
 from wordtide.progress import Observer
-from wordtide.storage.folders import check_not_input, real_target, write_files
+from wordtide.storage.folders import check_not_input, real_target, remove_folder, write_files
 
 #: All combinations are scored with this eta, because likelihoods of different negative pairs cannot be
 #: compared.
@@ -210,7 +209,7 @@ def _records(
             mean = sum(score.log_likelihood for score in record.scores) / len(record.scores)
             took = "" if record.seconds is None else f", fitted in {record.seconds:.0f} s"
             place.observer.message(f"{mean:.4f} per pair{took}")
-        remove_model(place.folder, fit.file_name)  # including leftovers of a killed process
+        remove_folder(model_place(place.folder, fit.file_name))  # including leftovers of a killed process
         records.append(record)
     return records
 
