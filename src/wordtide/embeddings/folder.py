@@ -2,8 +2,8 @@
 file per slice (docs/formats.md).
 
 Reading a folder runs no code and trusts nothing: sizes are compared before anything is read, and everything
-that later code indexes with or divides by is checked, of very large states only a part. `check` reads all of
-them, and compares checksums.
+that later code indexes with or divides by is checked, very large states when they are read. `check` reads all
+of them, and compares checksums.
 """
 
 import json
@@ -24,7 +24,6 @@ from wordtide.embeddings.state_files import (
     MOST_SLICES,
     check_knots,
     check_record,
-    check_states,
     check_words,
     read_curve,
     read_groups,
@@ -35,6 +34,7 @@ from wordtide.embeddings.state_files import (
     write_groups,
     write_slice,
 )
+from wordtide.embeddings.state_rows import are_possible
 from wordtide.errors import FolderError, SettingsError
 from wordtide.model.gaussians import Calibration
 from wordtide.model.knots import Knots, Occurrences
@@ -60,6 +60,7 @@ _VERSIONS = (VERSION, SLICED_VERSION, VERSION + _TIED, SLICED_VERSION + _TIED)
 _RECORDS = ("counts", "filter", "stream")
 _LARGEST_TEXT = 1 << 28
 _ROWS_AT_ONCE = 1 << 15
+_BYTES_CHECKED = 1 << 29  # of states when a model is loaded, in less than a tenth of a second
 
 
 def write_model(path: str | PathLike[str], fitted: Fitted, overwrite: bool = False) -> None:
@@ -158,19 +159,36 @@ def read_model(path: str | PathLike[str], check: bool = False) -> Fitted:
     words, labels = (read_lines(folder / name, _LARGEST_TEXT, REMEDY) for name in ("words.txt", "labels.txt"))
     arrays = map_tensors(folder / "arrays.safetensors")
     try:
-        fitted = _assemble(header, words, labels, arrays, _posterior(folder, header, arrays, check))
+        posterior = _checked(_posterior(folder, header, arrays, check), folder, whole=check)
+        fitted = _assemble(header, words, labels, arrays, posterior)
         if DYNAMICS in header["files"]:
             fitted = replace(fitted, dynamics=read_dynamics(folder))
         if GROUPS in header["files"]:
             fitted = replace(fitted, groups=read_groups(folder, header, len(words), fitted.posterior.dim))
         check_record(fitted)
-        check_states(fitted.posterior, whole=check)
     except KeyError as error:
         raise FolderError(f"The model in {folder} is damaged: {error} is missing.", REMEDY) from error
     except (TypeError, ValueError, OverflowError) as error:
         problem = error.problem if isinstance(error, SettingsError) else error
         raise FolderError(f"The model in {folder} is damaged: {problem}", REMEDY) from error
     return Fitted(**{**vars(fitted), "curve": read_curve(folder / "curve.csv", _LARGEST_TEXT)})
+
+
+def _checked(posterior: Posterior, folder: Path, whole: bool) -> Posterior:
+    """The states of a model after a check for numbers that are not finite, negative variances and precisions.
+
+    States that would take noticeable time are checked when they are read, unless `whole` is requested.
+
+    Raises:
+        ValueError: A state is impossible.
+    """
+    arrays = posterior.arrays()
+    if not whole and 4 * len(posterior.knots) * posterior.dim * len(arrays) > _BYTES_CHECKED:
+        return posterior.checked_when_read(folder)
+    for name in arrays:
+        if not all(are_possible(name, piece) for piece in posterior.pieces(name)):
+            raise ValueError(f"{name} holds impossible numbers")
+    return posterior
 
 
 def _states(posterior: Posterior) -> dict[str, Storable]:

@@ -2,19 +2,21 @@
 
 A filter produces states slice by slice and never returns to an earlier one, so the states of each slice are
 arrays of their own, in memory or in a file. Questions number states by knots: word by word, each word's knots
-in order of time. `SliceRows` translates between the two.
+in order of time. `state_rows.SliceRows` translates between the two.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
+from wordtide.embeddings.state_rows import CheckedRows, SignedRows, SliceRows
 from wordtide.errors import SettingsError
 from wordtide.model.gaussians import Calibration
-from wordtide.model.knots import Knots, Occurrences, narrowed
+from wordtide.model.knots import Knots, Occurrences
 from wordtide.model.prior import Diffusion
 from wordtide.model.verdicts import Dynamics, Groups
 from wordtide.storage.arrays import pieces
@@ -61,61 +63,6 @@ class SliceStates:
     def arrays(self) -> dict[str, Array]:
         """All arrays that exist, by name."""
         return {name: array for name, array in vars(self).items() if array is not None}
-
-
-class SliceRows:
-    """One quantity of all slices, read like an array (K, d) in the order of the knots."""
-
-    def __init__(self, knots: Knots, slices: Sequence[Singles], dim: int) -> None:
-        self._knots, self._slices = knots, slices
-        self.shape = (len(knots), dim)
-        self.dtype = np.dtype(np.float32)
-        self.ndim = 2
-
-    def __len__(self) -> int:
-        return self.shape[0]
-
-    def __getitem__(self, chosen: Any) -> Singles:
-        """The rows of some knots: a range of them, or those with these numbers."""
-        if isinstance(chosen, slice):
-            chosen = np.arange(*chosen.indices(len(self)))
-        numbers = np.asarray(chosen)
-        if numbers.dtype == bool:
-            numbers = np.flatnonzero(numbers)
-        flat = numbers.ravel()
-        taken = np.empty((len(flat), self.shape[1]), dtype=np.float32)
-        slices, rows = np.asarray(self._knots.slices)[flat], self._knots.places[flat]
-        order = np.argsort(narrowed(slices), kind="stable")
-        present, starts = np.unique(slices[order], return_index=True)
-        for t, start, stop in zip(present, starts, np.append(starts, len(flat))[1:], strict=True):
-            here = order[start:stop]
-            taken[here] = self._slices[t][rows[here]]
-        return taken.reshape(*numbers.shape, self.shape[1])
-
-    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> Array:
-        """All rows in memory."""
-        return self[:].astype(dtype or np.float32, copy=False)
-
-
-class SignedRows:
-    """The context vectors S u of a model with tied contexts, read like an array (K, d): word vectors times
-    signs (d,).
-    """
-
-    def __init__(self, rows: Singles, signs: Singles) -> None:
-        self._rows, self._signs = rows, signs
-        self.shape: tuple[int, ...] = rows.shape
-        self.dtype = np.dtype(np.float32)
-        self.ndim = 2
-
-    def __len__(self) -> int:
-        return self.shape[0]
-
-    def __getitem__(self, chosen: Any) -> Singles:
-        return np.asarray(self._rows[chosen] * self._signs)
-
-    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> Array:
-        return self[:].astype(dtype or np.float32, copy=False)
 
 
 @dataclass(frozen=True)
@@ -221,11 +168,25 @@ class Posterior:
         """The rows of one array, some at a time, in no particular order, so that little is read from disk at
         once.
         """
-        whole = (
-            (getattr(self, name),) if self.slices is None else (getattr(part, name) for part in self.slices)
-        )
-        for array in whole:
-            yield from pieces(array)
+        rows = getattr(self, name)
+        for array in (rows,) if self.slices is None else (getattr(part, name) for part in self.slices):
+            for piece in pieces(array):
+                if array is not rows and isinstance(rows, CheckedRows):
+                    rows.check(piece)
+                yield piece
+
+    def checked_when_read(self, folder: Path) -> "Posterior":
+        """The same states, checked when they are read."""
+        rows: dict[str, Any] = {
+            name: CheckedRows(array, name, folder) for name, array in self.arrays().items()
+        }
+        return replace(self, **rows)
+
+    def check_slice(self, states: SliceStates) -> None:
+        """Raise FolderError for impossible numbers in one of `slices`, unless all were checked on loading."""
+        for name, rows in self.arrays().items():
+            if isinstance(rows, CheckedRows):
+                rows.check(getattr(states, name))
 
 
 @dataclass(frozen=True)

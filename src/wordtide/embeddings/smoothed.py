@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 
 from wordtide.embeddings.dynamics import Jumps
-from wordtide.embeddings.trajectories import Beliefs, Moments, MovementVariance, PatchedRows
+from wordtide.embeddings.state_rows import CheckedRows, PatchedRows
+from wordtide.embeddings.trajectories import Beliefs, Moments, MovementVariance
 from wordtide.model.gaussians import condition, look_back, predict
 from wordtide.model.knots import Bridges, Knots, messages, transitions
 from wordtide.model.prior import Diffusion, Places, slice_before
@@ -52,8 +53,9 @@ class SmoothedTrajectories:
     ) -> None:
         self.knots, self.prior, self.jumps = knots, prior, jumps
         # views of memory maps: taking rows of a map itself is slow
-        self.fitted_mean = np.asarray(mean) if isinstance(mean, np.ndarray) else mean
-        self.precision = np.asarray(precision)
+        self.fitted_mean, self.precision = (
+            np.asarray(rows) if isinstance(rows, np.ndarray) else rows for rows in (mean, precision)
+        )
         self.grid = prior.times
 
     @cached_property
@@ -185,7 +187,8 @@ class SmoothedTrajectories:
         starts, rows, gain, noise, ends = self._chains_with(words, *times)
         weights = np.zeros(len(rows))
         weights[ends[0]], weights[ends[1]] = -first_weight, last_weight
-        run(starts, gain, noise, rows, weights, self.precision, moved.posterior, moved.sampling)
+        precision = self._of_words(self.precision, words)
+        run(starts, gain, noise, rows, weights, precision, moved.posterior, moved.sampling)
         return moved
 
     def covariance(self, word: int, one: float, other: float) -> Floats:
@@ -218,13 +221,16 @@ class SmoothedTrajectories:
         run(
             self.knots.starts,
             *transitions(self.knots.starts, self.prior.slices[self.knots.slices]),
-            self.fitted_mean,
-            self.precision,
+            *(self._of_words(rows, words) for rows in (self.fitted_mean, self.precision)),
             words,
             here,
             *vars(found).values(),
         )
         return found
+
+    def _of_words(self, rows: Any, words: Integers) -> Any:
+        """An array (K, d) for compiled code that reads the rows of some words."""
+        return rows.with_words(self.knots, words) if isinstance(rows, CheckedRows) else rows
 
     def _means(self, words: Integers, before: Integers, after: Integers, at: Places) -> Floats:
         """Means of words at moments between their knots in rows `before` and `after` (-1: none), (n, d)."""
@@ -263,7 +269,7 @@ class SmoothedTrajectories:
         rows = np.where(after >= 0, after, self.knots.starts[words[order] + 1])
         out = np.empty((len(words), self.mean.shape[1]))
         run(
-            *(self.knots.starts, *self.transitions, self.precision),
+            *(self.knots.starts, *self.transitions, self._of_words(self.precision, distinct)),
             *(distinct, np.append(asked, len(words)), rows),
             *vars(bridges).values(),
             *(order, out),

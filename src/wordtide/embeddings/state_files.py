@@ -10,7 +10,6 @@ import mmap
 import os
 import stat
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +33,6 @@ from wordtide.storage.cells import is_plain, read_lines
 from wordtide.types import Array, Singles
 
 MOST_DIMENSIONS = 1 << 16
-_BYTES_READ = 1 << 29  # of states when a model is loaded; this takes less than a tenth of a second
 #: Years and variances far beyond any real ones; arithmetic with them still gives finite numbers.
 _YEARS, _SMALLEST, _LARGEST = 1e6, 1e-30, 1e30
 
@@ -111,23 +109,6 @@ def check_knots(knots: Knots, slices: int, name: str) -> None:
         if piece.min() < 0 or piece.max() >= slices or not (ascending | new_word).all():
             raise ValueError(f"the {name} of a word are not in order, or outside the slices")
         offset, previous = offset + len(piece), int(piece[-1])
-
-
-def check_states(posterior: Posterior, whole: bool = True) -> None:
-    """Raise ValueError for states that are not finite, or negative variances and precisions.
-
-    Args:
-        posterior: The states.
-        whole: Read everything. Otherwise of very large states only some pieces, evenly spread.
-    """
-    arrays = posterior.arrays()
-    total = sum(4 * len(array) * posterior.dim for array in arrays.values())
-    every = 1 if whole else max(1, -(-total // _BYTES_READ))
-    for name in arrays:
-        for piece in islice(posterior.pieces(name), 0, None, every):
-            low, high = (piece.min(), piece.max()) if piece.size else (0.0, 0.0)  # NaN if one of them is
-            if not (np.isfinite(low) and np.isfinite(high)) or (low < 0 and not name.startswith("mean")):
-                raise ValueError(f"{name} holds impossible numbers")
 
 
 #: Models with more slices are written as one file: systems limit the number of maps and open files.
@@ -242,7 +223,9 @@ def read_slices(
 def slices_of(posterior: Posterior, slices: int) -> Iterator[SliceStates]:
     """The states of a filter slice by slice, however they are stored."""
     if posterior.slices is not None:
-        yield from posterior.slices
+        for states in posterior.slices:
+            posterior.check_slice(states)
+            yield states
         return
     quantities = posterior.arrays()
     for rows in posterior.knots.rows_by_slice(slices):
@@ -309,6 +292,8 @@ def _read_messages(arrays: Mapping[str, Any], shape: tuple[int, int, int]) -> Gr
     vectors, uses = arrays["message_vectors"], arrays["message_uses"]
     if vectors.shape != shape[1:] or uses.shape != shape[1:2]:
         raise ValueError("the messages of its groups do not match its words")
+    if not all(np.isfinite(array).all() for array in (b, h, vectors, uses)) or (h < 0).any():
+        raise ValueError("the messages of its groups hold impossible numbers")
     return GroupMessages(b, h, vectors, uses)
 
 

@@ -3,12 +3,11 @@
 One object answers for the word vectors, another for the context vectors.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from wordtide.errors import SettingsError
 from wordtide.model.knots import Knots
@@ -17,7 +16,6 @@ from wordtide.types import Array, Floats, Integers, Reals, Singles
 
 #: One moment in float years for all words, or one for each, (n,).
 Moments = float | Floats
-_WORDS_AT_ONCE = 256  # whose rows are replaced together
 
 
 @dataclass(frozen=True)
@@ -235,50 +233,3 @@ class ShiftedTrajectories:
 
     def beliefs(self, words: Integers, number: int) -> Beliefs:
         return self._base.beliefs(words, number)
-
-
-class PatchedRows:
-    """An array (K, d) of which the rows of some words are replaced, as soon as one of them is read.
-
-    `rows_of` returns the new rows of some words, one after the other.
-    """
-
-    def __init__(
-        self, rows: Singles, knots: Knots, words: Integers, rows_of: Callable[[Integers], Singles]
-    ) -> None:
-        self.shape: tuple[int, ...] = rows.shape
-        self._rows, self._words, self._rows_of = rows, words, rows_of
-        self._places = np.full(len(rows), -1, dtype=np.int32)  # of the new values
-        self._starts = np.concatenate([[0], np.cumsum(knots.starts[words + 1] - knots.starts[words])])
-        self._values = np.empty((self._starts[-1], self.shape[1]), dtype=np.float32)
-        self._missing = np.ones(len(words), dtype=bool)
-        for n, word in enumerate(words):
-            self._places[knots.rows_of(int(word))] = np.arange(self._starts[n], self._starts[n + 1])
-
-    @property
-    def parts(self) -> tuple[Singles, npt.NDArray[np.int32], Singles]:
-        """The array, for each row the number of the row that replaces it (-1: none), and these rows."""
-        self._fill(self._starts[:-1][self._missing])
-        return self._rows, self._places, self._values
-
-    def __len__(self) -> int:
-        return self.shape[0]
-
-    def __getitem__(self, chosen: Any) -> Singles:
-        taken, places = self._rows[chosen], self._places[chosen]
-        if isinstance(chosen, slice):
-            taken = taken.copy()
-        replaced = places >= 0
-        self._fill(places[replaced])
-        taken[replaced] = self._values[places[replaced]]
-        return np.asarray(taken)
-
-    def _fill(self, places: Integers) -> None:
-        """Compute the values in some places, if they are missing."""
-        owners = np.unique(np.searchsorted(self._starts, places, side="right") - 1)
-        owners = owners[self._missing[owners]]
-        for first in range(0, len(owners), _WORDS_AT_ONCE):
-            some = owners[first : first + _WORDS_AT_ONCE]
-            there = np.concatenate([np.r_[self._starts[n] : self._starts[n + 1]] for n in some])
-            self._values[there] = self._rows_of(self._words[some])
-            self._missing[some] = False

@@ -177,7 +177,7 @@ def write_tensors(path: Path, arrays: Mapping[str, Storable]) -> None:
 
 def pieces(array: Array) -> Iterator[Array]:
     """The rows of an array, a few megabytes at a time."""
-    array = np.atleast_1d(array)
+    array = array if array.ndim else np.atleast_1d(array)
     rows = max(1, _PIECE_BYTES // max(1, array[:1].nbytes))
     for start in range(0, len(array), rows):
         yield array[start : start + rows]
