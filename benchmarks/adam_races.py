@@ -9,14 +9,15 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from monte_carlo_elbo import Estimate, monte_carlo_elbo
+
 import wordtide
 from wordtide.embeddings.posterior import Posterior
 from wordtide.inference.compute import Compute, compute
 from wordtide.inference.natural.filtering import SequentialSolver
 from wordtide.inference.natural.schedule import NaturalOptions, Schedule
-from wordtide.inference.objectives import Estimate, monte_carlo_elbo
-from wordtide.inference.paper.chains import matching_precision
 from wordtide.inference.paper.filtering import AdamFilter, FilterOptions
+from wordtide.inference.paper.gradients import matching_precision
 from wordtide.inference.paper.smoothing import AdamSmoother, SmootherOptions
 from wordtide.inference.problem import Problem, problem_of
 from wordtide.inference.settings import PRESETS, FitSettings

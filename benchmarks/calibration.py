@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from monte_carlo_elbo import monte_carlo_elbo
 from results import Table
 from simulation.coverage import (
     DRAWS,
@@ -37,7 +38,6 @@ from simulation.coverage import (
 from simulation.small_worlds import SmallWorld, draw_small_world, fit_small_world
 
 from wordtide.api import DynamicEmbeddings
-from wordtide.inference.objectives import monte_carlo_elbo
 from wordtide.inference.settings import FitSettings
 from wordtide.questions.similarity import scaled, similarities
 from wordtide.questions.vectors import lengths_of, vectors_of

@@ -32,6 +32,7 @@ import wordtide
 from wordtide.evaluation.scores import (
     Prediction,
     held_out_slices,
+    integrated_log_likelihood_per_pair,
     predict_by_bridge,
     predict_by_diffusion,
     without,
@@ -39,7 +40,6 @@ from wordtide.evaluation.scores import (
 from wordtide.inference.compute import Compute
 from wordtide.inference.natural import prepared_slice
 from wordtide.inference.natural.negatives import NegativePairs
-from wordtide.inference.objectives import integrated_log_likelihood_per_pair
 from wordtide.inference.problem import SliceData, problem_of
 from wordtide.model.likelihood import GaussianVectors
 from wordtide.questions.vectors import CHOICES

@@ -25,7 +25,7 @@ from results import Table
 
 import wordtide
 from wordtide.embeddings.states import Embeddings
-from wordtide.inference.objectives import integrated_log_likelihood_per_pair
+from wordtide.evaluation.scores import integrated_log_likelihood_per_pair
 from wordtide.inference.problem import PairSettings, SliceData, slice_data
 from wordtide.model.likelihood import GaussianVectors
 

@@ -8,8 +8,7 @@ import numpy as np
 
 import wordtide
 from wordtide.counts.counts import Counts
-from wordtide.evaluation.scores import without
-from wordtide.inference.objectives import log_likelihood_per_pair
+from wordtide.evaluation.scores import log_likelihood_per_pair, without
 from wordtide.inference.problem import Problem, SliceData
 from wordtide.types import Array
 

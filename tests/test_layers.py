@@ -20,7 +20,7 @@ ORDER = [
 #: The package itself, whose names are imported when first used, and `python -m wordtide`.
 ENTRANCES = {"wordtide", "wordtide.__main__"}
 #: Names that several packages may use, because they are the same kind of thing.
-SAME_KINDS = {"settings", "folder", "filtering", "smoothing", "chains"}
+SAME_KINDS = {"settings", "folder", "filtering", "smoothing"}
 
 
 def modules():

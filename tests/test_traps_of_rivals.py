@@ -7,6 +7,7 @@ tests/inference and tests/model.
 
 import numpy as np
 import pytest
+from monte_carlo_elbo import expected_log_likelihood
 from oracles import model as dense
 from oracles import solvers
 from oracles.solvers import finish
@@ -19,7 +20,7 @@ from wordtide.inference.natural.schedule import Schedule
 from wordtide.inference.paper.filtering import AdamFilter, FilterOptions
 from wordtide.inference.paper.smoothing import AdamSmoother, SmootherOptions
 from wordtide.model.gaussians import filter_kl
-from wordtide.model.likelihood import GaussianVectors, expected_log_likelihood
+from wordtide.model.likelihood import GaussianVectors
 from wordtide.model.prior import ProductPrior
 
 SIZE, DIM = 12, 3

@@ -1,6 +1,7 @@
 """Dates as text, with and without a pattern, and in the names of files."""
 
-from wordtide.dates import check_format, date_in_name, parse_date
+from wordtide.dates import check_format, parse_date, stamp_of
+from wordtide.written_dates import dates_in_name
 
 SEEDS = [
     b"1862", b"1862-12", b"1862-12-01", b"18621201", b"-0044", b"1862-12-01T10:00:00+02:00", b"2020-W01-1", b"1400000000",
@@ -14,7 +15,8 @@ def try_input(data: bytes) -> None:
     ValueError is the answer to what is none.
     """
     text, _, pattern = data.decode("utf-8", "replace").partition("\n")
-    date_in_name(text)
+    for found in dates_in_name(text):
+        stamp_of(found.parts)
     try:
         if pattern:
             check_format(pattern)

@@ -18,7 +18,6 @@ from wordtide.written_dates import (
     MONTH_FIRST,
     AmbiguousDateError,
     DateParts,
-    dates_in_name,
     parse_written,
 )
 
@@ -120,14 +119,6 @@ def stamp_of(parts: DateParts) -> Stamp:
     (first, length), (last, last_length) = _from_parts(parts.year), _from_parts(parts.last)
     start, end = first - length // 2, last - last_length // 2 + last_length
     return (start + end) // 2, end - start
-
-
-def date_in_name(name: str) -> Stamp | None:
-    """Find the most precise plausible date in the name of a file (1862-12-01_lincoln, 18621201, 1862), or
-    None; see `dates_in_name`.
-    """
-    found = dates_in_name(name)
-    return stamp_of(found[0].parts) if found else None
 
 
 def shown_date(stamp: int, span: int) -> str:

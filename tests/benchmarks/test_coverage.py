@@ -4,6 +4,7 @@ exactly known.
 
 import numpy as np
 import pytest
+from oracles.model import negative_matrix
 from simulation.coverage import (
     DRAWS,
     coverage,
@@ -53,7 +54,7 @@ def test_counts_have_mean_and_variance_of_the_negative_binomial():
     for world in worlds:
         for part, u, v in zip(world.problem.slices, *world.vectors, strict=True):
             odds = np.exp(u @ v.T)[pairs]
-            mean = part.negative_matrix()[pairs] * odds
+            mean = negative_matrix(part)[pairs] * odds
             standardised.append((part.positive_matrix().toarray()[pairs] - mean) / np.sqrt(mean * (1 + odds)))
     z = np.concatenate(standardised)  # 53,100 of them
     assert abs(z.mean()) < 5 / np.sqrt(len(z))
@@ -63,7 +64,7 @@ def test_counts_have_mean_and_variance_of_the_negative_binomial():
 
 def test_the_mean_number_of_negative_pairs_is_as_asked():
     part = draw_small_world(0, 2.0, words=40, tied=False).problem.slices[0]
-    assert part.negative_matrix().sum() == pytest.approx(2.0 * 40**2)
+    assert negative_matrix(part).sum() == pytest.approx(2.0 * 40**2)
 
 
 def test_counts_are_symmetric_and_the_same_for_tied_and_separate_contexts_but_for_the_diagonal():

@@ -8,10 +8,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from oracles.model import negative_matrix
 from simulation import Cast, score_model, template_world
 
 import wordtide
-from wordtide.inference.objectives import log_likelihood_per_pair
+from wordtide.evaluation.scores import log_likelihood_per_pair
 from wordtide.inference.problem import problem_of
 
 PEERS = Path(__file__).parents[2] / "benchmarks" / "peers"
@@ -207,7 +208,7 @@ def test_scores_against_five_noise_words_are_brought_to_those_against_one(peers,
     part = problem_of(counts).slices[0]
     positive, negative, one = (
         part.positive_matrix().toarray() + 0.01,
-        part.negative_matrix(),
+        negative_matrix(part),
         np.eye(len(part)),
     )
     best = log_likelihood_per_pair(part, np.log(positive / negative), one)

@@ -7,7 +7,7 @@ import pytest
 from cli.command_line import listing, run, run_process
 
 import wordtide
-from wordtide.embeddings.facts import is_cut_off
+from wordtide.cli.commands.fit import is_cut_off
 from wordtide.inference.settings import METHODS, FitSettings
 from wordtide.settings import settings_of
 

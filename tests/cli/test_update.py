@@ -93,7 +93,7 @@ def test_words_come_in_and_info_tells_when(world, model):
     done = run("update", model, world / "fresh.jsonl", "--grow", "3", "--threads", "1", *FIELDS)
     assert "1 word admitted: tweet" in done.err
     facts = json.loads(run("info", model, "--format", "json").out)
-    assert (facts["words_let_in"], [row["new_words"] for row in facts["slices"]]) == (1, [0, 0, 0, 1, 0])
+    assert (facts["admitted_words"], [row["new_words"] for row in facts["slices"]]) == (1, [0, 0, 0, 1, 0])
     (row,) = json.loads(run("info", model, "--arrivals", "--format", "json").out)
     assert (row["word"], row["slice"], row["occurrences"]) == ("tweet", "2020-01-04", 60)
 

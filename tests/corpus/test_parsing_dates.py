@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wordtide.corpus.columns import parse_column
-from wordtide.dates import DAY, bounds, date_in_name, parse_date
+from wordtide.dates import DAY, bounds, parse_date, stamp_of
+from wordtide.written_dates import dates_in_name
 
 EARLIEST, LATEST = (
     -377_736_739_200,
@@ -261,18 +262,18 @@ def test_the_bounds_of_a_day_are_its_two_midnights(day):
     ],
 )
 def test_the_date_in_a_name_is_found(name, date):
-    assert date_in_name(name) == parse_date(date)
+    assert stamp_of(dates_in_name(name)[0].parts) == parse_date(date)
 
 
 @pytest.mark.parametrize("name", ["lincoln", "", "12345678901", "0862", "file_00123", "1862-02-31"])
 def test_a_name_without_a_date_has_none(name):
-    assert date_in_name(name) is None
+    assert dates_in_name(name) == []
 
 
 @given(st.text(max_size=30))
-def test_any_name_has_a_date_or_none(name):
-    found = date_in_name(name)
-    assert found is None or found[1] >= DAY
+def test_every_date_found_in_a_name_is_a_day_or_longer(name):
+    for found in dates_in_name(name):
+        assert stamp_of(found.parts)[1] >= DAY
 
 
 @given(
@@ -280,7 +281,8 @@ def test_any_name_has_a_date_or_none(name):
     st.sampled_from(["-", "_", ".", ""]),
 )
 def test_any_day_in_a_name_is_found(day, dash):
-    assert date_in_name(f"speech {day:%Y}{dash}{day:%m}{dash}{day:%d} final") == parse_date(day)
+    best = dates_in_name(f"speech {day:%Y}{dash}{day:%m}{dash}{day:%d} final")[0]
+    assert stamp_of(best.parts) == parse_date(day)
 
 
 @given(

@@ -7,7 +7,7 @@ import pytest
 from embeddings.models import KINDS, MOMENTS, TIMES, WORDS, diffusion_of, model_of, posterior_of
 from numpy.testing import assert_allclose
 
-from wordtide.embeddings.facts import info_facts
+from wordtide.cli.commands.info import model_facts
 from wordtide.embeddings.posterior import Posterior
 from wordtide.errors import SettingsError, UnknownWordError
 from wordtide.model.chain import smooth_words
@@ -256,7 +256,7 @@ def test_the_elbo_is_what_the_fit_said_and_nan_if_it_said_nothing():
 def test_the_facts_count_axes_that_are_alive():
     posterior = posterior_of("smoother")
     posterior.mean_u[:, 1] = posterior.mean_v[:, 1] = 1e-5
-    facts = info_facts(model_of("smoother", posterior=posterior))
+    facts = model_facts(model_of("smoother", posterior=posterior))
     assert (facts["live_axes"], facts["dim"], facts["knots"], facts["steps"]) == (2, 3, 19, 2)
 
 

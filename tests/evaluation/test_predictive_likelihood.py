@@ -10,7 +10,7 @@ from scipy import sparse
 from scipy.integrate import quad
 from scipy.special import expit
 
-from wordtide.inference.objectives import (
+from wordtide.evaluation.scores import (
     integrated_log_likelihood_per_pair,
     log_likelihood_per_pair,
 )

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from evaluation.corpora import tiny_counts
 from observers import StepObserver
+from oracles.model import negative_matrix
 from scipy.special import expit
 
 import wordtide
@@ -67,7 +68,7 @@ def rows_of(folder, name):
 
 def looped(part, u, v, shift):
     """Eq. 2 over the number of pairs, pair by pair."""
-    positive, negative = part.positive_matrix().toarray(), part.negative_matrix()
+    positive, negative = part.positive_matrix().toarray(), negative_matrix(part)
     total = 0.0
     for i in range(len(part)):
         for j in range(len(part)):

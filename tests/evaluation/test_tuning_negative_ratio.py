@@ -9,7 +9,7 @@ from scipy import sparse
 from scipy.integrate import quad
 from scipy.special import expit
 
-from wordtide.inference.objectives import integrated_log_likelihood_per_pair, log_likelihood_per_pair
+from wordtide.evaluation.scores import integrated_log_likelihood_per_pair, log_likelihood_per_pair
 from wordtide.inference.problem import PairSettings, slice_data
 from wordtide.model.likelihood import GaussianVectors
 

@@ -3,8 +3,13 @@
 import numpy as np
 import pytest
 
-from wordtide.inference.paper.adam import Adam, noise_generator
-from wordtide.inference.paper.chains import ChainPrior, chain_gradients, mirror_ascent
+from wordtide.inference.paper.gradients import (
+    Adam,
+    ChainPrior,
+    chain_gradients,
+    mirror_ascent,
+    noise_generator,
+)
 from wordtide.model.prior import ProductPrior
 
 DIFFUSION = ProductPrior(np.array([1800.0, 1801.0, 1804.0, 1805.0, 1811.0]), 0.05, 1.3)

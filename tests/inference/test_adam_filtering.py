@@ -7,8 +7,8 @@ import pytest
 from oracles import model as dense
 
 from wordtide.errors import SettingsError
-from wordtide.inference.paper.adam import noise_generator
 from wordtide.inference.paper.filtering import AdamFilter, FilterOptions
+from wordtide.inference.paper.gradients import noise_generator
 from wordtide.inference.training import Diverged
 from wordtide.model.prior import ProductPrior
 

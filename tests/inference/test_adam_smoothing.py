@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from monte_carlo_elbo import expected_log_likelihood
 from oracles import model as dense
 
 import wordtide.inference.paper.smoothing as module
@@ -13,7 +14,7 @@ from wordtide.inference.paper.smoothing import AdamSmoother, SmootherOptions
 from wordtide.inference.training import Diverged
 from wordtide.model.chain import smoothing_kl
 from wordtide.model.gaussians import filter_kl
-from wordtide.model.likelihood import ActiveSlice, GaussianVectors, expected_log_likelihood
+from wordtide.model.likelihood import ActiveSlice, GaussianVectors
 from wordtide.model.prior import ProductPrior
 
 SIZE, DIM = 6, 2

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from monte_carlo_elbo import monte_carlo_elbo
 
 import wordtide
-from wordtide.inference.objectives import monte_carlo_elbo
 from wordtide.inference.problem import problem_of
 
 WORDS = "the mill stands by old river and new road steam drives wheel corn".split()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from oracles import natural
 
-from wordtide.inference.paper.chains import matching_precision
+from wordtide.inference.paper.gradients import matching_precision
 from wordtide.model.knots import Knots
 from wordtide.model.prior import ProductPrior
 

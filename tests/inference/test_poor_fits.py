@@ -9,7 +9,7 @@ import pytest
 
 import wordtide
 from wordtide.api import DynamicEmbeddings
-from wordtide.embeddings.facts import CHANCE, is_cut_off, weaknesses
+from wordtide.cli.commands.fit import CHANCE, is_cut_off, weaknesses
 
 TEXTS = [
     "the old mill stands by the river and the miller sells flour",

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from monte_carlo_elbo import expected_log_likelihood
 from oracles import solvers, worlds
 
 from wordtide.inference.compute import compute
@@ -11,7 +12,7 @@ from wordtide.inference.paper.smoothing import AdamSmoother, SmootherOptions
 from wordtide.inference.problem import Problem
 from wordtide.model.chain import smoothing_kl
 from wordtide.model.gaussians import filter_kl
-from wordtide.model.likelihood import ActiveSlice, GaussianVectors, expected_log_likelihood
+from wordtide.model.likelihood import ActiveSlice, GaussianVectors
 from wordtide.model.prior import ProductPrior
 
 SIZE, DIM = 25, 3

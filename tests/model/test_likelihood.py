@@ -4,6 +4,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from monte_carlo_elbo import expected_log_likelihood
 from oracles import model as dense
 from scipy.special import expit
 
@@ -13,7 +14,6 @@ from wordtide.model import likelihood
 from wordtide.model.likelihood import (
     ActiveSlice,
     GaussianVectors,
-    expected_log_likelihood,
     gradients,
     log_likelihood,
     minibatch_gradients,

@@ -34,6 +34,15 @@ def negative_counts(counts, ratio=1.0, exponent=0.75):
     return ratio * counts.sum() * np.outer(p, raised / raised.sum())
 
 
+def negative_matrix(part):
+    """n- of a slice on its active words, (a, a)."""
+    whole = part.negatives * np.outer(part.word_probability, part.context_probability)
+    if part.tied:
+        whole = (whole + whole.T) / 2.0
+        np.fill_diagonal(whole, 0.0)
+    return whole
+
+
 def log_likelihood(counts, negatives, u, v):
     """Eq. 2 on matrices (L, L), (L, d), also complex ones (see `derivatives`)."""
     scores = u @ v.T

@@ -12,9 +12,9 @@ import numpy as np
 
 from oracles import natural, solvers
 from wordtide.embeddings.smoothed import SmoothedTrajectories
+from wordtide.evaluation.scores import integrated_log_likelihood_per_pair
 from wordtide.inference.natural.eigen_start import signs_by_rule
 from wordtide.inference.natural.schedule import Schedule
-from wordtide.inference.objectives import integrated_log_likelihood_per_pair
 from wordtide.inference.problem import Problem, SliceData
 from wordtide.model.likelihood import GaussianVectors
 from wordtide.model.prior import Diffusion, ProductPrior

@@ -27,13 +27,17 @@ from wordtide.embeddings.states import Embeddings
 from wordtide.embeddings.trajectories import rows_or_zeros
 from wordtide.errors import SettingsError
 from wordtide.inference.compute import compute
-from wordtide.inference.objectives import integrated_log_likelihood_per_pair, log_likelihood_per_pair
 from wordtide.inference.problem import Problem, SliceData
-from wordtide.model.likelihood import GaussianVectors
+from wordtide.model.likelihood import (
+    ActiveSlice,
+    GaussianVectors,
+    integrated_log_likelihood,
+    log_likelihood,
+)
 from wordtide.progress import Observer
 from wordtide.spelling import counted
 from wordtide.timeline import DatedSlices
-from wordtide.types import Floats, Integers
+from wordtide.types import Floats, Integers, Reals
 
 _REMEDY = "Give a share like 0.1: a tenth of the slices."
 
@@ -269,3 +273,35 @@ def prediction_score(part: SliceData, prediction: Prediction, shift: float = 0.0
     u = GaussianVectors(prediction.u, prediction.u_variance)
     v = GaussianVectors(prediction.v, prediction.v_variance)
     return integrated_log_likelihood_per_pair(part, u, v, shift, self_pairs=not part.tied)
+
+
+def log_likelihood_per_pair(
+    part: SliceData, u: Reals, v: Reals, shift: float = 0.0, self_pairs: bool = True
+) -> float:
+    """Compute log p(n+, n- | U, V) / |n+ + n-| of a slice (Eq. 16).
+
+    Args:
+        part: The slice.
+        u: Vectors of its words, (a, d).
+        v: Vectors of its contexts, (a, d).
+        shift: Added to every inner product. A model fitted with eta' in place of the slice's eta predicts
+            odds of n+ against n- that are eta / eta' times those of the slice; log(eta' / eta) corrects them.
+        self_pairs: Whether to include the pairs of a word with itself, positive and negative.
+    """
+    return log_likelihood(ActiveSlice.of(part), u, v, shift, self_pairs) / _pairs(part, self_pairs)
+
+
+def integrated_log_likelihood_per_pair(
+    part: SliceData, u: GaussianVectors, v: GaussianVectors, shift: float = 0.0, self_pairs: bool = True
+) -> float:
+    """Compute the same with the uncertainty of the vectors integrated out, pair by pair."""
+    total = integrated_log_likelihood(ActiveSlice.of(part), u, v, shift, self_pairs)
+    return total / _pairs(part, self_pairs)
+
+
+def _pairs(part: SliceData, self_pairs: bool) -> float:
+    """|n+ + n-|, over both directions of a pair."""
+    if self_pairs:
+        return part.positives + part.negatives
+    negatives = part.negatives * float(part.word_probability @ part.context_probability)
+    return part.positives + part.negatives - float(part.positive_matrix().diagonal().sum()) - negatives

@@ -21,8 +21,8 @@ from wordtide.inference.natural.smoothing import (
     standing,
     standing_start,
 )
-from wordtide.inference.paper.chains import matching_precision
 from wordtide.inference.paper.filtering import AdamFilter, FilterOptions
+from wordtide.inference.paper.gradients import matching_precision
 from wordtide.inference.paper.smoothing import AdamSmoother, SmootherOptions
 from wordtide.inference.problem import PairSettings, Problem
 from wordtide.inference.scale.engine import Engine

@@ -61,14 +61,6 @@ class SliceData:
         size = len(self.words)
         return sp.csr_array((self.values.astype(np.float64), self.indices, self.indptr), shape=(size, size))
 
-    def negative_matrix(self) -> Floats:
-        """n- on the active words, (a, a): for small problems and tests only."""
-        whole = self.negatives * np.outer(self.word_probability, self.context_probability)
-        if self.tied:
-            whole = (whole + whole.T) / 2.0
-            np.fill_diagonal(whole, 0.0)
-        return whole
-
 
 @dataclass(frozen=True)
 class PairSettings:

@@ -1,11 +1,11 @@
-"""The skip-gram likelihood of one slice on its active words: value, gradients and expectation.
+"""The skip-gram likelihood of one slice on its active words: its value, integrated over
+uncertain vectors or not, and its gradients.
 
 n+ is sparse and n- has rank one, so neither is ever dense. The scores u_i . v_j are computed some rows at a
 time, in blocks that stay in the processor's cache. All functions are pure and compute in the precision of
 their `ActiveSlice`.
 """
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from wordtide.compiled import arithmetic
 from wordtide.errors import SettingsError
-from wordtide.model.logistic import log_sigmoid, sigmoid
+from wordtide.model.logistic import log_expected_sigmoids, log_sigmoid, sigmoid
 from wordtide.types import Array, Floats, Indices, Reals
 
 _ELEMENTS, _FEWEST_ROWS = 1 << 18, 128  # of a block of rows of the (a, a) matrix of scores
@@ -158,6 +158,63 @@ def _sum_log_sigmoids(
     return total
 
 
+def integrated_log_likelihood(
+    part: ActiveSlice, u: GaussianVectors, v: GaussianVectors, shift: float = 0.0, self_pairs: bool = True
+) -> float:
+    """Compute the same with the uncertainty of the vectors integrated out, pair by pair.
+
+    log E[sigmoid(x)] replaces log sigmoid(x). x = u . v is a sum over dimensions and is treated as Gaussian,
+    with its exact mean and variance. Computes in float32.
+    """
+    u_mean, u_variance, v_mean, v_variance = (
+        np.asarray(array, dtype=np.float32) for array in (u.mean, u.variance, v.mean, v.variance)
+    )
+    u_squares = np.hstack([u_mean**2 + u_variance, u_variance])
+    v_squares = np.hstack([v_variance, v_mean**2])
+    total = 0.0
+    for rows in row_blocks(len(u_mean), len(v_mean)):
+        total += _sum_log_expected_sigmoids(
+            u_mean[rows] @ v_mean.T + np.float32(shift),
+            u_squares[rows] @ v_squares.T,
+            rows.start,
+            (part.starts, part.columns, part.values),
+            (part.word_weight, part.context_weight),
+            self_pairs,
+        )
+    return total
+
+
+@arithmetic
+def _sum_log_expected_sigmoids(
+    mean: Array, variance: Array, first: int, positives: Any, weights: Any, self_pairs: bool
+) -> float:
+    """Eq. 2 with log E[sigmoid] over a block of rows (n, a) that begins with row `first`."""
+    starts, columns, values = positives
+    word_weight, context_weight = weights
+    size = mean.shape[1]
+    found = np.empty(size, dtype=mean.dtype)
+    at_positives = np.empty((2, size), dtype=mean.dtype)
+    total = 0.0
+    for i in range(mean.shape[0]):
+        x, s2, row = mean[i], variance[i], first + i
+        begin, count = starts[row], starts[row + 1] - starts[row]
+        for place in range(count):
+            at_positives[0, place] = x[columns[begin + place]]
+            at_positives[1, place] = s2[columns[begin + place]]
+        log_expected_sigmoids(at_positives[0, :count], at_positives[1, :count], 1.0, found[:count])
+        for place in range(count):
+            if self_pairs or columns[begin + place] != row:
+                total += values[begin + place] * found[place]
+        log_expected_sigmoids(x, s2, -1.0, found)
+        negative = mean.dtype.type(0)
+        for j in range(size):
+            negative += context_weight[j] * found[j]
+        if not self_pairs:
+            negative -= context_weight[row] * found[row]
+        total += word_weight[row] * negative
+    return total
+
+
 def gradients(part: ActiveSlice, u: Reals, v: Reals) -> tuple[Reals, Reals]:
     """Compute the derivatives Gamma_u, Gamma_v (a, d) of the log-likelihood (Eq. S12). `u`, `v`: (a, d)."""
     everyone = np.arange(len(part))
@@ -211,26 +268,3 @@ def _to_residuals(
             j = column_of[columns[place]]
             if j >= 0:
                 x[j] -= excess[place] * (one - x[j])
-
-
-def expected_log_likelihood(
-    part: ActiveSlice, u: GaussianVectors, v: GaussianVectors, samples: int, generator: np.random.Generator
-) -> tuple[float, float]:
-    """Estimate E_q[log p(n+, n- | U, V)] by plain Monte Carlo. All solvers are compared by this function.
-
-    Returns:
-        The estimate and its standard error.
-
-    Raises:
-        SettingsError: If there are fewer than 2 samples.
-    """
-    if samples < 2:
-        raise SettingsError(f"{samples} samples give no standard error.", "Take at least 2 samples.")
-    dtype = part.values.dtype
-    mean = np.stack([u.mean, v.mean]).astype(dtype)
-    deviation = np.sqrt(np.stack([u.variance, v.variance]).astype(dtype))
-    drawn = [
-        log_likelihood(part, *(mean + deviation * generator.standard_normal(mean.shape, dtype=dtype)))
-        for _ in range(samples)
-    ]
-    return float(np.mean(drawn)), float(np.std(drawn, ddof=1) / math.sqrt(samples))

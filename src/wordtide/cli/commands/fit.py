@@ -4,8 +4,9 @@ import math
 import shlex
 import sys
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,7 +17,13 @@ from wordtide.inference.settings import FitSettings
 from wordtide.spelling import counted
 from wordtide.storage.folders import check_writable
 
+if TYPE_CHECKING:
+    from wordtide.embeddings.states import Embeddings
+
 Option = typer.Option
+#: What vectors of length zero predict: positive and negative pairs are equally likely.
+CHANCE = -math.log(2.0)
+_WORSE = 0.002  # than static vectors, per pair: smaller differences are within the approximation error
 
 
 class InterruptedFitError(WordtideError):
@@ -64,7 +71,6 @@ def fit(
 
     Example: wordtide fit counts/ -o model/
     """
-    from wordtide.embeddings.facts import CHANCE, is_cut_off, weaknesses
     from wordtide.inference.checkpoints import checkpoint_path
     from wordtide.inference.fit import fit as fit_counts  # loads the compiler, which --help does not need
 
@@ -98,6 +104,38 @@ def fit(
         f"{counted(len(model.curve), 'step')}{limit} in {time.monotonic() - started:.1f} s{elbo}",
         *(f"warning: {weakness}" for weakness in weaknesses(model)),
         f"written to {output}",
+    )
+
+
+def weaknesses(model: "Embeddings") -> list[str]:
+    """Reasons why a fit is poor, with advice, judged by how well it predicts slices it has not seen."""
+    found, static = model.fitted.prediction, model.fitted.static_prediction
+    if found is None or math.isnan(found):
+        return []
+    if found < CHANCE:
+        return [
+            f"This model predicts unseen slices worse than chance ({found:.3f} per pair; "
+            f"chance is {CHANCE:.3f}). Count with longer slices (--every) or fewer words "
+            "(--vocabulary-size), or fit with a lower --dim."
+        ]
+    if static is not None and found < static - _WORSE:  # false for NaN
+        return [
+            f"Static vectors would predict unseen slices better ({static:.3f} per pair; "
+            f"this model {found:.3f}). Fit with --diffusion auto, or with a smaller --diffusion."
+        ]
+    return []
+
+
+def is_cut_off(curve: Sequence[Mapping[str, Any]], tolerance: float) -> bool:
+    """Whether the fit, or that of any slice, reached the limit of steps before the ELBO settled within the
+    tolerance.
+    """
+    last: dict[Any, list[float]] = {}
+    for row in curve:
+        if row["elbo"] is not None:
+            last.setdefault(row["slice"], []).append(row["elbo"])
+    return any(
+        len(elbos) < 2 or abs(elbos[-1] - elbos[-2]) > tolerance * abs(elbos[-1]) for elbos in last.values()
     )
 
 

@@ -13,8 +13,9 @@ from wordtide.cli.output import Format, console, print_json, print_rows
 from wordtide.counts.counts import KIND as COUNTS
 from wordtide.counts.counts import Counts
 from wordtide.counts.examples.concordance import Example
-from wordtide.embeddings.facts import info_facts
 from wordtide.embeddings.folder import KIND as MODEL
+from wordtide.embeddings.posterior import Posterior
+from wordtide.embeddings.states import Embeddings
 from wordtide.errors import FolderError, SettingsError
 from wordtide.inference.settings import FitSettings
 from wordtide.spelling import counted
@@ -23,6 +24,7 @@ from wordtide.storage.header import kind_of
 
 _COLUMNS = ("slice", "time", "date", "documents", "tokens", "in_vocabulary", "active_words", "pairs")
 _SHOWN = 24  # rows of the table before the middle is left out
+_LIVE = 1e-4  # of the largest second moment: the least on an axis that the fit uses
 
 
 def info(
@@ -62,14 +64,11 @@ def _print_counts(counts: Counts, format: Format, all_slices: bool) -> None:
 
 
 def _print_model(model: DynamicEmbeddings, format: Format, all_slices: bool) -> None:
-    facts = info_facts(model)
-    settings = facts.pop("settings")
-    facts = {"slice_count" if name == "slices" else name: value for name, value in facts.items()}
+    settings = model.settings
     default = FitSettings().as_json()
     changed = {
         name: value for name, value in settings.items() if name not in default or value != default[name]
     }
-    facts["elbo"] = None if facts["elbo"] != facts["elbo"] else facts["elbo"]
     last = {row["slice"]: row["elbo"] for row in model.curve if row["elbo"] is not None}
     rows = [
         {
@@ -89,7 +88,49 @@ def _print_model(model: DynamicEmbeddings, format: Format, all_slices: bool) -> 
         columns.append("new_words")
     if format is Format.table and not last.keys() - {None}:  # measured over all slices together
         columns.remove("elbo")
-    _print(facts, settings, changed, rows, columns, format, all_slices)
+    _print(model_facts(model), settings, changed, rows, columns, format, all_slices)
+
+
+def model_facts(model: Embeddings) -> dict[str, Any]:
+    """The facts about a model. Unknown values are None."""
+    return {
+        "path": str(model.path),
+        "method": model.method,
+        "solver": model.solver,
+        "kind": model.kind,
+        "contexts": model.fitted.posterior.contexts,
+        "slice_count": len(model),
+        "first": model.labels[0],
+        "last": model.labels[-1],
+        "words": len(model.words),
+        "admitted_words": len(model.arrivals) or None,
+        "dim": model.dim,
+        "knots": len(model.fitted.posterior.knots),
+        "diffusion": model.diffusion.constant,
+        "prior": model.diffusion.name,
+        "prior_variance": model.diffusion.prior_variance,
+        "elbo": _number(model.elbo),
+        "prediction": _number(model.fitted.prediction),
+        "static_prediction": _number(model.fitted.static_prediction),
+        "steps": len(model.curve),
+        "live_axes": _live_axes(model.fitted.posterior),
+    }
+
+
+def _number(value: float | None) -> float | None:
+    return None if value is None or value != value else value
+
+
+def _live_axes(posterior: Posterior) -> int:
+    """The number of principal axes that the fit uses, those along which the means have a second moment above
+    `_LIVE`.
+    """
+    second_moment = np.zeros((posterior.dim, posterior.dim))
+    for name in (f"mean_{side}" for side in posterior.sides):
+        for piece in posterior.pieces(name):
+            second_moment += piece.T @ piece
+    moments = np.linalg.eigvalsh(second_moment)
+    return int(np.count_nonzero(moments > _LIVE * moments[-1]))
 
 
 def _print_arrivals(model: DynamicEmbeddings, format: Format) -> None:

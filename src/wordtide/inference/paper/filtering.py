@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from wordtide.errors import SettingsError
 from wordtide.inference.natural.filtering import FilterHistory, LatestBeliefs
-from wordtide.inference.paper.adam import Adam, Betas, noise_generator
+from wordtide.inference.paper.gradients import Adam, Betas, noise_generator
 from wordtide.inference.problem import Problem, SliceData
 from wordtide.inference.slice_sinks import KnotArrays, SliceSink
 from wordtide.inference.training import Diverged, Report

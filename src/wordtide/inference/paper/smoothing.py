@@ -15,8 +15,15 @@ import numpy as np
 import numpy.typing as npt
 
 from wordtide.errors import SettingsError
-from wordtide.inference.paper.adam import Adam, Betas, noise_generator
-from wordtide.inference.paper.chains import ChainGradients, ChainPrior, chain_gradients, mirror_ascent
+from wordtide.inference.paper.gradients import (
+    Adam,
+    Betas,
+    ChainGradients,
+    ChainPrior,
+    chain_gradients,
+    mirror_ascent,
+    noise_generator,
+)
 from wordtide.inference.problem import Problem
 from wordtide.inference.training import Diverged, Report
 from wordtide.model.chain import smoothing_kl

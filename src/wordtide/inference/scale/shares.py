@@ -32,12 +32,6 @@ def work_of_slices(counts: Counts) -> Integers:
     return counts.stored_pairs() + _PAIRS_PER_ROW * words
 
 
-def rows_by_slice(knots: Knots, slices: int) -> list[Integers]:
-    """Return the rows of the knots of each slice, in order of the words; empty for slices without knots."""
-    order = np.argsort(knots.slices, kind="stable")
-    return np.split(order, np.searchsorted(knots.slices[order], np.arange(1, slices)))
-
-
 @dataclass(frozen=True)
 class WordRanges:
     """Contiguous ranges of words: range p has the words `bounds[p]` to `bounds[p + 1]`.

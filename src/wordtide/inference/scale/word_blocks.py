@@ -13,7 +13,6 @@ import numpy as np
 
 from wordtide.inference.compute import Compute
 from wordtide.inference.natural.prepared_slice import Gradient
-from wordtide.inference.scale.shares import rows_by_slice
 from wordtide.model.chain import (
     divergence_of_words,
     leave_out_words,
@@ -25,7 +24,7 @@ from wordtide.model.chain import (
 from wordtide.model.knots import Knots, prior_at_knots
 from wordtide.model.likelihood import GaussianVectors
 from wordtide.model.prior import Diffusion
-from wordtide.types import Array, Floats, Integers
+from wordtide.types import Array, Floats
 
 SIDES = "uv"
 FIELDS = ("mean", "h", "variance")  # the state of a trajectory between steps
@@ -41,7 +40,7 @@ _observe: Any = observe_rows
 
 
 @dataclass
-class Trajectories:
+class KnotStates:
     """Words or contexts at all knots, (K, d) each: mean, data precision h, variance, b of the next step."""
 
     mean: Array
@@ -58,9 +57,9 @@ class WordBlock:
 
     def __init__(self, knots: Knots, diffusion: Diffusion, sides: int, dim: int, compute: Compute) -> None:
         self.knots, self.dim, self.compute = knots, dim, compute
-        self.rows: list[Integers] = rows_by_slice(knots, len(diffusion))
+        self.rows = knots.rows_by_slice(len(diffusion))
         shape = len(knots), dim
-        self.sides = [Trajectories(*(np.zeros(shape, compute.dtype) for _ in range(4))) for _ in range(sides)]
+        self.sides = [KnotStates(*(np.zeros(shape, compute.dtype) for _ in range(4))) for _ in range(sides)]
         cuts = np.searchsorted(knots.starts, np.linspace(0, len(knots), _BLOCKS + 1))
         cuts[0], cuts[-1] = 0, len(knots.starts) - 1
         self._pieces = [(int(a), int(b)) for a, b in pairwise(cuts) if b > a]
