@@ -215,9 +215,9 @@ def test_a_tuning_shows_its_table(tmp_path):
 
 
 def test_a_whisker_spans_its_interval_in_proportion():
-    html = whisker(0.25, 0.5, 1.0, (0.0, 1.0), width=108)
-    assert re.findall(r'x[12]="([\d.]+)"', html) == ["29.0", "104.0"]
-    assert 'cx="54.0"' in html
+    html = whisker(0.25, 0.5, 1.0, (0.0, 1.0))
+    assert re.findall(r'x[12]="([\d.]+)"', html) == ["22.0", "76.0"]
+    assert 'cx="40.0"' in html
     assert whisker(0.0, float("nan"), 1.0, (0.0, 1.0)) == ""
 
 

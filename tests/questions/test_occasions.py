@@ -53,13 +53,14 @@ def test_no_times_means_all_slices():
 def test_a_time_before_the_first_slice_is_noted():
     (note,) = Occasions.of(MODEL, [1840.5, "first"]).notes
     assert (
-        note == "1840 is 9.8 years before the first slice (1850): a prediction, less sure the further away."
+        note
+        == "1840 is 9.8 years before the first slice (1850): a prediction, less certain the further away."
     )
 
 
 def test_a_time_after_the_last_slice_is_noted():
     assert one_occasion(MODEL, 1890.5) == (
-        1890.5, -1, ["1890 is 20 years after the last slice (1870): a prediction, less sure the further away."],
+        1890.5, -1, ["1890 is 20 years after the last slice (1870): a prediction, less certain the further away."],
     )  # fmt: skip
 
 

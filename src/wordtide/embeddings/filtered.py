@@ -15,7 +15,7 @@ from wordtide.model.knots import Knots
 from wordtide.model.prior import Diffusion, slice_before
 from wordtide.types import Floats, Integers, Reals, Singles
 
-_ROWS_AT_ONCE = 256  # of float64, which stay in the processor's cache
+_ROWS_AT_ONCE = 256  # float64 rows that stay in the processor's cache
 
 
 class FilteredTrajectories:
@@ -58,7 +58,7 @@ class FilteredTrajectories:
         return (variance for _, variance in self._at_slices(words, variances=True))
 
     def _at_slices(self, words: Integers, variances: bool) -> Iterator[tuple[Floats, Floats]]:
-        """Means and variances at each slice; without `variances` only means, unless these depend on them."""
+        """Means and variances at each slice; only means without `variances`, unless they depend on them."""
         place = np.full(len(self.knots.starts) - 1, -1)
         place[words] = np.arange(len(words))
         shape = (len(words), self.mean.shape[1])
@@ -106,9 +106,9 @@ class FilteredTrajectories:
     def draw(self, word: int, size: int, times: Floats, generator: np.random.Generator) -> Floats:
         """Joint draws at the times, (size, n, d): filter forward, sample backward.
 
-        The last slice is drawn from the filter; each moment before it from the filter's belief there times
-        the kernel of Eq. 13 to the moment after it. So a draw looks back from the end with all data, and
-        early moments scatter less than the filter's variance, which knows the past only.
+        The last slice is drawn from the filter; each earlier moment from the filter's belief there times the
+        kernel of Eq. 13 to the next moment. So draws are conditioned on all data, and early moments scatter
+        less than the filter's variance, which is conditioned on the past alone.
         """
         if times.min() < self.grid[0]:
             raise SettingsError(
@@ -150,8 +150,8 @@ class FilteredTrajectories:
         return self._each(words, self.grid[slices])
 
     def predicted(self, rows: Integers, times: Floats) -> tuple[Floats, Floats]:
-        """Mean and variance (n, d) at times (n,) from the knots in `rows`, none later (-1: no knot yet, so
-        from the prior).
+        """Predict the mean and variance (n, d) at times (n,) from the knots in `rows`, which are not later;
+        from the prior where the row is -1.
         """
         seen = rows >= 0
         mean, variance = rows_or_zeros(self.mean, rows), rows_or_zeros(self.variance, rows)

@@ -1,6 +1,4 @@
-"""Answers as data frames that a notebook displays well: the module to import late, because pandas takes half
-a second.
-"""
+"""Answers as data frames that notebooks display well. Imported late, because pandas takes half a second."""
 
 import pandas as pd
 
@@ -8,10 +6,10 @@ from wordtide.embeddings.notebook import answer_html
 
 
 class AnswerFrame(pd.DataFrame):  # type: ignore[misc]  # pandas has no types here
-    """A data frame like any other, which a notebook shows with its sentence, its intervals drawn, and its
-    notes. `print` shows the sentence too, and why there are no rows.
+    """A data frame that notebooks show with its sentence, its intervals drawn, and its notes. `print` shows
+    the sentence as well, and explains why there are no rows.
 
-    What is made of it (sorted, selected, grouped) is a plain data frame, and shown as such.
+    Frames derived from it (sorted, selected, grouped) are plain data frames.
     """
 
     @property

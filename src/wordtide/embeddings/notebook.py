@@ -1,8 +1,8 @@
 """Models and answers as HTML for notebooks: what `_repr_html_` returns.
 
-Words, labels and all other text from outside is escaped and isolated, so that it keeps its own writing
-direction. Styles are inline and use the page's colors, so that they suit light and dark notebooks. No script
-is needed.
+Words, labels and all other text from outside are escaped and isolated, so that they keep their own writing
+direction. Styles are inline and use the page's colors, so that they suit light and dark notebooks. There are
+no scripts.
 """
 
 import math
@@ -20,7 +20,7 @@ Columns = Mapping[str, Sequence[Any]]
 
 _MOST_ROWS = 40
 _MOST_CURVES = 12
-#: What an interval is about, in answers that have one.
+#: Columns whose intervals are drawn.
 _MEASURED = ("similarity", "change", "position")
 _TIMES = ("time", "since", "until", "halfway_from", "halfway_to")
 _SMALL = "opacity:.75;font-size:90%"
@@ -32,7 +32,7 @@ _TABLE = (
 
 
 def model_card(model: Embeddings) -> str:
-    """A summary of a model: how it was fitted, and how much text it has at each time."""
+    """A summary of a model: how it was fitted, and how much text there is at each time."""
     rows = {
         "method": f"{model.method} ({model.solver})",
         "slices": f"{len(model):,}, from {model.labels[0]} to {model.labels[-1]}",
@@ -59,8 +59,8 @@ def model_card(model: Embeddings) -> str:
 
 
 def answer_html(columns: Columns, facts: Mapping[str, Any]) -> str:
-    """An answer: its sentence if it has one, curves if it is about many times, a table with intervals, and
-    its notes.
+    """An answer: its sentence if it has one, curves if it covers many times, a table with intervals, and its
+    notes.
     """
     parts = [f'<p style="margin:4px 0"><b>{_text(facts["sentence"])}</b></p>'] if "sentence" in facts else []
     if {"since", "until", "halfway_from", "halfway_to"} <= facts.keys():
@@ -82,7 +82,7 @@ def answer_html(columns: Columns, facts: Mapping[str, Any]) -> str:
 
 
 def table_html(columns: Columns) -> str:
-    """A table with the column names of Python, and each interval drawn; long tables are cut, with a note."""
+    """A table with the column names of Python, and each interval drawn; long tables are cut, and say so."""
     size = len(next(iter(columns.values()), ()))
     cells = {name: _shown(name, list(values[:_MOST_ROWS])) for name, values in columns.items()}
     cells = {name: [_text(value) for value in values] for name, values in cells.items()}

@@ -22,21 +22,20 @@ from wordtide.model.verdicts import Dynamics, Groups
 from wordtide.storage.arrays import pieces
 from wordtide.types import Array, Floats, Singles
 
-#: What is stored of each word of a slice: means and variances of its word vector (u) and its context vector
-#: (v).
+#: The arrays stored for a slice: means and variances of word vectors (u) and context vectors (v).
 QUANTITIES = ("mean_u", "mean_v", "variance_u", "variance_v")
-#: The same in a model with tied contexts, where the context vector follows from the word vector.
+#: The same with tied contexts, where the context vector follows from the word vector.
 TIED_QUANTITIES = ("mean_u", "variance_u")
-#: The kinds of posterior, and what each stores beside the means.
+#: The kinds of posterior, and what each stores in addition to the means.
 SPREADS = {"filter": "variance", "smoother": "precision", "point": None}
 
 
 @dataclass(frozen=True)
 class SliceStates:
-    """A filter's states after one slice: the numbers of its a active words, ascending, and for each quantity
-    (a, d) float32.
+    """A filter's states after one slice: the numbers of its a active words, ascending, and an (a, d) float32
+    array for each quantity.
 
-    With tied contexts there are no quantities of context vectors.
+    With tied contexts, context vectors have no arrays.
     """
 
     words: npt.NDArray[np.int32]
@@ -50,8 +49,8 @@ class SliceStates:
 
     @staticmethod
     def of(words: Array, mean: Array, variance: Array) -> "SliceStates":
-        """Make states from the numbers of words, and means and variances (2, a, d) of word and context
-        vectors; with tied contexts (1, a, d).
+        """Create states from word numbers, and the means and variances of word and context vectors, (2, a, d)
+        each; (1, a, d) with tied contexts.
         """
         means, variances = (
             [np.asarray(part, dtype=np.float32) for part in array] for array in (mean, variance)
@@ -69,16 +68,15 @@ class SliceStates:
 class Posterior:
     """The posterior at the knots.
 
-    All arrays (K, d), float32, in the order of the knots, for word (u) and context vectors (v).
+    All arrays are (K, d) float32, in the order of the knots, for word vectors (u) and context vectors (v).
 
-    "filter": mean and variance given this slice and those before it. "smoother": mean, and the precision h
-    that the data add; over one word's knots a coordinate is N(mean, (Pi + diag(h))^-1) with Pi the precision
-    of the prior at these knots. "point": a mean without uncertainty. A filter's states may be kept slice by
-    slice: then `slices` has them in that order too.
+    "filter": mean and variance given this slice and those before it. "smoother": the mean, and the precision
+    h that the data add; a coordinate over one word's knots is N(mean, (Pi + diag(h))^-1), where Pi is the
+    precision of the prior at these knots. "point": a mean without uncertainty. If a filter's states are
+    stored slice by slice, `slices` holds them in that order.
 
-    With tied contexts there are `signs` (d,), +1 or -1, and the context vector of a word is its word vector
-    times these. Then `mean_v`, `variance_v` and `precision_v` are not given but derived; `mean_v` is computed
-    where it is read.
+    With tied contexts, the context vector of a word is its word vector times `signs` (d,), each +1 or -1.
+    Then `mean_v`, `variance_v` and `precision_v` are not given but derived, `mean_v` when it is read.
     """
 
     kind: str
@@ -127,7 +125,7 @@ class Posterior:
 
     @property
     def sides(self) -> str:
-        """The sides that are stored: "uv", or "u" with tied contexts."""
+        """The stored sides: "uv", or "u" with tied contexts."""
         return "uv" if self.signs is None else "u"
 
     @property
@@ -139,7 +137,7 @@ class Posterior:
     def by_slice(
         knots: Knots, slices: Sequence[SliceStates], dim: int, signs: Singles | None = None
     ) -> "Posterior":
-        """A filter's posterior whose states are kept slice by slice, and read like arrays."""
+        """A filter's posterior whose states are stored slice by slice but read like arrays."""
         rows = {
             name: cast(Singles, SliceRows(knots, [getattr(part, name) for part in slices], dim))
             for name in (QUANTITIES if signs is None else TIED_QUANTITIES)
@@ -152,7 +150,7 @@ class Posterior:
         return int(self.mean_u.shape[-1])
 
     def spread(self, side: str) -> Singles | None:
-        """Variances or precisions of one side ("u" or "v"), as the kind has it."""
+        """Variances or precisions of one side ("u" or "v"), depending on the kind."""
         name = SPREADS[self.kind]
         array: Singles | None = getattr(self, f"{name}_{side}") if name else None
         return array
@@ -165,9 +163,7 @@ class Posterior:
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
     def pieces(self, name: str) -> Iterator[Singles]:
-        """The rows of one array, some at a time, in no particular order, so that little is read from disk at
-        once.
-        """
+        """Yield the rows of one array in pieces, in no particular order, to read little from disk at once."""
         rows = getattr(self, name)
         for array in (rows,) if self.slices is None else (getattr(part, name) for part in self.slices):
             for piece in pieces(array):
@@ -194,18 +190,18 @@ class Fitted:
     """Everything a fit produces: the content of a model folder.
 
     `diffusion` holds the times (T,) and the prior. `extents` (T, 2): the earliest and latest date of each
-    slice in float years, which assign a date to a slice; without them a slice has only its mean date.
-    `curve`: rows of training progress. `elbo`: per pair, over all slices, at the end. `counting`: how the
-    texts were counted, to count later ones the same way.
+    slice in float years, by which dates are assigned to slices; without them a slice has only its mean date.
+    `curve`: the rows of the training curve. `elbo`: per pair, over all slices, at the end. `counting`: how
+    the texts were counted, to count later texts in the same way.
 
     `predictions` (T,): the log-likelihood per pair of each slice under a posterior that has not seen it: a
-    filter predicts it from the slices before (NaN for the first), a smoother from all others.
-    `static_prediction`: that of one static model. `dynamics`: how each word moves, `calibration`: how far its
-    variances are from its errors, and `groups`: how groups of texts use words, if that was computed.
+    filter predicts from the slices before (NaN for the first), a smoother from all others.
+    `static_prediction`: the same for a static model. If they were computed: `dynamics`, how each word moves;
+    `calibration`, how large errors are compared with variances; `groups`, how groups of texts use words.
 
-    `pairs` (T,): the number of pairs in each slice. A filter keeps what a later update needs: `filter`, its
-    pace and precision; `arrivals` (L,), the slice at which each word entered the vocabulary (None: all were
-    there from the start); and `stream`, which the caller of an update may store with it.
+    `pairs` (T,): the number of pairs in each slice. For later updates, a filter stores `filter`, its pace and
+    precision; `arrivals` (L,), the slice at which each word entered the vocabulary (None: all were there from
+    the start); and `stream`, a record that belongs to the caller of updates.
     """
 
     words: Sequence[str]
@@ -252,19 +248,21 @@ class Fitted:
 
     @property
     def slice_ends(self) -> Floats:
-        """The earliest and latest date of each slice in float years, (T, 2), or twice its mean date."""
+        """The earliest and latest date of each slice in float years, (T, 2); both are its mean date if
+        unknown.
+        """
         times = self.diffusion.times
         return np.column_stack([times, times]) if self.extents is None else self.extents
 
     @property
     def prediction(self) -> float | None:
-        """The log-likelihood per pair of all slices that were predicted."""
+        """The log-likelihood per pair over all predicted slices."""
         if self.predictions is None or self.pairs is None:
             return None
         return weighted_mean(self.predictions, self.pairs)
 
 
-#: Adds to a fit what follows from it: how each word moves, and how groups use it.
+#: Completes a fit with what follows from it: how each word moves, and how groups use it.
 Completion = Callable[[Fitted], Fitted]
 
 

@@ -1,6 +1,6 @@
-"""Small pictures of numbers for notebooks, as inline SVG: nothing is loaded, and they suit dark pages, too.
+"""Small pictures of numbers for notebooks, as inline SVG that loads nothing and suits light and dark pages.
 
-Only numbers are drawn. Words never go into a picture, so no picture can carry text from a corpus.
+Only numbers are drawn, never words, so no picture can contain text from a corpus.
 """
 
 import math
@@ -10,18 +10,16 @@ import numpy as np
 
 from wordtide.types import Floats
 
-_BLUE, _GREY = "#2b8cbe", "#888"  # seen well on white and on black
+_BLUE, _GREY = "#2b8cbe", "#888"  # legible on white and on black
 _THIN = f'stroke="{_GREY}" stroke-width=".5"'
 _MOST_BARS = 120
 
 Scale = Callable[[float], float]
 
 
-def whisker(low: float, value: float, high: float, span: tuple[float, float], width: int = 80) -> str:
-    """A value as a dot on the line of its interval, on a scale from `span[0]` to `span[1]`.
-
-    Empty if it is not known.
-    """
+def whisker(low: float, value: float, high: float, span: tuple[float, float]) -> str:
+    """A value as a dot on the line of its interval, scaled from `span[0]` to `span[1]`; empty if unknown."""
+    width = 80
     if not math.isfinite(value):
         return ""
     place = _scale(span, (4.0, width - 4.0))
@@ -71,10 +69,7 @@ def bars(times: Floats, values: Floats) -> str:
 
 
 def stretch(since: float, until: float, earliest: float, latest: float) -> str:
-    """A stretch of time as a line, with the part between `earliest` and `latest` marked.
-
-    Empty if that is not known.
-    """
+    """A period as a line, with the part between `earliest` and `latest` marked; empty if that is unknown."""
     if not (math.isfinite(earliest) and math.isfinite(latest) and until > since):
         return ""
     width, place = 360, _scale((since, until), (4.0, 356.0))
@@ -100,7 +95,7 @@ def _svg(width: int, height: int, content: str) -> str:
 
 
 def _scale(span: tuple[float, float], places: tuple[float, float]) -> Scale:
-    """Map a range of numbers to a range of places; numbers outside it are put at the edge."""
+    """Map a range of numbers to a range of places; numbers outside the range map to its ends."""
     start, length = span[0], span[1] - span[0] or 1.0
 
     def place(value: float) -> float:
@@ -115,7 +110,7 @@ def _points(times: Floats, values: Floats, across: Scale, up: Scale) -> str:
 
 
 def span_of(*columns: Iterable[float]) -> tuple[float, float]:
-    """The range of all finite numbers in some columns; (0, 0) if there is none."""
+    """The range of all finite numbers in some columns; (0, 0) if there are none."""
     numbers = np.array([number for column in columns for number in column], dtype=np.float64)
     numbers = numbers[np.isfinite(numbers)]
     return (float(numbers.min()), float(numbers.max())) if len(numbers) else (0.0, 0.0)

@@ -1,12 +1,12 @@
 """Trajectories of the smoother: a Gaussian over all times at once, given all data.
 
-The posterior is stored as mean and data precision h at the knots. The prior gives the rest: a moment between
-two knots depends on both of them, a moment before the first or after the last knot on that knot alone. So
-variances, covariances and joint samples at any set of moments take time linear in the number of knots and
+The posterior is stored as the mean and the data precision h at the knots. The prior determines the rest: a
+moment between two knots depends on both, a moment before the first or after the last knot on that knot alone.
+So variances, covariances and joint samples at any set of moments take time linear in the number of knots and
 moments.
 
-Means are weighted sums of the means at knots, and the variances of a few words are computed step by step in
-NumPy. Many words need the compiled passes of `model`, which are imported when first used.
+Means are weighted sums of the means at the knots. The variances of a few words are computed in NumPy, those
+of many words by the compiled passes of `model`, which are imported on first use.
 """
 
 from collections.abc import Iterator
@@ -25,17 +25,17 @@ from wordtide.model.knots import Bridges, Knots, messages, transitions
 from wordtide.model.prior import Diffusion, Places, slice_before
 from wordtide.types import Floats, Indices, Integers, Reals, Singles
 
-_ROWS_AT_ONCE = 256  # of float64, which stay in the processor's cache
-_FEW_WORDS = 8  # whose curves NumPy computes before the compiler is even loaded
-#: The means of this many moments and more take a compiled pass.
+_ROWS_AT_ONCE = 256  # float64 rows that stay in the processor's cache
+_FEW_WORDS = 8  # words whose curves NumPy computes faster than the compiler loads
+#: From this many moments on, means are computed by a compiled pass.
 MANY_ROWS = 2000
-#: The memory for the variances of several slices, which are computed together.
+#: Memory for the variances of slices that are computed together.
 BYTES_AT_ONCE = 1 << 27
 
 
 @dataclass(frozen=True)
 class SliceWeights:
-    """Means at slices as sums over knots: rows of the knots before and after (-1: none), and their weights,
+    """Means at slices as weighted sums: the rows of the knots before and after (-1: none), and their weights,
     each (n, T).
     """
 
@@ -46,13 +46,13 @@ class SliceWeights:
 
 
 class SmoothedTrajectories:
-    """Answers as in `Trajectories`, from mean and data precision (K, d) at the knots, and changes."""
+    """Answers as in `Trajectories`, from the mean and data precision (K, d) at the knots, with changes."""
 
     def __init__(
         self, knots: Knots, prior: Diffusion, mean: Singles, precision: Singles, jumps: Jumps | None = None
     ) -> None:
         self.knots, self.prior, self.jumps = knots, prior, jumps
-        # views of memory maps: taking rows of a map itself is slow
+        # plain views of memory maps, because indexing a map itself is slow
         self.fitted_mean, self.precision = (
             np.asarray(rows) if isinstance(rows, np.ndarray) else rows for rows in (mean, precision)
         )
@@ -60,13 +60,13 @@ class SmoothedTrajectories:
 
     @cached_property
     def mean(self) -> Any:
-        """Means at the knots, read like an array (K, d): as fitted; of words that change, smoothed again."""
+        """Means at the knots, like an array (K, d): as fitted, or smoothed again for words that change."""
         if self.jumps is None:
             return self.fitted_mean
         return PatchedRows(self.fitted_mean, self.knots, self.jumps.words, self._smoothed_again)
 
     def _smoothed_again(self, words: Integers) -> Singles:
-        """The means of some words at their knots, from the same messages, but with their changes."""
+        """Smooth the messages of some words again, with the changes that were found; returns their means."""
         rows = np.concatenate([np.r_[self.knots.rows_of(int(word))] for word in words])
         starts = np.concatenate([[0], np.cumsum(self.knots.starts[words + 1] - self.knots.starts[words])])
         precision = self.precision[rows].astype(np.float64)
@@ -93,7 +93,7 @@ class SmoothedTrajectories:
         return transitions(self.knots.starts, self._at_slices(self.knots.words, self.knots.slices))
 
     def _at_knots(self, rows: Integers, words: Integers) -> Places:
-        """The knots in some rows as their words see them; a negative row stands for no knot."""
+        """The knots in some rows under the prior of their words; a negative row means no knot."""
         there = np.maximum(rows, 0)
         return self._at_slices(words, self.knots.slices[there] if len(self.knots) else there)
 
@@ -154,7 +154,7 @@ class SmoothedTrajectories:
     def variances_at_slices(self, words: Integers) -> Iterator[Floats]:
         """Variances of some words at each slice, (n, d), in order of time.
 
-        Each pass over the knots of the words serves as many slices as fit into some memory.
+        Each pass over the knots serves as many slices as fit into `BYTES_AT_ONCE`.
         """
         at_once = max(1, BYTES_AT_ONCE // (8 * max(1, len(words)) * self.mean.shape[1]))
         for first in range(0, len(self.grid), at_once):
@@ -163,7 +163,7 @@ class SmoothedTrajectories:
             yield from found.reshape(len(slices), len(words), self.mean.shape[1])
 
     def weights_at_slices(self, words: Integers) -> SliceWeights:
-        """How the means of words at all slices follow from those at their knots."""
+        """The weights by which the means of words at all slices follow from those at their knots."""
         pairs, slices = np.repeat(words, len(self.grid)), np.tile(np.arange(len(self.grid)), len(words))
         before, after = self._around(pairs, slices)
         weights = self._bridges(pairs, before, after, self._at_slices(pairs, slices)).weights()
@@ -192,7 +192,7 @@ class SmoothedTrajectories:
         return moved
 
     def covariance(self, word: int, one: float, other: float) -> Floats:
-        """Covariance of each coordinate between two different times, (d,): gain by gain along the chain."""
+        """Covariance of each coordinate between two different times, (d,), propagated along the chain."""
         earlier, later = sorted((one, other))
         times, gain, noise, filtered = self._filtered_chain(word, np.array([earlier, later]))
         first, last = np.searchsorted(times, [earlier, later])
@@ -202,7 +202,7 @@ class SmoothedTrajectories:
         return covariance
 
     def draw(self, word: int, size: int, times: Floats, generator: np.random.Generator) -> Floats:
-        """Joint draws at the times, (size, n, d): the last moment first, then each given the one after it."""
+        """Joint draws at the times, (size, n, d): the last moment first, then each given its successor."""
         chain, gain, noise, filtered = self._filtered_chain(word, times)
         offsets = generator.standard_normal((len(chain), size, self.mean.shape[1]))
         offsets[-1] *= np.sqrt(filtered[-1])
@@ -277,7 +277,7 @@ class SmoothedTrajectories:
         return out
 
     def _around(self, words: Integers, slices: Integers) -> tuple[Integers, Integers]:
-        """Pair by pair the rows of the last knot until a slice and of the first one after it; -1: none."""
+        """Pair by pair, the rows of the last knot up to a slice and of the first one after it; -1: none."""
         after = self.knots.rows_until_each(words, slices)
         return (
             np.where(after > self.knots.starts[words], after - 1, -1),
@@ -289,10 +289,10 @@ class SmoothedTrajectories:
         return Bridges.over(next(knots), before >= 0, at, next(knots), after >= 0)
 
     def _filtered_chain(self, word: int, times: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        """A word's knots and further moments in order of time, n in all: times, gains and noises (n,),
-        filtered variances.
+        """The chain of a word's knots and further moments in order of time, n in all: times, gains and noises
+        (n,), and filtered variances (n, d), given the data up to each step.
 
-        Further moments are knots without data. The filtered variances (n, d) rest on the data until then.
+        Further moments are knots without data.
         """
         rows = self.knots.rows_of(word)
         knots = self.grid[self.knots.slices[rows]]
@@ -308,8 +308,8 @@ class SmoothedTrajectories:
         """Chains of the knots of words and two moments each, as `chain_moments.contrasts_of_chains` takes
         them.
 
-        Starts (n + 1,); rows, gains and noises of all steps; and the steps of the two moments, (n,) each. A
-        moment is a step of its own also where the word has a knot.
+        Returns starts (n + 1,); rows, gains and noises of all steps; and the steps of the two moments, (n,)
+        each. A moment is a separate step even where the word has a knot.
         """
         begin = self.knots.starts[words]
         starts = np.concatenate([[0], np.cumsum(self.knots.starts[words + 1] - begin + 2)])
@@ -330,7 +330,7 @@ class SmoothedTrajectories:
 
 
 def _filtered(gain: Floats, noise: Floats, precision: Floats, message: Floats) -> tuple[Floats, Floats]:
-    """Means and variances along one chain given the messages until each step, (n, d) each."""
+    """Means and variances along one chain, given the messages up to each step, (n, d) each."""
     means, variances = np.zeros_like(message), np.zeros_like(precision)
     for k in range(len(means)):  # the gain of the first step is 0
         before = predict(gain[k], noise[k], means[k - 1], variances[k - 1])

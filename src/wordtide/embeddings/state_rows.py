@@ -12,11 +12,11 @@ from wordtide.model.knots import Knots, narrowed
 from wordtide.storage.arrays import REMEDY
 from wordtide.types import Array, Integers, Singles
 
-_WORDS_AT_ONCE = 256  # whose rows are replaced together
+_WORDS_AT_ONCE = 256  # words whose rows are replaced together
 
 
 class SliceRows:
-    """One quantity of all slices, read like an array (K, d) in the order of the knots."""
+    """One quantity of all slices that reads like an array (K, d) in the order of the knots."""
 
     def __init__(self, knots: Knots, slices: Sequence[Singles], dim: int) -> None:
         self._knots, self._slices = knots, slices
@@ -28,7 +28,7 @@ class SliceRows:
         return self.shape[0]
 
     def __getitem__(self, chosen: Any) -> Singles:
-        """The rows of some knots: a range of them, or those with these numbers."""
+        """The rows of a range of knots, or of the knots with these numbers."""
         if isinstance(chosen, slice):
             chosen = np.arange(*chosen.indices(len(self)))
         numbers = np.asarray(chosen)
@@ -50,8 +50,8 @@ class SliceRows:
 
 
 class SignedRows:
-    """The context vectors S u of a model with tied contexts, read like an array (K, d): word vectors times
-    signs (d,).
+    """The context vectors S u of a model with tied contexts, word vectors times signs (d,), that read like an
+    array (K, d).
     """
 
     def __init__(self, rows: Singles, signs: Singles) -> None:
@@ -117,9 +117,9 @@ class CheckedRows:
 
 
 class PatchedRows:
-    """An array (K, d) of which the rows of some words are replaced, as soon as one of them is read.
+    """An array (K, d) in which the rows of some words are replaced when they are first read.
 
-    `rows_of` returns the new rows of some words, one after the other.
+    `rows_of` returns the new rows of some words, concatenated.
     """
 
     def __init__(
@@ -136,7 +136,7 @@ class PatchedRows:
 
     @property
     def parts(self) -> tuple[Singles, npt.NDArray[np.int32], Singles]:
-        """The array, for each row the number of the row that replaces it (-1: none), and these rows."""
+        """The array; for each row, the number of the row that replaces it (-1: none); and the new rows."""
         self._fill(self._starts[:-1][self._missing])
         return self._rows, self._places, self._values
 
@@ -153,7 +153,7 @@ class PatchedRows:
         return np.asarray(taken)
 
     def _fill(self, places: Integers) -> None:
-        """Compute the values in some places, if they are missing."""
+        """Compute missing values in some places."""
         owners = np.unique(np.searchsorted(self._starts, places, side="right") - 1)
         owners = owners[self._missing[owners]]
         for first in range(0, len(owners), _WORDS_AT_ONCE):

@@ -36,7 +36,7 @@ class State:
     """All words at one time. Vectors and variances (L, d), float32; the rest (L,).
 
     `slice` is the number of the slice, None off the grid. `predicted`: the word does not occur there, so its
-    state is inferred from other times. `occurrences` are those of the slice, zeros off the grid.
+    state is inferred from other times. `occurrences` are those in the slice, zeros off the grid.
     """
 
     words: list[str]
@@ -65,7 +65,7 @@ class Embeddings:
         self.curve: list[dict[str, Any]] = [dict(row) for row in fitted.curve]
         self.kind, self.dim = fitted.posterior.kind, fitted.posterior.dim
         self.contexts = fitted.posterior.contexts
-        #: What questions have derived from this model, to be found again.
+        #: Results that questions have derived from this model, cached.
         self.derived: dict[str, Any] = {}
 
     @classmethod
@@ -110,7 +110,7 @@ class Embeddings:
 
     @cached_property
     def calibration(self) -> Calibration | None:
-        """How far variances are from errors; None for point estimates and models of version 0.1."""
+        """How large errors are compared with variances; None for point estimates and version 0.1."""
         measured = self.fitted.calibration
         return measured if self.kind != "filter" or measured is None else measure_calibration(self.fitted)
 
@@ -120,7 +120,7 @@ class Embeddings:
         return {word: number for number, word in enumerate(self.words)}
 
     def word_number(self, word: str) -> int:
-        """The number of a word. An error suggests similar spellings if it is not in the vocabulary."""
+        """The number of a word. The error for an unknown word suggests similar spellings."""
         return number_of(word, self.index, "Count and fit again with a larger --vocabulary-size.")
 
     def year(self, time: Time) -> float:
@@ -132,7 +132,7 @@ class Embeddings:
         return self._years(times)[0]
 
     def slice_at(self, time: Time) -> int | None:
-        """The slice whose time this is, None off the grid."""
+        """The number of the slice at this time, None off the grid."""
         return self.slice_of_year(self.year(time))
 
     def occurrences(self, word: str) -> Array:
@@ -169,7 +169,7 @@ class Embeddings:
         )
 
     def sample(self, word: str, n: int, seed: int = 0, times: Times = None, context: bool = False) -> Floats:
-        """`n` trajectories of a word drawn from the posterior, (n, T, d), or (n, number of times, d).
+        """Draw `n` trajectories of a word from the posterior, (n, T, d), or (n, number of times, d).
 
         Samples with one seed are independent between words, and between word and context vectors unless
         contexts are tied.
@@ -195,7 +195,7 @@ class Embeddings:
         """All words at one time, with their uncertainty."""
         year = self.year(time)
         t = self.slice_of_year(year)
-        number = -1 if t is None else t  # no slice has the number -1, so nothing occurs there
+        number = -1 if t is None else t  # nothing occurs in slice -1, which does not exist
         return State(
             words=self.words,
             time=year,
@@ -239,7 +239,7 @@ class Embeddings:
 
     @cached_property
     def sides(self) -> tuple[Trajectories, Trajectories]:
-        """Answers for word vectors and for context vectors."""
+        """The trajectories of word vectors and of context vectors."""
         return trajectories_of(self.fitted)
 
     @property
@@ -252,11 +252,11 @@ class Embeddings:
 
     @property
     def _where_observed(self) -> Knots:
-        """Where states rest on data: at the knots, for point estimates where words occur."""
+        """Where states rest on data: at the knots, or for point estimates where words occur."""
         return self.fitted.occurrences.places if self.kind == "point" else self.fitted.posterior.knots
 
     def _over_time(self, find: Callable[[int, Floats], Floats], word: str, time: Times) -> Floats:
-        """What `find` returns for a word at years: (d,) at one time, (n, d) at several."""
+        """Call `find` for a word at one time or several; returns (d,) or (n, d)."""
         years, one = self._years(time)
         found = find(self.word_number(word), years)
         return found[0] if one else found
@@ -276,7 +276,7 @@ class Embeddings:
 
 
 def trajectories_of(fitted: Fitted) -> tuple[Trajectories, Trajectories]:
-    """Answers for the word vectors and for the context vectors.
+    """The trajectories of the word vectors and of the context vectors.
 
     A smoother's trajectories jump where the model has found jumps.
     """

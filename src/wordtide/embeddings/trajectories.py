@@ -1,6 +1,6 @@
-"""The questions that each kind of posterior answers about trajectories, and the answers of point estimates.
+"""The interface of trajectories, common to all kinds of posterior, and the trajectories of point estimates.
 
-One object answers for the word vectors, another for the context vectors.
+One object represents the word vectors, another the context vectors.
 """
 
 from collections.abc import Iterator
@@ -22,8 +22,8 @@ Moments = float | Floats
 class MovementVariance:
     """Variances of a movement, the difference of scaled vectors at two times, by coordinate, (n, d).
 
-    `posterior`: of the movement, given the data. `sampling`: of its posterior mean, from one sample of the
-    data to another.
+    `posterior`: of the movement, given the data. `sampling`: of its posterior mean, under resampling of the
+    data.
     """
 
     posterior: Floats
@@ -32,7 +32,7 @@ class MovementVariance:
 
 @dataclass(frozen=True)
 class Beliefs:
-    """Means and variances of some words before and after a slice was seen, each (n, d)."""
+    """Means and variances of some words before and after the data of a slice, each (n, d)."""
 
     before_mean: Floats
     before_variance: Floats
@@ -41,7 +41,7 @@ class Beliefs:
 
 
 class Trajectories(Protocol):
-    """Answers about one side of the model.
+    """The trajectories of all words on one side of the model.
 
     `times` (n,) are float years, on the grid of slices or off it, in any order.
     """
@@ -103,9 +103,9 @@ def rows_or_zeros(array: Array, rows: Integers) -> Floats:
 
 
 class PointTrajectories:
-    """Answers as in `Trajectories` from point estimates (K, d) at the knots. All variances are 0.
+    """Answers as in `Trajectories`, from point estimates (K, d) at the knots. All variances are 0.
 
-    A word keeps its last fitted vector; before its first one, it has the first one. A word that was never
+    A word keeps its last fitted vector, and has its first one before that was fitted. A word that was never
     fitted has the zero vector.
     """
 
@@ -165,11 +165,11 @@ class PointTrajectories:
         return np.zeros(self.mean.shape[1])
 
     def draw(self, word: int, size: int, times: Floats, generator: np.random.Generator) -> Floats:
-        """The one trajectory there is, repeated, (size, n, d)."""
+        """Repeat the only trajectory, (size, n, d)."""
         return np.repeat(self.word_means(word, times)[None], size, axis=0)
 
     def beliefs(self, words: Integers, number: int) -> Beliefs:
-        """An error: without a posterior there is nothing to compare."""
+        """Raise an error: without a posterior there is nothing to compare."""
         raise SettingsError(
             "Point estimates have no uncertainty, so no slice can surprise them.",
             "Fit the model by filtering or smoothing.",

@@ -1,10 +1,10 @@
-"""Passes over whole trajectories, compiled: what the solvers do with the chains of knots of many words.
+"""Compiled passes over whole trajectories, with which solvers process the chains of knots of many words.
 
-Rows of the (K, d) arrays are knots, word by word, and each coordinate is a chain of its own. `gain[k]`,
-`noise[k]` lead from the knot before to knot k; a word's first knot has the prior variance `first[word]` (see
-`model.knots.transitions`). Every function works on the words `start` to `stop`, so that threads can share the
-words out; they all release the GIL. With h the precision that the data add at the knots, the posterior of a
-chain is N(mu, (Pi + diag(h))^-1).
+Rows of the (K, d) arrays are knots, word by word, and each coordinate is a separate chain. `gain[k]` and
+`noise[k]` lead from the previous knot to knot k; a word's first knot has the prior variance `first[word]`
+(see `model.knots.transitions`). Every function processes the words `start` to `stop`, so that threads can
+divide the words among them, and releases the GIL. With h the precision that the data add at the knots, the
+posterior of a chain is N(mu, (Pi + diag(h))^-1).
 """
 
 import math
@@ -27,12 +27,10 @@ carry_back = inlined(gaussians.carry_back)
 
 @arithmetic
 def observe_rows(rows: Array, g: Array, h_new: Array, rate: float, mu: Array, h: Array, b: Array) -> bool:
-    """Take in a slice's gradients: h moves to `h_new` by `rate`, and b becomes g + h mu.
-
-    Returns whether all are finite.
+    """Incorporate a slice's gradients: h moves toward `h_new` by `rate`, and b becomes g + h mu.
 
     `g` and `h_new` have a line for each of `rows`. Lines are independent, so the result does not depend on
-    which rows are passed together.
+    which rows are passed together. Returns whether all values are finite.
     """
     dim = mu.shape[1]
     new, old = mu.dtype.type(rate), mu.dtype.type(1 - rate)
@@ -43,8 +41,8 @@ def observe_rows(rows: Array, g: Array, h_new: Array, rate: float, mu: Array, h:
         for k in range(dim):
             h[row, k] = old * h[row, k] + new * h_new[place, k]
             b[row, k] = g[place, k] + h[row, k] * mu[row, k]
-            total += abs(h[row, k]) + abs(b[row, k])  # not finite as soon as one of them is not
-        # numba's isfinite tests whether x - x is 0, which reordered arithmetic takes for granted
+            total += abs(h[row, k]) + abs(b[row, k])  # finite only if every term is
+        # numba's isfinite tests whether x - x is 0, which reordered arithmetic assumes
         if not total < np.inf:
             sound = False
     return sound
@@ -146,7 +144,7 @@ def divergence_of_words(
                 total -= h[row, k] * s[row, k]
                 growth[k] *= 1.0 + h[row, k] * predicted
                 variance[k] = condition(center, predicted, h[row, k], 0.0)[1]
-            if (row - begin) % 8 == 7 or row == end - 1:  # products of eight, because logarithms are slow
+            if (row - begin) % 8 == 7 or row == end - 1:  # one logarithm of eight factors: they are slow
                 for k in range(dim):
                     total += math.log(growth[k])
                     growth[k] = 1.0
@@ -198,8 +196,8 @@ def leave_out_words(
 ) -> None:
     """Predict each knot from the messages (h, b) of all other knots: b becomes the mean, s the variance.
 
-    What the prior and the earlier knots say comes forward, what the later ones say comes backward; a knot's
-    own message is never subtracted.
+    The prior and the earlier knots are passed forward, the later knots backward; a knot's own message is
+    never subtracted.
     """
     dim = h.shape[1]
     longest = 0
@@ -250,12 +248,12 @@ def match_words(
     start: int,
     stop: int,
 ) -> None:
-    """Set h >= 0 so that the marginal precisions come as near to `wanted` (K, d) as they can.
+    """Choose h >= 0 such that the marginal precisions are as close to `wanted` (K, d) as possible.
 
-    A sweep sets each knot's h, from the last to the first, to what its marginal precision lacks. Knots follow
-    one another because neighbors share their precision: changed all at once, they would overshoot. A word is
-    done when the largest change of a sweep, relative to the precision wanted, is below `close`, or after
-    `sweeps` of them.
+    A sweep sets the h of each knot, from the last to the first, to what its marginal precision lacks. Knots
+    are updated one by one because neighbors share their precision: updated together, they would overshoot. A
+    word is done when the largest change in a sweep, relative to the wanted precision, is below `close`, or
+    after `sweeps` sweeps.
     """
     dim = h.shape[1]
     longest = 0
@@ -297,7 +295,7 @@ def smoothing_kl(mu: Reals, nu: Reals, omega: Reals, diffusion: Diffusion) -> fl
     """
     diagonal, off_diagonal = diffusion.precision()
     variance, lag_one = gaussians.covariances(nu, omega)
-    # Pi is nearly singular, so its terms cancel: slices are summed in float64 also for float32 parameters.
+    # Pi is nearly singular, so its terms cancel: slices are summed in float64 even for float32 parameters.
     second = _sums(variance) + _sums(mu**2)
     neighbors = _sums(lag_one) + _sums(mu[:-1] * mu[1:])
     quadratic: float = float(diagonal @ second + 2.0 * (off_diagonal @ neighbors))

@@ -1,7 +1,7 @@
-"""Passes over trajectories that answer questions, compiled: moments, contrasts, beliefs and log evidence.
+"""Compiled passes over trajectories that answer questions: moments, contrasts, beliefs and log evidence.
 
-Arrays are those of `model.chain`, with `transitions` from knot to knot: a word's first knot has gain 0 and
-as noise the prior variance. Work is in float64, whatever the type of the states.
+Arrays are those of `model.chain`, with `transitions` from knot to knot: a word's first knot has gain 0, and
+its noise is the prior variance. Computations are in float64, whatever the type of the states.
 """
 
 import math
@@ -16,7 +16,7 @@ from wordtide.model.chain import carry_back, condition, look_back, messages_of_w
 Array = Any
 
 level_means = inlined(verdicts.level_means)
-_AT_ONCE = 8  # factors of a product, of which one logarithm is taken
+_AT_ONCE = 8  # factors multiplied before a logarithm is taken
 
 
 @kernel
@@ -30,10 +30,10 @@ def means_at_moments(
     after_weight: Array,
     out: Array,
 ) -> None:
-    """Means at moments, (n, d): the weighted sums of the means at the knots in rows `before` and `after`.
+    """Compute means at moments, (n, d): weighted sums of the means at the knots in rows `before` and `after`.
 
     Row r of the means at knots is `values[places[r]]`, or `fitted[r]` if `places[r]` is negative or there are
-    no places. The order of operations is fixed, so NumPy gives the same bits.
+    no places. The order of operations is fixed, so that NumPy gives the same bits.
     """
     for n in range(len(before)):
         first, last = max(before[n], 0), max(after[n], 0)
@@ -61,19 +61,19 @@ def variances_at_moments(
     places: Array,
     out: Array,
 ) -> None:
-    """Variances at moments: word `words[n]` at the moments `asked[n]` to `asked[n + 1]`, each written to a
+    """Compute the variances of word `words[n]` at the moments `asked[n]` to `asked[n + 1]`, each written to a
     row of `out`.
 
-    Of each moment: the row `after` its last knot before, the steps from there and to the next knot
-    (`Bridges`), and the row `places` of `out`. A Kalman filter comes forward to the moment, and what later
-    knots say comes backward.
+    Each moment has the row `after` the last knot before it, the steps from that knot and to the next one
+    (`Bridges`), and its row `places` of `out`. A Kalman filter runs forward to the moment, and the messages
+    of later knots are passed backward.
     """
     dim = h.shape[1]
     longest = 0
     for n in range(len(words)):
         longest = max(longest, starts[words[n] + 1] - starts[words[n]])
     filtered = np.zeros((longest + 1, dim), dtype=np.float64)  # line k: after k knots
-    ahead = np.zeros((longest + 1, dim), dtype=np.float64)  # line k: precision of knot k and later ones
+    ahead = np.zeros((longest + 1, dim), dtype=np.float64)  # line k: the precision of knot k and later knots
     for n in range(len(words)):
         begin, end = starts[words[n]], starts[words[n] + 1]
         latest, earliest = begin, end
@@ -118,13 +118,12 @@ def contrasts_of_chains(
     posterior: Array,
     sampling: Array,
 ) -> None:
-    """Variances of weighted sums c . x over chains, whose steps are knots (`rows` of h) and moments without
-    data (row -1).
+    """Compute the variances of weighted sums c . x over chains, whose steps are knots (`rows` of h) and
+    moments without data (row -1).
 
     With S the posterior covariance of a chain and y = S c, the variance of c . x is c . y. The posterior mean
-    is S times the messages of the data, whose precision is h, so the variance of c . mean from sample to
-    sample is sum h y^2. y is what a smoother finds from the messages c. Fills `posterior` and `sampling`
-    (chains, d).
+    is S times the messages of the data, whose precision is h, so the sampling variance of c . mean is sum h
+    y^2. A smoother computes y from the messages c. Fills `posterior` and `sampling` (chains, d).
     """
     dim = h.shape[1]
     longest = 0
@@ -179,8 +178,8 @@ def beliefs_at_knots(
     after_mean: Array,
     after_variance: Array,
 ) -> None:
-    """Beliefs about words just before and just after their knots `here`, from the messages of these and
-    earlier knots.
+    """Compute the beliefs about words just before and just after their knots `here`, from the messages of
+    these and earlier knots.
     """
     dim = h.shape[1]
     longest = 0

@@ -1,8 +1,8 @@
 """Gaussian beliefs: the steps of a pass along a chain, bidiagonal algebra over time (Eq. S5), divergences,
 and calibration.
 
-All passes, compiled or not, are built from `predict`, `condition`, `look_back` and `carry_back`. They are
-plain arithmetic, so they take numbers and NumPy arrays alike, and `wordtide.model.chain` compiles them into
+All passes, compiled or not, are built from `predict`, `condition`, `look_back` and `carry_back`. These are
+plain arithmetic, so they accept numbers and NumPy arrays alike, and `wordtide.model.chain` compiles them into
 its loops. Variances are sums and quotients of positive numbers, so nothing cancels.
 
 Gaussians over time have the precision B^T B with bidiagonal B. The ELBO is the expected log-likelihood minus
@@ -22,9 +22,9 @@ import numpy as np
 
 from wordtide.types import Floats, Reals
 
-_NOTHING = 1e-30  # far below any variance in units of that of the prior
+_NOTHING = 1e-30  # far below any variance, in units of the prior's
 _MOST = 1e6
-#: Errors that vectors share, which a mean field does not count, multiply variances by this factor.
+#: Errors that vectors share multiply variances by this factor; a mean field ignores them.
 _SHARED = 1.5
 
 
@@ -42,11 +42,10 @@ def condition(mean: Any, variance: Any, precision: Any, message: Any) -> tuple[A
 def look_back(
     gain: Any, noise: Any, mean: Any, variance: Any, later_mean: Any, later_variance: Any
 ) -> tuple[Any, Any]:
-    """The belief about x given all data, from the one given earlier data and that about x' = gain x + N(0,
-    noise).
+    """The belief about x given all data, from the belief given earlier data and the belief given all data
+    about x' = gain x + N(0, noise).
 
-    This is the step of Rauch, Tung and Striebel. With `later_variance` 0 it conditions on the value
-    `later_mean` of x'.
+    This is the Rauch-Tung-Striebel step. With `later_variance` 0 it conditions on x' = `later_mean`.
     """
     share = variance / (gain * gain * variance + noise)
     back = gain * share
@@ -102,8 +101,8 @@ def multiply_tridiagonal(diagonal: Reals, off_diagonal: Reals, x: Reals) -> Real
 def covariances(nu: Reals, omega: Reals) -> tuple[Reals, Reals]:
     """Compute the marginal variances (T, ...) and lag-one covariances (T - 1, ...), from (B^T B)^-1.
 
-    A sample solves B x = noise, so x[t] = (noise[t] - omega[t] x[t + 1]) / nu[t]: the moments follow backward
-    in time.
+    A sample solves B x = noise, so x[t] = (noise[t] - omega[t] x[t + 1]) / nu[t]: the recursion for the
+    moments runs backward in time.
     """
     variance, lag_one = np.empty_like(nu), np.empty_like(omega)
     variance[-1] = nu[-1] ** -2
@@ -123,11 +122,11 @@ def filter_kl(mean: Reals, variance: Reals, prior_mean: Reals, prior_variance: R
 
 @dataclass(frozen=True)
 class Calibration:
-    """How far the variances of a posterior are from the errors of its means.
+    """How large the errors of a posterior's means are compared with its variances.
 
-    `dispersion`: how much counts scatter, in units of what the likelihood supposes. `share`: the share of the
-    directions in which the sum of word and context vectors varies; in the others the two have opposite
-    errors. docs/evidence.md compares both with worlds whose truth is known.
+    `dispersion`: the variance of counts, in units of what the likelihood assumes. `share`: the share of the
+    directions in which the sum of word and context vectors varies; in the others, the errors of the two
+    cancel. docs/evidence.md compares both with worlds of known truth.
     """
 
     dispersion: float = 1.0
@@ -145,9 +144,10 @@ class Calibration:
         return Calibration(**facts)
 
     def factors(self, variances: Reals, prior_variance: float) -> Floats:
-        """The factors by which to multiply the variances of vectors, given their means over the coordinates.
+        """The factors by which to multiply the variances of vectors, given these variances averaged over the
+        coordinates.
 
-        No vector is less certain than under the prior.
+        No vector becomes less certain than under the prior.
         """
         left = np.clip(variances / prior_variance, _NOTHING, 1.0)
         return np.asarray(np.minimum(_SHARED * self.dispersion, 1.0 / left))

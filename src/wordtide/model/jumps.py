@@ -1,4 +1,5 @@
-"""How the messages of a word's knots are explained best: no change, jumps, a gradual change, or diffusion.
+"""Which explanation fits the messages of a word's knots best: no change, jumps, a gradual change, or
+diffusion.
 
 A message is the likelihood exp(b x - h x^2 / 2) of a coordinate x at a knot. Every explanation is a Gaussian
 prior over the values at the knots, so its evidence has a closed form. With two levels x_1, x_2 of variance v
@@ -6,10 +7,10 @@ and correlation rho, and a knot at s x_2 + (1 - s) x_1,
 
     log evidence = 1/2 sum_k [ B' (R + H)^-1 B - log det(I + R^-1 H) ]        R^-1 = v [[1, rho], [rho, 1]]
 
-with H and B the sums of h and b over the knots, weighted by (1 - s)^2, s (1 - s), s^2 and by 1 - s, s. A jump
-has s = 0 before the change point and s = 1 after it; a burst s = 1 inside a window; a gradual change has a
-ramp. Cumulative sums give each of them in time linear in the dimensions, so all change points of a word take
-time linear in its knots. All logarithms are natural and relative to the evidence of one constant level.
+with H and B the sums of h and b over the knots, weighted by (1 - s)^2, s (1 - s), s^2 and by 1 - s, s. For a
+jump, s = 0 before the change point and 1 after it; for a burst, s = 1 inside a window; for a gradual change,
+s is a ramp. Cumulative sums give each evidence in time linear in the dimensions, so all change points of a
+word take time linear in its knots. Logarithms are natural, and relative to the evidence of a constant level.
 """
 
 import math
@@ -33,7 +34,7 @@ Array = Any
 
 #: Correlations of a word's levels before and after a change: another meaning, a related one, a shade.
 CORRELATIONS = np.array([0.0, 0.7, 0.9])
-#: The correlation of levels where two change points are tried.
+#: The correlation of levels if there are two change points.
 TYPICAL = 0.7
 #: Gradual changes, as start and length, in units of the time from a word's first knot to its last.
 RAMPS = np.array(
@@ -43,12 +44,12 @@ RAMPS = np.array(
         for start in np.linspace(0.0, 1.0 - length, 1 + int((1.0 - length) / 0.06))
     ]
 )
-#: Multiples of the diffusion constant that are tried.
+#: The multiples of the diffusion constant to try.
 SCALES = np.array([1.0, 10.0, 100.0])
-#: The fewest knots on either side of a change point, if a word has at least twice as many.
+#: The minimum number of knots on either side of a change point, for words with at least twice as many.
 LEAST_KNOTS = 2
-#: The power of the evidence in the probabilities of dates. Messages are linear approximations, and the uses
-#: of a word are not spread evenly over a slice, so the evidence by itself is too sure of the date.
+#: The exponent of the evidence in the probabilities of dates. Messages are linear approximations, and the
+#: uses of a word are not spread evenly over a slice, so the evidence itself is overconfident about the date.
 TEMPER = 0.6
 _ROUNDING = 1e-9
 
@@ -83,7 +84,7 @@ def _three_levels(h: Array, b: Array, v: float, first: int, last: int) -> float:
 
 @arithmetic
 def _step_evidence(h: Array, b: Array, v: float, row: int, share: float, correlation: float) -> float:
-    """The log evidence of a jump after which a `share` of the uses at knot `row` come; 0: none."""
+    """The log evidence of a jump at knot `row`, where a `share` of the uses comes after it."""
     dim, end, rest = h.shape[1], len(h) - 1, 1.0 - share
     h11, h12, h22, b1, b2 = np.empty(dim), np.empty(dim), np.empty(dim), np.empty(dim), np.empty(dim)
     for k in range(dim):
@@ -107,16 +108,16 @@ def _jumps(h: Array, b: Array, v: float, extents: Array, least: int, weights: Ar
     """The log evidence of a jump, and the likeliest correlation of its levels.
 
     `h` and `b` are cumulative sums; `extents` (n, 2) are the first and last date of each slice. All dates
-    have the same prior probability. Fills `weights` (n, PARTS + 1): the probabilities that the jump falls
-    into each part of a knot's slice, so that the uses in later parts and half of those in this one come after
-    it, or between this slice and the next.
+    have the same prior probability. Fills `weights` (n, PARTS + 1) with the probability that the jump falls
+    into each part of a knot's slice (the uses in later parts, and half of those in this one, come after it),
+    or between this slice and the next.
     """
     n, tried = len(extents), len(CORRELATIONS)
     logs, best = np.full((n, PARTS + 1, tried), -np.inf), -np.inf
     whole = extents[n - 1, 1] - extents[0, 0]
     for row in range(n):
         for part in range(PARTS + 1):
-            if row + part // PARTS < least or n - 1 - row < least:  # whole knots before and after
+            if row + part // PARTS < least or n - 1 - row < least:  # too few whole knots before or after
                 continue
             length = _length(extents, row, part)
             share = 1.0 - (part + 0.5) / PARTS if part < PARTS else 0.0
@@ -167,11 +168,11 @@ def _window(h: Array, b: Array, v: float, gaps: Array, first: int, last: int, th
 
 @arithmetic
 def _best_window(h: Array, b: Array, v: float, gaps: Array, least: int, three: bool, edges: Array) -> float:
-    """A lower bound of the log evidence of two change points: that of the best window found.
+    """A lower bound on the log evidence of two change points: that of the best window found.
 
-    With `three` the levels before and after the window differ, otherwise they are the same. Windows of 2, 4,
-    8, ... knots at steps of half their length come first; then each edge moves to its best place. Fills
-    `edges` (2,): the window's first knot and the knot after it.
+    With `three`, the levels before and after the window differ; otherwise they are the same. Windows of 2, 4,
+    8, ... knots at steps of half their length are tried first; then each edge moves to its best place. Fills
+    `edges` (2,) with the window's first knot and the knot after its last.
     """
     n, best, length = len(gaps) + 1, -np.inf, least
     while length <= n - 2 * least:
@@ -196,7 +197,7 @@ def _best_window(h: Array, b: Array, v: float, gaps: Array, least: int, three: b
 def _ramp_evidence(
     t: Array, h: Array, b: Array, v: float, moments: Array, start: float, length: float
 ) -> float:
-    """The log evidence of a ramp; -inf with fewer than two knots inside, because then it is a jump."""
+    """The log evidence of a ramp; -inf with fewer than two knots inside, which would make it a jump."""
     n, dim = len(t), h.shape[1]
     first = last = 0
     while first < n and t[first] <= start + _ROUNDING:
@@ -222,9 +223,9 @@ def _ramp_evidence(
 
 @arithmetic
 def _ramps(t: Array, h: Array, b: Array, v: float, ramp: Array) -> float:
-    """The log evidence of a gradual change; fills `ramp` (2,) with the posterior mean of its start and end.
+    """The log evidence of a gradual change; fills `ramp` (2,) with the posterior means of its start and end.
 
-    `t` (n,): the times of the knots, from 0 to 1. `h` and `b` are cumulative sums.
+    `t` (n,) are the times of the knots, from 0 to 1. `h` and `b` are cumulative sums.
     """
     moments = np.zeros((3, len(t) + 1, h.shape[1]))  # of t b, t h and t^2 h
     for row in range(len(t)):
@@ -273,15 +274,15 @@ def evidence_of_words(
     ramps: Array,
     windows: Array,
 ) -> None:
-    """Compare the explanations of the messages (K, d) of some words, with prior variance v and diffusion D.
+    """Compare explanations of the messages (K, d) of some words, with prior variance v and diffusion D.
 
-    Fills `evidence` (L, 6), in the order of `SHAPES`: log Bayes factors against a constant level, -inf where
-    an explanation needs more knots. Two change points and diffusion are tried only for words that a simpler
-    change explains better than a constant level does. If a word jumps, `weights` (K, PARTS + 1) are the
-    probabilities that it does so in each part of the slice of a knot, whose first and last date are `extents`
-    (K, 2), or between this slice and the next, and `correlations` (L,) is the likeliest correlation of its
-    levels. `ramps` (L, 2) are start and end of a gradual change. `windows` (L, 2, 2) are the knots, counted
-    from the word's first, at which two jumps and a burst begin and end.
+    Fills `evidence` (L, 6), in the order of `SHAPES`, with log Bayes factors against a constant level; -inf
+    where an explanation needs more knots. Two change points and diffusion are tried only for words that a
+    simpler change explains better than a constant level. For a jump, `weights` (K, PARTS + 1) are the
+    probabilities that it falls into each part of a knot's slice, whose first and last dates are `extents`
+    (K, 2), or between this slice and the next; `correlations` (L,) is the most likely correlation of the
+    levels. `ramps` (L, 2) are the start and end of a gradual change. `windows` (L, 2, 2) are the knots,
+    counted from the word's first, at which two jumps and a burst begin and end.
     """
     dim = h.shape[1]
     for word in range(len(starts) - 1):

@@ -1,6 +1,6 @@
 """Where trajectories are observed, and how often each word occurs: both sparse, word by word.
 
-A word has a knot at each slice where it has neighbors. Its state everywhere else follows from the knots and
+A word has a knot at each slice in which it has pairs. Its state everywhere else follows from the knots and
 the prior, so only the knots are stored.
 """
 
@@ -21,10 +21,11 @@ Rows = tuple[Integers, Integers]
 
 @dataclass(frozen=True)
 class Knots:
-    """Where trajectories are observed: word i has the knots `starts[i]:starts[i + 1]`, at slices `slices`
-    (ascending per word).
+    """Where trajectories are observed: word i has the knots `starts[i]:starts[i + 1]` at the slices `slices`,
+    which ascend within a word.
 
-    Rows of every (K, d) array of states are in this order: word by word, each word's knots in order of time.
+    The rows of every (K, d) array of states are in this order: word by word, each word's knots in order of
+    time.
     """
 
     starts: Integers  # (L + 1,)
@@ -40,14 +41,14 @@ class Knots:
 
     @cached_property
     def by_slice(self) -> list[Integers]:
-        """For each slice the rows of its knots, in order of the word."""
+        """For each slice, the rows of its knots in order of the words."""
         order = self._in_order_of_slices
         total = int(self.slices.max()) + 1 if len(self.slices) else 0
         return np.split(order, np.searchsorted(self.slices[order], np.arange(1, total)))
 
     @cached_property
     def places(self) -> npt.NDArray[np.int32]:
-        """The place of each knot among those of its slice, which are in order of the word, (K,)."""
+        """The position of each knot among those of its slice, which are in order of the words, (K,)."""
         order, slices = self._in_order_of_slices, np.asarray(self.slices)
         starts = np.concatenate([[0], np.cumsum(np.bincount(slices))])
         places = np.empty(len(slices), dtype=np.int32)
@@ -59,9 +60,7 @@ class Knots:
         return np.argsort(narrowed(self.slices), kind="stable")
 
     def rows_by_slice(self, slices: int) -> list[Integers]:
-        """For each of `slices` slices the rows of its knots, in order of the word, also for slices without
-        any.
-        """
+        """The same for exactly `slices` slices, the last of which may have no knots."""
         found = self.by_slice
         return [*found, *([np.zeros(0, dtype=np.int64)] * (slices - len(found)))]
 
@@ -70,9 +69,8 @@ class Knots:
         return slice(int(self.starts[word]), int(self.starts[word + 1]))
 
     def around_one(self, word: int, slices: Integers) -> Rows:
-        """For each of `slices` (n,): the rows of the word's last knot until then and of its first one after.
-
-        -1: none.
+        """For each of `slices` (n,), the rows of the word's last knot up to that slice and of its first knot
+        after it; -1: none.
         """
         rows = self.rows_of(word)
         before = rows.start + np.searchsorted(self.slices[rows], slices, side="right") - 1
@@ -80,8 +78,8 @@ class Knots:
         return np.where(before >= rows.start, before, -1), np.where(after < rows.stop, after, -1)
 
     def around(self, t: int, words: Integers | None = None) -> Rows:
-        """Of some words, or of all: the rows of the last knot at or before slice t and of the first one after
-        it; -1: none.
+        """For some words, or all, the rows of the last knot up to slice t and of the first knot after it; -1:
+        none.
         """
         starts, stops = (
             (self.starts[:-1], self.starts[1:])
@@ -93,23 +91,23 @@ class Knots:
         return np.where(before >= starts, before, -1), np.where(after < stops, after, -1)
 
     def rows_after(self, t: int, words: Integers | None = None) -> Integers:
-        """Of some words, or of all: the row behind the last knot at or before slice t, (n,)."""
+        """For some words, or all, the row after that of the last knot up to slice t, (n,)."""
         if words is None:
             seen = np.concatenate([[0], np.cumsum(self.slices <= t)])
             return self.starts[:-1] + np.diff(seen[self.starts])
         return self.rows_until_each(words, np.full(len(words), t))
 
     def rows_until_each(self, words: Integers, slices: Integers) -> Integers:
-        """Pair by pair: the row behind a word's last knot at or before a slice, (n,)."""
+        """Pair by pair, the row after that of a word's last knot up to a slice, (n,)."""
         low, high = self.starts[words], self.starts[words + 1]
-        while (low < high).any():  # each word's knots are in order of time: halve the rows in question
+        while (low < high).any():  # bisection, because each word's knots are in order of time
             middle = (low + high) // 2
             until = (low < high) & (self.slices[np.minimum(middle, len(self.slices) - 1)] <= slices)
             low, high = np.where(until, middle + 1, low), np.where(until | (low == high), high, middle)
         return low
 
     def has_at(self, t: int) -> npt.NDArray[np.bool_]:
-        """Does each word have a knot at slice t? (L,)."""
+        """Whether each word has a knot at slice t, (L,)."""
         has = np.zeros(len(self.starts) - 1, dtype=bool)
         has[self.words_of(np.flatnonzero(self.slices == t))] = True
         return has
@@ -123,7 +121,7 @@ class Knots:
             size: The number of words, new ones included.
 
         Returns:
-            The knots, and the rows of the new ones in order of the slices and of their words.
+            The knots, and the rows of the new knots in order of slices and, within a slice, of words.
         """
         words = np.concatenate([np.zeros(0, dtype=np.int64), *active])
         slices = np.repeat(
@@ -143,13 +141,13 @@ class Knots:
         return Knots(starts, merged), new
 
     def words_of(self, rows: Integers) -> Integers:
-        """The words of some rows, without listing those of all rows."""
+        """The words of some rows, without computing those of all rows."""
         return np.searchsorted(self.starts, rows, side="right") - 1
 
 
 @dataclass(frozen=True)
 class Occurrences:
-    """How often each word occurs in each slice, where it occurs: `values` (N,) int64 or float64 beside the
+    """How often each word occurs in each slice in which it occurs: `values` (N,), int64 or float64, at the
     `places` (N).
     """
 
@@ -157,7 +155,7 @@ class Occurrences:
     values: npt.NDArray[Any]
 
     def extended(self, later: "Occurrences", first: int, slices: int) -> "Occurrences":
-        """With those of `slices` later slices, numbered from 0 in `later` and from `first` here.
+        """Add `slices` later slices, which are numbered from 0 in `later` and from `first` in the result.
 
         `later` has all words.
         """
@@ -192,10 +190,7 @@ class Occurrences:
 
 
 class WordCounts(Protocol):
-    """What `occurrences_of` needs of the counts of a corpus.
-
-    `places` is 1 unless words were counted at several places.
-    """
+    """The part of the interface of counts that `occurrences_of` needs."""
 
     @property
     def words(self) -> Sequence[str]:
@@ -203,7 +198,7 @@ class WordCounts(Protocol):
 
     @property
     def places(self) -> int:
-        """At how many places of a record a token was counted."""
+        """The number of places of an n-gram at which each token was counted; 1 for texts."""
 
     def __len__(self) -> int: ...
 
@@ -212,8 +207,8 @@ class WordCounts(Protocol):
 
 
 def occurrences_of(counts: WordCounts) -> Occurrences:
-    """The occurrences of the words of a corpus: whole numbers for text, fractions for n-grams (a token seen
-    at n places).
+    """The occurrences of the words of a corpus: whole numbers for texts, fractions for n-grams, in which each
+    token was counted at n places.
     """
     seen, found = [np.zeros(0, dtype=np.int32)], [np.zeros(0)]
     for t in range(len(counts)):
@@ -230,16 +225,14 @@ def occurrences_of(counts: WordCounts) -> Occurrences:
 
 
 def _others(rows: Integers, total: int) -> npt.NDArray[np.bool_]:
-    """Which of `total` rows are not among these."""
+    """Flags of the `total` rows that are not among these."""
     others = np.ones(total, dtype=bool)
     others[rows] = False
     return others
 
 
 def narrowed(numbers: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """The same numbers in 16 bits where they fit: sorting those takes time in proportion to how many they
-    are.
-    """
+    """The same numbers in 16 bits if they fit, because sorting those takes linear time."""
     fits = not len(numbers) or (int(numbers.min()) >= 0 and int(numbers.max()) < 1 << 16)
     return numbers.astype(np.uint16) if fits else numbers
 
@@ -247,7 +240,7 @@ def narrowed(numbers: npt.NDArray[Any]) -> npt.NDArray[Any]:
 def transitions(starts: Integers, places: Places) -> tuple[Floats, Floats]:
     """Gain and noise from each knot's predecessor to the knot, (K,), for chains that begin at `starts`.
 
-    A chain's first knot has no predecessor: its gain is 0, and its noise the prior variance there.
+    A chain's first knot has no predecessor: its gain is 0, and its noise is the prior variance.
     """
     gain, noise = np.zeros(len(places)), places.marginal.astype(np.float64)
     if len(places) > 1:
@@ -260,7 +253,7 @@ def transitions(starts: Integers, places: Places) -> tuple[Floats, Floats]:
 def messages(starts: Integers, gain: Floats, noise: Floats, mean: Floats, precision: Floats) -> Floats:
     """The messages b = (Pi + diag h) mean of the data at the knots of some chains, (K, d).
 
-    `model.chain` has the same for compiled code.
+    `model.chain.messages_of_words` is the compiled version.
     """
     follows = np.ones(len(mean), dtype=bool)
     follows[starts[:-1][starts[:-1] < starts[1:]]] = False
@@ -274,11 +267,11 @@ def messages(starts: Integers, gain: Floats, noise: Floats, mean: Floats, precis
 
 @dataclass(frozen=True)
 class Bridges:
-    """Steps from the last knot before each of n moments to the moment, and on to the first knot after it,
-    fields (n,).
+    """The steps from the last knot before each of n moments to the moment, and on to the first knot after it;
+    fields are (n,).
 
-    Without a knot before, `gain_in` is 0 and `noise_in` the prior variance; without one after, `gain_out` is
-    0.
+    Without a knot before, `gain_in` is 0 and `noise_in` is the prior variance; without a knot after,
+    `gain_out` is 0.
     """
 
     gain_in: Floats
@@ -302,9 +295,7 @@ class Bridges:
         )
 
     def weights(self) -> tuple[Floats, Floats]:
-        """The w with E[x] = w_before x_before + w_after x_after, given the values at the two knots, (n,)
-        each.
-        """
+        """The weights (n,) in E[x] = w_before x_before + w_after x_after, given both knots."""
         before = self.gain_in * look_back(self.gain_out, self.noise_out, 1.0, self.noise_in, 0.0, 0.0)[0]
         after = look_back(self.gain_out, self.noise_out, 0.0, self.noise_in, 1.0, 0.0)[0]
         return before, after

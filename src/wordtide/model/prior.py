@@ -19,18 +19,17 @@ from wordtide.errors import SettingsError
 from wordtide.model.gaussians import condition, predict
 from wordtide.types import Floats, Indices
 
-#: Stands for zero, so that a moment can be divided from itself: far below any variance, and its inverse
-#: squared still a number.
+#: Replaces zero between a moment and itself: far below any variance, and its inverse square is finite.
 _NO_NOISE = 1e-100
 
 
 @dataclass(frozen=True)
 class Places:
-    """Moments in time as the prior sees them: `marginal` variances and `log_correlation` with one common
-    moment, both (n,).
+    """Moments in time under the prior: `marginal` variances and `log_correlation` with one common moment,
+    both (n,).
 
-    A Gaussian Markov chain is known by the variance at each moment and the correlation between neighbors;
-    the correlation of any two moments is the product over the steps between, kept as a sum of logarithms.
+    The variance at each moment and the correlation between neighbors determine a Gaussian Markov chain; the
+    correlation of any two moments is the product over the steps between them, stored as a sum of logarithms.
     """
 
     log_correlation: Floats
@@ -53,10 +52,10 @@ class Places:
 
 @dataclass(frozen=True)
 class Passage:
-    """How a filter carries a Gaussian belief to a later moment: the kernel
+    """How a filter propagates a Gaussian belief to a later moment: the kernel
     exp(-pull u^2 / 2) N(u'; gain u, noise).
 
-    Fields are scalars or arrays (one element per word). A stationary prior has no pull.
+    Fields are scalars, or arrays with one element per word. A stationary prior has no pull.
     """
 
     pull: Any

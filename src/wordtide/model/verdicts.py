@@ -26,14 +26,14 @@ import numpy as np
 from wordtide.errors import SettingsError
 from wordtide.types import Array, Flags, Floats, Integers, Singles
 
-#: What may explain the messages of a word, besides a constant level.
+#: The explanations of the messages of a word, apart from a constant level.
 SHAPES = ("outlier", "jump", "two jumps", "burst", "gradual", "diffusion")
 OUTLIER, JUMP, TWO_JUMPS, BURST, RAMP, DIFFUSION = range(len(SHAPES))
 #: A sudden change, a gradual one, and no significant change.
 VERDICTS = ("jump", "gradual", "unsure")
 #: The equal parts of a slice in which a jump may fall.
 PARTS = 4
-#: The share of words without a change among those with a verdict.
+#: The expected share of words without a change among those with a verdict.
 FALSE_DISCOVERIES = 0.05
 
 
@@ -111,11 +111,10 @@ def date_quantiles(weights: Floats, extents: Floats, levels: tuple[float, ...]) 
 
 
 def discoveries(log_bayes_factor: Floats, rate: float = FALSE_DISCOVERIES) -> Flags:
-    """Which words change: as many as the share of false ones among them allows, (L,).
+    """Flag the words that change, (L,): as many as the false discovery rate allows.
 
-    The share of changing words is chosen to make all Bayes factors as probable as possible. Each word then
-    has a probability of no change, and the words with the smallest are taken while their mean is below
-    `rate`.
+    The share of changing words is estimated by maximum likelihood from all Bayes factors. Each word then has
+    a probability of no change, and words are taken in ascending order of it while its mean is below `rate`.
     """
     factor = np.exp(np.clip(log_bayes_factor, -500.0, 500.0))
     share = 0.1
@@ -129,22 +128,22 @@ def discoveries(log_bayes_factor: Floats, rate: float = FALSE_DISCOVERIES) -> Fl
     return found
 
 
-#: Variances of the offsets that are tried: a shade, ... another meaning.
+#: The variances of offsets to try, from a shade of meaning to another meaning.
 VARIANCES = np.array([0.001, 0.003, 0.01, 0.03, 0.1, 0.3])
 #: A typical variance of offsets.
 TYPICAL_OFFSET = 0.05
 #: Words that groups use less often in total are not compared.
 MIN_OCCURRENCES = 20
 _WORDS_AT_ONCE = 500
-#: Variances of the entries of the map by which topics differ that are tried, and the variance that single
-#: words may have beside it, so that none of them decides on the map.
+#: The variances to try for the entries of the linear map by which topics differ, and the variance of single
+#: words in addition to it, so that no single word determines the map.
 MAP_VARIANCES = np.array([0.0, 1e-5, 1e-4, 1e-3, 1e-2, 0.1])
 SPARE = 0.003
 
 
 @dataclass(frozen=True)
 class GroupMessages:
-    """What the texts of groups say about their offsets, added up over slices.
+    """The messages of groups of texts about their offsets, added up over slices.
 
     Attributes:
         b, h: The messages exp(b x - h x^2 / 2), (G, L, d) float32.
@@ -186,7 +185,7 @@ class Groups:
         mean, variance: The offsets of these words, (G, n, d) float32.
         log_bayes_factor: Of a difference against none, NaN for a word that is not judged, (L,).
         occurrences: How often each group uses each word, (G, L).
-        messages: What a filter needs to go on; None for other models.
+        messages: What a filter needs to continue; None for other models.
     """
 
     names: tuple[str, ...]

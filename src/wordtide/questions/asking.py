@@ -1,7 +1,7 @@
-"""Common to all questions: the words and times that they name, and the answer with its notes.
+"""Common to all questions: the words and times they name, and the answer with its notes.
 
-An answer has columns of equal length: a data frame for Python, rows for the command line, which then needs no
-pandas.
+An answer has columns of equal length. Python gets them as a data frame, the command line as rows, so that it
+need not load pandas.
 """
 
 import math
@@ -27,8 +27,8 @@ from wordtide.types import Floats, Integers
 
 @dataclass(frozen=True)
 class Answer:
-    """Columns by name, and what a reader of them should know (a time outside the data, a word that does not
-    occur).
+    """Columns by name, with notes that a reader should know: a time outside the data, a word that does not
+    occur.
     """
 
     columns: Mapping[str, Sequence[Any] | npt.NDArray[Any]]
@@ -61,31 +61,31 @@ class Answer:
         return frame
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """The rows with plain Python values; what is not known is None."""
+        """The rows with plain Python values; unknown values are None."""
         for values in zip(*self.columns.values(), strict=True):
             yield {name: plain(value) for name, value in zip(self.columns, values, strict=True)}
 
 
 def plain(value: Any) -> Any:
-    """A plain Python value; what is not known is None."""
+    """Convert a NumPy value to plain Python; unknown values become None."""
     if isinstance(value, np.generic):
         value = value.item()
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def empty_intervals(size: int) -> npt.NDArray[np.float64]:
-    """A column of what is not known, because the model has no posterior."""
+    """A column of NaN, for models without a posterior."""
     return np.full(size, np.nan)
 
 
-_ROUNDING = 1e-6  # days: the float year of a day's beginning may fall short of it by less
+_ROUNDING = 1e-6  # days by which the float year of a day's beginning may fall short of it
 
 
 def shown_year(model: Embeddings, year: float) -> str:
-    """A year, a month or a day, as the distance between slices asks for."""
+    """Format a float year as a year, a month or a day, depending on the distance between slices."""
     gap = float(np.median(np.diff(model.times))) if len(model) > 1 else 1.0
     if gap > 0.75 or not 1 <= year < 9999:
-        # the middle of a year is what a year means where no slice is
+        # off the grid, a year means its middle
         return str(int(np.floor(year))) if year in model.times or year % 1.0 == 0.5 else f"{year:.1f}"
     days = 366 if calendar.isleap(int(year)) else 365
     day = dt.date(int(year), 1, 1) + dt.timedelta(days=min(int((year % 1.0) * days + _ROUNDING), days - 1))
@@ -93,7 +93,7 @@ def shown_year(model: Embeddings, year: float) -> str:
 
 
 def shown_date(model: Embeddings, year: float) -> str:
-    """The date of a change: a whole year, or a month or a day where slices are close together."""
+    """Format the date of a change: a whole year, or a month or a day if slices are close together."""
     shown = shown_year(model, year)
     return shown if "-" in shown.lstrip("-") else str(int(np.floor(year)))
 
@@ -103,8 +103,8 @@ _NEARBY = 0.02  # share of all slices
 
 @dataclass(frozen=True)
 class Occasions:
-    """Times of a question: float years (n,), the slice of each (n,), -1 off the grid, and notes on those
-    outside the data.
+    """The times of a question: float years (n,), the slice of each (n,) or -1 off the grid, and notes on
+    times outside the data.
     """
 
     years: Floats
@@ -132,7 +132,7 @@ def _outside(model: Embeddings, year: float) -> str:
     )
     return (
         f"{shown_year(model, year)} is {distance} {side} slice ({shown_year(model, float(end))}): "
-        "a prediction, less sure the further away."
+        "a prediction, less certain the further away."
     )
 
 
@@ -143,18 +143,16 @@ def one_occasion(model: Embeddings, time: Time) -> tuple[float, int, list[str]]:
 
 
 def two_occasions(model: Embeddings, since: Time, until: Time) -> tuple[float, float, list[str]]:
-    """Two times in order, and notes; an error if they are not in order."""
+    """The float years of two times, and notes; a SettingsError if they are not in order."""
     occasions = Occasions.of(model, [since, until])
     start, end = occasions.years.tolist()
     if start >= end:
-        raise SettingsError(
-            f"{since} is not before {until}.", "Give a later time to end with than to begin with."
-        )
+        raise SettingsError(f"{since} is not before {until}.", "Give a later time as the end.")
     return start, end, list(occasions.notes)
 
 
 def words_numbers(model: Embeddings, words: Sequence[str]) -> list[int]:
-    """The numbers of words; an error names the nearest spellings of one that is not there."""
+    """The numbers of words; the error for an unknown word suggests similar spellings."""
     return [model.word_number(word) for word in words]
 
 
@@ -165,7 +163,7 @@ def occurrences_at(model: Embeddings, word: int, occasions: Occasions) -> npt.ND
 
 
 def absence_note(model: Embeddings, word: int, year: float, slice_number: int) -> list[str]:
-    """What to say of a word that does not occur at a time that was asked for."""
+    """A note on a word that does not occur at the time of the question; empty if it does."""
     occurrences = model.fitted.occurrences.of_word(word, len(model))
     if slice_number >= 0 and occurrences[slice_number] > 0:
         return []
@@ -186,8 +184,8 @@ def absence_note(model: Embeddings, word: int, year: float, slice_number: int) -
 
 
 def are_inferred(model: Embeddings, words: Integers, years: Floats) -> npt.NDArray[np.bool_]:
-    """Whether words do not occur near the times, pair by pair, (n,): their places there are inferred from
-    other times.
+    """Whether words do not occur near the times, pair by pair, (n,), so that their vectors there are inferred
+    from other times.
     """
     places, reach = model.fitted.occurrences.places, slices_nearby(model)
     slices = nearest_slice(model.times, years)
@@ -196,12 +194,12 @@ def are_inferred(model: Embeddings, words: Integers, years: Floats) -> npt.NDArr
 
 
 def slices_nearby(model: Embeddings) -> int:
-    """How many slices before and after a time are near it: one, or 2 % of all."""
+    """The number of slices before and after a time that count as near it: one, or 2 % of all."""
     return max(1, round(_NEARBY * len(model)))
 
 
 def nothing_near(model: Embeddings, year: float) -> str:
-    """Why there are no neighbors to list."""
+    """The note on an empty list of neighbors."""
     return (
         f"No other word is well known in {shown_year(model, year)}: there is too little text near that time. "
         "Ask for a time with more text (wordtide info lists the slices), "
@@ -210,7 +208,7 @@ def nothing_near(model: Embeddings, year: float) -> str:
 
 
 def checked_number(name: str, value: int, least: int = 1) -> int:
-    """A whole number that is large enough, or an error."""
+    """Return a whole number, or raise a SettingsError if it is below `least`."""
     if value < least:
         raise SettingsError(f"{name} cannot be {value}.", f"Give {least} or more.")
     return value

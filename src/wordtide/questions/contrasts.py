@@ -1,4 +1,4 @@
-"""From what to what: words that a word was near and left, and words that it was not near and came to."""
+"""What a word moved away from and toward: the neighbors it lost between two times, and those it gained."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,23 +10,20 @@ from wordtide.embeddings.trajectories import Moments
 from wordtide.questions.vectors import Vectors, lengths_of
 from wordtide.types import Flags, Floats, Integers
 
-#: So many words on either side are shown, and chosen: words that a word left are not among those that it came
-#: to.
+#: The number of lost and of gained neighbors shown by default, and the number chosen. No word is both.
 SHOWN, CHOSEN = 3, 5
-_NEAREST = 20  # at either time: the words to choose from
-_ASKED = 60  # of these those that are well known
-_LOOKED_AT_FIRST = 26  # the first of these, which mostly are enough
-_LIKENESS = 0.3  # what likeness to a word already chosen costs (maximal marginal relevance)
-_UNSURE = (
-    0.5  # what each standard deviation of what is not known of a word costs: rare words are near by chance
-)
-_ELSEWHERE = 0.25  # what nearness at the other time costs
-_WORDS_AT_ONCE = 500  # their similarities to all words are in memory together
+_NEAREST = 20  # candidates at either time
+_ASKED = 60  # nearest words among which well-known candidates are sought
+_LOOKED_AT_FIRST = 26  # of these, which is enough for most words
+_LIKENESS = 0.3  # penalty for similarity to a word already chosen (maximal marginal relevance)
+_UNSURE = 0.5  # penalty for each standard deviation of a similarity: rare words are near by chance
+_ELSEWHERE = 0.25  # penalty for similarity at the other time
+_WORDS_AT_ONCE = 500  # words whose similarities to all others are in memory together
 
 
 @dataclass(frozen=True)
 class Contrast:
-    """Numbers of words near at the start that are less near at the end, and the other way round."""
+    """Numbers of words that are near at the start and less near at the end, and vice versa."""
 
     lost: list[int]
     gained: list[int]
@@ -34,11 +31,11 @@ class Contrast:
 
 @dataclass(frozen=True)
 class _Pool:
-    """The words nearest to a word at one time: numbers, similarities then and at another time (m,), to each
-    other (m, m).
+    """The candidates of a word at one time: their numbers, their similarities to the word then and at another
+    time (m,), and to each other (m, m).
 
-    `noise` (m,): what is not known of each of them, as the standard deviation of its similarity; 0 without a
-    posterior.
+    `noise` (m,): the standard deviation of each similarity due to the candidate's own uncertainty; 0 without
+    a posterior.
     """
 
     numbers: Integers
@@ -51,41 +48,37 @@ class _Pool:
 def contrasts(
     vectors: Vectors, words: Integers, start: Moments, end: Moments, shown: int = SHOWN
 ) -> list[Contrast]:
-    """For each of some words from what to what it moved between two times in order: the same for all, or two
-    for each word.
+    """Find what each word moved away from and toward between two times in order, which are the same for all
+    words or given for each.
     """
     starts, ends = (np.broadcast_to(np.asarray(time, np.float64), len(words)) for time in (start, end))
     found = [Contrast([], []) for _ in words]
-    for year in np.unique(
-        np.concatenate([starts, ends])
-    ):  # a word's start comes before its end, so `lost` is known there
+    for year in np.unique(np.concatenate([starts, ends])):  # `lost` is known by the end of a word's time
         moment = _Moment(vectors, float(year))
         for row, pool in _pools(moment, words, np.flatnonzero(starts == year), vectors, ends):
             found[row].lost.extend(_diverse(pool, max(shown, CHOSEN)))
         for row, pool in _pools(moment, words, np.flatnonzero(ends == year), vectors, starts):
             found[row].gained.extend(_diverse(pool, shown, found[row].lost[:CHOSEN]))
-    for one in found:  # the first ones are the same, however many are shown
+    for one in found:  # showing more words does not change the first ones
         one.lost[:] = [
             word for place, word in enumerate(one.lost[:shown]) if place < CHOSEN or word not in one.gained
         ]
     return found
 
 
-def contrast_of_groups(one: Vectors, other: Vectors, word: int, time: float, shown: int = SHOWN) -> Contrast:
-    """The words that a word is near by one choice of vectors and not by another, and the other way round."""
+def contrast_of_groups(one: Vectors, other: Vectors, word: int, time: float) -> Contrast:
+    """Find the words near a word in one set of vectors and not in another, and vice versa."""
     found: list[list[int]] = []
     for here, there in ((one, other), (other, one)):
         ((_, pool),) = _pools(
             _Moment(here, time), np.array([word]), np.zeros(1, int), there, np.array([time])
         )
-        found.append(_diverse(pool, shown, found[0] if found else None))
+        found.append(_diverse(pool, SHOWN, found[0] if found else None))
     return Contrast(*found)
 
 
 class _Moment:
-    """All words at one time: means in units of their lengths (L, d), the lengths (L,), and variances where
-    they are needed.
-    """
+    """All words at one time: means scaled to length 1 (L, d), their lengths (L,), and variances on demand."""
 
     def __init__(self, vectors: Vectors, year: float) -> None:
         means = vectors.means_at(year)
@@ -112,8 +105,8 @@ class _Moment:
 def _pools(
     moment: _Moment, words: Integers, rows: Integers, other: Vectors, other_times: Floats
 ) -> Iterator[tuple[int, _Pool]]:
-    """The pools of the words in some rows, with nearness by other vectors at each word's other time; each
-    with its row.
+    """Yield the row and the pool of each word in `rows`, with its similarities in the vectors `other` at its
+    other time.
     """
     for first in range(0, len(rows), _WORDS_AT_ONCE):
         some = rows[first : first + _WORDS_AT_ONCE]
@@ -135,10 +128,10 @@ def _pools(
 
 
 def _nearest_known(moment: _Moment, asked: list[Integers]) -> list[Integers]:
-    """The first `_NEAREST` well known words of each list, which is in falling order of nearness.
+    """The first `_NEAREST` well-known words of each list, which is sorted by descending similarity.
 
-    Variances cost most of the time, so only lists that lack known words among their first ones are read to
-    the end.
+    Computing variances takes most of the time, so a list is read to its end only if its first words do not
+    suffice.
     """
     pools: list[Integers] = [pool[:0] for pool in asked]
     for start, stop in ((0, _LOOKED_AT_FIRST), (_LOOKED_AT_FIRST, _ASKED)):
@@ -156,8 +149,8 @@ def _nearest_known(moment: _Moment, asked: list[Integers]) -> list[Integers]:
 
 
 def _noises(moment: _Moment, words: Integers, pools: list[Integers]) -> list[Floats]:
-    """For each word the standard deviations of its similarities that are due to the uncertainty of the words
-    of its pool.
+    """For each word, the standard deviations of its similarities due to the uncertainty of the words in its
+    pool.
     """
     if not moment.vectors.uncertain:
         return [np.zeros(len(pool)) for pool in pools]
@@ -170,9 +163,8 @@ def _noises(moment: _Moment, words: Integers, pools: list[Integers]) -> list[Flo
 def _nearness_elsewhere(
     vectors: Vectors, words: Integers, pools: list[Integers], times: Floats
 ) -> list[Floats]:
-    """For each word its similarities to the words of its pool at its other time.
-
-    0 for those without a direction then.
+    """For each word, its similarities to the words of its pool at its other time; 0 for words without a
+    direction then.
     """
     sizes = [len(pool) for pool in pools]
     own = np.repeat(np.nan_to_num(_units(vectors.means_of_each(words, times))), sizes, axis=0)
@@ -186,7 +178,7 @@ def _units(means: Floats) -> Floats:
 
 
 def _diverse(pool: _Pool, shown: int, without: list[int] | None = None) -> list[int]:
-    """Words of the pool surely near here and less near there, that differ from each other."""
+    """Choose words of the pool that are reliably near here, less near there, and unlike each other."""
     worth = pool.here - _UNSURE * pool.noise - _ELSEWHERE * np.maximum(pool.there, 0.0)
     if without:
         worth[np.isin(pool.numbers, without)] = -np.inf

@@ -1,25 +1,24 @@
-"""How far words moved between two times, from when to when, and when they were half-way.
+"""How far words moved between two times, over which period, and when they were half-way.
 
 **Change** is the cosine distance of the means, with bounds for how far the word moved in that direction. With
 x = u / |mean| at each of two times, the cosine distance of the means is |E[x_b] - E[x_a]|^2 / 2: half the
 squared movement of the means. In its direction e the word itself moved by e . (x_b - x_a), which is normal
-under the posterior; its variance includes the covariance between the times. That gives the interval's high
-end. The low end is the lesser of two:
+under the posterior; its variance includes the covariance between the times. The high end of the interval is
+that of this normal distribution. The low end is the smaller of two bounds:
 
-- the low end of that normal interval;
-- what sampling does not explain. Noise chooses e, so along e alone every frequent word would seem to have
-  moved, also one that stands still: its means move by sampling, and their squared movement is a weighted sum
-  of chi-squares, with the sampling variance of each coordinate as weights. Its mean and 1.645 of its standard
-  deviations are taken off.
+- the low end of the normal interval;
+- the movement that sampling does not explain. Noise determines e, so along e every frequent word seems to
+  have moved, even one that is stationary: sampling moves its means, and their squared movement is a weighted
+  sum of chi-squares, with the sampling variances of the coordinates as weights. Its mean plus 1.645 standard
+  deviations is subtracted.
 
-So the interval begins above 0 only if the word moved by more than the noise (docs/evidence.md has the
-figures).
+So the interval begins above 0 only if the word moved by more than the noise (figures in docs/evidence.md).
 
-**Half-way**: from when on a word is nearer to where it ends than to where it began. By the cosine a vector u
-is nearer to the end b than to the start a if u . (b/|b| - a/|a|) > 0. That is linear in u, so at each time
-its posterior is normal and the probability to be past half-way has a closed form. The interval begins with
-the last slice before that probability first reaches 5 % and ends with the slice at which it has passed 95 %
-for good: it inverts the 90% band of the curve, and the word may have crossed over anywhere between two
+**Half-way**: the time from which a word is nearer to its end than to its start. By cosine similarity, a
+vector u is nearer to the end b than to the start a if u . (b/|b| - a/|a|) > 0. This is linear in u, so its
+posterior at each time is normal, and the probability of being past half-way has a closed form. The interval
+begins with the last slice before this probability first reaches 5 % and ends with the slice from which it
+stays above 95 %: it inverts the 90% band of the curve, and the word may have crossed anywhere between two
 slices. Only slices in which the word occurs count, so the interval spans gaps in which it does not occur, and
 is never narrower than the step between two of its slices.
 """
@@ -37,19 +36,18 @@ from wordtide.questions.vectors import STILL, Vectors, lengths_of
 from wordtide.timeline import Time
 from wordtide.types import Floats, Integers, Reals
 
-#: A word's time begins with the slice of this occurrence, and ends likewise: a few stray uses far from the
-#: others do not count.
+#: A word's lifetime begins with the slice of this occurrence and ends with that of the same one from the end,
+#: so that a few stray uses far from the others do not count.
 STRAY = 5
 
 
 def spans(
     model: Embeddings, words: Integers, since: Time | None, until: Time | None
 ) -> tuple[Floats, Floats, list[str]]:
-    """Start and end of each word in float years, (n,) each, and notes.
+    """Return the start and end of each word in float years, (n,) each, and notes.
 
-    A time that is given holds for all words. Otherwise a word begins with the slice of its fifth occurrence
-    and ends with that of its fifth to last. If these are not in order, or not with the time that is given,
-    the first and the last slice are taken.
+    A given time applies to all words. Otherwise a word starts at the slice of its fifth occurrence and ends
+    at that of its fifth from last. If the two are out of order, the first or last slice is used.
     """
     if since is not None and until is not None:
         start, end, notes = two_occasions(model, since, until)
@@ -67,14 +65,12 @@ def spans(
     if (starts >= ends).any():
         two_occasions(
             model, "first" if since is None else since, "last" if until is None else until
-        )  # says what is wrong
+        )  # raises the error
     return starts, ends, notes
 
 
 def lifetimes(model: Embeddings, words: Integers) -> tuple[Floats, Floats]:
-    """The times of the slices between which the occurrences of each word lie, but for a few stray ones, (n,)
-    each.
-    """
+    """The times of the first and last slice of each word, except for a few stray occurrences, (n,) each."""
     places, values = model.fitted.occurrences.places, model.fitted.occurrences.values
     total = np.concatenate([np.zeros(1), np.cumsum(values, dtype=np.float64)])
     begin, end = places.starts[words], places.starts[words + 1]
@@ -94,14 +90,13 @@ def lifetimes(model: Embeddings, words: Integers) -> tuple[Floats, Floats]:
     )
 
 
-_WORDS_AT_ONCE = 64  # their curves are in memory together
+_WORDS_AT_ONCE = 64  # words whose curves are in memory together
 
 
 @dataclass(frozen=True)
 class Halfway:
-    """The date in float years at which the mean curve last crosses over, and its 90% interval.
-
-    NaN where unknown.
+    """The date, in float years, at which the mean curve last crosses half-way, and its 90% interval; NaN
+    where unknown.
     """
 
     date: float
@@ -112,8 +107,8 @@ class Halfway:
 def halfway(
     model: Embeddings, vectors: Vectors, words: Integers, start: Moments, end: Moments
 ) -> list[Halfway]:
-    """When each of some words was half-way between its places at two times in order: the same for all, or two
-    for each word.
+    """Find when each word was half-way between its vectors at two times in order, which are the same for all
+    words or given for each.
     """
     starts, ends = (np.broadcast_to(np.asarray(time, np.float64), len(words)) for time in (start, end))
     found = []
@@ -142,10 +137,7 @@ def _slices_between(model: Embeddings, word: int, start: float, end: float) -> F
 
 
 def _halfway(times: Floats, means: Floats, variances: Floats | None) -> Halfway:
-    """The crossing of one word from its means and variances (n, d).
-
-    Without variances there is no interval.
-    """
+    """The crossing of one word from its means and variances (n, d); no interval without variances."""
     first, last = means[0] / lengths_of(means[0]), means[-1] / lengths_of(means[-1])
     direction = last - first
     lead = means @ direction
@@ -167,7 +159,7 @@ def _halfway(times: Floats, means: Floats, variances: Floats | None) -> Halfway:
 
 
 def _last_crossing(times: Floats, lead: Floats) -> float:
-    """When the curve crosses zero for the last time, between two slices by the straight line."""
+    """When the curve crosses zero for the last time, interpolated linearly between two slices."""
     below = np.flatnonzero(lead < 0)
     last = int(below[-1]) if len(below) else 0
     if last + 1 >= len(times):
@@ -187,11 +179,12 @@ def _at_least_a_slice(times: Floats, earliest: float, latest: float) -> tuple[fl
 
 @dataclass(frozen=True)
 class Movement:
-    """How far words moved between two times, in units of the lengths of their means: fields (n,).
+    """How far words moved between two times, in units of the lengths of their means; fields are (n,).
 
-    `squared`: squared movement of the means. `least`, `most`: 90% bounds of the squared movement in that
-    direction; the lower one is negative for a word that may not have moved. `spread`: standard deviation of
-    the movement in that direction. `noise`: variance of the movement summed over all directions.
+    `squared`: the squared movement of the means. `least`, `most`: 90% bounds of the squared movement in that
+    direction; the lower bound is negative for a word that may not have moved. `spread`: the standard
+    deviation of the movement in that direction. `noise`: the variance of the movement, summed over all
+    directions.
     """
 
     squared: Floats
@@ -201,7 +194,7 @@ class Movement:
     noise: Floats
 
     def joined(self, other: "Movement") -> "Movement":
-        """These words, and others after them."""
+        """The movement of these words followed by that of others."""
         return Movement(
             *(np.concatenate([getattr(one, field.name) for one in (self, other)]) for field in fields(self))
         )
@@ -209,15 +202,17 @@ class Movement:
     @property
     def change(self) -> Floats:
         """The cosine distance of the means."""
-        return np.minimum(self.squared / 2.0, 2.0)  # opposite, and no more by rounding
+        return np.minimum(self.squared / 2.0, 2.0)  # rounding must not exceed opposite vectors
 
     def interval(self) -> tuple[Floats, Floats]:
-        """The 90% interval of the change; it begins with 0 if the word may not have moved at all."""
+        """The 90% interval of the change; its low end is 0 if the word may not have moved at all."""
         return np.clip(self.least / 2.0, 0.0, 2.0), np.minimum(self.most / 2.0, 2.0)
 
 
 def movement(vectors: Vectors, words: Integers, start: Moments, end: Moments) -> Movement:
-    """The movement of some words between two times in order: the same for all, or two for each word, (n,)."""
+    """Measure how words moved between two times in order, which are the same for all words or given for each,
+    (n,).
+    """
     times = (np.broadcast_to(np.asarray(time, np.float64), len(words)) for time in (start, end))
     first, last = (vectors.means_of_each(words, time) for time in times)
     first_length, last_length = lengths_of(first), lengths_of(last)
@@ -242,16 +237,11 @@ def movement(vectors: Vectors, words: Integers, start: Moments, end: Moments) ->
 
 
 def _squared_spread(mean: Floats, variance: Reals) -> Floats:
-    """The standard deviation of the squared length of a normal vector with this mean and these variances (n,
-    d), (n,).
-    """
+    """The standard deviation of |x|^2 for normal vectors x with these means and variances (n, d), (n,)."""
     return np.asarray(np.sqrt(np.einsum("nk,nk->n", 2.0 * variance + 4.0 * mean**2, variance)))
 
 
 def _shares(difference: Floats, squared: Floats) -> Floats:
-    """The share of each coordinate in the direction of the movement, (n, d).
-
-    A word that stands still has no direction.
-    """
+    """The share of each coordinate in the direction of the movement, (n, d); 0 for a stationary word."""
     still = (squared < STILL**2)[:, None]
     return np.where(still, 1.0 / difference.shape[1], difference**2 / np.where(still, 1.0, squared[:, None]))

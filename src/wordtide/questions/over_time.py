@@ -1,10 +1,10 @@
 """The words nearest to a word at every slice, with intervals.
 
-The similarities of a word to all others at all slices are computed first; who is well known, and intervals,
-then for the nearest only. A smoothed mean is a weighted sum of the means at the knots before and after, so
-inner products are taken with the knots alone, in one matrix product for many words, and weighed afterwards. A
-filter's mean is that of the last knot, shrunk, so the slices are visited in order of time, and how well all
-words are known follows from a few sums per knot.
+First the similarities of a word to all others are computed at all slices; then, for the nearest words only,
+how well they are known, and intervals. A smoothed mean is a weighted sum of the means at the knots before and
+after, so inner products are computed with the knots alone, in one matrix product for many words, and weighted
+afterwards. A filter's mean is that of the last knot, shrunk, so the slices are visited in order of time, and
+how well each word is known follows from a few sums per knot.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from wordtide.questions.vectors import OFTEN, Vectors, lengths_of, vectors_of
 from wordtide.types import Flags, Floats, Integers, Singles
 
 _WORDS_AT_ONCE = 500
-_LOOKED_AT = 1.5  # words at first, for each of the pool: some of them are barely known
+_LOOKED_AT = 1.5  # words examined at first for each word wanted, because some are barely known
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def neighbors_over_time(model: Embeddings, word: str, top: int = 10, vectors: st
 
 @dataclass(frozen=True)
 class _Listed:
-    """The words listed at slices, slice by slice: fields (n,), as in `Candidates` of neighbors."""
+    """The words listed at each slice, slice by slice; fields are (n,), as in `neighbors.Candidates`."""
 
     words: Integers
     slices: Integers
@@ -78,7 +78,7 @@ class _Listed:
 
 
 def _nearest_at_slices(model: Embeddings, vectors: Vectors, word: int, top: int) -> _Listed:
-    """The nearest well known words of each slice, by the middle of the interval, as `Candidates.ranked`."""
+    """The nearest well-known words of each slice, by the middle of the interval as in `Candidates.ranked`."""
     own = vectors.means_of(word, model.times)
     own /= lengths_of(own)[:, None]
     found = _similarities(vectors, len(model.words), own)
@@ -102,7 +102,7 @@ def _nearest_at_slices(model: Embeddings, vectors: Vectors, word: int, top: int)
 
 
 def _best(cosine: Singles, slices: Integers, most: int) -> tuple[Integers, Integers]:
-    """The words most similar at some slices, in falling order of similarity, and the slice of each."""
+    """The most similar words at some slices, in descending order of similarity, and the slice of each."""
     part = cosine[slices]
     most = min(most, part.shape[1])
     best = np.argpartition(-part, most - 1, axis=1)[:, :most]
@@ -112,7 +112,7 @@ def _best(cosine: Singles, slices: Integers, most: int) -> tuple[Integers, Integ
 
 
 def _best_known(vectors: Vectors, cosine: Singles, most: int) -> tuple[Integers, Integers]:
-    """The `most` similar words of each slice that are well known, in falling order of similarity."""
+    """The `most` similar well-known words of each slice, in descending order of similarity."""
     words, slices = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     open_slices, pool = np.arange(len(cosine)), int(_LOOKED_AT * most)
     while len(open_slices):
@@ -152,11 +152,12 @@ def _similarities(vectors: Vectors, size: int, own: Floats) -> _Similarities:
 def _by_slices(
     vectors: Vectors, sides: Sequence[FilteredTrajectories], size: int, own: Floats
 ) -> _Similarities:
-    """The same for a filter that carries beliefs on by gain and noise alone, and who is well known.
+    """The same for a filter that propagates beliefs by gain and noise alone; also finds which words are well
+    known.
 
-    With m, s the mean and variance of a word at its last knot, its mean is now a m and its variance a^2 s +
-    q. So its cosines are those of m, and its noise along the mean (see `relative_noise`) follows from sums
-    over the coordinates.
+    With m and s the mean and variance of a word at its last knot, its mean is now a m and its variance
+    a^2 s + q. So its cosines are those of m, and its noise along the mean (see `relative_noise`) follows from
+    sums over the coordinates.
     """
     knots, diffusion, dim = sides[0].knots, sides[0].diffusion, own.shape[1]
     means = np.zeros((size, dim), dtype=np.float32)
@@ -178,7 +179,7 @@ def _by_slices(
         passage = diffusion.passage(since, np.full(size, time))
         product = np.einsum(
             "nk,k->n", means, own[t].astype(np.float32)
-        )  # not by BLAS, whose threads would wait
+        )  # not with BLAS, whose threads would wait
         factors = vectors.factors(passage.gain**2 * variances + passage.noise, len(sides))
         noise = np.sqrt(factors * (spread + passage.noise / passage.gain**2 * added))
         with np.errstate(divide="ignore", invalid="ignore"):  # words without a direction
@@ -191,10 +192,9 @@ def _by_slices(
 def _by_knots(
     vectors: Vectors, sides: Sequence[SmoothedTrajectories], words: Integers, own: Floats
 ) -> Floats:
-    """The same for some words of a smoother, whose numbers follow each other, by products with their knots,
-    (n, T).
+    """The same for a contiguous range of words of a smoother, from products with their knots, (n, T).
 
-    All sides have the same knots and the same prior, so the same weights.
+    All sides have the same knots and the same prior, and so the same weights.
     """
     weights, starts = sides[0].weights_at_slices(words), sides[0].knots.starts
     first, last = int(starts[words[0]]), int(starts[words[-1] + 1])
@@ -204,7 +204,7 @@ def _by_knots(
     inner = means @ own.T.astype(np.float32)
     squares = np.einsum("nk,nk->n", means, means)
     beside = np.append(np.einsum("nk,nk->n", means[:-1], means[1:]), np.float32(0.0))
-    # a missing knot has weight zero, so that any row will do
+    # a missing knot has weight zero, so any row will do
     before, after = np.maximum(weights.before - first, 0), np.maximum(weights.after - first, 0)
     slices = np.arange(len(own))
     left, right = weights.before_weight, weights.after_weight

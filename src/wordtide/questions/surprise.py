@@ -1,24 +1,24 @@
-"""Surprises: words of which a slice says what was not known, or not expected, more than words of similar
+"""Surprises: words about which a slice says something new or unexpected, more than for words of similar
 frequency.
 
-For a word that occurs in a slice compare what was known just before it (the prediction N(m, p), from all
-earlier slices and the prior) with what is known after it (N(m', q)). Two numbers say how surprising the step
-is:
+For each word of a slice, the belief just before it (the prediction N(m, p), from all earlier slices and the
+prior) is compared with the belief after it, N(m', q). Two numbers measure the surprise:
 
-    information KL(N(m', q) || N(m, p)) in nats: large for words of which little was known, like the name of
-    an event shift sum of (m' - m)^2 / (p - q), a chi-square of d degrees of freedom if the posterior is
-    exact: large for words whose data contradict the prediction, like a word that is used in another way
+    information    KL(N(m', q) || N(m, p)) in nats: large for words about which little was known, such as the
+                   name of an event
+    shift          the sum of (m' - m)^2 / (p - q), a chi-square with d degrees of freedom if the posterior is
+                   exact: large for words whose data contradict the prediction, such as a word in a new use
 
-Both depend on how often a word occurs, so scores are relative to the words of the slice: the expected
-logarithm is a parabola in the logarithm of the occurrences, through the medians of groups of words with
-similar frequency, and the spread about it (median absolute deviation) a power of the occurrences. The score
-is the larger of the two numbers in these units, centered and scaled over all words once more. Most words then
-are standard normal. docs/evidence.md has the figures.
+Both depend on how often a word occurs, so scores are relative to the words of the slice. The expected
+logarithm is a parabola in the logarithm of the occurrences, fitted through the medians of groups of words
+with similar frequency; the spread about it (median absolute deviation) is a power of the occurrences. The
+score is the larger of the two numbers in these units, centered and scaled once more over all words, so that
+most words are standard normal. docs/evidence.md has the figures.
 
-A filtered model holds both beliefs. A smoothed one holds a Gaussian message (precision h, and a place) for
-each slice of a word; passing these forward gives the beliefs before and after each slice, with messages that
-know the future. Only word vectors are looked at: context vectors rest on the same counts, so they would say
-the same thing twice.
+A filtered model stores both beliefs. A smoothed model stores a Gaussian message for each slice of a word;
+passing these forward gives the beliefs before and after each slice, although the messages were computed with
+knowledge of the future. Only word vectors are used: context vectors rest on the same counts and would count
+them twice.
 """
 
 import math
@@ -35,10 +35,9 @@ from wordtide.spelling import counted
 from wordtide.timeline import Time
 from wordtide.types import Floats, Integers
 
-#: The least number of words to compare with. At a slice with fewer words there are no scores.
+#: The fewest words to compare with. A slice with fewer words has no scores.
 LEAST_COMPARED = 20
-#: Words that occur less often follow the others in the list, whatever their score: one or two uses are no
-#: event.
+#: Words that occur less often are listed last, whatever their score: one or two uses are not an event.
 FEW_USES = 3
 _DEVIATION_MEDIAN = 0.674489750196082  # of the absolute value of a standard normal number
 _NOTHING = 1e-12
@@ -53,8 +52,8 @@ def information_gained(beliefs: Beliefs) -> Floats:
 
 
 def shift_of(beliefs: Beliefs) -> Floats:
-    """The squared shift of each word in units of the variance that its data took away, summed over
-    coordinates, (n,).
+    """The squared shift of each word in units of the variance that its data removed, summed over coordinates,
+    (n,).
     """
     learned = beliefs.before_variance - beliefs.after_variance
     least = _ROUNDING * beliefs.before_variance  # below, rounding hides what was learned
@@ -64,18 +63,14 @@ def shift_of(beliefs: Beliefs) -> Floats:
 
 
 def scores_of(beliefs: Beliefs, occurrences: npt.NDArray[Any]) -> Floats:
-    """How surprising each word is among those that occur about as often: standard normal for most words,
-    (n,).
-    """
+    """How surprising each word is among words of similar frequency: standard normal for most words, (n,)."""
     measured = (information_gained(beliefs), shift_of(beliefs))
     best = np.maximum(*(among_alike(np.log(np.maximum(one, _NOTHING)), occurrences) for one in measured))
     return np.asarray((best - np.median(best)) / _spread(best - np.median(best)))
 
 
 def among_alike(values: Floats, occurrences: npt.NDArray[Any]) -> Floats:
-    """Values (n,) measured from what is usual for words that occur about as often, in units of the usual
-    spread.
-    """
+    """Standardize values (n,) by the mean and spread that are usual for words of similar frequency."""
     often, groups = np.log(occurrences), _alike(np.floor(np.log2(occurrences)))
     places = np.array([often[group].mean() for group in groups])
     medians = [np.median(values[group]) for group in groups]
@@ -87,14 +82,12 @@ def among_alike(values: Floats, occurrences: npt.NDArray[Any]) -> Floats:
 
 
 def _spread(centered: Floats) -> float:
-    """The standard deviation that normal values about 0 have, by the median of their sizes."""
+    """The standard deviation of normal values about 0, estimated from the median of their absolute values."""
     return max(float(np.median(np.abs(centered))) / _DEVIATION_MEDIAN, _NOTHING)
 
 
 def _alike(level: Floats) -> list[Integers]:
-    """Groups of words of the same level, the logarithm to base 2 of their occurrences, or of more where one
-    is too small.
-    """
+    """Groups of words whose occurrences have the same binary logarithm; small groups are merged."""
     groups: list[Integers] = []
     waiting: list[Integers] = []
     for one in np.unique(level)[::-1]:
@@ -108,16 +101,16 @@ def _alike(level: Floats) -> list[Integers]:
 
 
 def surprises(model: Embeddings, at: Time = "last", top: int = 20, min_occurrences: int = 1) -> Answer:
-    """The words of which a slice says what was not known, or not expected, more than words of similar
-    frequency would explain.
+    """Find the words about which a slice says something new or unexpected, compared with words of similar
+    frequency.
 
-    Columns: word, time, score, p_value (of a score so high, if nothing unusual happened), information,
-    occurrences. Among the facts: with how many words of the slice they were `compared`. With too few there
-    are no scores, and words are ranked by information.
+    Columns: word, time, score, p_value (of a score at least as high, if nothing unusual happened),
+    information, occurrences. The fact `compared` is the number of words compared. With too few, there are no
+    scores, and words are ranked by information.
     """
     if model.kind == "point":
         raise SettingsError(
-            f"A model fitted by {model.method} has no uncertainty, so nothing can be a surprise to it.",
+            f"A model fitted by {model.method} has no uncertainty, so nothing can surprise it.",
             "Fit the model by filtering or smoothing.",
         )
     number, notes = _slice_near(model, at)
@@ -156,7 +149,7 @@ def surprises(model: Embeddings, at: Time = "last", top: int = 20, min_occurrenc
 
 
 def _slice_near(model: Embeddings, at: Time) -> tuple[int, list[str]]:
-    """The slice at a time, or the one nearest to it with a note: between slices nothing is observed."""
+    """The slice at a time, or the nearest one with a note, because nothing is observed between slices."""
     year = model.year(at)
     number = int(np.argmin(np.abs(model.times - year)))
     if model.times[number] == year:

@@ -27,14 +27,14 @@ from wordtide.types import Floats, Integers, Reals
 DEFAULT = "sum"
 CHOICES = ("word", "context", "sum")
 #: A word is well known at a time if the standard deviation of its vector along its mean is at most this share
-#: of the mean,
+#: of the mean.
 NOISE = 0.2
-#: or this share for the sum of word and context vectors. (Models without calibration count the errors of
-#: separate vectors as independent, which gives their sum less noise, by this factor.)
+#: The same share for the sum of word and context vectors. (Models without calibration treat the errors of
+#: separate vectors as independent, which reduces the noise of their sum by this factor.)
 SUM_NOISE = 2.0**0.5 * NOISE
-#: and in any case if it occurs this often in the slice.
+#: A word that occurs this often in the slice is well known in any case.
 OFTEN = 50
-#: Unit vectors that differ by less differ by rounding only: the word did not move.
+#: Unit vectors that differ by less than this differ by rounding only: the word did not move.
 STILL = 1e-9
 _NO_LENGTH = 1e-100  # far below any vector, and its inverse squared is still a number
 
@@ -49,21 +49,21 @@ class Vectors:
     dim: int
     times: Floats
     occurrences: Occurrences
-    #: What the axes are multiplied by, (d,); None: nothing.
+    #: Factors of the axes, (d,); None: not scaled.
     scale: Floats | None = None
     #: The most noise of a well-known word.
     most_noise: float = NOISE
-    #: How far the variances of a side are from its errors; None: they are those of the posterior.
+    #: Corrects the variances of a side to the size of its errors; None: use those of the posterior.
     calibration: Calibration | None = None
     prior_variance: float = 1.0
 
     def summed(self, parts: Iterable[Reals], power: int = 1) -> Floats:
-        """The sum of what the sides answer, with axes scaled: of means, or with power 2 of variances."""
+        """Add up the answers of the sides, with axes scaled: means, or with power 2 variances."""
         total: Any = reduce(add, parts)
         return np.asarray(total if self.scale is None else total * self.scale**power)
 
     def calibrated(self, variances: Sequence[Reals]) -> Floats:
-        """The variances of the sum of the sides (..., d), made as wide as its errors are."""
+        """The variances of the sum of the sides (..., d), corrected to the size of its errors."""
         total = self.summed(variances, power=2)
         if self.calibration is None:
             return total
@@ -71,7 +71,7 @@ class Vectors:
 
     @property
     def noise_share(self) -> float:
-        """The share of the axes in which the errors of these vectors lie."""
+        """The share of the axes along which these vectors have errors."""
         return 1.0 if self.calibration is None or len(self.sides) == 1 else self.calibration.share
 
     def factors(self, variances: Floats, sides: int) -> Floats:
@@ -139,11 +139,11 @@ class Vectors:
     def are_known(
         self, words: Integers, times: Floats, means: Reals, variances: Reals
     ) -> npt.NDArray[np.bool_]:
-        """Whether words with these means and variances (n, d) at these times are well known: signal against
-        noise, (n,).
+        """Whether words with these means and variances (n, d) at these times are well known, by their ratio
+        of signal to noise, (n,).
 
-        Of others hardly anything is known: their mean may point anywhere. A word that occurs often there is
-        always known.
+        The mean of a word that is not well known may point anywhere. A word that occurs often at that time is
+        always well known.
         """
         often = (self.occurrences.at(words, nearest_slice(self.times, times)) >= OFTEN) & np.isfinite(
             lengths_of(means)
@@ -152,15 +152,14 @@ class Vectors:
 
 
 def relative_noise(means: Reals, variances: Reals) -> Floats:
-    """The standard deviation of vectors along their means, in units of the lengths of these, (n,).
-
-    NaN without a direction.
+    """The standard deviation of vectors along their means, relative to the lengths of the means, (n,); NaN
+    without a direction.
     """
     return np.asarray(np.sqrt(np.einsum("nk,nk->n", means**2, variances)) / lengths_of(means) ** 2)
 
 
 def vectors_of(model: Embeddings, choice: str | None = None, calibrated: bool = True) -> Vectors:
-    """The vectors by name: word, context or sum; without `calibrated` with the variances of the posterior."""
+    """The vectors called word, context or sum. Variances are those of the posterior unless `calibrated`."""
     choice = DEFAULT if choice is None else choice
     sides = {"word": model.sides[:1], "context": model.sides[1:], "sum": model.sides}
     if choice not in sides:
