@@ -87,7 +87,9 @@ class Passage:
             np.asarray(field)[..., None] if np.ndim(mean) > np.ndim(field) and np.ndim(field) else field
             for field in (self.pull, self.gain, self.noise)
         )
-        return predict(gain, noise, *condition(mean, variance, pull, 0.0))
+        if np.any(pull):
+            mean, variance = condition(mean, variance, pull, 0.0)
+        return predict(gain, noise, mean, variance)
 
 
 @dataclass(frozen=True)

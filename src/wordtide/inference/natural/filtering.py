@@ -31,7 +31,7 @@ from wordtide.inference.slice_sinks import KnotArrays, SliceSink
 from wordtide.inference.training import Diverged, Report
 from wordtide.model.likelihood import GaussianVectors
 from wordtide.model.prior import Diffusion, Passage
-from wordtide.types import Array, Indices
+from wordtide.types import Array, Flags, Indices
 
 
 class LatestBeliefs:
@@ -247,35 +247,33 @@ class SequentialSolver:
 
     def _inherited(self, part: SliceData) -> tuple[list[GaussianVectors], list[Array]]:
         """Return the prior and the starting point of the active words of the current slice, for each side."""
-        words, beliefs, method = part.words, self.beliefs, self.options.method
-        known = np.flatnonzero(beliefs.last[words] >= 0)
+        words, beliefs = part.words, self.beliefs
+        is_new = beliefs.last[words] < 0
         passage = beliefs.passage_to(self.number, words, self.diffusion, self.compute.dtype)
-        fresh = self._fresh_start(part, known)
         prior, starts = [], []
-        for side, start in enumerate(fresh):
-            mean = np.zeros((len(words), self.dim), dtype=self.compute.dtype)
-            variance = np.full_like(mean, self.diffusion.prior_variance)
-            if not self.point:
+        for side, fresh in enumerate(self._fresh_start(part, is_new)):
+            mean, start = beliefs.mean[side][words], fresh
+            if self.point:
+                prior_mean = np.zeros_like(mean)
+                prior.append(GaussianVectors(prior_mean, np.full_like(mean, self.diffusion.prior_variance)))
+            else:
                 assert beliefs.variance is not None
-                mean[known] = beliefs.mean[side][words[known]]
-                variance[known] = beliefs.variance[side][words[known]]
+                variance = beliefs.variance[side][words]
+                variance[is_new] = self.diffusion.prior_variance
                 mean, variance = passage.predict(mean, variance)  # Eq. 13
-                start[known] = mean[known]
-            elif method == "warm-start":
-                start[known] = beliefs.mean[side][words[known]]
-            prior.append(GaussianVectors(mean, variance))
+                prior.append(GaussianVectors(mean, variance))
+            if self.options.method != "independent":
+                start = np.where(is_new[:, None], fresh, mean)
             starts.append(start)
         return prior, starts
 
-    def _fresh_start(self, part: SliceData, known: Indices) -> list[Array]:
+    def _fresh_start(self, part: SliceData, is_new: Flags) -> list[Array]:
         """Return random starting points for new words, or eigenvectors for tied contexts without a past."""
         shape = len(part), self.dim
         if self.signs is not None and (self.number == 0 or self.options.method == "independent"):
             return [eigen_start(part, self.signs, self.options.seed).astype(self.compute.dtype)]
         generator = np.random.default_rng(self._seed(1 << 32))
-        new = np.arange(len(part))
-        if self.options.method != "independent":
-            new = np.setdiff1d(new, known, assume_unique=True)
+        new = np.arange(len(part)) if self.options.method == "independent" else np.flatnonzero(is_new)
         starts = []
         for _ in range(self.options.sides):
             start = np.zeros(shape, dtype=self.compute.dtype)

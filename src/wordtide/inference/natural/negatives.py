@@ -8,7 +8,6 @@ and under weights of rank one the sum of the quadratic part over all pairs is ex
 remainder is sampled, with much less noise than the whole: a quarter of the columns leaves 40 % of the noise.
 """
 
-import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +16,12 @@ import numpy as np
 import numpy.typing as npt
 
 from wordtide.inference.compute import Compute, Workspace
-from wordtide.inference.natural.pair_kernels import SLOPE, add_expansion, weigh_negatives
+from wordtide.inference.natural.pair_kernels import (
+    add_expansion,
+    sum_expansion,
+    sum_negatives,
+    weigh_negatives,
+)
 from wordtide.inference.problem import SliceData
 from wordtide.model.likelihood import GaussianVectors
 from wordtide.types import Array, Floats, Integers
@@ -27,6 +31,8 @@ _FEWEST = 32
 _BLOCK = 1 << 17  # elements of a block of the (a, columns) matrices: two of them stay in a core's cache
 
 _add_expansion: Any = add_expansion  # compiled functions accept any arrays and are not typed
+_sum_expansion: Any = sum_expansion
+_sum_negatives: Any = sum_negatives
 _weigh_negatives: Any = weigh_negatives
 #: Writes E[log sigmoid(sign x)] or log E[sigmoid(sign x)] for x ~ N(m, s2) into its last argument.
 Expectation = Callable[[Array, Array, float, Array], None]
@@ -106,13 +112,8 @@ class NegativePairs:
         self._even = columns[2].astype(compute.dtype)
         self._roots = np.sqrt(self._even)
 
-    def with_columns(
-        self, other: GaussianVectors, generator: np.random.Generator, parts: list[range]
-    ) -> "NegativeSums":
-        """Draw columns from the vectors at the other end of the pairs, (a, d).
-
-        The sums of the expansion are computed for the `parts` of the rows in parallel.
-        """
+    def with_columns(self, other: GaussianVectors, generator: np.random.Generator) -> "NegativeSums":
+        """Draw columns from the vectors at the other end of the pairs, (a, d)."""
         drawn, probability = self._sampler.draw(generator)
         own = np.full(self._number, -1, dtype=np.int64)
         if self._tied:
@@ -121,24 +122,19 @@ class NegativePairs:
         if self._exact:
             weights[2] = 0.0
         chosen = GaussianVectors(np.ascontiguousarray(other.mean[drawn]), other.variance[drawn])
-        expansion = None if self._exact else self._expansion(other, parts)
+        expansion = None if self._exact else self._expansion(other)
         return NegativeSums(
             self._rows, weights, own, chosen, _moments_of(chosen), expansion, self._compute.work
         )
 
-    def _expansion(self, other: GaussianVectors, parts: list[range]) -> "_Expansion":
-        def sums(rows: range) -> tuple[Array, Array, Array]:
-            here = slice(rows.start, rows.stop)
-            weights, mean = self._even[here], other.mean[here]
-            scaled = self._compute.work.empty("scaled", *mean.shape)
-            np.multiply(self._roots[here, None], mean, out=scaled)
-            gram: Array = scaled.T @ scaled  # the same array twice: BLAS computes half of a symmetric matrix
-            return weights @ mean, weights @ other.variance[here], gram
-
-        mean, variance, gram = (sum(found) for found in zip(*self._compute.map(sums, parts), strict=True))
-        moments = np.concatenate([variance, np.diagonal(gram)])
+    def _expansion(self, other: GaussianVectors) -> "_Expansion":
+        scaled = self._compute.work.empty("scaled", *other.mean.shape)
+        np.multiply(self._roots[:, None], other.mean, out=scaled)
+        gram = scaled.T @ scaled  # the same array twice: BLAS computes half of a symmetric matrix
+        moments = np.concatenate([self._even @ other.variance, np.diagonal(gram)])
         left_out = self._even if self._tied else np.zeros_like(self._even)
-        return _Expansion(left_out, other, float(self._even.sum(dtype=np.float64)), mean, gram, moments)
+        total = float(self._even.sum(dtype=np.float64))
+        return _Expansion(left_out, other, total, self._even @ other.mean, gram, moments)
 
 
 @dataclass(frozen=True)
@@ -192,11 +188,9 @@ class NegativeSums:
             np.dot(m, self.vectors.mean, out=g[here])
             np.dot(s2, self.moments, out=sums[here])
         if (exact := self.expansion) is not None:
-            mean = vectors.mean[rows.start : rows.stop]
-            across = np.dot(mean, exact.gram, out=self.work.empty("across", *mean.shape))
             _add_expansion(
-                *(vectors.mean, vectors.variance, exact.other.mean, self.rows, exact.left_out),
-                *(exact.mean, across, exact.moments, rows.start, rows.stop, g, sums),
+                *(vectors.mean, vectors.variance, exact.other.mean, self.rows, exact.left_out, exact.mean),
+                *(self._across(rows, vectors), exact.moments, rows.start, rows.stop, g, sums),
             )
 
     def log_likelihood(self, rows: range, vectors: GaussianVectors, expectation: Expectation) -> float:
@@ -206,41 +200,20 @@ class NegativeSums:
             m, s2 = self._scores(vectors[here])
             out = self.work.empty("out", *m.shape)
             expectation(m.reshape(-1), s2.reshape(-1), -1.0, out.reshape(-1))
-            own = self.own[here]
-            itself = np.flatnonzero(own >= 0), own[own >= 0]
-            out[itself] = 0.0
-            found = self.rows[here, :2] * (out @ self.columns[:2].T)
-            total += float(found.sum(dtype=np.float64))
-            if self.expansion is not None:
-                np.multiply(m, m, out=out)
-                out += s2
-                out *= -0.5 * SLOPE
-                out -= 0.5 * m
-                out -= math.log(2.0)
-                out[itself] = 0.0
-                total -= float(self.rows[here, 2].astype(np.float64) @ (out @ self.columns[2]))
-        return total + self._expanded(rows, vectors)
+            total += _sum_negatives(out, m, s2, self.rows, self.columns, self.own, here.start)
+        if (exact := self.expansion) is not None:
+            total += _sum_expansion(
+                *(vectors.mean, vectors.variance, exact.other.mean, exact.other.variance),
+                *(self.rows, exact.left_out, exact.total, exact.mean),
+                *(self._across(rows, vectors), exact.moments, rows.start, rows.stop),
+            )
+        return float(total)
 
-    def _expanded(self, rows: range, vectors: GaussianVectors) -> float:
-        """Sum the expectation of the quadratic part of log sigmoid(-x) over all columns, for some rows."""
-        if (exact := self.expansion) is None:
-            return 0.0
-        here = slice(rows.start, rows.stop)
-        mean, variance, other = vectors.mean[here], vectors.variance[here], exact.other[here]
-        seconds, dim = _second_moments(mean, variance), mean.shape[1]
-        # Not `@`: BLAS may read past the end of a short vector, and what it finds there raises a false alarm.
-        squares = np.einsum("ik,ik->i", mean @ exact.gram, mean) + np.einsum(
-            "ik,k->i", seconds, exact.moments
-        )
-        m = np.einsum("ik,ik->i", mean, other.mean)
-        s2 = np.einsum("ik,ik->i", seconds[:, :dim], other.variance)
-        s2 += np.einsum("ik,ik->i", seconds[:, dim:], other.mean * other.mean)
-        own = exact.left_out[here]
-        expected = -math.log(2.0) * (exact.total - own) - 0.5 * (
-            np.einsum("ik,k->i", mean, exact.mean) - own * m
-        )
-        expected -= 0.5 * SLOPE * (squares - own * (m * m + s2))
-        return float(self.rows[here, 2].astype(np.float64) @ expected)
+    def _across(self, rows: range, vectors: GaussianVectors) -> Array:
+        """Compute sum c_j x_ij mu_j for some rows i, in a work array."""
+        assert self.expansion is not None
+        mean = vectors.mean[rows.start : rows.stop]
+        return np.dot(mean, self.expansion.gram, out=self.work.empty("across", *mean.shape))
 
     def _blocks(self, rows: range) -> Iterator[slice]:
         step = max(1, _BLOCK // self.columns.shape[1])
@@ -252,7 +225,7 @@ class NegativeSums:
         m, s2 = (self.work.empty(name, size, columns) for name in ("m", "s2"))
         moments = self.work.empty("moments", size, 2 * vectors.mean.shape[1])
         np.dot(vectors.mean, self.vectors.mean.T, out=m)
-        np.dot(_second_moments(vectors.mean, vectors.variance, moments), self.moments.T, out=s2)
+        np.dot(_second_moments(vectors, moments), self.moments.T, out=s2)
         return m, s2
 
 
@@ -261,11 +234,10 @@ def _moments_of(vectors: GaussianVectors) -> Array:
     return np.concatenate([vectors.variance, vectors.mean * vectors.mean], axis=1)
 
 
-def _second_moments(mean: Array, variance: Array, out: Array | None = None) -> Array:
-    """Return mu_i^2 + s_i and s_i side by side, (n, 2 d): their product with `_moments_of` is s2."""
-    size, dim = mean.shape
-    out = np.empty((size, 2 * dim), dtype=mean.dtype) if out is None else out
-    np.multiply(mean, mean, out=out[:, :dim])
-    out[:, :dim] += variance
-    out[:, dim:] = variance
+def _second_moments(vectors: GaussianVectors, out: Array) -> Array:
+    """Write mu_i^2 + s_i and s_i side by side, (n, 2 d): their product with `_moments_of` is s2."""
+    dim = vectors.mean.shape[1]
+    np.multiply(vectors.mean, vectors.mean, out=out[:, :dim])
+    out[:, :dim] += vectors.variance
+    out[:, dim:] = vectors.variance
     return out

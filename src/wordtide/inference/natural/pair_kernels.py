@@ -146,6 +146,77 @@ def add_expansion(
 
 
 @arithmetic
+def sum_negatives(
+    out: Array,
+    m: Array,
+    s2: Array,
+    row_weights: Array,
+    column_weights: Array,
+    own: Array,
+    start: int,
+) -> float:
+    """Sum a block (n, c) of expectations `out` of log sigmoid(-x), less the expectation of its expansion.
+
+    Weights, `own` and `start` are those of `weigh_negatives`; m and s2 are the moments of the scores.
+    """
+    kind = m.dtype.type
+    log_2, half, slope = kind(math.log(2.0)), kind(0.5), kind(0.5 * SLOPE)
+    first, second, third = column_weights[0], column_weights[1], column_weights[2]
+    total = 0.0
+    for i in range(m.shape[0]):
+        values, scores, spreads, itself = out[i], m[i], s2[i], own[start + i]
+        a, b, c = row_weights[start + i, 0], row_weights[start + i, 1], row_weights[start + i, 2]
+        found = kind(0)
+        for j in range(m.shape[1]):
+            expanded = log_2 + half * scores[j] + slope * (scores[j] * scores[j] + spreads[j])
+            found += (a * first[j] + b * second[j]) * values[j] + c * third[j] * expanded
+        if itself >= 0:
+            j = itself
+            expanded = log_2 + half * scores[j] + slope * (scores[j] * scores[j] + spreads[j])
+            found -= (a * first[j] + b * second[j]) * values[j] + c * third[j] * expanded
+        total += found
+    return total
+
+
+@arithmetic
+def sum_expansion(
+    mean: Array,
+    variance: Array,
+    other_mean: Array,
+    other_variance: Array,
+    row_weights: Array,
+    left_out: Array,
+    weight: float,
+    total: Array,
+    across: Array,
+    moments: Array,
+    start: int,
+    stop: int,
+) -> float:
+    """Sum the expectation of the expansion of log sigmoid(-x) over the negative pairs of some rows.
+
+    The arguments are those of `add_expansion`; `weight` is the sum of all c_j.
+    """
+    dim = mean.shape[1]
+    kind = mean.dtype.type
+    found = 0.0
+    for i in range(start, stop):
+        u, s, v, sv, x = mean[i], variance[i], other_mean[i], other_variance[i], across[i - start]
+        m, s2, first, squares = kind(0), kind(0), kind(0), kind(0)
+        for k in range(dim):
+            second = u[k] * u[k] + s[k]
+            m += u[k] * v[k]
+            s2 += second * sv[k] + s[k] * (v[k] * v[k])
+            first += u[k] * total[k]
+            squares += x[k] * u[k] + second * moments[k] + s[k] * moments[dim + k]
+        own = left_out[i]
+        expected = -math.log(2.0) * (weight - own) - 0.5 * (first - own * m)
+        expected -= 0.5 * SLOPE * (squares - own * (m * m + s2))
+        found += row_weights[i, 2] * expected
+    return found
+
+
+@arithmetic
 def positive_moments(
     indptr: Array,
     indices: Array,
@@ -194,21 +265,18 @@ def step_rows(
     prior_precision: Array,
     rate: float,
     trust: float,
-    start: int,
-    stop: int,
 ) -> bool:
-    """Take one natural-gradient step of rows `start` to `stop`. Returns whether all values are finite.
+    """Take one natural-gradient step of all rows. Returns whether all values are finite.
 
     precision <- (1 - rate) precision + rate (prior precision + h); mean <- mean + rate clip[(g - pull) /
     precision], where clip limits the length of a row's step to `trust`.
     """
-    dim = mean.shape[1]
     kind = mean.dtype.type
     new, old = kind(rate), kind(1.0 - rate)
     finite = True
-    for i in range(start, stop):
+    for i in range(mean.shape[0]):
         square = kind(0)
-        for k in range(dim):
+        for k in range(mean.shape[1]):
             lam = old * precision[i, k] + new * (h[i, k] + prior_precision[i, k])
             precision[i, k] = lam
             step = (g[i, k] - (mean[i, k] - prior_mean[i, k]) * prior_precision[i, k]) / lam
@@ -218,6 +286,6 @@ def step_rows(
         if not length < np.inf:
             finite = False
         scale = new if length <= trust else kind(rate * trust / length)
-        for k in range(dim):
+        for k in range(mean.shape[1]):
             mean[i, k] += scale * g[i, k]
     return finite

@@ -95,7 +95,7 @@ class PreparedSlice:
         work, (size, dim) = self.compute.work, sides[0].mean.shape
         generator = np.random.default_rng(seed)
         negatives = [
-            pairs.with_columns(other, generator, self.parts)
+            pairs.with_columns(other, generator)
             for pairs, other in zip(self._negatives, others, strict=False)
         ]
         g = [work.empty(f"g {side}", size, dim) for side in range(len(sides))]
@@ -123,7 +123,7 @@ class PreparedSlice:
 
     def _log_likelihood(self, sides: list[GaussianVectors], seed: Seed, expectation: Expectation) -> float:
         words, other = sides[0], self._others(sides)[0]
-        negatives = self._negatives[0].with_columns(other, np.random.default_rng(seed), self.parts)
+        negatives = self._negatives[0].with_columns(other, np.random.default_rng(seed))
         indptr, work, tied = self.part.indptr, self.compute.work, self.signs is not None
 
         def of_rows(rows: range) -> float:

@@ -63,19 +63,14 @@ class SliceFit:
     def step(self, rate: float, seed: Seed) -> None:
         """Take one natural-gradient step of all vectors together."""
         gradients = self.slice.gradients(self.vectors(), seed)
-
-        def move(rows: range) -> bool:
-            finite = [
-                _step_rows(
-                    *(self.mean[side], self.precision[side], gradient.g, gradient.h),
-                    *(self.prior[side].mean, self._prior_precision[side], rate, self.trust),
-                    *(rows.start, rows.stop),
-                )
-                for side, gradient in enumerate(gradients)
-            ]
-            return all(finite)
-
-        if not all(self.slice.compute.map(move, self.slice.parts)):
+        finite = [
+            _step_rows(
+                *(self.mean[side], self.precision[side], gradient.g, gradient.h),
+                *(self.prior[side].mean, self._prior_precision[side], rate, self.trust),
+            )
+            for side, gradient in enumerate(gradients)
+        ]
+        if not all(finite):
             raise Diverged(self.number)
 
     def prediction(self, seed: Seed) -> float:
