@@ -87,14 +87,20 @@ class Result:
         return found[0]
 
     def markdown(self, columns: Sequence[str] = (), rows: Sequence[str] = ()) -> str:
-        """Render the table, with all columns and rows or those named, and a line that says where it comes from."""
+        """Render the table, with all columns and rows or those named, and a line that says where it comes from.
+
+        The rows may also be "first 5".
+        """
         numbers = [self.column(name) for name in columns] or list(range(len(self.columns)))
-        chosen = [self.row(key) for key in rows] or self.rows
+        if len(rows) == 1 and (first := re.fullmatch(r"first (\d+)", rows[0])):
+            chosen = self.rows[: int(first[1])]
+        else:
+            chosen = [self.row(key) for key in rows] or self.rows
         lines = [_line([self.columns[n] for n in numbers])]
         lines.append(f"|{'|'.join('---:' if _is_numeric(chosen, n) else '---' for n in numbers)}|")
         lines += [_line([row[n] for n in numbers]) for row in chosen]
-        load = f"; load average before: {self.load}" if self.load else ""
-        lines += ["", f"*`{self.command}`, {self.date}, version {self.version}; {self.machine}{load}*"]
+        load = f", load {self.load}" if self.load else ""
+        lines += ["", f"*`{self.command}`, {self.date}, version {self.version}{load}*"]
         return "\n".join(lines) + "\n"
 
 

@@ -26,7 +26,7 @@ _HEAD = """\
 What `wordtide COMMAND --help` prints. `make docs-commands` writes this page; edit the help instead.
 
 Answers go to standard output, everything else to standard error. Exit codes: 0 success, 2 wrong words or options,
-3 input, 4 output, 5 a damaged folder, 130 Ctrl-C. `wordtide --version` prints the version.
+3 input, 4 output, 5 a damaged folder, 130 Ctrl-C.
 """
 
 
@@ -36,7 +36,6 @@ class Documented(NamedTuple):
     name: str  # as it is typed: "plot map"
     sentences: list[str]  # paragraphs, without the example
     example: str
-    usage: str
     arguments: list[tuple[str, str]]
     options: list[tuple[str, str]]
 
@@ -51,16 +50,29 @@ def reference() -> str:
     found = list(commands())
     number = Counter(row for one in found for row in [*one.arguments, *one.options])
     common = [row for row, times in number.items() if times >= _COMMON]
-    links = (f"[`{one.name}`](#{one.name.replace(' ', '-')})" for one in found)
-    parts = [_HEAD, " \u00b7\n".join(links), "", "## Common to several commands", "", *map(_item, common)]
+    parts = [_HEAD, ",\n".join(map(_link, (one.name for one in found))) + ".", ""]
+    parts += ["## Common to several commands", "", *map(_item, common)]
+    described: dict[
+        tuple[str, str], tuple[str, str]
+    ] = {}  # options, the first command with each, its default
     for one in found:
-        rows = [*one.arguments, *one.options]
-        own = [_item(row) for row in rows if row not in common]
-        shared = ", ".join(f"`{row[0].split(' <')[0]}`" for row in rows if row in common)
+        own: list[str] = []
+        shared: dict[str, list[str]] = {}
+        for row in [*one.arguments, *one.options]:
+            text, dot, default = row[1].removeprefix("Texts: ").partition(". Default: ")
+            first, usual = described.setdefault((_name(row), text.lower().rstrip(".")), (one.name, default))
+            if row in common:
+                shared.setdefault("[Common](#common-to-several-commands)", []).append(_name(row))
+            elif first == one.name:
+                own.append(_item(row))
+            elif default in ("", usual):
+                shared.setdefault(f"As in {_link(first)}", []).append(_name(row))
+            else:
+                own.append(f"- {_name(row)}: As in {_link(first)}{dot}{_prose(default)}")
         parts += ["", f"## {one.name}", "", "\n\n".join(map(_prose, one.sentences)), ""]
-        parts += [f"    {one.usage}", f"    {one.example}", "", *own]
-        if shared:
-            parts += ["", f"[Common](#common-to-several-commands): {shared}."]
+        parts += [f"    {one.example}", "", *own]
+        for where, names in shared.items():
+            parts += ["", f"{where}: {', '.join(names)}."]
     return "\n".join(parts) + "\n"
 
 
@@ -83,12 +95,17 @@ def _within(group: Any, names: list[str]) -> Iterator[Documented]:
             name=" ".join(words),
             sentences=[part for part in paragraphs if not part.startswith("Example: ")],
             example=examples[0] if examples else "",
-            usage=re.sub(
-                r"{(.*?)}", r"\1", " ".join([context.command_path, *command.collect_usage_pieces(context)])
-            ),
             arguments=records["argument"],
             options=records["option"],
         )
+
+
+def _link(name: str) -> str:
+    return f"[`{name}`](#{name.replace(' ', '-')})"
+
+
+def _name(row: tuple[str, str]) -> str:
+    return f"`{row[0].split(' <')[0]}`"
 
 
 def _item(row: tuple[str, str]) -> str:

@@ -133,8 +133,15 @@ def test_marks_are_filled_with_figures_and_tables() -> None:
     )
     marked = "<!-- table: fit :: contexts; d :: separate -->\n{}<!-- /table -->"
     assert filled(marked.format("| old |\n")) == marked.format(
-        "| contexts | d |\n|---|---:|\n| separate | 100 |\n\n*`python x.py`, 2026-01-02, version 1; a machine*\n"
+        "| contexts | d |\n|---|---:|\n| separate | 100 |\n\n*`python x.py`, 2026-01-02, version 1*\n"
     )
+
+
+@pytest.mark.usefixtures("_elsewhere")
+def test_a_mark_may_ask_for_the_first_rows() -> None:
+    keep("changed", Result(["word"], [["energy"], ["welfare"], ["year"]], command="python x.py"))
+    marked = filled("<!-- table: changed :: word :: first 2 -->\n<!-- /table -->")
+    assert "| energy |\n| welfare |\n\n" in marked
 
 
 @pytest.mark.usefixtures("_elsewhere")

@@ -44,9 +44,9 @@ class CountSettings:
     delimiter: str | None = setting(
         None, "Delimiter of CSV files: tab, or a character such as ';'", shown_default="detected"
     )
-    drop: str | None = setting(None, "Remove what matches this regular expression from texts first")
+    drop: str | None = setting(None, "Remove matches of this regular expression from texts")
     numbers: str = setting(
-        "skip", "Numbers", choices=_WAYS, note="what is skipped keeps its place, and the mask is <number>"
+        "skip", "Numbers", choices=_WAYS, note="what is skipped keeps its place; the mask is <number>"
     )
     urls: str = setting("skip", "URLs", choices=_WAYS, note="the mask is <url>")
     user_names: str = setting("skip", "@names", choices=_WAYS, note="the mask is <user>")
@@ -62,7 +62,7 @@ class CountSettings:
         "total",
         "Frequency by which words are chosen",
         choices=["total", "share"],
-        note="share is the average over slices of the relative frequency",
+        note="share is the mean relative frequency over slices",
     )
     min_count: int = setting(1, "Leave out words that occur less often than this", minimum=1, maximum=1 << 62)
     vocabulary: str | None = setting(
@@ -89,7 +89,7 @@ class CountSettings:
         "overlap",
         "Weights of pairs in n-grams",
         choices=["overlap", "literal"],
-        note="overlap gives those of a text, literal counts the window inside each n-gram",
+        note="overlap matches running text, literal applies the window inside each n-gram",
     )
     examples: int = setting(
         0, "Number of example sentences to keep per word and slice", minimum=0, maximum=1000

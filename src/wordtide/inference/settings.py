@@ -42,7 +42,7 @@ class FitSettings:
     # Bounds of variances: float32 loses smaller ones beside others, and a model folder refuses them.
     diffusion: float | str = setting(
         1e-3,
-        "How fast vectors drift: D, a variance per year (fit: or auto)",
+        "Diffusion constant D, a variance per year; fit also takes auto",
         minimum=1e-9,
         maximum=1e6,
         choices=["auto"],
@@ -63,7 +63,7 @@ class FitSettings:
         choices=["auto"],
         example="0.3",
     )
-    seed: int = setting(0, "Seed of everything that is random", minimum=0, maximum=(1 << 63) - 1)
+    seed: int = setting(0, "Random seed", minimum=0, maximum=(1 << 63) - 1)
     negative_ratio: float = setting(1.0, "Negative pairs per positive pair", minimum=1e-6, maximum=1e3)
     context_exponent: float = setting(0.75, "Exponent of context frequencies", minimum=0.0, maximum=2.0)
     negative_contexts: int | None = setting(

@@ -31,7 +31,7 @@ def count(
         bool,
         Option("--dry-run", help="Count nothing; show what is understood: files, dates, slices."),
     ] = False,
-    report: Annotated[Report, Option(help="How --dry-run prints.")] = Report.table,
+    report: Annotated[Report, Option(help="Format of --dry-run.")] = Report.table,
     workers: Annotated[
         int | None, Option(help="Threads, or processes with --tokenizer. Default: all processors.")
     ] = None,

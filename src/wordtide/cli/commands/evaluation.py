@@ -84,7 +84,7 @@ def _rounded(seconds: float | None) -> int | None:
     FitSettings,
     after="counts",
     only=("dim", "diffusion", "prior_variance", "negative_ratio"),
-    prefix="Values separated by commas",
+    prefix="List",
     defaults={"diffusion": "0.0001,0.001,0.01 if no other setting has several values"},
     lists=True,
 )
@@ -92,7 +92,7 @@ def _rounded(seconds: float | None) -> int | None:
     CountSettings,
     after="counts",
     only=("window",),
-    prefix="Values separated by commas",
+    prefix="List",
     defaults={"window": "that of the counts; others need --texts"},
     lists=True,
 )
@@ -140,6 +140,8 @@ def tune(
     **grid: Any,
 ) -> None:
     """Choose settings by how well they predict held-out slices, with standard errors.
+
+    Values of a list are separated by commas; every combination is fitted.
 
     Example: wordtide tune counts/ --diffusion 0.0001,0.001,0.01 --dim 50,100
     """

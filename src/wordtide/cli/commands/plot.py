@@ -139,7 +139,7 @@ def map_words(
         Option(help="A time; repeat the option for several. Default: four, spread over the model."),
     ] = None,
     top: Annotated[int, Option(help="Number of words on the map: the most frequent ones.")] = 10_000,
-    seed: Annotated[int, Option(help="Seed of everything that is random.")] = 0,
+    seed: Annotated[int, Option(help="Random seed.")] = 0,
     dpi: Dots = 300,
 ) -> None:
     """Draw a map of the words at four times, with trails (dynamic t-SNE; takes a few minutes).

@@ -138,13 +138,12 @@ def changed(
 ) -> None:
     """Show the words that changed most: how much, when, from what to what.
 
-    The verdict is jump, gradual, or unsure (no significant change). The date of a jump has a 90% credible
-    interval, that of a gradual change its start and end. The effect, in bits, is how much a use of the word
-    says about the side of the change it comes from; style is the effect of stylistic change, kept apart. The
-    other orders compare each word between its first and its last slice, or --since and --until: change is the
-    angle by which it turned, with a 90% interval, probability that of being among the --top. From and to are
-    the neighbors lost and gained. csv and json have all columns, and the change as cosine distance (0: none,
-    1: a right angle, 2: reversed).
+    The verdict is jump, gradual, or unsure (no significant change); the date of a jump has a 90% credible
+    interval, that of a gradual change its start and end. The effect, in bits, is how much one use of the word
+    reveals about the side of the change it comes from; style, the change that function words share, is left
+    out of it. Change is the angle by which the word turned between --since and --until, or between its first
+    and last slices; csv and json give it as cosine distance (0: none, 1: a right angle). From and to are the
+    neighbors lost and gained.
 
     Example: wordtide changed model/ --since 1850 --until 2000 --top 20
     """
