@@ -50,8 +50,7 @@ def reference() -> str:
     found = list(commands())
     number = Counter(row for one in found for row in [*one.arguments, *one.options])
     common = [row for row, times in number.items() if times >= _COMMON]
-    parts = [_HEAD, ",\n".join(map(_link, (one.name for one in found))) + ".", ""]
-    parts += ["## Common to several commands", "", *map(_item, common)]
+    parts = [_HEAD, "## Common to several commands", "", *map(_item, common)]
     described: dict[
         tuple[str, str], tuple[str, str]
     ] = {}  # options, the first command with each, its default
@@ -109,7 +108,7 @@ def _name(row: tuple[str, str]) -> str:
 
 
 def _item(row: tuple[str, str]) -> str:
-    return f"- `{row[0]}`: {_described(row[1])}"
+    return f"- {_name(row)}: {_described(row[1])}"
 
 
 def _prose(text: str) -> str:
