@@ -116,7 +116,7 @@ def test_a_filter_finds_jumps_and_gives_no_verdict_on_gradual_changes():
 
 def test_levels_are_near_the_places_before_and_after(model, found):
     words = np.array([WORDS["jumps"], WORDS["ramps"], WORDS["bursts"]])
-    levels, rng = levels_of(model, found, words), np.random.default_rng(1)
+    levels, rng = levels_of(model, found, words, known_share(model)), np.random.default_rng(1)
     rng.gamma(5.0, 6.0, size=(len(model.posterior.knots), DIM))
     for word in list(PLACES)[:4]:
         places = truth(rng, word, np.array([1900.5, 1908.4, 1915.5]))

@@ -185,6 +185,15 @@ def test_asking_for_predictions_leaves_no_trace(tied):
         assert is_same(asked, other)
 
 
+def test_a_finished_fit_still_has_the_state_of_a_checkpoint(computing, tied):
+    fitted = solver(computing, tied=tied)
+    finish(fitted)
+    before = {name: np.array(array) for name, array in fitted.state().items()}
+    fitted.states.finish()
+    assert all(len(side.variance) == 0 for side in solvers.sides_of(fitted))
+    assert all(np.array_equal(fitted.state()[name], array) for name, array in before.items())
+
+
 def test_another_seed_draws_other_columns(computing, tied):
     one, other = (solver(computing, sample_size=3, tied=tied, seed=seed) for seed in (0, 1))
     finish(one)

@@ -7,7 +7,7 @@ import pytest
 from embeddings.moving_words import WORDS, drawn
 
 from wordtide.api import DynamicEmbeddings, NoteWarning
-from wordtide.embeddings.dynamics import dynamics_of, levels_of
+from wordtide.embeddings.dynamics import dynamics_of, known_share, levels_of
 from wordtide.embeddings.posterior import Posterior
 from wordtide.questions import effect as module
 from wordtide.questions.change import changed
@@ -47,7 +47,7 @@ def test_predicted_contexts_are_those_of_the_likelihood(model):
 def test_without_style_an_effect_is_the_divergence_between_the_levels(model, monkeypatch):
     monkeypatch.setattr(module, "style_axes", lambda model: np.zeros((0, model.dim)))
     found = effects(model, MOVING)
-    levels = levels_of(model.fitted, model.dynamics, MOVING)
+    levels = levels_of(model.fitted, model.dynamics, MOVING, known_share(model.fitted))
     moments = np.linspace(model.times[0], model.times[-1], module._MOMENTS)
     for row, word in enumerate(MOVING):
         nearest = moments[np.argmin(np.abs(moments - model.dynamics.date[word]))]
@@ -60,7 +60,7 @@ def test_without_style_an_effect_is_the_divergence_between_the_levels(model, mon
 
 
 def test_what_lies_along_the_style_axes_is_style(model, monkeypatch):
-    levels = levels_of(model.fitted, model.dynamics, MOVING[:1])
+    levels = levels_of(model.fitted, model.dynamics, MOVING[:1], known_share(model.fitted))
     way = levels.after[0] - levels.before[0]
     monkeypatch.setattr(module, "style_axes", lambda model: way[None] / np.linalg.norm(way))
     found = effects(model, MOVING)

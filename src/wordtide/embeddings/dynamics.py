@@ -246,10 +246,11 @@ class Levels:
     moved_variance: Floats
 
 
-def levels_of(fitted: Fitted, dynamics: Dynamics, words: Integers, known: Floats | None = None) -> Levels:
+def levels_of(fitted: Fitted, dynamics: Dynamics, words: Integers, known: Floats) -> Levels:
     """The levels of words with a significant change: segment means given the data and the prior.
 
-    Knots count for the levels with weights 1 - s and s (see `model.jumps`). `known`: `known_share`.
+    Knots count for the levels with weights 1 - s and s (see `model.jumps`). `known` comes from
+    `known_share`.
     """
     knots, h, b = messages(fitted, words)
     share = np.concatenate([np.zeros((0, 2)), *_shares(fitted, dynamics, words, knots)])
@@ -267,7 +268,7 @@ def levels_of(fitted: Fitted, dynamics: Dynamics, words: Integers, known: Floats
         own + total(after**2 * h),
     )
     first, second, size = level_means(a11, a12, a22, total(before * b), total(after * b))
-    informed = h * (known_share(fitted) if known is None else known)[knots.slices]  # the variance of b
+    informed = h * known[knots.slices]  # the variance of b
     w11, w12, w22 = (total(weight * informed) for weight in (before**2, before * after, after**2))
     left, right = a22 + a12, a11 + a12
     return Levels(first, second, (left**2 * w11 - 2.0 * left * right * w12 + right**2 * w22) / size**2)

@@ -222,10 +222,10 @@ def _smoothing(fit: Run) -> Outcome:
     solver = _smoothing_solver(fit, diffusion, start, _schedule(settings))
     curve = fit.train(solver, "smoothing")
     predictions, static = solver.predictions(), solver.predictions(standing(solver.diffusion))
-    solver.states.finish()
     found = solver.states.arrays()
     names = {"mean_u": "mean_u", "mean_v": "mean_v", "h_u": "precision_u", "h_v": "precision_v"}
     arrays = {field: as_singles(found[name]) for name, field in names.items() if name in found}
+    solver.states.finish()
     posterior = Posterior("smoother", problem.knots, signs=start.signs, **arrays)
     return Outcome(
         posterior,

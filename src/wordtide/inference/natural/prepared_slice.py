@@ -173,6 +173,10 @@ class SliceWork:
         if keep:
             self._kept = {t: self._prepared(t) for t in range(len(slices))}
 
+    def finish(self) -> None:
+        """Free what was prepared."""
+        self._kept.clear()
+
     def pairs(self, t: int) -> float:
         """Return the number of pairs of a slice."""
         return self._slices[t].pairs

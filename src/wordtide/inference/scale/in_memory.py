@@ -130,6 +130,7 @@ class StatesInMemory:
 
     def finish(self) -> None:
         self.block.finish()
+        self._work.finish()
 
     def note(self) -> str:
         return ""

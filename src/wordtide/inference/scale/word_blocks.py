@@ -145,10 +145,14 @@ class WordBlock:
     def finish(self) -> None:
         """Free what only further steps need."""
         for side in self.sides:
-            side.b = np.zeros((0, self.dim), self.compute.dtype)
+            side.b = side.variance = np.zeros((0, self.dim), self.compute.dtype)
 
     def arrays(self) -> dict[str, Array]:
-        """Return the state between steps, by name."""
+        """Return the state between steps, by name. After `finish`, the variances are computed again."""
+        if any(len(side.variance) < len(side.mean) for side in self.sides):
+            for side in self.sides:
+                side.b, side.variance = np.zeros_like(side.mean), np.empty_like(side.mean)
+            self.restore_variances()
         named = zip(SIDES, self.sides, strict=False)
         return {f"{field}_{name}": getattr(side, field) for name, side in named for field in FIELDS}
 
