@@ -152,7 +152,7 @@ def measure(world: SmallWorld, model: DynamicEmbeddings, into: Measured, seed: i
         truth = np.einsum("nk,nk->n", total[t][one], total[t][other]) / (lengths[one] * lengths[other])
         x = scaled(means, variances, vectors.noise_share)
         found = similarities(x[one], x[other])
-        mean, spread = found.expected, found.spread
+        mean, spread = found.mean, found.spread
         into.add_normal(name, truth, mean, spread)
 
 

@@ -69,7 +69,7 @@ def similarity_of_pairs(seen: Seen) -> Measures:
         low, high = found.interval()
         cosine = np.einsum("nk,nk->n", true[one], true[other])
         covered.append((low <= cosine) & (cosine <= high))
-        squared.append((cosine - found.expected) ** 2)
+        squared.append((cosine - found.mean) ** 2)
         variance.append(found.spread**2)
     names = ("covered", "squared", "variance")
     return {

@@ -72,7 +72,7 @@ def pairs_held(world: TextWorld, model: DynamicEmbeddings) -> tuple[Flags, Float
             lengths_of(true[one]) * lengths_of(true[other])
         )
         low, high = found.interval()
-        used = (one != other) & np.isfinite(found.cosine)
+        used = (one != other) & np.isfinite(found.mean)
         held.append(((low <= cosine) & (cosine <= high))[used])
         often.append(np.minimum(total[one], total[other])[used])
     return np.concatenate(held), np.concatenate(often)

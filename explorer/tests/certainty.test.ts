@@ -46,11 +46,13 @@ describe("neighbors", () => {
   const inverse = new Float32Array([0, 1, 2, 3].map((row) => 1 / (Math.hypot(q[2 * row], q[2 * row + 1]) || Infinity)));
   const rho = new Float32Array([0.1, 0.1, 1.3, 0.1]);
   const words = { block: { q, rho, settled: new Uint8Array([1, 1, 1, 0]), inverse }, start: 0, stride: 1, scales: inverse };
-  it("come by the middle of the interval, and last if most of their length is noise", () => {
+  it("come by similarity, and last if most of their length is noise", () => {
     const found = nearest(words, 0, 4, noiseOf(null, 2), 3, true);
     expect(found.map((one) => one.word)).toEqual([1, 2]);
     expect(found.map((one) => one.faint)).toEqual([false, true]); // 1 / sqrt(1 + 2 * 1.3²) = 0.48
-    expect(found[1].similarity).toBeCloseTo(100 / Math.hypot(100, 10), 6);
+    const lengths = [0.1, 1.3].map((rho) => Math.sqrt(1 + 2 * rho * rho)); // expected, in units of those of the means
+    expect(found[1].similarity).toBeCloseTo(100 / Math.hypot(100, 10) / lengths[0] / lengths[1], 6);
+    for (const { low, similarity, high } of found) expect(low < similarity && similarity < high).toBe(true);
   });
   it("without a posterior are never faint", () => {
     expect(nearest(words, 0, 4, noiseOf(null, 2), 3, false).some((one) => one.faint)).toBe(false);

@@ -90,7 +90,7 @@ class DynamicEmbeddings(Embeddings):
         word: str,
         at: Time = "last",
         top: int = 10,
-        by: str = "middle",
+        by: str = "similarity",
         min_occurrences: int = 0,
         vectors: str | None = None,
         group: str | None = None,
@@ -98,9 +98,9 @@ class DynamicEmbeddings(Embeddings):
         """The words nearest to a word at one time, or to the word as a group of texts uses it.
 
         Columns: word, similarity, low, high, probability (to be among the top), occurrences, faint (the word
-        is barely known), inferred (it does not occur near that time). Ranked `by` the "middle" of the
-        interval, "similarity", the "low" end or "probability"; faint words come last. `min_occurrences`
-        counts in the slice.
+        is barely known), inferred (it does not occur near that time). Ranked `by` "similarity",
+        the "low" end of its interval or "probability"; faint words come last. `min_occurrences` counts in
+        the slice.
         """
         model, notes = (self, []) if group is None else in_group(self, group, word)
         answer = neighbors(model, word, at, top, by, min_occurrences, vectors)
@@ -206,7 +206,7 @@ class DynamicEmbeddings(Embeddings):
         at: Time = "first",
         then: Time = "last",
         top: int = 10,
-        by: str = "middle",
+        by: str = "similarity",
         min_occurrences: int = 0,
         vectors: str | None = None,
     ) -> "pd.DataFrame":

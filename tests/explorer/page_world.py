@@ -80,7 +80,7 @@ class World:
         self.q = np.rint(127 * paths / np.abs(paths).max(axis=(1, 2), keepdims=True)).astype(np.int8)
         self.q[self.number("coal"), 2] = 0  # a word without a direction
         noise = generator.uniform(0.02, 0.3, size).astype(np.float16)
-        self.rho = noise if self.uncertain else np.full(size, np.nan, dtype=np.float16)
+        self.rho = noise if self.uncertain else np.zeros(size, dtype=np.float16)
         self.settled = (generator.random(size) > 0.1).astype(np.uint8)
         self.settled[self.number("coal"), 2] = 0
         self.occurrences = generator.poisson(2.0, size).astype("<u4")
@@ -116,7 +116,7 @@ class World:
             "format": "wordtide-explorer",
             "version": 1,
             "title": "A world <b>of</b> tests",
-            "estimand": "Similarity is the cosine of posterior means, with its 90 % interval.",
+            "estimand": "Similarity is the expected cosine under the posterior, with its 90 % interval.",
             "method": "smoothing" if self.uncertain else "independent",
             "uncertain": self.uncertain,
             "vectors": "sum",

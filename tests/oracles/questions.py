@@ -132,30 +132,25 @@ class Near(NamedTuple):
 
     @property
     def place(self):
-        """What lists are sorted by: faint words come last, the others by the middle of the interval."""
-        return self.faint, -(self.low + self.high)
+        """What lists are sorted by: faint words come last, the others by similarity."""
+        return self.faint, -self.similarity
 
 
 def cosine_interval(one, other):
-    """Similarity, and the 90 % interval of the cosine in units of expected lengths, from quantiles."""
+    """Mean and 90 % interval of the cosine in units of expected lengths, from quantiles."""
     (mean_i, variance_i), (mean_j, variance_j) = (
         (mean / expected, variance / expected**2)
         for mean, variance in (one, other)
         for expected in [math.sqrt(mean @ mean + variance.sum())]
     )
-    value, middle = cosine(one[0], other[0]), mean_i @ mean_j
+    middle = mean_i @ mean_j
     spread = math.sqrt(
         (mean_i**2 @ variance_j + mean_j**2 @ variance_i + variance_i @ variance_j) * (1.0 - middle**2)
     )
     if spread == 0.0:
-        return value, value, value
-    posterior = norm(middle, spread)
-    low, high = posterior.ppf([0.05, 0.95])
-    if value > high:
-        low, high = posterior.ppf(posterior.cdf(value) - 0.9), value
-    elif value < low:
-        low, high = value, posterior.ppf(posterior.cdf(value) + 0.9)
-    return value, max(low, -1.0), min(high, 1.0)
+        return middle, middle, middle
+    low, high = norm(middle, spread).ppf([0.05, 0.95])
+    return middle, max(low, -1.0), min(high, 1.0)
 
 
 def nearest_words(model, word, at, then, vectors="sum"):

@@ -180,7 +180,7 @@ def test_a_list_without_places_is_refused(kind, top):
 @each_kind
 @pytest.mark.parametrize("ask", [neighbors, analogy])
 def test_an_unknown_ranking_is_refused(kind, ask):
-    with pytest.raises(SettingsError, match="Choose middle, similarity, low or probability"):
+    with pytest.raises(SettingsError, match="Choose similarity, low or probability"):
         ask(CROWDS[kind], "word7", by="beauty")
 
 

@@ -12,11 +12,9 @@ export function axisCurve(word: Rows, from: readonly Rows[], to: readonly Rows[]
     ...from.map((rows) => ({ rows, weight: -1 / from.length })),
     ...to.map((rows) => ({ rows, weight: 1 / to.length })),
   ];
-  const direction = new Float64Array(dim);
-  const expected = new Float64Array(dim); // the same in units of expected lengths
+  const direction = new Float64Array(dim); // in units of expected lengths
   for (let slice = 0; slice < count; slice += 1) {
     direction.fill(0);
-    expected.fill(0);
     const row = word.start + slice * word.stride;
     const own = word.block.inverse[row];
     const ownVariance = word.block.rho[row] ** 2;
@@ -30,23 +28,20 @@ export function axisCurve(word: Rows, from: readonly Rows[], to: readonly Rows[]
       known &&= scale !== 0;
       const length = expectedLength(rows.block, poleRow, noise);
       for (let k = 0, place = poleRow * dim; k < dim; k += 1, place += 1) {
-        direction[k] += rows.block.q[place] * scale;
-        expected[k] += (rows.block.q[place] * scale) / length;
+        direction[k] += (rows.block.q[place] * scale) / length;
       }
       variance += weight * weight * (ownAlong + noise.share * noise.squares * ownVariance) * (rows.block.rho[poleRow] / length) ** 2;
     }
     let position = 0;
-    let middle = 0;
     let squares = 0;
     for (let k = 0, place = row * dim; k < dim; k += 1, place += 1) {
       position += word.block.q[place] * direction[k];
-      middle += word.block.q[place] * expected[k];
-      squares += expected[k] * expected[k] * profile[k];
+      squares += direction[k] * direction[k] * profile[k];
     }
-    position = known ? position * own : NaN;
+    position = known ? (position * own) / ownLength : NaN;
     const spread = uncertain ? Math.sqrt(variance + squares * ownVariance) / ownLength : NaN;
     curve.mean[slice] = position;
-    const { low, high } = interval(position, (middle * own) / ownLength, spread, 2);
+    const { low, high } = interval(position, spread, 2);
     curve.low[slice] = low;
     curve.high[slice] = high;
   }

@@ -1,4 +1,4 @@
-/** The words nearest to a word at one slice: the settled ones of highest similarity, the word itself left out, by the middle of the interval. */
+/** The words nearest to a word at one slice: of the settled ones with the highest cosines of means those of highest similarity, the word itself left out. */
 
 import type { WordsAt } from "../data/store";
 import { expectedLength, posteriorOf, type Noise } from "./noise";
@@ -23,15 +23,15 @@ export interface Neighbour {
 let scores = new Float64Array(0);
 let numbers = new Int32Array(0);
 
-/** The `most` nearest words, of those most similar, by the middle of their intervals; faint ones come last. */
+/** The `most` nearest words by similarity; faint ones come last. */
 export function nearest(words: WordsAt, word: number, count: number, noise: Noise, most: number, uncertain: boolean): Neighbour[] {
   const pool = candidates(words, word, count, noise, uncertain ? POOL * most + SPARE : most, uncertain);
   if (!uncertain) return pool;
-  const chosen = pool.sort((one, other) => other.low + other.high - one.low - one.high).slice(0, most);
+  const chosen = pool.sort((one, other) => other.similarity - one.similarity).slice(0, most);
   return [...chosen.filter((one) => !one.faint), ...chosen.filter((one) => one.faint)];
 }
 
-/** The `most` words of highest similarity, in falling order; of equals the more frequent first. */
+/** The `most` words with the highest cosines of means, in falling order; of equals the more frequent first. */
 export function candidates(words: WordsAt, word: number, count: number, noise: Noise, most: number, uncertain: boolean): Neighbour[] {
   const { block, start, stride, scales } = words;
   const { q, inverse } = block;
@@ -50,10 +50,9 @@ export function candidates(words: WordsAt, word: number, count: number, noise: N
   }
   return best(scores, numbers.subarray(0, found), most).map((other) => {
     const row = start + other * stride;
-    const similarity = clipped(scores[other], 1);
-    const { expected, spread } = posteriorOf(block, own, block, row, noise, similarity);
+    const { expected, spread } = posteriorOf(block, own, block, row, noise, clipped(scores[other], 1));
     const faint = uncertain && expectedLength(block, row, noise) > 1 / FAINT;
-    return { word: other, similarity, ...interval(similarity, expected, uncertain ? spread : NaN, 1), faint };
+    return { word: other, similarity: expected, ...interval(expected, uncertain ? spread : NaN, 1), faint };
   });
 }
 

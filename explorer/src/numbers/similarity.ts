@@ -1,4 +1,4 @@
-/** Similarity: the cosine of two posterior means, with the 90 % interval of the cosine of the vectors themselves.
+/** Similarity: the expected cosine of two words' vectors under the posterior, with its 90 % interval.
  *
  * Mean and variance are those of wordtide's questions; the noise of a vector is one number, shared out by the profile.
  */
@@ -10,17 +10,9 @@ import { posteriorOf, type Noise } from "./noise";
 /** Of 90 % intervals: so many standard deviations to either side. */
 export const SIDES = 1.6448536269514722;
 
-/** The same for an interval that is open on one side, and how fast one goes over into the other. */
-const ONE_SIDE = 1.2815515655446004;
-const APPROACH = 2.7;
-
-/** The interval with 90 % of a normal posterior that contains `value`, cut off at -most and most. */
-export function interval(value: number, expected: number, spread: number, most: number): { low: number; high: number } {
-  const beyond = Math.max((spread > 0 ? Math.abs(value - expected) / spread : 0) - SIDES, 0);
-  const side = value < expected ? -1 : 1;
-  const far = expected + side * Math.max(Math.abs(value - expected), SIDES * spread);
-  const near = expected - side * spread * (ONE_SIDE + (SIDES - ONE_SIDE) * Math.exp(-APPROACH * beyond));
-  return { low: Math.max(Math.min(near, far), -most), high: Math.min(Math.max(near, far), most) };
+/** The central 90 % of a normal posterior, cut off at -most and most. */
+export function interval(mean: number, spread: number, most: number): { low: number; high: number } {
+  return { low: Math.max(mean - SIDES * spread, -most), high: Math.min(mean + SIDES * spread, most) };
 }
 
 /** A word's similarity to another over time; without a posterior `low` and `high` are NaN. */
@@ -55,11 +47,12 @@ export function similarityCurve(one: Rows, other: Rows, count: number, noise: No
   for (let slice = 0; slice < count; slice += 1) {
     const row = one.start + slice * one.stride;
     const otherRow = other.start + slice * other.stride;
-    let mean = cosine(one.block, row, other.block, otherRow, noise.dim);
-    if (same && !Number.isNaN(mean)) mean = 1;
-    curve.mean[slice] = mean;
-    const { expected, spread } = same ? { expected: mean, spread: 0 } : posteriorOf(one.block, row, other.block, otherRow, noise, mean);
-    const { low, high } = interval(mean, expected, uncertain ? spread : NaN, 1);
+    const plain = cosine(one.block, row, other.block, otherRow, noise.dim);
+    const { expected, spread } = same
+      ? { expected: Number.isNaN(plain) ? NaN : 1, spread: 0 }
+      : posteriorOf(one.block, row, other.block, otherRow, noise, plain);
+    curve.mean[slice] = expected;
+    const { low, high } = interval(expected, uncertain ? spread : NaN, 1);
     curve.low[slice] = low;
     curve.high[slice] = high;
   }

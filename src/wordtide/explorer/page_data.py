@@ -36,10 +36,6 @@ from wordtide.types import Integers
 from wordtide.version import __version__
 
 FORMAT, VERSION = "wordtide-explorer", 1
-_SIMILARITY = (
-    "Similarity is the inner product of the vectors of two words, in units of the lengths of their "
-    "posterior means: the cosine of the means"
-)
 _CITE = (
     "wordtide: how the meaning of words moves through time, and how sure that is.",
     "Robert Bamler and Stephan Mandt: Dynamic Word Embeddings. "
@@ -215,13 +211,13 @@ class PageData:
 
 
 def _estimand(vectors: Vectors) -> str:
-    """One sentence that defines similarity and its interval."""
-    interval = (
-        "with the 90% interval of that product under the posterior"
+    """A sentence that defines similarity and its interval, and one that defines vectors."""
+    similarity = (
+        "the expected cosine of the vectors of two words under the posterior, with its 90% interval"
         if vectors.uncertain
-        else "without an interval"
+        else "the cosine of the vectors of two words, without an interval"
     )
-    return f"{_SIMILARITY}, {interval}. A vector is the sum of a word's and its context's vector."
+    return f"Similarity is {similarity}. A vector is the sum of a word's and its context's vector."
 
 
 def _header(

@@ -113,10 +113,8 @@ def _block(
     directions: npt.NDArray[np.int8],
 ) -> Block:
     lengths, spread = lengths_of(means), np.zeros_like(means) if variances is None else variances
-    noise = np.full(len(means), np.nan)
-    if variances is not None:
-        with np.errstate(invalid="ignore"):
-            noise = np.fmin(np.sqrt(variances.mean(axis=1)) / lengths, _LARGEST_NOISE)
+    with np.errstate(invalid="ignore"):
+        noise = np.fmin(np.sqrt(spread.mean(axis=1)) / lengths, _LARGEST_NOISE)
     return Block(
         directions=directions,
         noise=noise.astype(np.float16),
@@ -182,12 +180,10 @@ def page_similarity(
     inner = np.einsum("nk,nk->n", directions[one], directions[other]) / np.sqrt(squared[one] * squared[other])
     variance = weighted[one] * noise[other] ** 2 + weighted[other] * noise[one] ** 2
     variance += share * (shares @ shares) * noise[one] ** 2 * noise[other] ** 2
-    lengths = (
-        1.0 + share * shares.sum() * noise**2
-    )  # expected squared lengths, in units of those of the means
+    lengths = np.sqrt(1.0 + share * shares.sum() * noise**2)  # expected, in units of those of the means
     scale = 1.0 / (lengths[one] * lengths[other])
-    inner = np.clip(inner, -1.0, 1.0)
-    return inner, np.sqrt(scale * variance * (1.0 - scale * inner**2))
+    mean = np.clip(inner * scale, -1.0, 1.0)
+    return mean, scale * np.sqrt(variance * (1.0 - mean**2))
 
 
 def noise_profile(vectors: Vectors, sampled: SampledBlock) -> Floats | None:
@@ -219,10 +215,10 @@ def quantization_facts(vectors: Vectors, sampled: SampledBlock) -> dict[str, Any
         share = vectors.noise_share
         true = similarities(*(scaled(*moments, share) for moments in zip(means, variances, strict=True)))
         rows = one * wide + when, other * wide + when
-        found, spread = page_similarity(block, *rows, share=share)
-        errors["similarity"] = float(np.nanmax(np.abs(found - true.cosine)))
+        _, spread = page_similarity(block, *rows, share=share)
+        found, profiled = page_similarity(block, *rows, profile, share)
+        errors["similarity"] = float(np.nanmax(np.abs(found - true.mean)))
         if profile is not None:
-            profiled = page_similarity(block, *rows, profile, share)[1]
             errors["spread"], errors["profiled_spread"] = (
                 float(np.nanquantile(np.abs(guess / true.spread - 1.0), 0.95)) for guess in (spread, profiled)
             )

@@ -46,12 +46,12 @@ def share_among_best(draws: npt.NDArray[np.floating], best: int) -> Floats:
 CANDIDATES = 500
 #: How many of the most similar words are ranked, for each that is listed and in addition.
 _POOL, _SPARE = 3, 10
-#: By the middle of the interval, by the similarity itself, by the low end, or by the probability.
-RANKINGS = ("middle", "similarity", "low", "probability")
+#: By the similarity, by the low end of its interval, or by the probability.
+RANKINGS = ("similarity", "low", "probability")
 #: A word is faint if its mean has less than this share of its expected length: it is mostly noise.
 FAINT = 0.5
 _AT_LEAST = 16  # words whose variances are computed together
-_TIE = 1e-6  # words with the same probability are ranked by the middle of the interval
+_TIE = 1e-6  # words with the same probability are ranked by similarity
 _NOTHING_ACROSS = 1e-6  # of unit length, squared: below it is rounding
 
 
@@ -62,7 +62,8 @@ def pool_size(top: int) -> int:
 
 @dataclass(frozen=True)
 class Candidates:
-    """Words that may be near, in falling order of similarity, with their probability to be among the nearest.
+    """Words that may be near, in falling order of the cosines of means, with their probability to be among
+    the nearest.
 
     The certainty is the share of the expected length of a word that its mean has.
     """
@@ -80,13 +81,10 @@ class Candidates:
         if by not in RANKINGS:
             choices = f"{', '.join(RANKINGS[:-1])} or {RANKINGS[-1]}"
             raise SettingsError(f"Neighbors cannot be ranked by {by!r}.", f"Choose {choices}.")
-        known = self.similarity
-        if by == "similarity" or np.isnan(self.probability).any():
-            score = known.cosine
-        elif by == "probability":
-            score = self.probability + _TIE * known.middle
-        else:
-            score = known.middle if by == "middle" else known.interval()[0]
+        score = self.similarity.mean
+        if by != "similarity" and not np.isnan(self.probability).any():
+            low = self.similarity.interval()[0]
+            score = low if by == "low" else self.probability + _TIE * score
         best = np.argsort(-score[: pool_size(top)], kind="stable")[:top]
         return self.taken(best[np.argsort(self.faint[best], kind="stable")])
 
@@ -106,7 +104,7 @@ def neighbors(
     word: str,
     at: Time = "last",
     top: int = 10,
-    by: str = "middle",
+    by: str = "similarity",
     min_occurrences: int = 0,
     vectors: str | None = None,
 ) -> Answer:
@@ -132,7 +130,7 @@ def analogy(
     at: Time = "first",
     then: Time = "last",
     top: int = 10,
-    by: str = "middle",
+    by: str = "similarity",
     min_occurrences: int = 0,
     vectors: str | None = None,
 ) -> Answer:
@@ -170,14 +168,12 @@ def _why_empty(
 
 @dataclass(frozen=True)
 class _Nearest:
-    """Where a word is (d,), and the words most similar to it: numbers (n,) in falling order of similarity.
-
-    Their means and variances, (n, d) each.
+    """Where a word is (d,), and the words near it: numbers (n,) in falling order of the cosines of means, and
+    their means and variances, (n, d) each.
     """
 
     mean: Floats
     words: Integers
-    similarity: Floats
     means: Floats
     variances: Floats
 
@@ -187,7 +183,7 @@ def nearest(model: Embeddings, vectors: Vectors, word: int, year: float, top: in
     near = _nearest(model, vectors, word, year, year, pool_size(top), 0)
     found, _, some = _compared(vectors, near, word, year)
     unused = np.zeros(len(near.words)) if vectors.uncertain else empty_intervals(len(near.words))
-    return Candidates(near.words, found, unused, some.length).ranked("middle", top).words
+    return Candidates(near.words, found, unused, some.length).ranked("similarity", top).words
 
 
 def _nearest(
@@ -208,7 +204,7 @@ def _nearest(
     order = np.argsort(np.where(np.isnan(cosine), np.inf, -cosine), kind="stable")
     order = order[: np.count_nonzero(~np.isnan(cosine))]
     found, spread = _well_known(vectors, order, then, means, most)
-    return _Nearest(mean, found, np.clip(cosine[found], -1.0, 1.0), means[found], spread)
+    return _Nearest(mean, found, means[found], spread)
 
 
 def _well_known(
@@ -250,8 +246,7 @@ def candidates(
         return Candidates(order, found, empty_intervals(size), some.length)
     past = _own_past(vectors, word, year, then, order, one, some) if year != then and word in order else None
     if past is not None:
-        found.expected[past.place] = found.cosine[past.place]
-        found.spread[past.place] = _own_spread(vectors, word, year, then)
+        found.mean[past.place], found.spread[past.place] = _own_similarity(vectors, word, year, then)
     probability = share_among_best(_draws(one, some, word, past), top) if size else np.zeros(0)
     return Candidates(order, found, probability, some.length)
 
@@ -265,12 +260,13 @@ def _compared(vectors: Vectors, near: _Nearest, word: int, year: float) -> tuple
     return similarities(some, one), one, some
 
 
-def _own_spread(vectors: Vectors, word: int, year: float, then: float) -> float:
-    """The standard deviation of a word's similarity to itself at another time: that of its change, which
+def _own_similarity(vectors: Vectors, word: int, year: float, then: float) -> tuple[float, float]:
+    """A word's similarity to itself at another time, and its standard deviation: those of its change, which
     knows how the two go together.
     """
     moved = movement(vectors, np.array([word]), *sorted((year, then)))
-    return float((moved.interval()[1] - moved.change)[0]) / SIDES
+    change = float(moved.change[0])
+    return 1.0 - change, (float(moved.interval()[1][0]) - change) / SIDES
 
 
 @dataclass(frozen=True)
@@ -337,7 +333,7 @@ def _answer(
     return Answer(
         {
             "word": [model.words[number] for number in found.words],
-            "similarity": found.similarity.cosine,
+            "similarity": found.similarity.mean,
             "low": low,
             "high": high,
             "probability": found.probability,

@@ -51,7 +51,7 @@ def neighbors_over_time(model: Embeddings, word: str, top: int = 10, vectors: st
         {
             "time": model.times[slices],
             "word": [model.words[near] for near in words],
-            "similarity": found.similarity.cosine,
+            "similarity": found.similarity.mean,
             "low": low,
             "high": high,
             "occurrences": model.fitted.occurrences.at(words, slices),
@@ -78,7 +78,7 @@ class _Listed:
 
 
 def _nearest_at_slices(model: Embeddings, vectors: Vectors, word: int, top: int) -> _Listed:
-    """The nearest well-known words of each slice, by the middle of the interval as in `Candidates.ranked`."""
+    """The nearest well-known words of each slice, by similarity as in `Candidates.ranked`."""
     own = vectors.means_of(word, model.times)
     own /= lengths_of(own)[:, None]
     found = _similarities(vectors, len(model.words), own)
@@ -93,8 +93,7 @@ def _nearest_at_slices(model: Embeddings, vectors: Vectors, word: int, top: int)
     means, variances = (of(words, slices) for of in (vectors.means_at_places, vectors.variances_at_places))
     others = scaled(means, variances, vectors.noise_share)
     compared = similarities(one[slices], others)
-    score = compared.middle if vectors.uncertain else compared.cosine
-    order = np.lexsort((-score, slices))
+    order = np.lexsort((-compared.mean, slices))
     order = order[np.arange(len(order)) - np.searchsorted(slices[order], slices[order]) < top]
     order = order[np.lexsort((others.length[order] < FAINT, slices[order]))]
     listed = Similarity(*(array[order] for array in vars(compared).values()))

@@ -1,14 +1,13 @@
-"""Similarity: the cosine of two words, with the posterior of the cosine of their true vectors.
+"""Similarity: the posterior of the cosine of two words' vectors, by its mean and its 90% interval.
 
-The similarity is the cosine of the posterior means, the paper's measure. A mean is shorter than the vector
-itself by what is not known of it, so vectors are measured in units of their expected lengths: with
-x = u / sqrt(E[|u|^2]), and m, s the mean and variance of x,
+A posterior mean is shorter than the vector itself by what is not known of it, so vectors are measured in
+units of their expected lengths: with x = u / sqrt(E[|u|^2]), and m, s the mean and variance of x,
 
     E[x_i . x_j] = m_i . m_j,    Var[x_i . x_j] = sum_k m_ik^2 s_jk + m_jk^2 s_ik + s_ik s_jk
 
-and Var[cos] is about (1 - E^2) Var, because noise along the vectors turns neither of them. The 90% interval
-has 90% of that posterior and contains the similarity itself: for words that are barely known the cosine of
-the means is far above the expected one.
+and Var[cos] is about (1 - E^2) Var, because noise along the vectors turns neither of them. Without a
+posterior E is the cosine of the point estimates. The cosine of posterior means, the paper's measure, is E
+divided by the lengths of both m: for words that are barely known it is far above the true cosine.
 
 **An axis** runs between two poles: the position of a word on it is its mean similarity to the words of one
 pole minus that to the words of the other. That is the projection of a word's vector, in units of its length,
@@ -68,13 +67,12 @@ def axis(
     ends = dict(zip(poles, scaled_words(chosen, list(poles), occasions.years), strict=True))
     for number, one in zip(numbers, scaled_words(chosen, numbers, occasions.years), strict=True):
         direction: Floats = np.sum([weight * ends[pole].mean for pole, weight in poles.items()], axis=0)
-        position = np.sum([weight * one.cosine(ends[pole]) for pole, weight in poles.items()], axis=0)
         variance = np.einsum("nk,nk->n", direction**2, one.variance)
         for pole, weight in poles.items():
             across = np.einsum("nk,nk->n", one.mean**2, ends[pole].variance) + one.noise_of_both(ends[pole])
             variance += weight**2 * across
-        expected = np.einsum("nk,nk->n", one.mean, direction)
-        low, high = interval(position, expected, np.sqrt(variance), most=2.0)
+        position = np.einsum("nk,nk->n", one.mean, direction)
+        low, high = interval(position, np.sqrt(variance), most=2.0)
         if not chosen.uncertain:
             low = high = empty_intervals(len(position))
         columns["time"] += occasions.years.tolist()
@@ -88,8 +86,6 @@ def axis(
 
 #: Half the width of a 90% interval in standard deviations.
 SIDES = 1.6448536269514722
-#: The same for one that is open on one side, and how fast one goes over into the other.
-ONE_SIDE, _APPROACH = 1.2815515655446004, 2.7
 
 
 @dataclass(frozen=True)
@@ -108,11 +104,6 @@ class Scaled:
     def __getitem__(self, rows: Integers) -> "Scaled":
         return Scaled(self.mean[rows], self.variance[rows], self.length[rows], self.share)
 
-    def cosine(self, other: "Scaled") -> Floats:
-        """The cosines of the means."""
-        inner = np.einsum("...k,...k->...", self.mean, other.mean)
-        return np.asarray(np.clip(inner / (self.length * other.length), -1.0, 1.0))
-
     def noise_of_both(self, other: "Scaled") -> Floats:
         """The variance of inner products that the noises of both vectors make together."""
         return np.asarray(self.share * np.einsum("...k,...k->...", self.variance, other.variance))
@@ -129,44 +120,27 @@ def scaled(mean: npt.NDArray[np.floating], variance: npt.NDArray[np.floating], s
 
 @dataclass(frozen=True)
 class Similarity:
-    """The similarity of words, and mean and standard deviation of the posterior of their cosine, (...)."""
+    """Mean and standard deviation of the posterior of the cosine of words, (...)."""
 
-    cosine: Floats
-    expected: Floats
+    mean: Floats
     spread: Floats
 
     def interval(self) -> tuple[Floats, Floats]:
         """The 90% interval, cut off at -1 and 1."""
-        return interval(self.cosine, self.expected, self.spread)
-
-    @property
-    def middle(self) -> Floats:
-        """The middle of the interval."""
-        low, high = self.interval()
-        return (low + high) / 2.0
+        return interval(self.mean, self.spread)
 
 
 def similarities(one: Scaled, other: Scaled) -> Similarity:
     """Compare words whose vectors are independent."""
-    expected = np.einsum("...k,...k->...", one.mean, other.mean)
+    mean = np.clip(np.einsum("...k,...k->...", one.mean, other.mean), -1.0, 1.0)
     variance = np.einsum("...k,...k->...", one.mean**2, other.variance)
     variance += np.einsum("...k,...k->...", other.mean**2, one.variance) + one.noise_of_both(other)
-    variance *= np.maximum(1.0 - expected**2, 0.0)
-    return Similarity(one.cosine(other), expected, np.sqrt(variance))
+    return Similarity(mean, np.sqrt(variance * (1.0 - mean**2)))
 
 
-def interval(value: Floats, expected: Floats, spread: Floats, most: float = 1.0) -> tuple[Floats, Floats]:
-    """The interval with 90% of a normal posterior that contains a value, cut off at -most and most.
-
-    It is central if the value lies inside. Otherwise one end is the value, and the other is the quantile that
-    leaves 10 % less what lies beyond the value; the exponential is within 0.003 standard deviations of it.
-    """
-    away = np.abs(value - expected) / np.where(spread > 0.0, spread, np.inf)
-    beyond = np.maximum(away - SIDES, 0.0)
-    side = np.where(value < expected, -1.0, 1.0)
-    far = expected + side * np.maximum(np.abs(value - expected), SIDES * spread)
-    near = expected - side * spread * (ONE_SIDE + (SIDES - ONE_SIDE) * np.exp(-_APPROACH * beyond))
-    return np.maximum(np.minimum(near, far), -most), np.minimum(np.maximum(near, far), most)
+def interval(mean: Floats, spread: Floats, most: float = 1.0) -> tuple[Floats, Floats]:
+    """The central 90% of normal posteriors, cut off at -most and most."""
+    return np.maximum(mean - SIDES * spread, -most), np.minimum(mean + SIDES * spread, most)
 
 
 def scaled_words(vectors: Vectors, words: Sequence[int], times: Floats) -> list[Scaled]:
@@ -197,9 +171,9 @@ def similarity(
     for other, vector in zip(numbers, rest, strict=True):
         found = similarities(one, vector)
         if other == number:
-            itself = np.where(np.isnan(found.cosine), np.nan, 1.0)
-            found = Similarity(itself, itself, np.zeros_like(itself))
-        mean = found.cosine
+            itself = np.where(np.isnan(found.mean), np.nan, 1.0)
+            found = Similarity(itself, np.zeros_like(itself))
+        mean = found.mean
         low, high = found.interval() if chosen.uncertain else (empty_intervals(len(mean)),) * 2
         columns["time"] += occasions.years.tolist()
         columns["word"] += [model.words[number]] * len(mean)

@@ -51,9 +51,7 @@ def neighbors(
     word: Word,
     at: At = "last",
     top: Top = 10,
-    by: Annotated[
-        str, Option(help="Rank by the middle of the interval, similarity, low or probability.")
-    ] = "middle",
+    by: Annotated[str, Option(help="Rank by similarity, low or probability.")] = "similarity",
     min_occurrences: Seen = 0,
     over_time: Annotated[
         bool, Option("--over-time", help="Show the nearest words in every slice; --at and --by do not apply.")
@@ -65,10 +63,9 @@ def neighbors(
 ) -> None:
     """Show the words nearest to a word at one time or in every slice, with credible intervals.
 
-    Similarity is the cosine; low and high are its 90% credible interval; probability is that of
-    being among the nearest --top; occurrences are those at that time. Words are ordered by the middle of
-    the interval. Faint words are barely known, and come last. Words marked as inferred do not occur near
-    that time: their positions follow from other times.
+    Similarity is the expected cosine; low and high are its 90% credible interval; probability is that of
+    being among the nearest --top; occurrences are those at that time. Faint words are barely known, and come
+    last. Words marked as inferred do not occur near that time: their positions follow from other times.
 
     Example: wordtide neighbors model/ energy --at 1850 --top 10
     """
@@ -96,7 +93,7 @@ def similarity(
 ) -> None:
     """Show how similar a word is to others over time.
 
-    Similarity is the cosine; low and high are its 90% credible interval. Where a word does not
+    Similarity is the expected cosine; low and high are its 90% credible interval. Where a word does not
     occur (0 occurrences), its position is inferred from other times.
 
     Example: wordtide similarity model/ energy oil conservation
@@ -291,9 +288,7 @@ def analogy(
     at: At = "first",
     then: Annotated[str, Option(help="The other time.")] = "last",
     top: Top = 10,
-    by: Annotated[
-        str, Option(help="Rank by the middle of the interval, similarity, low or probability.")
-    ] = "middle",
+    by: Annotated[str, Option(help="Rank by similarity, low or probability.")] = "similarity",
     min_occurrences: Seen = 0,
     vectors: Vectors = "sum",
     format: Output = Format.table,
