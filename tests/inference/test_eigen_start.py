@@ -74,11 +74,15 @@ def test_words_beyond_the_most_frequent_start_at_the_origin(monkeypatch):
     assert np.array_equal(np.flatnonzero(eigen_start(part, signs_by_rule(4)).any(axis=1)), np.sort(frequent))
 
 
-def test_a_slice_with_fewer_words_than_axes_has_a_finite_start():
+def test_a_slice_with_fewer_words_than_axes_has_its_eigenvectors_and_smaller_noise():
     part = slice_data(sparse.csr_array(np.array([[0.0, 2.0], [2.0, 0.0]])), PairSettings(tied=True))
-    found = eigen_start(part, signs_by_rule(7))
+    signs = signs_by_rule(7)
+    found = eigen_start(part, signs)
     assert found.shape == (2, 7)
-    assert np.isfinite(found).all()
+    positive, negative = 0, int(np.argmin(signs))  # the first axis of each sign
+    assert found[0, positive] == pytest.approx(found[1, positive])  # the eigenvectors of [[0, 2], [2, 0]]
+    assert found[0, negative] == pytest.approx(-found[1, negative])
+    assert np.abs(np.delete(found, [positive, negative], axis=1)).max() < np.abs(found[0, positive])
 
 
 @pytest.mark.parametrize(("dim", "positive"), [(1, 1), (2, 1), (3, 2), (5, 4), (100, 70)])

@@ -99,14 +99,11 @@ def test_the_static_model_has_one_slice_that_names_the_first_and_the_last(models
     assert models["static"].labels == ["1900 to 1912"]
 
 
-def test_all_means_are_finite(models, way):
-    states = [models[way].at(float(time)) for time in models[way].times]
-    assert all(np.isfinite(state.U).all() and np.isfinite(state.V).all() for state in states)
-
-
-def test_words_and_contexts_have_moved_from_the_origin(models, way):
-    state = models[way].at(float(models[way].times[0]))
-    assert (np.abs(state.U).max() > 0.01, np.abs(state.V).max() > 0.01) == (True, True)
+def test_words_and_contexts_leave_the_origin_and_stay_near_it(models, way):
+    for time in models[way].times:
+        state = models[way].at(float(time))
+        assert 0.01 < np.abs(state.U).max() < 10.0
+        assert 0.01 < np.abs(state.V).max() < 10.0
 
 
 @pytest.mark.parametrize("way", [way for way in WAYS if KINDS[way] != "point"])
@@ -227,9 +224,10 @@ def test_counts_on_disk_give_the_bits_of_counts_in_memory(models, counts, tmp_pa
     assert same(vectors(fit(tmp_path / "counts", "filtering")), vectors(models["filtering"]))
 
 
-def test_one_single_slice_can_be_fitted_by_every_method(way):
+def test_every_method_fits_a_single_slice(way):
     model = fit(wordtide.count([("1900", text(1900))]), way)
-    assert (len(model), bool(np.isfinite(model.mean("river")).all())) == (1, True)
+    assert len(model) == 1
+    assert 0.0 < np.abs(model.mean("river")).max() < 10.0
 
 
 @pytest.mark.parametrize("method", ["smoothing", "filtering"])
