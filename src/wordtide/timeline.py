@@ -109,7 +109,7 @@ class Every:
 
 @dataclass(frozen=True)
 class Slices:
-    """Findings about slices, one array element per slice (T), in order of time.
+    """Facts about slices, one array element per slice (T), in order of time.
 
     `ordinals`: the period's number (for documents the stamp). `moment_days`, `moment_seconds`: the sum over
     tokens of their date, in whole days and seconds of the day from 1970, from which the mean date follows
@@ -151,12 +151,12 @@ class Slices:
         )
 
     def mean_stamps(self) -> list[Fraction]:
-        """The mean date of each slice's tokens in seconds from 1970, exactly; slices with one and the same
-        date share it out.
+        """The exact mean date of each slice's tokens in seconds from 1970. Slices with the same date are
+        spread over its period.
 
-        Documents of the same day, each a slice of its own, are set at equal distances within that day (for
-        dates that name a year: within the year, but no nearer to another date than half-way), so that times
-        increase strictly, as the model needs.
+        If each document is a slice, documents of the same day are placed at equal distances within that day
+        (for dates that name a year: within the year, but at most half-way to another date), so that times
+        increase strictly, as the model requires.
         """
         means = [
             Fraction(int(days) * DAY + int(seconds), int(tokens))

@@ -92,8 +92,8 @@ def find_delimiter(file: SourceFile) -> str:
 
 
 def delimiter_of(file: SourceFile, head: bytes) -> str:
-    """The given delimiter, or else the one that divides most rows of the head like the header; of equals that
-    of the format.
+    """The given delimiter, or else the one by which most rows of the head have as many fields as the header;
+    in a tie, that of the format.
     """
     usual = _DELIMITERS[file.format]
     if file.delimiter or not head:

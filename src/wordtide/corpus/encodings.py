@@ -1,8 +1,8 @@
 """Encodings of text: detected where a file is not UTF-8, and converted to UTF-8 as the file is read.
 
 Valid UTF-8 is never changed. UTF-16 and UTF-32 are recognized by their byte-order mark or their zero bytes;
-charset-normalizer tells the others apart, from a sample around the first byte that is not UTF-8. A file of
-rows has the encoding of its first `HEAD_BYTES`, wherever and in whatever portions it is read.
+charset-normalizer distinguishes the others by a sample around the first byte that is not UTF-8. The first
+`HEAD_BYTES` determine the encoding of a file of rows, in whatever portions it is read.
 """
 
 import codecs
@@ -16,7 +16,7 @@ from wordtide.corpus.byte_streams import Progress, SourceFile, no_progress, open
 from wordtide.errors import InputError
 
 UTF_8: Final = "utf-8"
-#: Bytes that decide about the encoding and the delimiter of a file of rows.
+#: Bytes that determine the encoding and the delimiter of a file of rows.
 HEAD_BYTES: Final = 1 << 18
 _SAMPLE_BYTES: Final = 1 << 15
 _BEFORE: Final = 1 << 12  # bytes of the sample before the first that is not UTF-8
@@ -28,7 +28,7 @@ _MARKS: Final = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-#: Encodings to choose from. Of those that fit about equally well, the first is chosen.
+#: Encodings to choose from. The first of those that fit about equally well is chosen.
 _CANDIDATES: Final = (
     *("cp1252", "iso8859_2", "cp1250", "cp1251", "koi8_r", "cp866", "iso8859_5", "cp1253", "cp1254"),
     *("cp1255", "cp1256", "cp932", "euc_jp", "gb18030", "big5", "cp949", "cp850", "mac_roman"),
@@ -66,12 +66,12 @@ def detect_encoding(data: bytes, whole: bool = False) -> str | None:
 
 
 def is_binary(data: bytes) -> bool:
-    """Whether the first bytes are those of no text: zero bytes outside UTF-8, UTF-16 and UTF-32."""
+    """Whether the first bytes cannot be text: zero bytes outside UTF-8, UTF-16 and UTF-32."""
     return b"\0" in data[:_SAMPLE_BYTES] and detect_encoding(data) is None
 
 
 def check_encoding(name: str) -> None:
-    """Raise a ValueError unless this is an encoding of text that Python knows."""
+    """Raise a ValueError for a name that is not a text encoding of Python."""
     try:
         "x".encode(name)
         b"x".decode(name)

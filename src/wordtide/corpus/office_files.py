@@ -1,8 +1,8 @@
 """Office documents and web pages, recognized by their content: .docx, .odt, .html, .pdf, .rtf and .xlsx.
 
-Word and OpenDocument files are archives of XML, which the standard library reads; entities, with which a
-small file expands to gigabytes, are refused, and so is an archive that expands too far. PDF, RTF and Excel
-files are read by the libraries of the extra `[documents]`. Whatever is wrong with a file gives one error.
+Word and OpenDocument files are archives of XML, which the standard library reads. XML entities, by which a
+small file can expand to gigabytes, are rejected, and so are archives that expand too far. The libraries of
+the extra `[documents]` read PDF, RTF and Excel files. Anything wrong with a file becomes one error.
 """
 
 import io
@@ -324,7 +324,7 @@ def _parse_rows(
             bad.report(origin.row(number), "text missing", "the text is missing.", "Fill in the cell.")
             continue
         if hasattr(date, "hour") and not (date.hour or date.minute or date.second):
-            date = date.date() if hasattr(date, "date") else None  # a day; a mere time is none
+            date = date.date() if hasattr(date, "date") else None  # a time without a day is not a date
         try:
             stamp = parse_date(date, date_format)
         except (ValueError, OverflowError) as error:

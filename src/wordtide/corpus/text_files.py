@@ -1,5 +1,5 @@
-"""Text files and office documents, one document each, with the date in the file's name or in that of a folder
-above it.
+"""Text files and office documents, one document per file, dated by the name of the file or of a folder above
+it.
 """
 
 import re

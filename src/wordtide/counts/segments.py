@@ -1,7 +1,7 @@
 """Segments of scanned text: word numbers sorted by slice, in memory as far as they fit and otherwise on disk.
 
-The vocabulary is known only when all has been read, so reading leaves a stream of word numbers (4 bytes a
-word); counting goes through that stream, not through the text again.
+The vocabulary is known only after everything has been read, so reading leaves a stream of word numbers (4
+bytes per word), and counting reads that stream instead of the text.
 """
 
 import mmap
@@ -49,9 +49,9 @@ class SpillSpace:
 
 
 def release(array: npt.NDArray[Any], start: int = 0, stop: int | None = None) -> None:
-    """Forget what was read of an array on disk, from one item to another; arrays in memory stay.
+    """Release the cached pages of an array on disk, from one item to another. Arrays in memory stay.
 
-    The system would keep it in memory as long as there is room, and count it as memory of this process.
+    The system would keep the pages as long as there is room, and count them as memory of this process.
     """
     pages: Any = getattr(array, "_mmap", None)
     if hasattr(pages, "madvise") and len(array[start:stop]):  # Windows lacks it

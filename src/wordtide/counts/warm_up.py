@@ -1,4 +1,4 @@
-"""Compilation of the kernels before the work, with a message; later processes read them from the cache."""
+"""Compilation of the kernels before the work begins, with a message; later runs read them from the cache."""
 
 import sys
 from dataclasses import replace

@@ -12,15 +12,15 @@ has momentum and neither exaggeration nor adaptive gains, as in the program of R
 
 Differences from the supplement, with reasons:
 
-- The start. There, all slices start at the same random point cloud of size 1e-4. That few steps from a cold
-  start end far from a minimum, at random positions: over the State of the Union in steps of 60 years a
-  typical word then moves by 46 % of the layout's standard deviation, against 20 % here at a lower divergence
+- The start. The supplement starts all slices at the same random point cloud of size 1e-4. So few steps from a
+  cold start end far from a minimum, at random positions: in the State of the Union, in steps of 60 years, a
+  typical word then moves by 46 % of the layout's standard deviation, against 20 % here, at a lower divergence
   of each slice. Here all slices start, at full scale, from the layout that they would share if lambda were
-  infinite. With all Y_t = Y the cost is T KL(mean P_t || Q) up to a constant, so that start is a plain t-SNE
-  of the mean affinities, begun at the principal axes of the mean vectors.
-- The rate of learning is N / 4 (there 2400, nearly the same at 10,000 words), so that small vocabularies are
-  laid out alike; the momentum is 0.8 (there 0.5 for the first 250 steps), which brings the layouts nearer to
-  their minimum in 100 steps.
+  infinite. With all Y_t = Y the cost is T KL(mean P_t || Q) up to a constant, so the start is a plain t-SNE
+  of the mean affinities, initialized with the principal axes of the mean vectors.
+- The learning rate is N / 4 (supplement: 2400, nearly the same for 10,000 words), so that small vocabularies
+  are laid out alike; the momentum is 0.8 (supplement: 0.5 for the first 250 steps), which brings the layouts
+  closer to their minimum in 100 steps.
 - Affinities reach to the 3 x perplexity nearest words (found exactly); repulsion is exact up to 1,000 words
   and interpolated on a grid above. Both come from openTSNE.
 - Steps are preconditioned by the penalty, so that no lambda, however large, makes them diverge. At 0.01 this
@@ -45,7 +45,7 @@ Affinities = sparse.csr_matrix | sparse.csr_array
 SHARED_STEPS = 150
 _MOMENTUM = 0.8
 FEWEST_WORDS = 10
-_MOST_WORDS_EXACT = 1_000  # up to here the grid costs more than all pairs, and threads more than they bring
+_MOST_WORDS_EXACT = 1_000  # up to here, all pairs are faster than the grid, and one thread than several
 _GRID = {"n_interpolation_points": 3, "min_num_intervals": 50, "ints_in_interval": 1}
 
 

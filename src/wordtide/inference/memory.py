@@ -1,4 +1,4 @@
-"""The peak memory of a fit, estimated before it begins, so that one that is too large is refused at once."""
+"""The peak memory of a fit, estimated before it begins, so that one that is too large is rejected at once."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

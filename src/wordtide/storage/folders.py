@@ -20,9 +20,9 @@ from wordtide.storage.header import is_made_by_wordtide, kind_of
 from wordtide.storage.locks import only_writer, refuse_if_written
 from wordtide.system import exchange
 
-#: How a file is opened to have the disk hold it: Windows does this only for files that may be changed.
+#: The mode in which a file is opened to flush it to disk: Windows flushes only writable files.
 _FLUSHED = "r+b" if os.name == "nt" else "rb"
-#: What systems answer where a file cannot have a second name, or not another one.
+#: Errors of file systems that cannot give a file a second name, or another one.
 _NO_LINKS = (
     errno.EPERM,
     errno.EACCES,
@@ -200,7 +200,7 @@ def link_or_copy(source: Path, target: Path) -> None:
 def remove_folder(target: Path) -> None:
     """Remove a folder if it exists.
 
-    It loses its name at once, so a process killed here leaves no half of it.
+    It is renamed first, so a process killed here does not leave half of it behind.
     """
     with explained_write_errors(target), only_writer(target):
         _sweep(target)
@@ -265,7 +265,7 @@ def _create_file(path: Path) -> None:
 
 
 def _flush(path: Path) -> None:
-    """Have the disk hold a file, or all files of a folder."""
+    """Flush a file, or all files of a folder, to disk."""
     for file in path.rglob("*") if path.is_dir() else [path]:
         if file.is_file():
             with open(file, _FLUSHED) as opened:

@@ -14,8 +14,8 @@ from filelock import BaseFileLock, FileLock, Timeout
 
 from wordtide.errors import FolderError, OutputError, write_error
 
-#: Seconds for which a lock is tried: long enough to see that its file was removed by a holder that has just
-#: finished.
+#: Seconds to wait for a lock, long enough for a holder that has just finished to remove its file; and between
+#: attempts.
 _PATIENCE, _PAUSE = 0.1, 0.01
 
 
@@ -45,7 +45,7 @@ def locked(path: Path, problem: str, remedy: str, target: Path | None = None) ->
 
 
 def _release(lock: BaseFileLock, path: Path) -> None:
-    """Remove the file of a lock while it is held, so that others see that it has no name; then let it go."""
+    """Remove the file of a lock while it is held, so that others notice, and then release the lock."""
     try:
         path.unlink(missing_ok=True)
     except PermissionError:  # Windows removes no open file

@@ -30,7 +30,7 @@ def find_alerts(model: Embeddings, rule: AlertRule, start: str, end: str) -> lis
         end: The moment at which it ends, exclusive.
 
     Returns:
-        One JSON object a word, without line breaks.
+        One JSON object per word, without line breaks.
     """
     last = len(model) - 1
     found = surprises(model, "last", len(model.words), rule.min_occurrences)
@@ -115,4 +115,4 @@ def _missing_bytes(file: IO[bytes], wanted: bytes) -> bytes:
     for start in [0, *starts] if tail_start == 0 else starts:
         if wanted.startswith(tail[start:]):
             return wanted[len(tail) - start :]
-    return b"\n" + wanted if wanted else b""  # the last line is torn, and none of these
+    return b"\n" + wanted if wanted else b""  # the last line is torn, and not one of these

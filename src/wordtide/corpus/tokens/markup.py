@@ -1,7 +1,8 @@
-"""What is removed from texts before they are split into words: character entities, and what the user drops.
+"""Cleaning of texts before they are split into words: character entities are decoded, and matches of the
+user's pattern are dropped.
 
-Patterns are matched by RE2 (in Arrow), in time linear in the text: it has no backtracking, and therefore no
-back-references and no lookaround.
+RE2 (in Arrow) matches patterns in time linear in the text. It does not backtrack, so patterns have neither
+back-references nor lookaround.
 """
 
 import html
@@ -20,7 +21,7 @@ _ENTITY: Final = re.compile(rb"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-
 
 
 def decode_entities(batch: Batch) -> Batch:
-    """Replace character entities (&amp;, &uuml;, &#8217;) by the characters that they mean, once."""
+    """Replace character entities (&amp;, &uuml;, &#8217;) by their characters, once."""
     start = int(batch.offsets[0])
     places = np.flatnonzero(batch.data[start : batch.offsets[-1]] == _AMPERSAND)
     if not len(places):
@@ -51,7 +52,7 @@ def drop_matches(batch: Batch, pattern: str) -> Batch:
 
 
 def check_pattern(pattern: str) -> None:
-    """Raise a ValueError unless this is a pattern that RE2 can match, and that matches some text."""
+    """Raise a ValueError for a pattern that RE2 does not accept, or that matches the empty text."""
     try:
         for sample in ("", "a"):
             dropped = pc.replace_substring_regex(pa.array([sample]), pattern=pattern, replacement=" ")

@@ -1,4 +1,4 @@
-"""The search for phrases: words that follow each other far more often than chance has it, in any era.
+"""The search for phrases: words that follow each other far more often than by chance, in any era.
 
 The score of the words a and b, in that order, is their normalized pointwise mutual information
 
@@ -10,9 +10,9 @@ score that a pair needs rises with the relative frequency p of its more frequent
 
     npmi(a, b) >= LEAST_SCORE + SCORE_PER_DECADE * max(0, log10(p / PLAIN_FREQUENCY)).
 
-That is asked in each era and in all of time, where the pair occurs LEAST_COUNT times or more; one of them is
-enough. Eras have the same length in years, so a phrase of any time has the same chance. The search is
-repeated with the phrases found as words, which gives phrases of up to four words.
+The test is applied in each era and over all of time, wherever the pair occurs LEAST_COUNT times or more;
+passing one of them is enough. Eras have the same length in years, so phrases of all times have the same
+chance. The search is repeated with the phrases it found as words, which gives phrases of up to four words.
 
 Sums of neighbors are exact and bounded in memory: candidates are at most `MOST_WORDS` words, pairs whose
 words occur too unequally to reach the score are not counted (`least_partners`), and what does not fit goes to

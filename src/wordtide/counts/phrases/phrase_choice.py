@@ -35,7 +35,7 @@ from wordtide.counts.workers import PairRule, Resources, in_order
 from wordtide.timeline import Slices
 from wordtide.types import Array, Floats, Integers
 
-_ROUNDS = 4  # phrases that are left out change the occurrences of others, of few and by little
+_ROUNDS = 4  # leaving out phrases changes the occurrences of few others, and by little
 
 
 class Passes(Protocol):

@@ -1,8 +1,8 @@
 """Skip-gram filtering as in the paper (Algorithm 1): black-box variational inference, slice after slice.
 
-The paper does not say how variances stay positive: here Adam moves the logarithm of the standard deviation.
-Only the words of a slice are optimized; the beliefs about the others pass on by Eq. 13, composed over the
-slices where they are absent.
+The paper does not say how variances stay positive; here Adam moves the logarithm of the standard deviation.
+Only the words of a slice are optimized; beliefs about the others are propagated by Eq. 13, composed over the
+slices in which they are absent.
 """
 
 import math
@@ -188,7 +188,7 @@ class AdamFilter:
         return (fit - divergence) / self._part().pairs
 
     def _leave(self) -> None:
-        """Pass on the result of a slice and go on to the next."""
+        """Store the result of a slice and proceed to the next."""
         words, mean, variance = self._part().words, self.parameters[0], np.exp(2.0 * self.parameters[1])
         self.sink.put(self._t, words, mean, variance)
         self.beliefs.keep(self._t, words, mean, variance)

@@ -51,7 +51,7 @@ class ChainPrior:
 
 @dataclass(frozen=True)
 class ChainGradients:
-    """Estimates of the ELBO's derivatives by mu, rho, nu (T, n, d) and omega (T - 1, n, d)."""
+    """Estimates of the ELBO's derivatives with respect to mu, rho, nu (T, n, d) and omega (T - 1, n, d)."""
 
     mu: Reals
     rho: Reals
@@ -70,7 +70,7 @@ def chain_gradients(
         nu: Diagonal of B, (T, n, d).
         omega: Superdiagonal of B, (T - 1, n, d).
         noise: Standard normal epsilon, (T, n, d).
-        gamma_of: Maps sampled trajectories (T, n, d) to the derivatives Gamma of the log-likelihood by them.
+        gamma_of: Maps sampled trajectories (T, n, d) to the derivatives Gamma of their log-likelihood.
     """
     x = solve(nu, omega, noise)  # B x = epsilon (S9)
     sample = prior.mean(rho)
@@ -161,8 +161,8 @@ def matching_precision(variance: Reals, knots: Knots, diffusion: Diffusion) -> S
     Pi + diag(h) is then the nearest member of its family to a general tridiagonal posterior q in the sense of
     KL(q || .); at the optimum of the ELBO the two are the same.
 
-    KL(q || .) is convex in h, and its minimum in the h of one knot is known: the precision that the knot
-    lacks. Sweeps over the knots of a word end when its h change no more.
+    KL(q || .) is convex in h, and its minimum over the h of one knot is known: the precision that the knot
+    lacks. Sweeps over the knots of a word end when its h no longer change.
     """
     wanted = 1.0 / np.asarray(variance, dtype=np.float64)
     h = np.zeros_like(wanted)
