@@ -35,7 +35,7 @@ from wordtide.evaluation.scores import (
     integrated_log_likelihood_per_pair,
     predict_by_bridge,
     predict_by_diffusion,
-    without,
+    without_slices,
 )
 from wordtide.inference.compute import Compute
 from wordtide.inference.natural import prepared_slice
@@ -111,7 +111,7 @@ def held_out(
     start = time.process_time()
     with symmetric_pairs():
         model = wordtide.fit(
-            counts if in_order else without(counts, held),
+            counts if in_order else without_slices(counts, held),
             method=method,
             contexts=contexts,
             dim=dim,

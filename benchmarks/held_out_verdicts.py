@@ -16,7 +16,7 @@ from results import Table
 
 import wordtide
 from wordtide.counts.counts import Counts
-from wordtide.evaluation.scores import without
+from wordtide.evaluation.scores import without_slices
 from wordtide.inference.problem import Problem, problem_of
 from wordtide.types import Floats
 
@@ -37,7 +37,7 @@ def row(path: Path, dim: int) -> list[str]:
     """The cells of one counts folder."""
     counts = Counts.load(path)
     held = list(range(2, len(counts) - 1, 4))
-    model = wordtide.fit(without(counts, held), dim=dim, threads=1)
+    model = wordtide.fit(without_slices(counts, held), dim=dim, threads=1)
     dynamics, problem = model.dynamics, problem_of(counts)
     still = replace(dynamics, shape=np.full_like(dynamics.shape, -1.0))
     plain = scores(wordtide.DynamicEmbeddings(replace(model.fitted, dynamics=still)), problem, held)

@@ -17,7 +17,7 @@ from results import Table
 import wordtide
 from wordtide.counts.phrases.phrase_table import words_of
 from wordtide.counts.vocabulary import renumber
-from wordtide.evaluation.scores import held_out_slices, score_slices, without
+from wordtide.evaluation.scores import held_out_slices, score_slices, without_slices
 from wordtide.inference.methods import pair_settings
 from wordtide.inference.problem import problem_of
 from wordtide.inference.settings import resolve
@@ -70,7 +70,7 @@ def main() -> None:
     parts = set(words_of(phrases))
     words = [word for word in counts["none"].words if word in counts["auto"].index and word not in parts]
     held_out = held_out_slices(len(counts["none"]), 0.1, 0)
-    models = {way: wordtide.fit(without(counts[way], held_out), dim=given.dim) for way in WAYS}
+    models = {way: wordtide.fit(without_slices(counts[way], held_out), dim=given.dim) for way in WAYS}
     found = likelihoods(counts, models, words, held_out, given.dim)
     gain = found["auto"] - found["none"]
     name = Path(given.source).name.partition(".")[0]

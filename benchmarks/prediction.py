@@ -8,7 +8,7 @@ import numpy as np
 
 import wordtide
 from wordtide.counts.counts import Counts
-from wordtide.evaluation.scores import log_likelihood_per_pair, without
+from wordtide.evaluation.scores import log_likelihood_per_pair, without_slices
 from wordtide.inference.problem import Problem, SliceData
 from wordtide.types import Array
 
@@ -37,7 +37,7 @@ def smoothed_score(counts: Counts, problem: Problem, **settings: str) -> float:
     """The mean over every tenth slice, left out of the fit, with vectors interpolated between its neighbors."""
     held = list(range(5, len(counts) - 1, 10))
     kept = [t for t in range(len(counts)) if t not in held]
-    model = wordtide.fit(without(counts, held), **settings)
+    model = wordtide.fit(without_slices(counts, held), **settings)
     scores = []
     for t in held:
         part, time = problem.slices[t], problem.times[t]

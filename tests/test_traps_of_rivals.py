@@ -14,7 +14,7 @@ from oracles.solvers import finish
 
 import wordtide
 from wordtide.errors import InputError
-from wordtide.evaluation.scores import without
+from wordtide.evaluation.scores import without_slices
 from wordtide.inference.compute import compute
 from wordtide.inference.natural.schedule import Schedule
 from wordtide.inference.paper.filtering import AdamFilter, FilterOptions
@@ -127,7 +127,7 @@ def test_independent_slices_are_turned_by_the_words_that_both_slices_have(comput
 def test_a_later_slice_does_not_change_a_bit_of_those_before(counts, method):
     # The prior variance is given, because `auto` depends on all slices.
     whole = wordtide.fit(counts, method=method, **SETTINGS).fitted.posterior
-    shorter = wordtide.fit(without(counts, [3]), method=method, **SETTINGS).fitted.posterior
+    shorter = wordtide.fit(without_slices(counts, [3]), method=method, **SETTINGS).fitted.posterior
     past = whole.knots.slices < 3
     assert 0 < past.sum() < len(whole.knots)
     for name, array in shorter.arrays().items():

@@ -44,7 +44,7 @@ def train_gensim(folder: Path, method: str, settings: dict[str, Any], output: Pa
 def train_ours(folder: Path, method: str, settings: dict[str, Any], output: Path) -> tuple[float, int]:
     """Processor seconds, and bytes before training. `without`: numbers of slices to be left out."""
     import wordtide
-    from wordtide.evaluation.scores import without
+    from wordtide.evaluation.scores import without_slices
 
     tiny = wordtide.count(
         [("1850", "steam power drives the mill"), ("1950", "atomic power drives the ship")], workers=1
@@ -52,7 +52,7 @@ def train_ours(folder: Path, method: str, settings: dict[str, Any], output: Path
     wordtide.fit(tiny, method=method, dim=2, threads=1)  # loads compiled code
     left_out = settings.pop("without", [])
     counts = wordtide.Counts.load(folder / "counts")
-    counts = without(counts, left_out) if left_out else counts
+    counts = without_slices(counts, left_out) if left_out else counts
     before = peak_bytes()
     start = time.process_time()
     model = wordtide.fit(counts, method=method, threads=1, **settings)

@@ -47,9 +47,9 @@ def is_cached(function: Callable[..., Any]) -> bool:
 
 @contextmanager
 def notice_of_compiling(notice: Callable[[], None]) -> Iterator[None]:
-    """Inside, call a function once before the first kernel is compiled, which takes long.
+    """Within the block, call a function once before the first kernel is compiled, because that takes long.
 
-    It is not called if the machine code of all kernels that are used is read from the cache.
+    It is not called if all kernels that are used are in the cache.
     """
     with install_listener("numba:compile", _Notice(notice)):
         yield
@@ -119,10 +119,10 @@ class _KernelCache(FunctionCache):
 
     def _index_key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
         key = super()._index_key(sig, codegen)  # type: ignore[no-untyped-call]
-        return (*key, fingerprint(self._compiled))
+        return (*key, kernel_fingerprint(self._compiled))
 
 
-def fingerprint(compiled: Callable[..., Any]) -> str:
+def kernel_fingerprint(compiled: Callable[..., Any]) -> str:
     """A hash of all that a kernel is compiled from: the code, options and constants of the kernel and of the
     functions that it calls, in any file.
     """

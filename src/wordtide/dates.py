@@ -121,7 +121,7 @@ def stamp_of(parts: DateParts) -> Stamp:
     return (start + end) // 2, end - start
 
 
-def shown_date(stamp: int, span: int) -> str:
+def format_date(stamp: int, span: int) -> str:
     """Format a date with the precision of its span: 1860s, 1862, 1862-12 or 1862-12-01."""
     if span > 366 * DAY:
         first, last = (
@@ -181,7 +181,7 @@ def _from_number(number: float, date_format: str | None) -> Stamp:
         unit, option = (
             ("milliseconds", "epoch-ms") if whole >= _FIRST_EPOCH_MILLISECOND else ("seconds", "epoch")
         )
-        since = shown_date(whole // (1000 if option == "epoch-ms" else 1), DAY)
+        since = format_date(whole // (1000 if option == "epoch-ms" else 1), DAY)
         raise AmbiguousDateError(str(whole), [*others, (f"{since} in {unit} since 1970", option)])
     return _checked(whole // (1 if abs(number) < _FIRST_EPOCH_MILLISECOND else 1000), 1)
 
@@ -196,7 +196,7 @@ def _meanings(number: int) -> list[tuple[str, str]]:
             stamp, span = parse_text_date(str(number), pattern)
         except ValueError:
             continue
-        shown = shown_date(stamp, max(span, DAY))
+        shown = format_date(stamp, max(span, DAY))
         if int(shown[:4]) in _LIKELY_YEARS:
             meanings.append((f"{shown} as {name}", pattern if pattern == "excel" else f"'{pattern}'"))
     return meanings

@@ -10,12 +10,12 @@ from wordtide.system import read_regular_file
 _LARGEST_FILE = 1 << 30  # bytes of a list of words
 _REMEDY = "Give a UTF-8 file with one word per line."
 _SUGGESTED = 5
-_STEM = 3  # letters that a suggestion shares with a word that is like no other
+_STEM = 3  # first letters that a suggestion shares with a word unlike any other
 
 
 def number_of(word: str, index: Mapping[str, int], remedy: str) -> int:
-    """The number of a word, in the given spelling or in lower case; of a phrase also with spaces ("climate
-    change" is climate_change).
+    """Find the number of a word in the given spelling or in lower case. A phrase may be given with spaces:
+    "climate change" for climate_change.
 
     Args:
         word: The word.
@@ -38,16 +38,15 @@ def number_of(word: str, index: Mapping[str, int], remedy: str) -> int:
     )
 
 
-def similar_words(typed: str, words: Iterable[str], most: int = _SUGGESTED) -> list[str]:
-    """Words that may have been meant, as the explorer suggests them.
+def similar_words(typed: str, words: Iterable[str]) -> list[str]:
+    """Suggest words that the user may have meant, by the rule that the explorer uses.
 
-    First those that are spelled alike, the most similar first: a word that continues what is typed, then by
-    edit distance, of equals the more frequent. Then words with the same first letters.
+    Words of similar spelling come first: those that continue what was typed, then by edit distance, the more
+    frequent word first if distances are equal. Words with the same first letters follow.
 
     Args:
         typed: What the user typed.
         words: The vocabulary, the most frequent words first.
-        most: The most words to suggest.
 
     >>> similar_words("enrgy", ["the", "entry", "energy", "enough"])
     ['energy', 'entry']
@@ -65,12 +64,13 @@ def similar_words(typed: str, words: Iterable[str], most: int = _SUGGESTED) -> l
                 near.append((distance, place, word))
     stem = wanted[:_STEM]
     alike = (word for word in words if len(stem) == _STEM and word.startswith(stem))
-    found = dict.fromkeys([word for _, _, word in sorted(near)[:most]] + list(islice(alike, most)))
-    return list(found)[:most]
+    nearest = [word for _, _, word in sorted(near)[:_SUGGESTED]]
+    return list(dict.fromkeys([*nearest, *islice(alike, _SUGGESTED)]))[:_SUGGESTED]
 
 
 def edit_distance(one: str, other: str, reach: int) -> int:
-    """The number of letters to insert, remove or replace, or of neighbors to swap; `reach` + 1 if it is more.
+    """The number of letters to insert, remove or replace, or of adjacent letters to swap,
+    at most `reach` + 1.
 
     >>> edit_distance("enrgy", "energy", 4), edit_distance("form", "from", 4), edit_distance("a", "xyz", 1)
     (1, 1, 2)
@@ -104,10 +104,10 @@ def read_words(path: str | PathLike[str]) -> list[str]:
     return words
 
 
-def counted(number: int, noun: str, plural: str = "") -> str:
+def counted(number: int, noun: str) -> str:
     """A number with its noun.
 
-    >>> counted(1, "slice"), counted(2000, "slice"), counted(2, "entry", "entries")
-    ('1 slice', '2,000 slices', '2 entries')
+    >>> counted(1, "slice"), counted(2000, "slice")
+    ('1 slice', '2,000 slices')
     """
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

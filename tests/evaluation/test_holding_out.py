@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import wordtide
 from wordtide.errors import SettingsError
-from wordtide.evaluation.scores import held_out_slices, without
+from wordtide.evaluation.scores import held_out_slices, without_slices
 
 TEXTS = [
     "the old mill stands by the river",
@@ -79,29 +79,29 @@ def test_fewer_than_three_slices_are_refused(slices):
 
 
 def test_what_remains_has_the_counts_of_the_slices_that_stay(counts):
-    remaining = without(counts, [1])
+    remaining = without_slices(counts, [1])
     assert [(part != counts[t]).nnz for part, t in zip(remaining, [0, 2, 3], strict=True)] == [0, 0, 0]
 
 
 def test_what_remains_has_the_occurrences_of_the_slices_that_stay(counts):
-    remaining = without(counts, [0, 2])
+    remaining = without_slices(counts, [0, 2])
     assert np.array_equal(
         [remaining.unigrams(0), remaining.unigrams(1)], [counts.unigrams(1), counts.unigrams(3)]
     )
 
 
 def test_words_keep_their_numbers(counts):
-    assert without(counts, [1, 2]).words == counts.words
+    assert without_slices(counts, [1, 2]).words == counts.words
 
 
 def test_slices_of_one_day_keep_the_moments_they_had_among_all(counts):
-    assert without(counts, [2]).times.tolist() == counts.times[[0, 1, 3]].tolist()
+    assert without_slices(counts, [2]).times.tolist() == counts.times[[0, 1, 3]].tolist()
 
 
 def test_labels_stay_with_their_slices(counts):
-    assert without(counts, [2]).labels == [counts.labels[t] for t in (0, 1, 3)]
+    assert without_slices(counts, [2]).labels == [counts.labels[t] for t in (0, 1, 3)]
 
 
 def test_counts_that_remain_can_be_saved_and_read(counts, tmp_path):
-    without(counts, [1]).save(tmp_path / "counts")
+    without_slices(counts, [1]).save(tmp_path / "counts")
     assert len(wordtide.Counts.load(tmp_path / "counts", check=True)) == 3

@@ -15,7 +15,7 @@ from wordtide.evaluation.scores import (
     predict_by_previous_mode,
     predict_by_previous_slice,
     predict_by_static_vectors,
-    without,
+    without_slices,
 )
 
 ALL = np.arange(len(WORDS))
@@ -173,7 +173,7 @@ def test_one_fit_of_all_slices_predicts_as_one_that_ends_before(method, predicto
     counts = wordtide.count([(str(1900 + 5 * k), STEAM * (5 - k) + LAW * (1 + k)) for k in range(5)])
     words = np.arange(len(counts.words))
     settings = {"method": method, "dim": 3, "prior_variance": 1.0, "threads": 1}
-    whole, begun = (wordtide.fit(one, **settings) for one in (counts, without(counts, [4])))
+    whole, begun = (wordtide.fit(one, **settings) for one in (counts, without_slices(counts, [4])))
     assert np.array_equal(
         predictor(whole, counts.times, 3, words).u, predictor(begun, counts.times, 3, words).u
     )

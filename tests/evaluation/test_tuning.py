@@ -16,7 +16,7 @@ import wordtide
 from wordtide.errors import FolderError, OutputError, SettingsError
 from wordtide.evaluation import evaluate as evaluating
 from wordtide.evaluation.folder import working_alone
-from wordtide.evaluation.scores import held_out_slices, predict_by_interpolation, without
+from wordtide.evaluation.scores import held_out_slices, predict_by_interpolation, without_slices
 from wordtide.evaluation.tuning.tune import tune
 from wordtide.inference.problem import PairSettings, problem_of
 from wordtide.progress import Observer
@@ -81,7 +81,7 @@ def looped(part, u, v, shift):
 def test_a_score_is_that_of_a_fit_without_the_slices_on_pairs_of_the_default_ratio(tuning, counts, ratio):
     left_out = held_out_slices(len(counts), 0.3, 1)
     settings = {"dim": 3, "diffusion": 0.1, "negative_ratio": ratio, **SHARED}
-    model = wordtide.fit(without(counts, left_out), **settings)
+    model = wordtide.fit(without_slices(counts, left_out), **settings)
     part = problem_of(counts, PairSettings(tied=True)).slices[left_out[0]]
     prediction = predict_by_interpolation(model, counts.times, left_out[0], part.words.astype(np.int64))
     wanted = (0.1, ratio, 2, left_out[0])

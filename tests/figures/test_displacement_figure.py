@@ -5,7 +5,7 @@ import pytest
 from embeddings.models import model_of
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from wordtide.errors import SettingsError, UnknownWordError
+from wordtide.errors import SettingsError
 from wordtide.figures.method_figures import displacement_figure, displacement_rows, displacements
 from wordtide.figures.style import styled
 
@@ -17,58 +17,34 @@ def moving(scale, deltas=range(1, 11), size=400, seed=0):
 
 def test_distances_are_between_the_means_of_two_slices():
     model = model_of("smoother")
-    found = displacements(model, start=float(model.times[1]), deltas=[2, 4], words=["gaps", "always"])
+    found = displacements(model, start=float(model.times[1]), deltas=[2, 4])
+    words = [word for word in model.words if (model.occurrences(word)[[1, 3, 5]] > 0).all()]
+    assert 0 < len(words) < len(model.words)
     for delta in (2, 4):
         expected = [
             np.linalg.norm(model.mean(word, model.times[1]) - model.mean(word, model.times[1 + delta]))
-            for word in ("gaps", "always")
+            for word in words
         ]
         assert found[delta] == pytest.approx(expected, rel=1e-5)
 
 
 def test_the_default_start_is_the_last_that_enough_slices_follow():
     model = model_of("smoother")
-    last = displacements(model, start=float(model.times[4]), deltas=range(1, 4), words=["always"])
-    assert displacements(model, deltas=range(1, 4), words=["always"])[3] == last[3]
-
-
-def test_the_default_words_occur_in_all_slices_compared():
-    model = model_of("smoother")
-    assert displacements(model, deltas=[1])[1] == pytest.approx(
-        displacements(model, deltas=[1], words=["always", "late"])[1]
-    )
-
-
-def test_a_least_number_of_occurrences_chooses_by_the_whole_corpus():
-    model = model_of("smoother")
-    totals = {word: model.occurrences(word).sum() for word in model.words}
-    chosen = [word for word in model.words if totals[word] >= 30]
-    assert 1 < len(chosen) < len(model.words)
-    assert displacements(model, deltas=[1], min_occurrences=30)[1] == pytest.approx(
-        displacements(model, deltas=[1], words=chosen)[1]
-    )
+    last = displacements(model, start=float(model.times[4]), deltas=range(1, 4))
+    assert (displacements(model, deltas=range(1, 4))[3] == last[3]).all()
 
 
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
         ({"deltas": range(1, 11)}, "8 slices"),
-        ({"deltas": [0]}, "1 or more"),
-        ({"deltas": []}, "1 or more"),
         ({"start": 1845.5, "deltas": [1]}, "No slice lies at 1845.5"),
         ({"start": 1862.9, "deltas": [1, 3]}, "Only 1 slice after slice 6, not 3"),
-        ({"words": [], "deltas": [1]}, "no word to measure"),
-        ({"min_occurrences": 10**9, "deltas": [1]}, "no word to measure"),
     ],
 )
 def test_what_cannot_be_measured_is_refused(asked, message):
     with pytest.raises(SettingsError, match=message):
         displacements(model_of("smoother"), **asked)
-
-
-def test_an_unknown_word_is_refused():
-    with pytest.raises(UnknownWordError):
-        displacements(model_of("smoother"), deltas=[1], words=["alway"])
 
 
 def test_rows_hold_quantiles_by_method_and_delta():

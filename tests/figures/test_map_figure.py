@@ -240,11 +240,6 @@ def test_the_same_seed_gives_the_same_map(mapped):
     assert map_of(model_with(), times=[1851, 1861])[1] == mapped[1]
 
 
-def test_the_map_holds_the_words_asked_for():
-    words = [f"word{number}" for number in range(12)]
-    assert {row["word"] for row in map_of(model_with(), words=words)[1]} == set(words)
-
-
 def test_the_map_holds_the_most_frequent_words():
     # occurrences grow with the number of the word
     assert {row["word"] for row in map_of(model_with(), top=12)[1]} == {
@@ -263,7 +258,7 @@ def test_titles_are_dates():
 
 def test_too_few_words_make_no_map():
     with pytest.raises(SettingsError, match="too few"):
-        map_of(model_with(), words=["word1", "word2"])
+        map_of(model_with(), top=2)
 
 
 def test_a_word_that_is_not_there_is_refused():

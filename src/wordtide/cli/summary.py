@@ -30,7 +30,7 @@ _TOKENIZERS: Final = ("jieba", "MeCab", "PyThaiNLP")
 _DELIMITERS: Final = {"\t": "tab", " ": "space"}
 
 
-class Report(StrEnum):
+class ReportFormat(StrEnum):
     """How the report of a dry run is printed."""
 
     table = "table"
@@ -93,9 +93,9 @@ def grouped(words: Mapping[str, int]) -> str:
     return f"{counted(len(largest), 'group')}: {shown}{more}"
 
 
-def chart(slices: Slices, out: TextIO | None = None) -> str:
-    """The number of words per slice as a line of blocks of different heights."""
-    heights = _HEIGHTS if _can_print(out or sys.stderr) else _PLAIN_HEIGHTS
+def chart(slices: Slices) -> str:
+    """The number of words per slice as a line of blocks of different heights, for standard error."""
+    heights = _HEIGHTS if _can_print(sys.stderr) else _PLAIN_HEIGHTS
     groups = np.array_split(np.asarray(slices.tokens, dtype=np.float64), min(_LINE, len(slices)))
     means = np.array([group.mean() for group in groups])
     levels = np.ceil(means / means.max() * len(heights)).astype(int).clip(1)
@@ -104,9 +104,9 @@ def chart(slices: Slices, out: TextIO | None = None) -> str:
     return f"{line}  at most {counted(int(slices.tokens[top]), 'word')} per slice ({slices.labels[top]})"
 
 
-def print_preview(found: "Preview", format: Report, splits_words: bool) -> None:
+def print_preview(found: "Preview", format: ReportFormat, splits_words: bool) -> None:
     """Print the report of a dry run on standard output."""
-    if format is Report.json:
+    if format is ReportFormat.json:
         print_json(_as_json(found))
         return
     facts = found.facts

@@ -268,14 +268,12 @@ def explained_read_errors(path: str) -> Iterator[None]:
         raise InputError(f"{path} cannot be read: {error}", "Check the file and the disk.") from error
 
 
-def line_blocks(
-    stream: IO[bytes], file: SourceFile, block_bytes: int = BLOCK_BYTES
-) -> Iterator[tuple[int, bytes]]:
+def line_blocks(stream: IO[bytes], file: SourceFile) -> Iterator[tuple[int, bytes]]:
     """Read blocks of whole lines, each with the number of its first line in the file (from 1)."""
     line = file.first
     carried: list[bytes] = []
     carried_bytes = 0
-    while chunk := stream.read(block_bytes):
+    while chunk := stream.read(BLOCK_BYTES):
         cut = chunk.rfind(b"\n") + 1
         if cut == 0:
             carried.append(chunk)

@@ -1,6 +1,6 @@
-"""What reading a corpus found out, so that users can see whether it was understood.
+"""Findings about a corpus, by which users can see whether it was understood.
 
-Findings can be merged in any order with one result, so that workers, portions and clusters report the same.
+The order in which findings are merged does not matter, so workers, portions and clusters report the same.
 """
 
 import threading
@@ -10,7 +10,7 @@ from typing import Any, Final, Protocol
 
 import numpy as np
 
-from wordtide.dates import DAY, shown_date
+from wordtide.dates import DAY, format_date
 from wordtide.types import Integers
 
 _PRECISIONS: Final = ("second", "day", "month", "year", "several years")
@@ -203,4 +203,4 @@ def _shown(found: _Dated | None) -> tuple[str, str] | None:
     if found is None:
         return None
     source, row, stamp, span = found
-    return shown_date(stamp, span), f"{source}:{row}" if row else source
+    return format_date(stamp, span), f"{source}:{row}" if row else source

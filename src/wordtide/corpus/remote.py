@@ -15,7 +15,7 @@ from wordtide.errors import InputError, SettingsError, WordtideError
 
 _URL: Final = re.compile(r"(?:[a-z][a-z0-9+.\-]*::)*([a-z][a-z0-9+.\-]*)://", re.IGNORECASE)
 _READ_BYTES: Final = 8 << 20
-_SILENCE: Final = 120  # seconds without a byte, after which a server is given up
+_SILENCE: Final = 120  # seconds without a byte after which a connection is abandoned
 _PACKAGES: Final = {
     "s3": "s3fs",
     "s3a": "s3fs",
@@ -56,7 +56,7 @@ def folder_of_pattern(pattern: str) -> str:
     return pattern
 
 
-def find_files(url: str) -> tuple[list[RemoteFile], str | None]:
+def find_remote_files(url: str) -> tuple[list[RemoteFile], str | None]:
     """Find the files that a URL refers to, in order of their names, and the folder they are in (None for a
     single file).
     """

@@ -26,7 +26,7 @@ from wordtide.corpus.delimited import read_delimited
 from wordtide.corpus.documents import BadRows, Batch, Block, make_batch
 from wordtide.corpus.jsonlines import read_json_lines
 from wordtide.corpus.office_files import read_workbook
-from wordtide.corpus.remote import RemoteFile, find_files, is_url, without_query
+from wordtide.corpus.remote import RemoteFile, find_remote_files, is_url, without_query
 from wordtide.corpus.text_files import read_text_files
 from wordtide.dates import parse_date
 from wordtide.errors import InputError, SettingsError
@@ -203,7 +203,7 @@ def _named_file(path: str, folder: str, format: str) -> SourceFile:
 
 def _files_at(url: str, format: str) -> tuple[list[SourceFile], int]:
     """Find the files that a URL refers to: a file, a pattern, or a folder of an object store."""
-    found, folder = find_files(url)
+    found, folder = find_remote_files(url)
     if folder is None:
         return [_remote_file(found[0], os.path.dirname(without_query(url)), format)], 0
     if not found:

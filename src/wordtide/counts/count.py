@@ -1,4 +1,6 @@
-"""`count`: from any source of dated texts to `Counts`. `preview`: what a count would find, but no pairs."""
+"""`count`: from any source of dated texts to `Counts`. `preview`: what a count would find, without counting
+pairs.
+"""
 
 import os
 import shutil
@@ -88,7 +90,7 @@ def preview(
     ('1950s', 'the documents:2')
     """
     record, given = checked_settings(tokenizer, settings)
-    corpus = find_files(source, record, max_expansion)
+    corpus = corpus_of(source, record, max_expansion)
     if corpus.is_ngrams:
         raise SettingsError("--dry-run is for texts, and these are n-grams.", "Omit --dry-run.")
     warm_up(ngrams=False)
@@ -181,7 +183,7 @@ def count(
             "--workers does not apply on a cluster.",
             "Choose the number of processes with --scheduler=local:4.",
         )
-    corpus = find_files(source, record, max_expansion)
+    corpus = corpus_of(source, record, max_expansion)
     observer = observer or Observer()
     threads = _workers(workers, observer)
     if not 0 <= memory < 1 << 60:
@@ -224,8 +226,8 @@ def checked_settings(
     return record, given
 
 
-def find_files(source: object, settings: CountSettings, max_expansion: int) -> Corpus:
-    """Find the corpus of a source, to be read with these settings."""
+def corpus_of(source: object, settings: CountSettings, max_expansion: int) -> Corpus:
+    """Find the corpus of a source, to be read with the given encoding and delimiter."""
     corpus = find_corpus(source, settings.format, max_expansion)
     return corpus.read_as(settings.encoding, settings.delimiter)
 
@@ -247,7 +249,7 @@ def input_of(
 
 
 def _workers(wanted: int | None, observer: Observer) -> int:
-    """The number of workers. Each takes memory, and more than there are processors gain nothing."""
+    """The number of workers. Each needs memory, and more workers than processors gain nothing."""
     if wanted is not None and wanted < 1:
         raise SettingsError(f"--workers {wanted} is too few.", "Give at least 1.")
     processors = available_processors()

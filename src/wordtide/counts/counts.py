@@ -1,8 +1,7 @@
-"""The sufficient statistics of the model: for each time slice the sparse, symmetric matrix n+ and the slice's
-date.
+"""The sufficient statistics of the model: the sparse, symmetric matrix n+ of each time slice, and its date.
 
-On disk a counts folder (`docs/formats.md`); in memory arrays that are maps of its files. Of a symmetric
-matrix the half on and above the diagonal is stored, as integers in units of 1/window.
+They are a counts folder on disk (`docs/formats.md`), and arrays that map its files in memory. Only the half
+of a matrix on and above the diagonal is stored, as integers in units of 1/window.
 """
 
 import tempfile
@@ -20,7 +19,7 @@ from wordtide.corpus.findings import Findings
 from wordtide.counts.count_arrays import ARRAYS, CountArrays
 from wordtide.counts.groups import FOLDER, open_groups, split_groups, write_group_arrays, write_group_facts
 from wordtide.counts.settings import RECIPE, CountSettings, Summary
-from wordtide.dates import shown_date
+from wordtide.dates import format_date
 from wordtide.errors import FolderError, SettingsError
 from wordtide.spelling import counted, number_of
 from wordtide.storage.arrays import load_array, save_array
@@ -90,7 +89,7 @@ class Counts:
         """The mean date of each slice, as precise as the dates of its texts: 1862, 1862-12 or 1862-12-01."""
         stamps = self.slices.mean_stamps()
         return [
-            shown_date(int(stamp), int(span)) for stamp, span in zip(stamps, self.slices.spans, strict=True)
+            format_date(int(stamp), int(span)) for stamp, span in zip(stamps, self.slices.spans, strict=True)
         ]
 
     @property

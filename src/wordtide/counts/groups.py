@@ -129,7 +129,7 @@ def words_of_groups(segments: Sequence["Segment"], groups: Sequence[str]) -> dic
 
 def split_groups(
     whole: CountsType, names: Sequence[str], arrays: CountArrays, numbers: Mapping[str, Integers]
-) -> "Groups[CountsType]":
+) -> "GroupCounts[CountsType]":
     """The counts of each group, from the arrays of all groups.
 
     Args:
@@ -153,10 +153,10 @@ def split_groups(
         )
         return whole.replaced(own, part, summary)
 
-    return Groups(names, make)
+    return GroupCounts(names, make)
 
 
-def open_groups(whole: CountsType, folder: Path) -> "Groups[CountsType]":
+def open_groups(whole: CountsType, folder: Path) -> "GroupCounts[CountsType]":
     """Open the subfolder with the groups of a counts folder; its large arrays stay on disk.
 
     Raises:
@@ -194,7 +194,7 @@ def lone_documents(groups: Mapping[str, SomeCounts]) -> list[str]:
     return [name for name, group in groups.items() if group.summary.documents == 1]
 
 
-class Groups(Mapping[str, CountsType]):
+class GroupCounts(Mapping[str, CountsType]):
     """The counts of each group by its name, made when they are asked for."""
 
     def __init__(self, names: Sequence[str], make: Callable[[int], CountsType]) -> None:
@@ -215,4 +215,4 @@ class Groups(Mapping[str, CountsType]):
         return len(self._numbers)
 
     def __repr__(self) -> str:
-        return f"<Groups: {', '.join(self)}>"
+        return f"<GroupCounts: {', '.join(self)}>"

@@ -23,7 +23,7 @@ from wordtide.corpus.tokens.tokenizers import Scanner, apply_tokenizer, load_tok
 from wordtide.counts.cluster.reduce import add_groups
 from wordtide.counts.count_arrays import CountArrays, CountsWriter, RowBlock
 from wordtide.counts.counts import Counts
-from wordtide.counts.examples.draws import Candidates, draw_sentences, join_candidates
+from wordtide.counts.examples.draws import DrawnSentences, draw_sentences, join_draws
 from wordtide.counts.examples.store import ExamplesWriter
 from wordtide.counts.groups import FOLDER, GroupNumbers, entries_of_groups, split_groups
 from wordtide.counts.pairs import bits_for, code_dtype, compress_rows, find_pairs, sort_codes, sum_runs
@@ -35,8 +35,8 @@ from wordtide.counts.sums import KeySums, SliceSums
 from wordtide.counts.vocabulary import choose_vocabulary, numbering_of
 from wordtide.counts.workers import (
     CountInput,
-    Lending,
     PairRule,
+    ResourcePool,
     Resources,
     fields_of,
     in_order,
@@ -135,7 +135,7 @@ def scan_texts(source: CountInput, bad: BadRows) -> Scan:
         SegmentBuilder(number, Scanner(rule, known), every, space, settings.examples > 0)
         for number in range(resources.workers)
     ]
-    idle = Lending(builders)
+    idle = ResourcePool(builders)
     level, groups = folder_level(settings.group_field), GroupNumbers(settings.group_field)
     observer = resources.observer
     observer.start("reading", source.corpus.total_bytes, "bytes")
@@ -231,7 +231,7 @@ class _PartCounts:
     pairs: KeySums | None
     rows: RowBlock | None
     occurrences: Integers
-    candidates: list[Candidates]
+    candidates: list[DrawnSentences]
 
 
 def count_slices(
@@ -285,7 +285,7 @@ def count_slices(
     sums = SliceSums(len(by_slice), resources.spill, resources.memory // 2, dtype)
     stack.callback(sums.close)
     occurrences = np.zeros(words, dtype=np.int64)
-    candidates: list[Candidates] = []
+    candidates: list[DrawnSentences] = []
     in_vocabulary = 0
     parts = list(_parts(by_slice))
     tasks = (partial(count_part, part) for part in parts)
@@ -307,7 +307,7 @@ def count_slices(
                 writer.end_slice(there, occurrences[there])
                 in_vocabulary += int(occurrences.sum())
                 if examples is not None:
-                    drawn = join_candidates(candidates)
+                    drawn = join_draws(candidates)
                     examples.add_slice(drawn.words, drawn.priorities, drawn.references, drawn.sentences)
                 resources.observer.step(int(tokens[part.slice]))
                 occurrences[:] = 0

@@ -1,4 +1,4 @@
-"""What a count works on and with: its input, its resources, and tasks on threads with results in order."""
+"""The input and resources of a count, and its tasks on threads, with results in order."""
 
 import queue
 from collections import deque
@@ -95,8 +95,8 @@ def fields_of(settings: CountSettings) -> Fields:
     return Fields(settings.date_field, settings.text_field, settings.date_format, group)
 
 
-class Lending(Generic[Thing]):
-    """Things that only one thread may use at a time, such as scanners, lent to whichever thread needs one."""
+class ResourcePool(Generic[Thing]):
+    """Resources that only one thread may use at a time, such as scanners, lent to threads that need one."""
 
     def __init__(self, things: Iterable[Thing]) -> None:
         self._idle: queue.SimpleQueue[Thing] = queue.SimpleQueue()
@@ -105,7 +105,7 @@ class Lending(Generic[Thing]):
 
     @contextmanager
     def borrowed(self) -> Iterator[Thing]:
-        """Borrow one of the things; waits until one is idle."""
+        """Borrow a resource; waits until one is idle."""
         thing = self._idle.get()
         try:
             yield thing

@@ -27,7 +27,7 @@ from wordtide.evaluation.scores import (
     SliceScore,
     held_out_slices,
     score_models,
-    without,
+    without_slices,
 )
 from wordtide.inference.checkpoints import checkpoint_path, fingerprint, has_checkpoint
 from wordtide.inference.compute import compute
@@ -121,7 +121,7 @@ def evaluate(
         EVALUATION.begin(folder, identity, overwrite)
     with working_alone(folder):
         machine = Machine(precision, threads, checkpoint_every)
-        remaining = without(counts, held_out)
+        remaining = without_slices(counts, held_out)
         models = {
             method: _model(remaining if method in LEAVING_OUT else counts, one, folder, machine, observer)
             for method, one in fits.items()

@@ -85,7 +85,7 @@ def held_out_slices(slices: int, share: float, seed: int) -> list[int]:
     return [int(place) + 1 for place in chosen]
 
 
-def without(counts: Counts, slices: Sequence[int]) -> Counts:
+def without_slices(counts: Counts, slices: Sequence[int]) -> Counts:
     """The same counts without some slices. Words, their numbers and dates stay the same."""
     kept = [t for t in range(len(counts)) if t not in set(slices)]
     part, stamps = select_slices(counts, kept), counts.slices.mean_stamps()

@@ -259,14 +259,12 @@ def in_notebook() -> bool:
     return getattr(shell, "kernel", None) is not None
 
 
-def show_inline(
-    model: Embeddings, options: PageOptions | None = None, port: int = 0, height: int = _HEIGHT
-) -> InlinePage:
+def show_inline(model: Embeddings, options: PageOptions | None = None, port: int = 0) -> InlinePage:
     """Show the page in the output of a notebook's cell, and return at once."""
     server = page_server(model, options, port=port, framed=True)
     threading.Thread(target=server.serve_forever, name="wordtide explorer", daemon=True).start()
     display: Any = importlib.import_module("IPython.display")
-    display.display(display.IFrame(server.address, "100%", height))
+    display.display(display.IFrame(server.address, "100%", _HEIGHT))
     return InlinePage(server)
 
 

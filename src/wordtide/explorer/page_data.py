@@ -312,22 +312,22 @@ def gzipped(parts: Iterable[bytes]) -> bytes:
 
 def packed_json(content: object) -> bytes:
     """Encode content as compressed JSON in UTF-8; NaN and infinities become null."""
-    text = json.dumps(plain(content), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    text = json.dumps(json_ready(content), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return gzipped([text.encode("utf-8", "surrogatepass")])
 
 
-def plain(value: Any) -> Any:
+def json_ready(value: Any) -> Any:
     """Convert content to Python's own types, with rounded floats and None for what is not finite."""
     if isinstance(value, np.ndarray):
-        return [plain(one) for one in value.tolist()]
+        return [json_ready(one) for one in value.tolist()]
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float):
         return _rounded(value) if math.isfinite(value) else None
     if isinstance(value, Mapping):
-        return {str(name): plain(one) for name, one in value.items()}
+        return {str(name): json_ready(one) for name, one in value.items()}
     if isinstance(value, (list, tuple)):
-        return [plain(one) for one in value]
+        return [json_ready(one) for one in value]
     return value
 
 

@@ -171,14 +171,14 @@ def running_mean(times: Floats, heights: Floats, weights: Floats) -> Floats:
     return np.asarray((near * weights) @ heights / (near @ weights))
 
 
-def jumps(curve: Curve) -> bool:
-    """Whether a curve jumps from slice to slice, as those of baselines do, too wildly to be read."""
+def is_erratic(curve: Curve) -> bool:
+    """Whether a curve jumps from slice to slice too much to be read, as those of baselines do."""
     steps = np.abs(np.diff(curve.similarity[np.isfinite(curve.similarity)]))
     return len(steps) >= MOST_DASHED and bool(steps.mean() > _WILD)
 
 
-def calmed(curve: Curve) -> Curve:
-    """The running mean of a curve, where it is known."""
+def averaged(curve: Curve) -> Curve:
+    """The running mean of a curve; unknown values stay unknown."""
     known = np.isfinite(curve.similarity)
     heights = curve.similarity.copy()
     if known.any():

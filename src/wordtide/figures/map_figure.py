@@ -75,7 +75,7 @@ def map_figure(
             bar.set_label("moved since the panel before (sd of the map)", fontsize=7.0)
             bar.outline.set_linewidth(0.0)
         renderer: RendererBase = FigureCanvasAgg(figure).get_renderer()  # type: ignore[no-untyped-call]
-        # names look for room among pixels, so the panels must have their final size
+        # names are placed by pixels, so the panels must have their final size
         figure.draw_without_rendering()
         for t, axes in enumerate(panels):
             place_names(axes, layout[t][chosen], [words[number] for number in chosen], renderer)
@@ -101,7 +101,6 @@ def map_slices(model: Embeddings, times: Sequence[Time] | None = None) -> list[f
 def map_of(
     model: Embeddings,
     times: Sequence[Time] | None = None,
-    words: Sequence[str] | None = None,
     labelled: Sequence[str] | None = None,
     top: int = 10_000,
     seed: int = 0,
@@ -109,11 +108,11 @@ def map_of(
 ) -> tuple[Figure, list[Row]]:
     """Map the words of a model at several times by dynamic t-SNE.
 
-    On it are `words`; or else the `top` most frequent that occur at least five times, and the labelled ones.
-    Vectors are means, scaled to length 1, so that near means alike in use.
+    The map shows the `top` most frequent words that occur at least five times, and the labelled ones. Vectors
+    are means, scaled to length 1, so that words of similar use are near each other.
     """
     years = map_slices(model, times)
-    numbers, totals = _mapped_words(model, words, labelled, top)
+    numbers, totals = _mapped_words(model, labelled, top)
     chosen = vectors_of(model)  # those that similarity compares
     vectors = np.stack([chosen.means_at(year, numbers) for year in years])
     lengths = np.linalg.norm(vectors, axis=2, keepdims=True)
@@ -131,21 +130,16 @@ def map_of(
     return map_figure(layout, shown, titles, names, totals), rows
 
 
-def _mapped_words(
-    model: Embeddings, words: Sequence[str] | None, labelled: Sequence[str] | None, top: int
-) -> tuple[Integers, Floats]:
+def _mapped_words(model: Embeddings, labelled: Sequence[str] | None, top: int) -> tuple[Integers, Floats]:
     """The numbers of the words on a map (n,) in order, and their total occurrences (n,)."""
     totals: Floats = model.total_occurrences.astype(np.float64)
-    if words is not None:
-        numbers = {model.word_number(word) for word in words}
-    else:
-        frequent = np.argsort(-totals, kind="stable")[: max(0, top)]
-        numbers = set(frequent[totals[frequent] >= _FEWEST_OCCURRENCES].tolist())
+    frequent = np.argsort(-totals, kind="stable")[: max(0, top)]
+    numbers = set(frequent[totals[frequent] >= _FEWEST_OCCURRENCES].tolist())
     numbers |= {model.word_number(word) for word in labelled or ()}
     if len(numbers) < FEWEST_WORDS:
         raise SettingsError(
             f"{len(numbers)} words are too few for a map.",
-            f"Give at least {FEWEST_WORDS}, or none for all.",
+            f"Show at least {FEWEST_WORDS} with a larger --top.",
         )
     chosen = np.array(sorted(numbers), dtype=np.int64)
     return chosen, totals[chosen]

@@ -8,7 +8,7 @@ second (the paper's last figure) is the predictive log-likelihood per pair over 
 import csv
 import io
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
 from os import PathLike
 from pathlib import Path
@@ -41,21 +41,16 @@ _QUANTILES = {"q05": 0.05, "q25": 0.25, "median": 0.5, "q75": 0.75, "q95": 0.95}
 
 
 def displacements(
-    model: Embeddings,
-    start: Time | None = None,
-    deltas: Iterable[int] = _DELTAS,
-    words: Sequence[str] | None = None,
-    min_occurrences: int | None = None,
+    model: Embeddings, start: Time | None = None, deltas: Sequence[int] = _DELTAS
 ) -> dict[int, Floats]:
     """Measure the distances between the means of words at a slice and some slices later.
+
+    Only words that occur in each of the compared slices are measured.
 
     Args:
         model: The model.
         start: The time of the first slice; None for the last one that enough slices follow.
-        deltas: The numbers of slices to look ahead.
-        words: The words to measure.
-        min_occurrences: If `words` is None, measure words with at least this many occurrences in the corpus.
-            If both are None, measure words that occur in each of the compared slices.
+        deltas: The numbers of slices to look ahead, ascending.
 
     Returns:
         Distances (n,) by delta.
@@ -63,11 +58,16 @@ def displacements(
     Raises:
         SettingsError: There is no such slice, or no word to measure.
     """
-    steps = _checked_deltas(deltas)
-    first = _start_slice(model, start, steps[-1])
-    chosen = _chosen_words(model, [first, *(first + delta for delta in steps)], words, min_occurrences)
-    origin = _means(model, first, chosen)
-    return {delta: np.linalg.norm(_means(model, first + delta, chosen) - origin, axis=1) for delta in steps}
+    first = _start_slice(model, start, deltas[-1])
+    slices = [first, *(first + delta for delta in deltas)]
+    words = np.flatnonzero(np.all([model.fitted.occurrences.of_slice(t) > 0 for t in slices], axis=0))
+    if not len(words):
+        raise SettingsError(
+            f"No word occurs in all slices from {model.labels[first]} to {model.labels[slices[-1]]}.",
+            "Start from another slice.",
+        )
+    origin = _means(model, first, words)
+    return {delta: np.linalg.norm(_means(model, first + delta, words) - origin, axis=1) for delta in deltas}
 
 
 def displacement_rows(distances_by_method: Mapping[str, Distances]) -> list[dict[str, Any]]:
@@ -152,19 +152,12 @@ def _draw_scale(axes: Axes, edges: Floats) -> None:
     axes.xaxis.set_minor_formatter(NullFormatter())
 
 
-def _checked_deltas(deltas: Iterable[int]) -> list[int]:
-    steps = sorted(set(deltas))
-    if not steps or steps[0] < 1:
-        raise SettingsError(f"{steps} are not valid numbers of slices.", "Give whole numbers of 1 or more.")
-    return steps
-
-
 def _start_slice(model: Embeddings, start: Time | None, furthest: int) -> int:
     last = len(model) - 1 - furthest
     if last < 0:
         raise SettingsError(
             f"The model has {counted(len(model), 'slice')}, too few to look {furthest} slices ahead.",
-            "Give smaller deltas, or fit with shorter slices.",
+            "Count with shorter slices (--every), and fit again.",
         )
     if start is None:
         return last
@@ -175,31 +168,13 @@ def _start_slice(model: Embeddings, start: Time | None, furthest: int) -> int:
     if first > last:
         raise SettingsError(
             f"Only {counted(len(model) - 1 - first, 'slice')} after {model.labels[first]}, not {furthest}.",
-            f"Start at {model.labels[last]} or before, or give smaller deltas.",
+            f"Start at {model.labels[last]} or before.",
         )
     return first
 
 
-def _chosen_words(
-    model: Embeddings, slices: Sequence[int], words: Sequence[str] | None, min_occurrences: int | None
-) -> Integers:
-    """The numbers of the words to measure, (n,)."""
-    if words is not None:
-        chosen = np.array([model.word_number(word) for word in words], dtype=np.int64)
-    elif min_occurrences is not None:
-        chosen = np.flatnonzero(model.total_occurrences >= min_occurrences)
-    else:
-        chosen = np.flatnonzero(np.all([model.fitted.occurrences.of_slice(t) > 0 for t in slices], axis=0))
-    if not len(chosen):
-        span = f"{model.labels[slices[0]]} to {model.labels[slices[-1]]}"
-        raise SettingsError(
-            f"There is no word to measure from {span}.", "Name the words, or give a smaller min_occurrences."
-        )
-    return chosen
-
-
-def _means(model: Embeddings, t: int, chosen: Integers) -> Floats:
-    return model.means_at(float(model.times[t]))[chosen].astype(np.float64)
+def _means(model: Embeddings, t: int, words: Integers) -> Floats:
+    return model.means_at(float(model.times[t]))[words].astype(np.float64)
 
 
 SCORE_COLUMNS = ("method", "time", "log_likelihood", "pairs")

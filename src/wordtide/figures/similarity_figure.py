@@ -15,8 +15,8 @@ from wordtide.figures.curves import (
     MOST_DASHED,
     Curve,
     Table,
+    averaged,
     bands_fit,
-    calmed,
     curves_of,
     draw_band,
     draw_curve,
@@ -24,7 +24,7 @@ from wordtide.figures.curves import (
     draw_whiskers,
     end_of,
     fit_heights,
-    jumps,
+    is_erratic,
     panel_grid,
 )
 from wordtide.figures.labels import end_labels
@@ -65,7 +65,7 @@ def similarity_figure(curves: Table) -> Figure:
 def _draw_lines(axes: Axes, lines: Sequence[tuple[Curve, str, Dashes]]) -> list[tuple[float, float]]:
     """Draw lines over their bands, and return their ends. Lines without bands are thin and lie below.
 
-    One that jumps is a shadow behind its running mean.
+    An erratic line is a shadow behind its running mean.
     """
     with_bands = [bool(np.isfinite(curve.low).any()) for curve, _, _ in lines]
     shaded = bands_fit(
@@ -78,9 +78,9 @@ def _draw_lines(axes: Axes, lines: Sequence[tuple[Curve, str, Dashes]]) -> list[
             draw_band(axes, curve, color)
         elif has_band:
             draw_whiskers(axes, curve, color, number, len(lines))
-        if jumps(curve):
+        if is_erratic(curve):
             axes.plot(curve.times, curve.similarity, color=color, alpha=0.3, linewidth=0.5, zorder=1.8)
-            curve = calmed(curve)
+            curve = averaged(curve)
         pattern = dashes if len(curve.times) <= MOST_DASHED else "-"
         draw_curve(axes, curve, color, pattern, width=0.9 if thin else 1.3, above=not thin)
         ends.append(end_of(curve, -1))

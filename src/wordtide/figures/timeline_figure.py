@@ -24,13 +24,13 @@ from wordtide.figures.curves import (
     MOST_PANELS,
     Curve,
     arrays_of,
-    calmed,
+    averaged,
     curves_of,
     draw_curve,
     draw_time_axis,
     end_of,
     fit_heights,
-    jumps,
+    is_erratic,
     panel_grid,
 )
 from wordtide.figures.labels import end_labels
@@ -101,13 +101,13 @@ def timeline_figure(panels: Sequence[Panel]) -> Figure:
     slice, running means are drawn.
     """
     panels = [_checked(panel) for panel in panels]
-    wild = any(jumps(curve) for panel in panels for curve in (*panel.starts, *panel.ends))
+    wild = any(is_erratic(curve) for panel in panels for curve in (*panel.starts, *panel.ends))
     if wild:
         panels = [
             replace(
                 panel,
-                starts=[calmed(curve) for curve in panel.starts],
-                ends=[calmed(curve) for curve in panel.ends],
+                starts=[averaged(curve) for curve in panel.starts],
+                ends=[averaged(curve) for curve in panel.ends],
             )
             for panel in panels
         ]

@@ -5,10 +5,9 @@ additions     what an update adds: later texts, counted as the model's were
 watch         update a model with each slice of an endless stream
 settings      of a watch
 watch_record  where the next watch resumes
-row_sources   the file or pipe that a watch reads:
-  rows            complete rows, each with its position
-  followed_file   a file that grows
-  journal         standard input that survives a restart
+rows          complete rows of a stream, each with its position
+followed_file a file that grows
+journal       standard input that survives a restart
 open_slices   rows of slices that have not ended
 alerts        surprising words of the last slice
 """

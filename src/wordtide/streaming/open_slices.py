@@ -15,7 +15,7 @@ from typing import IO
 
 import numpy as np
 
-from wordtide.dates import shown_date
+from wordtide.dates import format_date
 from wordtide.storage.folders import explained_write_errors
 from wordtide.streaming.rows import RowPosition, Rows
 from wordtide.timeline import Every
@@ -206,6 +206,6 @@ def _format_dates(stamps: Integers, spans: Integers) -> list[str]:
     """Write dates so that they are read back with the same stamp and span."""
     moments = np.datetime_as_string(stamps.astype("datetime64[s]")).tolist()
     return [
-        moment if span == 1 else shown_date(int(stamp), int(span))
+        moment if span == 1 else format_date(int(stamp), int(span))
         for moment, stamp, span in zip(moments, stamps, spans, strict=True)
     ]

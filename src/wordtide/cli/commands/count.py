@@ -8,7 +8,7 @@ import typer
 
 from wordtide.cli.options import takes
 from wordtide.cli.output import ProgressBar, say
-from wordtide.cli.summary import Report, chart, described, grouped, print_preview, warnings
+from wordtide.cli.summary import ReportFormat, chart, described, grouped, print_preview, warnings
 from wordtide.counts.counts import Counts
 from wordtide.counts.groups import lone_documents
 from wordtide.counts.settings import CountSettings, Summary
@@ -31,7 +31,7 @@ def count(
         bool,
         Option("--dry-run", help="Count nothing; show what is understood: files, dates, slices."),
     ] = False,
-    report: Annotated[Report, Option(help="Format of --dry-run.")] = Report.table,
+    report: Annotated[ReportFormat, Option(help="Format of --dry-run.")] = ReportFormat.table,
     workers: Annotated[
         int | None, Option(help="Threads, or processes with --tokenizer. Default: all processors.")
     ] = None,
@@ -83,7 +83,7 @@ def count(
     print_summary(counts, time.monotonic() - started)
 
 
-def _preview(sources: list[str], format: Report, **settings: Any) -> None:
+def _preview(sources: list[str], format: ReportFormat, **settings: Any) -> None:
     from wordtide.counts.count import preview
 
     found = preview(sources, observer=ProgressBar(), **settings)

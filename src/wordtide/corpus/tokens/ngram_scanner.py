@@ -29,7 +29,7 @@ from wordtide.corpus.tokens.unicode import (
     TABLE_SIZE,
     decode,
     encode,
-    kind_of,
+    kind_of_code,
 )
 from wordtide.types import Bytes, Integers
 
@@ -166,7 +166,7 @@ def _fold_token(
     seen = 0
     while start < stop:
         code_point, width = decode(data, start)
-        character_kind = kind_of(code_point, kind)
+        character_kind = kind_of_code(code_point, kind)
         if character_kind == LOWER or character_kind == CASED:
             seen |= _LETTER
         elif character_kind == DIGIT:

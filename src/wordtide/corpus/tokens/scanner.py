@@ -39,7 +39,7 @@ from wordtide.corpus.tokens.unicode import (
     STOP,
     decode,
     kind_at,
-    kind_of,
+    kind_of_code,
 )
 from wordtide.corpus.tokens.words import copy_lowered, scan_word, url_length, user_name_length
 from wordtide.types import Bytes, Integers
@@ -207,7 +207,7 @@ def number_words(
             code_point = integer(data[at])
             if code_point >= 0x80:
                 code_point, width = decode(data, at)
-            character_kind = kind_of(code_point, kind)
+            character_kind = kind_of_code(code_point, kind)
 
             token = 0  # bytes of the token that starts here
             length = 0  # of the word to be looked up

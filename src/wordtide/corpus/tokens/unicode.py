@@ -115,7 +115,7 @@ def decode(data: Bytes, at: int) -> tuple[int, int]:
 
 
 @kernel
-def kind_of(code: int, kind: Bytes) -> int:
+def kind_of_code(code: int, kind: Bytes) -> int:
     """The class of a code point; of those beyond the table only CJK ideographs are letters."""
     if code < TABLE_SIZE:
         return integer(kind[code])
@@ -152,4 +152,4 @@ def kind_at(data: Bytes, at: int, end: int, kind: Bytes) -> int:
     if data[at] < 0x80:
         return integer(kind[data[at]])
     code, _ = decode(data, at)
-    return kind_of(code, kind)
+    return kind_of_code(code, kind)

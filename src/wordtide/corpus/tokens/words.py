@@ -24,7 +24,7 @@ from wordtide.corpus.tokens.unicode import (
     decode,
     encode,
     kind_at,
-    kind_of,
+    kind_of_code,
 )
 from wordtide.types import Bytes
 
@@ -121,7 +121,7 @@ def scan_word(
             code_point, width = integer(byte), 1
         else:
             code_point, width = decode(data, at)
-        character_kind = kind_of(code_point, kind)
+        character_kind = kind_of_code(code_point, kind)
         added = integer(-1)
         if character_kind == LOWER or character_kind == CASED:
             added = integer(lower[code_point]) if code_point < TABLE_SIZE else code_point

@@ -19,7 +19,7 @@ import numpy as np
 
 from wordtide.corpus.sources import Corpus
 from wordtide.corpus.tokens.tokenizers import Tokenizer, load_tokenizer
-from wordtide.counts.cluster.job import Job, Piece, Run, read_lexicon, write_words
+from wordtide.counts.cluster.job import Job, Piece, Run, read_lexicon, write_word_list
 from wordtide.counts.cluster.phrase_pieces import ShardPasses, make_plan
 from wordtide.counts.cluster.reduce import ShardCounts, add_up, merge_shard_counts, unite_lexicons
 from wordtide.counts.cluster.scans import (
@@ -218,5 +218,5 @@ def _keep_vocabulary(work: WorkFolder, vocabulary: Sequence[str]) -> str:
     piece = "vocabulary"
     if not work.has(piece):
         with work.new_piece(piece) as (folder, _):
-            write_words(folder, vocabulary)
+            write_word_list(folder, vocabulary)
     return piece

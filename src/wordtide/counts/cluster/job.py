@@ -75,7 +75,7 @@ class Job:
 
     def fixed_words(self) -> list[str] | None:
         """The fixed vocabulary, if there is one."""
-        return read_words(self.work.folder(self.vocabulary)) if self.vocabulary else None
+        return read_word_list(self.work.folder(self.vocabulary)) if self.vocabulary else None
 
     def task(self, corpus: Corpus, resources: Resources) -> CountInput:
         """The input of a task that reads a shard."""
@@ -170,12 +170,12 @@ def read_plan(work: WorkFolder, piece: str, shard: int) -> CountPlan:
     return CountPlan(facts["words"], facts["phrases"], facts["window"], facts["slices"], share)
 
 
-def write_words(folder: Path, words: Sequence[str]) -> None:
+def write_word_list(folder: Path, words: Sequence[str]) -> None:
     """Store a list of words."""
     write_parts(folder, [{"words": words}])
 
 
-def read_words(folder: Path) -> list[str]:
+def read_word_list(folder: Path) -> list[str]:
     """Read a list of words."""
     words: list[str] = read_parts(folder)[0]["words"]
     return words

@@ -15,9 +15,9 @@ from wordtide.counts.cluster.job import (
     Run,
     read_lexicon,
     read_plan,
-    read_words,
+    read_word_list,
     write_plan,
-    write_words,
+    write_word_list,
 )
 from wordtide.counts.cluster.reduce import ShardCounts, add_up, save_slice_numbers, summed_pairs
 from wordtide.counts.cluster.scans import Survey, count_shard_words, read_segments
@@ -72,7 +72,7 @@ class ShardPasses:
         listed = f"phrases-{fingerprint(list(phrases))}"
         if not self.work.has(listed):
             with self.work.new_piece(listed) as (folder, _):
-                write_words(folder, phrases)
+                write_word_list(folder, phrases)
         tasks = [
             Piece(f"occurrences-{fingerprint(listed, scan)}", _count_shard_phrases, (scan, listed))
             for scan in self.scans
@@ -159,7 +159,7 @@ def make_plan(work: WorkFolder, survey: Survey, words: Sequence[str], phrases: S
 
 def _count_shard_phrases(job: Job, piece: str, scan: str, listed: str) -> None:
     """Count the phrases of a shard."""
-    phrases = read_words(job.work.folder(listed))
+    phrases = read_word_list(job.work.folder(listed))
     lexicon = read_lexicon(job.work.folder(scan))
     table = PhraseTable.of(phrases, lexicon, len(lexicon))
     total = np.zeros(len(phrases), dtype=np.int64)

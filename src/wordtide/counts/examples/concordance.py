@@ -1,7 +1,7 @@
 """Words in their sentences (keyword in context), from the examples of a counts folder."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from wordtide.counts.examples.store import ExampleStore
-from wordtide.dates import shown_date
+from wordtide.dates import format_date
 from wordtide.storage.cells import spelled_out
 from wordtide.timeline import Slices
 from wordtide.types import Floats
@@ -37,8 +37,8 @@ class Examples(list[Example]):
     `pandas.DataFrame(examples)` makes a table of them.
     """
 
-    def __init__(self, found: Iterable[Example] = (), why_empty: str = "") -> None:
-        super().__init__(found)
+    def __init__(self, why_empty: str) -> None:
+        super().__init__()
         self.why_empty = why_empty
 
     def __str__(self) -> str:
@@ -84,7 +84,7 @@ def find_examples(counts: ExampleSource, word: str, slices: Sequence[int]) -> Ex
         sentences = sorted(store.sentence(int(row)) for row in store.sentences[start:stop])
         for sentence in sentences:
             before, keyword, after = split_at_word(sentence.text, counts.words[number])
-            date = shown_date(sentence.stamp, sentence.span)
+            date = format_date(sentence.stamp, sentence.span)
             when = float(counts.times[t]), counts.slices.labels[t], date
             found.append(Example(*when, sentence.document, before, keyword, after, sentence.group))
     return found

@@ -15,7 +15,7 @@ from wordtide.types import Flags, Integers
 
 
 @dataclass(frozen=True)
-class Candidates:
+class DrawnSentences:
     """Sentences drawn for the words of one slice from one part of the corpus."""
 
     words: Integers
@@ -84,7 +84,9 @@ def draw_from(
     return np.nonzero(there)[0], best[there], which[there]
 
 
-def draw_sentences(segment: Segment, entry: int, ids: npt.NDArray[np.int32], rule: PairRule) -> Candidates:
+def draw_sentences(
+    segment: Segment, entry: int, ids: npt.NDArray[np.int32], rule: PairRule
+) -> DrawnSentences:
     """Draw from one entry of a segment, whose numbers, phrases joined, are `ids`."""
     texts, starts = segment.texts, segment.sentence_starts
     if texts is None or starts is None:
@@ -112,7 +114,7 @@ def draw_sentences(segment: Segment, entry: int, ids: npt.NDArray[np.int32], rul
         )
         for number in numbers
     ]
-    return Candidates(drawn_for, best, references.astype(np.int64), sentences)
+    return DrawnSentences(drawn_for, best, references.astype(np.int64), sentences)
 
 
 def _as_stored(name: str) -> str:
@@ -120,10 +122,10 @@ def _as_stored(name: str) -> str:
     return " ".join(name.encode("utf-8", "replace").decode("utf-8").split())
 
 
-def join_candidates(parts: Sequence[Candidates]) -> Candidates:
+def join_draws(parts: Sequence[DrawnSentences]) -> DrawnSentences:
     """Combine the candidates of all parts of a slice."""
     shifts = np.cumsum([0] + [len(part.sentences) for part in parts[:-1]])
-    return Candidates(
+    return DrawnSentences(
         np.concatenate([part.words for part in parts]),
         np.concatenate([part.priorities for part in parts]),
         np.concatenate([part.references + shift for part, shift in zip(parts, shifts, strict=True)]),

@@ -32,7 +32,7 @@ from wordtide.counts.settings import CountSettings, Summary
 from wordtide.counts.sums import KeySums, add_sums
 from wordtide.counts.texts import TEXT_WINDOW
 from wordtide.counts.vocabulary import choose_vocabulary, numbering_of
-from wordtide.counts.workers import CountInput, Lending, PairRule, Resources, in_order
+from wordtide.counts.workers import CountInput, PairRule, ResourcePool, Resources, in_order
 from wordtide.dates import DAY
 from wordtide.errors import SettingsError
 from wordtide.timeline import Every, Slices, unite
@@ -155,7 +155,7 @@ def read_ngrams(source: CountInput, bad: BadRows) -> list[NgramReader]:
     if known is not None:
         known = [*known, *words_of(source.settings.joined_phrases)]
     readers = [NgramReader(n, NgramScanner(rule, years, known), space) for n in range(resources.workers)]
-    idle = Lending(readers)
+    idle = ResourcePool(readers)
 
     def read(block: bytes, first_line: int, path: str) -> None:
         with idle.borrowed() as reader:
@@ -231,7 +231,7 @@ def write_ngram_counts(
     unigrams, *others = (
         np.zeros((words, calendar.total), dtype=np.int64) for _ in range(max(1, resources.workers))
     )
-    idle = Lending([unigrams, *others])
+    idle = ResourcePool([unigrams, *others])
 
     def count_words(segment: NgramSegment, lists: YearLists) -> None:
         with idle.borrowed() as totals:

@@ -26,7 +26,7 @@ from wordtide.evaluation.folder import (
     working_alone,
 )
 from wordtide.evaluation.report import corpus_facts, csv_bytes
-from wordtide.evaluation.scores import score_slices, without
+from wordtide.evaluation.scores import score_slices, without_slices
 from wordtide.evaluation.tuning.ranking import COLUMNS, SCORE_COLUMNS, Tuning, tuning_summary
 from wordtide.evaluation.tuning.search_space import (
     LISTED,
@@ -217,7 +217,7 @@ def _records(
 def _made(fit: PlannedFit, settings: FitSettings, place: _Workplace) -> FitRecord:
     counts, machine, observer = place.counts[fit.combination.window], place.machine, place.observer
     model, seconds = found_or_fitted(
-        without(counts, fit.left_out) if fit.left_out else counts,
+        without_slices(counts, fit.left_out) if fit.left_out else counts,
         settings,
         model_place(place.folder, fit.file_name),
         machine,
