@@ -131,3 +131,24 @@ def test_every_setting_of_a_fit_is_an_option_with_its_default():
         assert "--" + field.name.replace("_", "-") in words
     assert f"Rate of the first natural-gradient step. Default: {FitSettings().rate}" in words
     assert f"Rate of the last natural-gradient step. Default: {FitSettings().final_rate}" in words
+
+
+def test_the_guide_for_contributors_names_files_that_exist():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    roots = [ROOT, ROOT / "benchmarks", ROOT / "src" / "wordtide"]
+    roots += [path for parent in (ROOT / "src" / "wordtide", ROOT / "tests") for path in parent.glob("*/")]
+    new = {"corpus/mailboxes.py", "figures/frequency_figure.py", "dist/"}  # made by readers of the guide
+    for path in set(re.findall(r"`((?:[\w.]+/)*\w+\.\w+|(?:\w+/)+)`", text)) - new:
+        if path.endswith((".py", ".md", ".toml", ".txt", "/")):
+            assert any((root / path).exists() for root in roots), path
+
+
+def test_the_guide_for_contributors_lists_every_root_module():
+    row = next(
+        line
+        for line in (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").splitlines()
+        if "`errors`" in line
+    )
+    named = set(re.findall(r"`(\w+)`", row)) | {"api"}
+    modules = {path.stem for path in (ROOT / "src" / "wordtide").glob("[!_]*.py")}
+    assert named == modules

@@ -62,7 +62,7 @@ class State(states.State):
 
         means = {"word": self.U, "context": self.V, "sum": self.U + self.V}
         if vectors not in means:
-            raise SettingsError(f"There are no vectors {vectors!r}.", f"Choose {', '.join(means)}.")
+            raise SettingsError(f"{vectors!r} is not a kind of vector.", f"Choose {', '.join(means)}.")
         save_word2vec(path, self.words, means[vectors], binary, overwrite)
 
 

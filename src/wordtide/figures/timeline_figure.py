@@ -272,7 +272,9 @@ def timeline_by_group(
         most = max(1, MOST_PANELS // len(groups_of(model).names))
         words = list(divided(model, at=until, top=min(top, most)).columns["word"])
     if not words:
-        raise SettingsError("Groups use all words alike, so there is none to draw.", "Name words.")
+        raise SettingsError(
+            "No word differs significantly between groups, so there is nothing to draw.", "Name words."
+        )
     views = [(word, group, view) for word in words for group, view in group_views(model, word)[0].items()]
     if len(views) > MOST_PANELS:
         raise SettingsError(

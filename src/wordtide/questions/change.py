@@ -169,8 +169,8 @@ def _nothing_significant(model: Embeddings, moving: Moving, listed: int, often: 
     told = f"No word changed by more than the noise between {start} and {end}."
     if not listed:
         return (
-            f"{told} No word occurs {counted(often, 'time')}, which is the least to judge by: "
-            "more text, or longer slices, would help."
+            f"{told} No word occurs {counted(often, 'time')}, the minimum to be listed: "
+            "try more text or longer slices."
         )
     return (
         f"{told} Listed are the words with {often} or more occurrences whose vectors turned most; "

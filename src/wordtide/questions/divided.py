@@ -161,7 +161,7 @@ def divided(
     order = np.lexsort([-effect, -low])[: checked_number("top", top)]
     order = order[low[order] >= 0.0]
     if not len(order):
-        notes.append("No significant difference: these groups use all words alike, as far as the texts tell.")
+        notes.append("No significant difference: the texts show no word that these groups use differently.")
     columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
     for row in order.tolist():
         word = int(known.words[rows[row]])

@@ -164,7 +164,7 @@ def vectors_of(model: Embeddings, choice: str | None = None, calibrated: bool = 
     sides = {"word": model.sides[:1], "context": model.sides[1:], "sum": model.sides}
     if choice not in sides:
         raise SettingsError(
-            f"There are no vectors {choice!r}.", f"Choose {', '.join(CHOICES[:-1])} or {CHOICES[-1]}."
+            f"{choice!r} is not a kind of vector.", f"Choose {', '.join(CHOICES[:-1])} or {CHOICES[-1]}."
         )
     vectors = Vectors(
         sides[choice],
