@@ -1,5 +1,7 @@
 """Verdicts follow from the messages that a posterior holds, and smoothed trajectories follow the verdicts."""
 
+import gc
+import weakref
 from dataclasses import replace
 
 import numpy as np
@@ -112,6 +114,18 @@ def test_a_filter_finds_jumps_and_gives_no_verdict_on_gradual_changes():
         *("jump", "unsure", "unsure")
     ]
     assert found.log_bayes_factor[WORDS["ramps"]] > 3.0
+
+
+def test_the_arrays_of_a_discarded_model_are_freed_at_once(model, found):
+    words, _ = trajectories_of(replace(model, dynamics=found))
+    words.word_means(WORDS["jumps"], TIMES)
+    left = weakref.ref(words)
+    gc.disable()
+    try:
+        del words, _
+        assert left() is None
+    finally:
+        gc.enable()
 
 
 def test_levels_are_near_the_places_before_and_after(model, found):

@@ -10,6 +10,7 @@ of many words by the compiled passes of `model`, which are imported on first use
 """
 
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -63,7 +64,8 @@ class SmoothedTrajectories:
         """Means at the knots, like an array (K, d): as fitted, or smoothed again for words that change."""
         if self.jumps is None:
             return self.fitted_mean
-        return PatchedRows(self.fitted_mean, self.knots, self.jumps.words, self._smoothed_again)
+        itself = copy(self)  # a reference cycle would keep the arrays of a discarded model in memory
+        return PatchedRows(self.fitted_mean, self.knots, self.jumps.words, itself._smoothed_again)
 
     def _smoothed_again(self, words: Integers) -> Singles:
         """Smooth the messages of some words again, with the changes that were found; returns their means."""
