@@ -64,7 +64,8 @@ def filtering_race(problem: Problem, adam_steps: int) -> Race:
     diffusion = _prior(problem)
     adam = AdamFilter(problem, diffusion, FilterOptions(DIM, 0, steps_per_slice=adam_steps))
     adam_seconds = timed(lambda: _run(adam))
-    found = Posterior("filter", problem.knots, adam.mean_u, adam.mean_v, adam.variance_u, adam.variance_v)
+    means, variances = adam.moments()
+    found = Posterior("filter", problem.knots, *means, *variances)
     wanted = monte_carlo_elbo(problem, diffusion, found, SAMPLES)
     with compute() as machine:
 
@@ -87,8 +88,9 @@ def smoothing_race(adam_steps: int) -> tuple[str, Race]:
     steps = {"minibatch_steps": adam_steps, "full_steps": adam_steps // _FULL_SHARE}
     adam = AdamSmoother(problem, diffusion, SmootherOptions(20, 0, minibatch_words=300, **steps))
     adam_seconds = timed(lambda: _run(adam))
-    u, v = (matching_precision(each, problem.knots, diffusion) for each in (adam.variance_u, adam.variance_v))
-    found = Posterior("smoother", problem.knots, adam.mean_u, adam.mean_v, precision_u=u, precision_v=v)
+    means, variances = adam.moments()
+    u, v = (matching_precision(variance, problem.knots, diffusion) for variance in variances)
+    found = Posterior("smoother", problem.knots, *means, precision_u=u, precision_v=v)
     wanted = monte_carlo_elbo(problem, diffusion, found, SAMPLES)
 
     def fit(steps: int) -> tuple[float, Posterior]:

@@ -27,7 +27,7 @@ _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _FIRST_AMBIGUOUS = 10_000
 _FIRST_EPOCH_SECOND = 100_000_000
 _FIRST_EPOCH_MILLISECOND = 100_000_000_000
-#: What numbers of so many digits may mean besides seconds: the usual name and the pattern.
+#: What numbers with this many digits may mean besides seconds: the usual name and the pattern.
 _DIGITS = {
     6: (("YYYYMM", "%Y%m"), ("YYMMDD", "%y%m%d"), ("DDMMYY", "%d%m%y"), ("MMDDYY", "%m%d%y")),
     7: (("YYYYDDD", "%Y%j"),),

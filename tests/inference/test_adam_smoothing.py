@@ -52,7 +52,7 @@ def finish(solver):
 
 
 def results(solver):
-    return np.stack([solver.mean_u, solver.mean_v, solver.variance_u, solver.variance_v])
+    return np.concatenate(solver.moments())
 
 
 def dense_elbo(mu, nu, omega, noise, words, contexts, scale):
@@ -124,9 +124,7 @@ def test_results_are_the_dense_moments_at_the_knots(monkeypatch):
     monkeypatch.setattr(module, "WORDS_AT_ONCE", 4)
     smoother, _ = disturbed()
     knots = smoother.problem.knots
-    for side, (mean, variance) in enumerate(
-        [(smoother.mean_u, smoother.variance_u), (smoother.mean_v, smoother.variance_v)]
-    ):
+    for side, (mean, variance) in enumerate(zip(*smoother.moments(), strict=True)):
         for row, (word, t) in enumerate(zip(knots.words, knots.slices, strict=True)):
             for k in range(DIM):
                 b = dense.bidiagonal(
@@ -290,8 +288,7 @@ def test_after_its_last_occurrence_a_word_follows_the_prior():
 
 def elbo_on_one_slice(solver):
     """ELBO per pair of a solver's result, by many samples."""
-    u = GaussianVectors(solver.mean_u, solver.variance_u)
-    v = GaussianVectors(solver.mean_v, solver.variance_v)
+    u, v = map(GaussianVectors, *solver.moments())
     part = solver.problem.slices[0]
     active = ActiveSlice.of(part, np.float64)
     fit, _ = expected_log_likelihood(active, u, v, 1000, np.random.default_rng(0))

@@ -69,7 +69,7 @@ def test_on_one_slice_the_natural_filter_ends_no_lower_than_adam(world, computin
     prior = ProductPrior(TIMES[:1], 0.05, 1.3)
     adam = finish(AdamFilter(one, prior, FilterOptions(DIM, 0, steps_per_slice=2500, dtype=np.float64)))
     natural = finish(solvers.sequential(one, prior, DIM, CALM, computing))
-    low, low_error = filter_elbo(one, (adam.mean_u, adam.mean_v), (adam.variance_u, adam.variance_v))
+    low, low_error = filter_elbo(one, *adam.moments())
     high, high_error = filter_elbo(one, natural.mean, natural.variance)
     assert high > low - 3 * (low_error + high_error)
 
@@ -85,5 +85,5 @@ def test_over_all_slices_the_natural_smoother_ends_no_lower_than_adam(world, com
         [getattr(side, name) for side in solvers.sides_of(natural)] for name in ("mean", "variance")
     )
     high, high_error = likelihood(problem, means, variances)
-    low, low_error = likelihood(problem, (adam.mean_u, adam.mean_v), (adam.variance_u, adam.variance_v))
+    low, low_error = likelihood(problem, *adam.moments())
     assert high - high_divergence > low - low_divergence - 3 * (low_error + high_error)

@@ -41,7 +41,7 @@ def read_parquet(
     with _open_parquet(file) as table:
         schema, total = table.schema_arrow, max(table.metadata.num_rows, 1)
         groups = range(file.portion.start, file.portion.stop) if file.portion else range(table.num_row_groups)
-    settled = _settle(schema, file.shown, fields)
+    settled = _choose_fields(schema, file.shown, fields)
     if facts is not None and groups.start == 0:
         facts.add_file("parquet", columns=settled.columns())
     origin = Origin(file.label, f"{file.shown}, row")
@@ -187,7 +187,7 @@ def read_frame(source: Any, label: str, fields: Fields) -> Iterator[Block]:
         problem = ": ".join(str(part).rstrip(".") for part in reversed(error.args))
         remedy = "Columns need unique names and values of one type; frame['date'].astype(str) makes strings."
         raise InputError(f"{label} cannot be read: {problem}.", remedy) from error
-    settled = _settle(table.schema, label, fields)
+    settled = _choose_fields(table.schema, label, fields)
     origin = Origin(label, f"{label}, row")
     first = 1
     for rows in table.select(list(dict.fromkeys(settled.columns()))).to_batches(max_chunksize=_ROWS):
@@ -206,7 +206,7 @@ def read_pairs(source: Iterable[tuple[object, ...]], label: str, fields: Fields)
         first += len(some)
 
 
-def _settle(schema: pa.Schema, place: str, fields: Fields) -> Fields:
+def _choose_fields(schema: pa.Schema, place: str, fields: Fields) -> Fields:
     """Choose the two columns to read and check their types."""
     settled = fields.found_in(schema.names, place)
     date_field, text_field = settled.names()

@@ -45,10 +45,10 @@ class Fields:
     def found_in(self, columns: Sequence[str], place: str) -> "Fields":
         """Return a copy with both names chosen for a table with these columns."""
         return Fields(
-            _settled(self.date, _DATES, columns, "date", place),
-            _settled(self.text, _TEXTS, columns, "text", place),
+            _chosen_column(self.date, _DATES, columns, "date", place),
+            _chosen_column(self.text, _TEXTS, columns, "text", place),
             self.date_format,
-            None if self.group is None else _settled(self.group, (), columns, "group", place),
+            None if self.group is None else _chosen_column(self.group, (), columns, "group", place),
         )
 
     def names(self) -> tuple[str, str]:
@@ -62,7 +62,9 @@ class Fields:
         return self.names() if self.group is None else (*self.names(), self.group)
 
 
-def _settled(given: str | None, usual: Sequence[str], columns: Sequence[str], what: str, place: str) -> str:
+def _chosen_column(
+    given: str | None, usual: Sequence[str], columns: Sequence[str], what: str, place: str
+) -> str:
     remedy = f"The fields are: {', '.join(columns) or 'none'}. Choose one with --{what}-field."
     name = given if given is not None else _usual(usual, columns)
     if name is None:
@@ -71,7 +73,7 @@ def _settled(given: str | None, usual: Sequence[str], columns: Sequence[str], wh
         raise InputError(f"{place}: there is no field {name!r}.", remedy)
     if columns.count(name) > 1:
         raise InputError(
-            f"{place}: there are {columns.count(name)} fields {name!r}.", "Give each a name of its own."
+            f"{place}: there are {columns.count(name)} fields {name!r}.", "Give each field a different name."
         )
     return name
 

@@ -311,7 +311,7 @@ def _report_bad_encoding(batch: Batch, document: int, text: bytes, bad: BadRows)
     except UnicodeDecodeError as error:
         start = error.start
     place = batch.place(document)
-    if not batch.rows[document]:  # a file of its own
+    if not batch.rows[document]:  # the document is a whole file
         line = text.count(b"\n", 0, start) + 1
         place = f"{place}, line {line}"
     detail = f"byte {start + 1} of the text (0x{text[start]:02x}) is not valid UTF-8."

@@ -49,7 +49,7 @@ def read_json_lines(file: SourceFile, fields: Fields, bad: BadRows, progress: Pr
         origin = _origin(file, in_array)
         for line, block in _blocks(text, file):
             if settled is None and block.strip():
-                settled = _settle(block, line, origin, fields, bad.skip)
+                settled = _choose_fields(block, line, origin, fields, bad.skip)
             if settled is not None:
                 yield partial(_parse, block, line, origin, settled)
     if settled is not None and (file.portion is None or file.portion.start == 0):
@@ -63,7 +63,7 @@ def find_json_fields(file: SourceFile, fields: Fields, skip_bad: bool) -> tuple[
     with open_text(file) as text:
         for line, block in _blocks(text, file):
             if block.strip():
-                return _settle(block, line, _origin(file, False), fields, skip_bad).names()
+                return _choose_fields(block, line, _origin(file, False), fields, skip_bad).names()
     return None
 
 
@@ -160,7 +160,7 @@ def find_items(data: Bytes, lines: Bytes, state: Integers) -> int:
     return filled
 
 
-def _settle(block: bytes, first_line: int, origin: Origin, fields: Fields, skip_bad: bool) -> Fields:
+def _choose_fields(block: bytes, first_line: int, origin: Origin, fields: Fields, skip_bad: bool) -> Fields:
     """Choose fields by the first row or, if bad rows are skipped, by the first with a date and a text."""
     if skip_bad and fields.date is not None and fields.text is not None:
         return fields

@@ -21,7 +21,7 @@ from wordtide.counts.settings import CountSettings
 from wordtide.progress import Observer
 
 Result = TypeVar("Result")
-Thing = TypeVar("Thing")
+Lent = TypeVar("Lent")
 
 
 @dataclass(frozen=True)
@@ -95,22 +95,22 @@ def fields_of(settings: CountSettings) -> Fields:
     return Fields(settings.date_field, settings.text_field, settings.date_format, group)
 
 
-class ResourcePool(Generic[Thing]):
+class ResourcePool(Generic[Lent]):
     """Resources that only one thread may use at a time, such as scanners, lent to threads that need one."""
 
-    def __init__(self, things: Iterable[Thing]) -> None:
-        self._idle: queue.SimpleQueue[Thing] = queue.SimpleQueue()
-        for thing in things:
-            self._idle.put(thing)
+    def __init__(self, resources: Iterable[Lent]) -> None:
+        self._idle: queue.SimpleQueue[Lent] = queue.SimpleQueue()
+        for resource in resources:
+            self._idle.put(resource)
 
     @contextmanager
-    def borrowed(self) -> Iterator[Thing]:
+    def borrowed(self) -> Iterator[Lent]:
         """Borrow a resource; waits until one is idle."""
-        thing = self._idle.get()
+        resource = self._idle.get()
         try:
-            yield thing
+            yield resource
         finally:
-            self._idle.put(thing)
+            self._idle.put(resource)
 
 
 def in_order(tasks: Iterable[Callable[[], Result]], workers: int) -> Iterator[Result]:

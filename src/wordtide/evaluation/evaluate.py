@@ -166,7 +166,7 @@ def check_dimensions(dim: int, counts: Counts) -> None:
         )
 
 
-def found_or_fitted(
+def load_or_fit(
     counts: Counts, settings: FitSettings, place: Path, machine: Machine, observer: Observer
 ) -> tuple[Embeddings, float | None]:
     """Load the model of a fit, or fit it, continuing from a checkpoint if there is one.
@@ -210,7 +210,7 @@ def _model(
 ) -> Embeddings:
     """The model of one method, found or fitted."""
     place = models_folder(folder) / settings.method
-    model, seconds = found_or_fitted(counts, settings, place, machine, observer)
+    model, seconds = load_or_fit(counts, settings, place, machine, observer)
     if seconds is None:
         observer.message(f"{settings.method}: found in {place}")
     else:

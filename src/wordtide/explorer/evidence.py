@@ -81,11 +81,11 @@ class Evidence:
         times = self._model.times
         nearest = np.abs(times[:, None] - times[kept.slices]).argmin(axis=1)
         shown = [shown_year(self._model, float(time)) for time in times]
-        told = dict(zip(map(int, places), stories, strict=True))
+        story_of = dict(zip(map(int, places), stories, strict=True))
         found: dict[str, list[dict[str, Any]]] = {}
         for place, held in sorted(rows.items()):
             word = self._model.words[kept.words[place]]
-            uses = self._typical(word, held, told[place])
+            uses = self._typical(word, held, story_of[place])
             rest = [one for one in held if one not in uses]
             chosen = sorted([*uses, *_evenly(rest, most - len(uses))])
             found[str(place)] = [

@@ -31,7 +31,7 @@ from wordtide.explorer.quantization import LEVELS, differences_along_time, join_
 from wordtide.progress import Observer
 from wordtide.questions.asking import shown_year, slices_nearby
 from wordtide.questions.divided import in_group
-from wordtide.questions.vectors import DEFAULT, OFTEN, Vectors, vectors_of
+from wordtide.questions.vectors import DEFAULT_VECTORS, OFTEN, Vectors, vectors_of
 from wordtide.types import Integers
 from wordtide.version import __version__
 
@@ -200,14 +200,14 @@ class PageData:
         if self.evidence is None:
             raise ValueError("the page has no sentences")
         if places is None:
-            every, told = np.arange(len(self.kept.words)), self.stories
+            every, stories = np.arange(len(self.kept.words)), self.stories
             with self.observer.stage("sentences", 0, "words"):
-                return packed_json(self.evidence.sentences(self.kept, every, most, told))
+                return packed_json(self.evidence.sentences(self.kept, every, most, stories))
         if "stories" in self.__dict__:
-            told = [self.stories[place] for place in places]
+            stories = [self.stories[place] for place in places]
         else:
-            told = page_stories(self.model, self.kept, self.kept.words[places])
-        return packed_json(self.evidence.sentences(self.kept, places, most, told))
+            stories = page_stories(self.model, self.kept, self.kept.words[places])
+        return packed_json(self.evidence.sentences(self.kept, places, most, stories))
 
 
 def _estimand(vectors: Vectors) -> str:
@@ -231,7 +231,7 @@ def _header(
         "estimand": _estimand(vectors),
         "method": model.method,
         "uncertain": vectors.uncertain,
-        "vectors": DEFAULT,
+        "vectors": DEFAULT_VECTORS,
         "dim": model.dim,
         "words": [model.words[number] for number in kept.words],
         "totals": [whole_or_float(total) for total in model.total_occurrences[kept.words]],

@@ -9,7 +9,7 @@ import numpy as np
 
 from wordtide.embeddings.states import Embeddings
 from wordtide.errors import SettingsError
-from wordtide.exports.selection import DEFAULT_VECTORS, Selection, select
+from wordtide.exports.selection import Selection, select
 from wordtide.exports.text_formats import (
     projector_paths,
     save_projector,
@@ -18,12 +18,13 @@ from wordtide.exports.text_formats import (
     write_workbook,
 )
 from wordtide.progress import Observer
+from wordtide.questions.vectors import DEFAULT_VECTORS
 from wordtide.spelling import counted
 from wordtide.storage.folders import check_file_writable, new_files, real_target
 from wordtide.timeline import Time
 from wordtide.types import Array
 
-#: The formats there are.
+#: The formats.
 FORMATS = ("gensim", "excel", "csv", "parquet", "word2vec", "word2vec-binary", "npz", "projector", "dwe")
 #: Those that hold all slices if no time is given, and those that are written by `_write_arrays`.
 _ALL_SLICES, _TABLES = ("dwe", "parquet", "csv", "excel"), ("npz", "parquet", "csv", "excel")

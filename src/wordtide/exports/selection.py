@@ -8,11 +8,8 @@ import numpy as np
 
 from wordtide.embeddings.states import Embeddings
 from wordtide.errors import SettingsError
-from wordtide.questions.vectors import DEFAULT, Vectors, vectors_of
+from wordtide.questions.vectors import Vectors, vectors_of
 from wordtide.types import Integers, Singles
-
-#: The vectors that questions compare, so that other programs find the same neighbors.
-DEFAULT_VECTORS = DEFAULT
 
 
 @dataclass(frozen=True)
@@ -52,15 +49,10 @@ class Selection:
             yield np.sqrt(variances).astype(np.float32)
 
 
-def select(
-    model: Embeddings,
-    vectors: str = DEFAULT_VECTORS,
-    words: Sequence[str] | None = None,
-    top: int | None = None,
-) -> Selection:
+def select(model: Embeddings, vectors: str, words: Sequence[str] | None, top: int | None) -> Selection:
     """Select the given words, or the `top` most frequent ones over all slices, or all words."""
     if words is not None and top is not None:
-        raise SettingsError("--words and --top both say which words to keep.", "Give one of them.")
+        raise SettingsError("--words and --top both choose the words to keep.", "Give one of them.")
     if top is not None and top < 1:
         raise SettingsError(f"--top {top} keeps no words.", "Give a number of 1 or more.")
     if words is not None:

@@ -255,7 +255,7 @@ def timeline_of(
     if not named:
         raise SettingsError("There is no word to draw.", "Name words, or choose a longer period.")
     chosen = vectors_of(model)
-    vectors = _MeansKept(**vars(chosen))
+    vectors = _CachedMeans(**vars(chosen))
     panels, observer = [], observer or Observer()
     with observer.stage("drawing", len(named), "words"):
         for number in named:
@@ -288,7 +288,7 @@ def timeline_by_group(
 
 
 @dataclass(frozen=True)
-class _MeansKept(Vectors):
+class _CachedMeans(Vectors):
     """Vectors that cache the means of all words at a time, because every panel needs the same two times."""
 
     kept: dict[float, Floats] = field(default_factory=dict)

@@ -284,16 +284,7 @@ def _adam_smoothing(fit: Run) -> Outcome:
     )
     solver = AdamSmoother(problem, diffusion, options)
     curve = fit.train(solver, "smoothing by adam")
-    precision_u, precision_v = (
-        matching_precision(variance, problem.knots, diffusion)
-        for variance in (solver.variance_u, solver.variance_v)
-    )
-    posterior = Posterior(
-        "smoother",
-        problem.knots,
-        solver.mean_u,
-        solver.mean_v,
-        precision_u=precision_u,
-        precision_v=precision_v,
-    )
+    (mean_u, mean_v), variances = solver.moments()
+    u, v = (matching_precision(variance, problem.knots, diffusion) for variance in variances)
+    posterior = Posterior("smoother", problem.knots, mean_u, mean_v, precision_u=u, precision_v=v)
     return Outcome(posterior, diffusion, curve)

@@ -24,7 +24,7 @@ from wordtide.model.prior import nearest_slice
 from wordtide.types import Floats, Integers, Reals
 
 #: The default choice of vectors; docs/mathematics.md defines it.
-DEFAULT = "sum"
+DEFAULT_VECTORS = "sum"
 CHOICES = ("word", "context", "sum")
 #: A word is well known at a time if the standard deviation of its vector along its mean is at most this share
 #: of the mean.
@@ -160,7 +160,7 @@ def relative_noise(means: Reals, variances: Reals) -> Floats:
 
 def vectors_of(model: Embeddings, choice: str | None = None, calibrated: bool = True) -> Vectors:
     """The vectors called word, context or sum. Variances are those of the posterior unless `calibrated`."""
-    choice = DEFAULT if choice is None else choice
+    choice = DEFAULT_VECTORS if choice is None else choice
     sides = {"word": model.sides[:1], "context": model.sides[1:], "sum": model.sides}
     if choice not in sides:
         raise SettingsError(

@@ -71,10 +71,10 @@ def count_for_update(
         SettingsError: The texts cannot be counted as the model's were.
     """
     if isinstance(source, Counts):
-        return _unchanged(fitted, source, settings)
+        return _checked_counts(fitted, source, settings)
     paths = list(source) if isinstance(source, (list, tuple)) else [source]
     if len(paths) == 1 and isinstance(paths[0], (str, os.PathLike)) and kind_of(Path(paths[0])) == KIND:
-        return _unchanged(fitted, Counts.load(paths[0], check=True), settings)
+        return _checked_counts(fitted, Counts.load(paths[0], check=True), settings)
     given = {name: value for name, value in settings.items() if value is not None}
     chosen = {**_recipe(fitted), **given, "observer": observer, "workers": workers}
     _check_tokenizer(fitted, settings.get("tokenizer"))
@@ -152,7 +152,7 @@ def _first_occurrences(counts: Counts, old_words: int) -> list[int]:
     return [int(slices.argmax()) for slices in np.array(occurs).T]
 
 
-def _unchanged(fitted: Fitted, counts: Counts, settings: Mapping[str, Any]) -> Counts:
+def _checked_counts(fitted: Fitted, counts: Counts, settings: Mapping[str, Any]) -> Counts:
     """Return given counts, after a check that they were counted with phrases of the model."""
     for name, value in settings.items():
         if value not in (None, False):

@@ -8,7 +8,7 @@ import typer
 from wordtide.api import DynamicEmbeddings
 from wordtide.cli.output import ProgressBar
 from wordtide.exports.export import export as export_model
-from wordtide.exports.selection import DEFAULT_VECTORS
+from wordtide.questions.vectors import DEFAULT_VECTORS
 from wordtide.spelling import read_words
 from wordtide.storage.folders import check_not_input, real_target
 

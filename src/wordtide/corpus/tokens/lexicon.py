@@ -225,13 +225,13 @@ class Lexicon:
 
     @staticmethod
     def restored(letters: Bytes, lengths: Integers, totals: Integers) -> "Lexicon":
-        """Restore a lexicon from what `spelled_out` returned."""
+        """Restore a lexicon from what `word_bytes` returned."""
         lexicon = Lexicon()
         lexicon._numbers(letters, np.concatenate([[0], np.cumsum(lengths)]), may_add=True)
         lexicon.totals[:] = totals
         return lexicon
 
-    def spelled_out(self) -> tuple[Bytes, Integers, Integers]:
+    def word_bytes(self) -> tuple[Bytes, Integers, Integers]:
         """The concatenated bytes of all words, their lengths, and the totals."""
         lengths = self.state.entries[: len(self), LENGTH]
         return self.state.arena[: int(lengths.sum())], lengths, self.totals

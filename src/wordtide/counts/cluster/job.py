@@ -183,7 +183,7 @@ def read_word_list(folder: Path) -> list[str]:
 
 def write_lexicon(folder: Path, lexicon: Lexicon) -> None:
     """Store a lexicon: words, numbers and totals."""
-    arrays: tuple[Array, ...] = lexicon.spelled_out()
+    arrays: tuple[Array, ...] = lexicon.word_bytes()
     for name, array in zip(_LEXICON, arrays, strict=True):
         save_array(folder, name, array)
 

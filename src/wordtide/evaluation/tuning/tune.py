@@ -16,7 +16,7 @@ from wordtide.corpus.tokens.tokenizers import Tokenizer
 from wordtide.counts.counts import Counts
 from wordtide.errors import SettingsError, WordtideError
 from wordtide.evaluation.comparison import Row
-from wordtide.evaluation.evaluate import Machine, check_dimensions, found_or_fitted
+from wordtide.evaluation.evaluate import Machine, check_dimensions, load_or_fit
 from wordtide.evaluation.folder import (
     TUNING,
     FitRecord,
@@ -136,17 +136,17 @@ def tune(
     folder = real_target(output)
     identity = {**shared, "precision": precision, "holdout": parts.holdout, "counts": fingerprint(counts)}
     check_not_input(folder, [counts.path])
-    going_on = TUNING.check(folder, identity, overwrite, resume)
+    continues = TUNING.check(folder, identity, overwrite, resume)
     others = OtherWindows(windows or {}, texts, tokenizer, threads, count_observer, max_expansion)
     wanted = [int(window) for window in lists["window"]]
-    others = check_windows(counts, wanted, others, folder if going_on else None)
-    if not going_on:
+    others = check_windows(counts, wanted, others, folder if continues else None)
+    if not continues:
         TUNING.begin(folder, identity, overwrite)
     with working_alone(folder):
         try:
             by_window = counts_by_window(folder, counts, wanted, others, observer.message)
         except WordtideError:
-            if not going_on:
+            if not continues:
                 shutil.rmtree(folder)
             raise
         if len(parts.left_out) < parts.wanted:
@@ -168,16 +168,13 @@ def tune(
         ]
         rows = _summary(planned, records)
         facts = _facts(problem, parts, lists, {**shared, "precision": precision})
-        write_files(
-            folder,
-            {
-                "scores.csv": csv_bytes(scores, SCORE_COLUMNS),
-                "summary.csv": csv_bytes(rows, COLUMNS),
-                "settings.json": (
-                    json.dumps(facts, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-                ).encode(),
-            },
-        )
+        described = json.dumps(facts, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        contents = {
+            "scores.csv": csv_bytes(scores, SCORE_COLUMNS),
+            "summary.csv": csv_bytes(rows, COLUMNS),
+            "settings.json": described.encode(),
+        }
+        write_files(folder, contents)
     return Tuning(rows, scores, lists, parts, fits, by_window, folder)
 
 
@@ -205,7 +202,7 @@ def _records(
     for number, (fit, record) in enumerate(zip(planned, found, strict=True), start=1):
         if record is None:
             place.observer.message(f"fit {number} of {len(planned)}: {fit.shown(names)}")
-            record = _made(fit, settings[fit.combination], place)
+            record = _fit_and_score(fit, settings[fit.combination], place)
             mean = sum(score.log_likelihood for score in record.scores) / len(record.scores)
             took = "" if record.seconds is None else f", fitted in {record.seconds:.0f} s"
             place.observer.message(f"{mean:.4f} per pair{took}")
@@ -214,9 +211,9 @@ def _records(
     return records
 
 
-def _made(fit: PlannedFit, settings: FitSettings, place: _Workplace) -> FitRecord:
+def _fit_and_score(fit: PlannedFit, settings: FitSettings, place: _Workplace) -> FitRecord:
     counts, machine, observer = place.counts[fit.combination.window], place.machine, place.observer
-    model, seconds = found_or_fitted(
+    model, seconds = load_or_fit(
         without_slices(counts, fit.left_out) if fit.left_out else counts,
         settings,
         model_place(place.folder, fit.file_name),

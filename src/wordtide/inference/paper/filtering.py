@@ -21,7 +21,7 @@ from wordtide.inference.training import Diverged, Report
 from wordtide.model.gaussians import filter_kl
 from wordtide.model.likelihood import ActiveSlice, gradients, log_likelihood
 from wordtide.model.prior import Diffusion
-from wordtide.types import Array, Floats, Reals, Singles
+from wordtide.types import Array, Floats, Reals
 
 MEASURED_EVERY = 50
 
@@ -90,32 +90,11 @@ class AdamFilter:
         """The share of the rate that is in use after divergences."""
         return self.rate / self.options.rate
 
-    @property
     def moments(self) -> Reals:
         """Means and variances at the knots, each of words and contexts, (2, 2, K, d), of a fit in memory."""
         assert isinstance(self.sink, KnotArrays)
         assert self.sink.variance is not None
         return np.stack([self.sink.mean, self.sink.variance])
-
-    @property
-    def mean_u(self) -> Singles:
-        """Means of the word vectors at the knots, (K, d)."""
-        return np.asarray(self.moments[0, 0], dtype=np.float32)
-
-    @property
-    def mean_v(self) -> Singles:
-        """Means of the context vectors at the knots, (K, d)."""
-        return np.asarray(self.moments[0, 1], dtype=np.float32)
-
-    @property
-    def variance_u(self) -> Singles:
-        """Variances of the word vectors at the knots, (K, d)."""
-        return np.asarray(self.moments[1, 0], dtype=np.float32)
-
-    @property
-    def variance_v(self) -> Singles:
-        """Variances of the context vectors at the knots, (K, d)."""
-        return np.asarray(self.moments[1, 1], dtype=np.float32)
 
     def _part(self) -> SliceData:
         return self.problem.slices[self._t - self.past.slices]

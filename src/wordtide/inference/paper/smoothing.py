@@ -216,35 +216,14 @@ class AdamSmoother:
         noise: Reals = generator.standard_normal(shape, dtype=self.rho.dtype.type)
         return noise
 
-    def _at_knots(self, side: int, variances: bool) -> Singles:
-        """Means or marginal variances of words (0) or contexts (1) at the knots, (K, d)."""
-        found = np.empty((len(self.problem.knots), self.options.dim), dtype=np.float32)
+    def moments(self) -> Singles:
+        """Means and marginal variances at the knots, each of words and contexts, (2, 2, K, d)."""
+        found = np.empty((2, 2, len(self.problem.knots), self.options.dim), dtype=np.float32)
         for block in _blocks_of(self.problem.knots, WORDS_AT_ONCE):
-            if block.side == side:
-                rho, nu, omega = (part[:, block.rows] for part in self._parameters)
-                grid = covariances(nu, omega)[0] if variances else self._prior.mean(rho)
-                found[block.knots] = grid[block.places]
+            rho, nu, omega = (part[:, block.rows] for part in self._parameters)
+            found[0, block.side, block.knots] = self._prior.mean(rho)[block.places]
+            found[1, block.side, block.knots] = covariances(nu, omega)[0][block.places]
         return found
-
-    @property
-    def mean_u(self) -> Singles:
-        """Means of the word vectors at the knots, (K, d)."""
-        return self._at_knots(0, variances=False)
-
-    @property
-    def mean_v(self) -> Singles:
-        """Means of the context vectors at the knots, (K, d)."""
-        return self._at_knots(1, variances=False)
-
-    @property
-    def variance_u(self) -> Singles:
-        """Marginal variances of the word vectors at the knots, (K, d)."""
-        return self._at_knots(0, variances=True)
-
-    @property
-    def variance_v(self) -> Singles:
-        """Marginal variances of the context vectors at the knots, (K, d)."""
-        return self._at_knots(1, variances=True)
 
     def _forget(self) -> None:
         """Give Adam fresh moments."""
