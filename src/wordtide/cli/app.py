@@ -51,7 +51,7 @@ COMMANDS = {
     ),
     "axis": ("questions", "Show where words lie between two poles over time."),
     "analogy": ("questions", "Show which words are used at one time as a word was used at another."),
-    "export": ("export", "Write a model, at one time or in all slices, to a file that other programs read."),
+    "export": ("explore", "Write a model, at one time or in all slices, to a file that other programs read."),
     "explore": ("explore", "Open a page on a model in the browser, or write it as one file or a folder."),
     "evaluate": (
         "evaluation",

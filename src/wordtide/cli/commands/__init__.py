@@ -1,1 +1,1 @@
-"""One module per command."""
+"""One module per command, or per pair of related commands."""
