@@ -3,7 +3,7 @@
     python docs/make_gallery.py DATA [--only presidents,fiction] [-o build/gallery]
 
 DATA is a folder with the files that the page names. Every `sh` block of a story runs in the output folder, where
-those files are linked and programs of the page are written, and the pictures that the page shows are copied to docs/pictures. Models that exist are
+those files are linked, and the pictures that the page shows are copied to docs/pictures. Models that exist are
 fitted again only with --fit.
 """
 
@@ -33,12 +33,6 @@ def stories(page: str) -> dict[str, tuple[list[str], list[str]]]:
     return found
 
 
-def programs(page: str) -> dict[str, str]:
-    """The programs of the page by the names of their files."""
-    named = r"^<!-- not run: [^\n]*; (\w+\.py) -->\n```python\n(.*?)^```"
-    return dict(re.findall(named, page, flags=re.MULTILINE | re.DOTALL))
-
-
 def run(command: str, folder: Path, fit: bool) -> None:
     """Run a command, unless it makes a folder that exists."""
     words = shlex.split(command, comments=True)
@@ -52,8 +46,6 @@ def run(command: str, folder: Path, fit: bool) -> None:
             ["--overwrite"] if words[1] in ("count", "fit") and target is not None and target.exists() else []
         )
         words = [sys.executable, "-m", *words, *overwrite]
-    elif words[0] == "python":
-        words[0] = sys.executable
     print(f"$ {command}", flush=True)
     subprocess.run(words, cwd=folder, check=True)
 
@@ -72,8 +64,6 @@ def main() -> None:
         if not link.exists():
             os.symlink(file, link)
     page = (DOCS / "gallery.md").read_text(encoding="utf-8")
-    for name, code in programs(page).items():
-        (options.output / name).write_text(code, encoding="utf-8")
     found = stories(page)
     for name in options.only.split(",") if options.only else found:
         commands, pictures = found[name]
