@@ -79,7 +79,7 @@ def parse_date(value: object, date_format: str | None = None) -> Stamp:
 
 
 @lru_cache(maxsize=1 << 16)
-def parse_text_date(text: str, date_format: str | None = None) -> Stamp:
+def parse_text_date(text: str, date_format: str | None) -> Stamp:
     """`parse_date` for a string, with a cache, because dates repeat."""
     if not text:
         raise ValueError("the date is missing")

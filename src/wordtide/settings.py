@@ -152,7 +152,7 @@ def check_settings(record: object) -> None:
         declared.check(value)
 
 
-def read_settings(path: Path, record: type, also: Sequence[str] = ()) -> dict[str, Any]:
+def read_settings(path: Path, record: type, also: Sequence[str]) -> dict[str, Any]:
     """Read settings from a TOML file with one `name = value` per line.
 
     Args:

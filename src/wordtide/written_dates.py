@@ -98,7 +98,7 @@ class AmbiguousDateError(ValueError):
         super().__init__(f"{self.problem}: {listed}")
 
 
-def parse_written(text: str, order: str | None = None) -> DateParts | None:
+def parse_written(text: str, order: str | None) -> DateParts | None:
     """Find the parts of a date that is the whole of a text; None if it has another form.
 
     Args:

@@ -35,7 +35,7 @@ _MOST_BYTES = 1 << 28  # of texts held at once
 
 
 def read_parquet(
-    file: SourceFile, fields: Fields, progress: Progress, facts: Findings | None = None
+    file: SourceFile, fields: Fields, progress: Progress, facts: Findings | None
 ) -> Iterator[Block]:
     """Read a Parquet file in blocks."""
     with _open_parquet(file) as table:

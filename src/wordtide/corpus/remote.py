@@ -70,7 +70,7 @@ def find_remote_files(url: str) -> tuple[list[RemoteFile], str | None]:
 
 
 @contextmanager
-def open_url(url: str, start: int = 0, stop: int | None = None) -> Iterator[io.RawIOBase]:
+def open_url(url: str, start: int, stop: int | None) -> Iterator[io.RawIOBase]:
     """Open the bytes of a remote file, or those from `start` to `stop`; reading raises an error if the file
     ends early.
     """

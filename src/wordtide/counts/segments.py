@@ -248,7 +248,7 @@ class SegmentBuilder:
 
 
 def words_of_slice(
-    entries: Sequence[tuple[Segment, int]], numbers: Sequence[Integers], tables: Sequence[PhraseTable] = ()
+    entries: Sequence[tuple[Segment, int]], numbers: Sequence[Integers], tables: Sequence[PhraseTable]
 ) -> KeySums:
     """Count the words in parts of a slice; `numbers` translates the numbers of each scanner, and `tables` has
     its phrases.

@@ -22,7 +22,7 @@ _REMEDY: Final = "Give a UTF-8 file with one word per line, or a counts folder."
 
 
 def choose_vocabulary(
-    lexicon: Lexicon, scores: Floats | Integers, size: int, least_total: int, stop_words: Sequence[str] = ()
+    lexicon: Lexicon, scores: Floats | Integers, size: int, least_total: int, stop_words: Sequence[str]
 ) -> list[str]:
     """Choose the `size` words with the highest scores that occur at least `least_total` times; ties in
     alphabetical order.

@@ -194,7 +194,7 @@ def score_models(
     problem: Problem,
     held_out: Sequence[int],
     observer: Observer,
-    threads: int | None = None,
+    threads: int | None,
 ) -> list[SliceScore]:
     """Score all predictors of models.
 
@@ -266,7 +266,7 @@ def _log_likelihood(problem: Problem, shift: float, predictor: Predictor, model:
     return prediction_score(part, predictor(model, problem.times, t, part.words.astype(np.int64)), shift)
 
 
-def prediction_score(part: SliceData, prediction: Prediction, shift: float = 0.0) -> float:
+def prediction_score(part: SliceData, prediction: Prediction, shift: float) -> float:
     """The log-likelihood per pair of a slice under a prediction of its active words' vectors."""
     if prediction.u_variance is None or prediction.v_variance is None:
         return log_likelihood_per_pair(part, prediction.u, prediction.v, shift, self_pairs=not part.tied)

@@ -259,7 +259,7 @@ def in_notebook() -> bool:
     return getattr(shell, "kernel", None) is not None
 
 
-def show_inline(model: Embeddings, options: PageOptions | None = None, port: int = 0) -> InlinePage:
+def show_inline(model: Embeddings, options: PageOptions | None, port: int) -> InlinePage:
     """Show the page in the output of a notebook's cell, and return at once."""
     server = page_server(model, options, port=port, framed=True)
     threading.Thread(target=server.serve_forever, name="wordtide explorer", daemon=True).start()

@@ -293,8 +293,8 @@ def word_map(
     vectors: Vectors,
     kept: PageSelection,
     number: int,
-    threads: int | None = None,
-    observer: Observer | None = None,
+    threads: int | None,
+    observer: Observer | None,
 ) -> dict[str, Any]:
     """Compute the map.
 

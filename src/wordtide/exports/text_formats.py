@@ -102,7 +102,7 @@ def save_projector(
     vectors: Singles,
     occurrences: Array,
     deviations: Singles | None,
-    overwrite: bool = False,
+    overwrite: bool,
 ) -> int:
     """Write both files of the TensorFlow Embedding Projector, or neither: vectors (n, d), and the word,
     occurrences and sd of each.

@@ -240,7 +240,7 @@ def day_of(year: float) -> str:
     return str(first + np.timedelta64(int((year - whole) * (after - first).astype(int)), "D"))
 
 
-def panel_grid(panels: int, height: float = 1.6) -> tuple[Figure, list[Axes]]:
+def panel_grid(panels: int, height: float) -> tuple[Figure, list[Axes]]:
     """A figure with panels of this height in inches, at most two side by side to leave room for names."""
     if not 1 <= panels <= MOST_PANELS:
         raise SettingsError(f"Cannot draw a figure with {panels} panels.", f"Choose 1 to {MOST_PANELS}.")

@@ -159,7 +159,7 @@ def _sum_log_sigmoids(
 
 
 def integrated_log_likelihood(
-    part: ActiveSlice, u: GaussianVectors, v: GaussianVectors, shift: float = 0.0, self_pairs: bool = True
+    part: ActiveSlice, u: GaussianVectors, v: GaussianVectors, shift: float, self_pairs: bool
 ) -> float:
     """Compute the same with the uncertainty of the vectors integrated out, pair by pair.
 

@@ -81,9 +81,7 @@ def read_record(fitted: Fitted, forget: bool = False) -> WatchRecord | None:
     raise FolderError("The model's record of the watched stream is damaged.", "Watch with --forget-position.")
 
 
-def resume_progress(
-    fitted: Fitted, every: Every, record: WatchRecord | None, forget: bool = False
-) -> WatchProgress:
+def resume_progress(fitted: Fitted, every: Every, record: WatchRecord | None, forget: bool) -> WatchProgress:
     """Return the progress of the last watch, moved on if the model has been updated since.
 
     A first watch, and one that forgets its position, begins with the period after the model's last date.

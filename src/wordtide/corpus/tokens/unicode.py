@@ -50,7 +50,7 @@ class CharacterTables(NamedTuple):
 
 
 @cache
-def character_tables(keep_hyphens: bool = True) -> CharacterTables:
+def character_tables(keep_hyphens: bool) -> CharacterTables:
     """The tables for one setting of the token rule."""
     kind = np.zeros(TABLE_SIZE, dtype=np.uint8)
     lower = np.arange(TABLE_SIZE, dtype=np.int32)

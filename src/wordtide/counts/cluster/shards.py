@@ -225,7 +225,7 @@ def cut_lines(
     file: SourceFile,
     ranges: Sequence[tuple[int, int]],
     breaks: Sequence[LineBreaks],
-    columns: tuple[str, ...] = (),
+    columns: tuple[str, ...],
 ) -> list[SourceFile]:
     """Divide a file into portions of whole lines: a line belongs to the range in which it begins."""
     borders = [(0, 1)]
