@@ -28,7 +28,7 @@ export interface Asking {
   /** Similarity of two words at every slice. */
   similarity(word: string, other: string): Promise<Point[]>;
   /** The nearest words at a time, with the probability to be among so many. */
-  neighbours(word: string, time: string | number, top?: number): Promise<Near[]>;
+  neighbors(word: string, time: string | number, top?: number): Promise<Near[]>;
   /** Where a word stands between two poles, at every slice. */
   axis(word: string, from: string[], to: string[]): Promise<{ time: number; position: number; low: number | null; high: number | null }[]>;
 }
@@ -50,12 +50,12 @@ export function askingOf(opened: Promise<Model>): Asking {
       const { mean, low, high } = await model.similarity(numberOf(model, word), numberOf(model, other));
       return model.times.years.map((time, slice) => ({ time, similarity: mean[slice], low: known(low[slice]), high: known(high[slice]) }));
     },
-    neighbours: async (word: string, time: string | number, top = 10) => {
+    neighbors: async (word: string, time: string | number, top = 10) => {
       const model = await opened;
       const number = numberOf(model, word);
       const slice = typeof time === "number" ? model.times.nearest(time) : model.times.named(time);
       if (slice === null) throw new Error(`“${time}” is no time.`);
-      const near = await model.neighbours(number, slice, top);
+      const near = await model.neighbors(number, slice, top);
       const shares = await model.probabilities(number, slice, top);
       return near.map((one, place) => ({
         word: model.name(one.word),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { nearest } from "../src/numbers/neighbours";
+import { nearest } from "../src/numbers/neighbors";
 import { noiseOf } from "../src/numbers/noise";
 import { isInferred } from "../src/numbers/inferred";
 import { ordered, ordersOf, type Entry } from "../src/views/changed/entries";

@@ -24,7 +24,7 @@ PLACES = {
         ".passer",
         [
             "Similarity of energy to other words",
-            "Among the ten nearest to energy, over time",
+            "Nearest to energy over time",
             "Words nearest to energy",
         ],
     ),
@@ -115,12 +115,12 @@ def test_the_table_of_similarities_has_the_numbers_of_the_page(page):
         ] == counts.tolist()
 
 
-def test_the_table_of_neighbours_has_their_probabilities(page):
+def test_the_table_of_neighbors_has_their_probabilities(page):
     page.go("#/word/peace?t=1950").page.wait_for_selector(".panel a.row")
     page.wait("[...document.querySelectorAll('.panel')].every(panel => panel.textContent.includes('%'))")
     _, content = saved(page, "Words nearest to peace", "CSV")
     rows = [row for row in rows_of(content) if row["period"] == "cursor"]
-    told = page.ask("wordtide.neighbours('peace', '1950', 10)")
+    told = page.ask("wordtide.neighbors('peace', '1950', 10)")
     assert [row["word"] for row in rows] == [near["word"] for near in told]
     for name in ("similarity", "low", "high", "probability"):
         assert np.allclose([float(row[name]) for row in rows], [near[name] for near in told], atol=1e-12)
@@ -128,7 +128,7 @@ def test_the_table_of_neighbours_has_their_probabilities(page):
     assert {row["inferred"] for row in rows} == {"True", "False"}
 
 
-def test_a_picture_of_neighbours_says_what_the_asterisk_means(page):
+def test_a_picture_of_neighbors_says_what_the_asterisk_means(page):
     page.go("#/word/peace?t=1950").page.wait_for_selector(".panel a.row")
     page.wait("[...document.querySelectorAll('.panel')].every(panel => panel.textContent.includes('%'))")
     _, svg = saved(page, "Words nearest to peace", "SVG")
@@ -137,10 +137,10 @@ def test_a_picture_of_neighbours_says_what_the_asterisk_means(page):
     assert any(text.endswith("*") for text in texts)
 
 
-def test_the_table_of_neighbours_over_time_says_where_they_are_inferred(page):
+def test_the_table_of_neighbors_over_time_says_where_they_are_inferred(page):
     page.go("#/word/peace").page.wait_for_selector(".passer")
     page.wait("!document.querySelector('main').textContent.includes('so far')")
-    _, content = saved(page, "Among the ten nearest to peace, over time", "CSV")
+    _, content = saved(page, "Nearest to peace over time", "CSV")
     rows = rows_of(content)
     numbers = {text_cell(spelled_out(word)): number for number, word in enumerate(WORLD.words)}
     inferred = {time: WORLD.inferred(place) for place, time in enumerate(TIMES)}

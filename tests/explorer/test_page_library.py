@@ -95,11 +95,11 @@ def test_similarities_are_the_models(model, page):
     assert np.quantile(errors, 0.9) <= 1.5 * spread_error
 
 
-def test_neighbours_are_the_models(model, page):
+def test_neighbors_are_the_models(model, page):
     found, _, _ = page
     for word in SUBJECTS:
         for time in (1850, 1925, 2000):
-            told = found.ask("([word, time]) => wordtide.neighbours(word, time, 5)", [word, str(time)])
+            told = found.ask("([word, time]) => wordtide.neighbors(word, time, 5)", [word, str(time)])
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", wordtide.NoteWarning)
                 table = model.neighbors(word, at=time, top=5)
@@ -114,13 +114,13 @@ def test_neighbours_are_the_models(model, page):
             )
 
 
-def test_neighbours_are_inferred_where_the_library_says_so(tmp_path):
+def test_neighbors_are_inferred_where_the_library_says_so(tmp_path):
     model = small_model()  # many words do not occur at many slices
     marks = []
     with opened(save_html(model, tmp_path / "page.html", PageOptions(map_words=0)).as_uri()) as found:
         for word in model.words[:6]:
             for time in model.times.tolist():
-                told = found.ask("([word, time]) => wordtide.neighbours(word, time, 30)", [word, time])
+                told = found.ask("([word, time]) => wordtide.neighbors(word, time, 30)", [word, time])
                 table = neighbors(model, word, time, top=30).columns
                 listed = dict(zip(table["word"], map(bool, table["inferred"]), strict=True))
                 assert {near["word"]: near["inferred"] for near in told} == listed
@@ -138,7 +138,7 @@ def test_a_page_of_some_slices_looks_for_occurrences_in_these(tmp_path):
         for place, time in enumerate(times):
             near = kept[max(place - header["slices_nearby"], 0) : place + header["slices_nearby"] + 1]
             for one in found.ask(
-                "([word, time]) => wordtide.neighbours(word, time, 20)", [header["words"][0], time]
+                "([word, time]) => wordtide.neighbors(word, time, 20)", [header["words"][0], time]
             ):
                 assert one["inferred"] == (model.occurrences(one["word"])[near].sum() == 0)
         text = found.go("#/about").text("main")

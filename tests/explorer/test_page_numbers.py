@@ -48,11 +48,11 @@ def test_similarities_of_all_pairs_and_slices_are_the_librarys(asked):
 
 
 @pytest.mark.parametrize("slice_number", [0, 4, 8])
-def test_neighbours_are_the_settled_words_in_the_order_of_the_library(asked, slice_number):
+def test_neighbors_are_the_settled_words_in_the_order_of_the_library(asked, slice_number):
     page, world = asked
     for word in world.words[::4]:
         number = world.number(word)
-        told = page.ask("([word, time]) => wordtide.neighbours(word, time, 10)", [word, TIMES[slice_number]])
+        told = page.ask("([word, time]) => wordtide.neighbors(word, time, 10)", [word, TIMES[slice_number]])
         order, scaled = _candidates(world, number, slice_number)
         found = similarities(scaled, world.scaled([number], slice_number))
         nearest = np.argsort(-found.mean / scaled.length, kind="stable")  # by the cosines of means
@@ -63,9 +63,9 @@ def test_neighbours_are_the_settled_words_in_the_order_of_the_library(asked, sli
 
 
 @pytest.mark.parametrize("slice_number", [0, 4, 8])
-def test_neighbours_that_do_not_occur_near_the_slice_are_inferred(asked, slice_number):
+def test_neighbors_that_do_not_occur_near_the_slice_are_inferred(asked, slice_number):
     page, world = asked
-    told = page.ask("time => wordtide.neighbours('energy', time, 60)", TIMES[slice_number])
+    told = page.ask("time => wordtide.neighbors('energy', time, 60)", TIMES[slice_number])
     expected = world.inferred(slice_number)
     assert {near["inferred"] for near in told} == {True, False}
     assert [near["inferred"] for near in told] == [
@@ -77,14 +77,14 @@ def test_probabilities_are_the_librarys_up_to_the_noise_of_draws(asked):
     page, world = asked
     for word in ("energy", "peace", "__proto__"):
         number, slice_number = world.number(word), 5
-        told = page.ask("([word, time]) => wordtide.neighbours(word, time, 10)", [word, TIMES[slice_number]])
+        told = page.ask("([word, time]) => wordtide.neighbors(word, time, 10)", [word, TIMES[slice_number]])
         order, scaled = _candidates(world, number, slice_number)
         one = world.scaled([number], slice_number)[0]
         shares = share_among_best(_draws(one, scaled, seed=number), 10)
         expected = {world.words[other]: share for other, share in zip(order, shares, strict=True)}
         # two lots of 1,000 draws each: five standard errors of a difference are at most 0.11
         assert all(abs(near["probability"] - expected[near["word"]]) < 0.11 for near in told)
-        again = page.ask("([word, time]) => wordtide.neighbours(word, time, 10)", [word, TIMES[slice_number]])
+        again = page.ask("([word, time]) => wordtide.neighbors(word, time, 10)", [word, TIMES[slice_number]])
         assert again == told
 
 

@@ -15,7 +15,7 @@ VERDICTS = ["gradual, 1875–1900", "jump in 1890", "jumps in 1890 and 1951", "b
 #: The different colors of lines and links.
 INKS = """[...new Set([...document.querySelectorAll('.wordView .thick, h1 a')].map(one =>
     getComputedStyle(one)[one.localName === 'a' ? 'textDecorationStyle' : 'stroke']))].filter(one => one !== 'solid')"""
-#: All columns of neighbours over time are worked out.
+#: All columns of neighbors over time are worked out.
 PASSED = "document.querySelectorAll('.passer').length > 5 && !document.querySelector('main').textContent.includes('so far')"
 
 
@@ -36,10 +36,10 @@ def test_the_start_has_the_field_in_focus_the_cards_and_the_strip(page):
     assert page.text(".start section > h2").startswith("Most changed")
     assert page.page.locator(".card.quiet").count() == 0
     assert page.page.locator(".card .sure").all_inner_texts()[:4] == [
-        "gradual, 1875–1900 · a lot",
-        "jump in 1890 · a lot",
-        "jumps in 1890 and 1951 · a lot",
-        "burst, 1890–1951 · a lot",
+        "gradual, 1875–1900 · changed a lot",
+        "jump in 1890 · changed a lot",
+        "jumps in 1890 and 1951 · changed a lot",
+        "burst, 1890–1951 · changed a lot",
     ]
     assert page.text(".card .moved") == "→".join(
         f"{side[0]} " if number == 0 else f" {side[0]}"
@@ -62,7 +62,7 @@ def test_a_typed_word_leads_to_its_story(page):
     assert page.ask("location.hash") == "#/word/energy"
 
 
-def test_a_words_page_shows_curves_with_bands_neighbours_and_the_passage_of_neighbours(page):
+def test_a_words_page_shows_curves_with_bands_neighbors_and_the_passage_of_neighbors(page):
     page.go("#/word/energy")
     page.page.wait_for_selector(".ramp")
     assert page.page.locator(".wordView .band").count() == 4
@@ -90,7 +90,7 @@ def test_words_of_the_sentence_are_links_to_their_own_stories(page):
     page.wait("sentence => document.querySelector('h1').textContent === sentence", _headline(0))
 
 
-def test_a_neighbour_is_a_link_to_its_story_at_that_time(page):
+def test_a_neighbor_is_a_link_to_its_story_at_that_time(page):
     page.go("#/word/energy?t=1950")
     link = page.page.locator(".panel").nth(1).locator("a.row").first
     link.click()
@@ -161,10 +161,10 @@ def test_no_axis_is_drawn_before_the_data_are_complete(tmp_path):
         assert page.page.locator(".wide .skeleton").count() == 0
 
 
-def test_unlikely_neighbours_are_faint(page):
+def test_unlikely_neighbors_are_faint(page):
     page.go("#/word/energy?t=1900").page.wait_for_selector(".panel a.row")
     page.wait("document.querySelectorAll('.panel')[1].textContent.includes('%')")
-    told = page.ask("wordtide.neighbours('energy', '1900', 10)")
+    told = page.ask("wordtide.neighbors('energy', '1900', 10)")
     rows = page.page.locator(".panel").nth(1).locator("g:has(> a.row)")
     faint = rows.evaluate_all("rows => rows.map(row => row.classList.contains('faint'))")
     assert faint == [near["faint"] or near["probability"] < 0.1 for near in told]
@@ -349,13 +349,13 @@ def test_where_no_word_surely_changed_the_page_says_so(tmp_path):
             "energy shows no significant change between 1825 and 2000. Near it: "
         )
         assert page.page.locator(".jump, .ramp, .likely, .during").count() == 0
-        assert len(page.ask(INKS)) == 1  # grey
+        assert len(page.ask(INKS)) == 1  # gray
 
 
-def test_neighbours_that_do_not_occur_near_the_time_are_marked_as_inferred(page):
+def test_neighbors_that_do_not_occur_near_the_time_are_marked_as_inferred(page):
     page.go("#/word/energy?t=1900").page.wait_for_selector(".panel a.row")
     page.wait("document.querySelectorAll('.panel')[2].querySelectorAll('a.row').length === 10")
-    told = page.ask("wordtide.neighbours('energy', '1900', 10)")
+    told = page.ask("wordtide.neighbors('energy', '1900', 10)")
     rows = page.page.locator(".panel").nth(1).locator("a.row")
     assert {near["inferred"] for near in told} == {True, False}
     for place, near in enumerate(told):

@@ -106,7 +106,7 @@ def test_noise_is_the_mean_variance_by_the_means_length(kind):
 
 
 @each_kind
-def test_flags_tell_the_words_that_neighbours_are_taken_from(kind):
+def test_flags_tell_the_words_that_neighbors_are_taken_from(kind):
     model, header = shared_model(kind), header_of(kind)
     settled = whole_block(kind).settled.reshape(len(header["words"]), -1)
     for s, time in enumerate(model.times):

@@ -1,21 +1,21 @@
-/** Okabe's and Ito's colours, which colour-blind readers tell apart, each with dashes of its own. Names are classes in app.css. */
+/** Okabe's and Ito's colors, which color-blind readers tell apart, each with dashes of its own. Names are classes in app.css. */
 
 export interface Ink {
-  colour: string;
+  color: string;
   dash: string;
 }
 
 /** For words that are left: warm. */
 export const LEAVING: Ink[] = [
-  { colour: "vermillion", dash: "" },
-  { colour: "orange", dash: "7 3" },
-  { colour: "purple", dash: "2 2.5" },
+  { color: "vermillion", dash: "" },
+  { color: "orange", dash: "7 3" },
+  { color: "purple", dash: "2 2.5" },
 ];
 /** For words that are come to: cool. */
 export const COMING: Ink[] = [
-  { colour: "blue", dash: "" },
-  { colour: "green", dash: "7 3" },
-  { colour: "sky", dash: "2 2.5" },
+  { color: "blue", dash: "" },
+  { color: "green", dash: "7 3" },
+  { color: "sky", dash: "2 2.5" },
 ];
 /** For words of no such order. */
 export const SERIES: Ink[] = [COMING[0], LEAVING[0], COMING[1], LEAVING[1], LEAVING[2], COMING[2]];

@@ -52,3 +52,15 @@ export function cut(text: string, most: number): string {
 export function plural(count: number, one: string, many = `${one}s`): string {
   return `${counted(count)} ${count === 1 ? one : many}`;
 }
+
+const LONGEST = 190; // characters of a quotation on each side of its word
+
+/** What precedes a quoted word, cut off between words if it is long. */
+export function beforeWord(text: string): string {
+  return text.length <= LONGEST ? text : `…${text.slice(text.length - LONGEST).replace(/^\S*\s/, " ")}`;
+}
+
+/** What follows a quoted word, cut off between words if it is long. */
+export function afterWord(text: string): string {
+  return text.length <= LONGEST ? text : `${text.slice(0, LONGEST).replace(/\s\S*$/, " ")}…`;
+}

@@ -1,8 +1,8 @@
-/** A word's neighbours over time: who was among the ten nearest when, and how probably. */
+/** A word's neighbors over time: who was among the ten nearest when, and how probably. */
 
 import { breath } from "../data/breathing";
 import type { Store } from "../data/store";
-import { nearest } from "./neighbours";
+import { nearest } from "./neighbors";
 import { amongNearest } from "./probability";
 
 export const NEAREST = 10;
@@ -12,7 +12,7 @@ const MOST_COLUMNS = 48;
 const COLUMNS_FROM_AFAR = 24;
 const ROWS = 16;
 
-/** Neighbours (rows) at slices (columns): `shade[row][column]` is the probability to be among the ten nearest. */
+/** Neighbors (rows) at slices (columns): `shade[row][column]` is the probability to be among the ten nearest. */
 export interface Passing {
   /** The slices looked at so far, in their order. */
   columns: number[];
@@ -44,10 +44,10 @@ export async function passing(store: Store, word: number, tell: (found: Passing)
       ? await amongNearest(rows, word, near, store.noise, NEAREST, DRAWS_A_COLUMN, givenUp)
       : new Float64Array(near.length).fill(1);
     if (!share) return;
-    near.forEach((neighbour, place) => {
+    near.forEach((neighbor, place) => {
       if (share[place] < 0.01) return;
-      let row = shares.get(neighbour.word);
-      if (!row) shares.set(neighbour.word, (row = new Float32Array(columns.length)));
+      let row = shares.get(neighbor.word);
+      if (!row) shares.set(neighbor.word, (row = new Float32Array(columns.length)));
       row[column] = share[place];
     });
     if (performance.now() - told > 150 || done === columns.length - 1) {
@@ -58,7 +58,7 @@ export async function passing(store: Store, word: number, tell: (found: Passing)
   }
 }
 
-/** The rows worth showing: those that were surest to be near for longest; ordered by their centre in time. */
+/** The rows worth showing: those that were surest to be near for longest; ordered by their center in time. */
 function gathered(columns: number[], shares: Map<number, Float32Array>, looked: number[]): Passing {
   const known = [...looked].sort((one, other) => one - other);
   const rows = [...shares].map(([word, share]) => {
@@ -70,10 +70,10 @@ function gathered(columns: number[], shares: Map<number, Float32Array>, looked: 
       moment += value * value * column;
       most = Math.max(most, value);
     });
-    return { word, share, weight: most + sum / columns.length, centre: moment / sum };
+    return { word, share, weight: most + sum / columns.length, center: moment / sum };
   });
   rows.sort((one, other) => other.weight - one.weight || one.word - other.word);
-  const kept = rows.slice(0, ROWS).sort((one, other) => one.centre - other.centre || one.word - other.word);
+  const kept = rows.slice(0, ROWS).sort((one, other) => one.center - other.center || one.word - other.word);
   return {
     columns: known.map((column) => columns[column]),
     words: kept.map((row) => row.word),

@@ -6,7 +6,7 @@
 
 import { Breathing } from "../data/breathing";
 import type { Rows } from "../data/store";
-import type { Neighbour } from "./neighbours";
+import type { Neighbor } from "./neighbors";
 import { along as noiseAlong, type Noise } from "./noise";
 import { Normals } from "./normals";
 
@@ -41,7 +41,7 @@ function unit(words: Rows, word: number, dim: number): Float32Array {
 export async function amongNearest(
   words: Rows,
   word: number,
-  candidates: readonly Neighbour[],
+  candidates: readonly Neighbor[],
   noise: Noise,
   top: number,
   draws: number = DRAWS,

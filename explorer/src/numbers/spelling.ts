@@ -47,7 +47,7 @@ export function suggested(words: readonly string[], typed: string, most: number)
   return [...new Set([...found, ...nearSpellings(words, typed, most)])].slice(0, most);
 }
 
-/** Damerau's and Levenshtein's distance (neighbouring letters may change places); more than `reach` is told as Infinity. */
+/** Damerau's and Levenshtein's distance (neighboring letters may change places); more than `reach` is told as Infinity. */
 export function editDistance(one: string, other: string, reach: number): number {
   const n = one.length;
   const m = other.length;

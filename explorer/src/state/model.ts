@@ -4,7 +4,7 @@ import { getContext, setContext } from "svelte";
 import type { Store } from "../data/store";
 import { axisCurve } from "../numbers/axis";
 import { isInferred } from "../numbers/inferred";
-import { candidates, nearest, type Neighbour } from "../numbers/neighbours";
+import { candidates, nearest, type Neighbor } from "../numbers/neighbors";
 import { amongNearest, CANDIDATES, DRAWS } from "../numbers/probability";
 import { similarityCurve, type Curve } from "../numbers/similarity";
 import { divisionsOf, type Division } from "./divisions";
@@ -32,7 +32,7 @@ export class Model {
     return similarityCurve(one, two, this.times.count, this.store.noise, word === other, this.header.uncertain);
   }
 
-  async neighbours(word: number, slice: number, most: number): Promise<Neighbour[]> {
+  async neighbors(word: number, slice: number, most: number): Promise<Neighbor[]> {
     return nearest(await this.store.slice(slice), word, this.header.words.length, this.store.noise, most, this.header.uncertain);
   }
 

@@ -24,7 +24,7 @@ class Appearance {
 
   private set(theme: Theme): void {
     this.theme = theme;
-    // one of two for the style sheet, so that the dark colours stand there once
+    // one of two for the style sheet, so that the dark colors stand there once
     document.documentElement.dataset.theme = theme === "auto" ? (DARK.matches ? "dark" : "light") : theme;
   }
 }

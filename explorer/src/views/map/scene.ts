@@ -101,10 +101,10 @@ export function fitted([left, right, low, high]: Extent, width: number, height: 
 
 export function sceneOf(frames: MapFrames, { moment, camera, width, height }: View, naming: Naming): Scene {
   const { order, chosen, nameOf, measure } = naming;
-  const { middle: centre, scale } = fitted(extentOf(frames), width, height);
+  const { middle: center, scale } = fitted(extentOf(frames), width, height);
   const project = ([x, y]: [number, number]): [number, number] => [
-    width / 2 + (x - centre[0] - camera.x) * scale[0] * camera.zoom,
-    height / 2 - (y - centre[1] - camera.y) * scale[1] * camera.zoom,
+    width / 2 + (x - center[0] - camera.x) * scale[0] * camera.zoom,
+    height / 2 - (y - center[1] - camera.y) * scale[1] * camera.zoom,
   ];
   const points: Scene["points"] = [];
   const where = new Map<number, [number, number]>();
@@ -189,12 +189,12 @@ export function paint(context: CanvasRenderingContext2D, scene: Scene, looks: Lo
     context.stroke();
     trail.points.forEach(([x, y], step) => dot(x, y, step === trail.points.length - 1 ? 5 : 2));
   }
-  const write = (label: Label, style: string, colour: string): void => {
+  const write = (label: Label, style: string, color: string): void => {
     context.font = `${style} ${label.size}px ${looks.font}`;
     context.strokeStyle = looks.paper;
     context.lineWidth = 4;
     context.strokeText(label.words, label.x, label.y);
-    context.fillStyle = colour;
+    context.fillStyle = color;
     context.fillText(label.words, label.x, label.y);
   };
   for (const name of scene.names) if (name.chosen < 0) write(name, "", looks.ink);

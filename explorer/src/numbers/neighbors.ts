@@ -10,7 +10,7 @@ const SPARE = 10;
 /** A word is faint if its mean has less than this share of its expected length: it is mostly noise. */
 const FAINT = 0.5;
 
-export interface Neighbour {
+export interface Neighbor {
   word: number;
   similarity: number;
   /** NaN without a posterior, as is high. */
@@ -24,7 +24,7 @@ let scores = new Float64Array(0);
 let numbers = new Int32Array(0);
 
 /** The `most` nearest words by similarity; faint ones come last. */
-export function nearest(words: WordsAt, word: number, count: number, noise: Noise, most: number, uncertain: boolean): Neighbour[] {
+export function nearest(words: WordsAt, word: number, count: number, noise: Noise, most: number, uncertain: boolean): Neighbor[] {
   const pool = candidates(words, word, count, noise, uncertain ? POOL * most + SPARE : most, uncertain);
   if (!uncertain) return pool;
   const chosen = pool.sort((one, other) => other.similarity - one.similarity).slice(0, most);
@@ -32,7 +32,7 @@ export function nearest(words: WordsAt, word: number, count: number, noise: Nois
 }
 
 /** The `most` words with the highest cosines of means, in falling order; of equals the more frequent first. */
-export function candidates(words: WordsAt, word: number, count: number, noise: Noise, most: number, uncertain: boolean): Neighbour[] {
+export function candidates(words: WordsAt, word: number, count: number, noise: Noise, most: number, uncertain: boolean): Neighbor[] {
   const { block, start, stride, scales } = words;
   const { q, inverse } = block;
   const { dim } = noise;
