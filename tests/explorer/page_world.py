@@ -96,10 +96,17 @@ class World:
 
     def scaled(self, words: list[int] | np.ndarray[Any, Any], slice_number: int) -> Scaled:
         """The words as the library's formulas take them, with noise by the profile."""
-        mean = self.q[words, slice_number].astype(np.float64)
+        return self._scaled(self.q[words, slice_number], self.rho[words, slice_number])
+
+    def group_scaled(self, group: int, place: int, slice_number: int) -> Scaled:
+        """The same of one divided word in a group."""
+        where = group, [place], slice_number
+        return self._scaled(self.group_q[where], self.group_rho[where])
+
+    def _scaled(self, stored: np.ndarray[Any, Any], noise: np.ndarray[Any, Any]) -> Scaled:
+        mean = stored.astype(np.float64)
         mean /= np.linalg.norm(mean, axis=1, keepdims=True)
-        noise = self.rho[words, slice_number].astype(np.float64) ** 2
-        return scaled(mean, noise[:, None] * self.profile)
+        return scaled(mean, noise.astype(np.float64)[:, None] ** 2 * self.profile)
 
     def header(self, embedded: bool) -> dict[str, Any]:
         slices = [

@@ -7,6 +7,8 @@ import pytest
 from explorer.page_driving import chromium, folder_served, opened, single_file_of
 from explorer.page_world import DIVIDED, GROUPS, HOSTILE, LEFT_OUT, SHOWN, TIMES, UNSURE, WORDS, World
 
+from wordtide.questions.similarity import similarities
+
 pytestmark = pytest.mark.slow
 
 WORLD = World()
@@ -411,11 +413,11 @@ def test_the_curves_of_groups_are_those_of_their_vectors(page):
     assert len(rows) == len(GROUPS) * len(TIMES)
     place, oil = DIVIDED.index("war"), WORLD.number("oil")
     for row, (group, at) in zip(rows, np.ndindex(len(GROUPS), len(TIMES)), strict=True):
-        own, other = (q.astype(float) for q in (WORLD.group_q[group, place, at], WORLD.q[oil, at]))
-        cosine = own @ other / np.linalg.norm(own) / np.linalg.norm(other)
+        found = similarities(WORLD.group_scaled(group, place, at), WORLD.scaled([oil], at))
+        low, high = found.interval()
         assert row[1:4] == [GROUPS[group], "war", "oil"]
-        assert float(row[4].replace("−", "-")) == pytest.approx(cosine, abs=6e-4)
-        assert float(row[5].replace("−", "-")) < cosine < float(row[6].replace("−", "-"))
+        shown = [float(cell.replace("−", "-")) for cell in row[4:7]]
+        assert shown == pytest.approx([found.mean[0], low[0], high[0]], abs=6e-4)
 
 
 def test_comparing_by_group_opens_with_the_word_that_divides_them_most(page):
