@@ -5,7 +5,8 @@
 
 prints two Markdown tables, both for each world, method and kind of contexts. The first says how many 90 %
 intervals hold the truth: of the cosine of random pairs of words (also by occurrences of the rarer word), of
-listed neighbors, and of change between the first and the last slice. The second compares the stated
+listed neighbors, and of change between the first and the last slice; and the root mean square error of the
+similarity of listed neighbors, and of the cosine of their posterior means. The second compares the stated
 probability of being among the ten nearest with how often that is true.
 """
 
@@ -78,20 +79,27 @@ def pairs_held(world: TextWorld, model: DynamicEmbeddings) -> tuple[Flags, Float
     return np.concatenate(held), np.concatenate(often)
 
 
-def listed(world: TextWorld, model: DynamicEmbeddings) -> tuple[Flags, Floats, Flags]:
-    """Of the neighbors of every 25th word: is the interval right, the probability, and truly near, (n,)."""
+def listed(world: TextWorld, model: DynamicEmbeddings) -> tuple[Flags, Floats, Flags, Floats, Floats]:
+    """Of the neighbors of every 25th word: is the interval right, the probability, truly near, and the errors
+    of the similarity and of the cosine of means, (n,).
+    """
     true, year = true_vectors(world, -1), float(model.times[-1])
     units = true / lengths_of(true)[:, None]
-    held, stated, near = [], [], []
+    means = vectors_of(model).means_at(year)
+    means = means / lengths_of(means)[:, None]
+    found: list[tuple[np.ndarray, ...]] = []
     for word in range(0, len(model.words), EVERY):
         answer = neighbors(model, model.words[word], year, TOP).columns
         numbers = np.array([model.index[name] for name in answer["word"]], dtype=np.int64)
         cosine = units @ units[word]
         cosine[word] = -np.inf
-        held.append((answer["low"] <= cosine[numbers]) & (cosine[numbers] <= answer["high"]))
-        stated.append(answer["probability"])
-        near.append(np.isin(numbers, np.argsort(-cosine)[:TOP]))
-    return np.concatenate(held), np.concatenate(stated), np.concatenate(near)
+        true_cosine = cosine[numbers]
+        held = (answer["low"] <= true_cosine) & (true_cosine <= answer["high"])
+        near = np.isin(numbers, np.argsort(-cosine)[:TOP])
+        errors = answer["similarity"] - true_cosine, means[numbers] @ means[word] - true_cosine
+        found.append((held, answer["probability"], near, *errors))
+    held, stated, near, error, error_of_means = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    return held, stated, near, error, error_of_means
 
 
 def changes_held(world: TextWorld, model: DynamicEmbeddings) -> Flags:
@@ -134,7 +142,9 @@ def rows(kind: TextKind, seeds: Sequence[int]) -> list[tuple[list[str], list[str
             f"{near[1][k].mean():.2f}: {near[2][k].mean():.2f}" if k.sum() >= 100 else "" for k in chances
         )
         name = [kind.name, method, contexts]
-        found.append(([*name, share(held), *bands, share(near[0]), share(changes)], [*name, *stated]))
+        errors = (f"{np.sqrt(np.mean(error**2)):.2f}" for error in near[3:])
+        held_cells = [share(held), *bands, share(near[0]), share(changes), *errors]
+        found.append(([*name, *held_cells], [*name, *stated]))
     return found
 
 
@@ -144,7 +154,8 @@ def main() -> None:
     options = parser.parse_args()
     start, names = time.perf_counter(), ["world", "method", "contexts"]
     bands = ["below 300", "to 1000", "to 3000", "above"]
-    columns = [*names, "pairs", *bands, "listed", "change"], [*names, *(f"{low} on" for low, _ in CHANCES)]
+    first = [*names, "pairs", *bands, "listed", "change", "error", "of means"]
+    columns = first, [*names, *(f"{low} on" for low, _ in CHANCES)]
     later: list[list[str]] = []
     print(f"| {' | '.join(columns[0])} |\n|{'---|' * len(columns[0])}")
     for kind in (*KINDS, *NEW_KINDS):

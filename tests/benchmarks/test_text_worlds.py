@@ -24,9 +24,10 @@ def test_intervals_and_probabilities_hold(method, contexts):
     for poisson in (False, True):
         held, _ = pairs_held(*fitted(method, contexts, poisson))
         assert 0.86 <= held.mean() <= 0.94
-        held, stated, near = listed(*fitted(method, contexts, poisson))
+        held, stated, near, error, error_of_means = listed(*fitted(method, contexts, poisson))
         assert 0.84 <= held.mean() <= 0.98
         assert abs(stated.mean() - near.mean()) < 0.12
+        assert (error**2).mean() < (error_of_means**2).mean()
 
 
 @pytest.mark.parametrize("method", ["smoothing", "filtering"])

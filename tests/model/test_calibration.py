@@ -18,6 +18,19 @@ def test_no_vector_is_less_certain_than_under_the_prior():
     assert (Calibration(1e4).factors(variances, 0.4) * variances <= 0.4 + 1e-12).all()
 
 
+@pytest.mark.parametrize("dispersion", [0.4, 1.0, 2.5])
+def test_a_movement_is_what_the_posterior_would_be_with_the_noise_there_is(dispersion):
+    prior, noise = np.array([0.2, 1.0, 3.0]), 0.7
+    kept, right = prior / (prior + noise), prior / (prior + dispersion * noise)
+    grown, wider = Calibration(dispersion).of_movement(kept * noise, kept**2 * noise)
+    assert np.allclose(grown * kept, right)
+    assert np.allclose(wider / wider[0] * kept * noise, right / right[0] * kept[0] * noise)
+
+
+def test_a_movement_without_variance_stays_as_it_is():
+    assert Calibration(0.5).of_movement(np.zeros(2), np.zeros(2))[0].tolist() == [1.0, 1.0]
+
+
 @pytest.mark.parametrize(
     "facts",
     [

@@ -23,6 +23,8 @@ _WORDS = {"smoother": 2000, "filter": 200}  # a filter is calibrated when it is 
 _LAST_SLICES = 8  # of a filter: its contexts are hardly known before
 _LEAST_PRECISION, _LEAST_LEFT = 1e-6, 1e-3
 _SMALLEST, _LARGEST = 0.05, 100.0
+#: What is not known of contexts adds no scatter (power 1), and contexts absorb residuals too (at most 2).
+_ABSORBED = 1.5
 
 
 def calibrate(fitted: Fitted) -> Calibration | None:
@@ -43,8 +45,7 @@ def measure_calibration(fitted: Fitted) -> Calibration:
         return Calibration(share=share)
     # A filter learns its contexts along the way: what counts is what it knows of them at the end.
     known = context_share(fitted, len(fitted.diffusion) - 1 if fitted.posterior.kind == "filter" else 0)
-    # The fit absorbs residuals with words and with contexts, once each.
-    dispersion = residual / max(float(known.mean()), _SMALLEST) ** 2
+    dispersion = residual / max(float(known.mean()), _SMALLEST) ** _ABSORBED
     return Calibration(float(np.clip(dispersion, _SMALLEST, _LARGEST)), share)
 
 

@@ -27,7 +27,7 @@ from wordtide.types import Floats, Reals
 _NOTHING = 1e-30  # far below any variance, in units of the prior's
 _MOST = 1e6
 #: Errors that vectors share multiply variances by this factor; a mean field ignores them.
-_SHARED = 1.5
+_SHARED = 1.6
 
 
 def predict(gain: Any, noise: Any, mean: Any, variance: Any) -> tuple[Any, Any]:
@@ -161,3 +161,16 @@ class Calibration:
         """
         left = np.clip(variances / prior_variance, _NOTHING, 1.0)
         return np.asarray(np.minimum(_SHARED * self.dispersion, 1.0 / left))
+
+    def of_movement(self, posterior: Reals, sampling: Reals) -> tuple[Floats, Floats]:
+        """The factors for the means and the variances of movements, by coordinate.
+
+        With prior variance q and noise s the posterior shrinks a movement to the share q / (q + s), which is
+        that of `sampling` in `posterior`. If counts scatter less than the likelihood supposes, that is too
+        much: the noise is `dispersion` s.
+        """
+        kept = np.clip(
+            np.divide(sampling, posterior, out=np.ones(posterior.shape), where=posterior > 0), 0, 1
+        )
+        grown = 1.0 / (kept + self.dispersion * (1.0 - kept))
+        return grown, _SHARED * self.dispersion * grown

@@ -4,7 +4,9 @@
 x = u / |mean| at each of two times, the cosine distance of the means is |E[x_b] - E[x_a]|^2 / 2: half the
 squared movement of the means. In its direction e the word itself moved by e . (x_b - x_a), which is normal
 under the posterior; its variance includes the covariance between the times. The high end of the interval is
-that of this normal distribution. The low end is the smaller of two bounds:
+that of this normal distribution, calibrated: a fit that supposes more scatter than counts have smooths too
+much, and words moved further than their means (`Calibration.of_movement`). The low end is the smaller of two
+bounds:
 
 - the low end of the normal interval;
 - the movement that sampling does not explain. Noise determines e, so along e every frequent word seems to
@@ -224,13 +226,19 @@ def movement(vectors: Vectors, words: Integers, start: Moments, end: Moments) ->
     length = np.sqrt(squared)
     spread = np.sqrt(np.einsum("nk,nk->n", _shares(difference, squared), moved.posterior))
     nearest = length - SIDES * spread
+    farthest = length + SIDES * spread
+    if vectors.calibration is not None:
+        grown, wider = vectors.calibration.of_movement(moved.posterior, moved.sampling)
+        shares = _shares(difference, squared)
+        likely = length * np.maximum(np.einsum("nk,nk->n", shares, grown), 1.0)
+        farthest = likely + SIDES * np.sqrt(np.einsum("nk,nk,nk->n", shares, moved.posterior, wider))
     beyond_sampling = (
         squared - moved.sampling.sum(axis=1) - SIDES * _squared_spread(difference, moved.sampling)
     )
     return Movement(
         squared=squared,
         least=np.minimum(nearest * np.abs(nearest), beyond_sampling),
-        most=(length + SIDES * spread) ** 2,
+        most=farthest**2,
         spread=spread,
         noise=moved.posterior.sum(axis=1).astype(np.float64),
     )
