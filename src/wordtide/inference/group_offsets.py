@@ -37,7 +37,7 @@ _STEPS = 4  # over all slices
 _STEPS_IN_SLICE = 4  # of a filter
 _RATE = 0.5  # coordinates are correlated, so whole steps of each overshoot
 _FARTHEST = 1.5  # the longest step of a vector
-_COLUMNS = 256  # of negative pairs: messages come from single draws, so they need more than the steps of a fit
+_COLUMNS = 256  # of negative pairs: a message comes from a single draw, unlike the result of a fit
 _WORDS_AT_ONCE = 500
 
 

@@ -234,8 +234,8 @@ def compare_messages(
         v: The variance of levels.
         run: Applies a function to blocks of words, in parallel.
     """
-    h = messages.h / np.float32(SCATTER)
-    b = without_topics(messages.b / np.float32(SCATTER), h, messages.vectors / np.maximum(messages.uses, 1)[:, None])
+    b, h = (array / np.float32(SCATTER) for array in (messages.b, messages.h))
+    b = without_topics(b, h, messages.vectors / np.maximum(messages.uses, 1)[:, None])
     known = (h > 0).any(axis=2).sum(axis=0) >= 2
     judged = np.flatnonzero((occurrences.sum(axis=0) >= MIN_OCCURRENCES) & known)
     blocks = [judged[first : first + _WORDS_AT_ONCE] for first in range(0, len(judged), _WORDS_AT_ONCE)]
