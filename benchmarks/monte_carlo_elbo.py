@@ -7,8 +7,7 @@ import numpy as np
 from wordtide.embeddings.posterior import Posterior
 from wordtide.errors import SettingsError
 from wordtide.inference.problem import Problem
-from wordtide.model.chain import divergence_of_words, smooth_words
-from wordtide.model.gaussians import filter_kl
+from wordtide.model.chain import divergence_of_words, filter_kl, smooth_words
 from wordtide.model.knots import prior_at_knots
 from wordtide.model.likelihood import ActiveSlice, GaussianVectors, log_likelihood
 from wordtide.model.prior import Diffusion

@@ -19,7 +19,7 @@ from wordtide.inference.compute import compute
 from wordtide.inference.natural.schedule import Schedule
 from wordtide.inference.paper.filtering import AdamFilter, FilterOptions
 from wordtide.inference.paper.smoothing import AdamSmoother, SmootherOptions
-from wordtide.model.gaussians import filter_kl
+from wordtide.model.chain import filter_kl
 from wordtide.model.likelihood import GaussianVectors
 from wordtide.model.prior import ProductPrior
 

@@ -13,8 +13,8 @@ import scipy.sparse as sp
 
 from simulation.trajectories import draw_trajectories
 from wordtide.api import DynamicEmbeddings
+from wordtide.embeddings.messages import calibrate
 from wordtide.embeddings.posterior import Fitted
-from wordtide.embeddings.residuals import calibrate
 from wordtide.inference.compute import compute
 from wordtide.inference.methods import Run, run
 from wordtide.inference.natural.eigen_start import signs_by_rule

@@ -14,11 +14,10 @@ from wordtide.embeddings.dynamics import (
     DYNAMICS,
     MIN_OCCURRENCES,
     dynamics_of,
-    known_share,
     levels_of,
-    messages,
     read_dynamics,
 )
+from wordtide.embeddings.messages import known_share, messages
 from wordtide.embeddings.posterior import Fitted, Posterior
 from wordtide.embeddings.smoothed import MANY_ROWS
 from wordtide.embeddings.state_files import are_sound

@@ -12,8 +12,7 @@ from wordtide.errors import SettingsError
 from wordtide.inference.paper.filtering import AdamFilter, FilterOptions
 from wordtide.inference.paper.smoothing import AdamSmoother, SmootherOptions
 from wordtide.inference.training import Diverged
-from wordtide.model.chain import smoothing_kl
-from wordtide.model.gaussians import filter_kl
+from wordtide.model.chain import filter_kl, smoothing_kl
 from wordtide.model.likelihood import ActiveSlice, GaussianVectors
 from wordtide.model.prior import ProductPrior
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from oracles import model as dense
 
-from wordtide.model.chain import smoothing_kl
-from wordtide.model.gaussians import cholesky, filter_kl
+from wordtide.model.chain import filter_kl, smoothing_kl
+from wordtide.model.gaussians import cholesky
 from wordtide.model.prior import ProductPrior
 
 TIMES = np.array([1800.0, 1801.0, 1803.5, 1810.0])

@@ -7,7 +7,8 @@ import pytest
 from embeddings.moving_words import WORDS, drawn
 
 from wordtide.api import DynamicEmbeddings, NoteWarning
-from wordtide.embeddings.dynamics import dynamics_of, known_share, levels_of
+from wordtide.embeddings.dynamics import dynamics_of, levels_of
+from wordtide.embeddings.messages import known_share
 from wordtide.embeddings.posterior import Posterior
 from wordtide.questions import effect as module
 from wordtide.questions.change import changed

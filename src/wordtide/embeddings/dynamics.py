@@ -1,8 +1,8 @@
 """How each word moves: it jumps, changes gradually, or does not change significantly.
 
 A model stores, for each word, a Gaussian message of the data at each knot. `model.jumps` compares what may
-explain these messages; this module recovers them from the posterior, decides, and dates the change. Only word
-vectors are looked at: with separate contexts, context vectors rest on the same counts.
+explain these messages; this module decides, and dates the change. Only word vectors are looked at: with
+separate contexts, context vectors rest on the same counts.
 """
 
 from collections.abc import Iterator
@@ -10,14 +10,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
+from wordtide.embeddings.messages import known_share, messages, total_occurrences
 from wordtide.embeddings.posterior import Fitted
-from wordtide.model.knots import Knots, prior_at_knots, transitions
-from wordtide.model.knots import messages as smoother_messages
-from wordtide.model.prior import Diffusion, Places
+from wordtide.model.knots import Knots
+from wordtide.model.prior import Places
 from wordtide.model.verdicts import (
     BURST,
     DIFFUSION,
@@ -33,7 +33,7 @@ from wordtide.model.verdicts import (
     level_means,
 )
 from wordtide.storage.arrays import map_tensors, write_tensors
-from wordtide.types import Flags, Floats, Integers, Singles
+from wordtide.types import Flags, Floats, Integers
 
 #: The file of a model folder. Filters lack it, and so do models that were fitted before it existed.
 DYNAMICS = "dynamics.safetensors"
@@ -46,8 +46,6 @@ _SLICES_WITH_OUTLIERS = 4
 #: A change is called sudden if that is at least three times as probable as a gradual change: a date is a
 #: strong claim, and a slow change over few uses looks like a jump as often as not.
 _SUDDEN = np.log(3.0)
-_CONTEXTS_AT_ONCE = 16  # a fit on disk has little memory left
-_CONTEXTS, _CONTEXT_EXPONENT = 512, 0.75  # contexts that are drawn, with probabilities ~ occurrences^0.75
 _ROWS_AT_ONCE = 1_000  # knots of the words that a thread judges together
 #: The smallest correlation of the vectors before and after a change. Messages are linear approximations near
 #: the fitted mean, which lies between: less related levels would lie too far out, and predict worse.
@@ -56,36 +54,6 @@ RELATED = 0.95
 GRADUALLY_RELATED = 0.98
 _INSTANT = 1e-9  # years
 _LEVELS = 0.7  # the correlation of the levels between which effects are measured
-
-
-def messages(fitted: Fitted, words: Integers) -> tuple[Knots, Floats, Floats]:
-    """The data's messages about some words: their knots, precisions h and messages b, (n, d) each.
-
-    A smoother's posterior has the precision Pi + diag(h), so b = (Pi + diag h) mean. A filter's message is
-    what a slice adds to the natural parameters that were predicted for it.
-    """
-    posterior, diffusion = fitted.posterior, fitted.diffusion
-    rows, knots = knots_of(posterior.knots, words)
-    mean, spread = (
-        np.asarray(cast(Singles, array)[rows], dtype=np.float64)
-        for array in (posterior.mean_u, posterior.spread("u"))
-    )
-    if posterior.kind == "filter":
-        return knots, *_learned(diffusion, knots, mean, spread)
-    gain, noise = transitions(knots.starts, diffusion.slices[knots.slices])
-    return knots, spread, smoother_messages(knots.starts, gain, noise, mean, spread)
-
-
-def _learned(diffusion: Diffusion, knots: Knots, mean: Floats, variance: Floats) -> tuple[Floats, Floats]:
-    """Precision and message that each slice adds to a filter's prediction."""
-    first = np.zeros(len(mean), dtype=bool)
-    first[knots.starts[:-1][np.diff(knots.starts) > 0]] = True
-    times, before = diffusion.times[knots.slices], np.arange(len(mean)) - 1
-    predicted, spread = diffusion.passage(np.where(first, diffusion.times[0], times[before]), times).predict(
-        np.where(first[:, None], 0.0, mean[before]),
-        np.where(first[:, None], diffusion.prior_variance, variance[before]),
-    )
-    return np.maximum(1.0 / variance - 1.0 / spread, 0.0), mean / variance - predicted / spread
 
 
 def write_dynamics(folder: Path, dynamics: Dynamics | None) -> None:
@@ -113,7 +81,7 @@ def dynamics_of(fitted: Fitted, threads: int | None = None) -> Dynamics | None:
     if fitted.posterior.kind == "point" or len(fitted.diffusion) < 2:
         return None
     sizes = np.diff(fitted.posterior.knots.starts)
-    judged = np.flatnonzero((_totals(fitted) >= MIN_OCCURRENCES) & (sizes >= 2))
+    judged = np.flatnonzero((total_occurrences(fitted) >= MIN_OCCURRENCES) & (sizes >= 2))
     rows = np.cumsum(sizes[judged])
     blocks = np.split(judged, np.flatnonzero(np.diff(rows // _ROWS_AT_ONCE)) + 1)
     known = known_share(fitted)
@@ -139,64 +107,6 @@ def dynamics_of(fitted: Fitted, threads: int | None = None) -> Dynamics | None:
     related = np.where(shape < RAMP, np.maximum(correlation, RELATED), GRADUALLY_RELATED)[found]
     table[judged[found], 2:_WITHOUT_EFFECTS] = np.column_stack([middle, low, high, second, related])
     return Dynamics.of_table(table)
-
-
-def known_share(fitted: Fitted) -> Floats:
-    """The share of the messages' precision that counts when words are judged, (T, d).
-
-    A filter learns its contexts along the way, and its messages scatter with them: all of it counts.
-    """
-    if fitted.posterior.kind == "filter":
-        return np.ones((len(fitted.diffusion), fitted.posterior.mean_u.shape[1]))
-    return context_share(fitted)
-
-
-def context_share(fitted: Fitted, since: int = 0) -> Floats:
-    """The share of the messages' precision that rests on known contexts, from a slice on, (T - since, d).
-
-    The precision of a message is a weighted sum of mean^2 + variance over context vectors. The variance pulls
-    a vector toward zero, as uncertainty should, but adds no information: what a slice says scatters only as
-    much as the means let it. A sample of contexts, drawn as those of negative pairs, is enough.
-    """
-    from wordtide.model.chain import smooth_words
-
-    posterior, diffusion = fitted.posterior, fitted.diffusion
-    chances = np.cumsum(_totals(fitted) ** _CONTEXT_EXPONENT)
-    drawn = np.searchsorted(chances, chances[-1] * (np.arange(_CONTEXTS) + 0.5) / _CONTEXTS)
-    drawn, weights = np.unique(drawn, return_counts=True)
-    sums = np.zeros((2, len(diffusion), posterior.mean_u.shape[1]))
-    for first in range(0, len(drawn), _CONTEXTS_AT_ONCE):
-        words, weight = (array[first : first + _CONTEXTS_AT_ONCE] for array in (drawn, weights))
-        rows, knots = knots_of(posterior.knots, words)
-        late = np.flatnonzero(np.asarray(knots.slices) >= since)
-        rows = rows[late] if posterior.kind == "filter" else rows
-        mean, spread = (
-            np.asarray(cast(Singles, array)[rows], dtype=np.float64)
-            for array in (posterior.mean_v, posterior.spread("v"))
-        )
-        if posterior.kind == "smoother":
-            precision, spread, smooth = spread, np.empty_like(spread), cast(Any, smooth_words)
-            prior = prior_at_knots(knots, diffusion)
-            smooth(knots.starts, *prior, precision, np.zeros_like(mean), spread, 0, len(words))
-            mean, spread = mean[late], spread[late]
-        for total, values in zip(sums, (mean**2, spread), strict=True):
-            np.add.at(total, knots.slices[late], weight[knots.words[late], None] * values)
-    sums = sums[:, since:]
-    share: Floats = np.divide(sums[0], sums.sum(axis=0), out=np.ones_like(sums[0]), where=sums[0] > 0.0)
-    return share
-
-
-def _totals(fitted: Fitted) -> Floats:
-    """How often each word occurs, (L,)."""
-    places = fitted.occurrences.places
-    return np.bincount(places.words, fitted.occurrences.values, len(fitted.words)).astype(np.float64)
-
-
-def knots_of(knots: Knots, words: Integers) -> tuple[Integers, Knots]:
-    """The rows of some words' knots, and these knots."""
-    rows = np.concatenate([np.zeros(0, np.int64), *(np.r_[knots.rows_of(int(word))] for word in words)])
-    sizes = knots.starts[words + 1] - knots.starts[words]
-    return rows, Knots(np.concatenate([[0], np.cumsum(sizes)]), np.asarray(knots.slices)[rows])
 
 
 def _explained(fitted: Fitted, words: Integers, known: Floats) -> tuple[Floats, Floats, Floats]:

@@ -15,8 +15,8 @@ import numpy as np
 from wordtide.embeddings.dynamics import Jumps, dynamics_of
 from wordtide.embeddings.filtered import FilteredTrajectories
 from wordtide.embeddings.folder import read_model, write_model
+from wordtide.embeddings.messages import measure_calibration
 from wordtide.embeddings.posterior import Fitted
-from wordtide.embeddings.residuals import measure_calibration
 from wordtide.embeddings.smoothed import SmoothedTrajectories
 from wordtide.embeddings.trajectories import PointTrajectories, Trajectories
 from wordtide.errors import SettingsError

@@ -10,8 +10,8 @@ import numpy as np
 
 from wordtide.counts.counts import Counts
 from wordtide.embeddings.folder import KIND, fill_folder, fill_with_slices
+from wordtide.embeddings.messages import calibrate
 from wordtide.embeddings.posterior import Fitted
-from wordtide.embeddings.residuals import calibrate
 from wordtide.embeddings.state_files import MOST_SLICES
 from wordtide.embeddings.states import Embeddings
 from wordtide.errors import FolderError, SettingsError

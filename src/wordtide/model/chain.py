@@ -14,6 +14,7 @@ import numpy as np
 
 from wordtide.compiled import arithmetic, inlined
 from wordtide.model import gaussians
+from wordtide.model.logistic import log
 from wordtide.model.prior import Diffusion
 from wordtide.types import Floats, Reals
 
@@ -313,3 +314,18 @@ def _sums(values: Reals) -> Floats:
 def _log_determinant(diffusion: Diffusion) -> float:
     """log det Pi, from the chain of conditional variances."""
     return -float(np.log(diffusion.marginal[0]) + np.log(diffusion.noise).sum())
+
+
+def filter_kl(mean: Reals, variance: Reals, prior_mean: Reals, prior_variance: Reals) -> float:
+    """Sum KL(q || p) of independent Gaussians over all entries: minus the last two terms of Eq. 11."""
+    return float(_sum_kl(*(np.ravel(array) for array in (mean, variance, prior_mean, prior_variance))))
+
+
+@arithmetic
+def _sum_kl(mean: Any, variance: Any, prior_mean: Any, prior_variance: Any) -> float:
+    one, total = mean.dtype.type(1), 0.0
+    for k in range(len(mean)):
+        inverse = one / prior_variance[k]
+        ratio, distance = variance[k] * inverse, mean[k] - prior_mean[k]
+        total += ratio + distance * distance * inverse - one - log(ratio)
+    return 0.5 * total

@@ -20,8 +20,6 @@ from typing import Any
 
 import numpy as np
 
-from wordtide.compiled import arithmetic
-from wordtide.model.logistic import log
 from wordtide.types import Floats, Reals
 
 _NOTHING = 1e-30  # far below any variance, in units of the prior's
@@ -113,21 +111,6 @@ def covariances(nu: Reals, omega: Reals) -> tuple[Reals, Reals]:
         lag_one[t] = -slope * variance[t + 1]
         variance[t] = nu[t] ** -2 - slope * lag_one[t]
     return variance, lag_one
-
-
-def filter_kl(mean: Reals, variance: Reals, prior_mean: Reals, prior_variance: Reals) -> float:
-    """Sum KL(q || p) of independent Gaussians over all entries: minus the last two terms of Eq. 11."""
-    return float(_sum_kl(*(np.ravel(array) for array in (mean, variance, prior_mean, prior_variance))))
-
-
-@arithmetic
-def _sum_kl(mean: Any, variance: Any, prior_mean: Any, prior_variance: Any) -> float:
-    one, total = mean.dtype.type(1), 0.0
-    for k in range(len(mean)):
-        inverse = one / prior_variance[k]
-        ratio, distance = variance[k] * inverse, mean[k] - prior_mean[k]
-        total += ratio + distance * distance * inverse - one - log(ratio)
-    return 0.5 * total
 
 
 @dataclass(frozen=True)

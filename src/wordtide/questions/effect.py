@@ -21,7 +21,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from wordtide.embeddings.dynamics import Levels, dynamics_of, known_share, levels_of
+from wordtide.embeddings.dynamics import Levels, dynamics_of, levels_of
+from wordtide.embeddings.messages import known_share
 from wordtide.embeddings.posterior import Fitted
 from wordtide.embeddings.states import Embeddings
 from wordtide.model.verdicts import SHAPES, Dynamics

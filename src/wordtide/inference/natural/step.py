@@ -14,7 +14,7 @@ import numpy as np
 from wordtide.inference.natural.pair_kernels import step_rows
 from wordtide.inference.natural.prepared_slice import PreparedSlice, Seed
 from wordtide.inference.training import Diverged
-from wordtide.model.gaussians import filter_kl
+from wordtide.model.chain import filter_kl
 from wordtide.model.likelihood import GaussianVectors
 from wordtide.types import Array, Floats
 

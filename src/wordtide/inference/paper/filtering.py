@@ -18,7 +18,7 @@ from wordtide.inference.paper.gradients import Adam, Betas, noise_generator
 from wordtide.inference.problem import Problem, SliceData
 from wordtide.inference.slice_sinks import KnotArrays, SliceSink
 from wordtide.inference.training import Diverged, Report
-from wordtide.model.gaussians import filter_kl
+from wordtide.model.chain import filter_kl
 from wordtide.model.likelihood import ActiveSlice, gradients, log_likelihood
 from wordtide.model.prior import Diffusion
 from wordtide.types import Array, Floats, Reals
