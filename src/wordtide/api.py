@@ -131,9 +131,10 @@ class DynamicEmbeddings(Embeddings):
     ) -> "pd.DataFrame":
         """The words that groups of texts use most differently at one time.
 
-        Columns: word, group, other, effect (bits per use), effect_low, log_bayes_factor, near (words near it
-        in the group and not in the other), other_near, occurrences, other_occurrences. With more than two
-        groups, each word is listed with the two that differ most.
+        Columns: word, group, other, effect (bits per use), effect_low, log_bayes_factor, since (the time from
+        which both groups use the word), near (words near it in the group and not in the other), other_near,
+        occurrences, other_occurrences. With more than two groups, each word is listed with the two that
+        differ most.
         """
         return _frame(divided(self, groups, at, top, function_words))
 

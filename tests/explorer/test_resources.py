@@ -429,6 +429,7 @@ def grouped_model(kind):
             variance=np.full((3, 6, 6), 1e-3, dtype=np.float32),
             log_bayes_factor=np.where(np.arange(30) < 6, 20.0, -1.0),
             occurrences=generator.integers(5, 50, (3, 30)),
+            first=np.full((3, 30), 1990.5),
         ),
     )
 

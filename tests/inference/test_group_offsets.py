@@ -65,6 +65,19 @@ def test_most_planted_words_differ_and_no_others(model: wordtide.DynamicEmbeddin
     assert (answer[["occurrences", "other_occurrences"]] > 20).all(axis=None)
 
 
+def test_since_is_the_first_time_by_which_both_groups_have_used_a_word(
+    model: wordtide.DynamicEmbeddings, grouped: wordtide.Counts
+) -> None:
+    answer = model.divided(function_words=True)
+    for word, since in zip(answer["word"], answer["since"], strict=True):
+        number = grouped.word_number(word)
+        first = [
+            min(group.times[t] for t in range(len(group)) if group.unigrams(t)[number])
+            for group in grouped.groups.values()
+        ]
+        assert since == max(first)
+
+
 def test_neighbors_follow_the_group_and_steady_words_do_not(model: wordtide.DynamicEmbeddings) -> None:
     fight, learn = ["enemy", "peace", "forces", "victory"], ["schools", "teachers", "college", "students"]
     leaning = []

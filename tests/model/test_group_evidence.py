@@ -78,7 +78,10 @@ def test_order_of_groups_does_not_matter_and_a_silent_group_says_nothing() -> No
 
 def test_an_unknown_group_is_an_error_that_lists_the_known_ones() -> None:
     empty = np.zeros((2, 0, 3), dtype=np.float32)
-    groups = Groups(("D", "R"), np.zeros(0, np.int64), empty, empty, np.zeros(4), np.zeros((2, 4), np.int64))
+    used = np.zeros((2, 4), np.int64)
+    groups = Groups(
+        ("D", "R"), np.zeros(0, np.int64), empty, empty, np.zeros(4), used, np.full((2, 4), np.inf)
+    )
     assert groups.number("R") == 1
     with pytest.raises(SettingsError, match=r"(?s)There is no group 'X'.*The groups are D, R"):
         groups.number("X")

@@ -244,6 +244,7 @@ def write_groups(folder: Path, groups: Groups | None) -> None:
             "variance": groups.variance.reshape(-1, dim).astype(np.float32),
             "log_bayes_factor": groups.log_bayes_factor.astype(np.float64),
             "occurrences": groups.occurrences.astype(np.int64),
+            "first": groups.first.astype(np.float64),
         }
         if groups.messages is not None:  # of a filter, which updates continue
             arrays |= {f"message_{name}": _flat(array, dim) for name, array in vars(groups.messages).items()}
@@ -264,7 +265,8 @@ def read_groups(folder: Path, header: Mapping[str, Any], words: int, dim: int) -
     if not isinstance(names, list) or len(names) < 2 or not all(isinstance(name, str) for name in names):
         raise ValueError("the names of its groups are invalid")
     arrays = map_tensors(folder / GROUPS)
-    chosen, factor, used = (arrays[name] for name in ("words", "log_bayes_factor", "occurrences"))
+    names_of_arrays = "words", "log_bayes_factor", "occurrences", "first"
+    chosen, factor, used, first = (arrays[name] for name in names_of_arrays)
     shape = len(names), len(chosen), dim
     mean, variance = (arrays[name].reshape(shape) for name in ("mean", "variance"))
     sound = (
@@ -277,10 +279,12 @@ def read_groups(folder: Path, header: Mapping[str, Any], words: int, dim: int) -
         and np.isfinite(variance).all()
         and not np.isinf(factor).any()
         and (used >= 0).all()
+        and first.shape == used.shape
+        and not np.isnan(first).any()
     )
     if not sound:
         raise ValueError("its groups do not match its words")
-    found = np.array(chosen), mean, variance, np.array(factor), np.array(used)
+    found = np.array(chosen), mean, variance, np.array(factor), np.array(used), np.array(first)
     return Groups(tuple(names), *found, _read_messages(arrays, (len(names), words, dim)))
 
 

@@ -80,7 +80,10 @@ def fit_groups(
     else:
         _set_messages(messages, groups, fitted, settings, compute, observer)
     used = np.array([_occurrences(group) for group in groups.values()])
-    found = compare_messages(tuple(groups), messages, used, fitted.diffusion.prior_variance, compute.map)
+    first = np.array([_first_uses(group) for group in groups.values()])
+    found = compare_messages(
+        tuple(groups), messages, used, first, fitted.diffusion.prior_variance, compute.map
+    )
     return found if settings.method == "filtering" else found.without_messages()
 
 
@@ -118,14 +121,26 @@ def update_groups(
     numbers = range(len(fitted.diffusion), len(fitted.diffusion) + len(counts))
     _add_slices(messages, later, numbers, shared, settings, compute, Observer())
     used = np.zeros((len(names), len(counts.words)))
-    used[before, : old.occurrences.shape[1]] = old.occurrences
+    first = np.full(used.shape, np.inf)
+    known = old.occurrences.shape[1]
+    used[before, :known], first[before, :known] = old.occurrences, old.first
     for row, group in enumerate(later):
-        used[row] += 0.0 if group is None else _occurrences(group)
-    return compare_messages(names, messages, used, fitted.diffusion.prior_variance, compute.map)
+        if group is not None:
+            used[row] += _occurrences(group)
+            first[row] = np.minimum(first[row], _first_uses(group))
+    return compare_messages(names, messages, used, first, fitted.diffusion.prior_variance, compute.map)
 
 
 def _occurrences(group: Counts) -> Floats:
     return np.asarray(sum(group.unigrams(t) for t in range(len(group))))
+
+
+def _first_uses(group: Counts) -> Floats:
+    """The time at which a group first uses each word, (L,); infinity if it never does."""
+    first = np.full(len(group.words), np.inf)
+    for t in reversed(range(len(group))):
+        first[group.unigrams(t) > 0] = group.times[t]
+    return first
 
 
 def _pair_settings(settings: FitSettings) -> PairSettings:

@@ -188,6 +188,7 @@ class Groups:
         mean, variance: The offsets of these words, (G, n, d) float32.
         log_bayes_factor: Of a difference against none, NaN for a word that is not judged, (L,).
         occurrences: How often each group uses each word, (G, L).
+        first: The time at which each group first uses each word, in float years, (G, L); infinity if never.
         messages: What a filter needs to continue; None for other models.
     """
 
@@ -197,6 +198,7 @@ class Groups:
     variance: Singles
     log_bayes_factor: Floats
     occurrences: Integers
+    first: Floats
     messages: GroupMessages | None = None
 
     def without_messages(self) -> "Groups":
@@ -222,6 +224,7 @@ def compare_messages(
     names: tuple[str, ...],
     messages: GroupMessages,
     occurrences: Floats,
+    first: Floats,
     v: float,
     run: Callable[[Callable[[Integers], Floats], list[Integers]], list[Floats]],
 ) -> Groups:
@@ -231,6 +234,7 @@ def compare_messages(
         names: The groups.
         messages: Their messages.
         occurrences: How often each group uses each word, (G, L).
+        first: The time at which each group first uses each word, (G, L).
         v: The variance of levels.
         run: Applies a function to blocks of words, in parallel.
     """
@@ -245,7 +249,7 @@ def compare_messages(
     words = judged[discoveries(factor[judged])]
     offsets = offsets_of(b[:, words], h[:, words], v)
     mean, variance = offsets.mean.astype(np.float32), offsets.variance.astype(np.float32)
-    return Groups(names, words, mean, variance, factor, occurrences.astype(np.int64), messages)
+    return Groups(names, words, mean, variance, factor, occurrences.astype(np.int64), first, messages)
 
 
 def evidence_by_variance(b: Array, h: Array, v: float) -> Floats:

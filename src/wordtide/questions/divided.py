@@ -145,8 +145,9 @@ def divided(
 
     With more than two groups, each word is listed with the pair of groups that differ most. Columns: word,
     group, other, effect and its lower bound effect_low (bits: how much a use of the word says about the group
-    it comes from), log_bayes_factor, near (words near it in the group and not in the other), other_near (the
-    other way round), and the occurrences in both.
+    it comes from), log_bayes_factor, since (the first time by which both groups have used the word), near
+    (words near it in the group and not in the other), other_near (the other way round), and the occurrences
+    in both.
     """
     known = groups_of(model)
     names = list(known.names) if groups is None else list(groups)
@@ -175,6 +176,7 @@ def divided(
             model.words[word],
             *(known.names[one], known.names[other]),
             *(float(effect[row]), float(low[row]), float(known.log_bayes_factor[word])),
+            float(max(known.first[one, word], known.first[other, word])),
             *(", ".join(model.words[number] for number in side) for side in (near.lost, near.gained)),
             *(int(known.occurrences[side, word]) for side in (one, other)),
         )
@@ -184,7 +186,7 @@ def divided(
 
 
 _COLUMNS = (
-    *("word", "group", "other", "effect", "effect_low", "log_bayes_factor", "near", "other_near"),
+    *("word", "group", "other", "effect", "effect_low", "log_bayes_factor", "since", "near", "other_near"),
     *("occurrences", "other_occurrences"),
 )
 

@@ -214,8 +214,8 @@ def divided(
     """Show the words that groups of texts use most differently.
 
     The effect, in bits, is how much a use of the word says about the group it comes from; effect low is its
-    lower bound. Near and other near are words near it in one group and not in the other. Words without a
-    significant difference are not listed.
+    lower bound. Since is the time by which both groups have used the word. Near and other near are words near
+    it in one group and not in the other. Words without a significant difference are not listed.
 
     Example: wordtide divided model/ --groups R D --at 2020
     """
