@@ -4,6 +4,7 @@ import importlib
 import sys
 
 import pytest
+from numba.core.caching import IndexDataCacheFile
 
 from wordtide.compiled import notice_of_compiling
 
@@ -47,15 +48,15 @@ def run(tmp_path_factory):
     returns the result, and whether the machine code came from disk. It ran before with `CALLED`.
     """
     folder = tmp_path_factory.mktemp("kernels")
-    (folder / "calling.py").write_text(KERNEL)
 
-    def with_called(source):
+    def with_called(source, kernel=KERNEL, argument=3):
+        (folder / "calling.py").write_text(kernel)
         (folder / "called.py").write_text(source)
         for name in ("calling", "called"):
             sys.modules.pop(name, None)
         importlib.invalidate_caches()
         total = importlib.import_module("calling").total
-        return total(3), bool(total.stats.cache_hits)
+        return total(argument), bool(total.stats.cache_hits)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(folder)
@@ -101,3 +102,36 @@ def test_a_notice_appears_once_and_only_if_a_kernel_is_compiled(run):
         for factor in (5, 6):
             assert run(CALLED.replace("_FACTOR = 2", f"_FACTOR = {factor}")) == (1001 + 3 * factor, False)
     assert said == ["compiling"]
+
+
+def test_a_process_that_dies_while_it_saves_a_kernel_leaves_no_older_code_in_its_place(run, monkeypatch):
+    def die(*_):
+        raise KeyboardInterrupt
+
+    assert run(CALLED, KERNEL.replace("+ LIMIT", "- LIMIT")) == (-993, False)
+    with monkeypatch.context() as patch:
+        patch.setattr(IndexDataCacheFile, "_save_data", die)
+        with pytest.raises(KeyboardInterrupt):
+            run(CALLED)
+    assert run(CALLED) == (1007, False)
+    assert run(CALLED) == (1007, True)
+
+
+def test_processes_that_compile_variants_of_a_kernel_at_the_same_time_do_not_mix_them_up(run, monkeypatch):
+    save = IndexDataCacheFile._save_data
+    source = CALLED + "# as nobody compiled it before\n"
+    kernel = KERNEL + "# nor this one\n"
+
+    def save_after_another(self, name, data):
+        if name.startswith("calling.total"):
+            with monkeypatch.context() as patch:  # the other one looked before this one saved anything
+                patch.setattr(IndexDataCacheFile, "_save_data", save)
+                patch.setattr(IndexDataCacheFile, "_load_index", lambda _: {})
+                assert run(source, kernel, 2.5)[0] == 1006.0
+        save(self, name, data)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(IndexDataCacheFile, "_save_data", save_after_another)
+        assert run(source, kernel) == (1007, False)
+    assert run(source, kernel, 2.5)[0] == 1006.0
+    assert run(source, kernel)[0] == 1007

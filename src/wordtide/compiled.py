@@ -5,13 +5,14 @@ numba.
 import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any, TypeVar, cast
 
 import numba
 import numba.extending
 import numpy as np
-from numba.core.caching import FunctionCache
+from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.event import Listener, install_listener
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -116,10 +117,45 @@ class _KernelCache(FunctionCache):
     def __init__(self, compiled: Any) -> None:
         super().__init__(compiled.py_func)  # type: ignore[no-untyped-call]
         self._compiled = compiled
+        stamp = self._impl.locator.get_source_stamp()
+        self._cache_file = _KernelFiles(self._cache_path, self._impl.filename_base, stamp)
 
     def _index_key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
         key = super()._index_key(sig, codegen)  # type: ignore[no-untyped-call]
         return (*key, kernel_fingerprint(self._compiled))
+
+
+class _KernelFiles(IndexDataCacheFile):
+    """A file for each variant of a kernel. Its name follows from all that the machine code depends on.
+
+    Numba numbers these files, and writes an index of them before the file itself. So a process that is killed
+    in between, and two processes that compile at the same time, leave an index that leads to the code of an
+    older source or of other types, which later runs would use.
+    """
+
+    def __init__(self, folder: str, base: str, stamp: Any) -> None:
+        super().__init__(folder, base, stamp)  # type: ignore[no-untyped-call]
+        self._base = base
+        self._source = _short_hash((stamp, numba.__version__))
+
+    def save(self, key: Any, data: Any) -> None:
+        self._save_data(self._name_of(key), (key, data))  # type: ignore[no-untyped-call]
+        for path in Path(self._cache_path).glob(f"{self._base}.*nb[ci]"):
+            if not path.name.startswith(f"{self._base}.{self._source}-"):  # of an older source
+                path.unlink(missing_ok=True)
+
+    def load(self, key: Any) -> Any:
+        with suppress(OSError, EOFError):
+            known, data = self._load_data(self._name_of(key))  # type: ignore[no-untyped-call]
+            return data if known == key else None
+        return None
+
+    def _name_of(self, key: Any) -> str:
+        return f"{self._base}.{self._source}-{_short_hash(key)}.nbc"
+
+
+def _short_hash(value: object) -> str:
+    return hashlib.sha256(repr(value).encode()).hexdigest()[:16]
 
 
 def kernel_fingerprint(compiled: Callable[..., Any]) -> str:

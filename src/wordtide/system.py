@@ -11,8 +11,10 @@ import stat
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+
+from threadpoolctl import threadpool_limits
 
 try:
     import resource
@@ -31,6 +33,35 @@ def available_processors() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+class _BlasLimit:
+    """The limit on the threads of BLAS, which is one for the whole process."""
+
+    def __init__(self) -> None:
+        self._lock, self._blocks, self._limit = threading.Lock(), 0, ExitStack()
+
+    @contextmanager
+    def __call__(self) -> Iterator[None]:
+        """Let BLAS compute with one thread within the block, so that the number of processors does not change
+        how it rounds.
+
+        Blocks of several threads may overlap: the limit is lifted after the last one.
+        """
+        with self._lock:
+            if self._blocks == 0:
+                self._limit.enter_context(threadpool_limits(1, user_api="blas"))
+            self._blocks += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._blocks -= 1
+                if self._blocks == 0:
+                    self._limit.close()
+
+
+one_blas_thread = _BlasLimit()
 
 
 def data_limit() -> int | None:

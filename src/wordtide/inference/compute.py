@@ -16,10 +16,9 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from wordtide.errors import SettingsError
-from wordtide.system import available_processors
+from wordtide.system import available_processors, one_blas_thread
 from wordtide.types import Array
 
 Item = TypeVar("Item")
@@ -82,7 +81,7 @@ def compute(precision: str = "float32", threads: int | None = None) -> Iterator[
     dtype, number = np.dtype(precision), threads or available_processors()
     with (
         ThreadPoolExecutor(number, initializer=_prepare_thread) as pool,
-        threadpool_limits(1, user_api="blas"),
+        one_blas_thread(),
         np.errstate(invalid="ignore"),
     ):
         yield Compute(dtype, number, pool, Workspace(dtype))

@@ -29,7 +29,7 @@ from wordtide.model.verdicts import SHAPES, Dynamics
 from wordtide.questions.asking import empty_intervals
 from wordtide.questions.function_words import Contexts, function_words, style_axes
 from wordtide.questions.similarity import SIDES
-from wordtide.system import available_processors
+from wordtide.system import available_processors, one_blas_thread
 from wordtide.types import Floats, Integers
 
 _NOTHING = 1e-300
@@ -90,6 +90,7 @@ def _has_effects(dynamics: Dynamics) -> bool:
     return not np.isnan(dynamics.effect_low[dynamics.significant]).any()
 
 
+@one_blas_thread()
 def effects(model: Embeddings, words: Integers, threads: int | None = None) -> Effects:
     """The effects of the changes of some words, all of them significant."""
     dynamics = model.dynamics

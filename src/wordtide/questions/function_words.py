@@ -16,6 +16,7 @@ import numpy as np
 from wordtide.embeddings.states import Embeddings
 from wordtide.questions.movement import lifetimes
 from wordtide.questions.vectors import lengths_of
+from wordtide.system import one_blas_thread
 from wordtide.types import Flags, Floats, Integers
 
 #: The most frequent words are scored: this share of the vocabulary, at most this many.
@@ -80,6 +81,7 @@ def function_words(model: Embeddings) -> Flags:
     return np.asarray(model.derived["function words"])
 
 
+@one_blas_thread()
 def _function_words(model: Embeddings) -> Flags:
     found = np.zeros(len(model.words), dtype=bool)
     number = min(int(FREQUENT * len(found)), MOST_FREQUENT)
@@ -116,6 +118,7 @@ def _standardized(values: Floats) -> Floats:
     return np.asarray((values - values.mean()) / max(float(values.std()), _NOTHING))
 
 
+@one_blas_thread()
 def style_axes(model: Embeddings) -> Floats:
     """The principal directions in which function words moved, (n, d) with n up to `STYLE_AXES`."""
     if "style axes" not in model.derived:
