@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from wordtide.inference.natural.eigen_start import signs_by_rule
 from wordtide.inference.natural.schedule import NaturalOptions, Schedule
 from wordtide.inference.natural.smoothing import SmoothingSolver
 from wordtide.inference.problem import PairSettings, problem_of
+from wordtide.inference.scale import smoothing_job
 from wordtide.inference.scale.engine import Engine
 from wordtide.inference.scale.in_memory import Start, StatesInMemory
 from wordtide.inference.scale.on_disk import StatesOnDisk
@@ -107,6 +109,35 @@ def test_only_the_files_of_the_last_step_are_kept(counts, tmp_path, tied):
             fitted.advance()
         sizes.append(sum(path.stat().st_size for path in tmp_path.iterdir()))
     assert sizes[0] == sizes[1]
+
+
+def test_a_worker_that_was_thought_dead_cannot_change_a_later_start(counts, tmp_path, monkeypatch, tied):
+    """It repeats the tasks of a step when the fit has begun again, at another rate."""
+    late, observe, move = [], smoothing_job.observe_group, smoothing_job.move_block
+
+    def remember(*arguments):
+        late.append(arguments)
+        return observe(*arguments)
+
+    def move_after_late_tasks(*arguments):
+        for each in late:
+            with suppress(OSError):  # of files that are gone
+                observe(*each)
+        return move(*arguments)
+
+    with compute("float32", 1) as computing:
+        fitted, other = solver(counts, computing, tied, tmp_path), solver(counts, computing, tied)
+        with monkeypatch.context() as patch:
+            patch.setattr(smoothing_job, "observe_group", remember)
+            fitted.advance()
+        for each in (fitted, other):
+            each.slow_down()
+        with monkeypatch.context() as patch:
+            patch.setattr(smoothing_job, "move_block", move_after_late_tasks)
+            fitted.advance()
+        other.advance()
+        assert len(late) == len(fitted.states.job.slices) - 1
+        assert are_the_same(numbers(fitted), numbers(other))
 
 
 def test_predictions_have_the_same_bits_and_leave_no_trace(counts, tmp_path, tied):

@@ -4,6 +4,7 @@ Workers exchange files in a shared folder. The division of the work depends only
 the same bits as those of a single process. If a worker is killed, its task is repeated.
 """
 
+import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -20,7 +21,7 @@ from wordtide.inference.natural.prepared_slice import Gradient, PreparedSlice, S
 from wordtide.inference.problem import PairSettings, SliceData, slice_data
 from wordtide.inference.scale.on_disk import Executor
 from wordtide.inference.scale.shares import shared_out
-from wordtide.inference.scale.smoothing_job import SmoothingJob
+from wordtide.inference.scale.smoothing_job import SmoothingJob, check_visible
 from wordtide.model.likelihood import GaussianVectors
 from wordtide.types import Array
 
@@ -69,7 +70,8 @@ class SliceOnCluster(PreparedSlice):
         """
         if len(self.parts) == 1:
             return super().gradients(sides, seed)
-        path = self._folder / "vectors.npy"
+        # A name is not used again: a worker might have the file of the last step in its cache.
+        path = self._folder / f"vectors-{uuid.uuid4().hex}.npy"
         np.save(path, np.stack([array for side in sides for array in (side.mean, side.variance)]))
         cuts = shared_out(
             np.ones(len(self.parts)), min(len(self.parts), self._cluster.worker_count())
@@ -79,13 +81,17 @@ class SliceOnCluster(PreparedSlice):
             Task(f"rows-{number}", gradients_of_rows, (self._job, str(path), run, list(seed)))
             for number, run in enumerate(runs)
         ]
-        found = self._cluster.run(tasks)
+        try:
+            found = self._cluster.run(tasks)
+        finally:
+            path.unlink()
         whole = np.concatenate(found, axis=2)  # (2, sides, a, d)
         return [Gradient(*whole[:, side]) for side in range(len(sides))]
 
 
 def gradients_of_rows(job: SliceJob, path: str, parts: list[range], seed: Seed) -> Array:
     """Compute g and h of each side for the rows of consecutive parts of a slice, (2, sides, rows, d)."""
+    check_visible(Path(path).parent)
     vectors = np.load(path)
     sides = [GaussianVectors(vectors[place], vectors[place + 1]) for place in range(0, len(vectors), 2)]
     with compute(job.precision, 1) as machine:

@@ -1,5 +1,6 @@
 """Trajectories in files, for models larger than memory, computed by the tasks of a `SmoothingJob`."""
 
+import itertools
 import math
 import shutil
 import time
@@ -16,13 +17,14 @@ from wordtide.errors import OutputError, SettingsError
 from wordtide.inference.compute import Compute
 from wordtide.inference.scale import smoothing_job as tasks
 from wordtide.inference.scale.in_memory import Start, start_arrays
-from wordtide.inference.scale.smoothing_job import LEFT_OUT, PriorSpec, SmoothingJob
+from wordtide.inference.scale.smoothing_job import Generation, PriorSpec, SmoothingJob
 from wordtide.model.prior import Diffusion
 from wordtide.storage.arrays import Storable, Streamed
 from wordtide.storage.folders import explained_write_errors
 from wordtide.types import Array
 
 _PREFIX = "wordtide-fit-"
+_starts = itertools.count()  # every start of this process has a number of its own
 
 
 class Executor(Protocol):
@@ -62,7 +64,7 @@ class StatesOnDisk:
     def __init__(self, job: SmoothingJob, diffusion: Diffusion, start: Start, run: Executor) -> None:
         self.job, self._diffusion, self._start, self._run = job, diffusion, start, run
         self._layout = tasks.opened(job)
-        self._generation = 0
+        self._generation = Generation(next(_starts), 0)
         self._blocks, self._groups = range(len(job.words) - 1), range(len(job.slices) - 1)
         self._note = ""
         self._check_room()
@@ -77,8 +79,9 @@ class StatesOnDisk:
 
     def begin(self) -> None:
         self._remove_files()
-        self._generation = 0
-        self._run(tasks.begin_block, self.job, [(p, self._prior, 0) for p in self._blocks])
+        self._generation = Generation(next(_starts), 0)
+        arguments = [(p, self._prior, self._generation) for p in self._blocks]
+        self._run(tasks.begin_block, self.job, arguments)
 
     def pairs(self) -> list[float]:
         return [part.pairs for part in self._layout.problem.slices]
@@ -92,7 +95,7 @@ class StatesOnDisk:
         moved = self._run(
             tasks.move_block, self.job, [(p, self._prior, now, rate, trust) for p in self._blocks]
         )
-        self._generation += 1
+        self._generation = now.next
         self._remove_files(now)
         self._set_note(sum(amount for _, amount in seen) + sum(moved), time.monotonic() - since)
         return finite
@@ -107,11 +110,11 @@ class StatesOnDisk:
         )
 
     def predictive_likelihoods(self, prior: Diffusion) -> list[float]:
-        other = PriorSpec.of(prior)
-        arguments = [(p, self._prior, other, self._generation) for p in self._blocks]
+        other, left_out = PriorSpec.of(prior), Generation(next(_starts), 0)
+        arguments = [(p, self._prior, other, self._generation, left_out) for p in self._blocks]
         self._run(tasks.leave_out_block, self.job, arguments)
-        found = self._likelihoods(LEFT_OUT, predictive=True)
-        self._remove_files(LEFT_OUT)
+        found = self._likelihoods(left_out, predictive=True)
+        self._remove_files(left_out)
         return found
 
     def arrays(self) -> dict[str, Storable]:
@@ -131,7 +134,7 @@ class StatesOnDisk:
     def restore(self, state: Mapping[str, Array]) -> None:
         knots = self._layout.problem.knots
         self._remove_files()
-        self._generation = 1  # generation 0 has no h
+        self._generation = Generation(next(_starts), 1)  # with h
         for part in self._blocks:
             first, last = (int(knots.starts[self.job.words[part + side]]) for side in (0, 1))
             rows = {name: state[name][first:last] for name in state if name[-2:] in ("_u", "_v")}
@@ -148,7 +151,7 @@ class StatesOnDisk:
     def _prior(self) -> PriorSpec:
         return PriorSpec.of(self._diffusion)
 
-    def _likelihoods(self, generation: int, predictive: bool) -> list[float]:
+    def _likelihoods(self, generation: Generation, predictive: bool) -> list[float]:
         arguments = [(g, generation, predictive) for g in self._groups]
         found = self._run(tasks.group_likelihoods, self.job, arguments)
         return [value for values, _ in found for value in values]
@@ -157,8 +160,8 @@ class StatesOnDisk:
         amount = f"{moved / 1e9:.1f} GB" if moved >= 1e9 else f"{moved / 1e6:.0f} MB"
         self._note = f"{amount} read and written per step, {seconds:.1f} s per step"
 
-    def _remove_files(self, generation: int | None = None) -> None:
-        ending = "*" if generation is None else generation
+    def _remove_files(self, generation: Generation | None = None) -> None:
+        ending = "*" if generation is None else f"{generation.start}-{generation.step}"
         for kind in ("block", "group"):
             for path in Path(self.job.folder).glob(f"{kind}-*-{ending}"):
                 path.unlink()

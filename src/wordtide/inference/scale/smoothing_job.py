@@ -2,18 +2,17 @@
 
 Every task is a pure function from files to files. It writes results under hidden names and renames them once
 they are complete, so killing a task and repeating it, or running it twice, is harmless. The files of a step
-have a generation:
+have a generation, whose name is never used again: a worker that was thought dead may still write.
 
     block P of generation n     mean and variance of its words at all their knots, in order of the slices
     group G of generation n     h and b of all words of its slices, in order of the slices
 """
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,17 +22,30 @@ from wordtide.inference.compute import Compute, compute
 from wordtide.inference.natural.prepared_slice import SliceWork
 from wordtide.inference.natural.schedule import NaturalOptions
 from wordtide.inference.problem import PairSettings, Problem, problem_of
+from wordtide.inference.scale.plane_files import PlaneFile
 from wordtide.inference.scale.shares import WordRanges
 from wordtide.inference.scale.word_blocks import SIDES, WordBlock
 from wordtide.model.chain import observe_rows
 from wordtide.model.likelihood import GaussianVectors
 from wordtide.model.prior import PRIORS, Diffusion
-from wordtide.storage.folders import explained_write_errors
 from wordtide.types import Array, Integers
 
 _observe: Any = observe_rows  # compiled functions accept any arrays and are not typed
-#: The generation of the block files with predictions of each slice from all others.
-LEFT_OUT = -1
+
+
+class Generation(NamedTuple):
+    """The files of step `step` after start number `start`. At step 0 no data were seen, so there is no h.
+
+    Predictions of each slice from all others have a start of their own, and step 0.
+    """
+
+    start: int
+    step: int
+
+    @property
+    def next(self) -> "Generation":
+        """The generation after the following step."""
+        return Generation(self.start, self.step + 1)
 
 
 @dataclass(frozen=True)
@@ -95,58 +107,43 @@ class Layout:
         """Return the slices of a group."""
         return range(self.job.slices[number], self.job.slices[number + 1])
 
-    def block_path(self, part: int, generation: int) -> Path:
-        return Path(self.job.folder) / f"block-{part}-{generation}"
+    def block_file(self, part: int, generation: Generation) -> PlaneFile:
+        """Return the file of a block of words."""
+        return self._file("block", part, generation, int(self.in_block[-1, part]))
 
-    def group_path(self, number: int, generation: int) -> Path:
-        return Path(self.job.folder) / f"group-{number}-{generation}"
+    def group_file(self, number: int, generation: Generation) -> PlaneFile:
+        """Return the file of a group of slices."""
+        group = self.group(number)
+        return self._file(
+            "group", number, generation, int(self.in_all[group.stop] - self.in_all[group.start])
+        )
 
-
-class _Planes:
-    """A file of several (rows, d) arrays, one after the other, written whole and read by runs of rows."""
-
-    def __init__(self, path: Path, rows: int, dim: int, dtype: np.dtype[np.floating]) -> None:
-        self.path, self.rows, self.dim, self.dtype = path, rows, dim, dtype
-
-    def read(self, plane: int, start: int, out: Array) -> int:
-        """Fill `out` (n, d), which is contiguous, with rows from `start` of one plane.
-
-        Returns the bytes read.
-        """
-        offset = (plane * self.rows + start) * self.dim * self.dtype.itemsize
-        if not out.size:
-            return 0
-        whole: Any = out  # the type of an array does not declare its buffer
-        view = memoryview(whole).cast("B")
-        with open(self.path, "rb", buffering=0) as file:
-            file.seek(offset)
-            done = 0
-            while done < len(view):
-                count = file.readinto(view[done:])
-                if not count:
-                    raise OutputError(
-                        f"The file {self.path} is truncated.", "Fit again, with a folder on another disk."
-                    )
-                done += count
-        return out.nbytes
-
-    def write(self, planes: list[Array]) -> int:
-        """Write all planes. Returns the bytes written."""
-        hidden = self.path.with_name(f".{self.path.name}-{os.getpid()}")
-        with explained_write_errors(self.path), open(hidden, "wb") as file:
-            for plane in planes:
-                file.write(np.ascontiguousarray(plane).data)
-        os.replace(hidden, self.path)
-        return sum(plane.nbytes for plane in planes)
+    def _file(self, kind: str, number: int, generation: Generation, rows: int) -> PlaneFile:
+        path = Path(self.job.folder) / f"{kind}-{number}-{generation.start}-{generation.step}"
+        return PlaneFile(path, rows, self.job.options.dim, self.dtype)
 
 
 @lru_cache(maxsize=1)
 def opened(job: SmoothingJob) -> Layout:
     """Open the layout of a job, once per worker."""
+    check_visible(Path(job.folder))
     return Layout(job)
 
 
-def begin_block(job: SmoothingJob, part: int, prior: PriorSpec, generation: int) -> int:
+def check_visible(folder: Path) -> None:
+    """Check that this process sees the work folder.
+
+    Raises:
+        OutputError: It does not, because it runs on another machine.
+    """
+    if not folder.is_dir():
+        raise OutputError(
+            f"A worker does not see the work folder {folder}.",
+            "Choose one on a disk that all workers share: --work DIR.",
+        )
+
+
+def begin_block(job: SmoothingJob, part: int, prior: PriorSpec, generation: Generation) -> int:
     """Write a block of static words. Returns the bytes moved."""
     layout = opened(job)
     with compute(job.precision, 1) as machine:
@@ -157,7 +154,7 @@ def begin_block(job: SmoothingJob, part: int, prior: PriorSpec, generation: int)
 
 
 def save_block(
-    job: SmoothingJob, part: int, prior: PriorSpec, generation: int, state: dict[str, Array]
+    job: SmoothingJob, part: int, prior: PriorSpec, generation: Generation, state: dict[str, Array]
 ) -> int:
     """Write a block of words from saved arrays. Returns the bytes moved."""
     layout = opened(job)
@@ -167,19 +164,19 @@ def save_block(
         return _write_block(layout, block, part, generation)
 
 
-def save_messages(job: SmoothingJob, state: Mapping[str, Array], generation: int) -> None:
+def save_messages(job: SmoothingJob, state: Mapping[str, Array], generation: Generation) -> None:
     """Write h of all groups of slices from saved arrays in the order of the knots."""
-    layout, (sides, dim) = opened(job), (job.options.sides, job.options.dim)
+    layout, sides = opened(job), job.options.sides
     rows_of = layout.problem.knots.by_slice
     for number in range(len(job.slices) - 1):
         order = np.concatenate([rows_of[t] for t in layout.group(number)])
         h = [np.asarray(state[f"h_{side}"][order], dtype=layout.dtype) for side in SIDES[:sides]]
         nothing = [np.zeros_like(plane) for plane in h]
-        _Planes(layout.group_path(number, generation), len(order), dim, layout.dtype).write([*h, *nothing])
+        layout.group_file(number, generation).write([*h, *nothing])
 
 
 def observe_group(
-    job: SmoothingJob, number: int, generation: int, step: int, rate: float
+    job: SmoothingJob, number: int, generation: Generation, step: int, rate: float
 ) -> tuple[list[bool], int]:
     """Write h and b of a group of slices.
 
@@ -189,8 +186,8 @@ def observe_group(
     group, finite, moved = layout.group(number), [], 0
     rows = int(layout.in_all[group.stop] - layout.in_all[group.start])
     planes = np.zeros((2 * sides, rows, dim), dtype=layout.dtype)  # h of each side, then b
-    if generation > 0:
-        before = _Planes(layout.group_path(number, generation), rows, dim, layout.dtype)
+    if generation.step:
+        before = layout.group_file(number, generation)
         for plane in range(sides):
             moved += before.read(plane, 0, planes[plane])
     with compute(job.precision, 1) as machine:
@@ -206,12 +203,12 @@ def observe_group(
                 h, b = planes[side, here], planes[sides + side, here]
                 found.append(_observe(every, gradient.g, gradient.h, rate, vectors[side].mean, h, b))
             finite.append(all(found))
-    moved += _Planes(layout.group_path(number, generation + 1), rows, dim, layout.dtype).write(list(planes))
+    moved += layout.group_file(number, generation.next).write(list(planes))
     return finite, moved
 
 
 def move_block(
-    job: SmoothingJob, part: int, prior: PriorSpec, generation: int, rate: float, trust: float
+    job: SmoothingJob, part: int, prior: PriorSpec, generation: Generation, rate: float, trust: float
 ) -> int:
     """Smooth a block of words with h and b of all slices, and write its next generation.
 
@@ -221,13 +218,13 @@ def move_block(
     with compute(job.precision, 1) as machine:
         block = layout.block(part, prior, machine)
         moved = _read_block(layout, block, part, generation, ("mean",))
-        moved += _read_messages(layout, block, part, generation + 1, ("h", "b"))
+        moved += _read_messages(layout, block, part, generation.next, ("h", "b"))
         block.move(rate, trust)
-        return moved + _write_block(layout, block, part, generation + 1)
+        return moved + _write_block(layout, block, part, generation.next)
 
 
 def group_likelihoods(
-    job: SmoothingJob, number: int, generation: int, predictive: bool
+    job: SmoothingJob, number: int, generation: Generation, predictive: bool
 ) -> tuple[list[float], int]:
     """Compute the log likelihood of each slice of a group. Returns it and the bytes moved."""
     layout, moved, found = opened(job), 0, []
@@ -241,7 +238,7 @@ def group_likelihoods(
 
 
 def block_divergences(
-    job: SmoothingJob, part: int, prior: PriorSpec, generation: int
+    job: SmoothingJob, part: int, prior: PriorSpec, generation: Generation
 ) -> tuple[list[float], int]:
     """Compute KL(q || p) of each trajectory of a block. Returns it and the bytes moved."""
     layout = opened(job)
@@ -251,8 +248,10 @@ def block_divergences(
         return block.divergences().tolist(), moved
 
 
-def leave_out_block(job: SmoothingJob, part: int, prior: PriorSpec, other: PriorSpec, generation: int) -> int:
-    """Write the prediction of each knot from all other slices, under another prior.
+def leave_out_block(
+    job: SmoothingJob, part: int, prior: PriorSpec, other: PriorSpec, generation: Generation, to: Generation
+) -> int:
+    """Write the prediction of each knot from all other slices, under another prior, as generation `to`.
 
     Returns the bytes moved.
     """
@@ -263,10 +262,10 @@ def leave_out_block(job: SmoothingJob, part: int, prior: PriorSpec, other: Prior
         block.leave_out(other.on(layout.problem.times))
         for side in block.sides:
             side.mean, side.b = side.b, side.mean
-        return moved + _write_block(layout, block, part, LEFT_OUT)
+        return moved + _write_block(layout, block, part, to)
 
 
-def block_arrays(job: SmoothingJob, part: int, prior: PriorSpec, generation: int) -> dict[str, Array]:
+def block_arrays(job: SmoothingJob, part: int, prior: PriorSpec, generation: Generation) -> dict[str, Array]:
     """Return mean, h and variance of a block of words, in the order of the knots."""
     layout = opened(job)
     with compute(job.precision, 1) as machine:
@@ -275,15 +274,17 @@ def block_arrays(job: SmoothingJob, part: int, prior: PriorSpec, generation: int
         return block.arrays()
 
 
-def _read_state(layout: Layout, block: WordBlock, part: int, generation: int) -> int:
-    """Read mean, variance and h of a block. Generation 0 has seen no data, so it has no h."""
+def _read_state(layout: Layout, block: WordBlock, part: int, generation: Generation) -> int:
+    """Read mean, variance and h of a block."""
     moved = _read_block(layout, block, part, generation, ("mean", "variance"))
-    return moved + (_read_messages(layout, block, part, generation, ("h",)) if generation else 0)
+    return moved + (_read_messages(layout, block, part, generation, ("h",)) if generation.step else 0)
 
 
-def _read_block(layout: Layout, block: WordBlock, part: int, generation: int, fields: tuple[str, ...]) -> int:
+def _read_block(
+    layout: Layout, block: WordBlock, part: int, generation: Generation, fields: tuple[str, ...]
+) -> int:
     """Read fields of a block of words from its own file, in the order of the knots."""
-    order, planes = np.concatenate(block.rows), _block_planes(layout, block, part, generation)
+    order, planes = np.concatenate(block.rows), layout.block_file(part, generation)
     buffer = np.empty((len(block.knots), block.dim), dtype=layout.dtype)
     moved = 0
     for place, side in enumerate(block.sides):
@@ -293,26 +294,21 @@ def _read_block(layout: Layout, block: WordBlock, part: int, generation: int, fi
     return moved
 
 
-def _write_block(layout: Layout, block: WordBlock, part: int, generation: int) -> int:
+def _write_block(layout: Layout, block: WordBlock, part: int, generation: Generation) -> int:
     order = np.concatenate(block.rows)
     means = [side.mean[order] for side in block.sides]
     variances = [side.variance[order] for side in block.sides]
-    return _block_planes(layout, block, part, generation).write([*means, *variances])
-
-
-def _block_planes(layout: Layout, block: WordBlock, part: int, generation: int) -> _Planes:
-    return _Planes(layout.block_path(part, generation), len(block.knots), block.dim, layout.dtype)
+    return layout.block_file(part, generation).write([*means, *variances])
 
 
 def _read_messages(
-    layout: Layout, block: WordBlock, part: int, generation: int, fields: tuple[str, ...]
+    layout: Layout, block: WordBlock, part: int, generation: Generation, fields: tuple[str, ...]
 ) -> int:
     """Read h and b of a block of words from the files of all groups of slices."""
     job, sides, moved = layout.job, len(block.sides), 0
     for number in range(len(job.slices) - 1):
         group = layout.group(number)
-        rows = int(layout.in_all[group.stop] - layout.in_all[group.start])
-        planes = _Planes(layout.group_path(number, generation), rows, block.dim, layout.dtype)
+        planes = layout.group_file(number, generation)
         for t in group:
             size = len(block.rows[t])
             if not size:
@@ -326,7 +322,7 @@ def _read_messages(
     return moved
 
 
-def _slice_vectors(layout: Layout, t: int, generation: int) -> tuple[list[GaussianVectors], int]:
+def _slice_vectors(layout: Layout, t: int, generation: Generation) -> tuple[list[GaussianVectors], int]:
     """Read the means and variances of the words of a slice from all blocks.
 
     Returns them and the bytes read.
@@ -337,9 +333,7 @@ def _slice_vectors(layout: Layout, t: int, generation: int) -> tuple[list[Gaussi
     for part in range(len(layout.ranges)):
         rows = slice(int(layout.ranges.runs[t, part]), int(layout.ranges.runs[t, part + 1]))
         if rows.stop > rows.start:
-            planes = _Planes(
-                layout.block_path(part, generation), int(layout.in_block[-1, part]), dim, layout.dtype
-            )
+            planes = layout.block_file(part, generation)
             for plane in range(2 * sides):
                 moved += planes.read(plane, int(layout.in_block[t, part]), found[plane, rows])
     return [GaussianVectors(found[side], found[sides + side]) for side in range(sides)], moved
