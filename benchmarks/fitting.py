@@ -197,11 +197,15 @@ def _carried(model: wordtide.DynamicEmbeddings, t: int, words: Array) -> tuple[A
 
 def growth(corpus: Corpus) -> None:
     """Time and peak memory of six steps of smoothing against knots, pairs, d and threads."""
-    words = corpus.options.words
-    cases = [(f"--every {every}", DIM, 2) for every in ("8-years", "4-years", "2-years", "year")]
-    cases += [(f"--every year --vocabulary-size {words // share}", DIM, 2) for share in (2, 4)]
-    cases += [("--every year", dim, 2) for dim in (DIM // 2, DIM // 4)]
-    cases += [("--every year", DIM, 1), (f"--every year --since {corpus.options.since or 1900}", DIM, 2)]
+    words, since = corpus.options.words, corpus.options.since or 1900
+    each = "--every year"
+    cases = {
+        each: [(DIM, 2), (DIM, 1), (DIM // 2, 2), (DIM // 4, 2)],
+        f"{each} --window 1": [(DIM, 2)],  # fewer pairs, the same knots
+        f"{each} --vocabulary-size {words // 4}": [(DIM, 2)],
+        f"{each} --since {since}": [(DIM, 2)],
+        "--every 8-years": [(DIM, 2)],
+    }
     columns = ["count options", "d", "threads", "T", "L", "stored pairs", "knots", "seconds", "CPU seconds"]
     title = f"Smoothing, {corpus.options.contexts} contexts, 6 steps"
     settings = {"contexts": corpus.options.contexts, "max_steps": 6, "tolerance": 0.0}
@@ -209,14 +213,14 @@ def growth(corpus: Corpus) -> None:
         tempfile.TemporaryDirectory() as folder,
         Table("fitting.growth", [*columns, "peak GB"], title) as table,
     ):
-        for options, dim, threads in cases:
+        for options, sizes in cases.items():
             count_sotu(f"{folder}/counts", f"{corpus.count_options} {options}")  # later options win
-            given = {**settings, "dim": dim, "threads": threads}
-            r = fit_alone(f"{folder}/counts", f"{folder}/model", given)
-            sizes = dim, threads, r.slices, f"{r.words:,}", f"{r.pairs:,}", f"{r.knots:,}"
-            table.row(
-                f"`{options}`", *sizes, f"{r.seconds:.1f}", f"{r.cpu_seconds:.1f}", f"{r.peak / 1e9:.2f}"
-            )
+            for dim, threads in sizes:
+                given = {**settings, "dim": dim, "threads": threads}
+                r = fit_alone(f"{folder}/counts", f"{folder}/model", given)
+                counted = r.slices, f"{r.words:,}", f"{r.pairs:,}", f"{r.knots:,}"
+                times = f"{r.seconds:.1f}", f"{r.cpu_seconds:.1f}"
+                table.row(f"`{options}`", dim, threads, *counted, *times, f"{r.peak / 1e9:.2f}")
         table.note(f"Load average after: {os.getloadavg()[0]:.1f}.")
 
 

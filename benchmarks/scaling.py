@@ -1,10 +1,10 @@
 """What disks and workers give to a fit and cost it, and the rates that larger fits follow from.
 
-    python benchmarks/scaling.py [--only places,rates] [--words 10000] [--dim 100] [--steps 8] [--every year]
+    python benchmarks/scaling.py [--only places,rates] [--words 10000] [--dim 100] [--steps 5] [--every year]
 
 prints Markdown tables. `places`: smoothing in memory, on disk and on 1 and 2 Dask workers, and filtering in
 memory and on 1 and 2 workers, one thread per process; all models of a method must have the same bytes, or the
-run fails. `rates`: CPU time of the parts of a step on one core, and what Google Books needs by these rates.
+run fails. `rates`: CPU time of the parts of a fit on one core, and what Google Books needs by these rates.
 """
 
 import argparse
@@ -12,6 +12,7 @@ import os
 import sys
 import tempfile
 import time
+import tracemalloc
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,11 +24,15 @@ from separate_fit import FitReport, fit_alone
 
 import wordtide
 from wordtide.inference.compute import Compute, compute
+from wordtide.inference.methods import natural_options
 from wordtide.inference.natural.eigen_start import signs_by_rule
 from wordtide.inference.natural.prepared_slice import PreparedSlice, row_parts
-from wordtide.inference.problem import PairSettings, Problem, problem_of
+from wordtide.inference.natural.schedule import Schedule
+from wordtide.inference.natural.smoothing import standing_start
+from wordtide.inference.problem import PairSettings, Problem, pooled, problem_of
 from wordtide.inference.scale.word_blocks import WordBlock
 from wordtide.inference.settings import FitSettings
+from wordtide.inference.training import Solver
 
 PLACES: dict[str, list[tuple[str, dict[str, str]]]] = {
     "smoothing": [
@@ -116,6 +121,10 @@ class Rates:
     stored: float  # per stored pair, side and coordinate
     sampled: float  # per sampled pair, side and coordinate
     smoothing: float  # per knot, side and coordinate
+    pooling: float  # per stored pair: all slices are added up for the static start
+    start: float  # per pooled pair, side and coordinate: the static start
+    start_bytes: float  # per pooled pair
+    repeated: float  # stored pairs per pooled pair
 
 
 def rates(counts: wordtide.Counts, options: argparse.Namespace) -> None:
@@ -130,12 +139,17 @@ def rates(counts: wordtide.Counts, options: argparse.Namespace) -> None:
         sampled = (many[0] - few[0]) / (many[1] - few[1])
         stored = (few[0] - sampled * few[1]) / pairs
         moving = _least(lambda: block.move(0.5, 1.0), options.steps)
+        pooling, pooled_pairs = _pooling(problem, options)
+        start, start_bytes = _start(problem, options, machine)
         square, large = np.ones((2000, 2000), dtype=np.float32), np.zeros(1 << 26, dtype=np.float32)
         products = 2 * 2000**3 / _least(lambda: square @ square, 5) / 1e9
         copying = 2 * large.nbytes / _least(large.copy, 5) / 1e9
     each = _sides(options) * options.dim
     found = Rates(
-        *(1e9 * value for value in (preparing / pairs, stored / each, sampled / each, moving / knots / each))
+        *(1e9 * value for value in (preparing / pairs, stored / each, sampled / each, moving / knots / each)),
+        *(1e9 * value for value in (pooling / pairs, (start - pooling) / pooled_pairs / each)),
+        start_bytes=start_bytes / pooled_pairs,
+        repeated=pairs / pooled_pairs,
     )
     with Table("scaling.rates", ("rate of one core", ""), _sizes(counts, options)) as table:
         table.row("stored pairs, both directions", f"{pairs:,}")
@@ -144,6 +158,10 @@ def rates(counts: wordtide.Counts, options: argparse.Namespace) -> None:
         table.row("gradients, per stored pair, side and coordinate", f"{found.stored:.2f} ns")
         table.row("gradients, per sampled pair, side and coordinate", f"{found.sampled:.2f} ns")
         table.row("smoother pass, per knot, side and coordinate", f"{found.smoothing:.2f} ns")
+        table.row("distinct pairs in all slices, both directions", f"{pooled_pairs:,}")
+        table.row("static start: adding up slices, per stored pair", f"{found.pooling:.0f} ns")
+        table.row("static start: fit, per distinct pair, side and coordinate", f"{found.start:.2f} ns")
+        table.row("static start: memory, per distinct pair", f"{found.start_bytes:.0f} bytes")
         table.row("the core's matrix products, float32", f"{products:.0f} GFLOP/s")
         table.row("its copying of memory, read and written", f"{copying:.1f} GB/s")
         table.row("states in memory, per knot", f"{16 * each:,} bytes")
@@ -174,6 +192,32 @@ def _gradients(
     return _least(observe, options.steps), sum(len(part) * min(columns, len(part)) for part in problem.slices)
 
 
+def _pooling(problem: Problem, options: argparse.Namespace) -> tuple[float, int]:
+    """CPU seconds of adding up all slices, and the stored pairs of the sum."""
+    found: list[Problem] = []
+    return _least(lambda: found.append(pooled(problem, _pairs(options))), 1), len(found[-1].slices[0].values)
+
+
+def _start(problem: Problem, options: argparse.Namespace, machine: Compute) -> tuple[float, int]:
+    """CPU seconds of the static start, which the client computes alone, and its memory in bytes."""
+    settings = FitSettings(dim=options.dim, contexts=options.contexts)
+    natural = natural_options(settings, Schedule(1, settings.rate, settings.final_rate, 0.0, measure_every=3))
+    prior = settings.prior_on(problem.times, 1e-3)
+
+    def train(solver: Solver) -> None:
+        while solver.advance() is not None:
+            pass
+
+    begin = time.process_time()
+    standing_start(problem, _pairs(options), prior, natural, machine, train)
+    seconds = time.process_time() - begin
+    tracemalloc.start()
+    standing_start(problem, _pairs(options), prior, natural, machine, train)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return seconds, peak
+
+
 def _least(work: Callable[[], object], times: int) -> float:
     """The least CPU seconds of this process, after a first call that loads code and data."""
     found = []
@@ -196,7 +240,12 @@ def _google_books(rate: Rates, sides: int, cores: int = 64, machines: int = 8) -
     }
     total, moved = sum(cpu.values()) / 1e9, 40 * sides * knots * dim
     memory = 120 * knots + 80 * words * partners + 16 * sides * words * dim
-    title = f"Calculated: L = {words:,}, T = {slices}, d = {dim}, {knots / 1e6:.1f} million knots"
+    distinct = knots * partners / rate.repeated
+    start = (knots * partners * (rate.preparing + rate.pooling) + sides * dim * distinct * rate.start) / 1e9
+    title = (
+        f"Calculated: L = {words:,}, T = {slices}, d = {dim}, {knots / 1e6:.1f} million knots, {partners} partners "
+        f"of a word per slice, {columns} sampled pairs, {machines} machines with {cores // machines} cores each"
+    )
     with Table("scaling.google_books", ("part", "per step"), title) as table:
         for name, nanoseconds in cpu.items():
             table.row(name, f"{nanoseconds / 1e9:,.0f} CPU s")
@@ -205,6 +254,8 @@ def _google_books(rate: Rates, sides: int, cores: int = 64, machines: int = 8) -
         table.row("read and written", f"{moved / 1e9:.0f} GB")
         table.row(f"at 1 GB/s per machine, {machines} machines", f"{moved / machines / 1e9:.0f} s")
         table.row("memory of a worker", f"{memory / 1e9:.1f} GB")
+        table.row("before the first step: static start, on one core of the client", f"{start:,.0f} CPU s")
+        table.row("its memory", f"{distinct * rate.start_bytes / 1e9:.0f} GB")
 
 
 def main() -> None:
@@ -215,7 +266,7 @@ def main() -> None:
     parser.add_argument("--contexts", default=FitSettings().contexts, choices=["tied", "separate"])
     parser.add_argument("--words", type=int, default=10_000)
     parser.add_argument("--dim", type=int, default=100)
-    parser.add_argument("--steps", type=int, default=8)
+    parser.add_argument("--steps", type=int, default=5)
     parser.add_argument("--every", default="year")
     parser.add_argument("--since")
     options = parser.parse_args()
