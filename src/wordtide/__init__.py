@@ -1,4 +1,4 @@
-"""wordtide: how the meaning of words moves through time, and how sure that is."""
+"""wordtide: how the meaning of words moves through time, with credible intervals."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

@@ -148,17 +148,15 @@ class DynamicEmbeddings(Embeddings):
         vectors: str | None = None,
         function_words: bool = False,
     ) -> "pd.DataFrame":
-        """The words that changed most, each between two times: those given, or the first and last in which it
-        occurs.
+        """The words that changed most between two times. Default: each word's first and last slice.
 
         Columns: word, change (cosine distance), low, high, significant, probability (to be among the top),
         since, until, halfway_from, halfway_to, from, to, occurrences (between the two times), verdict (jump,
         gradual or unsure), date, date_low, date_high, log_bayes_factor, effect (bits per use), effect_low,
-        style, shape, second_date. Ranked `by` "effect", "evidence", "low", "probability" or
-        "change". By "effect", the words whose changes have the largest effects for certain are listed,
-        function words only if asked for; if there is none, a note says that nothing is significant, and words
-        are ranked by "evidence" (log_bayes_factor). Models without verdicts rank by "low": words that moved
-        by more than the noise; if there is none, frequent words by their change.
+        style, shape, second_date. Ranked `by` "effect" (its lower bound; only significant changes, without
+        function words), "evidence" (log_bayes_factor), "low", "probability" or "change". If no change is
+        significant, a note says so, and words are ranked by "evidence"; models without verdicts rank by
+        "low", or by "change" if no word moved by more than the noise.
         """
         return _frame(changed(self, since, until, top, by, min_occurrences, vectors, function_words))
 
@@ -179,9 +177,9 @@ class DynamicEmbeddings(Embeddings):
         return _frame(joined(group_answers(self, word, ask)) if by_group else ask(self))
 
     def surprises(self, at: Time = "last", top: int = 20, min_occurrences: int = 1) -> "pd.DataFrame":
-        """The words that are new at a slice, or used in another way, more than words of similar frequency.
+        """The most surprising words of a slice, compared with words of similar frequency.
 
-        Columns: word, time, score (standard normal if nothing unusual happened), p_value, information (nats),
+        Columns: word, time, score (standard normal for ordinary words), p_value, information (nats),
         occurrences.
         """
         return _frame(surprises(self, at, top, min_occurrences))
@@ -211,9 +209,7 @@ class DynamicEmbeddings(Embeddings):
         min_occurrences: int = 0,
         vectors: str | None = None,
     ) -> "pd.DataFrame":
-        """The words that at the time `then` are nearest to where a word was at the time `at`: columns as in
-        `neighbors`.
-        """
+        """The words used at the time `then` as a word was at the time `at`: columns as in `neighbors`."""
         return _frame(analogy(self, word, at, then, top, by, min_occurrences, vectors))
 
     @property
@@ -236,8 +232,7 @@ class DynamicEmbeddings(Embeddings):
     ) -> "DynamicEmbeddings":
         """Append later slices to a model fitted by filtering, as if they had been there from the start.
 
-        A model that was loaded from a folder is updated in its folder. `partial_fit` is another name for this
-        method.
+        A model loaded from a folder is updated in its folder. `partial_fit` is another name for this method.
 
         Args:
             source: Counts, a counts folder, or texts as `wordtide.count` takes them, counted as those of the
@@ -253,9 +248,8 @@ class DynamicEmbeddings(Embeddings):
         from wordtide.streaming import update as updating
 
         growing = {"grow": grow, "grow_min_count": grow_min_count}
-        self._become(
-            updating.update(self.fitted, self.path, source, threads=threads, **growing, **counting)[0]
-        )
+        found = updating.update(self.fitted, self.path, source, threads=threads, **growing, **counting)
+        self._become(found[0])
         return self
 
     partial_fit = update

@@ -62,7 +62,7 @@ REFUSED = {
     ),
     ("similarity", "M/smoothing", "mill", "law", "--with", "M/smoothing"): (EXIT_USAGE, "have the same name"),
     ("similarity", "M/smoothing", "mill", "law", "--with", "M/nowhere"): (EXIT_FOLDER, "nowhere"),
-    ("displacement", "M/smoothing", "--start", "last"): (EXIT_USAGE, "Only 0 slices after"),
+    ("displacement", "M/smoothing", "--start", "last"): (EXIT_USAGE, "is followed by 0 slices"),
     ("displacement", "M/smoothing", "--start", "1850.111"): (EXIT_USAGE, "No slice lies at 1850.111"),
     ("displacement", "M/smoothing", "M/nowhere"): (EXIT_FOLDER, "nowhere"),
     ("likelihood", "M/bad.csv"): (EXIT_INPUT, "bad.csv, line 2: log_likelihood is 'oops'"),

@@ -209,5 +209,5 @@ def test_tables_are_recognized_by_googles_names_and_never_counted_as_texts(tmp_p
         ("1900", "steam power\t1900,3,2\t1901,1,1\nof it\t1900,1,1\nto\t1950,7,7\n"),
     ):
         (tmp_path / name).write_text(content)
-        with pytest.raises(InputError, match="is not a text but a table of n-grams"):
+        with pytest.raises(InputError, match="is a table of n-grams, not a text"):
             wordtide.count(tmp_path / name)

@@ -39,7 +39,7 @@ def test_the_default_start_is_the_last_that_enough_slices_follow():
     [
         ({"deltas": range(1, 11)}, "8 slices"),
         ({"start": 1845.5, "deltas": [1]}, "No slice lies at 1845.5"),
-        ({"start": 1862.9, "deltas": [1, 3]}, "Only 1 slice after slice 6, not 3"),
+        ({"start": 1862.9, "deltas": [1, 3]}, "slice 6 is followed by 1 slice, not 3"),
     ],
 )
 def test_what_cannot_be_measured_is_refused(asked, message):

@@ -106,7 +106,7 @@ def test_without_a_significant_change_words_are_ranked_by_evidence(model):
     """Words with a significant change at another time are left out."""
     answer = changed(model, "first", 1901.0)
     assert answer.facts["by"] == "evidence"
-    assert answer.notes[0].startswith("Nothing is significant: no word has a change with a certain effect")
+    assert answer.notes[0].startswith("Nothing is significant: no word has a change whose effect")
     assert set(answer.columns["verdict"]) == {"unsure"}
     assert not {"jumps", "ramps", "bursts", "gaps"} & set(answer.columns["word"])
     evidence = np.array(answer.columns["log_bayes_factor"])

@@ -100,7 +100,7 @@ def delimiter_of(file: SourceFile, head: bytes) -> str:
         return file.delimiter or usual
     if head.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):
         raise InputError(
-            f"{file.shown} is not a file of delimited text but a workbook.",
+            f"{file.shown} is a workbook, not delimited text.",
             "Count it with --format xlsx, or save it as CSV.",
         )
     rows = np.frombuffer(head[:_SAMPLE_BYTES].removeprefix(codecs.BOM_UTF8) + b"\n", dtype=np.uint8)

@@ -104,9 +104,7 @@ def _read_text(file: SourceFile, progress: Progress, bad: BadRows) -> bytes | No
     with open_bytes(file, progress) as stream:
         data = stream.read()
     if _NGRAM_LINES.match(data, 0, _BLOCK_BYTES):
-        raise InputError(
-            f"{file.shown} is not a text but a table of n-grams.", "Count it with --format ngrams."
-        )
+        raise InputError(f"{file.shown} is a table of n-grams, not a text.", "Count it with --format ngrams.")
     kind = recognize(data)
     if kind == "text" and not file.encoding and is_binary(data):
         kind = "binary"

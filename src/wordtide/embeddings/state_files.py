@@ -74,7 +74,7 @@ def check_record(fitted: Fitted) -> None:
     if fitted.arrivals is not None and not ((fitted.arrivals >= 0) & (fitted.arrivals < total)).all():
         raise ValueError("words arrive outside its slices")
     if fitted.dynamics is not None and not are_sound(fitted.dynamics):
-        raise ValueError("its verdicts on words contradict themselves")
+        raise ValueError("its verdicts on words are inconsistent")
     check_knots(fitted.posterior.knots, total, "knots")
     check_knots(fitted.occurrences.places, total, "occurrences")
     occurrences = fitted.occurrences.values

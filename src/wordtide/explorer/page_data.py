@@ -37,12 +37,12 @@ from wordtide.version import __version__
 
 FORMAT, VERSION = "wordtide-explorer", 1
 _CITE = (
-    "wordtide: how the meaning of words moves through time, and how sure that is.",
+    "wordtide: how the meaning of words moves through time, with credible intervals.",
     "Robert Bamler and Stephan Mandt: Dynamic Word Embeddings. "
     "International Conference on Machine Learning (ICML), 2017.",
 )
 _BIBTEX = f"""@software{{wordtide,
-  title = {{wordtide: how the meaning of words moves through time, and how sure that is}},
+  title = {{wordtide: how the meaning of words moves through time, with credible intervals}},
   author = {{{{The wordtide authors}}}},
   version = {{{__version__}}},
 }}

@@ -166,8 +166,9 @@ def _start_slice(model: Embeddings, start: Time | None, furthest: int) -> int:
         near = model.labels[int(np.argmin(np.abs(model.times - model.year(start))))]
         raise SettingsError(f"No slice lies at {start}.", f"Give the time of a slice; the nearest is {near}.")
     if first > last:
+        later = counted(len(model) - 1 - first, "slice")
         raise SettingsError(
-            f"Only {counted(len(model) - 1 - first, 'slice')} after {model.labels[first]}, not {furthest}.",
+            f"{model.labels[first]} is followed by {later}, not {furthest}.",
             f"Start at {model.labels[last]} or before.",
         )
     return first

@@ -123,7 +123,7 @@ class FitSettings:
             )
         if self.solver == "adam" and self.contexts == "tied":
             raise SettingsError(
-                "--solver=adam is the paper's, which knows only separate contexts.",
+                "--solver=adam, the paper's solver, has separate contexts only.",
                 "Leave --contexts out.",
             )
 

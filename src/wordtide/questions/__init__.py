@@ -1,4 +1,4 @@
-"""Questions to a model: what is near a word, what changed, when, and how sure that is.
+"""Questions to a model: what is near a word, what changed, and when, with credible intervals.
 
 One definition of similarity for all.
 """

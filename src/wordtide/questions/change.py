@@ -119,7 +119,7 @@ def _judged(model: Embeddings, moving: Moving, given: list[float | None], functi
 
 
 def _by_effect(model: Embeddings, candidates: Moving, top: int) -> Moving:
-    """The words whose changes have the largest effects for certain, by falling lower bounds."""
+    """The words with the largest lower bounds of their effects, if above 0."""
     low = np.nan_to_num(all_effects(model).effect_low[candidates.words])
     rows = np.argsort(-low, kind="stable")[:top]
     return candidates[rows[low[rows] > 0.0]]
@@ -135,9 +135,10 @@ def _uncertain(model: Embeddings, shown: Moving) -> str:
     assert model.dynamics is not None
     likely = int((model.dynamics.log_bayes_factor[shown.words] > 0.0).sum())
     return (
-        "Nothing is significant: no word has a change with a certain effect between these times. "
-        f"Listed are the words with the most evidence of a change; {likely or 'none'} of these {len(shown)} "
-        f"{'has' if likely == 1 else 'have'} more evidence for a change than against it."
+        "Nothing is significant: no word has a change whose effect is reliably above 0 between these times. "
+        "The list shows the words with the most evidence of a change; "
+        f"{likely or 'none'} of these {len(shown)} {'has' if likely == 1 else 'have'} "
+        "more evidence for a change than against it."
     )
 
 
@@ -173,8 +174,8 @@ def _nothing_significant(model: Embeddings, moving: Moving, listed: int, often: 
             "try more text or longer slices."
         )
     return (
-        f"{told} Listed are the words with {often} or more occurrences whose vectors turned most; "
-        "all of them are uncertain."
+        f"{told} The list shows the words with {often} or more occurrences whose vectors turned most; "
+        "all of these changes are uncertain."
     )
 
 

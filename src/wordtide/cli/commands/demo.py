@@ -57,7 +57,7 @@ def demo(
         output.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OutputError(
-            f"The folder {output} cannot be made: {error.strerror or error}.", "Choose another --output."
+            f"The folder {output} cannot be created: {error.strerror or error}.", "Choose another --output."
         ) from None
     counts = _counted(output / "counts", fast, overwrite)
     model = _fitted(counts, output / "model", fast, overwrite)

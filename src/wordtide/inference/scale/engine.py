@@ -49,7 +49,7 @@ class EngineSettings:
         if self.offload is not None and self.scheduler is not None:
             raise SettingsError(
                 "--offload and --scheduler exclude each other.",
-                "Omit --offload: with --scheduler the states are in files anyway.",
+                "Omit --offload: with --scheduler, states are stored in files.",
             )
         methods = ("smoothing",) if self.offload is not None else ("smoothing", "filtering")
         if settings.method not in methods or settings.solver != "natural":
