@@ -82,7 +82,7 @@ def _better(ours: str, theirs: str, table: pd.DataFrame, paper: bool = True) -> 
     """Paired, slice by slice, over all slices that both predict."""
     difference = (table[ours] - table[theirs]).dropna().to_numpy()
     interval = paired_interval(difference)
-    claim = f"{ours} predicts better than {theirs}" + ("" if paper else " (ours to ask)")
+    claim = f"{ours} predicts better than {theirs}" + ("" if paper else " (our addition)")
     return Finding(
         claim,
         f"{interval.mean:+.4f} ({interval}, {_slices(len(difference))})",

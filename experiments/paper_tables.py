@@ -33,7 +33,7 @@ _PAPERS_NAMES = {
     "filtering": "filtering (DSG-F)",
     "warm-start": "warm-start (SGP)",
     "independent": "independent (SGI)",
-    "static": "one static model (ours to ask)",
+    "static": "one static model (our addition)",
 }
 
 

@@ -243,7 +243,7 @@ def test_verdicts_follow_from_the_tables(tmp_path):
     found = evaluation_folder(tmp_path, columns, directedness, pairs)
     assert len(found) == CLAIMS
     verdicts = {claim: finding.verdict for claim, finding in found.items()}
-    assert verdicts.pop("smoothing predicts better than static (ours to ask)") == FAILS
+    assert verdicts.pop("smoothing predicts better than static (our addition)") == FAILS
     assert verdicts.pop("warm-start: distances jump at the first step, then stay") == FAILS
     assert set(verdicts.values()) == {HOLDS}, verdicts
     predicted = held_out == 0.0

@@ -23,7 +23,7 @@ from wordtide.version import __version__
 COMMANDS = {
     "count": ("count", "Count the word pairs of dated texts, slice by slice."),
     "merge": ("count", "Add up counts that have the same vocabulary."),
-    "fit": ("fit", "Fit word vectors that drift through time to counts."),
+    "fit": ("fit", "Fit word vectors that drift through time, from counts."),
     "update": (
         "streaming",
         "Append later slices to a model fitted by filtering, as if they had been there from the start.",

@@ -1,7 +1,7 @@
 """The data's messages about words, recovered from a posterior, and how well it describes its own data.
 
 At the end of a fit each slice still pulls a word away from its mean by b - h mean, with b and h the message
-and precision of the slice. If counts scatter as the likelihood supposes, the square of that pull is h on
+and precision of the slice. If counts scatter as the likelihood assumes, the square of that pull is h on
 average, less what the fit has absorbed. Slices repeat the measurement, so the model alone shows how counts
 scatter: with documents that repeat their words they scatter more, with text as even as Poisson numbers less.
 For a filter b - h mean is what its prediction missed, as far as the slice could correct it.

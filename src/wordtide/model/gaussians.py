@@ -149,7 +149,7 @@ class Calibration:
         """The factors for the means and the variances of movements, by coordinate.
 
         With prior variance q and noise s the posterior shrinks a movement to the share q / (q + s), which is
-        that of `sampling` in `posterior`. If counts scatter less than the likelihood supposes, that is too
+        that of `sampling` in `posterior`. If counts scatter less than the likelihood assumes, that is too
         much: the noise is `dispersion` s.
         """
         kept = np.clip(

@@ -4,7 +4,7 @@
 x = u / |mean| at each of two times, the cosine distance of the means is |E[x_b] - E[x_a]|^2 / 2: half the
 squared movement of the means. In its direction e the word itself moved by e . (x_b - x_a), which is normal
 under the posterior; its variance includes the covariance between the times. The high end of the interval is
-that of this normal distribution, calibrated: a fit that supposes more scatter than counts have smooths too
+that of this normal distribution, calibrated: a fit that assumes more scatter than counts have smooths too
 much, and words moved further than their means (`Calibration.of_movement`). The low end is the smaller of two
 bounds:
 

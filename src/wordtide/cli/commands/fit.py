@@ -67,7 +67,7 @@ def fit(
     ] = None,
     **settings: Any,
 ) -> None:
-    """Fit word vectors that drift through time to counts.
+    """Fit word vectors that drift through time, from counts.
 
     Example: wordtide fit counts/ -o model/
     """
