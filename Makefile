@@ -98,7 +98,7 @@ MINUTES ?= 20
 soak: .venv/test.done
 	PYTHONPATH=tests $(BIN)/python -m faults.soaking --minutes $(MINUTES)
 
-# The page of `wordtide explore` from its sources: only who changes it needs node. The built page is part of the package.
+# The page of `wordtide explore` from its sources: only those who change it need node. The built page is part of the package.
 .PHONY: explorer check-explorer
 explorer: explorer/node_modules/.package-lock.json
 	cd explorer && npm run build
@@ -185,7 +185,7 @@ experiment-scale: .venv/package.done
 	.venv-newest/bin/python $(INSTALL) $(EXTRAS) --group test
 	@touch $@
 
-# Where it cannot be installed, the audit says that it was not made.
+# If pip-audit cannot be installed, the audit says that it did not run.
 .venv-audit/done:
 	$(PYTHON) -m venv .venv-audit
 	-.venv-audit/bin/python $(INSTALL) --upgrade 'pip>=25.1'
