@@ -1,4 +1,4 @@
-"""Are jumps and gradual changes told apart, dated, and not seen where nothing changed?
+"""Are jumps and gradual changes distinguished, dated, and not seen where nothing changed?
 
     PYTHONPATH=benchmarks python benchmarks/verdicts.py [--worlds medium,thin,few] [--seeds 51,52,53,54,55,56]
     [--method smoothing] [--contexts tied] [--dim 50] [--shuffled]
