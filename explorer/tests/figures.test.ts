@@ -2,9 +2,9 @@ import { scaleLinear } from "d3-scale";
 import { describe, expect, it } from "vitest";
 import { halfValue } from "../src/data/blocks";
 import { timeTicks } from "../src/figures/chart";
-import { spreadApart } from "../src/figures/placing";
+import { namesAbove, spreadApart } from "../src/figures/placing";
 import { csvOf, shownCell } from "../src/figures/tables";
-import { cut } from "../src/figures/writing";
+import { cut, fitting } from "../src/figures/writing";
 import { coarseToFine } from "../src/numbers/passing";
 import { Normals } from "../src/numbers/normals";
 import { shareAmongBest } from "../src/numbers/probability";
@@ -12,6 +12,7 @@ import type { Story } from "../src/data/forms";
 import { headline } from "../src/parts/sentences";
 import { Times } from "../src/state/times";
 import { amountOf, marksOf, shortVerdict } from "../src/state/verdicts";
+import { sceneOf } from "../src/views/map/scene";
 
 const slice = (time: number, shown: string) => ({ time, shown, label: shown, tokens: 1, documents: null });
 
@@ -25,6 +26,54 @@ describe("names at the ends of lines", () => {
   });
   it("stay where they are if there is room", () => {
     expect(spreadApart([10, 90, 50], 15, 0, 100)).toEqual([10, 90, 50]);
+  });
+});
+
+describe("names above marks", () => {
+  it("stand above their own mark if there is room, and are one name otherwise", () => {
+    const [first, second] = [{ words: "jump 1869", at: 100 }, { words: "back 1915", at: 200 }];
+    expect(namesAbove([first, second], 0, 400)).toEqual([first, second]);
+    expect(namesAbove([first, { ...second, at: 140 }], 0, 400)).toEqual([{ words: "jump 1869, back 1915", at: 120 }]);
+  });
+  it("stay inside the figure", () => {
+    const [{ at }] = namesAbove([{ words: "jump 1869", at: 5 }], 0, 400);
+    expect(at).toBeCloseTo((9 * 6.2) / 2);
+  });
+});
+
+describe("names on the map", () => {
+  const PLACES = Array.from({ length: 40 }, (_, place) => place);
+  const frames = {
+    ...{ words: PLACES, times: [1800, 2000], shown: ["1800", "2000"], effect: PLACES.map(() => 0.1), function: PLACES.map(() => false) },
+    x: [0, 1].map((frame) => PLACES.map((place) => (place ? Math.sin(place) : 1.8 * frame - 0.9))),
+    y: [0, 1].map(() => PLACES.map((place) => (place ? 0.2 * Math.cos(3 * place) : 0))),
+    ...{ region: PLACES.map(() => 0), regions: [[1, 2]] },
+  };
+  const naming = { order: PLACES, chosen: [0], nameOf: (place: number) => `word ${place}`, measure: (words: string, size: number) => 0.5 * size * words.length };
+  const scene = sceneOf(frames, { moment: 1, camera: { zoom: 1, x: 0, y: 0 }, width: 800, height: 500 }, naming);
+  it("are on neither a trail nor each other nor the buttons", () => {
+    const boxes = [...scene.regions, ...scene.names.filter((name) => name.chosen < 0)].map(({ box }) => box);
+    const [[[left, level], [right]]] = scene.trails.map(({ points }) => points.slice(0, 2));
+    expect(boxes.length).toBeGreaterThan(10);
+    for (const [from, to, above, below] of boxes.map(([left, top, right, bottom]) => [left, right, top, bottom])) {
+      expect(from < right && to > left && above < level && below > level).toBe(false);
+      expect(to > 760 && above < 90).toBe(false);
+    }
+    boxes.forEach(([left, top, right, bottom], place) => {
+      for (const other of boxes.slice(place + 1)) expect(left < other[2] && right > other[0] && top < other[3] && bottom > other[1]).toBe(false);
+    });
+  });
+  it("say when a trail begins and whose it is", () => {
+    expect(scene.names.filter((name) => name.chosen === 0).map((name) => name.words)).toEqual(["word 0", "1800"]);
+  });
+});
+
+describe("words of a list", () => {
+  it("are left out as wholes where there is no room, and only the first is ever cut", () => {
+    expect(fitting(["hundred", "dollars", "exceeding"], 100)).toBe("hundred, dollars, exceeding");
+    expect(fitting(["hundred", "dollars", "exceeding"], 20)).toBe("hundred, dollars");
+    expect(fitting(["Donaudampfschifffahrt", "a"], 10)).toMatch(/^Donau.*…$/);
+    expect(fitting([], 10)).toBe("–");
   });
 });
 
@@ -65,7 +114,7 @@ describe("headlines", () => {
   it("come with marks to draw and short verdicts", () => {
     expect(marksOf(story)).toEqual([{ kind: "jump", from: 1870.1, at: 1873.2, to: 1876.9 }]);
     expect(marksOf({ ...story, verdict: "gradual" })[0].kind).toBe("ramp");
-    expect(marksOf({ ...story, shape: "burst", second_date: 1930 })).toHaveLength(2);
+    expect(marksOf({ ...story, shape: "burst", second_date: 1930 }).map(({ kind }) => kind)).toEqual(["jump", "back"]);
     expect(marksOf({ ...story, verdict: "unsure" })).toEqual([]);
     expect([0.05, 0.2].map((effect) => amountOf({ ...story, effect }))).toEqual(["somewhat", "a lot"]);
     expect(amountOf({ ...story, verdict: "unsure" })).toBe("not significantly");

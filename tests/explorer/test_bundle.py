@@ -280,6 +280,7 @@ def test_the_sentences_of_the_old_and_the_new_use_are_closest_to_the_neighbors_n
     (place,) = np.flatnonzero([model.words[number] == "miller" for number in kept.words])
     evidence = Evidence(model, Counts.load(folder))
     story = {"since": 1900.5, "until": 1915.5, "verdict": "jump", "date_low": 1906.0, "date_high": 1909.0}
+    story["second_date"] = None
     for old, new in (("bread", "iron"), ("iron", "bread")):
         told = [{**story, "from": [old], "to": [new]}]
         (found,) = evidence.sentences(kept, np.array([place]), 6, told).values()
@@ -287,6 +288,9 @@ def test_the_sentences_of_the_old_and_the_new_use_are_closest_to_the_neighbors_n
         assert old in shown["old"]["after"]
         assert new in shown["new"]["after"]
         assert shown["old"]["shown"] <= "1905" < "1910" <= shown["new"]["shown"]
+    told = [{**story, "second_date": 1914.0, "from": ["bread"], "to": ["iron"]}]
+    (found,) = evidence.sentences(kept, np.array([place]), 6, told).values()
+    assert [one["shown"] for one in found if one["shows"] == "new"] == ["1915"]
 
 
 def test_sentences_of_slices_left_out_stand_with_the_nearest(corpus, tmp_path):

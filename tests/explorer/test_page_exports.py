@@ -32,7 +32,7 @@ PLACES = {
     "#/divided": (".groupNames li", ["Words", "How groups use solar"]),
     "#/compare?words=energy,__proto__,مرحبا": (".pairName", ["Similarity of each pair"]),
     "#/compare?how=poles&words=nurse&from=he&to=she": (".pole", ["Between he and she"]),
-    "#/map?words=energy": ("canvas", ["Words that are used alike stand together: 2000"]),
+    "#/map?words=energy": ("canvas", ["Close words are used alike: 2000"]),
 }
 
 
@@ -119,7 +119,7 @@ def test_the_table_of_neighbors_has_their_probabilities(page):
     page.go("#/word/peace?t=1950").page.wait_for_selector(".panel a.row")
     page.wait("[...document.querySelectorAll('.panel')].every(panel => panel.textContent.includes('%'))")
     _, content = saved(page, "Words nearest to peace", "CSV")
-    rows = [row for row in rows_of(content) if row["period"] == "cursor"]
+    rows = [row for row in rows_of(content) if row["period"] == "chosen"]
     told = page.ask("wordtide.neighbors('peace', '1950', 10)")
     assert [row["word"] for row in rows] == [near["word"] for near in told]
     for name in ("similarity", "low", "high", "probability"):
@@ -174,7 +174,7 @@ def test_a_copied_link_leads_back(page):
 
 def test_the_map_as_a_table_has_the_trail_of_the_chosen_word(page):
     page.go("#/map?words=energy").page.wait_for_selector("canvas")
-    _, content = saved(page, "Words that are used alike stand together: 2000", "CSV")
+    _, content = saved(page, "Close words are used alike: 2000", "CSV")
     frames = WORLD.map()
     expected = [["energy", frames["x"][frame][0], frames["y"][frame][0]] for frame in range(3)]
     assert [[row["word"], float(row["x"]), float(row["y"])] for row in rows_of(content)] == expected

@@ -107,8 +107,8 @@ def test_the_old_use_and_the_new_one_stand_below_the_headline(page):
     assert quotes[1].endswith("…")
     assert page.page.locator(".uses mark").all_inner_texts() == ["energy"] * 2
     assert page.page.locator(".uses figcaption").all_inner_texts() == [
-        "Then · 1825 · <i>South</i> · A-1",
-        "Now · 2000 · <i>South</i> · A-1",
+        "Old use · 1825 · <i>South</i> · A-1",
+        "New use · 2000 · <i>South</i> · A-1",
     ]
     figure = page.page.locator(".wide .figure").first.bounding_box()
     assert page.page.locator(".uses").bounding_box()["y"] < figure["y"]

@@ -10,7 +10,7 @@ export interface Series {
   href: string;
   ink: Ink;
   curve: Curve;
-  /** By slice: whether all words it speaks of occur there. */
+  /** By slice: whether all words it speaks of occur near it. */
   seen: readonly boolean[];
 }
 

@@ -1,4 +1,17 @@
-/** Places for names beside the ends of lines, none over another. */
+/** Places for names beside the ends of lines and above marks, none over another. */
+
+const LETTER = 6.2; // pixels, of names above marks
+
+/** Names above marks, centered as far as [low, high] allows; one for all where they would touch. */
+export function namesAbove(marks: readonly { words: string; at: number }[], low: number, high: number): { words: string; at: number }[] {
+  const placed = marks.map(({ words, at }) => {
+    const half = (words.length * LETTER) / 2;
+    return { words, at: Math.min(Math.max(at, low + half), high - half), half };
+  });
+  if (placed.every(({ at, half }, place) => !place || at - half > placed[place - 1].at + placed[place - 1].half + LETTER)) return placed.map(({ words, at }) => ({ words, at }));
+  const middle = placed.reduce((sum, { at }) => sum + at, 0) / placed.length;
+  return namesAbove([{ words: placed.map(({ words }) => words).join(", "), at: middle }], low, high);
+}
 
 /** The places nearest to `heights` (in any order) that are at least `gap` apart and within [low, high] if there is room. */
 export function spreadApart(heights: readonly number[], gap: number, low: number, high: number): number[] {

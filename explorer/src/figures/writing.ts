@@ -53,6 +53,16 @@ export function plural(count: number, one: string, many = `${one}s`): string {
   return `${counted(count)} ${count === 1 ? one : many}`;
 }
 
+/** Of lines: the rule is that of the words marked in lists. */
+export const THIN = "Thin where inferred: a word does not occur near that time.";
+
+/** As many of some words as fit into so much room; the first is cut if it alone takes more. */
+export function fitting(words: readonly string[], most: number): string {
+  const some = words.slice();
+  while (some.length > 1 && lengthOf(some.join(", ")) > most) some.pop();
+  return cut(some[0] === undefined ? "–" : some.join(", "), most);
+}
+
 const LONGEST = 190; // characters of a quotation on each side of its word
 
 /** What precedes a quoted word, cut off between words if it is long. */

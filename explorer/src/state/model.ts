@@ -41,6 +41,19 @@ export class Model {
     return isInferred(this.store.occurrencesOf(word), slice, this.header.slices_nearby);
   }
 
+  /** By slice: whether all these words occur near it, so that nothing said of them together is inferred. */
+  seen(...words: number[]): boolean[] {
+    return this.times.years.map((_, slice) => words.every((word) => !this.inferred(word, slice)));
+  }
+
+  /** The slice with a word that is nearest to a slice. */
+  nearestUse(word: number, wanted: number): number {
+    const occurrences = this.store.occurrencesOf(word);
+    let best = -1;
+    for (let one = 0; one < this.times.count; one += 1) if (occurrences[one] > 0 && (best < 0 || Math.abs(one - wanted) < Math.abs(best - wanted))) best = one;
+    return best < 0 ? wanted : best;
+  }
+
   /** Probabilities of the `top` nearest words to be among the `top`; null without a posterior, or once it is given up. */
   async probabilities(word: number, slice: number, top: number, givenUp?: () => boolean): Promise<Float64Array | null> {
     const { uncertain, words } = this.header;

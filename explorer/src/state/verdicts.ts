@@ -25,9 +25,9 @@ export function kindOf({ verdict, shape }: Pick<Verdict, "verdict" | "shape">): 
   return shape === "two jumps" ? "twice" : shape === "burst" ? "burst" : "jump";
 }
 
-/** A change to draw: a jump with its likely range, or a ramp from when to when. */
+/** A change to draw: a jump with its likely range, the way back from a burst, or a ramp from when to when. */
 export interface Mark {
-  kind: "jump" | "ramp";
+  kind: "jump" | "back" | "ramp";
   from: number;
   at: number;
   to: number;
@@ -38,7 +38,7 @@ export function marksOf(found: Verdict): Mark[] {
   const kind = kindOf(found);
   if (date === null || kind === "none" || kind === "unjudged") return [];
   const first: Mark = { kind: kind === "gradual" ? "ramp" : "jump", from: from ?? date, at: date, to: to ?? date };
-  return second === null || kind === "gradual" || kind === "jump" ? [first] : [first, { kind: "jump", from: second, at: second, to: second }];
+  return second === null || kind === "gradual" || kind === "jump" ? [first] : [first, { kind: kind === "burst" ? "back" : "jump", from: second, at: second, to: second }];
 }
 
 /** How much a word changed, in words. */

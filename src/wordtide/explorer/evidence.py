@@ -21,8 +21,8 @@ from wordtide.types import Floats, Integers
 
 #: The most sentences per word: in a light file (the old and the new use), in a single file, and elsewhere.
 PAIR, FEW, MANY = 2, 6, 60
-_CANDIDATES = 8  # sentences of each side from which the one that shows the use best is chosen
-_TELLING = 3  # words of a sentence that count
+_CANDIDATES = 16  # sentences of each side from which the one that shows the use best is chosen
+_TELLING = 3  # words beside the word that count
 _LENGTHS = 40, 320  # characters of a sentence that is quoted, if there is one
 _MOMENTS = 6  # at which words are compared with neighbors
 _TOKEN = re.compile(r"[^\W\d_]+(?:['\u2019-][^\W\d_]+)*")
@@ -102,10 +102,10 @@ class Evidence:
     def _typical(
         self, word: str, held: list[tuple[int, int]], story: dict[str, Any]
     ) -> dict[tuple[int, int], str]:
-        """The sentences whose words are closest to the neighbors that a word left, and that it came to."""
-        middle = (story["since"] + story["until"]) / 2.0
-        dated = story["verdict"] in ("jump", "gradual")
-        before, after = (story["date_low"], story["date_high"]) if dated else (middle, middle)
+        """The sentences that use a word most like the neighbors that it left, and those that it came to."""
+        before = after = (story["since"] + story["until"]) / 2.0
+        if story["verdict"] in ("jump", "gradual"):
+            before, after = story["date_low"], story["second_date"] or story["date_high"]
         times = self._model.times
         chosen: dict[tuple[int, int], str] = {}
         for name, near, time, side in (
@@ -122,18 +122,24 @@ class Evidence:
         return chosen
 
     def _closeness(self, rows: list[int], word: str, near: Sequence[str], time: float) -> Floats:
-        """How close the closest words of each sentence are to some neighbors, lower for unwieldy ones."""
+        """How close the words beside a word in each sentence are to some neighbors.
+
+        The words beside it are those within the window of the counts, from which the model knows its use.
+        Sentences that are unwieldy, or spell the word differently, come last.
+        """
         texts = [self._store.sentence(int(self._store.sentences[row])).text for row in rows]
         scores = np.array([0.0 if _LENGTHS[0] <= len(text) <= _LENGTHS[1] else -1.0 for text in texts])
         numbers = [self._known[name] for name in near if name in self._known]
         if numbers:
             moment = int(np.argmin(np.abs(self._moments - time)))
             target = self._units_at(moment)[numbers].sum(axis=0)
-            own = self._known[word]
+            own, window = self._known[word], self._counts.window
             for place, text in enumerate(texts):
-                tokens = {self._known.get(token.lower(), own) for token in _TOKEN.findall(text)} - {own}
+                before, written, after = split_at_word(text, word)
+                beside = _TOKEN.findall(before)[-window:] + _TOKEN.findall(after)[:window]
+                tokens = {self._known.get(token.lower(), own) for token in beside} - {own}
                 likeness = np.sort(self._units_at(moment)[list(tokens)] @ target)[-_TELLING:]
-                scores[place] += likeness.sum() / (_TELLING * len(numbers))
+                scores[place] += likeness.sum() / (_TELLING * len(numbers)) - (not written)
         return scores
 
     def _units_at(self, moment: int) -> Floats:

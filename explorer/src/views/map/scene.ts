@@ -64,6 +64,7 @@ const REGION_SIZE = 15;
 const MARGIN = 16;
 const LETTERS = 18;
 const NARROW = 600; // pixels: there one word names a region
+const ZOOMING = [62, 110]; // pixels of the corner where the buttons are
 const BEYOND = 0.002; // share of words on each side that may lie beyond the sheet
 /** A map is stretched to use a wide sheet, up to this. */
 const STRETCH = 2;
@@ -119,7 +120,7 @@ export function sceneOf(frames: MapFrames, { moment, camera, width, height }: Vi
     points: [...Array.from({ length: Math.floor(moment) + 1 }, (_, frame) => project(placeAt(frames, frame, place))), project(placeAt(frames, moment, place))],
   }));
 
-  const taken: Label["box"][] = [];
+  const taken: Label["box"][] = [[width - ZOOMING[0], 0, width, ZOOMING[1]]];
   const placed = (words: string, size: number, corners: [number, number][], at: [number, number]): Label | null => {
     const long = measure(words, size);
     for (const [dx, dy] of corners) {
@@ -134,12 +135,13 @@ export function sceneOf(frames: MapFrames, { moment, camera, width, height }: Vi
   };
   const BESIDE: [number, number][] = [[6, 4], [-6, 4], [0, -7], [0, 16]];
   const names: Scene["names"] = [];
-  const name = (place: number, size: number, corners = BESIDE): void => {
-    const at = where.get(place);
-    const label = at && placed(cut(nameOf(place), LETTERS), size, corners, at);
+  const name = (place: number, size: number, words = cut(nameOf(place), LETTERS), at = where.get(place)): void => {
+    const label = at && placed(words, size, BESIDE, at);
     if (label) names.push({ ...label, place, chosen: chosen.indexOf(place), region: frames.region[place] });
   };
   for (const place of chosen) name(place, CHOSEN_SIZE);
+  for (const { points: trail } of trails) for (const [step, end] of trail.entries()) if (step) taken.push(...boxesAlong(trail[step - 1], end));
+  if (moment > 0) for (const { points: trail, chosen: number } of trails) name(chosen[number], SIZE, frames.shown[0], trail[0]);
   const regions: Scene["regions"] = [];
   frames.regions.forEach((members, region) => {
     const own = points.filter((point) => point.region === region);
@@ -159,6 +161,16 @@ export function sceneOf(frames: MapFrames, { moment, camera, width, height }: Vi
     if (!chosen.includes(place)) name(place, SIZE);
   }
   return { width, height, points, regions, names, trails };
+}
+
+/** Small boxes that cover a line, so that no name stands on it. */
+function boxesAlong([x, y]: [number, number], [toX, toY]: [number, number]): Label["box"][] {
+  const APART = 8; // pixels
+  const steps = Math.ceil(Math.hypot(toX - x, toY - y) / APART);
+  return Array.from({ length: steps + 1 }, (_, step) => {
+    const [atX, atY] = [x + ((toX - x) * step) / Math.max(steps, 1), y + ((toY - y) * step) / Math.max(steps, 1)];
+    return [atX - 2, atY - 2, atX + 2, atY + 2];
+  });
 }
 
 function median(values: number[]): number {
