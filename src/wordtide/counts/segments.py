@@ -48,6 +48,11 @@ class SpillSpace:
         return np.memmap(path, dtype=array.dtype, mode="c", shape=array.shape)  # kernels accept this type
 
 
+def is_on_disk(array: npt.NDArray[Any]) -> bool:
+    """Whether an array that `SpillSpace` kept went to disk."""
+    return isinstance(array, np.memmap)
+
+
 def release(array: npt.NDArray[Any], start: int = 0, stop: int | None = None) -> None:
     """Release the cached pages of an array on disk, from one item to another. Arrays in memory stay.
 

@@ -152,63 +152,68 @@ def _add_list(
 
 
 @kernel
-def add_lists(
-    codes: npt.NDArray[np.uint64],
-    start: int,
-    first_gram: int,
-    gram_bits: int,
-    lists: YearLists,
-    sums: Integers,
-    out_slices: npt.NDArray[np.uint16],
-    out_keys: Array,
-    out_sums: Integers,
-    per_slice: Integers,
-) -> tuple[int, int]:
-    """From sorted codes on, write each key's sum in each slice.
-
-    Stops when the output might overflow; returns the next code and the number of entries written, and counts
-    them in `per_slice`. `sums` (T,) is zero before and after.
-    """
-    ends, slices, matches, first, last, dense = lists
-    written = 0
+def count_entries(
+    codes: npt.NDArray[np.uint64], first_gram: int, gram_bits: int, lists: YearLists, per_slice: Integers
+) -> None:
+    """Add to `per_slice` (T,) in how many entries, one for each key that occurs there, `add_lists` writes."""
+    ends, slices, _, first, last, dense = lists
     gram_mask = np.uint64((1 << gram_bits) - 1)
     key_shift = np.uint64(gram_bits + WEIGHT_BITS)
-    while start < codes.size and written + sums.size <= out_keys.size:
-        key = codes[start] >> key_shift
-        lowest, highest = integer(sums.size), integer(-1)
-        while start < codes.size and codes[start] >> key_shift == key:
-            gram = first_gram + integer((codes[start] >> np.uint64(WEIGHT_BITS)) & gram_mask)
-            weight = integer(codes[start] & np.uint64((1 << WEIGHT_BITS) - 1))
+    occurs = np.zeros(per_slice.size, dtype=np.uint8)
+    place = 0
+    while place < codes.size:
+        key = codes[place] >> key_shift
+        lowest, highest = integer(per_slice.size), integer(-1)
+        while place < codes.size and codes[place] >> key_shift == key:
+            gram = first_gram + integer((codes[place] >> np.uint64(WEIGHT_BITS)) & gram_mask)
             lowest = min(lowest, integer(first[gram]))
             highest = max(highest, integer(last[gram]))
-            _add_list(ends, slices, matches, first, dense, gram, weight, sums)
-            start += 1
+            if dense[gram]:
+                for t in range(integer(first[gram]), integer(last[gram]) + 1):
+                    occurs[np.uint64(t)] = 1
+            else:
+                for entry in range(ends[gram - 1] if gram > 0 else 0, ends[gram]):
+                    occurs[slices[entry]] = 1
+            place += 1
         for t in range(lowest, highest + 1):
-            if sums[t] > 0:
-                out_slices[written] = t
-                out_keys[written] = key
-                out_sums[written] = sums[t]
-                per_slice[t] += 1
-                sums[t] = 0
-                written += 1
-    return start, written
+            per_slice[np.uint64(t)] += occurs[np.uint64(t)]
+            occurs[np.uint64(t)] = 0
 
 
 @kernel
-def scatter(
-    slices: npt.NDArray[np.uint16],
+def add_lists(
+    codes: npt.NDArray[np.uint64],
+    first_gram: int,
+    gram_bits: int,
+    lists: YearLists,
+    next_place: Integers,
     keys: Array,
     sums: Integers,
-    next_place: Integers,
-    sorted_keys: Array,
-    sorted_sums: Integers,
 ) -> None:
-    """Order entries by slice, within a slice as they came; `next_place` says where each slice begins."""
-    for entry in range(slices.size):
-        place = next_place[slices[entry]]
-        next_place[slices[entry]] += 1
-        sorted_keys[place] = keys[entry]
-        sorted_sums[place] = sums[entry]
+    """Write the keys of sorted codes and their sums in each slice; `next_place` (T,) says where each slice
+    begins in `keys` and `sums`.
+    """
+    ends, slices, matches, first, last, dense = lists
+    gram_mask = np.uint64((1 << gram_bits) - 1)
+    key_shift = np.uint64(gram_bits + WEIGHT_BITS)
+    of_key = np.zeros(next_place.size, dtype=np.int64)
+    place = 0
+    while place < codes.size:
+        key = codes[place] >> key_shift
+        lowest, highest = integer(of_key.size), integer(-1)
+        while place < codes.size and codes[place] >> key_shift == key:
+            gram = first_gram + integer((codes[place] >> np.uint64(WEIGHT_BITS)) & gram_mask)
+            weight = integer(codes[place] & np.uint64((1 << WEIGHT_BITS) - 1))
+            lowest = min(lowest, integer(first[gram]))
+            highest = max(highest, integer(last[gram]))
+            _add_list(ends, slices, matches, first, dense, gram, weight, of_key)
+            place += 1
+        for t in range(lowest, highest + 1):
+            if of_key[t] > 0:
+                keys[next_place[t]] = key
+                sums[next_place[t]] = of_key[t]
+                next_place[t] += 1
+                of_key[t] = 0
 
 
 @kernel

@@ -24,21 +24,20 @@ from wordtide.counts.ngrams.codes import (
     KeyLayout,
     YearLists,
     add_lists,
+    count_entries,
     describe_lists,
     list_codes,
-    scatter,
 )
 from wordtide.counts.pairs import bits_for, sort_codes
 from wordtide.counts.phrases.collocations import Units
 from wordtide.counts.phrases.phrase_choice import make_tables
 from wordtide.counts.phrases.phrase_table import PhraseTable, join_rows
-from wordtide.counts.segments import SpillSpace, release
+from wordtide.counts.segments import SpillSpace, is_on_disk, release
 from wordtide.counts.sums import KeySums, SliceSums
 from wordtide.counts.workers import Resources, in_order
 from wordtide.types import Array, Bytes, Floats, Integers
 
 SEGMENT_ENTRIES: Final = 1 << 22
-_OUT_ENTRIES: Final = 1 << 22
 _GRAM_BITS: Final = 19  # n-grams whose codes are sorted together
 
 
@@ -52,6 +51,11 @@ class NgramSegment:
     years: npt.NDArray[np.int16]
     matches: Integers
     scanner: int
+
+    @property
+    def arrays(self) -> tuple[Array, ...]:
+        """All arrays."""
+        return self.ids, self.sizes, self.ends, self.years, self.matches
 
     @staticmethod
     def join(batches: list[NgramBatch], scanner: int, space: SpillSpace) -> "NgramSegment":
@@ -137,23 +141,16 @@ def _sums_of_codes(
     total: int,
     key_dtype: np.dtype[Any],
 ) -> Iterator[tuple[int, KeySums]]:
-    room = max(_OUT_ENTRIES, total)
-    out_slices = np.empty(room, dtype=np.uint16)
-    out_keys = np.empty(room, dtype=key_dtype)
-    out_sums = np.empty(room, dtype=np.int64)
-    sums = np.zeros(total, dtype=np.int64)
-    start = 0
-    while start < len(codes):
-        per_slice = np.zeros(total, dtype=np.int64)
-        start, written = add_lists(
-            codes, start, first_gram, gram_bits, lists, sums, out_slices, out_keys, out_sums, per_slice
-        )
-        starts = np.cumsum(per_slice) - per_slice
-        sorted_keys, sorted_sums = np.empty(written, dtype=key_dtype), np.empty(written, dtype=np.int64)
-        scatter(out_slices[:written], out_keys, out_sums, starts.copy(), sorted_keys, sorted_sums)
-        for t in np.flatnonzero(per_slice).tolist():
-            part = slice(starts[t], starts[t] + per_slice[t])
-            yield t, KeySums(sorted_keys[part], sorted_sums[part])
+    if total == 0:  # no n-gram has a year
+        return
+    per_slice = np.zeros(total, dtype=np.int64)
+    count_entries(codes, first_gram, gram_bits, lists, per_slice)
+    ends = np.cumsum(per_slice)
+    keys, sums = np.empty(ends[-1], dtype=key_dtype), np.empty(ends[-1], dtype=np.int64)
+    add_lists(codes, first_gram, gram_bits, lists, ends - per_slice, keys, sums)
+    for t in np.flatnonzero(per_slice).tolist():
+        part = slice(ends[t] - per_slice[t], ends[t])
+        yield t, KeySums(keys[part], sums[part])
 
 
 def sum_segments(
@@ -164,14 +161,18 @@ def sum_segments(
     resources: Resources,
     also: Callable[[NgramSegment, YearLists], None] = lambda *_: None,
 ) -> SliceSums:
-    """Add up all segments per slice, pairs or single words, and do something else with each."""
-    sums = SliceSums(calendar.total, resources.spill, resources.memory // 4, rule.dtype)
+    """Add up all segments per slice, pairs or single words, and do something else with each.
+
+    The sums may take the memory that the segments leave.
+    """
+    held = sum(array.nbytes for segment in segments for array in segment.arrays if not is_on_disk(array))
+    sums = SliceSums(calendar.total, resources.spill, resources.memory - held, rule.dtype)
 
     def work(segment: NgramSegment) -> list[tuple[int, KeySums]]:
         lists = calendar.lists_of(segment)
         also(segment, lists)
         found = list(sum_keys(segment, numberings[segment.scanner], rule, lists, calendar.total))
-        for array in (segment.ids, segment.sizes, segment.ends, segment.years, segment.matches):
+        for array in segment.arrays:
             release(array)
         return found
 
