@@ -31,7 +31,7 @@ import wordtide
 
 ROUNDS = 3
 SIZES = (1, 4, 16)
-SEVERAL = 4  # files that two workers count together
+SEVERAL = 4  # files, of texts or n-grams, that two workers count together
 SMALL_MEMORY = 1 << 28
 TWIN_REQUIRED, ANALYSER_REQUIRED, DUCKDB_REQUIRED, WORKERS_REQUIRED = 20.0, 8.0, 8.0, 1.7
 GENSIM_REQUIRED, PLAIN_REQUIRED = 5.0, 1 / 1.6  # with phrases at most 1.6 times as long as without
@@ -88,12 +88,12 @@ class Corpora(NamedTuple):
     texts: list[Path]
     compressed: Path
     phrases: Path
-    ngrams: dict[int, Path]  # by version
+    ngrams: dict[int, list[Path]]  # by version
 
 
 def make_corpora(folder: Path, tokens: int) -> Corpora:
-    """Write all files; each text has words of its own seed, so that a larger corpus holds more distinct
-    pairs.
+    """Write all files; each text and table has words of its own seed, so that a larger corpus holds more
+    distinct pairs.
     """
     words = generated.make_words()
     small = folder / "small.jsonl"
@@ -106,10 +106,13 @@ def make_corpora(folder: Path, tokens: int) -> Corpora:
         shutil.copyfileobj(plain, file)
     phrases = folder / "phrases.jsonl"
     generated.write_phrases(phrases, texts[0], words)
-    table = generated.make_ngrams(words, tokens, seed=200)
-    ngrams = {version: folder / f"5gram-v{version}.gz" for version in (2, 3)}
-    generated.write_v2(ngrams[2], table)
-    generated.write_v3(ngrams[3], table)
+    ngrams = {
+        version: [folder / f"5gram-v{version}-{number}.gz" for number in range(SEVERAL)] for version in (2, 3)
+    }
+    for number in range(SEVERAL):
+        table = generated.make_ngrams(words, tokens, seed=200 + number)
+        generated.write_v2(ngrams[2][number], table)
+        generated.write_v3(ngrams[3][number], table)
     return Corpora(small, texts, compressed, phrases, ngrams)
 
 
@@ -167,9 +170,9 @@ def count_text(
     return wordtide.count(path, workers=workers, tokenizer=tokenizer, phrases=phrases)
 
 
-def count_ngrams(path: Path, workers: int = 1) -> wordtide.Counts:
-    """Count one n-gram table."""
-    return wordtide.count(path, format="ngrams", workers=workers)
+def count_ngrams(paths: Path | list[Path], workers: int = 1) -> wordtide.Counts:
+    """Count n-gram tables."""
+    return wordtide.count(paths, format="ngrams", workers=workers)
 
 
 def entries_of(counts: wordtide.Counts) -> tuple[np.ndarray, ...]:
@@ -251,7 +254,7 @@ def phrase_rows(corpora: Corpora) -> Iterator[Row]:
 
 def ngram_rows(corpora: Corpora) -> Iterator[Row]:
     """N-gram tables against DuckDB and bare inflation."""
-    for version, path in corpora.ngrams.items():
+    for version, (path, *_) in corpora.ngrams.items():
         what = f"5-grams, version {version}"
         counts = count_ngrams(path)
 
@@ -306,17 +309,21 @@ def group_rows(corpora: Corpora) -> Iterator[Row]:
 def worker_rows(corpora: Corpora, tokens: int) -> Iterator[Row]:
     """Two workers on two cores (ours) against one worker (theirs), which has the same two cores.
 
-    A text that is read in half a second gains less: what is done once per count takes a tenth of that.
+    What takes half a second gains less: what is done once per count takes a tenth of that.
     """
+    size = f"{SEVERAL * tokens / 1e6:g} M"
     several = partial(wordtide.count, corpora.texts[:SEVERAL])
     jobs = [
-        (f"text, {SEVERAL * tokens / 1e6:g} M words in {SEVERAL} files", several, WORKERS_REQUIRED),
+        (f"text, {size} words in {SEVERAL} files", several, WORKERS_REQUIRED),
         ("text", partial(count_text, corpora.texts[0]), None),
     ]
-    jobs += [
-        (f"5-grams, version {version}", partial(count_ngrams, path), WORKERS_REQUIRED)
-        for version, path in corpora.ngrams.items()
-    ]
+    for version, paths in corpora.ngrams.items():
+        what = f"5-grams, version {version}"
+        several = partial(count_ngrams, paths)
+        jobs += [
+            (f"{what}, {size} n-gram-years in {SEVERAL} files", several, WORKERS_REQUIRED),
+            (what, partial(count_ngrams, paths[0]), None),
+        ]
     for what, job, required in jobs:
         yield race(
             f"{what}: two workers; theirs is one worker",
@@ -352,7 +359,7 @@ def warm_up(corpora: Corpora) -> None:
         count_text(corpora.small, workers)
         count_text(corpora.texts[0], workers)
         count_text(corpora.phrases, workers, phrases="auto")
-        count_ngrams(corpora.ngrams[3], workers)
+        count_ngrams(corpora.ngrams[3][0], workers)
 
 
 def measure(corpora: Corpora, folder: Path, tokens: int, cores: Sequence[int]) -> Iterator[Row]:
