@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from wordtide import errors, version
 from wordtide.errors import SettingsError, WordtideError
@@ -28,7 +28,7 @@ _NO_WORKER_SECONDS = 600.0
 _POLL_SECONDS = 5.0
 _RESULT_SECONDS = 120.0
 _MOST_PROCESSES = 1024
-_RESTART = "Run the same command again: finished work is kept."
+_RESTART = "Run the same command again: a count keeps its finished work, and a fit goes on with --resume."
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,7 @@ class _Failure:
     remedy: str
 
     def raised(self) -> WordtideError:
-        error: WordtideError = getattr(errors, self.kind)(self.problem, self.remedy)
-        return error
+        return cast(WordtideError, getattr(errors, self.kind)(self.problem, self.remedy))
 
 
 class Cluster:
@@ -198,8 +197,10 @@ class _Run:
                 f"Several workers died while running the same task ({task.name}).",
                 f"The usual cause is too little memory: give workers more, or fewer threads. {_RESTART}",
             ) from None
-        except FutureCancelledError:
-            raise WordtideError(f"The scheduler at {self._address} cancelled this job.", _RESTART) from None
+        except FutureCancelledError as error:
+            lost = getattr(error, "reason", "") == "scheduler-connection-lost"
+            problem = f"The scheduler at {self._address} {'is gone' if lost else 'cancelled this job'}."
+            raise WordtideError(problem, _RESTART) from None
         except (CommClosedError, TimeoutError) as error:
             raise _scheduler_gone(self._address) from error
         except ModuleNotFoundError as error:
@@ -209,8 +210,7 @@ class _Run:
         return result
 
 
-def _attempt(task: Task) -> Any:
-    """Run a task on a worker."""
+def _attempt(task: Task) -> Any:  # on a worker
     try:
         return task.function(*task.arguments)
     except WordtideError as error:

@@ -108,7 +108,7 @@ def test_a_job_whose_scheduler_goes_away_ends_with_a_word(place, monkeypatch, ca
         assert not job.is_alive()
         (error,) = found
         assert address in error.problem
-        assert error.remedy == "Run the same command again: finished work is kept."
+        assert error.remedy.startswith("Run the same command again: a count keeps its finished work")
         assert len(finished_scans(place)) == TEXTS.index("wait")
         assert "Traceback" not in capfd.readouterr().err
     finally:

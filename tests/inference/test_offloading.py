@@ -140,6 +140,17 @@ def test_a_worker_that_was_thought_dead_cannot_change_a_later_start(counts, tmp_
         assert are_the_same(numbers(fitted), numbers(other))
 
 
+def test_a_worker_says_that_it_does_not_see_the_folder(counts, tmp_path, tied):
+    place = tmp_path / "elsewhere"
+    place.mkdir()
+    with compute("float32", 1) as computing:
+        job = solver(counts, computing, tied, place).states.job
+    smoothing_job.opened.cache_clear()  # like a new process
+    shutil.rmtree(place)
+    with pytest.raises(OutputError, match="A worker does not see the work folder"):
+        smoothing_job.group_likelihoods(job, 0, smoothing_job.Generation(0, 0), False)
+
+
 def test_predictions_have_the_same_bits_and_leave_no_trace(counts, tmp_path, tied):
     with compute("float32", 1) as computing:
         one, other = solver(counts, computing, tied, tmp_path), solver(counts, computing, tied)
