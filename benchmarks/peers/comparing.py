@@ -1,7 +1,9 @@
 """This package and its peers side by side: planted drift, held-out likelihood, time and memory.
 
-    export PYTHONPATH=benchmarks python benchmarks/peers/comparing.py [--worlds medium,thin,sotu] [--seeds
-    1,2,3] [--only smoothing,...] [--with-pwe] python benchmarks/peers/comparing.py --small | --tune
+    export PYTHONPATH=benchmarks
+    python benchmarks/peers/comparing.py [--worlds medium,thin,sotu] [--seeds 1,2,3] [--only smoothing,...]
+        [--tables planted,likelihood] [--with-pwe]
+    python benchmarks/peers/comparing.py --small | --tune
 
 prints Markdown tables. Each method is trained in a process of its own on one thread; finished rows are kept
 in build/peers, so a run that was stopped goes on where it was. `--small`: one small world, a minute.
@@ -25,6 +27,7 @@ def main() -> None:
     parser.add_argument(
         "--with-pwe", action="store_true", help="the slow peer too, in the environment that make sets up"
     )
+    parser.add_argument("--tables", default="planted,likelihood", help="what to compare")
     parser.add_argument("--small", action="store_true")
     parser.add_argument("--tune", action="store_true")
     parser.add_argument("--folder", type=Path, default=Path("build/peers"))
@@ -41,18 +44,26 @@ def main() -> None:
         print_tuning([comparison.row(world, 0, *tried) for world in worlds for tried in grid])
         return
     cases = [(world, seed) for world in worlds for seed in ([0] if world == SOTU else seeds)]
+    tables, kind = (
+        options.tables.split(","),
+        "-small" if options.small else "-pwe" if options.with_pwe else "",
+    )
     planted = [
         comparison.row(*case, method, FOR_DRIFT.get(method))
         for case in cases
         for method in methods
-        if case[0] != SOTU and method != "static"
+        if case[0] != SOTU and method != "static" and "planted" in tables
     ]
-    kind = "-small" if options.small else "-pwe" if options.with_pwe else ""
-    print_planted(f"peers.planted{kind}", planted)
+    if planted:
+        print_planted(f"peers.planted{kind}", planted)
     predicted = [
-        comparison.row(*case, method, FOR_LIKELIHOOD.get(method)) for case in cases for method in methods
+        comparison.row(*case, method, FOR_LIKELIHOOD.get(method))
+        for case in cases
+        for method in methods
+        if "likelihood" in tables
     ]
-    print_likelihoods(f"peers.likelihood{kind}", predicted)
+    if predicted:
+        print_likelihoods(f"peers.likelihood{kind}", predicted)
 
 
 if __name__ == "__main__":

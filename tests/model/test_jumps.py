@@ -4,6 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from wordtide.model import jumps
 from wordtide.model.verdicts import (
@@ -46,38 +47,58 @@ def drawn(seed=0, n=8, dim=5, move=0.0):
     return h, h * level + np.sqrt(h) * rng.normal(size=(n, dim))
 
 
-def explained(times, h, b, half=HALF):
-    """Everything that the kernel finds for one word."""
+def explained(times, h, b, half=HALF, uses=None):
+    """Everything that the kernel finds for one word, which occurs 5 times in each slice if not said
+    otherwise.
+    """
     extents = np.column_stack([times - half, times + half])
+    often = np.full(len(times), 5) if uses is None else np.array(uses)
     evidence, weights, ramps = np.empty((1, 6)), np.empty((len(times), PARTS + 1)), np.empty((1, 2))
     correlations, windows = np.empty(1), np.empty((1, 2, 2), dtype=np.int64)
     starts = np.array([0, len(times)])
     jumps.evidence_of_words(
-        *(starts, times, extents, h, b, V, D, evidence, weights, correlations, ramps, windows)
+        *(starts, times, extents, often, h, b, V, D, evidence, weights, correlations, ramps, windows)
     )
     return evidence[0], weights, correlations[0], ramps[0], windows[0]
 
 
-def test_jumps_have_the_evidence_of_dense_levels_averaged_over_all_dates():
+@pytest.mark.parametrize("half", [HALF, 0.0])
+def test_jumps_have_the_evidence_of_dense_levels_averaged_over_dates_and_uses(half):
     h, b = drawn(move=1.0)
-    n, found, logs = len(TIMES), explained(TIMES, h, b), []
-    whole = TIMES[-1] - TIMES[0] + 2 * HALF
+    n, uses, logs = len(TIMES), [1, 3, 40, 2, 5, 8, 30, 1], []
+    found = explained(TIMES, h, b, half, uses)
+    whole = TIMES[-1] - TIMES[0] + 2 * half
     constant = dense_evidence(np.full((n, n), V), h, b)
-    expected, lengths = np.zeros((2, n, PARTS + 1))
+    expected = np.zeros((n, PARTS + 1))
     for correlation in jumps.CORRELATIONS:
         for row, part in product(range(2, n - 2), range(PARTS)):
-            share = np.where(np.arange(n) == row, 1.0 - (part + 0.5) / PARTS, np.arange(n) > row)
-            logs.append((row, part, dense_evidence(two_levels(share, correlation), h, b), 2 * HALF / PARTS))
+            steps = min(uses[row], jumps.MOST_USES)
+            for k in range(steps + 1):
+                share = np.where(np.arange(n) == row, k / steps, np.arange(n) > row)
+                chance = np.log(binom.pmf(k, steps, 1.0 - (part + 0.5) / PARTS))
+                log = dense_evidence(two_levels(share, correlation), h, b)
+                logs.append((row, part, log + chance, 2 * half / PARTS))
         for row in range(1, n - 2):
             share = (np.arange(n) > row).astype(float)
-            gap = TIMES[row + 1] - TIMES[row] - 2 * HALF
+            gap = TIMES[row + 1] - TIMES[row] - 2 * half
             logs.append((row, PARTS, dense_evidence(two_levels(share, correlation), h, b), gap))
     for row, part, log, length in logs:
         expected[row, part] += np.exp(log - constant) * length / whole / len(jumps.CORRELATIONS)
-        lengths[row, part] = length
     assert found[0][JUMP] == pytest.approx(np.log(expected.sum()), abs=1e-9)
-    tempered = lengths * (expected / np.where(lengths > 0, lengths, 1.0)) ** jumps.TEMPER
-    assert found[1] == pytest.approx(tempered / tempered.sum(), abs=1e-9)
+    assert found[1] == pytest.approx(expected / expected.sum(), abs=1e-9)
+
+
+def test_many_uses_tell_the_part_of_a_slice_in_which_a_word_jumps_and_a_single_use_does_not():
+    """The middle slice has messages of either meaning in equal shares: a jump in its middle, if uses are many."""
+    h = np.full((7, 5), 50.0)
+    share = np.array([0.0, 0.0, 0.0, 0.5, 1.0, 1.0, 1.0])
+    b = h * share[:, None]
+    times = 1900.5 + np.arange(7)
+    for uses, inside in ((40, (0.9, 1.0)), (1, (0.4, 0.6))):
+        weights = explained(times, h, b, 0.45, [uses] * 7)[1]
+        assert inside[0] < weights[3, :PARTS].sum() < inside[1]
+        if uses == 1:
+            assert weights[3, 0] > weights[3, 1]
 
 
 def test_an_outlier_has_the_evidence_of_one_knot_that_differs():

@@ -117,12 +117,14 @@ def _explained(fitted: Fitted, words: Integers, known: Floats) -> tuple[Floats, 
     knots, h, b = messages(fitted, words)
     h = h * known[knots.slices]
     extents = _extents(fitted)[knots.slices]
+    occurrences = fitted.occurrences.at(words[knots.words], knots.slices.astype(np.int64))
+    uses = np.ceil(occurrences).astype(np.int64)
     times, size = fitted.diffusion.times[knots.slices], len(words)
     evidence, correlation = np.empty((size, len(SHAPES))), np.empty(size)
     weights = np.empty((len(knots), PARTS + 1))
     ramps, windows = np.empty((size, 2)), np.empty((size, 2, 2), dtype=np.int64)
     run(
-        *(knots.starts, times, extents, h, b),
+        *(knots.starts, times, extents, uses, h, b),
         *(float(np.median(fitted.diffusion.marginal)), fitted.diffusion.constant),
         *(evidence, weights, correlation, ramps, windows),
     )

@@ -48,9 +48,9 @@ RAMPS = np.array(
 SCALES = np.array([1.0, 10.0, 100.0])
 #: The minimum number of knots on either side of a change point, for words with at least twice as many.
 LEAST_KNOTS = 2
-#: The exponent of the evidence in the probabilities of dates. Messages are linear approximations, and the
-#: uses of a word are not spread evenly over a slice, so the evidence itself is overconfident about the date.
-TEMPER = 0.6
+#: The number of places at which the uses of a word stand within a slice, at most: uses come in clusters, so
+#: many uses say little more than a few about the share of a slice that they cover.
+MOST_USES = 8
 _ROUNDING = 1e-9
 
 
@@ -104,46 +104,61 @@ def _length(extents: Array, row: int, part: int) -> float:
 
 
 @arithmetic
-def _jumps(h: Array, b: Array, v: float, extents: Array, least: int, weights: Array) -> tuple[float, float]:
+def _after(uses: int, part: int, chances: Array) -> None:
+    """Fill `chances` (uses + 1,) with those of 0, 1, ... uses after a date in the middle of a part of their
+    slice, if all of them are spread evenly: a binomial distribution.
+    """
+    share = 1.0 - (part + 0.5) / PARTS
+    chances[0] = (1.0 - share) ** uses
+    for k in range(uses):
+        chances[k + 1] = chances[k] * (uses - k) / (k + 1.0) * share / (1.0 - share)
+
+
+@arithmetic
+def _jumps(
+    h: Array, b: Array, v: float, extents: Array, uses: Array, least: int, weights: Array
+) -> tuple[float, float]:
     """The log evidence of a jump, and the likeliest correlation of its levels.
 
-    `h` and `b` are cumulative sums; `extents` (n, 2) are the first and last date of each slice. All dates
-    have the same prior probability. Fills `weights` (n, PARTS + 1) with the probability that the jump falls
-    into each part of a knot's slice (the uses in later parts, and half of those in this one, come after it),
-    or between this slice and the next.
+    `h` and `b` are cumulative sums; `extents` (n, 2) are the first and last date of each slice, `uses` (n,)
+    the numbers of uses there. All dates have the same prior probability. Fills `weights` (n, PARTS + 1) with
+    the probability that the jump falls into each part of a knot's slice, or between this slice and the next.
+    How many uses come after a date within a slice is not known, but has the probability of `_after`.
     """
     n, tried = len(extents), len(CORRELATIONS)
-    logs, best = np.full((n, PARTS + 1, tried), -np.inf), -np.inf
-    whole = extents[n - 1, 1] - extents[0, 0]
-    for row in range(n):
-        for part in range(PARTS + 1):
-            if row + part // PARTS < least or n - 1 - row < least:  # too few whole knots before or after
-                continue
-            length = _length(extents, row, part)
-            share = 1.0 - (part + 0.5) / PARTS if part < PARTS else 0.0
-            if length > 0.0:
-                for r in range(tried):
-                    found = _step_evidence(h, b, v, row, share, CORRELATIONS[r])
-                    logs[row, part, r] = found + math.log(length / (whole * tried))
-                    best = max(best, logs[row, part, r])
-    total, tempered, shares = 0.0, 0.0, np.zeros(tried)
+    found, best = np.full((n, MOST_USES + 1, tried), -np.inf), -np.inf  # by the number of uses after the jump
+    chances, whole = np.zeros(MOST_USES + 1), extents[n - 1, 1] - extents[0, 0]
+    for row in range(max(least - 1, 0), n - least):
+        steps = max(1, min(MOST_USES, uses[row]))
+        if row > 0:
+            found[row, steps] = found[row - 1, 0]
+        inside = row >= least and extents[row, 1] > extents[row, 0]
+        for k in range(steps if inside else 1):
+            for r in range(tried):
+                found[row, k, r] = _step_evidence(h, b, v, row, k / steps, CORRELATIONS[r])
+                best = max(best, found[row, k, r])
     if best == -np.inf:
         return best, CORRELATIONS[0]
+    found[:] = np.exp(found - best)
+    total, shares = 0.0, np.zeros(tried)
+    for row in range(max(least - 1, 0), n - least):
+        steps = max(1, min(MOST_USES, uses[row]))
+        for part in range(PARTS + 1):
+            prior = _length(extents, row, part) / whole
+            if prior <= 0.0 or (part < PARTS and row < least):  # too few whole knots before
+                continue
+            chances[0], chances[1:] = 1.0, 0.0
+            if part < PARTS:
+                _after(steps, part, chances)
+            for k in range(steps + 1):
+                for r in range(tried):
+                    weight = prior * chances[k] * found[row, k, r] / tried
+                    weights[row, part] += weight
+                    shares[r] += weight
+            total += weights[row, part]
     for row in range(n):
         for part in range(PARTS + 1):
-            here = 0.0
-            for r in range(tried):
-                weight = math.exp(logs[row, part, r] - best)
-                shares[r] += weight
-                here += weight
-            if here > 0.0:
-                prior = _length(extents, row, part) / whole
-                weights[row, part] = prior * (here / prior) ** TEMPER
-                total += here
-                tempered += weights[row, part]
-    for row in range(n):
-        for part in range(PARTS + 1):
-            weights[row, part] /= tempered
+            weights[row, part] /= total
     return best + math.log(total), CORRELATIONS[np.argmax(shares)]
 
 
@@ -264,6 +279,7 @@ def evidence_of_words(
     starts: Array,
     times: Array,
     extents: Array,
+    uses: Array,
     h: Array,
     b: Array,
     v: float,
@@ -280,9 +296,10 @@ def evidence_of_words(
     where an explanation needs more knots. Two change points and diffusion are tried only for words that a
     simpler change explains better than a constant level. For a jump, `weights` (K, PARTS + 1) are the
     probabilities that it falls into each part of a knot's slice, whose first and last dates are `extents`
-    (K, 2), or between this slice and the next; `correlations` (L,) is the most likely correlation of the
-    levels. `ramps` (L, 2) are the start and end of a gradual change. `windows` (L, 2, 2) are the knots,
-    counted from the word's first, at which two jumps and a burst begin and end.
+    (K, 2) and in which the word occurs `uses` (K,) times, or between this slice and the next. `correlations`
+    (L,) is the most likely correlation of the levels. `ramps` (L, 2) are the start and end of a gradual
+    change. `windows` (L, 2, 2) are the knots, counted from the word's first, at which two jumps and a burst
+    begin and end.
     """
     dim = h.shape[1]
     for word in range(len(starts) - 1):
@@ -303,8 +320,9 @@ def evidence_of_words(
             if row > 0:
                 gaps[row - 1] = scaled[row] - scaled[row - 1]
         least = LEAST_KNOTS if n >= 2 * LEAST_KNOTS else 1
-        dates, found = extents[begin : begin + n], weights[begin : begin + n]
-        own[JUMP], correlations[word] = _jumps(sums_h, sums_b, v, dates, least, found)
+        dates, often = extents[begin : begin + n], uses[begin : begin + n]
+        found = weights[begin : begin + n]
+        own[JUMP], correlations[word] = _jumps(sums_h, sums_b, v, dates, often, least, found)
         if n > 2:
             own[OUTLIER] = _outlier(sums_h, sums_b, v)
         if n >= 2 * LEAST_KNOTS:
