@@ -4,6 +4,7 @@ import { scaleLinear, type ScaleLinear } from "d3-scale";
 import { area, line } from "d3-shape";
 import type { Curve } from "../numbers/similarity";
 import type { Ink } from "./palette";
+import { lengthOf } from "./writing";
 
 export interface Series {
   name: string;
@@ -23,9 +24,10 @@ export interface Room {
 
 export type Scale = ScaleLinear<number, number>;
 
-/** Left for the scale's numbers, right for names at the ends of lines; less of both on a narrow page. */
-export function roomFor(width: number): Room {
-  return { left: 34, right: width < 480 ? 84 : 118, top: 18, bottom: 22 };
+/** Left for the scale's numbers, right for names at the ends of lines; on a narrow page only as much as these names need. */
+export function roomFor(width: number, names: readonly string[]): Room {
+  const needed = 19 + 7.1 * Math.ceil(Math.max(...names.map(lengthOf), 0));
+  return { left: 34, right: width < 480 ? Math.min(118, Math.max(70, needed)) : 118, top: 18, bottom: 22 };
 }
 
 export function timeScale(years: readonly number[], width: number, room: Room): Scale {

@@ -20,6 +20,9 @@ export const COMING: Ink[] = [
 /** For words of no such order. */
 export const SERIES: Ink[] = [COMING[0], LEAVING[0], COMING[1], LEAVING[1], LEAVING[2], COMING[2]];
 
+/** For a word without a significant change, whose curves are all gray: dashes alone tell them apart. */
+export const QUIET: Ink[] = ["", "7 3", "2 2.5", "12 3 2 3", "16 4", "4 4"].map((dash, place) => ({ ...SERIES[place], dash }));
+
 /** Inks for curves that fall (true) or rise: each its own, as far as six go. */
 export function inksFor(falling: readonly boolean[]): Ink[] {
   const left = [...LEAVING];

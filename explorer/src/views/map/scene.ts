@@ -135,13 +135,13 @@ export function sceneOf(frames: MapFrames, { moment, camera, width, height }: Vi
   };
   const BESIDE: [number, number][] = [[6, 4], [-6, 4], [0, -7], [0, 16]];
   const names: Scene["names"] = [];
-  const name = (place: number, size: number, words = cut(nameOf(place), LETTERS), at = where.get(place)): void => {
-    const label = at && placed(words, size, BESIDE, at);
+  const name = (place: number, size: number, words = cut(nameOf(place), LETTERS), at = where.get(place), corners = BESIDE): void => {
+    const label = at && placed(words, size, corners, at);
     if (label) names.push({ ...label, place, chosen: chosen.indexOf(place), region: frames.region[place] });
   };
   for (const place of chosen) name(place, CHOSEN_SIZE);
   for (const { points: trail } of trails) for (const [step, end] of trail.entries()) if (step) taken.push(...boxesAlong(trail[step - 1], end));
-  if (moment > 0) for (const { points: trail, chosen: number } of trails) name(chosen[number], SIZE, frames.shown[0], trail[0]);
+  if (moment > 0) for (const { points: trail, chosen: number } of trails) name(chosen[number], SIZE, frames.shown[0], trail[0], [...BESIDE, [-16, 4], [0, -13], [0, 24]]);
   const regions: Scene["regions"] = [];
   frames.regions.forEach((members, region) => {
     const own = points.filter((point) => point.region === region);
