@@ -116,7 +116,7 @@ def test_ngrams_give_the_same_bytes_for_every_number_of_workers(tmp_path, monkey
     wordtide.count(folder, output=tmp_path / "one", workers=1, **options)
     expected = files_of(tmp_path / "one")
     monkeypatch.setattr("wordtide.counts.ngrams.tables.SEGMENT_ENTRIES", 300)
-    monkeypatch.setattr("wordtide.counts.ngrams.pair_lists._OUT_ENTRIES", 64)
+    monkeypatch.setattr("wordtide.counts.ngrams.pair_lists._GRAM_BITS", 5)
     monkeypatch.setattr(sums, "_BLOCK", 64)
     wordtide.count(folder, output=tmp_path / "two", workers=2, memory=1, **options)
     assert files_of(tmp_path / "two") == expected
