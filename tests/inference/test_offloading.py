@@ -23,7 +23,7 @@ from wordtide.inference.problem import PairSettings, problem_of
 from wordtide.inference.scale import smoothing_job
 from wordtide.inference.scale.engine import Engine
 from wordtide.inference.scale.in_memory import Start, StatesInMemory
-from wordtide.inference.scale.on_disk import StatesOnDisk
+from wordtide.inference.scale.on_disk import StatesOnDisk, exchange_folder
 from wordtide.inference.scale.shares import work_of_slices
 from wordtide.model.prior import ProductPrior
 from wordtide.storage.arrays import Streamed
@@ -138,6 +138,21 @@ def test_a_worker_that_was_thought_dead_cannot_change_a_later_start(counts, tmp_
         other.advance()
         assert len(late) == len(fitted.states.job.slices) - 1
         assert are_the_same(numbers(fitted), numbers(other))
+
+
+def test_the_folder_of_a_killed_fit_is_removed_by_the_next_one_and_that_of_a_running_fit_is_not(tmp_path):
+    code = (
+        "import os, pathlib, sys; from wordtide.inference.scale.on_disk import exchange_folder\n"
+        "with exchange_folder(pathlib.Path(sys.argv[1])) as folder:\n"
+        "    (folder / 'block').touch(); os._exit(9)"
+    )
+    assert subprocess.run([sys.executable, "-c", code, tmp_path], check=False).returncode == 9
+    (abandoned,) = tmp_path.iterdir()
+    with exchange_folder(tmp_path) as first:
+        assert not abandoned.exists()
+        with exchange_folder(tmp_path) as second:
+            assert sorted(tmp_path.iterdir()) == sorted([first, second])
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_worker_says_that_it_does_not_see_the_folder(counts, tmp_path, tied):

@@ -5,7 +5,7 @@ import math
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,9 +21,10 @@ from wordtide.inference.scale.smoothing_job import Generation, PriorSpec, Smooth
 from wordtide.model.prior import Diffusion
 from wordtide.storage.arrays import Storable, Streamed
 from wordtide.storage.folders import explained_write_errors
+from wordtide.storage.locks import locked
 from wordtide.types import Array
 
-_PREFIX = "wordtide-fit-"
+_PREFIX, _LOCK = "wordtide-fit-", ".lock"
 _starts = itertools.count()  # every start of this process has a number of its own
 
 
@@ -48,14 +49,22 @@ def on_threads(compute: Compute) -> Executor:
 
 @contextmanager
 def exchange_folder(parent: Path) -> Iterator[Path]:
-    """Create a folder for the files of one fit, and remove it at the end."""
+    """Create a folder for the files of one fit, and remove it at the end.
+
+    Those of fits that were killed are removed first.
+    """
     if not parent.is_dir():
         raise SettingsError(
             f"The folder {parent}, which is to hold the files of the fit, does not exist.",
             f"Create it first: mkdir -p {parent}",
         )
+    busy = f"Another fit uses a folder in {parent}.", "Choose another folder."
     with explained_write_errors(parent), TemporaryDirectory(prefix=_PREFIX, dir=parent) as folder:
-        yield Path(folder)
+        for other in parent.glob(f"{_PREFIX}*/{_LOCK}"):
+            with suppress(OutputError, OSError), locked(other, *busy):
+                shutil.rmtree(other.parent)
+        with locked(Path(folder) / _LOCK, *busy):
+            yield Path(folder)
 
 
 class StatesOnDisk:
