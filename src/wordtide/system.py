@@ -89,6 +89,13 @@ def free_memory() -> int | None:
     return _free_on_windows()
 
 
+def return_freed_memory() -> None:
+    """Return memory that Python has freed to the system, where the C library keeps it (glibc)."""
+    trim = None if sys.platform != "linux" else getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
+
+
 def read_at(descriptor: int, size: int, offset: int) -> bytes:
     """Read bytes of an open file from an offset. Only one thread reads a file."""
     if hasattr(os, "pread"):

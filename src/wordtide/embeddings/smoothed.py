@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from wordtide.embeddings.dynamics import Jumps
-from wordtide.embeddings.state_rows import CheckedRows, PatchedRows
+from wordtide.embeddings.state_rows import CheckedRows, PatchedRows, SignedRows
 from wordtide.embeddings.trajectories import Beliefs, Moments, MovementVariance
 from wordtide.model.gaussians import condition, look_back, predict
 from wordtide.model.knots import Bridges, Knots, messages, transitions
@@ -73,14 +73,15 @@ class SmoothedTrajectories:
         starts = np.concatenate([[0], np.cumsum(self.knots.starts[words + 1] - self.knots.starts[words])])
         precision = self.precision[rows].astype(np.float64)
         fitted = transitions(starts, self.prior.slices[self.knots.slices[rows]])
-        means = messages(starts, *fitted, self.fitted_mean[rows].astype(np.float64), precision)
+        means: Floats = self.fitted_mean[rows].astype(np.float64)
         gain, noise = transitions(starts, self._at_knots(rows, np.repeat(words, np.diff(starts))))
         if len(words) > _FEW_WORDS:
-            from wordtide.model.chain import smooth_words
+            from wordtide.model import chain
 
-            smooth: Any = smooth_words
-            smooth(starts, gain, noise, noise[starts[:-1]], precision, means, precision.copy(), 0, len(words))
+            run: Any = chain.smooth_again_words
+            run(starts, *fitted, gain, noise, precision, means)
             return means.astype(np.float32)
+        means = messages(starts, *fitted, means, precision)
         for begin, end in pairwise(starts):
             own = slice(begin, end)
             means[own], variances = _filtered(gain[own], noise[own], precision[own], means[own])
@@ -131,8 +132,7 @@ class SmoothedTrajectories:
         for k in range(len(chain) - 2, -1, -1):
             later = variances[k + 1]
             variances[k] = look_back(gain[k + 1], noise[k + 1], 0.0, variances[k], 0.0, later)[1]
-        found: Floats = variances[np.searchsorted(chain, times)]
-        return found
+        return np.asarray(variances[np.searchsorted(chain, times)])
 
     def variance_curves(self, words: Integers, times: Floats) -> Floats:
         if 0 < len(words) <= _FEW_WORDS:
@@ -170,12 +170,8 @@ class SmoothedTrajectories:
         before, after = self._around(pairs, slices)
         weights = self._bridges(pairs, before, after, self._at_slices(pairs, slices)).weights()
         shape = (len(words), len(self.grid))
-        return SliceWeights(
-            before.reshape(shape),
-            after.reshape(shape),
-            weights[0].reshape(shape),
-            weights[1].reshape(shape),
-        )
+        reshaped = (weight.reshape(shape) for weight in weights)
+        return SliceWeights(before.reshape(shape), after.reshape(shape), *reshaped)
 
     def movement(
         self, words: Integers, earlier: Moments, later: Moments, first_weight: Reals, last_weight: Reals
@@ -183,8 +179,7 @@ class SmoothedTrajectories:
         from wordtide.model import chain_moments
 
         run: Any = chain_moments.contrasts_of_chains
-        shape = (len(words), self.mean.shape[1])
-        moved = MovementVariance(np.empty(shape), np.empty(shape))
+        moved = MovementVariance(*np.empty((2, len(words), self.mean.shape[1])))
         times = [np.broadcast_to(np.asarray(time, np.float64), len(words)) for time in (earlier, later)]
         starts, rows, gain, noise, ends = self._chains_with(words, *times)
         weights = np.zeros(len(rows))
@@ -245,8 +240,7 @@ class SmoothedTrajectories:
 
             run: Any = chain_moments.means_at_moments
             unchanged = self.mean, np.zeros(0, dtype=np.int32), np.zeros((0, 0), dtype=np.float32)
-            parts = unchanged if self.jumps is None else self.mean.parts
-            run(*parts, before, after, *weights, means)
+            run(*(unchanged if self.jumps is None else self.mean.parts), before, after, *weights, means)
             return means
         rows = np.maximum([before, after], 0)  # missing knots have weight 0
         for first in range(0, len(means), _ROWS_AT_ONCE):
@@ -329,6 +323,22 @@ class SmoothedTrajectories:
         for end, moment in zip(ends, (self._at(words, earlier), self._at(words, later)), strict=True):
             places.log_correlation[end], places.marginal[end] = moment.log_correlation, moment.marginal
         return starts, rows, *transitions(starts, places), ends
+
+
+class SignedTrajectories(SmoothedTrajectories):
+    """The context vectors S u of a model with tied contexts: words with means times `signs` (d,)."""
+
+    def __init__(self, words: SmoothedTrajectories, signs: Singles) -> None:
+        mean: Any = SignedRows(words.fitted_mean, signs)
+        super().__init__(words.knots, words.prior, mean, words.precision, words.jumps)
+        self._words, self._signs = words, signs
+
+    @cached_property
+    def mean(self) -> Any:
+        return SignedRows(self._words.mean, self._signs)
+
+    def _means(self, words: Integers, before: Integers, after: Integers, at: Places) -> Floats:
+        return self._words._means(words, before, after, at) * self._signs
 
 
 def _filtered(gain: Floats, noise: Floats, precision: Floats, message: Floats) -> tuple[Floats, Floats]:

@@ -17,7 +17,7 @@ from wordtide.embeddings.filtered import FilteredTrajectories
 from wordtide.embeddings.folder import read_model, write_model
 from wordtide.embeddings.messages import measure_calibration
 from wordtide.embeddings.posterior import Fitted
-from wordtide.embeddings.smoothed import SmoothedTrajectories
+from wordtide.embeddings.smoothed import SignedTrajectories, SmoothedTrajectories
 from wordtide.embeddings.trajectories import PointTrajectories, Trajectories
 from wordtide.errors import SettingsError
 from wordtide.model.gaussians import Calibration
@@ -292,4 +292,7 @@ def trajectories_of(fitted: Fitted) -> tuple[Trajectories, Trajectories]:
             return FilteredTrajectories(knots, diffusion, mean, spread)
         return SmoothedTrajectories(knots, diffusion, mean, spread, jumps)
 
-    return one_side("u"), one_side("v")
+    words = one_side("u")
+    if posterior.signs is not None and isinstance(words, SmoothedTrajectories):
+        return words, SignedTrajectories(words, posterior.signs)
+    return words, one_side("v")

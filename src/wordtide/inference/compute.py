@@ -42,6 +42,10 @@ class Workspace(threading.local):
             array = self._arrays[name] = np.empty(size, dtype=self._dtype)
         return array[:size].reshape(shape)
 
+    def clear(self) -> None:
+        """Free this thread's arrays."""
+        self._arrays.clear()
+
 
 @dataclass(frozen=True)
 class Compute:

@@ -29,6 +29,7 @@ from wordtide.progress import Observer
 from wordtide.questions.effect import judge
 from wordtide.spelling import counted
 from wordtide.storage.folders import check_not_input, check_writable, clean_up, new_folder, real_target
+from wordtide.system import return_freed_memory
 from wordtide.timeline import float_year
 from wordtide.types import Floats
 
@@ -202,6 +203,7 @@ def _problem(counts: Counts, settings: FitSettings, on_demand: bool) -> Problem:
 
 def _finished(target: Path, checkpoints: Checkpoints) -> Embeddings:
     """Load the saved model and remove the checkpoint."""
+    return_freed_memory()  # the check maps all states
     model = Embeddings.load(target)
     checkpoints.remove()
     return model

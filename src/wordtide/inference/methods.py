@@ -32,6 +32,7 @@ from wordtide.inference.slice_sinks import KnotArrays, SliceFolder, SliceSink
 from wordtide.inference.training import Solver, train
 from wordtide.model.prior import Diffusion
 from wordtide.progress import Observer
+from wordtide.system import return_freed_memory
 from wordtide.types import Array
 
 Curve = list[dict[str, Any]]
@@ -239,7 +240,8 @@ def _smoothing(fit: Run) -> Outcome:
 
 def _schedule(settings: FitSettings) -> Schedule:
     steps = settings.max_steps or MOST_STEPS["smoothing"]
-    return Schedule(steps, settings.rate, settings.final_rate, settings.tolerance, measure_every=3)
+    rates = settings.rate, settings.final_rate
+    return Schedule(steps, *rates, settings.tolerance, measure_every=3, measure_from=6)
 
 
 def _start(fit: Run, diffusion: Diffusion) -> Start:
@@ -251,6 +253,8 @@ def _start(fit: Run, diffusion: Diffusion) -> Start:
     train_start = partial(fit.train, stage=_STATIC)
     start = standing_start(fit.problem, pairs, diffusion, options, fit.engine.compute, train_start)
     fit.keep_start(start)  # instead of the solver, which takes more memory
+    fit.engine.compute.work.clear()  # all words at once need larger arrays than those of a slice
+    return_freed_memory()
     return start
 
 

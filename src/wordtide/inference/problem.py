@@ -5,10 +5,11 @@ gradients involve only the active words A_t; and a trajectory is stored only at 
 its word is active.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import overload
+from functools import cached_property, partial, reduce
+from operator import add
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -204,21 +205,31 @@ def problem_of(counts: Counts, settings: PairSettings = PAIRS_OF_PAPER, on_deman
     return problem
 
 
-def pooled(problem: Problem, settings: PairSettings) -> Problem:
-    """Merge all slices into one, for the static model. Its time is the mean time, weighted by pairs."""
-    size = len(problem.words)
+def pooled(problem: Problem, settings: PairSettings, apply: Callable[..., Iterable[Any]] = map) -> Problem:
+    """Merge all slices into one, for the static model. Its time is the mean time, weighted by pairs.
+
+    `apply` maps a function over independent items, as `Compute.map` does on several threads.
+    """
+    middle = (len(problem) + 1) // 2
+    halves = [half for half in (range(middle), range(middle, len(problem))) if half]
+    total = reduce(add, apply(partial(_merged, problem), halves))
+    time = np.average(problem.times, weights=[part.positives for part in problem.slices])
+    label = problem.labels[0] if len(problem) == 1 else f"{problem.labels[0]} to {problem.labels[-1]}"
+    return Problem(problem.words, np.array([time]), [label], [slice_data(sp.csr_array(total), settings)])
+
+
+def _merged(problem: Problem, slices: range) -> sp.csr_array:
+    """Return the sum of n+ of some slices, (L, L)."""
     sums: list[sp.csr_array] = []  # in descending order of size, so that large sums are rarely added
-    for part in problem.slices:
-        matrix = _in_vocabulary(part, size)
+    for t in slices:
+        matrix = _in_vocabulary(problem.slices[t], len(problem.words))
         while sums and sums[-1].nnz <= matrix.nnz:
             matrix = sums.pop() + matrix
         sums.append(matrix)
     total = sums.pop()
     while sums:
         total = sums.pop() + total
-    time = np.average(problem.times, weights=[part.positives for part in problem.slices])
-    label = problem.labels[0] if len(problem) == 1 else f"{problem.labels[0]} to {problem.labels[-1]}"
-    return Problem(problem.words, np.array([time]), [label], [slice_data(sp.csr_array(total), settings)])
+    return total
 
 
 def _in_vocabulary(part: SliceData, size: int) -> sp.csr_array:

@@ -33,12 +33,11 @@ def observe_rows(rows: Array, g: Array, h_new: Array, rate: float, mu: Array, h:
     `g` and `h_new` have a line for each of `rows`. Lines are independent, so the result does not depend on
     which rows are passed together. Returns whether all values are finite.
     """
-    dim = mu.shape[1]
-    new, old = mu.dtype.type(rate), mu.dtype.type(1 - rate)
+    dim, kind = mu.shape[1], mu.dtype.type  # a float32 times an integer 0 would be a float64
+    new, old = kind(rate), kind(1 - rate)
     sound = True
     for place in range(len(rows)):
-        row = rows[place]
-        total = mu[row, 0] * 0
+        row, total = rows[place], kind(0)
         for k in range(dim):
             h[row, k] = old * h[row, k] + new * h_new[place, k]
             b[row, k] = g[place, k] + h[row, k] * mu[row, k]
@@ -94,15 +93,15 @@ def move_words(
 
     The steps of a word are scaled down together, to at most `cap` at any knot.
     """
-    dim = mu.shape[1]
+    dim, kind = mu.shape[1], mu.dtype.type
     for word in range(start, stop):
         longest = 0.0
         for row in range(starts[word], starts[word + 1]):
-            length = mu[row, 0] * 0
+            length = kind(0)
             for k in range(dim):
                 length += (target[row, k] - mu[row, k]) ** 2
             longest = max(longest, float(length))
-        step = mu.dtype.type(rate if longest <= cap * cap else rate * cap / math.sqrt(longest))
+        step = kind(rate if longest <= cap * cap else rate * cap / math.sqrt(longest))
         for row in range(starts[word], starts[word + 1]):
             for k in range(dim):
                 mu[row, k] += step * (target[row, k] - mu[row, k])
@@ -181,6 +180,21 @@ def messages_of_words(
     for word in range(start, stop):
         own = slice(starts[word], starts[word + 1])
         messages_of_word(gain[own], noise[own], first[word], mu[own], h[own], b[own])
+
+
+@arithmetic
+def smooth_again_words(
+    starts: Array, gain: Array, noise: Array, new_gain: Array, new_noise: Array, h: Array, mu: Array
+) -> None:
+    """Replace means under one prior by those that the same messages have under another.
+
+    The first knot of each word has gain 0, and its noise is the prior variance.
+    """
+    first, new_first = noise[starts[:-1]], new_noise[starts[:-1]]
+    b, s, words = np.empty_like(mu), np.empty_like(mu), len(starts) - 1
+    messages_of_words(starts, gain, noise, first, mu, h, b, 0, words)
+    smooth_words(starts, new_gain, new_noise, new_first, h, b, s, 0, words)
+    mu[:] = b
 
 
 @arithmetic

@@ -14,13 +14,78 @@ from typing import Any
 
 import numpy as np
 
-from wordtide.compiled import arithmetic
+from wordtide.compiled import arithmetic, inlined
 from wordtide.model.logistic import kappa, sigmoid
 
 Array = Any
 
 #: The curvature of the quadratic expansion of -log sigmoid(-x): E[p (1 - p)] over typical negative pairs.
 SLOPE = 0.17
+_PAIRS, _FOUR = 16, 4  # positive pairs that are weighed together, and whose vectors are read together
+
+
+@inlined
+def _score_moments(
+    u: Array,
+    s: Array,
+    second: Array,
+    mean: Array,
+    variance: Array,
+    columns: Array,
+    number: int,
+    m: Array,
+    s2: Array,
+) -> None:
+    """Fill m and s2 with the moments of the scores of a row with a number of columns, four of them at a time.
+
+    The row has the mean u and the variance s (d,); `second` is u^2 + s.
+    """
+    zero = mean.dtype.type(0)
+    for n in range(0, number, _FOUR):
+        j0, j1, j2, j3 = columns[n], columns[n + 1], columns[n + 2], columns[n + 3]
+        v0, v1, v2, v3 = mean[j0], mean[j1], mean[j2], mean[j3]
+        w0, w1, w2, w3 = variance[j0], variance[j1], variance[j2], variance[j3]
+        m0, m1, m2, m3, x0, x1, x2, x3 = zero, zero, zero, zero, zero, zero, zero, zero
+        for k in range(len(u)):
+            m0 += u[k] * v0[k]
+            m1 += u[k] * v1[k]
+            m2 += u[k] * v2[k]
+            m3 += u[k] * v3[k]
+            x0 += second[k] * w0[k] + s[k] * (v0[k] * v0[k])
+            x1 += second[k] * w1[k] + s[k] * (v1[k] * v1[k])
+            x2 += second[k] * w2[k] + s[k] * (v2[k] * v2[k])
+            x3 += second[k] * w3[k] + s[k] * (v3[k] * v3[k])
+        m[n], m[n + 1], m[n + 2], m[n + 3] = m0, m1, m2, m3
+        s2[n], s2[n + 1], s2[n + 2], s2[n + 3] = x0, x1, x2, x3
+
+
+@inlined
+def _add_rows(
+    e: Array,
+    r: Array,
+    mean: Array,
+    variance: Array,
+    columns: Array,
+    number: int,
+    a: Array,
+    b: Array,
+    c: Array,
+) -> None:
+    """Add the sums of e mu_j, r s_j and r mu_j^2 over a number of columns to a, b and c (d,)."""
+    for n in range(0, number, _FOUR):
+        j0, j1, j2, j3 = columns[n], columns[n + 1], columns[n + 2], columns[n + 3]
+        v0, v1, v2, v3 = mean[j0], mean[j1], mean[j2], mean[j3]
+        w0, w1, w2, w3 = variance[j0], variance[j1], variance[j2], variance[j3]
+        e0, e1, e2, e3 = e[n], e[n + 1], e[n + 2], e[n + 3]
+        r0, r1, r2, r3 = r[n], r[n + 1], r[n + 2], r[n + 3]
+        for k in range(len(a)):
+            a[k] += (e0 * v0[k] + e1 * v1[k]) + (e2 * v2[k] + e3 * v3[k])
+        for k in range(len(b)):
+            b[k] += (r0 * w0[k] + r1 * w1[k]) + (r2 * w2[k] + r3 * w3[k])
+        for k in range(len(c)):
+            c[k] += (r0 * (v0[k] * v0[k]) + r1 * (v1[k] * v1[k])) + (
+                r2 * (v2[k] * v2[k]) + r3 * (v3[k] * v3[k])
+            )
 
 
 @arithmetic
@@ -42,43 +107,35 @@ def add_positives(
 
     On entry g (a, d) holds the sums of e mu_j over the negative pairs and sums (a, 2 d) those of r s_j and r
     mu_j^2. The positive pairs, n+ in CSR form, are added. On exit g = sum e mu_j - mu_i sum r s_j and h = sum
-    r (mu_j^2 + s_j), the precision that the data contribute. Two pairs are processed at a time to shorten the
-    chains of dependent sums.
+    r (mu_j^2 + s_j), the precision that the data contribute. A few pairs are processed at a time, so that
+    their vectors are still in the cache when their scores are known; pairs of weight 0 fill up fours.
     """
-    dim = mean.shape[1]
+    dim, kind = mean.shape[1], mean.dtype.type
+    zero, one = kind(0), kind(1)
     second = np.empty(dim, dtype=mean.dtype)
-    zero, one = mean.dtype.type(0), mean.dtype.type(1)
+    columns = np.zeros(_PAIRS, dtype=np.int64)
+    m, s2, n, e, r = np.zeros((5, _PAIRS), dtype=mean.dtype)
     for i in range(start, stop):
         u, s = mean[i], variance[i]
-        a, b = g[i], sums[i]
+        a, b, c = g[i], sums[i, :dim], sums[i, dim:]
         for k in range(dim):
             second[k] = u[k] * u[k] + s[k]
-        place, end = indptr[i], indptr[i + 1]
-        while place < end:
-            last = place + 1 == end
-            other = place if last else place + 1
-            j0, j1 = indices[place], indices[other]
-            v, sv = other_mean[j0], other_variance[j0]
-            w, sw = other_mean[j1], other_variance[j1]
-            m0, m1, s0, s1 = zero, zero, zero, zero
-            for k in range(dim):
-                m0 += u[k] * v[k]
-                m1 += u[k] * w[k]
-                s0 += second[k] * sv[k] + s[k] * (v[k] * v[k])
-                s1 += second[k] * sw[k] + s[k] * (w[k] * w[k])
-            kappa0, kappa1 = kappa(s0), kappa(s1)
-            p0, p1 = sigmoid(kappa0 * m0), sigmoid(kappa1 * m1)
-            n0, n1 = values[place], zero if last else values[other]
-            e0, e1 = n0 * (one - p0), n1 * (one - p1)
-            r0, r1 = e0 * p0 * kappa0, e1 * p1 * kappa1
-            for k in range(dim):
-                a[k] += e0 * v[k] + e1 * w[k]
-                b[k] += r0 * sv[k] + r1 * sw[k]
-                b[dim + k] += r0 * (v[k] * v[k]) + r1 * (w[k] * w[k])
-            place += 2
+        for first in range(indptr[i], indptr[i + 1], _PAIRS):
+            number = min(_PAIRS, indptr[i + 1] - first)
+            padded = (number + _FOUR - 1) // _FOUR * _FOUR
+            for place in range(padded):
+                columns[place] = indices[first + min(place, number - 1)]
+                n[place] = values[first + place] if place < number else zero
+            _score_moments(u, s, second, other_mean, other_variance, columns, padded, m, s2)
+            for place in range(_PAIRS):  # a constant number runs on vector units
+                shrink = kappa(s2[place])
+                p = sigmoid(shrink * m[place])
+                e[place] = n[place] * (one - p)
+                r[place] = e[place] * p * shrink
+            _add_rows(e, r, other_mean, other_variance, columns, padded, a, b, c)
         for k in range(dim):
             a[k] -= u[k] * b[k]
-            h[i, k] = max(b[k] + b[dim + k], zero)  # a sample may miss a little
+            h[i, k] = max(b[k] + c[k], zero)  # a sample may miss a little
 
 
 @arithmetic
@@ -237,7 +294,7 @@ def positive_moments(
     With `upper`, only pairs above the diagonal count. Returns the number of pairs; `weights` receives their
     n+.
     """
-    dim = mean.shape[1]
+    dim, zero = mean.shape[1], mean.dtype.type(0)  # u[0] * 0 would be a float64
     number = 0
     for i in range(start, stop):
         u, s = mean[i], variance[i]
@@ -245,8 +302,7 @@ def positive_moments(
             if upper and indices[place] <= i:
                 continue
             v, sv = other_mean[indices[place]], other_variance[indices[place]]
-            score = u[0] * 0
-            spread = score
+            score, spread = zero, zero
             for k in range(dim):
                 score += u[k] * v[k]
                 spread += (u[k] * u[k] + s[k]) * sv[k] + s[k] * (v[k] * v[k])

@@ -11,8 +11,9 @@ _FALL = 0.05  # fraction of the ELBO; sampling noise stays well below it
 class Schedule:
     """At most `steps` steps, with a rate that decreases linearly from `rate` to `final_rate`.
 
-    The decrease averages out sampling noise. The ELBO is measured every `measure_every` steps and at the end;
-    the fit stops when two measurements differ by less than `tolerance` times their size.
+    The decrease averages out sampling noise. The ELBO is measured every `measure_every` steps from
+    `measure_from` on, and at the end; the fit stops when two measurements differ by less than `tolerance`
+    times their size.
     """
 
     steps: int
@@ -20,6 +21,7 @@ class Schedule:
     final_rate: float
     tolerance: float
     measure_every: int = 4
+    measure_from: int = 0
 
     def rate_at(self, step: int) -> float:
         """Return the rate of a step, counted from 0."""
@@ -27,7 +29,7 @@ class Schedule:
 
     def is_measured(self, done: int) -> bool:
         """Return whether the ELBO is measured after `done` steps."""
-        return done % self.measure_every == 0 or done == self.steps
+        return (done >= self.measure_from and done % self.measure_every == 0) or done == self.steps
 
     def is_falling(self, elbo: float, before: float | None) -> bool:
         """Return whether the ELBO has fallen by more than noise explains: the steps are too long."""

@@ -132,7 +132,7 @@ def standing_start(
     From there smoothing needs fewer steps than from random vectors and reaches a higher ELBO
     (docs/mathematics.md).
     """
-    all_slices = pooled(problem, pairs)
+    all_slices = pooled(problem, pairs, compute.map)
     sample = options.sample_size
     solver = SequentialSolver(
         all_slices,

@@ -4,7 +4,7 @@ A fit in memory has a single block of all words; a fit on disk or on a cluster o
 other.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -74,20 +74,37 @@ class WordBlock:
 
     def begin(self, start: Array) -> None:
         """Set all knots to `start` (sides, words, d), with the variance of the prior and no data."""
-        for side, standing in zip(self.sides, start, strict=True):
-            side.mean[:] = np.repeat(standing, np.diff(self.knots.starts), axis=0)
-            side.h[:] = 0.0
-            side.variance[:] = self.diffusion.marginal[self.knots.slices][:, None]
+        sizes = np.diff(self.knots.starts)
+
+        def one(piece: tuple[int, int]) -> None:
+            words, rows = slice(*piece), slice(*self.knots.starts[list(piece)])
+            for side, standing in zip(self.sides, start, strict=True):
+                side.mean[rows] = np.repeat(standing[words], sizes[words], axis=0)
+                side.h[rows] = 0.0
+                side.variance[rows] = self.diffusion.marginal[self.knots.slices[rows]][:, None]
+
+        self.compute.map(one, self._pieces)
 
     def vectors(self, t: int) -> list[GaussianVectors]:
-        """Return the posterior of the words of a slice."""
-        rows = self.rows[t]
-        return [GaussianVectors(side.mean[rows], side.variance[rows]) for side in self.sides]
+        """Return the posterior of the words of a slice, in work arrays of this thread."""
+        return [
+            GaussianVectors(*self._taken(t, name, side.mean, side.variance))
+            for name, side in zip(SIDES, self.sides, strict=False)
+        ]
 
     def predicted_vectors(self, t: int) -> list[GaussianVectors]:
-        """Return the prediction of the words of a slice from all others, after `leave_out`."""
+        """Return the prediction of the words of a slice from all others, after `leave_out`, likewise."""
+        return [
+            GaussianVectors(*self._taken(t, name, side.b, side.variance))
+            for name, side in zip(SIDES, self.sides, strict=False)
+        ]
+
+    def _taken(self, t: int, name: str, *arrays: Array) -> Iterator[Array]:
+        """Copy the rows of a slice."""
         rows = self.rows[t]
-        return [GaussianVectors(side.b[rows], side.variance[rows]) for side in self.sides]
+        for number, array in enumerate(arrays):
+            out = self.compute.work.empty(f"rows {name} {number}", len(rows), self.dim)
+            yield np.take(array, rows, axis=0, out=out, mode="clip")  # other modes need a buffer
 
     def observe(self, t: int, gradients: list[Gradient], rate: float) -> bool:
         """Incorporate g and h of a slice, (n, d) each. Returns whether all values are finite."""
