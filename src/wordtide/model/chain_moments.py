@@ -218,11 +218,12 @@ def pair_evidence(
     own = 1.0 / (v * (1.0 - correlation * correlation))
     shared, determinant = correlation * own, v / own
     total, growth = 0.0, np.empty(len(h11))
-    for k in range(len(h11)):
+    for k in range(len(h11)):  # a loop that stores and sums would round by where its arrays lie in memory
         a11, a12, a22 = own + h11[k], h12[k] - shared, own + h22[k]
-        x1, x2, size = level_means(a11, a12, a22, b1[k], b2[k])
+        growth[k] = level_means(a11, a12, a22, b1[k], b2[k])[2] * determinant
+    for k in range(len(h11)):
+        x1, x2, _ = level_means(own + h11[k], h12[k] - shared, own + h22[k], b1[k], b2[k])
         total += b1[k] * x1 + b2[k] * x2
-        growth[k] = size * determinant
     for first in range(0, len(growth), _AT_ONCE):
         product = 1.0
         for k in range(first, min(first + _AT_ONCE, len(growth))):
