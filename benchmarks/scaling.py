@@ -1,6 +1,6 @@
 """What disks and workers give to a fit and cost it, and the rates that larger fits follow from.
 
-    python benchmarks/scaling.py [--only places,rates] [--words 10000] [--dim 100] [--steps 5] [--every year]
+    python benchmarks/scaling.py [--only places,rates] [--words 10000] [--dim 100] [--steps 4] [--every year]
 
 prints Markdown tables. `places`: smoothing in memory, on disk and on 1 and 2 Dask workers, and filtering in
 memory and on 1 and 2 workers, one thread per process; all models of a method must have the same bytes, or the
@@ -9,6 +9,7 @@ run fails. `rates`: CPU time of the parts of a fit on one core, and what Google 
 
 import argparse
 import os
+import shutil
 import sys
 import tempfile
 import time
@@ -56,7 +57,7 @@ def places(counts: wordtide.Counts, options: argparse.Namespace) -> None:
         tempfile.TemporaryDirectory() as name,
         Table("scaling.places", [*columns, "moved per step"], _sizes(counts, options)) as table,
     ):
-        folder = Path(name)
+        folder, source = Path(name), _source()
         counts.save(folder / "counts")
         for method, chosen in PLACES.items():
             settings = {"method": method, "dim": options.dim, "contexts": options.contexts, "threads": 1}
@@ -68,6 +69,10 @@ def places(counts: wordtide.Counts, options: argparse.Namespace) -> None:
                 if "offload" in given:
                     given = {"offload": name}
                 report = fit_alone(folder / "counts", model, {**settings, **given})
+                if _source() != source:
+                    raise SystemExit(
+                        "the source of wordtide changed during the run: its fits are not comparable"
+                    )
                 base = base or report
                 _check_same_bytes(folder / "first", model, f"{method}, {place}")
                 moved = report.note.partition(" read")[0]
@@ -84,6 +89,12 @@ def _sizes(counts: wordtide.Counts, options: argparse.Namespace) -> str:
     return f"T = {len(counts)}, L = {len(counts.words):,}, d = {options.dim}, {options.contexts} contexts"
 
 
+def _source() -> list[tuple[str, int]]:
+    """The files of the package and when they changed: each fit runs in a new process, which reads them."""
+    files = Path(wordtide.__file__).parent.rglob("*.py")
+    return sorted((str(path), path.stat().st_mtime_ns) for path in files)
+
+
 def _check_same_bytes(first: Path, other: Path, name: str) -> None:
     """Compare all files but the two that hold the seconds of a fit."""
     names = [sorted(str(path.relative_to(folder)) for path in folder.rglob("*")) for folder in (first, other)]
@@ -92,7 +103,8 @@ def _check_same_bytes(first: Path, other: Path, name: str) -> None:
         if each not in ("header.json", "curve.csv") and (first / each).is_file():
             same = same and (first / each).read_bytes() == (other / each).read_bytes()
     if not same:
-        raise SystemExit(f"the model of {name} has other bytes")
+        kept = Path(shutil.copytree(first.parent, Path("build") / "other-bytes", dirs_exist_ok=True))
+        raise SystemExit(f"the model of {name} has other bytes than the first; both are kept in {kept}")
 
 
 def _moved_by_filter(counts: wordtide.Counts, options: argparse.Namespace, workers: int) -> str:
@@ -266,7 +278,7 @@ def main() -> None:
     parser.add_argument("--contexts", default=FitSettings().contexts, choices=["tied", "separate"])
     parser.add_argument("--words", type=int, default=10_000)
     parser.add_argument("--dim", type=int, default=100)
-    parser.add_argument("--steps", type=int, default=5)
+    parser.add_argument("--steps", type=int, default=4)
     parser.add_argument("--every", default="year")
     parser.add_argument("--since")
     options = parser.parse_args()
