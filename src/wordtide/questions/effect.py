@@ -69,7 +69,7 @@ def judge(fitted: Fitted, threads: int | None = None) -> Dynamics | None:
     if dynamics is None:
         return None
     model = Embeddings(replace(fitted, dynamics=dynamics))
-    found = function_words(model).astype(np.float64)
+    found = function_words(model, threads).astype(np.float64)
     return replace(dynamics, function_word=found, **vars(all_effects(model, threads)))
 
 

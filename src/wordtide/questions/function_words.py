@@ -9,6 +9,7 @@ be a function word at one time only.
 """
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +17,7 @@ import numpy as np
 from wordtide.embeddings.states import Embeddings
 from wordtide.questions.movement import lifetimes
 from wordtide.questions.vectors import lengths_of
-from wordtide.system import one_blas_thread
+from wordtide.system import available_processors, one_blas_thread
 from wordtide.types import Flags, Floats, Integers
 
 #: The most frequent words are scored: this share of the vocabulary, at most this many.
@@ -55,48 +56,51 @@ class Contexts:
         chances = self.share * np.exp(scores - scores.max(axis=1, keepdims=True))
         return np.asarray(chances / chances.sum(axis=1, keepdims=True))
 
-    def divergences(self, words: Floats) -> Floats:
+    def divergences(self, words: Floats, threads: int | None) -> Floats:
         """The divergence, in nats, of the predicted contexts from those of all words, (n,).
 
         KL(p || P') = E_p[x] - log E_P'[exp x] with x the scores, so no logarithm of a matrix is needed.
         """
-        found = np.empty(len(words))
-        for first in range(0, len(words), _WORDS_AT_ONCE):
-            here = slice(first, first + _WORDS_AT_ONCE)
-            scores = words[here] @ self.vectors.T
+
+        def of_some(first: int) -> Floats:
+            scores = words[first : first + _WORDS_AT_ONCE] @ self.vectors.T
             top = scores.max(axis=1, keepdims=True)
             weights = np.exp(scores - top)
             weights *= self.share
             total = weights.sum(axis=1)
-            found[here] = np.einsum("nl,nl->n", weights, scores) / total - top[:, 0] - np.log(total)
-        return found
+            expected = np.einsum("nl,nl->n", weights, scores) / total
+            return np.asarray(expected - top[:, 0] - np.log(total))
+
+        with ThreadPoolExecutor(threads or available_processors()) as pool:
+            return np.concatenate(list(pool.map(of_some, range(0, len(words), _WORDS_AT_ONCE))))
 
 
-def function_words(model: Embeddings) -> Flags:
+def function_words(model: Embeddings, threads: int | None = None) -> Flags:
     """Which words are function words, (L,): as stored with the model, or found once and kept."""
     if "function words" not in model.derived:
         stored = None if model.dynamics is None else model.dynamics.function_word
         known = stored is not None and not np.isnan(stored).any()
-        model.derived["function words"] = stored == 1.0 if known else _function_words(model)
+        model.derived["function words"] = stored == 1.0 if known else _function_words(model, threads)
     return np.asarray(model.derived["function words"])
 
 
 @one_blas_thread()
-def _function_words(model: Embeddings) -> Flags:
+def _function_words(model: Embeddings, threads: int | None) -> Flags:
     found = np.zeros(len(model.words), dtype=bool)
     number = min(int(FREQUENT * len(found)), MOST_FREQUENT)
     often = np.argsort(-model.total_occurrences, kind="stable")[: _RANKED * number]
     if number >= 2:
-        found[often[:number]] = np.max(list(_scores(model, often, number)), axis=0) > THRESHOLD
+        found[often[:number]] = np.max(list(_scores(model, often, number, threads)), axis=0) > THRESHOLD
     return found
 
 
-def _scores(model: Embeddings, often: Integers, number: int) -> Iterator[Floats]:
+def _scores(model: Embeddings, often: Integers, number: int, threads: int | None) -> Iterator[Floats]:
     """The standardized scores of the `number` most frequent words at three times, (number,) each."""
     lengths = np.array([len(model.words[word]) for word in often[:number]]) ** 1.5
     for time in (model.times[0], float(np.median(model.times)), model.times[-1]):
         means = model.sides[0].means_at(float(time), often)
-        order = np.argsort(Contexts.of(model, float(time)).divergences(means), kind="stable")
+        divergences = Contexts.of(model, float(time)).divergences(means, threads)
+        order = np.argsort(divergences, kind="stable")
         rank = np.empty(len(often))
         rank[order] = np.arange(1, len(often) + 1)
         own = _standardized(-np.log(rank[:number] * np.arange(1, number + 1) * lengths))

@@ -143,7 +143,7 @@ class SequentialSolver:
         )
         self._fit: SliceFit | None = None
         self._prediction: Future[float] | None = None
-        self._prepare = prepare or self._prepared_here
+        self._prepare = prepare  # a method of its own here would keep a discarded solver in memory
 
     @property
     def dim(self) -> int:
@@ -237,7 +237,7 @@ class SequentialSolver:
 
     def _open(self) -> SliceFit:
         part = self._part()
-        slice = self._prepare(self.number, part)
+        slice = (self._prepare or self._prepared_here)(self.number, part)
         prior, start = self._inherited(part)
         fit = SliceFit(slice, self.number, prior, start, self.options.trust, self.point)
         if self.number:

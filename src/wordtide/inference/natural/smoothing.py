@@ -140,7 +140,9 @@ def standing_start(
         replace(
             options,
             method="filtering",
-            schedule=replace(options.schedule, steps=_START_STEPS[options.tied], measure_every=4),
+            schedule=replace(
+                options.schedule, steps=_START_STEPS[options.tied], measure_every=4, measure_from=0
+            ),
             sample_size=sample if sample in (None, AUTO) else max(_SAMPLE, sample),
         ),
         compute,
