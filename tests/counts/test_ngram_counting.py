@@ -175,6 +175,16 @@ def test_counts_beyond_32_bits_are_exact(tmp_path):
     assert counts[0][counts.index["a"], counts.index["b"]] == 7
 
 
+@pytest.mark.parametrize("memory", [1, 1 << 30])
+def test_sums_that_need_32_bits_each_and_more_together_are_exact(tmp_path, monkeypatch, memory):
+    monkeypatch.setattr("wordtide.counts.ngrams.tables.SEGMENT_ENTRIES", 1)
+    paths = [tmp_path / f"{number}.tsv" for number in range(12)]
+    for path in paths:
+        path.write_text("a b\t1900\t400000000\t1\n")
+    counts = wordtide.count(paths, format="ngrams", memory=memory)
+    assert counts[0][counts.index["a"], counts.index["b"]] == 4_800_000_000
+
+
 @pytest.mark.parametrize(
     ("line", "problem"),
     [

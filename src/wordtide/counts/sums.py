@@ -19,10 +19,10 @@ _BLOCK = 1 << 22  # entries merged at a time
 
 
 class KeySums(NamedTuple):
-    """Sorted distinct keys and their sums."""
+    """Sorted distinct keys and their sums, which may be 32-bit until they are added to others."""
 
     keys: Array
-    sums: Integers
+    sums: Array
 
 
 @kernel
@@ -62,7 +62,9 @@ def add_sums(parts: Sequence[KeySums]) -> KeySums:
     """Add up sums, smallest first, so that long arrays are copied rarely."""
     waiting = sorted(parts, key=lambda part: -len(part.keys))
     while len(waiting) > 1:
-        one, other = waiting.pop(), waiting.pop()
+        one, other = (
+            KeySums(keys, sums.astype(np.int64, copy=False)) for keys, sums in (waiting.pop(), waiting.pop())
+        )
         keys = np.empty(len(one.keys) + len(other.keys), dtype=one.keys.dtype)
         sums = np.empty(len(keys), dtype=np.int64)
         found = _merge_two(one.keys, one.sums, other.keys, other.sums, keys, sums)
@@ -137,7 +139,7 @@ class SliceSums:
                 self._file.seek(0, 2)
                 self._spilled[slice_index].append((self._file.tell(), len(partial.keys)))
                 self._file.write(np.ascontiguousarray(partial.keys, dtype=self._key_dtype).data)
-                self._file.write(np.ascontiguousarray(partial.sums).data)
+                self._file.write(np.ascontiguousarray(partial.sums, dtype=np.int64).data)
             self._held[slice_index] = []
         self._bytes = 0
 

@@ -98,7 +98,9 @@ def _warm_ngrams() -> None:
     segment = NgramSegment(batch.ids, batch.sizes, batch.ends, batch.years, batch.matches, 0)
     calendar = YearSlices(np.zeros(10_000, dtype=np.int64), 1)
     lists, numbering = calendar.lists_of(segment), np.zeros(64, dtype=np.int32)
-    for words in (2, 1 << 20):  # narrow and wide keys
-        list(sum_keys(segment, numbering, KeyRule(words, 4), lists, calendar.total))
+    for matches in (segment.matches, segment.matches << 40):  # narrow and wide sums
+        same = replace(segment, matches=matches)
+        for words in (2, 1 << 20):  # narrow and wide keys
+            list(sum_keys(same, numbering, KeyRule(words, 4), lists, calendar.total))
     add_words(segment.ids, segment.sizes, numbering, lists, np.zeros((2, 1), dtype=np.int64))
     add_years(segment.years, segment.matches, np.zeros((2, 10_000), dtype=np.int64))

@@ -188,7 +188,7 @@ def add_lists(
     lists: YearLists,
     next_place: Integers,
     keys: Array,
-    sums: Integers,
+    sums: Array,
 ) -> None:
     """Write the keys of sorted codes and their sums in each slice; `next_place` (T,) says where each slice
     begins in `keys` and `sums`.

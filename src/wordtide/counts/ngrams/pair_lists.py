@@ -110,6 +110,14 @@ class KeyRule:
         """The type of the keys in the sums."""
         return np.uint32 if self.layout.key_bits <= 32 else np.uint64
 
+    def sums_dtype(self, matches: Integers) -> npt.DTypeLike:
+        """The type of sums of these matches: narrow if none can be too large, because fresh memory is
+        expensive.
+        """
+        weight = self.layout.window if self.literal else 1
+        largest = MOST_KEYS * max(1, weight) * float(matches.sum(dtype=np.float64))
+        return np.uint32 if largest <= np.iinfo(np.uint32).max else np.int64
+
 
 def sum_keys(
     segment: NgramSegment,
@@ -119,7 +127,7 @@ def sum_keys(
     slices: int,
 ) -> Iterator[tuple[int, KeySums]]:
     """Add up the keys of one segment; yields slices and sums. A slice may repeat, with ascending keys."""
-    layout = rule.layout
+    layout, dtypes = rule.layout, (rule.dtype, rule.sums_dtype(segment.matches))
     step = 1 << min(_GRAM_BITS, 64 - layout.key_bits - WEIGHT_BITS)
     for first in range(0, len(segment.sizes), step):
         last = min(first + step, len(segment.sizes))
@@ -130,7 +138,7 @@ def sum_keys(
         ordered, _ = sort_codes(
             codes[:found], np.empty_like(codes)[:found], low_bit, low_bit + layout.key_bits
         )
-        yield from _sums_of_codes(ordered, first, gram_bits, lists, slices, np.dtype(rule.dtype))
+        yield from _sums_of_codes(ordered, first, gram_bits, lists, slices, dtypes)
 
 
 def _sums_of_codes(
@@ -139,14 +147,14 @@ def _sums_of_codes(
     gram_bits: int,
     lists: YearLists,
     total: int,
-    key_dtype: np.dtype[Any],
+    dtypes: tuple[npt.DTypeLike, npt.DTypeLike],
 ) -> Iterator[tuple[int, KeySums]]:
     if total == 0:  # no n-gram has a year
         return
     per_slice = np.zeros(total, dtype=np.int64)
     count_entries(codes, first_gram, gram_bits, lists, per_slice)
     ends = np.cumsum(per_slice)
-    keys, sums = np.empty(ends[-1], dtype=key_dtype), np.empty(ends[-1], dtype=np.int64)
+    keys, sums = (np.empty(ends[-1], dtype=dtype) for dtype in dtypes)
     add_lists(codes, first_gram, gram_bits, lists, ends - per_slice, keys, sums)
     for t in np.flatnonzero(per_slice).tolist():
         part = slice(ends[t] - per_slice[t], ends[t])
