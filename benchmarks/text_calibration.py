@@ -5,8 +5,9 @@
 
 prints two Markdown tables, both for each world, method and kind of contexts. The first says how many 90 %
 intervals hold the truth: of the cosine of random pairs of words (also by occurrences of the rarer word), of
-listed neighbors, and of change between the first and the last slice; and the root mean square error of the
-similarity of listed neighbors, and of the cosine of their posterior means. The second compares the stated
+listed neighbors, and of the cosine distance of a word between the first and the last slice (also of words whose
+change is significant); and the root mean square errors of the estimates, and of the cosines of posterior
+means. The second compares the stated
 probability of being among the ten nearest with how often that is true.
 """
 
@@ -23,6 +24,7 @@ import numpy as np
 from simulation.text_worlds import TextKind, TextWorld, draw_text_world, fit_text_world
 
 from wordtide.api import DynamicEmbeddings
+from wordtide.questions.change import MIN_OCCURRENCES, are_known, moving_words
 from wordtide.questions.movement import movement
 from wordtide.questions.neighbors import neighbors
 from wordtide.questions.similarity import scaled, similarities
@@ -102,27 +104,23 @@ def listed(world: TextWorld, model: DynamicEmbeddings) -> tuple[Flags, Floats, F
     return held, stated, near, error, error_of_means
 
 
-def changes_held(world: TextWorld, model: DynamicEmbeddings) -> Flags:
-    """Does the interval of change hold the movement of the true vector along that of the means, (n,)."""
-    vectors, total = vectors_of(model), world.counts.sum(axis=0)
-    first, last = float(model.times[0]), float(model.times[-1])
-    means = [np.nan_to_num(vectors.means_at(year)) for year in (first, last)]
-    true = [true_vectors(world, t) for t in (0, -1)]
-    product = sum((mean * total[:, None]).T @ one for mean, one in zip(means, true, strict=True))
-    left, _, right = np.linalg.svd(product)  # the axes of a model are turned against the true ones
-    turned = [one @ (left @ right).T for one in true]
-    scale = [lengths_of(mean)[:, None] for mean in means]
-    way = means[1] / scale[1] - means[0] / scale[0]
-    way /= lengths_of(way)[:, None]
-    along = np.einsum("nk,nk->n", turned[1] / scale[1] - turned[0] / scale[0], way)
-    low, high = movement(vectors, np.arange(len(along)), first, last).interval()
-    change = np.maximum(along, 0.0) ** 2 / 2.0
-    known = np.isfinite(along)
-    return ((low <= change) & (change <= high))[known]
+def changes(world: TextWorld, model: DynamicEmbeddings) -> tuple[Floats, ...]:
+    """Of words that may be listed: does the interval of change hold the cosine distance of the true vectors,
+    are they significant, and the errors of the change and of the cosine distance of the means, (n,).
+    """
+    moving, first, last = moving_words(model, MIN_OCCURRENCES)[0], *model.times[[0, -1]].tolist()
+    words = moving[are_known(vectors_of(model), moving)].words
+    start, end = (true_vectors(world, t)[words] for t in (0, -1))
+    change = 1.0 - np.einsum("nk,nk->n", start, end) / (lengths_of(start) * lengths_of(end))
+    moved = movement(vectors_of(model), words, first, last)
+    low, high = moved.interval()
+    found = (low <= change) & (change <= high), moved.significant, moved.change - change
+    placed = np.isfinite(moved.change)
+    return tuple(one[placed] for one in (*found, moved.squared / 2.0 - change))
 
 
-def share(values: np.ndarray) -> str:
-    return f"{100 * values.mean():.1f}" if len(values) >= 200 else ""
+def share(values: np.ndarray, least: int = 200) -> str:
+    return f"{100 * values.mean():.1f}" if len(values) >= least else ""
 
 
 def rows(kind: TextKind, seeds: Sequence[int]) -> list[tuple[list[str], list[str]]]:
@@ -135,15 +133,17 @@ def rows(kind: TextKind, seeds: Sequence[int]) -> list[tuple[list[str], list[str
             np.concatenate(parts) for parts in zip(*(pairs_held(*one) for one in asked), strict=True)
         )
         near = [np.concatenate(parts) for parts in zip(*(listed(*one) for one in asked), strict=True)]
-        changes = np.concatenate([changes_held(*one) for one in asked])
+        moved = [np.concatenate(parts) for parts in zip(*(changes(*one) for one in asked), strict=True)]
+        significant = moved[1].astype(bool)
         bands = (share(held[(often >= low) & (often < high)]) for low, high in BANDS)
         chances = ((near[1] >= low) & (near[1] < high) for low, high in CHANCES)
         stated = (
             f"{near[1][k].mean():.2f}: {near[2][k].mean():.2f}" if k.sum() >= 100 else "" for k in chances
         )
         name = [kind.name, method, contexts]
-        errors = (f"{np.sqrt(np.mean(error**2)):.2f}" for error in near[3:])
-        held_cells = [share(held), *bands, share(near[0]), share(changes), *errors]
+        errors = [f"{np.sqrt(np.mean(error**2)):.2f}" for error in (*near[3:], *moved[2:])]
+        held_cells = [share(held), *bands, share(near[0]), *errors[:2]]
+        held_cells += [share(moved[0]), share(moved[0][significant], 30), *errors[2:]]
         found.append(([*name, *held_cells], [*name, *stated]))
     return found
 
@@ -154,7 +154,8 @@ def main() -> None:
     options = parser.parse_args()
     start, names = time.perf_counter(), ["world", "method", "contexts"]
     bands = ["below 300", "to 1000", "to 3000", "above"]
-    first = [*names, "pairs", *bands, "listed", "change", "error", "of means"]
+    first = [*names, "pairs", *bands, "listed", "error", "of means"]
+    first += ["change", "significant", "error", "of means"]
     columns = first, [*names, *(f"{low} on" for low, _ in CHANCES)]
     later: list[list[str]] = []
     print(f"| {' | '.join(columns[0])} |\n|{'---|' * len(columns[0])}")

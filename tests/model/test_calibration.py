@@ -18,19 +18,6 @@ def test_no_vector_is_less_certain_than_under_the_prior():
     assert (Calibration(1e4).factors(variances, 0.4) * variances <= 0.4 + 1e-12).all()
 
 
-@pytest.mark.parametrize("dispersion", [0.4, 1.0, 2.5])
-def test_a_movement_is_what_the_posterior_would_be_with_the_noise_there_is(dispersion):
-    prior, noise = np.array([0.2, 1.0, 3.0]), 0.7
-    kept, right = prior / (prior + noise), prior / (prior + dispersion * noise)
-    grown, wider = Calibration(dispersion).of_movement(kept * noise, kept**2 * noise)
-    assert np.allclose(grown * kept, right)
-    assert np.allclose(wider / wider[0] * kept * noise, right / right[0] * kept[0] * noise)
-
-
-def test_a_movement_without_variance_stays_as_it_is():
-    assert Calibration(0.5).of_movement(np.zeros(2), np.zeros(2))[0].tolist() == [1.0, 1.0]
-
-
 @pytest.mark.parametrize(
     "facts",
     [
@@ -39,6 +26,7 @@ def test_a_movement_without_variance_stays_as_it_is():
         {"dispersion": True},
         {"dispersion": "1"},
         {"other": 1.0},
+        {"dispersion": 1.0, "share": 0.5, "variance": 1.0},
         {"dispersion": 1.0, "share": -0.5},
         [1.0],
     ],
@@ -51,4 +39,6 @@ def test_a_damaged_record_is_refused(facts):
 def test_the_record_of_a_header_is_read_and_older_models_have_none():
     assert Calibration.of_header({"dispersion": 0.5}) == Calibration(0.5)
     assert Calibration.of_header({"dispersion": 0.5, "share": 0.6}) == Calibration(0.5, 0.6)
+    whole = {"dispersion": 0.5, "share": 0.6, "variance": 0.4, "pace": 2.0}
+    assert Calibration.of_header(whole) == Calibration(0.5, 0.6, 0.4, 2.0)
     assert Calibration.of_header(None) is None

@@ -158,11 +158,12 @@ def movement_along_the_means(planted, model, words):
     ), direction
 
 
-def test_nine_in_ten_intervals_of_change_hold_the_movement(drifting):
+def test_nine_in_ten_intervals_of_change_hold_the_cosine_distance(drifting):
     model = drifting.models["smoothing"]
     answer = changed(model, "first", "last", top=SIZE, by="change", min_occurrences=1).columns
     words = np.array([model.index[name] for name in answer["word"]])
-    moved = np.maximum(movement_along_the_means(drifting, model, words)[0], 0.0) ** 2 / 2.0
+    start, end = (drifting.true(model)[t][words] for t in (0, -1))
+    moved = 1.0 - np.einsum("nk,nk->n", start, end) / (lengths_of(start) * lengths_of(end))
     assert len(words) > 0.9 * SIZE
     assert 0.85 < np.mean((answer["low"] <= moved) & (moved <= answer["high"])) < 0.99
     assert np.mean(moved < answer["low"]) < 0.03

@@ -15,7 +15,7 @@ from wordtide.model.verdicts import SHAPES, Dynamics
 from wordtide.questions.effect import VERDICT
 from wordtide.questions.movement import halfway, movement
 from wordtide.questions.neighbors import neighbors
-from wordtide.questions.story import _Plot, sentence, story
+from wordtide.questions.story import _Plot, degrees, sentence, story
 from wordtide.questions.vectors import vectors_of
 
 COLUMNS = [
@@ -67,7 +67,7 @@ def hazy():
 def test_the_sentence_tells_from_what_to_what_between_which_dates_and_how_sure(kind):
     facts = story(topics(kind), "mover", "first", "last").facts
     lost, gained = (", ".join(facts[name].split(", ")[:3]) for name in ("from", "to"))
-    low, high = (round(math.degrees(math.acos(1.0 - facts[name]))) for name in ("low", "high"))
+    low, turned, high = (degrees(facts[name]) for name in ("low", "change", "high"))
     assert {name[:3] for name in facts["from"].split(", ")} <= {"old", "sta"}
     assert {name[:3] for name in facts["to"].split(", ")} == {"new"}
     low_date, date, high_date = (int(facts[name]) for name in ("date_low", "date", "date_high"))
@@ -77,9 +77,9 @@ def test_the_sentence_tells_from_what_to_what_between_which_dates_and_how_sure(k
     }[facts["verdict"]]
     assert 1904.5 < facts["date_low"] < 1905.6 < facts["date_high"] < 1907.0
     assert facts["sentence"] == (
-        f"mover moved from {lost} (1900) to {gained} (1911); {when}; turned by 90° ({low}° to {high}°)."
+        f"mover moved from {lost} (1900) to {gained} (1911); {when}; turned by {turned} ({low} to {high})."
     )
-    assert 0 < low < 90 < high
+    assert 0.0 < facts["low"] < facts["change"] < facts["high"]
 
 
 @pytest.mark.parametrize(
@@ -126,9 +126,9 @@ def test_the_sentence_of_a_baseline_has_no_intervals():
 def test_the_sentence_of_a_word_within_the_noise_says_that_it_may_not_have_moved():
     facts = story(hazy(), "stayer", "first", "last").facts
     assert facts["low"] == 0.0
-    start = "stayer may not have moved at all between 1900 and 1911: it turned by 0° (0° to "
-    assert facts["sentence"].startswith(start)
-    assert "no more than the noise explains. Near it: " in facts["sentence"]
+    start = "stayer may not have moved at all between 1900 and 1911, and turned by at most "
+    high = round(math.degrees(math.acos(1.0 - facts["high"])))
+    assert facts["sentence"].startswith(f"{start}{high}°. Near it: ")
 
 
 @each_kind

@@ -5,6 +5,9 @@ and precision of the slice. If counts scatter as the likelihood assumes, the squ
 average, less what the fit has absorbed. Slices repeat the measurement, so the model alone shows how counts
 scatter: with documents that repeat their words they scatter more, with text as even as Poisson numbers less.
 For a filter b - h mean is what its prediction missed, as far as the slice could correct it.
+
+The messages of different slices rest on different counts, so what they have in common is the vector itself:
+their inner products, by the years between them, show how large vectors are and how fast they drift.
 """
 
 from typing import Any, cast
@@ -15,7 +18,7 @@ from wordtide.embeddings.posterior import Fitted
 from wordtide.model.gaussians import Calibration
 from wordtide.model.knots import Knots, prior_at_knots, transitions
 from wordtide.model.knots import messages as smoother_messages
-from wordtide.model.prior import Diffusion
+from wordtide.model.prior import Diffusion, StationaryPrior
 from wordtide.types import Floats, Integers, Singles
 
 _WORDS_AT_ONCE = 16  # a fit on disk has little memory left
@@ -25,6 +28,11 @@ _LEAST_PRECISION, _LEAST_LEFT = 1e-6, 1e-3
 _SMALLEST, _LARGEST = 0.05, 100.0
 #: What is not known of contexts adds no scatter (power 1), and contexts absorb residuals too (at most 2).
 _ABSORBED = 1.5
+#: Slices are grouped into at most this many parts. Of a filter the last parts count. At least three are
+#: needed, because two cannot tell variance and drift apart.
+_PARTS, _LAST_PARTS, _LEAST_PARTS = 16, 8, 3
+#: What is not known of contexts hides drift from a smoother, and looks like drift to a filter.
+_HIDDEN = {"smoother": -0.9, "filter": 0.35}
 _CONTEXTS, _CONTEXT_EXPONENT = 512, 0.75  # contexts that are drawn, with probabilities ~ occurrences^0.75
 
 
@@ -41,12 +49,12 @@ def messages(fitted: Fitted, words: Integers) -> tuple[Knots, Floats, Floats]:
         for array in (posterior.mean_u, posterior.spread("u"))
     )
     if posterior.kind == "filter":
-        return knots, *_learned(diffusion, knots, mean, spread)
+        return knots, *learned(diffusion, knots, mean, spread)
     gain, noise = transitions(knots.starts, diffusion.slices[knots.slices])
     return knots, spread, smoother_messages(knots.starts, gain, noise, mean, spread)
 
 
-def _learned(diffusion: Diffusion, knots: Knots, mean: Floats, variance: Floats) -> tuple[Floats, Floats]:
+def learned(diffusion: Diffusion, knots: Knots, mean: Floats, variance: Floats) -> tuple[Floats, Floats]:
     """Precision and message that each slice adds to a filter's prediction."""
     first = np.zeros(len(mean), dtype=bool)
     first[knots.starts[:-1][np.diff(knots.starts) > 0]] = True
@@ -141,9 +149,43 @@ def measure_calibration(fitted: Fitted) -> Calibration:
     if residual is None:  # nothing to compare a single slice with
         return Calibration(share=share)
     # A filter learns its contexts along the way: what counts is what it knows of them at the end.
-    known = context_share(fitted, len(fitted.diffusion) - 1 if fitted.posterior.kind == "filter" else 0)
-    dispersion = residual / max(float(known.mean()), _SMALLEST) ** _ABSORBED
-    return Calibration(float(np.clip(dispersion, _SMALLEST, _LARGEST)), share)
+    kind = fitted.posterior.kind
+    known = float(context_share(fitted, len(fitted.diffusion) - 1 if kind == "filter" else 0).mean())
+    dispersion = np.clip(residual / max(known, _SMALLEST) ** _ABSORBED, _SMALLEST, _LARGEST)
+    variance, pace = _agreement(fitted)
+    seen = max(1.0 - (1.0 - known) * min(dispersion, 1.0), _SMALLEST)
+    pace = np.clip(pace * seen ** _HIDDEN[kind], _SMALLEST, _LARGEST)
+    return Calibration(float(dispersion), share, variance, float(pace))
+
+
+def _agreement(fitted: Fitted) -> tuple[float, float]:
+    """The prior variance, and the rate at which messages of different slices cease to agree, in units of
+    those of the fit; 1 where there are too few slices.
+    """
+    prior, words, slices = fitted.diffusion, _chosen_words(fitted), len(fitted.diffusion)
+    parts = min(slices, _PARTS)
+    if parts < _LEAST_PARTS or not len(words) or not isinstance(prior, StationaryPrior):
+        return 1.0, 1.0
+    part = np.arange(slices) * parts // slices
+    weights = np.bincount(part)
+    times = np.bincount(part, prior.times) / weights
+    products, sizes = np.zeros((2, parts, parts))
+    for block in np.array_split(words, -(-len(words) // _WORDS_AT_ONCE)):
+        knots, h, b = messages(fitted, block)
+        sums = np.zeros((2, len(block), parts, h.shape[1]))
+        for total, values in zip(sums, (b, h), strict=True):
+            np.add.at(total, (knots.words, part[knots.slices]), values / (h + 1.0 / prior.prior_variance))
+        for found, one in zip((products, sizes), sums, strict=True):
+            found += np.einsum("npk,nqk->pq", one, one)
+    gap = np.abs(np.subtract.outer(times, times))
+    first = parts - _LAST_PARTS if fitted.posterior.kind == "filter" else 0
+    used = np.triu((products > 0.0) & (sizes > 0.0), 1) & (np.arange(parts) >= first)[:, None]
+    if len(np.unique(gap[used])) < _LEAST_PARTS - 1:
+        return 1.0, 1.0
+    line = np.polyfit(gap[used], np.log(products[used] / sizes[used]), 1, w=np.sqrt(sizes[used]))
+    fitted_rate = prior.constant / (2.0 * prior.prior_variance)
+    variance = np.clip(np.exp(line[1]) / prior.prior_variance, _SMALLEST, _LARGEST)
+    return float(variance), float(np.clip(-line[0] / fitted_rate, _SMALLEST, _LARGEST))
 
 
 def _since(fitted: Fitted) -> int:

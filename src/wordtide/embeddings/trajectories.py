@@ -180,56 +180,60 @@ class ShiftedTrajectories:
     """Trajectories plus a constant offset with mean and variance (L, d) for each word."""
 
     def __init__(self, base: Trajectories, mean: Floats, variance: Floats) -> None:
-        self._base, self._mean, self._variance = base, mean, variance
+        self.base, self._mean, self._variance = base, mean, variance
+
+    def taken(self, base: Trajectories, words: Integers) -> "ShiftedTrajectories":
+        """Other trajectories of some of the words, with their offsets."""
+        return ShiftedTrajectories(base, self._mean[words], self._variance[words])
 
     def word_means(self, word: int, times: Floats) -> Floats:
-        return np.asarray(self._base.word_means(word, times) + self._mean[word])
+        return np.asarray(self.base.word_means(word, times) + self._mean[word])
 
     def word_variances(self, word: int, times: Floats) -> Floats:
-        return np.asarray(self._base.word_variances(word, times) + self._variance[word])
+        return np.asarray(self.base.word_variances(word, times) + self._variance[word])
 
     def variance_curves(self, words: Integers, times: Floats) -> Floats:
-        return self._base.variance_curves(words, times) + self._variance[words][:, None]
+        return self.base.variance_curves(words, times) + self._variance[words][:, None]
 
     def means_at(self, time: float, words: Integers | None = None) -> Floats:
-        return self._base.means_at(time, words) + self._mean[slice(None) if words is None else words]
+        return self.base.means_at(time, words) + self._mean[slice(None) if words is None else words]
 
     def variances_at(self, time: float, words: Integers | None = None) -> Floats:
-        return self._base.variances_at(time, words) + self._variance[slice(None) if words is None else words]
+        return self.base.variances_at(time, words) + self._variance[slice(None) if words is None else words]
 
     def means_of_each(self, words: Integers, times: Floats) -> Floats:
-        return self._base.means_of_each(words, times) + self._mean[words]
+        return self.base.means_of_each(words, times) + self._mean[words]
 
     def variances_of_each(self, words: Integers, times: Floats) -> Floats:
-        return self._base.variances_of_each(words, times) + self._variance[words]
+        return self.base.variances_of_each(words, times) + self._variance[words]
 
     def means_at_places(self, words: Integers, slices: Integers) -> Floats:
-        return self._base.means_at_places(words, slices) + self._mean[words]
+        return self.base.means_at_places(words, slices) + self._mean[words]
 
     def variances_at_places(self, words: Integers, slices: Integers) -> Floats:
-        return self._base.variances_at_places(words, slices) + self._variance[words]
+        return self.base.variances_at_places(words, slices) + self._variance[words]
 
     def means_at_slices(self, words: Integers) -> Iterator[Floats]:
-        return (means + self._mean[words] for means in self._base.means_at_slices(words))
+        return (means + self._mean[words] for means in self.base.means_at_slices(words))
 
     def variances_at_slices(self, words: Integers) -> Iterator[Floats]:
-        return (variances + self._variance[words] for variances in self._base.variances_at_slices(words))
+        return (variances + self._variance[words] for variances in self.base.variances_at_slices(words))
 
     def movement(
         self, words: Integers, earlier: Moments, later: Moments, first_weight: Reals, last_weight: Reals
     ) -> MovementVariance:
-        moved = self._base.movement(words, earlier, later, first_weight, last_weight)
+        moved = self.base.movement(words, earlier, later, first_weight, last_weight)
         difference = np.asarray(last_weight) - np.asarray(first_weight)
         added = difference.reshape(-1, 1) ** 2 * self._variance[words]
         return MovementVariance(moved.posterior + added, moved.sampling + added)
 
     def covariance(self, word: int, one: float, other: float) -> Floats:
-        return np.asarray(self._base.covariance(word, one, other) + self._variance[word])
+        return np.asarray(self.base.covariance(word, one, other) + self._variance[word])
 
     def draw(self, word: int, size: int, times: Floats, generator: np.random.Generator) -> Floats:
-        drawn = self._base.draw(word, size, times, generator)
+        drawn = self.base.draw(word, size, times, generator)
         offset = generator.standard_normal((size, 1, drawn.shape[2]))
         return np.asarray(drawn + self._mean[word] + np.sqrt(self._variance[word]) * offset)
 
     def beliefs(self, words: Integers, number: int) -> Beliefs:
-        return self._base.beliefs(words, number)
+        return self.base.beliefs(words, number)

@@ -15,7 +15,7 @@ are a batch; `nu` and `omega` only need to broadcast to the shape of the vectors
 serves all words.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -119,18 +119,24 @@ class Calibration:
 
     `dispersion`: the variance of counts, in units of what the likelihood assumes. `share`: the share of the
     directions in which the sum of word and context vectors varies; in the others, the errors of the two
-    cancel. docs/evidence.md compares both with worlds of known truth.
+    cancel. `variance` and `pace`: the prior variance and the rate of drift at which the messages of different
+    slices agree, in units of those of the fit. docs/evidence.md compares all with worlds of known truth.
     """
 
     dispersion: float = 1.0
     share: float = 1.0
+    variance: float = 1.0
+    pace: float = 1.0
 
     @staticmethod
     def of_header(facts: Any) -> "Calibration | None":
-        """Read the record from the header of a model; older models lack it. ValueError if it is damaged."""
+        """Read the record from the header of a model; older models lack all or part of it. ValueError if it
+        is damaged.
+        """
         if facts is None:
             return None
-        if not isinstance(facts, dict) or list(facts) not in (["dispersion"], ["dispersion", "share"]):
+        names = [field.name for field in fields(Calibration)]
+        if not isinstance(facts, dict) or list(facts) not in [names[:size] for size in (1, 2, 4)]:
             raise ValueError("its calibration is incomplete")
         if not all(isinstance(value, float) and 0.0 < value < _MOST for value in facts.values()):
             raise ValueError("its calibration is out of range")
@@ -143,17 +149,9 @@ class Calibration:
         No vector becomes less certain than under the prior.
         """
         left = np.clip(variances / prior_variance, _NOTHING, 1.0)
-        return np.asarray(np.minimum(_SHARED * self.dispersion, 1.0 / left))
+        return np.asarray(np.minimum(self.noise, 1.0 / left))
 
-    def of_movement(self, posterior: Reals, sampling: Reals) -> tuple[Floats, Floats]:
-        """The factors for the means and the variances of movements, by coordinate.
-
-        With prior variance q and noise s the posterior shrinks a movement to the share q / (q + s), which is
-        that of `sampling` in `posterior`. If counts scatter less than the likelihood assumes, that is too
-        much: the noise is `dispersion` s.
-        """
-        kept = np.clip(
-            np.divide(sampling, posterior, out=np.ones(posterior.shape), where=posterior > 0), 0, 1
-        )
-        grown = 1.0 / (kept + self.dispersion * (1.0 - kept))
-        return grown, _SHARED * self.dispersion * grown
+    @property
+    def noise(self) -> float:
+        """The variance of a slice's message, in units of what the likelihood assumes."""
+        return _SHARED * self.dispersion

@@ -90,7 +90,7 @@ def changed(
         notes.append(_no_verdict(model))
     movers, moved = _movers(chosen, moving, top, by)
     probability, rank = _ranking(chosen, moved, top, by)
-    significant = moved.least > 0
+    significant = moved.significant
     listed = np.argsort(-rank, kind="stable")[:top]
     if not len(movers):
         times = counted(min_occurrences, "time")
@@ -199,7 +199,7 @@ def _movers(vectors: Vectors, moving: Moving, top: int, by: str) -> tuple[Moving
         ):
             break
         following = moving[order[taken : taken + CANDIDATES]]
-        following = following[_are_known(vectors, following)]
+        following = following[are_known(vectors, following)]
         movers = Moving(
             *(np.concatenate([getattr(one, name) for one in (movers, following)]) for name in vars(movers))
         )
@@ -211,7 +211,7 @@ def _asked(moving: Moving) -> tuple[Integers, Floats, Floats]:
     return moving.words, moving.starts, moving.ends
 
 
-def _are_known(vectors: Vectors, moving: Moving) -> npt.NDArray[np.bool_]:
+def are_known(vectors: Vectors, moving: Moving) -> npt.NDArray[np.bool_]:
     """Whether words are well known at both of their times; those that occur often between them always are."""
     known = moving.occurrences >= OFTEN
     rare = np.flatnonzero(~known)
@@ -243,7 +243,8 @@ def _ranking(vectors: Vectors, moved: Movement, top: int, by: str) -> tuple[Floa
         return empty_intervals(len(moved.squared)), moved.change
     drawn_length = np.sqrt(1.0 + moved.noise / 2.0)
     probability = probability_of_best(np.sqrt(moved.squared) / drawn_length, moved.spread / drawn_length, top)
-    rank = {"low": moved.least, "probability": probability, "change": moved.change}[by]
+    least = np.where(moved.significant, 2.0 * moved.interval()[0], moved.least)
+    rank = {"low": least, "probability": probability, "change": moved.change}[by]
     return probability, rank + 1e-9 * moved.change
 
 
@@ -270,7 +271,7 @@ def _columns(
     listed: Integers,
 ) -> dict[str, Any]:
     low, high = moved.interval()
-    significant = moved.least[listed] > 0
+    significant = moved.significant[listed]
     dates = halfway(model, vectors, *_asked(shown))
     kept = contrasts(vectors, *_asked(shown))
     return {

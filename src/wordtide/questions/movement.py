@@ -1,20 +1,27 @@
 """How far words moved between two times, over which period, and when they were half-way.
 
-**Change** is the cosine distance of the means, with bounds for how far the word moved in that direction. With
-x = u / |mean| at each of two times, the cosine distance of the means is |E[x_b] - E[x_a]|^2 / 2: half the
-squared movement of the means. In its direction e the word itself moved by e . (x_b - x_a), which is normal
-under the posterior; its variance includes the covariance between the times. The high end of the interval is
-that of this normal distribution, calibrated: a fit that assumes more scatter than counts have smooths too
-much, and words moved further than their means (`Calibration.of_movement`). The low end is the smaller of two
-bounds:
+**Change** is the expected cosine distance of a word's vectors at two times. A posterior mean moves less than
+the vector itself, so with x = u / sqrt(E[|u|^2]) at each time, m the mean and s the variance of x_b - x_a,
 
-- the low end of the normal interval;
+    E[|x_b - x_a|^2 / 2] = sum_k (m_k^2 + s_k) / 2,    Var = sum_k (m_k^2 + s_k / 2) s_k
+
+under the corpus's own prior and noise (`embeddings.recalibrated`): the less is known of a word, the more its
+change is that of the other words. The high end of the interval is the 95% point of a normal distribution with
+this mean and variance. If the word may not have moved, the interval begins at 0, so all that it leaves out is
+above it, and the high end is the 90% point.
+
+**Significant** is a change of which two bounds are positive. With x = u / |mean|, the cosine distance of the
+means is |E[x_b] - E[x_a]|^2 / 2. In its direction e the word moved by e . (x_b - x_a), which is normal under
+the fitted posterior; its variance includes the covariance between the times. The bounds are
+
+- the low end of that normal interval;
 - the movement that sampling does not explain. Noise determines e, so along e every frequent word seems to
   have moved, even one that is stationary: sampling moves its means, and their squared movement is a weighted
   sum of chi-squares, with the sampling variances of the coordinates as weights. Its mean plus 1.645 standard
   deviations is subtracted.
 
-So the interval begins above 0 only if the word moved by more than the noise (figures in docs/evidence.md).
+The smaller one is the low end of the interval, so it is above 0 only if the word moved by more than the noise
+(figures in docs/evidence.md).
 
 **Half-way**: the time from which a word is nearer to its end than to its start. By cosine similarity, a
 vector u is nearer to the end b than to the start a if u . (b/|b| - a/|a|) > 0. This is linear in u, so its
@@ -36,7 +43,7 @@ from wordtide.questions.asking import Occasions, empty_intervals, two_occasions
 from wordtide.questions.similarity import SIDES
 from wordtide.questions.vectors import STILL, Vectors, lengths_of
 from wordtide.timeline import Time
-from wordtide.types import Floats, Integers, Reals
+from wordtide.types import Flags, Floats, Integers, Reals
 
 #: A word's lifetime begins with the slice of this occurrence and ends with that of the same one from the end,
 #: so that a few stray uses far from the others do not count.
@@ -92,6 +99,11 @@ def lifetimes(model: Embeddings, words: Integers) -> tuple[Floats, Floats]:
     )
 
 
+#: The distance to the point that 90% of a normal distribution are below, in standard deviations.
+ONE_SIDE = 1.2815515655446004
+#: The corpus's pace is an estimate too, which makes the standard deviation of a change larger by this factor.
+_PACE_ESTIMATED = 1.1
+_OPPOSITE = 2.0  # the cosine distance of opposite vectors; rounding must not exceed it
 _WORDS_AT_ONCE = 64  # words whose curves are in memory together
 
 
@@ -181,17 +193,19 @@ def _at_least_a_slice(times: Floats, earliest: float, latest: float) -> tuple[fl
 
 @dataclass(frozen=True)
 class Movement:
-    """How far words moved between two times, in units of the lengths of their means; fields are (n,).
+    """How far words moved between two times; fields are (n,).
 
-    `squared`: the squared movement of the means. `least`, `most`: 90% bounds of the squared movement in that
-    direction; the lower bound is negative for a word that may not have moved. `spread`: the standard
-    deviation of the movement in that direction. `noise`: the variance of the movement, summed over all
-    directions.
+    `change`: the expected cosine distance of their vectors, without a posterior that of the estimates;
+    `deviation`: its standard deviation. The others are in units of the lengths of the means. `squared`: the
+    squared movement of the means. `least`: a lower bound of the squared movement in that direction; negative
+    for a word that may not have moved. `spread`: the standard deviation of the movement in that direction.
+    `noise`: the variance of the movement, summed over all directions.
     """
 
+    change: Floats
+    deviation: Floats
     squared: Floats
     least: Floats
-    most: Floats
     spread: Floats
     noise: Floats
 
@@ -202,13 +216,15 @@ class Movement:
         )
 
     @property
-    def change(self) -> Floats:
-        """The cosine distance of the means."""
-        return np.minimum(self.squared / 2.0, 2.0)  # rounding must not exceed opposite vectors
+    def significant(self) -> Flags:
+        """Whether words moved by more than the noise."""
+        return np.asarray(self.least > 0.0)
 
     def interval(self) -> tuple[Floats, Floats]:
         """The 90% interval of the change; its low end is 0 if the word may not have moved at all."""
-        return np.clip(self.least / 2.0, 0.0, 2.0), np.minimum(self.most / 2.0, 2.0)
+        sides = np.where(self.significant, SIDES, ONE_SIDE)
+        high = np.minimum(self.change + sides * self.deviation, _OPPOSITE)
+        return np.clip(self.least / 2.0, 0.0, self.change), high
 
 
 def movement(vectors: Vectors, words: Integers, start: Moments, end: Moments) -> Movement:
@@ -221,27 +237,43 @@ def movement(vectors: Vectors, words: Integers, start: Moments, end: Moments) ->
     difference = last / last_length[:, None] - first / first_length[:, None]
     squared = np.einsum("nk,nk->n", difference, difference)
     if not vectors.uncertain:
-        return Movement(squared, *(empty_intervals(len(words)) for _ in range(4)))
+        change, unknown = np.minimum(squared / 2.0, _OPPOSITE), empty_intervals(len(words))
+        return Movement(change, unknown, squared, unknown, unknown, unknown)
     moved = vectors.movement(words, start, end, 1.0 / first_length, 1.0 / last_length)
     length = np.sqrt(squared)
     spread = np.sqrt(np.einsum("nk,nk->n", _shares(difference, squared), moved.posterior))
     nearest = length - SIDES * spread
-    farthest = length + SIDES * spread
-    if vectors.calibration is not None:
-        grown, wider = vectors.calibration.of_movement(moved.posterior, moved.sampling)
-        shares = _shares(difference, squared)
-        likely = length * np.maximum(np.einsum("nk,nk->n", shares, grown), 1.0)
-        farthest = likely + SIDES * np.sqrt(np.einsum("nk,nk,nk->n", shares, moved.posterior, wider))
     beyond_sampling = (
         squared - moved.sampling.sum(axis=1) - SIDES * _squared_spread(difference, moved.sampling)
     )
+    change, deviation = _expected_change(vectors, words, start, end)
     return Movement(
+        change=np.where(np.isfinite(squared), change, np.nan),
+        deviation=deviation,
         squared=squared,
         least=np.minimum(nearest * np.abs(nearest), beyond_sampling),
-        most=farthest**2,
         spread=spread,
         noise=moved.posterior.sum(axis=1).astype(np.float64),
     )
+
+
+def _expected_change(
+    vectors: Vectors, words: Integers, start: Moments, end: Moments
+) -> tuple[Floats, Floats]:
+    """Mean and standard deviation of the cosine distance between a word's vectors at two times, (n,) each."""
+    own, every, share = vectors.recalibrated(words), np.arange(len(words)), vectors.noise_share
+    ends = []
+    for time in (start, end):
+        times = np.broadcast_to(np.asarray(time, np.float64), len(words))
+        mean = own.means_of_each(every, times)
+        variance = own.together * own.summed((side.variances_of_each(every, times) for side in own.sides), 2)
+        ends.append((mean, np.sqrt((mean**2).sum(axis=1) + share * variance.sum(axis=1))))
+    (first, first_length), (last, last_length) = ends
+    moved = own.movement(every, start, end, 1.0 / first_length, 1.0 / last_length).posterior
+    squares = (last / last_length[:, None] - first / first_length[:, None]) ** 2
+    change = (squares.sum(axis=1) + share * moved.sum(axis=1)) / 2.0
+    variance = (squares * moved).sum(axis=1) + share * (moved**2).sum(axis=1) / 2.0
+    return np.minimum(change, _OPPOSITE), _PACE_ESTIMATED * np.sqrt(variance)
 
 
 def _squared_spread(mean: Floats, variance: Reals) -> Floats:

@@ -24,7 +24,7 @@ from wordtide.questions.asking import (
     shown_year,
 )
 from wordtide.questions.movement import movement
-from wordtide.questions.similarity import SIDES, Scaled, Similarity, scaled, similarities
+from wordtide.questions.similarity import Scaled, Similarity, scaled, similarities
 from wordtide.questions.vectors import Vectors, lengths_of, vectors_of
 from wordtide.spelling import counted
 from wordtide.timeline import Time
@@ -265,8 +265,7 @@ def _own_similarity(vectors: Vectors, word: int, year: float, then: float) -> tu
     knows how the two go together.
     """
     moved = movement(vectors, np.array([word]), *sorted((year, then)))
-    change = float(moved.change[0])
-    return 1.0 - change, (float(moved.interval()[1][0]) - change) / SIDES
+    return 1.0 - float(moved.change[0]), float(moved.deviation[0])
 
 
 @dataclass(frozen=True)

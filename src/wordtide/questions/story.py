@@ -201,9 +201,8 @@ def sentence(plot: _Plot) -> str:
         return f"{plot.word} did not move between {plot.start} and {plot.end}. Near it: {plot.lost}."
     if plot.low == 0.0 and not plot.judged:
         return (
-            f"{plot.word} may not have moved at all between {plot.start} and {plot.end}: it {turned}, "
-            "no more than the noise explains. "
-            f"Near it: {plot.lost} ({plot.start}); {plot.gained} ({plot.end})."
+            f"{plot.word} may not have moved at all between {plot.start} and {plot.end}, and turned by at "
+            f"most {degrees(plot.high)}. Near it: {plot.lost} ({plot.start}); {plot.gained} ({plot.end})."
         )
     when = f"; {plot.when}" if plot.when else ""
     return f"{plot.word} moved from {plot.lost} ({plot.start}) to {plot.gained} ({plot.end}){when}; {turned}."

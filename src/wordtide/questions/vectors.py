@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from wordtide.embeddings.recalibrated import recalibrated
 from wordtide.embeddings.states import Embeddings
 from wordtide.embeddings.trajectories import Moments, MovementVariance, Trajectories
 from wordtide.errors import SettingsError
@@ -124,14 +125,23 @@ class Vectors:
         """Variances of words at slices, pair by pair, (n, d)."""
         return self.calibrated([side.variances_at_places(words, slices) for side in self.sides])
 
+    def recalibrated(self, words: Integers) -> "Vectors":
+        """These vectors of some words, renumbered from 0, under the corpus's own prior and noise."""
+        sides = tuple(recalibrated(side, words, self.calibration) for side in self.sides)
+        return replace(self, sides=sides)
+
+    @property
+    def together(self) -> float:
+        """The factor for the summed variances of sides, whose errors are nearly the same."""
+        return 1.0 if self.calibration is None else float(len(self.sides))
+
     def movement(
         self, words: Integers, earlier: Moments, later: Moments, first_weight: Reals, last_weight: Reals
     ) -> MovementVariance:
         """Variances of last_weight x(later) - first_weight x(earlier) for some words, with weights (n,)."""
         moved = [side.movement(words, earlier, later, first_weight, last_weight) for side in self.sides]
-        together = 1.0 if self.calibration is None else float(len(moved))
         posterior, sampling = (
-            together * self.summed((getattr(one, name) for one in moved), power=2)
+            self.together * self.summed((getattr(one, name) for one in moved), power=2)
             for name in ("posterior", "sampling")
         )
         return MovementVariance(posterior, sampling)
