@@ -44,7 +44,7 @@ GENSIM = {
 OURS = {
     "verdict": "wordtide: order of `changed`, then by evidence",
     "evidence": "wordtide: evidence (log Bayes factor)",
-    "change": "wordtide: change (cosine distance)",
+    "change": "wordtide: cosine distance of posterior means",
     "low": "wordtide: lower bound of change",
 }
 MEASURES = ("graded", "binary", "unrelated")
@@ -100,7 +100,7 @@ def our_scores(counts: Counts, words: np.ndarray, dim: int) -> Scores:
     rank = np.array([place.get(model.words[word], np.inf) for word in words])
     verdict = np.where(np.isfinite(rank), 1e6 - rank, evidence)
     moved = movement(vectors_of(model), words, *np.repeat(model.times[[0, -1], None], len(words), axis=1))
-    scores = {"verdict": verdict, "evidence": evidence, "change": moved.change, "low": moved.least}
+    scores = {"verdict": verdict, "evidence": evidence, "change": moved.distance, "low": moved.least}
     return {OURS[name]: values for name, values in scores.items()}
 
 

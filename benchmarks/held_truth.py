@@ -104,7 +104,7 @@ def listed_neighbours(seen: Seen, every: int = 10) -> Measures:
 
 
 def change(seen: Seen) -> Measures:
-    """Movement along the means' direction, half-way dates, and chances to be among the top.
+    """Cosine distances of true vectors, half-way dates, and chances to be among the top.
 
     `halfway` and `width` are of the words whose true trajectory passes half-way once; `shown` of those called
     changed. Of ten words listed by change, `hits along` are truly among the ten that moved furthest along the
@@ -121,7 +121,7 @@ def change(seen: Seen) -> Measures:
     start, end = (seen.vectors.means_at(time, words) for time in ends)
     direction = units(end / last - start / first)
     moved = np.einsum("nk,nk->n", path[-1][words] / last - path[0][words] / first, direction)
-    true = np.maximum(moved, 0.0) ** 2 / 2.0
+    cosine = 1.0 - np.einsum("nk,nk->n", units(path[0][words]), units(path[-1][words]))
     low, high = np.asarray(answer["low"]), np.asarray(answer["high"])
     lead = np.einsum("tnk,nk->tn", path[:, words], direction)
     past = lead > 0
@@ -133,17 +133,15 @@ def change(seen: Seen) -> Measures:
     )
     width = np.array([date.latest - date.earliest for date in dates])
     best = changed(model, *ends, top=TOP, by="change", min_occurrences=1, vectors=seen.name).columns
-    cosine = 1.0 - np.einsum("nk,nk->n", units(path[0][words]), units(path[-1][words]))
     listed = seen.numbers(list(best["word"]))
     drawn = np.sqrt(
         sum((path[t][words] ** 2).sum(axis=1) / length[:, 0] ** 2 for t, length in ((0, first), (-1, last)))
         / 2.0
     )
     return {
-        "below": true < low,
-        "above": true > high,
+        "below": cosine < low,
+        "above": cosine > high,
         "called": low > 0,
-        "beyond": cosine > high,
         "halfway": dated[once],
         "width": width[once],
         "shown": dated[once & (low > 0)],

@@ -25,7 +25,7 @@ from simulation.text_worlds import TextKind, TextWorld, draw_text_world, fit_tex
 
 from wordtide.api import DynamicEmbeddings
 from wordtide.questions.change import MIN_OCCURRENCES, are_known, moving_words
-from wordtide.questions.movement import movement
+from wordtide.questions.movement import change_of, movement
 from wordtide.questions.neighbors import neighbors
 from wordtide.questions.similarity import scaled, similarities
 from wordtide.questions.vectors import lengths_of, vectors_of
@@ -113,10 +113,10 @@ def changes(world: TextWorld, model: DynamicEmbeddings) -> tuple[Floats, ...]:
     start, end = (true_vectors(world, t)[words] for t in (0, -1))
     change = 1.0 - np.einsum("nk,nk->n", start, end) / (lengths_of(start) * lengths_of(end))
     moved = movement(vectors_of(model), words, first, last)
-    low, high = moved.interval()
-    found = (low <= change) & (change <= high), moved.significant, moved.change - change
-    placed = np.isfinite(moved.change)
-    return tuple(one[placed] for one in (*found, moved.squared / 2.0 - change))
+    found = change_of(vectors_of(model), words, first, last, moved)
+    held = (found.low <= change) & (change <= found.high)
+    errors, placed = (found.expected - change, moved.distance - change), np.isfinite(moved.distance)
+    return tuple(one[placed] for one in (held, moved.significant, *errors))
 
 
 def share(values: np.ndarray, least: int = 200) -> str:

@@ -129,7 +129,6 @@ def about_change(found: Pooled) -> None:
             share(m["below"], 3),
             share(m["above"], 3),
             share(m["called"]),
-            share(m["beyond"]),
         ]
         cells += [share(m["halfway"]), share(m["width"], 1), share(m["shown"]), share(m["shown width"], 1)]
         rows.append(
@@ -137,7 +136,7 @@ def about_change(found: Pooled) -> None:
         )
     table(
         "change",
-        "Change from a fifth of the way to the last slice: movement along the means' direction",
+        "Change from a fifth of the way to the last slice: cosine distance of the true vectors",
         [
             "world",
             "method",
@@ -146,7 +145,6 @@ def about_change(found: Pooled) -> None:
             "truth below",
             "truth above",
             "called changed",
-            "true cosine distance above",
         ]
         + ["half-way covered", "width in slices", "of those called changed", "width"]
         + ["stated probability", "truly among ten along it", "by cosine"],

@@ -45,7 +45,7 @@ from wordtide.questions.vectors import vectors_of
 
 each_kind = pytest.mark.parametrize("kind", KINDS)
 BIG = Limits(10**9)
-FIELDS = ("squared", "least", "most", "spread", "noise")
+FIELDS = ("squared", "least", "spread", "noise")
 
 
 def embedded(model, limits=BIG, **facts):

@@ -23,7 +23,7 @@ from oracles.trajectories import prior_precision
 
 from wordtide.embeddings.messages import measure_calibration
 from wordtide.model.prior import StationaryPrior
-from wordtide.questions.movement import ONE_SIDE, movement
+from wordtide.questions.movement import ONE_SIDE, change_of, movement
 from wordtide.questions.vectors import vectors_of
 
 MODELS = {kind: model_of(kind) for kind in KINDS}
@@ -36,15 +36,21 @@ def moved_words(model, start=TIMES[0], end=TIMES[-1], vectors="sum"):
     return movement(vectors_of(model, vectors), np.arange(len(model.words)), start, end)
 
 
+def changes_of(model, start=TIMES[0], end=TIMES[-1], vectors="sum"):
+    asked = vectors_of(model, vectors), np.arange(len(model.words)), start, end
+    return change_of(*asked, movement(*asked))
+
+
 @each_kind
 @each_choice
 @pytest.mark.parametrize(
     ("start", "end"), [(TIMES[0], TIMES[-1]), (MOMENTS[0], MOMENTS[4]), (MOMENTS[5], MOMENTS[-1])]
 )
-def test_without_a_posterior_change_is_the_cosine_distance_of_the_means(kind, vectors, start, end):
+def test_the_distance_is_that_of_the_means_and_without_a_posterior_the_change(kind, vectors, start, end):
     model = MODELS[kind]
-    moved = moved_words(model, start, end, vectors)
-    found = moved.change if kind == "point" else moved.squared / 2.0
+    found = moved_words(model, start, end, vectors).distance
+    if kind == "point":
+        assert_allclose(changes_of(model, start, end, vectors).expected, found)
     for number, word in enumerate(WORDS):
         first, last = (state_of(model, word, time, vectors)[0] for time in (start, end))
         expected = 1.0 - cosine(first, last) if first.any() and last.any() else math.nan
@@ -70,22 +76,21 @@ def test_the_spread_is_that_of_drawn_movements_along_their_direction(word):
 @pytest.mark.parametrize("word", ["always", "gaps", "middle"])
 def test_change_is_that_of_draws_measured_at_their_expected_lengths(word):
     model, number = MODELS["smoother"], WORDS.index(word)
-    moved = moved_words(model, TIMES[1], TIMES[6], "word")
+    change = changes_of(model, TIMES[1], TIMES[6], "word")
     draws = draws_of(model, word, 40_000, [TIMES[1], TIMES[6]], seed=3, vectors="word")
     units = draws / np.sqrt((draws**2).sum(axis=2).mean(axis=0))[:, None]
     changes = ((units[:, 1] - units[:, 0]) ** 2).sum(axis=1) / 2.0
-    assert changes.mean() == pytest.approx(moved.change[number], rel=0.02)
-    assert 1.1 * changes.std() == pytest.approx(moved.deviation[number], rel=0.03)
+    assert changes.mean() == pytest.approx(change.expected[number], rel=0.02)
+    assert 1.1 * changes.std() == pytest.approx(change.deviation[number], rel=0.03)
 
 
 @uncertain
 def test_an_interval_that_begins_at_zero_leaves_out_a_tenth_above_it(kind):
-    moved = moved_words(MODELS[kind], TIMES[1], TIMES[6])
-    low, high = moved.interval()
-    known = np.isfinite(moved.change)
-    assert (low[known] <= moved.change[known]).all()
-    sides = np.where(low > 0.0, Z, ONE_SIDE)
-    assert_allclose(high, np.minimum(moved.change + sides * moved.deviation, 2.0))
+    change = changes_of(MODELS[kind], TIMES[1], TIMES[6])
+    known = np.isfinite(change.expected)
+    assert (change.low[known] <= change.expected[known]).all()
+    sides = np.where(change.low > 0.0, Z, ONE_SIDE)
+    assert_allclose(change.high, np.minimum(change.expected + sides * change.deviation, 2.0))
 
 
 @each_choice
@@ -155,7 +160,7 @@ def test_of_words_that_stand_still_few_seem_to_have_moved():
     generator = np.random.default_rng(12)
     truth = np.repeat(generator.standard_normal((400, 1, 30)), 12, axis=1)
     model = chain_of_data(truth, 40.0, constant=0.02, prior_variance=2.0, generator=generator)
-    low = moved_words(model, YEARS[0], YEARS[-1], "word").interval()[0]
+    low = changes_of(model, YEARS[0], YEARS[-1], "word").low
     assert np.mean(low > 0) < 0.08
 
 
@@ -164,7 +169,7 @@ def test_words_that_moved_far_are_found_to_have():
     start, end = generator.standard_normal((2, 100, 1, 30))
     truth = start + np.linspace(0.0, 1.0, 12)[:, None] * (end - start)
     model = chain_of_data(truth, 40.0, constant=0.02, prior_variance=2.0, generator=generator)
-    assert (moved_words(model, YEARS[0], YEARS[-1], "word").interval()[0] > 0).all()
+    assert (changes_of(model, YEARS[0], YEARS[-1], "word").low > 0).all()
 
 
 def test_the_true_change_is_covered_as_often_as_promised():
@@ -172,14 +177,13 @@ def test_the_true_change_is_covered_as_often_as_promised():
     prior = np.linalg.inv(prior_precision(diffusion_of(YEARS, 0.1, 5.0), YEARS.tolist()))
     truth = np.einsum("ts,wsk->wtk", np.linalg.cholesky(prior), generator.standard_normal((1500, 12, 20)))
     model = chain_of_data(truth, 3.0, constant=0.1, prior_variance=5.0, generator=generator)
-    moved = moved_words(model, YEARS[2], YEARS[9], "word")
+    found = changes_of(model, YEARS[2], YEARS[9], "word")
     units = truth / np.linalg.norm(truth, axis=2, keepdims=True)
     change = 1.0 - np.einsum("wk,wk->w", units[:, 2], units[:, 9])
-    low, high = moved.interval()
-    assert np.mean(moved.change) == pytest.approx(change.mean(), rel=0.02)
-    assert np.mean(change < low) < 0.02
-    beyond = np.where(moved.significant, 0.05, 0.1).mean()
-    assert 0.01 < np.mean(change > high) < beyond  # there is room for what is not known of the pace
+    assert np.mean(found.expected) == pytest.approx(change.mean(), rel=0.02)
+    assert np.mean(change < found.low) < 0.02
+    beyond = np.where(found.low > 0.0, 0.05, 0.1).mean()
+    assert 0.01 < np.mean(change > found.high) < beyond  # there is room for what is not known of the pace
 
 
 def test_messages_show_that_vectors_are_smaller_and_drift_faster_than_the_fit_supposes():
@@ -202,11 +206,10 @@ def test_messages_show_that_vectors_are_smaller_and_drift_faster_than_the_fit_su
 @pytest.mark.parametrize("word", ["once", "early"])
 def test_a_word_that_stands_still_may_yet_have_moved_unseen(word):
     moved = moved_words(MODELS["smoother"], 1880.0, 1890.0)
-    low, high = moved.interval()
-    number = WORDS.index(word)
+    change, number = changes_of(MODELS["smoother"], 1880.0, 1890.0), WORDS.index(word)
     assert moved.squared[number] == pytest.approx(0.0, abs=1e-12)
-    assert low[number] == 0.0
-    assert high[number] > moved.change[number] > 0.01
+    assert change.low[number] == 0.0
+    assert change.high[number] > change.expected[number] > 0.01
     (mean, _), grown = (
         state_of(MODELS["smoother"], word, 1880.0),
         2 * 10.0 * MODELS["smoother"].diffusion.constant,

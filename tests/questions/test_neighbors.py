@@ -22,7 +22,7 @@ from wordtide.errors import SettingsError
 from wordtide.questions import neighbors as question
 from wordtide.questions.asking import nothing_near
 from wordtide.questions.change import probability_of_best
-from wordtide.questions.movement import movement
+from wordtide.questions.movement import expected_change
 from wordtide.questions.neighbors import DRAWS, analogy, neighbors, share_among_best
 from wordtide.questions.over_time import neighbors_over_time
 from wordtide.questions.similarity import SIDES
@@ -346,17 +346,17 @@ def test_analogies_are_those_of_looking_at_every_word_the_word_itself_included(k
     if kind != "point":
         low = {word: near.low for word, near in expected.items()}
         earlier, later = sorted((at, then))
-        moved = movement(question.vectors_of(model), np.array([7]), earlier, later)
-        low["word7"] = max(-1.0, 1.0 - moved.change[0] - SIDES * moved.deviation[0])
+        (change,), (deviation,) = expected_change(question.vectors_of(model), np.array([7]), earlier, later)
+        low["word7"] = max(-1.0, 1.0 - change - SIDES * deviation)
         assert_allclose(answer.columns["low"], [low[word] for word in answer.columns["word"]], atol=2e-3)
 
 
 def test_a_word_is_as_similar_to_its_own_past_as_it_did_not_change():
     answer = analogy(CLOUD, "w4", 1901.0, 1903.0, top=100)
     place = answer.columns["word"].index("w4")
-    moved = movement(question.vectors_of(CLOUD), np.array([4]), 1901.0, 1903.0)
-    assert answer.columns["similarity"][place] == pytest.approx(1.0 - moved.change[0])
-    assert answer.columns["low"][place] == pytest.approx(1.0 - moved.change[0] - SIDES * moved.deviation[0])
+    (change,), (deviation,) = expected_change(question.vectors_of(CLOUD), np.array([4]), 1901.0, 1903.0)
+    assert answer.columns["similarity"][place] == pytest.approx(1.0 - change)
+    assert answer.columns["low"][place] == pytest.approx(1.0 - change - SIDES * deviation)
 
 
 @pytest.mark.parametrize(("at", "then"), [(1901.0, 1903.0), (1902.0, 1900.0)])

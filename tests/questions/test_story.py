@@ -13,7 +13,7 @@ from wordtide.api import DynamicEmbeddings
 from wordtide.errors import SettingsError
 from wordtide.model.verdicts import SHAPES, Dynamics
 from wordtide.questions.effect import VERDICT
-from wordtide.questions.movement import halfway, movement
+from wordtide.questions.movement import change_of, movement, shown_halfway
 from wordtide.questions.neighbors import neighbors
 from wordtide.questions.story import _Plot, degrees, sentence, story
 from wordtide.questions.vectors import vectors_of
@@ -155,12 +155,11 @@ def test_the_facts_are_complete(kind, word):
     assert facts["word"] == word
     assert facts["occurrences"] == sum(model.occurrences(word))
     number, chosen = np.array([WORDS.index(word)]), vectors_of(model)
-    moved = movement(chosen, number, TIMES[0], TIMES[-1])
-    expected = [moved.change[0], moved.interval()[0][0], moved.interval()[1][0]]
-    dates = vars(halfway(model, chosen, number, TIMES[0], TIMES[-1])[0]).values()
-    expected += (
-        [math.nan] * 3 if moved.interval()[0][0] == 0 else dates
-    )  # a word within the noise has no date
+    asked = chosen, number, TIMES[0], TIMES[-1]
+    change = change_of(*asked, movement(*asked))
+    expected = [change.expected[0], change.low[0], change.high[0]]
+    dates = vars(shown_halfway(model, chosen, number, TIMES[0], TIMES[-1])[0]).values()
+    expected += [math.nan] * 3 if change.low[0] == 0 else dates  # a word within the noise has no date
     found = [facts[name] for name in ("change", "low", "high", "halfway", "halfway_from", "halfway_to")]
     np.testing.assert_allclose(found, expected)
 

@@ -40,7 +40,7 @@ from wordtide.questions.asking import shown_date, two_occasions
 from wordtide.questions.change import changed
 from wordtide.questions.divided import ALL, divided, group_views, groups_of
 from wordtide.questions.effect import verdicts
-from wordtide.questions.movement import halfway
+from wordtide.questions.movement import shown_halfway
 from wordtide.questions.neighbors import nearest
 from wordtide.questions.similarity import similarity
 from wordtide.questions.story import dated_change
@@ -333,5 +333,5 @@ def _half_way(
     model: Embeddings, vectors: Vectors, number: int, start: float, end: float
 ) -> tuple[float, float] | None:
     """The interval of the half-way date of a word without a verdict."""
-    (found,) = halfway(model, vectors, np.array([number]), start, end)
+    (found,) = shown_halfway(model, vectors, np.array([number]), start, end)
     return (found.earliest, found.latest) if math.isfinite(found.earliest) else None

@@ -12,8 +12,8 @@ from wordtide.questions.asking import Answer, checked_number, empty_intervals, s
 from wordtide.questions.contrasts import contrasts
 from wordtide.questions.effect import all_effects, verdicts
 from wordtide.questions.function_words import function_words as find_function_words
-from wordtide.questions.movement import Movement, halfway, movement, spans
-from wordtide.questions.neighbors import DRAWS, share_among_best
+from wordtide.questions.movement import Movement, change_of, movement, shown_halfway, spans
+from wordtide.questions.neighbors import DRAWS, pool_size, share_among_best
 from wordtide.questions.vectors import OFTEN, Vectors, lengths_of, vectors_of
 from wordtide.spelling import counted
 from wordtide.timeline import Time
@@ -24,6 +24,9 @@ RANKINGS = ("effect", "evidence", "low", "probability", "change")
 MIN_OCCURRENCES = 20
 #: The number of words whose intervals are computed together.
 CANDIDATES = 256
+#: The least number of words, of those whose means moved most, that are ordered by their expected change.
+_POOL = 100
+_TIE = 1e-9  # words with the same probability are ranked by the distance of their means
 _AT_ONCE = 250  # draws, so that a few hundred words stay in the processor's cache
 
 
@@ -83,25 +86,36 @@ def changed(
             notes.append("Filtering finds jumps only: fit by smoothing to find gradual changes as well.")
         if len(shown):
             moved = movement(chosen, *_asked(shown))
-            unknown = empty_intervals(len(shown))
-            columns = _columns(model, chosen, shown, moved, unknown, np.arange(len(shown)))
+            columns = _columns(model, chosen, shown, moved, empty_intervals(len(shown)))
             return Answer(columns, notes, {"by": by})
         by = "low"
         notes.append(_no_verdict(model))
     movers, moved = _movers(chosen, moving, top, by)
-    probability, rank = _ranking(chosen, moved, top, by)
-    significant = moved.significant
-    listed = np.argsort(-rank, kind="stable")[:top]
+    probability = _probability(chosen, moved, top)
+    if by == "change":
+        listed = _turned_most(chosen, movers, moved, np.arange(len(movers)), top)
+    else:
+        rank = moved.least if by == "low" and chosen.uncertain else moved.distance
+        rank = probability + _TIE * rank if by == "probability" and chosen.uncertain else rank
+        listed = np.argsort(-rank, kind="stable")[:top]
     if not len(movers):
         times = counted(min_occurrences, "time")
         notes.append(f"No word occurs {times} between these times and is well known at both.")
     elif by == "low" and chosen.uncertain:
-        listed = listed[significant[listed]]
+        listed = listed[moved.significant[listed]]
         if not len(listed):
             often = np.flatnonzero(movers.occurrences >= max(OFTEN, least))
-            listed = often[np.argsort(-moved.change[often], kind="stable")[:top]]
+            listed = _turned_most(chosen, movers, moved, often, top)
             notes.append(_nothing_significant(model, moving, len(listed), max(OFTEN, least)))
-    return Answer(_columns(model, chosen, movers[listed], moved, probability, listed), notes, {"by": by})
+    columns = _columns(model, chosen, movers[listed], moved[listed], probability[listed])
+    return Answer(columns, notes, {"by": by})
+
+
+def _turned_most(vectors: Vectors, movers: Moving, moved: Movement, rows: Integers, top: int) -> Integers:
+    """Of some rows, those with the largest expected change, of those whose means moved most."""
+    pool = rows[np.argsort(-moved.distance[rows], kind="stable")[: max(_POOL, pool_size(top))]]
+    change = change_of(vectors, *_asked(movers[pool]), moved[pool])
+    return pool[np.argsort(-change.expected, kind="stable")[:top]]
 
 
 def _judged(model: Embeddings, moving: Moving, given: list[float | None], function_words: bool) -> Moving:
@@ -235,17 +249,12 @@ def by_change(vectors: Vectors, moving: Moving) -> tuple[Integers, Floats]:
     return order, change[order]
 
 
-def _ranking(vectors: Vectors, moved: Movement, top: int, by: str) -> tuple[Floats, Floats]:
-    """The probability of each word to be among the top, and what to rank by: first that, then the change
-    itself.
-    """
+def _probability(vectors: Vectors, moved: Movement, top: int) -> Floats:
+    """The probability of each word to be among the `top` that moved most."""
     if not vectors.uncertain or not len(moved.squared):
-        return empty_intervals(len(moved.squared)), moved.change
+        return empty_intervals(len(moved.squared))
     drawn_length = np.sqrt(1.0 + moved.noise / 2.0)
-    probability = probability_of_best(np.sqrt(moved.squared) / drawn_length, moved.spread / drawn_length, top)
-    least = np.where(moved.significant, 2.0 * moved.interval()[0], moved.least)
-    rank = {"low": least, "probability": probability, "change": moved.change}[by]
-    return probability, rank + 1e-9 * moved.change
+    return probability_of_best(np.sqrt(moved.squared) / drawn_length, moved.spread / drawn_length, top)
 
 
 def probability_of_best(mean: Floats, spread: Floats, best: int, seed: int = 0) -> Floats:
@@ -268,19 +277,17 @@ def _columns(
     shown: Moving,
     moved: Movement,
     probability: Floats,
-    listed: Integers,
 ) -> dict[str, Any]:
-    low, high = moved.interval()
-    significant = moved.significant[listed]
-    dates = halfway(model, vectors, *_asked(shown))
+    change, significant = change_of(vectors, *_asked(shown), moved), moved.significant
+    dates = shown_halfway(model, vectors, *_asked(shown))
     kept = contrasts(vectors, *_asked(shown))
     return {
         "word": [model.words[word] for word in shown.words],
-        "change": moved.change[listed],
-        "low": low[listed],
-        "high": high[listed],
+        "change": change.expected,
+        "low": change.low,
+        "high": change.high,
         "significant": significant,
-        "probability": probability[listed],
+        "probability": probability,
         "since": shown.starts,
         "until": shown.ends,
         "halfway_from": np.where(significant, [date.earliest for date in dates], np.nan),

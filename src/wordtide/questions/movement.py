@@ -143,6 +143,17 @@ def halfway(
     return found
 
 
+def shown_halfway(
+    model: Embeddings, vectors: Vectors, words: Integers, start: Moments, end: Moments
+) -> list[Halfway]:
+    """The same for answers, in which filters have no half-way dates: they learn of a movement after it took
+    place, so the intervals seldom hold the date (docs/evidence.md).
+    """
+    if model.kind == "filter":
+        return [Halfway(math.nan, math.nan, math.nan)] * len(words)
+    return halfway(model, vectors, words, start, end)
+
+
 def _slices_between(model: Embeddings, word: int, start: float, end: float) -> Floats:
     """The times of the slices between two times in which a word occurs, and these two."""
     places = model.fitted.occurrences.places
@@ -193,21 +204,20 @@ def _at_least_a_slice(times: Floats, earliest: float, latest: float) -> tuple[fl
 
 @dataclass(frozen=True)
 class Movement:
-    """How far words moved between two times; fields are (n,).
+    """How far the means of words moved between two times, in units of their lengths; fields are (n,).
 
-    `change`: the expected cosine distance of their vectors, without a posterior that of the estimates;
-    `deviation`: its standard deviation. The others are in units of the lengths of the means. `squared`: the
-    squared movement of the means. `least`: a lower bound of the squared movement in that direction; negative
-    for a word that may not have moved. `spread`: the standard deviation of the movement in that direction.
-    `noise`: the variance of the movement, summed over all directions.
+    `squared`: the squared movement of the means. `least`: a lower bound of the squared movement in that
+    direction; negative for a word that may not have moved. `spread`: the standard deviation of the movement
+    in that direction. `noise`: the variance of the movement, summed over all directions.
     """
 
-    change: Floats
-    deviation: Floats
     squared: Floats
     least: Floats
     spread: Floats
     noise: Floats
+
+    def __getitem__(self, rows: Integers) -> "Movement":
+        return Movement(*(getattr(self, field.name)[rows] for field in fields(self)))
 
     def joined(self, other: "Movement") -> "Movement":
         """The movement of these words followed by that of others."""
@@ -216,15 +226,26 @@ class Movement:
         )
 
     @property
+    def distance(self) -> Floats:
+        """The cosine distance of the means."""
+        return np.minimum(self.squared / 2.0, _OPPOSITE)
+
+    @property
     def significant(self) -> Flags:
         """Whether words moved by more than the noise."""
         return np.asarray(self.least > 0.0)
 
-    def interval(self) -> tuple[Floats, Floats]:
-        """The 90% interval of the change; its low end is 0 if the word may not have moved at all."""
-        sides = np.where(self.significant, SIDES, ONE_SIDE)
-        high = np.minimum(self.change + sides * self.deviation, _OPPOSITE)
-        return np.clip(self.least / 2.0, 0.0, self.change), high
+
+@dataclass(frozen=True)
+class Change:
+    """The cosine distance between a word's vectors at two times: expected, its standard deviation, and its
+    90% interval, which begins at 0 if the word may not have moved; fields are (n,).
+    """
+
+    expected: Floats
+    deviation: Floats
+    low: Floats
+    high: Floats
 
 
 def movement(vectors: Vectors, words: Integers, start: Moments, end: Moments) -> Movement:
@@ -237,8 +258,7 @@ def movement(vectors: Vectors, words: Integers, start: Moments, end: Moments) ->
     difference = last / last_length[:, None] - first / first_length[:, None]
     squared = np.einsum("nk,nk->n", difference, difference)
     if not vectors.uncertain:
-        change, unknown = np.minimum(squared / 2.0, _OPPOSITE), empty_intervals(len(words))
-        return Movement(change, unknown, squared, unknown, unknown, unknown)
+        return Movement(squared, *(empty_intervals(len(words)) for _ in range(3)))
     moved = vectors.movement(words, start, end, 1.0 / first_length, 1.0 / last_length)
     length = np.sqrt(squared)
     spread = np.sqrt(np.einsum("nk,nk->n", _shares(difference, squared), moved.posterior))
@@ -246,10 +266,7 @@ def movement(vectors: Vectors, words: Integers, start: Moments, end: Moments) ->
     beyond_sampling = (
         squared - moved.sampling.sum(axis=1) - SIDES * _squared_spread(difference, moved.sampling)
     )
-    change, deviation = _expected_change(vectors, words, start, end)
     return Movement(
-        change=np.where(np.isfinite(squared), change, np.nan),
-        deviation=deviation,
         squared=squared,
         least=np.minimum(nearest * np.abs(nearest), beyond_sampling),
         spread=spread,
@@ -257,9 +274,18 @@ def movement(vectors: Vectors, words: Integers, start: Moments, end: Moments) ->
     )
 
 
-def _expected_change(
-    vectors: Vectors, words: Integers, start: Moments, end: Moments
-) -> tuple[Floats, Floats]:
+def change_of(vectors: Vectors, words: Integers, start: Moments, end: Moments, moved: Movement) -> Change:
+    """The change of words whose means moved like that; without a posterior the cosine distance itself."""
+    if not vectors.uncertain:
+        return Change(moved.distance, *(empty_intervals(len(words)) for _ in range(3)))
+    expected, deviation = expected_change(vectors, words, start, end)
+    low = np.maximum(moved.least / 2.0, 0.0)
+    expected = np.maximum(expected, low)
+    high = np.minimum(expected + np.where(moved.significant, SIDES, ONE_SIDE) * deviation, _OPPOSITE)
+    return Change(expected, deviation, low, high)
+
+
+def expected_change(vectors: Vectors, words: Integers, start: Moments, end: Moments) -> tuple[Floats, Floats]:
     """Mean and standard deviation of the cosine distance between a word's vectors at two times, (n,) each."""
     own, every, share = vectors.recalibrated(words), np.arange(len(words)), vectors.noise_share
     ends = []

@@ -23,7 +23,7 @@ from wordtide.questions.asking import (
     one_occasion,
     shown_year,
 )
-from wordtide.questions.movement import movement
+from wordtide.questions.movement import expected_change
 from wordtide.questions.similarity import Scaled, Similarity, scaled, similarities
 from wordtide.questions.vectors import Vectors, lengths_of, vectors_of
 from wordtide.spelling import counted
@@ -264,8 +264,8 @@ def _own_similarity(vectors: Vectors, word: int, year: float, then: float) -> tu
     """A word's similarity to itself at another time, and its standard deviation: those of its change, which
     knows how the two go together.
     """
-    moved = movement(vectors, np.array([word]), *sorted((year, then)))
-    return 1.0 - float(moved.change[0]), float(moved.deviation[0])
+    change, deviation = expected_change(vectors, np.array([word]), *sorted((year, then)))
+    return 1.0 - float(change[0]), float(deviation[0])
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from wordtide.embeddings.states import Embeddings
 from wordtide.questions.asking import Answer, checked_number, nothing_near, plain, shown_date, shown_year
 from wordtide.questions.contrasts import contrasts
 from wordtide.questions.effect import verdicts
-from wordtide.questions.movement import Halfway, halfway, movement, spans
+from wordtide.questions.movement import Halfway, change_of, movement, shown_halfway, spans
 from wordtide.questions.neighbors import neighbors
 from wordtide.questions.vectors import Vectors, vectors_of
 from wordtide.timeline import Time
@@ -112,8 +112,8 @@ def _told(
     model: Embeddings, vectors: Vectors, words: Integers, starts: Floats, ends: Floats, top: int
 ) -> list[Story]:
     moved = movement(vectors, words, starts, ends)
-    low, high = moved.interval()
-    dates = halfway(model, vectors, words, starts, ends)
+    change = change_of(vectors, words, starts, ends, moved)
+    dates = shown_halfway(model, vectors, words, starts, ends)
     judged = {name: list(map(plain, values)) for name, values in verdicts(model, words).items()}
     found, shown = [], _Shown(*(cache(partial(show, model)) for show in (shown_year, shown_date)))
     for n, pair in enumerate(contrasts(vectors, words, starts, ends, top)):
@@ -123,9 +123,9 @@ def _told(
             "word": model.words[words[n]],
             "since": float(starts[n]),
             "until": float(ends[n]),
-            "change": float(moved.change[n]),
-            "low": float(low[n]),
-            "high": float(high[n]),
+            "change": float(change.expected[n]),
+            "low": float(change.low[n]),
+            "high": float(change.high[n]),
             "halfway": date.date,
             "halfway_from": date.earliest,
             "halfway_to": date.latest,
