@@ -28,7 +28,8 @@ def findings_of(model: Embeddings, plan: Plan, by: str = "low", vectors: str | N
             "A model of one slice knows of no change.", "Fit smoothing, filtering or a baseline, not static."
         )
     moved = movement(asked, np.arange(len(model.words)), start, end)
-    rank = moved.least + 1e-9 * moved.distance if asked.uncertain and by == "low" else moved.distance
+    change = change_of(asked, np.arange(len(model.words)), start, end, moved)
+    rank = moved.least + 1e-9 * moved.distance if asked.uncertain and by == "low" else change.expected
     planted = np.array(
         [model.index[word.word] for word in plan.moving if word.word in model.index], dtype=np.int64
     )
@@ -39,12 +40,11 @@ def findings_of(model: Embeddings, plan: Plan, by: str = "low", vectors: str | N
     when = {word: found.date for word, found in dates.items()}
     if not asked.uncertain:
         return Findings(scores, when)
-    found = change_of(asked, np.arange(len(model.words)), start, end, moved)
     return Findings(
         scores,
         when,
         {word: (found.earliest, found.latest) for word, found in dates.items()},
-        dict(zip(model.words, zip(found.low.tolist(), found.high.tolist(), strict=True), strict=True)),
+        dict(zip(model.words, zip(change.low.tolist(), change.high.tolist(), strict=True), strict=True)),
     )
 
 

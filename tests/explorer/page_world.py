@@ -214,8 +214,8 @@ class World:
         interval = (0.3 if self.sure else 0.0, 0.9) if self.uncertain else (None, None)
         moved = f"{word} moved from {', '.join(start[:3])} ({SHOWN[first]}) to {', '.join(end[:3])} ({SHOWN[last]}); "
         moved += f"half-way between 1875 and 1900; turned by 60°{' (46° to 84°)' if self.uncertain else ''}."
-        stood = f"{word} may not have moved at all between {SHOWN[first]} and {SHOWN[last]}: it turned by 60° (0° to 84°), "
-        stood += f"no more than the noise explains. Near it: {', '.join(start[:3])} ({SHOWN[first]}); {end[0]} ({SHOWN[last]})."
+        stood = f"{word} may not have moved at all between {SHOWN[first]} and {SHOWN[last]}, and turned by at most 84°. "
+        stood += f"Near it: {', '.join(start[:3])} ({SHOWN[first]}); {end[0]} ({SHOWN[last]})."
         return {
             "sentence": moved if self.sure else stood,
             **self.verdict(number),

@@ -13,7 +13,7 @@ from wordtide.embeddings.states import Embeddings
 from wordtide.errors import SettingsError
 from wordtide.progress import Observer
 from wordtide.questions.asking import Answer, shown_year
-from wordtide.questions.change import MIN_OCCURRENCES, Moving, by_change, changed, moving_words
+from wordtide.questions.change import MIN_OCCURRENCES, Moving, changed, changes, moving_words
 from wordtide.questions.divided import divided, groups_of
 from wordtide.questions.effect import VERDICT, all_effects
 from wordtide.questions.function_words import function_words
@@ -225,7 +225,7 @@ def turn_histogram(model: Embeddings, vectors: Vectors, words: Integers) -> dict
     """The number of words by the angle they turned, in degrees: observed, and expected under the prior."""
     moving, _ = moving_words(model, MIN_OCCURRENCES)
     moving = moving[np.isin(moving.words, words)]
-    observed = _degrees(by_change(vectors, moving)[1])
+    observed = _degrees(changes(vectors, moving))
     expected = _prior_turns(model, vectors, moving) if vectors.uncertain and len(moving) else None
     furthest = max(
         float(observed.max(initial=1.0)), 1.0 if expected is None else float(np.quantile(expected, 0.999))

@@ -249,6 +249,16 @@ def by_change(vectors: Vectors, moving: Moving) -> tuple[Integers, Floats]:
     return order, change[order]
 
 
+def changes(vectors: Vectors, moving: Moving) -> Floats:
+    """The expected changes of words, without those of words that are nowhere."""
+    found = [np.zeros(0)]
+    for first in range(0, len(moving), CANDIDATES):
+        asked = vectors, *_asked(moving[first : first + CANDIDATES])
+        found.append(change_of(*asked, movement(*asked)).expected)
+    every = np.concatenate(found)
+    return every[np.isfinite(every)]
+
+
 def _probability(vectors: Vectors, moved: Movement, top: int) -> Floats:
     """The probability of each word to be among the `top` that moved most."""
     if not vectors.uncertain or not len(moved.squared):
