@@ -54,7 +54,7 @@ _WHOLE: Final = tuple(
 _IN_NAMES: Final = tuple(
     re.compile(rf"(?<!\d)(?:{pattern})(?!\d)", re.I)
     for pattern in (
-        r"(?P<year>[12]\d{3})(?P<mark>[-_.]?)(?P<month>0[1-9]|1[0-2])(?P=mark)(?P<day>0[1-9]|[12]\d|3[01])",
+        r"(?P<year>[12]\d{3})(?P<mark>[-_. ]?)(?P<month>0[1-9]|1[0-2])(?P=mark)(?P<day>0[1-9]|[12]\d|3[01])",
         *(form.replace(r"\d{4}", r"[12]\d{3}") for form in (_DAY_MONTH_YEAR, *_NAMED)),
         r"(?P<year>[12]\d{3})(?P<mark>[-_.]?)(?P<month>0[1-9]|1[0-2])",
         _RANGE.replace(r"\d{4}", r"[12]\d{3}"),
@@ -82,17 +82,21 @@ class DateParts(NamedTuple):
 
 
 class FoundDate(NamedTuple):
-    """A date in a name, as it is written there."""
+    """A date in a name, as it is written there. `meanings`: the days that a year is part of, if its day and
+    month could be exchanged.
+    """
 
     parts: DateParts
     text: str
     is_plausible: bool
+    meanings: tuple[str, ...] = ()
 
 
 class AmbiguousDateError(ValueError):
     """A date that may mean several days. `problem` says so without the options that decide."""
 
     def __init__(self, text: str, meanings: list[tuple[str, str]]) -> None:
+        self.dates = tuple(meaning for meaning, _ in meanings)
         self.problem = f"{text} is {'ambiguous' if len(meanings) > 1 else 'not clearly a date'}"
         listed = ", or ".join(f"{meaning} (--date-format={option})" for meaning, option in meanings)
         super().__init__(f"{self.problem}: {listed}")
@@ -137,6 +141,7 @@ def dates_in_name(name: str, order: str | None = None) -> list[FoundDate]:
 
 def _candidates(name: str, order: str | None) -> Iterator[tuple[tuple[int, ...], FoundDate]]:
     taken: list[tuple[int, int]] = []
+    unclear: list[tuple[int, int, tuple[str, ...]]] = []
     for form in _IN_NAMES:
         for match in form.finditer(name):
             start, stop = match.span()
@@ -144,7 +149,8 @@ def _candidates(name: str, order: str | None) -> Iterator[tuple[tuple[int, ...],
                 continue
             try:
                 parts = _parts(match, order)
-            except AmbiguousDateError:
+            except AmbiguousDateError as error:
+                unclear.append((start, stop, error.dates))
                 continue  # its year is found later
             if parts is None:
                 continue
@@ -156,7 +162,8 @@ def _candidates(name: str, order: str | None) -> Iterator[tuple[tuple[int, ...],
             precision = 3 if parts.day else 2 if parts.month and not compact else 1
             bracketed = name[start - 1 : start] in ("(", "[") and name[stop : stop + 1] in (")", "]")
             place = start if precision == 1 else -start
-            yield (plausible, precision, bracketed, place), FoundDate(parts, match[0], plausible)
+            meanings = next((days for begin, end, days in unclear if begin <= start < end), ())
+            yield (plausible, precision, bracketed, place), FoundDate(parts, match[0], plausible, meanings)
 
 
 def _is_labeled(before: str) -> bool:

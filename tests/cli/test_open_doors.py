@@ -54,7 +54,7 @@ FILES_AND_DATES = {
     # Names of files
     "MS 1234 fol 12, 1899-05.txt": counted(
         {"MS 1234 fol 12, 1899-05.txt": "steam"}, ("--every", "month"), ("1899-05",),
-        said=("file names with several dates: 1", "1899-05 for 'MS 1234 fol 12, 1899-05.txt'"),
+        said=("file names with unclear dates: 1", "1899-05 for 'MS 1234 fol 12, 1899-05.txt'"),
     ),
     "Vol 3 p 1000 (1902).txt": counted(
         {"Vol 3 p 1000 (1902).txt": "steam"}, (), ("1902",), said=("1902 for 'Vol 3 p 1000 (1902).txt'",)
@@ -63,6 +63,16 @@ FILES_AND_DATES = {
         {"1984 by Orwell, 1949.txt": "steam"}, (), ("1949",), said=("1949 for '1984 by Orwell, 1949.txt'",)
     ),
     "a name with one date": counted({"1862-12-01_lincoln_12.txt": "steam"}, (), ("1862",), said=("1862-12-01",)),
+    "a name with a signature alone": counted(
+        {"MS 1234.txt": "steam"}, (), ("1234",), said=("file names with unclear dates: 1; chosen: 1234 for 'MS 1234.txt'",)
+    ),
+    "a name whose day may be its month": counted(
+        {"12-03-1890.txt": "steam"}, (), ("1890",), said=("file names with unclear dates: 1; chosen: 1890 for '12-03-1890.txt'",)
+    ),
+    "a name whose day is first by request": counted(
+        {"12-03-1890.txt": "steam"}, ("--date-format", "day-first", "--every", "day"), ("1890-03-12",)
+    ),
+    "1889 03 12 Brief.txt": counted({"1889 03 12 Brief.txt": "steam"}, ("--every", "day"), ("1889-03-12",)),
     "a manuscript in a folder of its year": counted({"1899/MS 1234.txt": "steam"}, (), ("1899",)),
     # Precision
     "1901.txt by month": counted(
@@ -133,6 +143,17 @@ FILES_AND_DATES = {
     ),
     "an old Word document": counted(
         {"1901.txt": b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600)}, refused=("1901.txt", "old version of Office", "save it as .docx")
+    ),
+    "old Word documents in a folder of texts": counted(
+        {"1901.txt": "steam", "1902.doc": b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600)},
+        refused=("1902.doc", "old version of Office", "save it as .docx", "--skip-bad"),
+    ),
+    "files of other kinds in a folder of texts": counted(
+        {"1901.txt": "steam", "a.jpg": b"\xff\xd8", "b.JPG": b"\xff\xd8", "README": "1"}, (), ("1901",),
+        said=("3 files with other endings not read (.jpg 2, no ending 1)",),
+    ),
+    "an XML file with the name of a text": counted(
+        {"1901.txt": '<?xml version="1.0"?>\n<TEI><p rend="it">steam</p></TEI>'}, refused=("1901.txt", "an XML file", "Convert it to text"),
     ),
     "a damaged PDF file": counted({"1901.pdf": b"%PDF-1.7 nothing"}, refused=("1901.pdf", "cannot be read", "save it as text")),
     "a bomb in a Word document": counted(

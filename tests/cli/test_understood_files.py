@@ -49,7 +49,7 @@ def test_a_dry_run_shows_what_is_understood_and_writes_nothing(mixed, tmp_path, 
         "7 documents, ",
         "█",
         "warning: dates less precise than a slice: 1 of 7 documents, such as 1850s (x.csv:3)",
-        "1903 for '1902 or 1903.txt', which also holds 1902",
+        "1903 for '1902 or 1903.txt', not 1902",
         "bad: 1 row, date not understood; the first: ",
         "y.json, item 2: 'soon' is not a date",
     ):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 import numpy as np
 
 from wordtide.cli.output import print_json
-from wordtide.corpus.findings import SCRIPTS, Findings
+from wordtide.corpus.findings import SCRIPTS, Findings, listed_endings
 from wordtide.spelling import counted
 from wordtide.storage.cells import spelled_out
 from wordtide.timeline import Slices
@@ -56,6 +56,12 @@ def described(facts: Findings) -> list[str]:
     return lines
 
 
+def ignored(files: int, facts: Findings | None) -> str:
+    """The files in folders that were not read, with their endings if they are known."""
+    endings = f" ({listed_endings(facts.ignored)})" if facts and facts.ignored else ""
+    return f"{counted(files, 'file')} with other endings not read{endings}"
+
+
 def warnings(facts: Findings, documents: int, splits_words: bool, all_names: bool = False) -> list[str]:
     """What may be wrong. `splits_words`: a tokenizer or the user has split the texts into words."""
     found = []
@@ -69,7 +75,7 @@ def warnings(facts: Findings, documents: int, splits_words: bool, all_names: boo
         shown = ", ".join(f"{chosen} for '{name}'" for name, chosen, _ in facts.ambiguous_names[:3])
         more = ", ...; --dry-run lists all" if facts.ambiguous > 3 else ""
         found.append(
-            f"file names with several dates: {facts.ambiguous:,}"
+            f"file names with unclear dates: {facts.ambiguous:,}"
             + ("" if all_names else f"; chosen: {shown}{more}")
         )
     if facts.unspaced_share >= _LEAST_SHARE and not splits_words:
@@ -121,10 +127,11 @@ def print_preview(found: "Preview", format: ReportFormat, splits_words: bool) ->
     if found.outside_dates:
         lines.append(f"{counted(found.outside_dates, 'document')} outside --since and --until")
     if found.ignored_files:
-        lines.append(f"{counted(found.ignored_files, 'file')} with other extensions not read")
+        lines.append(ignored(found.ignored_files, facts))
     lines += warnings(facts, found.documents, splits_words, all_names=True)
     lines += [
-        f"  {chosen} for '{name}', which also holds {', '.join(others)}"
+        f"  {chosen} for '{name}', "
+        + (f"not {' or '.join(others)}" if others else "though it is hardly a year")
         for name, chosen, others in facts.ambiguous_names
     ]
     lines += [
@@ -145,6 +152,7 @@ def _as_json(found: "Preview") -> dict[str, Any]:
         "documents": found.documents,
         "outside_dates": found.outside_dates,
         "ignored_files": found.ignored_files,
+        "ignored_endings": dict(facts.ignored),
         "earliest": dict(zip(("date", "document"), facts.earliest or (), strict=False)),
         "latest": dict(zip(("date", "document"), facts.latest or (), strict=False)),
         "precisions": dict(facts.precisions),

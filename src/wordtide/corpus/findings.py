@@ -5,7 +5,7 @@ The order in which findings are merged does not matter, so workers, portions and
 
 import threading
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Protocol
 
 import numpy as np
@@ -14,10 +14,12 @@ from wordtide.dates import DAY, format_date
 from wordtide.types import Integers
 
 _PRECISIONS: Final = ("second", "day", "month", "year", "several years")
+_COUNTERS: Final = ("files", "encodings", "delimiters", "columns", "ignored", "precisions")
 _SPANS: Final = np.array([1, DAY, 31 * DAY, 366 * DAY])
 _SAMPLES: Final = 3
 _SAMPLE_BYTES: Final = 400
 _EXAMPLES: Final = 3
+_ENDINGS_SHOWN: Final = 6
 #: Scripts without spaces between words, as `inspect_texts` counts them.
 SCRIPTS: Final = ("Chinese characters", "Japanese kana", "Thai, Lao, Khmer or Burmese")
 
@@ -44,9 +46,10 @@ class Findings:
 
     Attributes:
         files, encodings, delimiters, columns: Numbers of files with each.
+        ignored: Numbers of files in folders that were not read, by their ending.
         precisions: Numbers of documents whose dates name a second, a day, a month, a year or more.
         coarse: The number of documents whose dates are less precise than slices are long.
-        ambiguous: The number of file names with several dates.
+        ambiguous: The number of file names with several dates, or none that is plausible.
         text_bytes: Bytes of text; `script_bytes` of them are in each of `SCRIPTS`.
     """
 
@@ -55,6 +58,7 @@ class Findings:
         self.encodings: Counter[str] = Counter()
         self.delimiters: Counter[str] = Counter()
         self.columns: Counter[str] = Counter()
+        self.ignored: Counter[str] = Counter()
         self.precisions: Counter[str] = Counter()
         self.coarse = 0
         self.ambiguous = 0
@@ -82,7 +86,7 @@ class Findings:
                 self.columns[", ".join(columns)] += 1
 
     def add_ambiguous_name(self, label: str, chosen: str, others: list[str]) -> None:
-        """Add a file name with several dates."""
+        """Add a file name with several dates, or none that is plausible."""
         with self._lock:
             self.ambiguous += 1
             self._names.append((label, chosen, others))
@@ -125,7 +129,7 @@ class Findings:
     def merge(self, saved: dict[str, Any]) -> None:
         """Add the facts that `as_json` returned elsewhere."""
         with self._lock:
-            for name in ("files", "encodings", "delimiters", "columns", "precisions"):
+            for name in _COUNTERS:
                 getattr(self, name).update(saved[name])
             for name in ("coarse", "ambiguous", "text_bytes"):
                 setattr(self, name, getattr(self, name) + saved[name])
@@ -142,10 +146,7 @@ class Findings:
     def as_json(self) -> dict[str, Any]:
         """Everything, for `merge`."""
         return {
-            **{
-                name: dict(getattr(self, name))
-                for name in ("files", "encodings", "delimiters", "columns", "precisions")
-            },
+            **{name: dict(getattr(self, name)) for name in _COUNTERS},
             **{name: getattr(self, name) for name in ("coarse", "ambiguous", "text_bytes")},
             "scripts": self.script_bytes,
             "earliest": self._earliest,
@@ -172,7 +173,7 @@ class Findings:
 
     @property
     def ambiguous_names(self) -> list[tuple[str, str, list[str]]]:
-        """File names with several dates: the name, the date chosen, and the others. All of them, or a few."""
+        """File names with unclear dates: the name, the date chosen, and the others. All of them, or a few."""
         return sorted(self._names)[: None if self._all_names else _EXAMPLES]
 
     @property
@@ -192,6 +193,12 @@ def merge_findings(saved: Iterable[dict[str, Any]]) -> Findings:
     for part in saved:
         facts.merge(part)
     return facts
+
+
+def listed_endings(files: Mapping[str, int]) -> str:
+    """The endings of files that were not read, each with its number, the most frequent first."""
+    ordered = sorted(files.items(), key=lambda one: (-one[1], one[0]))[:_ENDINGS_SHOWN]
+    return ", ".join(f"{ending or 'no ending'} {number:,}" for ending, number in ordered)
 
 
 def _dated(batch: DatedDocuments, document: int) -> _Dated:

@@ -44,12 +44,14 @@ NAMES: Final = {
     "xlsx": "an Excel workbook",
     "zip": "a zip archive or a damaged document",
     "ole": "a document of an old version of Office",
+    "xml": "an XML file, whose markup would be counted",
     "binary": "not text",
 }
 _REMEDIES: Final = {
     "xlsx": "Count it as a table: --format xlsx; its first row must name the columns.",
     "zip": "Unpack the archive, or fetch the document again.",
     "ole": "Open it in Office or LibreOffice and save it as .docx, .xlsx or .txt.",
+    "xml": "Convert it to text or HTML, for instance with a stylesheet (XSLT).",
     "binary": "Leave it out, or save it as text.",
 }
 _OLE: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
@@ -59,6 +61,7 @@ _PAGE: Final = re.compile(
     rb"(?:\xef\xbb\xbf)?\s*+(?>(?:<\?xml[^>]*>|<!--(?:(?!-->).){0,1000}-->)\s*+)*+<(?:!doctype\s+html|html)\b",
     re.I | re.S,
 )
+_XML: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*+<(?:\?xml|TEI)\b")
 _HEAD: Final = 1 << 12
 _LARGEST: Final = 1 << 28  # bytes of a document
 _LARGEST_PART: Final = 1 << 29  # bytes of a part of an archive
@@ -80,7 +83,9 @@ def recognize(data: bytes) -> str:
         return "rtf"
     if head.startswith(_OLE):
         return "ole"
-    return "html" if _PAGE.match(head) else "text"
+    if _PAGE.match(head):
+        return "html"
+    return "xml" if _XML.match(head) else "text"
 
 
 def _kind_of_archive(data: bytes) -> str:

@@ -6,8 +6,9 @@ import glob
 import importlib.util
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from wordtide.corpus.byte_streams import (
 from wordtide.corpus.columns import Fields, group_name
 from wordtide.corpus.delimited import read_delimited
 from wordtide.corpus.documents import BadRows, Batch, Block, make_batch
+from wordtide.corpus.findings import listed_endings
 from wordtide.corpus.jsonlines import read_json_lines
 from wordtide.corpus.office_files import read_workbook
 from wordtide.corpus.remote import RemoteFile, find_remote_files, is_url, without_query
@@ -43,6 +45,7 @@ _ENDINGS = {
     ".htm": "text",
     ".pdf": "text",
     ".rtf": "text",
+    ".doc": "text",  # refused with instructions
     ".csv": "csv",
     ".tsv": "tsv",
     ".jsonl": "jsonl",
@@ -64,7 +67,7 @@ class Corpus:
 
     files: tuple[SourceFile, ...] = ()
     in_memory: Any = None
-    ignored: int = 0  # files in folders with unknown endings
+    ignored: Counter[str] = field(default_factory=Counter)  # files in folders, by their unknown ending
 
     @property
     def is_ngrams(self) -> bool:
@@ -85,6 +88,7 @@ class Corpus:
 
     def blocks(self, fields: Fields, bad: BadRows, progress: Progress) -> Iterator[Block]:
         """Read the documents in blocks, files in the order of their names."""
+        bad.findings.ignored.update(self.ignored)
         if self.in_memory is not None:
             if isinstance(self.in_memory, str):
                 yield from read_sample(fields)
@@ -134,7 +138,7 @@ def find_corpus(source: object, format: str = "auto", max_expansion: int = MAX_E
 
 def _find_files(names: Sequence[str], format: str) -> Corpus:
     found: list[SourceFile] = []
-    ignored = 0
+    ignored: Counter[str] = Counter()
     for name in names:
         if name in SAMPLES and not os.path.exists(name):
             if len(names) > 1:
@@ -144,7 +148,7 @@ def _find_files(names: Sequence[str], format: str) -> Corpus:
         with explained_read_errors(name):
             files, others = _files_of(name, format)
         found.extend(files)
-        ignored += others
+        ignored.update(others)
     found.sort(key=lambda file: (file.label, file.path))
     _refuse_repeats(found)
     if any(file.format == "ngrams" for file in found) and any(file.format != "ngrams" for file in found):
@@ -154,12 +158,13 @@ def _find_files(names: Sequence[str], format: str) -> Corpus:
     return Corpus(tuple(found), ignored=ignored)
 
 
-def _files_of(name: str, format: str) -> tuple[list[SourceFile], int]:
-    """Find the files that a name refers to, and the number of files in a folder with unknown endings."""
+def _files_of(name: str, format: str) -> tuple[list[SourceFile], Counter[str]]:
+    """Find the files that a name refers to, and the numbers of files in a folder with unknown endings."""
+    none: Counter[str] = Counter()
     if not name:
         raise InputError("A name is empty.", "Name a file or a folder; a dot (.) is the current folder.")
     if name == STANDARD_INPUT:
-        return [_standard_input(format)], 0
+        return [_standard_input(format)], none
     if is_url(name):
         return _files_at(name, format)
     path = Path(name)
@@ -169,13 +174,13 @@ def _files_of(name: str, format: str) -> tuple[list[SourceFile], int]:
             raise _nothing_known_in(name, others)
         return inside, others
     if path.exists():
-        return [_named_file(name, os.path.dirname(name), format)], 0
+        return [_named_file(name, os.path.dirname(name), format)], none
     if not glob.has_magic(name):
         raise InputError(f"{name} does not exist.", "Check the path.")
     matches = sorted(match for match in glob.glob(name, recursive=True) if os.path.isfile(match))
     if not matches:
         raise InputError(f"No file matches {name}.", "Check the pattern and the folder.")
-    return [_named_file(match, _folder_before_wildcards(name), format) for match in matches], 0
+    return [_named_file(match, _folder_before_wildcards(name), format) for match in matches], none
 
 
 def _standard_input(format: str) -> SourceFile:
@@ -201,17 +206,17 @@ def _named_file(path: str, folder: str, format: str) -> SourceFile:
     return SourceFile(path, os.path.relpath(path, start or os.curdir), kind)
 
 
-def _files_at(url: str, format: str) -> tuple[list[SourceFile], int]:
+def _files_at(url: str, format: str) -> tuple[list[SourceFile], Counter[str]]:
     """Find the files that a URL refers to: a file, a pattern, or a folder of an object store."""
+    others: Counter[str] = Counter()
     found, folder = find_remote_files(url)
     if folder is None:
-        return [_remote_file(found[0], os.path.dirname(without_query(url)), format)], 0
+        return [_remote_file(found[0], os.path.dirname(without_query(url)), format)], others
     if not found:
         raise InputError(f"There is no file at {url}.", "Check the URL.")
     if folder != url.rstrip("/"):
-        return [_remote_file(file, folder, format) for file in found], 0
+        return [_remote_file(file, folder, format) for file in found], others
     inside: list[SourceFile] = []
-    others = 0
     for file in found:
         label = os.path.relpath(without_query(file.url), folder)
         if any(part.startswith(".") for part in label.split("/")):
@@ -220,7 +225,7 @@ def _files_at(url: str, format: str) -> tuple[list[SourceFile], int]:
         if kind:
             inside.append(SourceFile(file.url, label, kind, size=file.size, version=file.version))
         else:
-            others += 1
+            others[_ending(label)] += 1
     if not inside:
         raise _nothing_known_in(url, others)
     return inside, others
@@ -231,10 +236,11 @@ def _remote_file(file: RemoteFile, folder: str, format: str) -> SourceFile:
     return SourceFile(file.url, named.label, named.format, size=file.size, version=file.version)
 
 
-def _nothing_known_in(folder: str, others: int) -> InputError:
+def _nothing_known_in(folder: str, others: Counter[str]) -> InputError:
+    known = " ".join(ending for ending in _ENDINGS if ending != ".doc")
     return InputError(
-        f"{folder} holds no files that can be read ({others} with other endings).",
-        f"Known endings: {' '.join(_ENDINGS)}, each also with .gz or .zst. Or name the --format.",
+        f"{folder} holds no files that can be read ({listed_endings(others) or 'it is empty'}).",
+        f"Known endings: {known}, each also with .gz or .zst. Or name the --format.",
     )
 
 
@@ -244,13 +250,13 @@ def _folder_before_wildcards(pattern: str) -> str:
     return pattern
 
 
-def _files_in(folder: Path, format: str) -> tuple[list[SourceFile], int]:
+def _files_in(folder: Path, format: str) -> tuple[list[SourceFile], Counter[str]]:
     if is_made_by_wordtide(folder):
         raise InputError(
             f"{folder} was made by wordtide and holds no texts.", "Give the folder with the texts."
         )
     inside: list[SourceFile] = []
-    others = 0
+    others: Counter[str] = Counter()
     for parent, folders, files in os.walk(folder, onerror=_raise):
         folders[:] = sorted(
             name
@@ -265,7 +271,7 @@ def _files_in(folder: Path, format: str) -> tuple[list[SourceFile], int]:
             if kind:
                 inside.append(SourceFile(path, os.path.relpath(path, folder), kind))
             else:
-                others += 1
+                others[_ending(name)] += 1
     return inside, others
 
 
@@ -281,10 +287,14 @@ def _format_of(name: str, format: str, otherwise: str) -> str:
         return format
     if _NGRAMS.search(name):
         return "ngrams"
+    return _ENDINGS.get(_ending(name), otherwise)
+
+
+def _ending(name: str) -> str:
     stem = name.lower()
     for ending in _COMPRESSED:
         stem = stem.removesuffix(ending)
-    return _ENDINGS.get(os.path.splitext(stem)[1], otherwise)
+    return os.path.splitext(stem)[1]
 
 
 def _refuse_repeats(files: Sequence[SourceFile]) -> None:

@@ -38,11 +38,15 @@ def read_text_files(
 
 
 class NameDate(NamedTuple):
-    """The date in the name of a file, as it is written, and other dates that the name holds."""
+    """The date in the name of a file, as it is written, and other dates that the name may mean.
+
+    A year outside 1400 to 2100, or after a word such as "MS", is not plausible.
+    """
 
     stamp: Stamp
     text: str
     others: list[str]
+    is_plausible: bool = True
 
 
 def date_of_file(label: str, date_format: str | None) -> NameDate | None:
@@ -59,7 +63,8 @@ def date_of_file(label: str, date_format: str | None) -> NameDate | None:
     if best is None:
         return None
     stamp = stamp_of(best[0].parts)
-    return NameDate(stamp, best[0].text, [other.text for other in best[1:] if not _holds(other, stamp)])
+    others = [other.text for other in best[1:] if not _holds(other, stamp)]
+    return NameDate(stamp, best[0].text, [*best[0].meanings, *others], best[0].is_plausible)
 
 
 def _holds(other: FoundDate, stamp: Stamp) -> bool:
@@ -90,7 +95,7 @@ def _parse(files: Sequence[SourceFile], date_format: str | None, progress: Progr
         text = _read_text(file, progress, bad)
         if text is None:
             continue
-        if date.others:
+        if date.others or not date.is_plausible:
             bad.findings.add_ambiguous_name(file.label, date.text, date.others)
         texts.append(text)
         stamps.append(date.stamp)

@@ -108,7 +108,7 @@ def preview(
         scan.documents,
         scan.outside_dates,
         int(np.count_nonzero(whole.totals)),
-        corpus.ignored,
+        corpus.ignored.total(),
         words_of_groups(scan.segments, scan.groups),
         {reason: (number, bad.examples[reason]) for reason, number in sorted(bad.reasons.items())},
     )

@@ -100,7 +100,7 @@ def count_texts(source: CountInput, folder: Path) -> Counts:
         tokens_in_vocabulary=occurrences,
         distinct_words=distinct,
         outside_dates=scan.outside_dates,
-        ignored_files=source.corpus.ignored,
+        ignored_files=source.corpus.ignored.total(),
         skipped=dict(sorted(bad.reasons.items())),
     )
     settings = replace(settings, phrases=phrases)

@@ -8,7 +8,7 @@ import typer
 
 from wordtide.cli.options import takes
 from wordtide.cli.output import ProgressBar, say
-from wordtide.cli.summary import ReportFormat, chart, described, grouped, print_preview, warnings
+from wordtide.cli.summary import ReportFormat, chart, described, grouped, ignored, print_preview, warnings
 from wordtide.counts.counts import Counts
 from wordtide.counts.groups import lone_documents
 from wordtide.counts.settings import CountSettings, Summary
@@ -127,7 +127,7 @@ def print_summary(counts: Counts, seconds: float | None = None) -> None:
             f"{counted(summary.tagged_ngrams, 'line')} with part-of-speech tags or placeholders left out"
         )
     if summary.ignored_files:
-        lines.append(f"{counted(summary.ignored_files, 'file')} with other extensions not read")
+        lines.append(ignored(summary.ignored_files, counts.reading))
     lines += [
         f"skipped {counted(number, 'row')}: {reason}" for reason, number in sorted(summary.skipped.items())
     ]

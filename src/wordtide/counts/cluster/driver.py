@@ -120,8 +120,10 @@ class _Driver:
             )
         survey = replace(
             survey,
-            summary=replace(survey.summary, distinct_words=distinct, ignored_files=corpus.ignored),
+            summary=replace(survey.summary, distinct_words=distinct, ignored_files=corpus.ignored.total()),
         )
+        if survey.reading:
+            survey.reading.ignored.update(corpus.ignored)
         return self._write(scans, survey, vocabulary, phrases, folder)
 
     def _scan(self, corpus: Corpus) -> list[str]:

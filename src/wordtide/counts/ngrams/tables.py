@@ -109,7 +109,7 @@ def count_ngrams(source: CountInput, folder: Path) -> Counts:
         tokens_in_vocabulary=occurrences / longest,
         distinct_words=int(np.count_nonzero(whole.totals)),
         tagged_ngrams=sum(reader.dropped for reader in readers),
-        ignored_files=source.corpus.ignored,
+        ignored_files=source.corpus.ignored.total(),
         skipped=dict(sorted(bad.reasons.items())),
     )
     settings = replace(settings, phrases=phrases)
