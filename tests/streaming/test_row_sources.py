@@ -204,6 +204,21 @@ def test_rows_of_standard_input_are_those_of_a_file(tmp_path, write, format):
     assert Piped(tmp_path, format).rows(CONTENT[format]) == whole(write(CONTENT[format]), format)
 
 
+def test_standard_input_is_read_where_only_sockets_can_be_selected(tmp_path, write, monkeypatch):
+    class Windows:
+        name = "nt"
+
+        def __getattr__(self, name):
+            return getattr(os, name)
+
+    def refuse(*_):
+        raise OSError(10038, "not a socket")
+
+    monkeypatch.setattr(journal_module, "os", Windows())
+    monkeypatch.setattr(journal_module.select, "select", refuse)
+    assert Piped(tmp_path).rows(JSON_LINES) == whole(write(JSON_LINES), "jsonl")
+
+
 def test_rows_in_the_journal_come_again_after_a_restart_and_then_the_new_ones(tmp_path):
     first, second, third = JSON_LINES.splitlines(keepends=True)
     piped = Piped(tmp_path)

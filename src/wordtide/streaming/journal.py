@@ -83,7 +83,8 @@ class JournaledInput:
         """
         if self._exhausted:
             return False
-        if not select.select([self._fd], [], [], seconds)[0]:
+        # On Windows `select` takes sockets only: there the read below waits, for as long as no input comes.
+        if os.name != "nt" and not select.select([self._fd], [], [], seconds)[0]:
             self._flush(0.0)
             return False
         with interrupts_deferred():  # input that was read must reach the journal
