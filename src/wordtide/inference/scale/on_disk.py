@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import platform
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -51,16 +52,18 @@ def on_threads(compute: Compute) -> Executor:
 def exchange_folder(parent: Path) -> Iterator[Path]:
     """Create a folder for the files of one fit, and remove it at the end.
 
-    Those of fits that were killed are removed first.
+    Those of fits that were killed on this machine are removed first. On a shared disk the locks of other
+    machines may not be visible.
     """
     if not parent.is_dir():
         raise SettingsError(
             f"The folder {parent}, which is to hold the files of the fit, does not exist.",
             f"Create it first: mkdir -p {parent}",
         )
+    prefix = f"{_PREFIX}{platform.node()}-"
     busy = f"Another fit uses a folder in {parent}.", "Choose another folder."
-    with explained_write_errors(parent), TemporaryDirectory(prefix=_PREFIX, dir=parent) as folder:
-        for other in parent.glob(f"{_PREFIX}*/{_LOCK}"):
+    with explained_write_errors(parent), TemporaryDirectory(prefix=prefix, dir=parent) as folder:
+        for other in parent.glob(f"{prefix}*/{_LOCK}"):
             with suppress(OutputError, OSError), locked(other, *busy):
                 shutil.rmtree(other.parent)
         with locked(Path(folder) / _LOCK, *busy):
