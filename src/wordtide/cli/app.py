@@ -42,7 +42,7 @@ COMMANDS = {
     "changed": ("questions", "Show the words that changed most: how much, when, from what to what."),
     "story": (
         "questions",
-        "Summarize how a word changed: a sentence, and its neighbors at the start, halfway and at the end.",
+        "Summarize how a word changed: a sentence, and its neighbors at start, halfway and end.",
     ),
     "divided": ("questions", "Show the words that groups of texts use most differently."),
     "surprises": (

@@ -25,12 +25,12 @@ class CountSettings:
     since: str | None = setting(None, "First date to count: 1800, 1862-12 or 1862-12-01")
     until: str | None = setting(None, "Last date to count, inclusive")
     merge_within: str | None = setting(
-        None, "With --every document: documents closer than this become one slice (7d, 36h)"
+        None, "With --every document: merge documents closer than this (7d, 36h)"
     )
     date_field: str | None = setting(None, "Column with the date", shown_default="found by its name")
     text_field: str | None = setting(None, "Column with the text", shown_default="found by its name")
     group_field: str | None = setting(
-        None, "Column with each document's group, such as a party; or folder:1, the first level of folders"
+        None, "Column with each document's group, such as a party, or folder:1, the first level of folders"
     )
     date_format: str | None = setting(
         None,
@@ -46,25 +46,23 @@ class CountSettings:
     )
     drop: str | None = setting(None, "Remove matches of this regular expression from texts")
     numbers: str = setting(
-        "skip", "Numbers", choices=_WAYS, note="what is skipped keeps its place; the mask is <number>"
+        "skip", "Numbers", choices=_WAYS, note="skipped ones keep their place; the mask is <number>"
     )
     urls: str = setting("skip", "URLs", choices=_WAYS, note="the mask is <url>")
     user_names: str = setting("skip", "@names", choices=_WAYS, note="the mask is <user>")
     hyphens: str = setting("keep", "Hyphens", choices=["keep", "split"], note="if kept, to-day is one word")
-    tokenizer: str | None = setting(
-        None, "Your own tokenizer as module:function, from a text to words or lists of words"
-    )
+    tokenizer: str | None = setting(None, "Your own tokenizer, as module:function")
     pretokenized: bool = setting(False, "Split at white space only; each line is a sentence")
     vocabulary_size: int = setting(
-        10_000, "Number of words: the most frequent ones", minimum=1, maximum=1 << 24
+        10_000, "Keep this many of the most frequent words", minimum=1, maximum=1 << 24
     )
     vocabulary_by: str = setting(
         "total",
-        "Frequency by which words are chosen",
+        "Rank words by",
         choices=["total", "share"],
-        note="share is the mean relative frequency over slices",
+        note="share is the mean relative frequency of slices",
     )
-    min_count: int = setting(1, "Leave out words that occur less often than this", minimum=1, maximum=1 << 62)
+    min_count: int = setting(1, "Leave out words with fewer occurrences", minimum=1, maximum=1 << 62)
     vocabulary: str | None = setting(
         None, "Fixed vocabulary: a file with one word per line, or a counts folder"
     )
@@ -80,9 +78,9 @@ class CountSettings:
     )
     phrases: str | tuple[str, ...] | None = setting(
         None,
-        "Phrases to count as words (united_states): auto, none, a file with one per line, or a counts folder",
+        "Count phrases as words: auto, none, a file with one per line, or a counts folder",
         example="auto, none or a file",
-        shown_default="none, or those of the counts folder that --vocabulary names",
+        shown_default="none, or those of the counts given as --vocabulary",
     )
     close_gaps: bool = setting(False, "Close the gaps left by words outside the vocabulary")
     ngram_weights: str = setting(
@@ -91,10 +89,8 @@ class CountSettings:
         choices=["overlap", "literal"],
         note="overlap matches running text, literal applies the window inside each n-gram",
     )
-    examples: int = setting(
-        0, "Number of example sentences to keep per word and slice", minimum=0, maximum=1000
-    )
-    seed: int = setting(0, "Seed that determines which sentences are kept", minimum=0, maximum=(1 << 63) - 1)
+    examples: int = setting(0, "Example sentences to keep per word and slice", minimum=0, maximum=1000)
+    seed: int = setting(0, "Seed for choosing example sentences", minimum=0, maximum=(1 << 63) - 1)
     skip_bad: bool = setting(False, "Leave out bad rows, and report how many and why")
 
     def __post_init__(self) -> None:

@@ -52,12 +52,12 @@ class FitSettings:
         "tied",
         "Context vectors",
         choices=CONTEXTS,
-        note="tied contexts share the vectors of words; separate ones are those of the paper",
+        note="tied ones share the vectors of words, separate ones are those of the paper",
     )
     prior: str = setting("stationary", "Prior", choices=PRIOR_NAMES, note="product is the prior of the paper")
     prior_variance: float | str = setting(
         "auto",
-        "Prior variance of a coordinate, or auto: depends on the method and --dim",
+        "Prior variance of a coordinate; auto depends on the method and --dim",
         minimum=1e-6,
         maximum=1e6,
         choices=["auto"],
@@ -75,13 +75,13 @@ class FitSettings:
     )
     max_steps: int | None = setting(
         None,
-        "Maximum number of steps: in total for smoothing, per slice otherwise",
+        "Maximum number of steps (per slice, except for smoothing)",
         minimum=1,
         maximum=_MANY_STEPS,
         shown_default="depends on the method",
     )
     tolerance: float = setting(
-        1e-4, "Stop when the ELBO changes by less than this, relatively", minimum=0.0, maximum=1.0
+        1e-4, "Stop when the relative change of the ELBO is below this", minimum=0.0, maximum=1.0
     )
     rate: float = setting(0.7, "Rate of the first natural-gradient step", minimum=1e-6, maximum=1.0)
     final_rate: float = setting(0.3, "Rate of the last natural-gradient step", minimum=1e-6, maximum=1.0)

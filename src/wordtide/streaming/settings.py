@@ -19,9 +19,9 @@ _MOST = 1 << 62
 class GrowthSettings:
     """How the vocabulary of a model grows with an update."""
 
-    grow: int = setting(0, "Admit at most this many new words, the most frequent ones", maximum=_MOST)
+    grow: int = setting(0, "Admit up to this many of the most frequent new words", maximum=_MOST)
     grow_min_count: int = setting(
-        MIN_OCCURRENCES, "Occurrences in the new slices that a new word needs", minimum=1, maximum=_MOST
+        MIN_OCCURRENCES, "Occurrences that a new word needs", minimum=1, maximum=_MOST
     )
 
     def __post_init__(self) -> None:
@@ -37,7 +37,10 @@ class AlertRule:
 
     threshold: float = setting(4.0, "Report words with at least this score", minimum=-1e9, maximum=1e9)
     min_occurrences: int = setting(
-        MIN_OCCURRENCES, "Report words that occur this often in the slice", minimum=1, maximum=_MOST
+        MIN_OCCURRENCES,
+        "Report words with at least this many occurrences in the slice",
+        minimum=1,
+        maximum=_MOST,
     )
     neighbors: int = setting(5, "Neighbors to list, before and after the slice", minimum=1, maximum=_MOST)
 
@@ -55,12 +58,12 @@ class WatchSettings(GrowthSettings):
 
     patience: str = setting("0", "How long a slice stays open after its end: 10m, 36h, 7d")
     close_after: str | None = setting(
-        None, "Close a slice by the clock this long after its end, even if no row follows"
+        None, "Close a slice this long after its end by the clock, even if no row follows"
     )
     close_at_end: bool = setting(False, "Also close the open slices when the input ends")
     late: str = setting(
         "drop",
-        "Rows of slices that are closed",
+        "Rows of closed slices",
         choices=["drop", "fold"],
         note="fold adds them to the next slice",
     )
@@ -99,12 +102,10 @@ class WatchOptions:
         threads: The number of threads. None: one for each processor.
     """
 
-    follow: bool = setting(False, "Files: wait for rows that are yet to be written")
+    follow: bool = setting(False, "Files: wait for new rows")
     format: str = setting("auto", "Format", choices=["auto", *FORMATS])
     replayed: bool = setting(False, "Standard input is sent again from its first row")
-    forget_position: bool = setting(
-        False, "Start over after the model's last slice, and drop rows that are waiting"
-    )
+    forget_position: bool = setting(False, "Start over after the model's last slice; drop waiting rows")
     slices: int | None = setting(None, "Stop after this many slices", minimum=1, maximum=_MOST)
     fields: Fields = field(default_factory=Fields)
     encoding: str | None = None

@@ -23,31 +23,27 @@ def count(
     sources: Annotated[
         list[str],
         typer.Argument(
-            help="Folders, files, quoted globs, URLs, - for standard input, or sotu for the sample corpus."
+            help="Folders, files, quoted globs, URLs, - (standard input), or sotu (the sample corpus)."
         ),
     ],
     output: Annotated[Path | None, Option("--output", "-o", help="The counts folder to create.")] = None,
     dry_run: Annotated[
         bool,
-        Option("--dry-run", help="Count nothing; show what is understood: files, dates, slices."),
+        Option("--dry-run", help="Show the files, dates and slices found, without counting."),
     ] = False,
     report: Annotated[ReportFormat, Option(help="Format of --dry-run.")] = ReportFormat.table,
     workers: Annotated[
         int | None, Option(help="Threads, or processes with --tokenizer. Default: all processors.")
     ] = None,
-    memory: Annotated[float, Option(help="Gigabytes to use before spilling to temporary files.")] = 1.0,
-    max_expansion: Annotated[int, Option(help="Largest ratio by which a compressed file may expand.")] = 200,
+    memory: Annotated[float, Option(help="Gigabytes of memory to use before spilling to disk.")] = 1.0,
+    max_expansion: Annotated[int, Option(help="Maximum expansion ratio of compressed files.")] = 200,
     scheduler: Annotated[
         str | None,
-        Option(
-            help="Count on a cluster: local:4 for four processes here, or a Dask scheduler's tcp://host:8786."
-        ),
+        Option(help="Cluster: local:4 for four local processes, or a Dask scheduler's tcp://host:8786."),
     ] = None,
     work: Annotated[
         Path | None,
-        Option(
-            help="With --scheduler: folder for finished shards, visible to all workers. Default: OUTPUT.work"
-        ),
+        Option(help="With --scheduler: scratch folder that all workers see. Default: OUTPUT.work."),
     ] = None,
     overwrite: Annotated[bool, Option("--overwrite", help="Replace the counts folder if it exists.")] = False,
     **settings: Any,

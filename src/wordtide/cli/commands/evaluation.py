@@ -32,10 +32,10 @@ def evaluate(
     seed: Annotated[int, Option(help="Seed of the split and of the fits.")] = 0,
     threads: Annotated[int | None, Option(help="Threads on the CPU. Default: all processors.")] = None,
     resume: Annotated[
-        bool, Option("--resume/--no-resume", help="Reuse the models of an evaluation that was stopped.")
+        bool, Option("--resume/--no-resume", help="Reuse the models of a stopped evaluation.")
     ] = True,
     overwrite: Annotated[
-        bool, Option("--overwrite", help="Replace the report folder, and its models, if it exists.")
+        bool, Option("--overwrite", help="Replace the report folder and its models.")
     ] = False,
     format: Annotated[Format, Option(help="table, csv or json.")] = Format.table,
     **settings: Any,
@@ -100,16 +100,14 @@ def tune(
     counts: Annotated[Path, typer.Argument(help="A counts folder.")],
     texts: Annotated[
         list[str] | None,
-        Option(
-            help="The texts of the counts, to count them with other windows. Repeat the option for several."
-        ),
+        Option(help="The texts of the counts, to count them with other windows. Repeatable."),
     ] = None,
     tokenizer: Annotated[
         str | None,
-        Option(help="With --texts: the tokenizer that the counts were made with, if any: module:function."),
+        Option(help="With --texts: the tokenizer of the counts, if any, as module:function."),
     ] = None,
     max_expansion: Annotated[
-        int, Option(help="With --texts: largest ratio by which a compressed file may expand.")
+        int, Option(help="With --texts: maximum expansion ratio of compressed files.")
     ] = 200,
     method: Annotated[
         str, Option(help="smoothing, filtering, warm-start, independent or static.")
@@ -117,12 +115,12 @@ def tune(
     splits: Annotated[
         int | None,
         Option(
-            help="Number of random splits into training and held-out slices (smoothing, static). Default: 3.",
+            help="Random splits to average over (smoothing, static). Default: 3.",
             show_default=False,
         ),
     ] = None,
     holdout: Annotated[
-        float | None, Option(help="Share of slices held out in each split. Default: 0.1.", show_default=False)
+        float | None, Option(help="Share of slices held out per split. Default: 0.1.", show_default=False)
     ] = None,
     seed: Annotated[int, Option(help="Seed of the splits and of the fits.")] = 0,
     threads: Annotated[int | None, Option(help="Threads on the CPU. Default: all processors.")] = None,
@@ -134,14 +132,14 @@ def tune(
         bool, Option("--resume/--no-resume", help="Reuse the finished fits of the folder.")
     ] = True,
     overwrite: Annotated[
-        bool, Option("--overwrite", help="Replace the folder, and its finished fits, if it exists.")
+        bool, Option("--overwrite", help="Replace the folder and its finished fits.")
     ] = False,
     format: Annotated[Format, Option(help="table, csv or json.")] = Format.table,
     **grid: Any,
 ) -> None:
     """Choose settings by how well they predict held-out slices, with standard errors.
 
-    Values of a list are separated by commas; every combination is fitted.
+    Separate the values of a list by commas; every combination is fitted.
 
     Example: wordtide tune counts/ --diffusion 0.0001,0.001,0.01 --dim 50,100
     """

@@ -20,11 +20,9 @@ _LOOPBACK = "127.0.0.1"
 def explore(
     model: Annotated[Path, typer.Argument(help="A model folder.")],
     html: Annotated[
-        Path | None, Option(help="Write the page and its data to this file; no server is started.")
+        Path | None, Option(help="Write the page to this file instead of starting a server.")
     ] = None,
-    folder: Annotated[
-        Path | None, Option(help="Write the page to this folder, for any web host; no server is started.")
-    ] = None,
+    folder: Annotated[Path | None, Option(help="Write the page to this folder, for any web host.")] = None,
     words: Annotated[
         int | None, Option(help="Keep this many of the most frequent words. Default: all that fit.")
     ] = None,
@@ -32,25 +30,19 @@ def explore(
         int | None, Option(help="Keep this many slices, evenly spaced in time. Default: as many as fit.")
     ] = None,
     max_mb: Annotated[float, Option(help="Maximum size of the file, in megabytes.")] = 40.0,
-    title: Annotated[
-        str | None, Option(help="The title of the page. Default: the name of the model folder.")
-    ] = None,
-    licence: Annotated[str | None, Option(help="A statement on the rights to the corpus.")] = None,
-    with_map: Annotated[
-        bool, Option("--map/--no-map", help="Include a map, which takes a while to compute.")
-    ] = True,
-    map_words: Annotated[
-        int, Option(help="Maximum number of words on the map: the most frequent ones.")
-    ] = 3000,
+    title: Annotated[str | None, Option(help="Title of the page. Default: name of the model folder.")] = None,
+    licence: Annotated[str | None, Option(help="Rights to the corpus.")] = None,
+    with_map: Annotated[bool, Option("--map/--no-map", help="Include a map, which takes a while.")] = True,
+    map_words: Annotated[int, Option(help="Map only this many of the most frequent words.")] = 3000,
     examples: Annotated[
         Path | None,
-        Option(help="A counts folder made with --examples, whose sentences are shown. Mind their copyright."),
+        Option(help="Counts folder made with --examples whose sentences are shown. Mind their copyright."),
     ] = None,
     host: Annotated[
         str,
-        Option(help="Address of the server. Any other than 127.0.0.1 exposes the model to the network."),
+        Option(help="Server address. Any but 127.0.0.1 exposes the model to the network."),
     ] = _LOOPBACK,
-    port: Annotated[int, Option(help="Port of the server. Default: any free port.", show_default=False)] = 0,
+    port: Annotated[int, Option(help="Server port. Default: any free port.", show_default=False)] = 0,
     browser: Annotated[bool, Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
     threads: Annotated[int | None, Option(help="Threads for the map. Default: all processors.")] = None,
     overwrite: Annotated[
@@ -88,21 +80,17 @@ def export(
     model: Annotated[Path, typer.Argument(help="A model folder.")],
     output: Annotated[
         Path,
-        Option("--output", "-o", help="The file to create; for projector, the name of the pair of files."),
+        Option("--output", "-o", help="The file to create; for projector, the stem of two files."),
     ],
     to: Annotated[
         str,
         Option(
-            help="gensim, excel, csv, parquet, word2vec, word2vec-binary, npz, projector or dwe (all slices "
-            "in one npz)."
+            help="gensim, excel, csv, parquet, word2vec, word2vec-binary, npz, projector or dwe (all slices)."
         ),
     ],
     at: Annotated[
         str | None,
-        Option(
-            help="A year, a date, first or last. Without it, parquet, csv and excel hold all slices, as does "
-            "dwe."
-        ),
+        Option(help="A year, a date, first or last. Without it, parquet, csv and excel hold all slices."),
     ] = None,
     vectors: Annotated[str, Option(help="word, context, or their sum.")] = DEFAULT_VECTORS,
     words: Annotated[

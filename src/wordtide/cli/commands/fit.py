@@ -40,7 +40,7 @@ def fit(
         str | None, Option(help="The paper's settings: paper-sotu, paper-twitter or paper-gbooks.")
     ] = None,
     config: Annotated[
-        Path | None, Option(help="A TOML file with settings. Options on the command line take precedence.")
+        Path | None, Option(help="A TOML file with settings; command-line options take precedence.")
     ] = None,
     precision: Annotated[str, Option(help="float32 or float64.")] = "float32",
     threads: Annotated[int | None, Option(help="Threads on the CPU. Default: all processors.")] = None,
@@ -53,17 +53,15 @@ def fit(
     overwrite: Annotated[bool, Option("--overwrite", help="Replace the model folder if it exists.")] = False,
     offload: Annotated[
         Path | None,
-        Option(help="Keep the states of smoothing in this folder, for models larger than memory. Slower."),
+        Option(help="Smoothing: keep states in this folder, for models larger than memory."),
     ] = None,
     scheduler: Annotated[
         str | None,
-        Option(
-            help="Fit on a cluster: local:4 for four processes here, or a Dask scheduler's tcp://host:8786."
-        ),
+        Option(help="Cluster: local:4 for four local processes, or a Dask scheduler's tcp://host:8786."),
     ] = None,
     work: Annotated[
         Path | None,
-        Option(help="With --scheduler: a folder that all workers see. Default: the folder of the model."),
+        Option(help="With --scheduler: scratch folder that all workers see. Default: beside the output."),
     ] = None,
     **settings: Any,
 ) -> None:

@@ -34,7 +34,7 @@ def info(
     check: Annotated[bool, typer.Option("--check", help="Verify all checksums first.")] = False,
     arrivals: Annotated[
         bool,
-        typer.Option("--arrivals", help="Model folders: list the words admitted by updates, and when."),
+        typer.Option("--arrivals", help="Models: list words admitted by updates, and when."),
     ] = False,
 ) -> None:
     """Show what a counts or model folder contains.
@@ -230,7 +230,7 @@ def examples(
     word: Annotated[str, typer.Argument(help="A word of the vocabulary.")],
     at: Annotated[
         str | None,
-        typer.Option(help="A date (1850, 1862-12); its nearest slice is shown. Default: all slices."),
+        typer.Option(help="A date, such as 1850 or 1862-12. Default: all slices."),
     ] = None,
     format: Annotated[Format, typer.Option(help="table, csv or json.")] = Format.table,
 ) -> None:

@@ -20,8 +20,8 @@ Option = typer.Option
 
 Model = Annotated[Path, typer.Argument(help="A model folder.")]
 Output = Annotated[Path, Option("--output", "-o", help="The image file to create: .png, .svg or .pdf.")]
-ByGroup = Annotated[bool, Option("--by-group", help="Draw words as each group of texts uses them.")]
-Dots = Annotated[int, Option("--dpi", help="Dots per inch of a .png; figures are 7 inches wide.")]
+ByGroup = Annotated[bool, Option("--by-group", help="Draw one curve per group of texts.")]
+Dots = Annotated[int, Option("--dpi", help="Dots per inch of a .png, 7 inches wide.")]
 Time = Annotated[str, Option(help="A time: 1850, 1850.5, 1862-12, first or last.")]
 
 
@@ -39,7 +39,7 @@ def timeline(
     by_group: ByGroup = False,
     dpi: Dots = 300,
 ) -> None:
-    """Draw how words changed: their similarity over time to their nearest words at the start and at the end.
+    """Draw how words changed: similarity over time to their nearest words at start and end.
 
     Example: wordtide plot timeline model/ --since 1850 -o timeline.png
     """
@@ -61,9 +61,7 @@ def similarity(
     *,
     output: Output,
     file: WordsFile = None,
-    models: Annotated[
-        list[Path] | None, Option("--with", help="A further model; repeat the option for several.")
-    ] = None,
+    models: Annotated[list[Path] | None, Option("--with", help="Another model. Repeatable.")] = None,
     by_group: ByGroup = False,
     dpi: Dots = 300,
 ) -> None:
@@ -89,7 +87,7 @@ def displacement(
     models: Annotated[list[Path], typer.Argument(help="One or more model folders.")],
     output: Output,
     start: Annotated[
-        str | None, Option(help="The slice to start from. Default: the last one followed by ten slices.")
+        str | None, Option(help="First slice. Default: the last with ten slices after it.")
     ] = None,
     dpi: Dots = 300,
 ) -> None:
@@ -136,9 +134,9 @@ def map_words(
     file: WordsFile = None,
     at: Annotated[
         list[str] | None,
-        Option(help="A time; repeat the option for several. Default: four, spread over the model."),
+        Option(help="A time. Repeatable. Default: four, spread over the model."),
     ] = None,
-    top: Annotated[int, Option(help="Number of words on the map: the most frequent ones.")] = 10_000,
+    top: Annotated[int, Option(help="Map only this many of the most frequent words.")] = 10_000,
     seed: Annotated[int, Option(help="Random seed.")] = 0,
     dpi: Dots = 300,
 ) -> None:

@@ -34,11 +34,9 @@ Option = typer.Option
 Model = Annotated[Path, typer.Argument(help="A model folder.")]
 Word = Annotated[str, typer.Argument(help="A word of the vocabulary.")]
 At = Annotated[str, Option(help="A time: 1850, 1850.5, 1862-12, 1862-12-01, first or last.")]
-Times = Annotated[
-    list[str] | None, Option("--at", help="A time; repeat the option for several. Default: all slices.")
-]
+Times = Annotated[list[str] | None, Option("--at", help="A time. Repeatable. Default: all slices.")]
 Top = Annotated[int, Option(help="Number of words.")]
-Seen = Annotated[int, Option(help="Leave out words that occur less often than this in the slice.")]
+Seen = Annotated[int, Option(help="Leave out words with fewer occurrences in the slice.")]
 Vectors = Annotated[str, Option(help="word, context, or their sum.")]
 Output = Annotated[Format, Option(help="table, csv or json.")]
 Group = Annotated[str | None, Option(help="Show the word as this group of texts uses it.")]
@@ -54,7 +52,7 @@ def neighbors(
     by: Annotated[str, Option(help="Rank by similarity, low or probability.")] = "similarity",
     min_occurrences: Seen = 0,
     over_time: Annotated[
-        bool, Option("--over-time", help="Show the nearest words in every slice; --at and --by do not apply.")
+        bool, Option("--over-time", help="Show every slice; --at and --by do not apply.")
     ] = False,
     group: Group = None,
     vectors: Vectors = "sum",
@@ -63,9 +61,8 @@ def neighbors(
 ) -> None:
     """Show the words nearest to a word at one time or in every slice, with credible intervals.
 
-    Similarity is the expected cosine; low and high are its 90% credible interval; probability is that of
-    being among the nearest --top; occurrences are those at that time. Faint words are barely known, and come
-    last. Words marked as inferred do not occur near that time: their positions follow from other times.
+    Similarity is the expected cosine, low to high its 90% credible interval, and probability that of being
+    among the nearest --top. Faint words are barely known. Inferred words do not occur near that time.
 
     Example: wordtide neighbors model/ energy --at 1850 --top 10
     """
@@ -93,8 +90,8 @@ def similarity(
 ) -> None:
     """Show how similar a word is to others over time.
 
-    Similarity is the expected cosine; low and high are its 90% credible interval. Where a word does not
-    occur (0 occurrences), its position is inferred from other times.
+    Similarity is the expected cosine, low to high its 90% credible interval. With 0 occurrences, the
+    position of a word is inferred from other times.
 
     Example: wordtide similarity model/ energy oil conservation
     """
@@ -120,27 +117,24 @@ def changed(
     by: Annotated[
         str,
         Option(
-            help="Rank by effect (its lower bound), evidence (the Bayes factor of a change), low (the lower "
-            "end of the interval of change), probability (of being in the list) or change."
+            help="Rank by effect (lower bound), evidence (Bayes factor), change, low (its lower bound), "
+            "or probability (of being in the list)."
         ),
     ] = "effect",
     min_occurrences: Annotated[
-        int, Option(help="Leave out words that occur less often than this between the two times.")
+        int, Option(help="Leave out words with fewer occurrences between the two times.")
     ] = change.MIN_OCCURRENCES,
-    function_words: Annotated[
-        bool, Option("--function-words", help="List function words as well, if ranked by effect or evidence.")
-    ] = False,
+    function_words: Annotated[bool, Option("--function-words", help="Include function words.")] = False,
     vectors: Vectors = "sum",
     format: Output = Format.table,
 ) -> None:
     """Show the words that changed most: how much, when, from what to what.
 
-    The verdict is jump, gradual, or unsure (no significant change); the date of a jump has a 90% credible
-    interval, that of a gradual change its start and end. The effect, in bits, is how much one use of the word
-    reveals about the side of the change it comes from; style, the change that function words share, is left
-    out of it. Change is the angle by which the word turned between --since and --until, or between its first
-    and last slices; csv and json give it as cosine distance (0: none, 1: a right angle). From and to are the
-    neighbors lost and gained.
+    The verdict is jump, gradual, or unsure (no significant change). Date low to date high is the 90% credible
+    interval of a jump, or the start and end of a gradual change. The effect, in bits, is how much one use of
+    the word reveals about the side of the change it comes from, without style, the change that function words
+    share. Change is an angle; csv and json have the cosine distance. From and to are neighbors lost and
+    gained.
 
     Example: wordtide changed model/ --since 1850 --until 2000 --top 20
     """
@@ -155,17 +149,15 @@ def story(
     model: Model,
     word: Word,
     since: Annotated[
-        str | None, Option(help="Start of the summary. Default: the first slice in which the word occurs.")
+        str | None, Option(help="Start of the summary. Default: the word's first slice.")
     ] = None,
-    until: Annotated[
-        str | None, Option(help="End of the summary. Default: the last slice in which the word occurs.")
-    ] = None,
+    until: Annotated[str | None, Option(help="End of the summary. Default: the word's last slice.")] = None,
     top: Top = 5,
     by_group: ByGroup = False,
     vectors: Vectors = "sum",
     format: Output = Format.table,
 ) -> None:
-    """Summarize how a word changed: a sentence, and its neighbors at the start, halfway and at the end.
+    """Summarize how a word changed: a sentence, and its neighbors at start, halfway and end.
 
     Example: wordtide story model/ energy
     """
@@ -207,15 +199,15 @@ def divided(
     ] = None,
     at: At = "last",
     top: Top = 20,
-    function_words: Annotated[bool, Option("--function-words", help="List function words as well.")] = False,
+    function_words: Annotated[bool, Option("--function-words", help="Include function words.")] = False,
     vectors: Vectors = "sum",
     format: Output = Format.table,
 ) -> None:
     """Show the words that groups of texts use most differently.
 
-    The effect, in bits, is how much a use of the word says about the group it comes from; effect low is its
-    lower bound. Since is the time by which both groups have used the word. Near and other near are words near
-    it in one group and not in the other. Words without a significant difference are not listed.
+    The effect, in bits, is how much one use of the word reveals about the group it comes from; effect low is
+    its lower bound. Since is when both groups have used the word. Near and other near are neighbors in only
+    one of the groups. Only significant differences are listed.
 
     Example: wordtide divided model/ --groups R D --at 2020
     """
@@ -238,8 +230,8 @@ def surprises(
 ) -> None:
     """Show the most surprising words of a slice, compared with words of similar frequency.
 
-    The score is standard normal for ordinary words, and the p value is the probability of a score at least as
-    high. Information gained is in nats. Words with one or two occurrences come last.
+    The score is standard normal for ordinary words. Information is in nats. Words with one or two occurrences
+    come last.
 
     Example: wordtide surprises model/ --at 2020 --top 20
     """
@@ -256,12 +248,10 @@ def axis(
     *,
     from_words: Annotated[
         str,
-        Option(
-            "--from", help="Words of one pole, separated by commas: he,man. Negative positions are near it."
-        ),
+        Option("--from", help="One pole, near which positions are negative: he,man."),
     ],
     to_words: Annotated[
-        str, Option("--to", help="Words of the other pole: she,woman. Positive positions are near it.")
+        str, Option("--to", help="The other pole, near which positions are positive: she,woman.")
     ],
     words: WordsFile = None,
     at: Times = None,
@@ -271,8 +261,8 @@ def axis(
 ) -> None:
     """Show where words lie between two poles over time.
 
-    The position is the mean similarity to the words of --to minus that to the words of --from; low and high
-    are its 90% credible interval.
+    The position is the mean similarity to the words of --to minus that to the words of --from, low to high
+    its 90% credible interval.
 
     Example: wordtide axis model/ --from he,man --to she,woman nurse engineer
     """
@@ -295,7 +285,7 @@ def analogy(
 ) -> None:
     """Show which words are used at one time as a word was used at another.
 
-    The columns are those of neighbors. If the word itself is listed first, its use is the same.
+    Columns are those of neighbors. If the word itself comes first, its use is the same.
 
     Example: wordtide analogy model/ reagan --at 1985 --then 2015
     """

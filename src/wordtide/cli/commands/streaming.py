@@ -39,11 +39,11 @@ def update(
     model: Annotated[Path, typer.Argument(help="A model folder, made with --method filtering.")],
     sources: Annotated[
         list[str],
-        typer.Argument(help="A counts folder; or texts, as for count: folders, files, quoted globs, or -."),
+        typer.Argument(help="A counts folder, or texts: folders, files, quoted globs, or -."),
     ],
     max_expansion: Annotated[
         int | None,
-        Option(help="Texts: largest ratio by which a compressed file may expand. Default: 200."),
+        Option(help="Texts: maximum expansion ratio of compressed files. Default: 200."),
     ] = None,
     threads: Annotated[int | None, Option(help="Threads on the CPU. Default: all processors.")] = None,
     **settings: Any,
@@ -118,7 +118,7 @@ def watch(
 ) -> None:
     """Update a model with each slice of an endless stream, and report surprising words as JSON Lines.
 
-    The dates of rows decide when a slice ends. A watch that is stopped or killed resumes where it was.
+    Row dates, not the clock, decide when a slice ends. A stopped or killed watch resumes where it was.
 
     Example: wordtide watch model/ posts.jsonl --follow --every day --alerts alerts.jsonl
     """
