@@ -1,12 +1,12 @@
 """Do posterior intervals hold the truth as often as they state? Simulation-based calibration on small worlds.
 
-    nice -n 15 python benchmarks/calibration.py # about 20 minutes on one core python
-    benchmarks/calibration.py --worlds 12 --adam-worlds 0 # a quick look, without the slow solver python
-    benchmarks/calibration.py --negatives 30 --steps 300 --adam-worlds 0 --contexts tied # other counts
+    python benchmarks/calibration.py                                # about 20 minutes on one core
+    python benchmarks/calibration.py --worlds 12 --adam-worlds 0    # a quick look, without the slow solver
+    python benchmarks/calibration.py --negatives 30 --steps 300 --adam-worlds 0 --contexts tied
 
-prints Markdown tables: coverage of 50 % and 90 % intervals by method, contexts and solver; ranks; and what one factor for all intervals would do. Truths are drawn from the prior, symmetric
-counts from the likelihood; the seed of a world is its number, from 0. Tied and separate contexts are fitted
-to the same counts.
+prints Markdown tables: coverage of 50 % and 90 % intervals by method, contexts and solver; ranks; and what one
+factor for all intervals would do. Truths are drawn from the prior, symmetric counts from the likelihood; the
+seed of a world is its number, from 0. Tied and separate contexts are fitted to the same counts.
 """
 
 import argparse

@@ -1,9 +1,8 @@
-"""Whether the uncertainty that questions tell of is right: on worlds whose truth is known, and on texts of
-yours.
+"""Does the uncertainty that answers state hold? On worlds whose truth is known, and on texts of yours.
 
-    python benchmarks/uncertainty.py # worlds drawn from the prior, three or four minutes python
-    benchmarks/uncertainty.py --seeds 1 # a quick look python benchmarks/uncertainty.py --corpus
-    speeches.jsonl.gz --every 5-years
+    python benchmarks/uncertainty.py              # worlds drawn from the prior, three or four minutes
+    python benchmarks/uncertainty.py --seeds 1    # a quick look
+    python benchmarks/uncertainty.py --corpus speeches.jsonl.gz --every 5-years
 
 prints Markdown tables. Intervals are meant to hold the truth in 0.90 of all cases. With --corpus, dated texts
 are halved at random and fitted twice, once more with their dates shuffled, and once more with pairs of words
