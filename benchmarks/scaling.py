@@ -29,7 +29,7 @@ from wordtide.inference.methods import natural_options
 from wordtide.inference.natural.eigen_start import signs_by_rule
 from wordtide.inference.natural.prepared_slice import PreparedSlice, row_parts
 from wordtide.inference.natural.schedule import Schedule
-from wordtide.inference.natural.smoothing import standing_start
+from wordtide.inference.natural.smoothing import static_start
 from wordtide.inference.problem import PairSettings, Problem, pooled, problem_of
 from wordtide.inference.scale.word_blocks import WordBlock
 from wordtide.inference.settings import FitSettings
@@ -221,10 +221,10 @@ def _start(problem: Problem, options: argparse.Namespace, machine: Compute) -> t
             pass
 
     begin = time.process_time()
-    standing_start(problem, _pairs(options), prior, natural, machine, train)
+    static_start(problem, _pairs(options), prior, natural, machine, train)
     seconds = time.process_time() - begin
     tracemalloc.start()
-    standing_start(problem, _pairs(options), prior, natural, machine, train)
+    static_start(problem, _pairs(options), prior, natural, machine, train)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     return seconds, peak

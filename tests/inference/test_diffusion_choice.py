@@ -6,7 +6,7 @@ from oracles import solvers, worlds
 
 from wordtide.inference.compute import compute
 from wordtide.inference.natural.schedule import Schedule
-from wordtide.inference.natural.smoothing import CHOICE, choose_diffusion, standing
+from wordtide.inference.natural.smoothing import CHOICE, choose_diffusion, still_constant
 from wordtide.model.prior import StationaryPrior
 from wordtide.progress import Observer
 
@@ -52,7 +52,7 @@ def test_vectors_that_stand_still_get_a_small_constant():
     world = worlds.observed(rng, u, prior, 0.5)
     with compute("float32", 1) as computing:
         solver = solver_of(world, computing, 0.1)
-        assert choose_diffusion(solver, Observer()) < 20 * standing(solver.diffusion)
+        assert choose_diffusion(solver, Observer()) < 20 * still_constant(solver.diffusion)
 
 
 def test_one_slice_keeps_the_constant_it_has():

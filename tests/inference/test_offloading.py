@@ -20,11 +20,10 @@ from wordtide.inference.natural.eigen_start import signs_by_rule
 from wordtide.inference.natural.schedule import NaturalOptions, Schedule
 from wordtide.inference.natural.smoothing import SmoothingSolver
 from wordtide.inference.problem import PairSettings, problem_of
-from wordtide.inference.scale import smoothing_job
-from wordtide.inference.scale.engine import Engine
+from wordtide.inference.scale import smoothing_job, smoothing_tasks
+from wordtide.inference.scale.engine import Engine, slice_costs
 from wordtide.inference.scale.in_memory import Start, StatesInMemory
 from wordtide.inference.scale.on_disk import StatesOnDisk, exchange_folder
-from wordtide.inference.scale.shares import work_of_slices
 from wordtide.model.prior import ProductPrior
 from wordtide.storage.arrays import Streamed
 
@@ -62,7 +61,7 @@ def solver(counts, computing, tied, folder=None, block_bytes=3000):
     start = Start(vectors.astype(computing.dtype), signs_by_rule(DIM) if tied else None)
     engine = Engine(computing)
     if folder is not None:
-        engine = Engine(computing, folder, counts, work_of_slices(opened), block_bytes)
+        engine = Engine(computing, folder, counts, slice_costs(opened), block_bytes)
     states = engine.states(problem, pairs, options, ProductPrior(problem.times, 0.05, 1.3), start)
     assert isinstance(states, StatesInMemory if folder is None else StatesOnDisk)
     return SmoothingSolver(states, options)
@@ -113,7 +112,7 @@ def test_only_the_files_of_the_last_step_are_kept(counts, tmp_path, tied):
 
 def test_a_worker_that_was_thought_dead_cannot_change_a_later_start(counts, tmp_path, monkeypatch, tied):
     """It repeats the tasks of a step when the fit has begun again, at another rate."""
-    late, observe, move = [], smoothing_job.observe_group, smoothing_job.move_block
+    late, observe, move = [], smoothing_tasks.observe_group, smoothing_tasks.move_block
 
     def remember(*arguments):
         late.append(arguments)
@@ -128,12 +127,12 @@ def test_a_worker_that_was_thought_dead_cannot_change_a_later_start(counts, tmp_
     with compute("float32", 1) as computing:
         fitted, other = solver(counts, computing, tied, tmp_path), solver(counts, computing, tied)
         with monkeypatch.context() as patch:
-            patch.setattr(smoothing_job, "observe_group", remember)
+            patch.setattr(smoothing_tasks, "observe_group", remember)
             fitted.advance()
         for each in (fitted, other):
             each.slow_down()
         with monkeypatch.context() as patch:
-            patch.setattr(smoothing_job, "move_block", move_after_late_tasks)
+            patch.setattr(smoothing_tasks, "move_block", move_after_late_tasks)
             fitted.advance()
         other.advance()
         assert len(late) == len(fitted.states.job.slices) - 1
@@ -160,10 +159,10 @@ def test_a_worker_says_that_it_does_not_see_the_folder(counts, tmp_path, tied):
     place.mkdir()
     with compute("float32", 1) as computing:
         job = solver(counts, computing, tied, place).states.job
-    smoothing_job.opened.cache_clear()  # like a new process
+    smoothing_job.open_layout.cache_clear()  # like a new process
     shutil.rmtree(place)
     with pytest.raises(OutputError, match="A worker does not see the work folder"):
-        smoothing_job.group_likelihoods(job, 0, smoothing_job.Generation(0, 0), False)
+        smoothing_tasks.group_likelihoods(job, 0, smoothing_job.Generation(0, 0), False)
 
 
 def test_predictions_have_the_same_bits_and_leave_no_trace(counts, tmp_path, tied):

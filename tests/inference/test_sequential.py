@@ -226,7 +226,7 @@ def test_slowing_down_starts_the_slice_again_at_half_the_rate(computing, method,
     slowed.slow_down()
     slow = solver(computing, method, tied=tied)
     slow.restore(state)
-    slow.slow = 0.5
+    slow.pace = 0.5
     finish(slowed)
     finish(slow)
     assert np.array_equal(slowed.mean, slow.mean)
@@ -282,7 +282,7 @@ def test_a_falling_elbo_is_divergence_and_the_slice_is_fitted_again_at_half_the_
     monkeypatch.setattr(SliceFit, "elbo", lambda fit, seed: next(elbos))
     hasty = solver(computing, slices=2)
     curve = train(hasty, "filtering", ["first", "second"], Observer())
-    assert hasty.slow == 0.5
+    assert hasty.pace == 0.5
     assert [row["elbo"] for row in curve if row["elbo"] is not None] == [-0.70, -0.69, -0.69, -0.69, -0.69]
 
 
@@ -291,7 +291,7 @@ def test_a_small_fall_is_noise(computing, monkeypatch):
     monkeypatch.setattr(SliceFit, "elbo", lambda fit, seed: next(elbos))
     calm = solver(computing, slices=2)
     finish(calm)
-    assert calm.slow == 1.0
+    assert calm.pace == 1.0
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -314,7 +314,7 @@ def test_a_filter_continued_from_its_history_ends_with_the_same_bits(computing, 
     finish(whole)
     finish(first)
     rest = dense.problem_from(COUNTS[done:], TIMES[done:], tied=tied)
-    history, size = FilterHistory(done, first.beliefs, first.slow), 1 if tied else 2
+    history, size = FilterHistory(done, first.beliefs, first.pace), 1 if tied else 2
     sink = KnotArrays(whole.problem.knots, size, DIM, computing.dtype, True)
     continued = SequentialSolver(rest, whole.diffusion, whole.options, computing, sink, history)
     finish(continued)

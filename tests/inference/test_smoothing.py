@@ -206,7 +206,7 @@ def test_a_slowed_run_is_a_run_at_half_the_rate(computing, tied):
     for _ in range(5):
         slowed.advance()
     slowed.slow_down()
-    slow.slow = 0.5
+    slow.pace = 0.5
     finish(slowed)
     finish(slow)
     assert np.array_equal(results(slowed), results(slow))

@@ -19,7 +19,7 @@ import numpy as np
 
 from wordtide.errors import SettingsError
 from wordtide.system import available_processors, one_blas_thread
-from wordtide.types import Array
+from wordtide.types import Array, Integers
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -94,3 +94,12 @@ def compute(precision: str = "float32", threads: int | None = None) -> Iterator[
 def _prepare_thread() -> None:
     _pool_thread.is_one = True
     np.seterr(invalid="ignore")  # of this thread only
+
+
+def balanced_bounds(weights: Array, parts: int) -> Integers:
+    """Return the bounds (parts + 1,) of contiguous runs of items with nearly equal total weights."""
+    ends = np.concatenate([[0.0], np.cumsum(weights, dtype=np.float64)])
+    middles = (ends[:-1] + ends[1:]) / 2
+    bounds: Integers = np.searchsorted(middles, ends[-1] * np.arange(parts + 1) / parts).astype(np.int64)
+    bounds[0], bounds[-1] = 0, len(weights)
+    return bounds

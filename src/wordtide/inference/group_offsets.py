@@ -74,7 +74,7 @@ def fit_groups(
     messages = GroupMessages.none(len(groups), len(fitted.words), fitted.posterior.dim)
     if settings.method == "filtering":
         states = slices_of(fitted.posterior, len(fitted.diffusion))
-        shared = (_of_states(here, fitted.posterior.signs, compute) for here in states)
+        shared = (_shared_slice(here, fitted.posterior.signs, compute) for here in states)
         numbers = range(len(fitted.diffusion))
         _add_slices(messages, list(groups.values()), numbers, shared, settings, compute, observer)
     else:
@@ -117,7 +117,7 @@ def update_groups(
     before = [names.index(name) for name in old.names]
     messages = old.messages.extended(before, len(names), len(counts.words))
     later = [counts.groups.get(name) for name in names]
-    shared = (_of_states(here, fitted.posterior.signs, compute) for here in states)
+    shared = (_shared_slice(here, fitted.posterior.signs, compute) for here in states)
     numbers = range(len(fitted.diffusion), len(fitted.diffusion) + len(counts))
     _add_slices(messages, later, numbers, shared, settings, compute, Observer())
     used = np.zeros((len(names), len(counts.words)))
@@ -193,28 +193,28 @@ def _message_of_slice(
     offset = known_b / (known_h + 1.0 / TYPICAL_OFFSET)
     b, h = np.zeros_like(known_b), np.zeros_like(known_h)
     for step in range(_STEPS_IN_SLICE):
-        offset += _way(known_b + b, known_h + h, offset) if step else 0.0
+        offset += _half_step(known_b + b, known_h + h, offset) if step else 0.0
         moved = GaussianVectors((shared.mean + offset).astype(compute.dtype), shared.variance)
         found = prepared.word_gradient(moved, contexts, [*seed, step])
         b, h = (found.g + found.h * offset).astype(np.float32), found.h.astype(np.float32)
     return b, h
 
 
-def _way(b: Array, h: Array, offset: Array) -> Array:
-    """From offsets half of the way to the best ones, at most as far as a step goes."""
-    way = b / (h + 1.0 / TYPICAL_OFFSET) - offset
-    length = np.sqrt(np.einsum("lk,lk->l", way, way))[:, None]
-    return np.asarray(_RATE * way * np.minimum(1.0, _FARTHEST / np.maximum(length, _FARTHEST)))
+def _half_step(b: Array, h: Array, offset: Array) -> Array:
+    """The step half-way to the best offsets, at most `_FARTHEST` long before it is halved."""
+    step = b / (h + 1.0 / TYPICAL_OFFSET) - offset
+    length = np.sqrt(np.einsum("lk,lk->l", step, step))[:, None]
+    return np.asarray(_RATE * step * np.minimum(1.0, _FARTHEST / np.maximum(length, _FARTHEST)))
 
 
-def _of_states(states: SliceStates, signs: Singles | None, compute: Compute) -> _SharedSlice:
+def _shared_slice(states: SliceStates, signs: Singles | None, compute: Compute) -> _SharedSlice:
     """The shared vectors of a slice of a filter; `signs` are those of tied contexts."""
     mean, variance = (
         np.ascontiguousarray(array, dtype=compute.dtype) for array in (states.mean_u, states.variance_u)
     )
     shared = GaussianVectors(mean, variance)
     if states.mean_v is None or states.variance_v is None:
-        contexts = _tied(shared, signs)
+        contexts = _tied_contexts(shared, signs)
     else:
         contexts = GaussianVectors(
             np.ascontiguousarray(states.mean_v, dtype=compute.dtype),
@@ -223,7 +223,7 @@ def _of_states(states: SliceStates, signs: Singles | None, compute: Compute) -> 
     return _SharedSlice(states.words.astype(np.int64), shared, contexts)
 
 
-def _tied(shared: GaussianVectors, signs: Singles | None) -> GaussianVectors:
+def _tied_contexts(shared: GaussianVectors, signs: Singles | None) -> GaussianVectors:
     assert signs is not None
     return GaussianVectors(shared.mean * signs.astype(shared.mean.dtype), shared.variance)
 
@@ -238,7 +238,7 @@ def _shared_slices(fitted: Fitted, compute: Compute) -> list[_SharedSlice]:
         shared = GaussianVectors(u.mean[rows], u.variance[rows])
         contexts = [GaussianVectors(side.mean[rows], side.variance[rows]) for side in v]
         words = knots.words_of(rows).astype(np.int64)
-        found.append(_SharedSlice(words, shared, contexts[0] if contexts else _tied(shared, signs)))
+        found.append(_SharedSlice(words, shared, contexts[0] if contexts else _tied_contexts(shared, signs)))
     return found
 
 
@@ -291,7 +291,7 @@ def _set_messages(
 
         observer.start(f"group {name}", _STEPS, "steps")
         for step in range(_STEPS):
-            offset += _way(b, h, offset) if step else 0.0
+            offset += _half_step(b, h, offset) if step else 0.0
             b[:], h[:] = 0.0, 0.0
             for t, (g, precision) in zip(
                 prepared, compute.map(partial(gradient, step), prepared), strict=True

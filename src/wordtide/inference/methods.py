@@ -18,8 +18,8 @@ from wordtide.inference.natural.smoothing import (
     CHOICE,
     SmoothingSolver,
     choose_diffusion,
-    standing,
-    standing_start,
+    static_start,
+    still_constant,
 )
 from wordtide.inference.paper.filtering import AdamFilter, FilterOptions
 from wordtide.inference.paper.gradients import matching_precision
@@ -194,7 +194,7 @@ def _sequential(fit: Run) -> Outcome:
     predictions = None
     if isinstance(solver, SequentialSolver) and fit.settings.method == "filtering":
         predictions = solver.predictions
-    return Outcome(posterior, diffusion, curve, solver.pairs, solver.slow, predictions)
+    return Outcome(posterior, diffusion, curve, solver.pairs, solver.pace, predictions)
 
 
 def _diffusion(fit: Run) -> Diffusion:
@@ -222,7 +222,7 @@ def _smoothing(fit: Run) -> Outcome:
             diffusion = _chosen(fit, diffusion, start)
     solver = _smoothing_solver(fit, diffusion, start, _schedule(settings))
     curve = fit.train(solver, "smoothing")
-    predictions, static = solver.predictions(), solver.predictions(standing(solver.diffusion))
+    predictions, static = solver.predictions(), solver.predictions(still_constant(solver.diffusion))
     found = solver.states.arrays()
     names = {"mean_u": "mean_u", "mean_v": "mean_v", "h_u": "precision_u", "h_v": "precision_v"}
     arrays = {field: as_singles(found[name]) for name, field in names.items() if name in found}
@@ -251,7 +251,7 @@ def _start(fit: Run, diffusion: Diffusion) -> Start:
         return start
     options, pairs = natural_options(fit.settings, _schedule(fit.settings)), pair_settings(fit.settings)
     train_start = partial(fit.train, stage=_STATIC)
-    start = standing_start(fit.problem, pairs, diffusion, options, fit.engine.compute, train_start)
+    start = static_start(fit.problem, pairs, diffusion, options, fit.engine.compute, train_start)
     fit.keep_start(start)  # instead of the solver, which takes more memory
     fit.engine.compute.work.clear()  # all words at once need larger arrays than those of a slice
     return_freed_memory()

@@ -22,7 +22,7 @@ PRIOR_NAMES = ("stationary", "product")
 #: `prior_variance="auto"`: the variance at d = 100 for methods whose vectors drift, and for the others. It
 #: falls with the cube root of d. Chosen by held-out likelihood on five corpora, checked on a sixth
 #: (docs/evidence.md).
-_VARIANCE, _STANDING_VARIANCE = 0.35, 0.2
+_VARIANCE, _STATIC_VARIANCE = 0.35, 0.2
 #: The most steps of the natural solver: over all slices for smoothing, for each slice otherwise.
 MOST_STEPS = {"smoothing": 12, "filtering": 5, "independent": 24, "warm-start": 12, "static": 24}
 _MANY_STEPS, _MANY_WORDS = 1_000_000, 1 << 24
@@ -144,7 +144,7 @@ class FitSettings:
         if self.prior == "product":
             return 1.0
         moving = self.method in ("smoothing", "filtering")
-        return float((_VARIANCE if moving else _STANDING_VARIANCE) * (100.0 / self.dim) ** (1.0 / 3.0))
+        return float((_VARIANCE if moving else _STATIC_VARIANCE) * (100.0 / self.dim) ** (1.0 / 3.0))
 
     @property
     def sample_size(self) -> int | None:

@@ -237,7 +237,7 @@ def _extend(
         elbo=None if pairs is None else elbo_of_slices([dict(row) for row in curve], pairs.tolist()),
         pairs=pairs,
         predictions=predictions,
-        filter={**(fitted.filter or {}), "pace": solver.slow, "precision": precision},
+        filter={**(fitted.filter or {}), "pace": solver.pace, "precision": precision},
         arrivals=_arrivals(fitted, addition),
         groups=groups,
     )

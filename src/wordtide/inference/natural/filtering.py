@@ -131,7 +131,7 @@ class SequentialSolver:
         self.signs = signs_by_rule(options.dim) if options.tied else None
         shape = options.sides, len(problem.words), options.dim
         self.history = history or FilterHistory(0, LatestBeliefs(*shape, compute.dtype, not self.point))
-        self.beliefs, self.slow = self.history.beliefs, self.history.pace
+        self.beliefs, self.pace = self.history.beliefs, self.history.pace
         self.number, self.done, self.total = self.history.slices, 0, 0
         self.end = self.number + len(problem)
         self.steps = sum(self._schedule(number).steps for number in range(self.number, self.end))
@@ -169,7 +169,7 @@ class SequentialSolver:
         if self._fit is None:
             self._fit = self._open()
         fit, schedule = self._fit, self._schedule(self.number)
-        rate = self.slow * schedule.rate_at(self.done)
+        rate = self.pace * schedule.rate_at(self.done)
         fit.step(rate, self._seed(self.done))
         if self.number == 0 or self.options.method == "independent":
             fit.rotate_to_principal_axes()
@@ -188,14 +188,14 @@ class SequentialSolver:
 
     def slow_down(self) -> None:
         """Halve the rate and restart the slice."""
-        self.slow *= 0.5
+        self.pace *= 0.5
         self._fit, self.done, self._before = None, 0, None
 
     def state(self) -> dict[str, Array]:
         """Return the arrays from which a fit resumes with bit-identical results."""
         state: dict[str, Array] = {
             "place": np.array([self.number, self.done, self.total], dtype=np.int64),
-            "numbers": np.array([self.slow, np.nan if self._before is None else self._before]),
+            "numbers": np.array([self.pace, np.nan if self._before is None else self._before]),
             "pairs": np.array(self.pairs, dtype=np.float64),
             "predictions": np.array(self.predictions, dtype=np.float64),
             **self.beliefs.state(),
@@ -209,7 +209,7 @@ class SequentialSolver:
     def restore(self, state: Mapping[str, Array]) -> None:
         """Resume from a saved state."""
         self.number, self.done, self.total = (int(value) for value in state["place"])
-        self.slow = float(state["numbers"][0])
+        self.pace = float(state["numbers"][0])
         self._before = None if np.isnan(state["numbers"][1]) else float(state["numbers"][1])
         self.pairs = [float(value) for value in state["pairs"]]
         self.predictions = [float(value) for value in state["predictions"]]

@@ -17,15 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from wordtide.inference.compute import Compute
+from wordtide.inference.compute import Compute, balanced_bounds
 from wordtide.inference.natural.negatives import Expectation, NegativePairs, sample_size_for
-from wordtide.inference.natural.pair_kernels import (
-    add_positives,
-    positive_moments,
-)
+from wordtide.inference.natural.pair_kernels import add_positives, positive_moments
 from wordtide.inference.natural.schedule import NaturalOptions
 from wordtide.inference.problem import SliceData
-from wordtide.inference.scale.shares import shared_out
 from wordtide.model.likelihood import GaussianVectors
 from wordtide.model.logistic import expected_log_sigmoids, log_expected_sigmoids
 from wordtide.types import Array
@@ -208,5 +204,5 @@ def row_parts(indptr: Array) -> list[range]:
     """
     effort = np.diff(indptr) + _PAIRS_PER_ROW
     worthwhile = max(1, int(effort.sum()) // _EFFORT)
-    cuts = shared_out(effort, min(_MOST_PARTS, 1 << (worthwhile.bit_length() - 1))).tolist()
+    cuts = balanced_bounds(effort, min(_MOST_PARTS, 1 << (worthwhile.bit_length() - 1))).tolist()
     return [range(a, b) for a, b in pairwise(cuts) if b > a]

@@ -39,7 +39,7 @@ class SmoothingSolver:
     def __init__(self, states: States, options: NaturalOptions) -> None:
         self.states, self.options = states, options
         self.steps = options.schedule.steps
-        self.slow = 1.0
+        self.pace = 1.0
         self.pairs = states.pairs()
         self.begin()
 
@@ -60,7 +60,7 @@ class SmoothingSolver:
         if self.over:
             return None
         schedule = self.options.schedule
-        rate = self.slow * schedule.rate_at(self.done)
+        rate = self.pace * schedule.rate_at(self.done)
         finite = self.states.step(self.done, rate, self.options.trust)
         if not all(finite):
             raise Diverged(finite.index(False))
@@ -92,7 +92,7 @@ class SmoothingSolver:
 
     def slow_down(self) -> None:
         """Halve the rate and restart."""
-        self.slow *= 0.5
+        self.pace *= 0.5
         self.begin()
 
     def state(self) -> dict[str, Storable]:
@@ -100,7 +100,7 @@ class SmoothingSolver:
         return {
             "place": np.array([self.done, self.over], dtype=np.int64),
             "numbers": np.array(
-                [self.slow, np.nan if self._before is None else self._before, self.diffusion.constant]
+                [self.pace, np.nan if self._before is None else self._before, self.diffusion.constant]
             ),
             **self.states.arrays(),
         }
@@ -108,7 +108,7 @@ class SmoothingSolver:
     def restore(self, state: Mapping[str, Array]) -> None:
         """Resume from a saved state."""
         self.done, self.over = int(state["place"][0]), bool(state["place"][1])
-        self.slow = float(state["numbers"][0])
+        self.pace = float(state["numbers"][0])
         self._before = None if np.isnan(state["numbers"][1]) else float(state["numbers"][1])
         self.use_diffusion(float(state["numbers"][2]))
         self.states.restore(state)
@@ -119,7 +119,7 @@ class SmoothingSolver:
             self.states.set_diffusion(self.diffusion.with_constant(constant))
 
 
-def standing_start(
+def static_start(
     problem: Problem,
     pairs: PairSettings,
     diffusion: Diffusion,
@@ -180,7 +180,7 @@ def choose_diffusion(solver: SmoothingSolver, observer: Observer) -> float:
     times, variance = solver.diffusion.times, float(np.mean(solver.diffusion.marginal))
     if len(times) == 1:
         return solver.diffusion.constant
-    smallest = math.log(standing(solver.diffusion))
+    smallest = math.log(still_constant(solver.diffusion))
     largest = math.log(_LOOSE * variance / float(np.median(np.diff(times))))
 
     def advance(steps: int) -> None:
@@ -209,7 +209,7 @@ def choose_diffusion(solver: SmoothingSolver, observer: Observer) -> float:
         return math.exp(_highest(fitted, float(rough.x), smallest, largest))
 
 
-def standing(diffusion: Diffusion) -> float:
+def still_constant(diffusion: Diffusion) -> float:
     """Return a constant so small that vectors hardly move."""
     span = float(diffusion.times[-1] - diffusion.times[0])
     return _STILL * float(np.mean(diffusion.marginal)) / span if span > 0 else diffusion.constant

@@ -71,23 +71,25 @@ class AdamFilter:
         diffusion: Diffusion,
         options: FilterOptions,
         sink: SliceSink | None = None,
-        past: FilterHistory | None = None,
+        history: FilterHistory | None = None,
     ) -> None:
         self.problem, self.diffusion, self.options = problem, diffusion, options
         self.dim = options.dim
-        self.past = past or FilterHistory(0, LatestBeliefs(2, len(problem.words), options.dim, options.dtype))
-        self.beliefs = self.past.beliefs
-        self.rate = options.rate * self.past.pace
+        self.history = history or FilterHistory(
+            0, LatestBeliefs(2, len(problem.words), options.dim, options.dtype)
+        )
+        self.beliefs = self.history.beliefs
+        self.rate = options.rate * self.history.pace
         self.steps = options.steps_per_slice * len(problem)
         self.sink = sink if sink is not None else KnotArrays(problem.knots, 2, options.dim, options.dtype)
         self.pairs: list[float] = []
-        self._t = self.past.slices
+        self._t = self.history.slices
         self.end = self._t + len(problem)
         self._enter()
 
     @property
-    def slow(self) -> float:
-        """The share of the rate that is in use after divergences."""
+    def pace(self) -> float:
+        """The fraction of the rate left after divergences."""
         return self.rate / self.options.rate
 
     def moments(self) -> Reals:
@@ -97,7 +99,7 @@ class AdamFilter:
         return np.stack([self.sink.mean, self.sink.variance])
 
     def _part(self) -> SliceData:
-        return self.problem.slices[self._t - self.past.slices]
+        return self.problem.slices[self._t - self.history.slices]
 
     def prior(self) -> tuple[Floats, Floats]:
         """Compute mean and variance (2, a, d) of words and contexts before the data of the slice (Eq. 13)."""
@@ -136,7 +138,7 @@ class AdamFilter:
             if not math.isfinite(gradient.sum() + self.parameters.sum()):
                 raise Diverged(self._t)
         self._step += 1
-        report = Report((self._t - self.past.slices) * steps + self._step, self._t, elbo, self.rate)
+        report = Report((self._t - self.history.slices) * steps + self._step, self._t, elbo, self.rate)
         if self._step == steps:
             self._leave()
         return report

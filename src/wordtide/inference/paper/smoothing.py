@@ -100,7 +100,7 @@ class AdamSmoother:
         self.omega = np.tile(self._prior.omega, (1, *shape))
         self._adam = [Adam(part, options.betas, options.epsilon) for part in self._parameters]
         self._step = 0
-        self._slowness = 1.0
+        self._pace = 1.0
         self._keep()
 
     @property
@@ -117,7 +117,7 @@ class AdamSmoother:
         """The learning rate of the present phase."""
         options = self.options
         full = self._step >= options.minibatch_steps
-        return self._slowness * (options.full_rate if full else options.minibatch_rate)
+        return self._pace * (options.full_rate if full else options.minibatch_rate)
 
     def advance(self) -> Report | None:
         """Take one step of Algorithm 2, or return None when all are done."""
@@ -238,7 +238,7 @@ class AdamSmoother:
         """Return everything needed to continue to the same bits."""
         return {
             "progress": np.array([self._step, self._adam[0].count]),
-            "slowness": np.array(self._slowness),
+            "slowness": np.array(self._pace),
             **{name: array.copy() for name, array in self._arrays().items()},
         }
 
@@ -265,12 +265,12 @@ class AdamSmoother:
         self._step, age = (int(number) for number in state["progress"])
         for adam in self._adam:
             adam.count = age
-        self._slowness = float(state["slowness"])
+        self._pace = float(state["slowness"])
         self._keep()
 
     def slow_down(self) -> None:
         """Halve the rate and return to the parameters last kept, with fresh moments of Adam."""
-        self._slowness *= 0.5
+        self._pace *= 0.5
         self._step, kept = self._good
         for part, good in zip(self._parameters, kept, strict=True):
             part[:] = good

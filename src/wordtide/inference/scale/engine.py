@@ -7,22 +7,24 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from wordtide.counts.counts import Counts
 from wordtide.dask_client import Cluster, connect
 from wordtide.errors import SettingsError
-from wordtide.inference.compute import Compute
+from wordtide.inference.compute import Compute, balanced_bounds
 from wordtide.inference.natural.prepared_slice import PreparedSlice, SliceWork
 from wordtide.inference.natural.schedule import NaturalOptions
 from wordtide.inference.problem import PairSettings, Problem, SliceData
 from wordtide.inference.scale.in_memory import Start, States, StatesInMemory
 from wordtide.inference.scale.on_dask import SliceJob, SliceOnCluster, on_cluster
 from wordtide.inference.scale.on_disk import StatesOnDisk, exchange_folder, on_threads
-from wordtide.inference.scale.shares import shared_out, work_of_slices
 from wordtide.inference.scale.smoothing_job import SmoothingJob
 from wordtide.inference.settings import FitSettings
 from wordtide.model.prior import Diffusion
-from wordtide.types import Array
+from wordtide.types import Array, Integers
 
+_PAIRS_PER_WORD = 32  # the cost of an active word of a slice, in stored pairs
 _IN_BLOCK = 6  # arrays of a block of words: mean, h, variance, b, and two buffers for reading and writing
 _IN_GROUP = 4  # arrays of a group of slices: h, b, and those of one slice
 _TASKS_PER_WORKER = 4  # so that workers finish at the same time
@@ -75,7 +77,7 @@ class Engine:
     compute: Compute
     folder: Path | None = None
     counts: Path | None = None
-    slice_effort: Array | None = None  # the estimated cost of each slice, (T,)
+    slice_costs: Array | None = None  # the estimated cost of each slice, (T,)
     block_bytes: int = _LARGEST_BLOCK
     cluster: Cluster | None = None
 
@@ -92,18 +94,17 @@ class Engine:
             work = SliceWork(problem.slices, options, start.signs, self.compute)
             return StatesInMemory(problem.knots, diffusion, start, work, self.compute)
         assert self.counts is not None
-        assert self.slice_effort is not None
+        assert self.slice_costs is not None
         workers = self.compute.threads if self.cluster is None else self.cluster.worker_count()
         array = options.sides * len(problem.knots) * options.dim * self.compute.dtype.itemsize
         blocks = max(
             math.ceil(_IN_BLOCK * array / self.block_bytes), workers if self.cluster is not None else 1
         )
         groups = max(math.ceil(_IN_GROUP * array / self.block_bytes), _TASKS_PER_WORKER * workers)
-        efforts = (problem.knots.starts[1:] - problem.knots.starts[:-1], self.slice_effort)
+        costs = (problem.knots.starts[1:] - problem.knots.starts[:-1], self.slice_costs)
         numbers = min(blocks, len(problem.words)), min(groups, len(problem))
         words, slices = (
-            tuple(shared_out(effort, number).tolist())
-            for effort, number in zip(efforts, numbers, strict=True)
+            tuple(balanced_bounds(cost, number).tolist()) for cost, number in zip(costs, numbers, strict=True)
         )
         signs = None if start.signs is None else tuple(start.signs.tolist())
         job = SmoothingJob(
@@ -161,5 +162,10 @@ def open_engine(
         if chosen.scheduler is not None:
             cluster = stack.enter_context(connect(chosen.scheduler, folder))
         block = min(_LARGEST_BLOCK, max(1 << 20, memory // compute.threads))
-        effort = work_of_slices(counts)
-        yield Engine(compute, folder, Path(os.path.abspath(path)), effort, block, cluster)
+        yield Engine(compute, folder, Path(os.path.abspath(path)), slice_costs(counts), block, cluster)
+
+
+def slice_costs(counts: Counts) -> Integers:
+    """Estimate the cost of each slice in stored pairs, (T,), without reading the slices."""
+    words: Integers = np.diff(counts.arrays.slice_rows)
+    return counts.stored_pairs() + _PAIRS_PER_WORD * words

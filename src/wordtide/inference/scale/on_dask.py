@@ -16,11 +16,10 @@ import numpy as np
 
 from wordtide.counts.counts import Counts
 from wordtide.dask_client import Cluster, Task
-from wordtide.inference.compute import Compute, compute
+from wordtide.inference.compute import Compute, balanced_bounds, compute
 from wordtide.inference.natural.prepared_slice import Gradient, PreparedSlice, Seed
 from wordtide.inference.problem import PairSettings, SliceData, slice_data
 from wordtide.inference.scale.on_disk import Executor
-from wordtide.inference.scale.shares import shared_out
 from wordtide.inference.scale.smoothing_job import SmoothingJob, check_visible
 from wordtide.model.likelihood import GaussianVectors
 from wordtide.types import Array
@@ -73,7 +72,7 @@ class SliceOnCluster(PreparedSlice):
         # A name is not used again: a worker might have the file of the last step in its cache.
         path = self._folder / f"vectors-{uuid.uuid4().hex}.npy"
         np.save(path, np.stack([array for side in sides for array in (side.mean, side.variance)]))
-        cuts = shared_out(
+        cuts = balanced_bounds(
             np.ones(len(self.parts)), min(len(self.parts), self._cluster.worker_count())
         ).tolist()
         runs = [self.parts[a:b] for a, b in pairwise(cuts) if b > a]
@@ -96,10 +95,8 @@ def gradients_of_rows(job: SliceJob, path: str, parts: list[range], seed: Seed) 
     sides = [GaussianVectors(vectors[place], vectors[place + 1]) for place in range(0, len(vectors), 2)]
     with compute(job.precision, 1) as machine:
         signs = None if job.signs is None else np.array(job.signs)
-        slice_ = PreparedSlice(
-            _slice_data(job.counts, job.number, job.pairs), machine, job.sample_size, signs
-        )
-        found = slice_.gradients_of_parts(parts, sides, seed)
+        part = _slice_data(job.counts, job.number, job.pairs)
+        found = PreparedSlice(part, machine, job.sample_size, signs).gradients_of_parts(parts, sides, seed)
         rows = slice(parts[0].start, parts[-1].stop)
         return np.stack([[each.g[rows] for each in found], [each.h[rows] for each in found]])
 

@@ -16,9 +16,9 @@ import numpy as np
 
 from wordtide.errors import OutputError, SettingsError
 from wordtide.inference.compute import Compute
-from wordtide.inference.scale import smoothing_job as tasks
+from wordtide.inference.scale import smoothing_tasks as tasks
 from wordtide.inference.scale.in_memory import Start, start_arrays
-from wordtide.inference.scale.smoothing_job import Generation, PriorSpec, SmoothingJob
+from wordtide.inference.scale.smoothing_job import Generation, PriorSpec, SmoothingJob, open_layout
 from wordtide.model.prior import Diffusion
 from wordtide.storage.arrays import Storable, Streamed
 from wordtide.storage.folders import explained_write_errors
@@ -75,7 +75,7 @@ class StatesOnDisk:
 
     def __init__(self, job: SmoothingJob, diffusion: Diffusion, start: Start, run: Executor) -> None:
         self.job, self._diffusion, self._start, self._run = job, diffusion, start, run
-        self._layout = tasks.opened(job)
+        self._layout = open_layout(job)
         self._generation = Generation(next(_starts), 0)
         self._blocks, self._groups = range(len(job.words) - 1), range(len(job.slices) - 1)
         self._note = ""

@@ -78,8 +78,8 @@ class WordBlock:
 
         def one(piece: tuple[int, int]) -> None:
             words, rows = slice(*piece), slice(*self.knots.starts[list(piece)])
-            for side, standing in zip(self.sides, start, strict=True):
-                side.mean[rows] = np.repeat(standing[words], sizes[words], axis=0)
+            for side, vectors in zip(self.sides, start, strict=True):
+                side.mean[rows] = np.repeat(vectors[words], sizes[words], axis=0)
                 side.h[rows] = 0.0
                 side.variance[rows] = self.diffusion.marginal[self.knots.slices[rows]][:, None]
 
