@@ -84,7 +84,7 @@ OPTIONS = {
     ),
     "a folder and a cluster": (
         ("--offload", ".", "--scheduler", "local:2"),
-        "--offload and --scheduler exclude each other",
+        "--offload and --scheduler cannot be combined",
         "Omit --offload",
     ),
     "an unknown precision": (("--precision", "float16"), "'float16'", "float32"),

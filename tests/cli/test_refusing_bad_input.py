@@ -299,18 +299,18 @@ CASES = {
     "a folder without readable files": Case({"x.jpg": b""}, "{folder} holds no files", ".txt", sources=("{folder}",)),
     "an empty folder": Case({}, "{folder} holds no files", ".txt", sources=("{folder}",)),
     "a file given twice": Case(
-        {"x.jsonl": GOOD}, "{folder}/x.jsonl is named twice", "once", sources=("{folder}/x.jsonl", "{folder}/x.jsonl")
+        {"x.jsonl": GOOD}, "{folder}/x.jsonl is listed twice", "once", sources=("{folder}/x.jsonl", "{folder}/x.jsonl")
     ),
     "a file given by name and by glob": Case(
-        {"x.jsonl": GOOD}, "{folder}/x.jsonl is named twice", "once", sources=("{folder}/x.jsonl", "{folder}/*.jsonl")
+        {"x.jsonl": GOOD}, "{folder}/x.jsonl is listed twice", "once", sources=("{folder}/x.jsonl", "{folder}/*.jsonl")
     ),
     "a file given by name and by folder": Case(
-        {"x.jsonl": GOOD}, "{folder}/x.jsonl is named twice", "once", sources=("{folder}/x.jsonl", "{folder}")
+        {"x.jsonl": GOOD}, "{folder}/x.jsonl is listed twice", "once", sources=("{folder}/x.jsonl", "{folder}")
     ),
-    "standard input given twice": Case({}, "- is named twice", "once", sources=("-", "-")),
+    "standard input given twice": Case({}, "- is listed twice", "once", sources=("-", "-")),
     "nothing within the dates": Case({"x.jsonl": GOOD}, "There is nothing to count", "--since", ("--since", "1900")),
     "the sample together with a file": Case(
-        {"x.jsonl": GOOD}, "The sample 'sotu' is counted alone", "other sources", sources=("{folder}/x.jsonl", "sotu"), code=2
+        {"x.jsonl": GOOD}, "The sample 'sotu' cannot be combined with other sources", "alone", sources=("{folder}/x.jsonl", "sotu"), code=2
     ),
     "a vocabulary that does not exist": Case(
         {"x.jsonl": GOOD}, "{folder}/words.txt does not exist", "word per line", ("--vocabulary", "{folder}/words.txt"),

@@ -172,7 +172,7 @@ def test_windows_are_counted_from_the_texts(tmp_path):
             "--diffusion has no effect on the method static.",
         ),
         (("--window", "2,4"), "--window 2 requires counting the texts again."),
-        (("--texts", "sotu"), "--texts are for other windows."),
+        (("--texts", "sotu"), "--texts is only for other windows."),
         (("--window", "2,4", "--texts", "sotu", "--max-expansion", 0), "--max-expansion 0 is out of range."),
     ],
 )

@@ -340,7 +340,7 @@ def test_fewer_splits_than_wanted_are_told(tmp_path):
         ({"magic": 1}, "There is no setting 'magic'"),
         ({"threads": 0}, "threads=0 is out of range"),
         ({"grid": {"window": [4, 8]}}, "window=8 requires counting the texts again"),
-        ({"texts": "sotu"}, "texts= are for other windows"),
+        ({"texts": "sotu"}, "texts= is only for other windows"),
     ],
 )
 def test_what_cannot_be_done_is_refused_before_anything_is_written(counts, tmp_path, options, problem):

@@ -284,7 +284,7 @@ def test_a_stopped_fit_continues_on_disk_and_in_memory_to_the_same_bits(
         ({"method": "filtering"}, "offload= is for smoothing .* not for method=.*filtering"),
         ({"solver": "adam"}, "offload= is for smoothing .* not for solver=.*adam"),
         ({"output": None}, "offload= needs an output folder"),
-        ({"scheduler": "local:2"}, "offload= and scheduler= exclude each other"),
+        ({"scheduler": "local:2"}, "offload= and scheduler= cannot be combined"),
     ],
 )
 def test_offloading_what_cannot_be_is_refused(counts, tmp_path, disk, settings, reason):

@@ -121,7 +121,7 @@ def explained_remote_errors(url: str) -> Iterator[None]:
         ) from error
     except PermissionError as error:
         raise InputError(
-            f"{url} cannot be read: {error}.", "Check your name and password for this store."
+            f"{url} cannot be read: {error}.", "Check your credentials for this store."
         ) from error
     except Exception as error:
         cause = " ".join(str(error).split()) or type(error).__name__
@@ -130,7 +130,8 @@ def explained_remote_errors(url: str) -> Iterator[None]:
                 f"{url} is cut short: the connection ended too early ({cause}).", "Try again."
             ) from error
         raise InputError(
-            f"{url} cannot be read: {cause}.", "Check the URL, the network and your rights, and try again."
+            f"{url} cannot be read: {cause}.",
+            "Check the URL, the network and your permissions, and try again.",
         ) from error
 
 

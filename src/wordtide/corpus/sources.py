@@ -142,7 +142,9 @@ def _find_files(names: Sequence[str], format: str) -> Corpus:
     for name in names:
         if name in SAMPLES and not os.path.exists(name):
             if len(names) > 1:
-                raise SettingsError(f"The sample {name!r} is counted alone.", "Leave out the other sources.")
+                raise SettingsError(
+                    f"The sample {name!r} cannot be combined with other sources.", "Count it alone."
+                )
             _check_installed(name)  # now rather than after the kernels are compiled
             return Corpus(in_memory=name)
         with explained_read_errors(name):
@@ -304,7 +306,7 @@ def _refuse_repeats(files: Sequence[SourceFile]) -> None:
         real = file.path if named else os.path.realpath(file.path)
         if real in seen:
             raise InputError(
-                f"{file.path} is named twice and would be counted twice.", "Name each file once."
+                f"{file.path} is listed twice and would be counted twice.", "List each file once."
             )
         seen.add(real)
 

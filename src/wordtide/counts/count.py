@@ -92,7 +92,7 @@ def preview(
     record, given = checked_settings(tokenizer, settings)
     corpus = corpus_of(source, record, max_expansion)
     if corpus.is_ngrams:
-        raise SettingsError("--dry-run is for texts, and these are n-grams.", "Omit --dry-run.")
+        raise SettingsError("--dry-run reads texts, not n-grams.", "Omit --dry-run.")
     warm_up(ngrams=False)
     bad = BadRows(skip=True, facts=Findings(all_names=True))
     with tempfile.TemporaryDirectory(prefix="wordtide-") as folder:

@@ -176,7 +176,7 @@ class Embeddings:
         """
         if n < 1 or seed < 0:
             raise SettingsError(
-                f"{n} draws with seed {seed} cannot be made.",
+                f"{n} draws with seed {seed} are impossible.",
                 "Give at least one draw, and a seed of 0 or more.",
             )
         years, number = self._years(times)[0], self.word_number(word)

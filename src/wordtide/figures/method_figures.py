@@ -288,7 +288,7 @@ def _score(fields: list[str], header: list[str], place: str) -> tuple[str, float
         raise InputError(problem, "Correct the row (a quote may be missing).")
     values = dict(zip(header, fields, strict=True))
     if not values["method"]:
-        raise InputError(f"{place}: the method has no name.", "Fill the field `method`.")
+        raise InputError(f"{place}: the method has no name.", "Fill in the field `method`.")
     numbers = {name: _number(values[name]) for name in SCORE_COLUMNS[1:]}
     for name, number in numbers.items():
         if not math.isfinite(number):

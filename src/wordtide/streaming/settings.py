@@ -121,6 +121,6 @@ class WatchOptions:
         if self.encoding is not None and "\n".encode(self.encoding) != b"\n":
             raise SettingsError(
                 f"Rows in {self.encoding} cannot be watched: a line break is not one byte.",
-                "Have them written as UTF-8, or convert them: iconv -f "
+                "Write them as UTF-8, or convert them: iconv -f "
                 f"{self.encoding} -t utf-8 FILE | wordtide watch MODEL -",
             )

@@ -56,7 +56,7 @@ def count(
 
     if dry_run:
         if scheduler is not None or work is not None:
-            raise SettingsError("--dry-run reads in this process.", "Omit --scheduler and --work.")
+            raise SettingsError("--dry-run does not use a cluster.", "Omit --scheduler and --work.")
         _preview(sources, report, workers=workers, max_expansion=max_expansion, **settings)
         return
     if output is None:

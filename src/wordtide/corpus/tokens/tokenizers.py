@@ -203,7 +203,7 @@ class TokenRule:
         if self.hyphens not in ("keep", "split"):
             raise SettingsError(f"{self.hyphens!r} is not a treatment of hyphens.", "Use keep or split.")
         if self.tokenizer and self.pretokenized:
-            raise SettingsError("A tokenizer and --pretokenized exclude each other.", "Choose one.")
+            raise SettingsError("A tokenizer cannot be combined with --pretokenized.", "Choose one.")
 
 
 @dataclass(frozen=True)

@@ -131,7 +131,7 @@ def check_ngram_settings(settings: CountSettings) -> None:
         raise SettingsError("N-gram tables have no documents, and so no groups.", "Leave out --group-field.")
     if settings.drop or settings.encoding or settings.delimiter:
         raise SettingsError(
-            "N-gram tables are UTF-8 with tabs, and their n-grams are whole.",
+            "N-gram tables are tab-separated UTF-8 with complete n-grams.",
             "Leave out --drop, --encoding and --delimiter.",
         )
 

@@ -60,7 +60,7 @@ def check_windows(
     asked = [window for window in windows if window != counts.window]
     if others.texts is not None and not asked:
         raise SettingsError(
-            "--texts are for other windows.", f"Leave them out, or give --window {counts.window},8."
+            "--texts is only for other windows.", f"Leave them out, or give --window {counts.window},8."
         )
     for window, given in others.counts.items():
         if given.window != window:

@@ -50,7 +50,7 @@ class EngineSettings:
             return
         if self.offload is not None and self.scheduler is not None:
             raise SettingsError(
-                "--offload and --scheduler exclude each other.",
+                "--offload and --scheduler cannot be combined.",
                 "Omit --offload: with --scheduler, states are stored in files.",
             )
         methods = ("smoothing",) if self.offload is not None else ("smoothing", "filtering")

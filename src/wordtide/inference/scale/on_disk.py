@@ -57,7 +57,7 @@ def exchange_folder(parent: Path) -> Iterator[Path]:
     """
     if not parent.is_dir():
         raise SettingsError(
-            f"The folder {parent}, which is to hold the files of the fit, does not exist.",
+            f"The folder {parent} for the files of the fit does not exist.",
             f"Create it first: mkdir -p {parent}",
         )
     prefix = f"{_PREFIX}{platform.node()}-"
