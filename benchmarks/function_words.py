@@ -8,7 +8,8 @@ contains (precision); the share of the list's words among the 300 most frequent 
 found (recall); and the first found words that the list lacks. The lists hold articles, pronouns,
 determiners, prepositions, conjunctions, particles, auxiliary and modal verbs and their forms, and the adverbs
 of degree, place and time that belong to no topic. `tr+en` counts English words as well, for texts in which
-some passages are not translated.
+some passages are not translated. `package_texts.py` extracts texts in French, German, Russian and Turkish from
+Debian packages.
 """
 
 # ruff: noqa: RUF001

@@ -54,7 +54,7 @@ def main() -> None:
     parser.add_argument("counts", nargs="+", type=Path)
     parser.add_argument("--dim", type=int, default=50)
     options = parser.parse_args()
-    with Table("held_out_jumps", COLUMNS) as table:
+    with Table("held_out_verdicts", COLUMNS) as table:
         for path in options.counts:
             table.row(*row(path, options.dim))
 

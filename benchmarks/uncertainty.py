@@ -220,6 +220,7 @@ def main() -> None:
     start = time.perf_counter()
     if options.corpus:
         corpus = Path(options.corpus).name.partition(".")[0]
+        corpus += "" if options.share == 1.0 else f"-{options.share:g}"
         found = from_texts(options.corpus, options.every, options.share, options.dim)
         for name, (title, columns, rows) in zip(TEXT_TABLES, found, strict=True):
             table(f"{corpus}-{name}", title, columns, rows)
