@@ -21,7 +21,7 @@ import wordtide
 from wordtide.exports.export import export
 from wordtide.questions.change import changed
 from wordtide.questions.neighbors import analogy, neighbors
-from wordtide.questions.over_time import neighbors_over_time
+from wordtide.questions.neighbors_over_time import neighbors_over_time
 from wordtide.questions.similarity import axis, similarity
 from wordtide.questions.story import story
 from wordtide.questions.surprise import surprises

@@ -24,7 +24,7 @@ import numpy as np
 from simulation.text_worlds import TextKind, TextWorld, draw_text_world, fit_text_world
 
 from wordtide.api import DynamicEmbeddings
-from wordtide.questions.change import MIN_OCCURRENCES, are_known, moving_words
+from wordtide.questions.change import MIN_OCCURRENCES, are_known, word_spans
 from wordtide.questions.movement import change_of, movement
 from wordtide.questions.neighbors import neighbors
 from wordtide.questions.similarity import scaled, similarities
@@ -108,8 +108,8 @@ def changes(world: TextWorld, model: DynamicEmbeddings) -> tuple[Floats, ...]:
     """Of words that may be listed: does the interval of change hold the cosine distance of the true vectors,
     are they significant, and the errors of the change and of the cosine distance of the means, (n,).
     """
-    moving, first, last = moving_words(model, MIN_OCCURRENCES)[0], *model.times[[0, -1]].tolist()
-    words = moving[are_known(vectors_of(model), moving)].words
+    spans, first, last = word_spans(model, MIN_OCCURRENCES)[0], *model.times[[0, -1]].tolist()
+    words = spans[are_known(vectors_of(model), spans)].words
     start, end = (true_vectors(world, t)[words] for t in (0, -1))
     change = 1.0 - np.einsum("nk,nk->n", start, end) / (lengths_of(start) * lengths_of(end))
     moved = movement(vectors_of(model), words, first, last)

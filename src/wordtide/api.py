@@ -16,12 +16,12 @@ from wordtide.embeddings import states
 from wordtide.embeddings.notebook import model_card
 from wordtide.embeddings.states import Embeddings, Times
 from wordtide.errors import SettingsError
-from wordtide.questions.asking import Answer
+from wordtide.questions.answers import Answer
 from wordtide.questions.change import MIN_OCCURRENCES, changed
 from wordtide.questions.divided import by_group as group_answers
 from wordtide.questions.divided import divided, in_group, joined
 from wordtide.questions.neighbors import analogy, neighbors
-from wordtide.questions.over_time import neighbors_over_time
+from wordtide.questions.neighbors_over_time import neighbors_over_time
 from wordtide.questions.similarity import axis, similarity
 from wordtide.questions.story import story
 from wordtide.questions.surprise import surprises

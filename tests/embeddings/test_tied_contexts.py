@@ -14,7 +14,7 @@ from wordtide.embeddings.folder import is_sliced
 from wordtide.embeddings.posterior import Posterior
 from wordtide.errors import FolderError, SettingsError
 from wordtide.questions.neighbors import analogy, neighbors
-from wordtide.questions.over_time import neighbors_over_time
+from wordtide.questions.neighbors_over_time import neighbors_over_time
 from wordtide.questions.similarity import similarity
 from wordtide.questions.vectors import vectors_of
 from wordtide.storage.arrays import map_tensors

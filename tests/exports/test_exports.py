@@ -16,7 +16,7 @@ from gensim.models import KeyedVectors
 
 from wordtide.embeddings import smoothed
 from wordtide.errors import InputError, SettingsError, UnknownWordError
-from wordtide.exports import array_files as tables
+from wordtide.exports import array_formats as tables
 from wordtide.exports.export import export
 from wordtide.exports.text_formats import save_word2vec
 from wordtide.progress import Observer

@@ -13,7 +13,7 @@ from embeddings.models import KINDS, PLACES, TIMES, well_known
 
 from wordtide.api import NoteWarning
 from wordtide.errors import SettingsError, UnknownWordError
-from wordtide.questions.asking import Answer, empty_intervals
+from wordtide.questions.answers import Answer, empty_intervals
 from wordtide.questions.effect import VERDICT
 
 #: Enough words in the last slice to say what is usual there.

@@ -12,7 +12,7 @@ from wordtide.errors import SettingsError
 from wordtide.questions import change
 from wordtide.questions.change import changed
 from wordtide.questions.effect import VERDICT
-from wordtide.questions.movement import change_of, movement, spans
+from wordtide.questions.movement import change_of, movement, starts_and_ends
 from wordtide.questions.neighbors import DRAWS
 from wordtide.questions.vectors import vectors_of
 
@@ -71,7 +71,7 @@ def may_be_listed(model, since, until, least, vectors="sum"):
     """Words that occur often enough between their two times, and are well known at both of them or occur 50
     times.
     """
-    starts, ends, _ = spans(model, np.arange(len(model.words)), since, until)
+    starts, ends, _ = starts_and_ends(model, np.arange(len(model.words)), since, until)
     found = set()
     for word, start, end in zip(model.words, starts.tolist(), ends.tolist(), strict=True):
         uses = uses_between(model, word, start, end)
@@ -126,7 +126,7 @@ def test_words_that_occur_too_seldom_or_are_hardly_known_at_either_time_are_left
 def test_a_word_with_fifty_occurrences_is_listed_however_little_is_known_of_it(kind, since, until):
     model = NOISY[kind]
     listed = set(changed(model, since, until, top=100, by="change").columns["word"])
-    starts, ends, _ = spans(model, np.arange(60), since, until)
+    starts, ends, _ = starts_and_ends(model, np.arange(60), since, until)
     often = {
         word for n, word in enumerate(model.words) if uses_between(model, word, starts[n], ends[n]) >= 50
     }
@@ -170,7 +170,9 @@ def test_occurrences_outside_the_two_times_do_not_count(kind):
 def test_by_itself_each_word_is_measured_over_its_own_time(kind):
     model = CROWDS[kind]
     answer = changed(model, top=100, by="change").columns
-    starts, ends, _ = spans(model, np.array([model.index[word] for word in answer["word"]]), None, None)
+    starts, ends, _ = starts_and_ends(
+        model, np.array([model.index[word] for word in answer["word"]]), None, None
+    )
     assert len({*zip(starts, ends, strict=True)}) > 3
     assert (answer["since"].tolist(), answer["until"].tolist()) == (starts.tolist(), ends.tolist())
 

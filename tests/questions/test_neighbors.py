@@ -20,11 +20,11 @@ from oracles.questions import (
 
 from wordtide.errors import SettingsError
 from wordtide.questions import neighbors as question
-from wordtide.questions.asking import nothing_near
+from wordtide.questions.answers import empty_list_note
 from wordtide.questions.change import probability_of_best
 from wordtide.questions.movement import expected_change
 from wordtide.questions.neighbors import DRAWS, analogy, neighbors, share_among_best
-from wordtide.questions.over_time import neighbors_over_time
+from wordtide.questions.neighbors_over_time import neighbors_over_time
 from wordtide.questions.similarity import SIDES
 
 COLUMNS = ["word", "similarity", "low", "high", "probability", "occurrences", "faint", "inferred"]
@@ -94,7 +94,7 @@ def test_a_list_that_is_empty_because_no_word_is_well_known_says_so(ask):
     vague = planted("filter", means, 9.0, values=np.ones(48, dtype=np.int64))
     answer = ask(vague, "w0")
     assert len(answer) == 0
-    assert answer.notes == [nothing_near(vague, 1911.0)]
+    assert answer.notes == [empty_list_note(vague, 1911.0)]
 
 
 @each_kind

@@ -10,7 +10,7 @@ from oracles.questions import planted
 
 from wordtide.errors import SettingsError
 from wordtide.questions.change import changed
-from wordtide.questions.movement import spans
+from wordtide.questions.movement import starts_and_ends
 from wordtide.questions.story import stories, story
 
 each_kind = pytest.mark.parametrize("kind", KINDS)
@@ -34,7 +34,7 @@ def occurring(**words):
 
 
 def span_of(model, word, since=None, until=None):
-    starts, ends, _ = spans(model, np.array([model.index[word]]), since, until)
+    starts, ends, _ = starts_and_ends(model, np.array([model.index[word]]), since, until)
     return int(np.flatnonzero(starts[0] == TIMES)[0]), int(np.flatnonzero(ends[0] == TIMES)[0])
 
 
@@ -74,7 +74,7 @@ def test_the_times_of_many_words_are_those_of_counting_their_occurrences_one_by_
     generator = np.random.default_rng(5)
     words = {f"word{n}": generator.poisson(generator.choice([0.2, 1.0, 3.0]), 8).tolist() for n in range(300)}
     model = occurring(**words)
-    starts, ends, notes = spans(model, np.arange(300), None, None)
+    starts, ends, notes = starts_and_ends(model, np.arange(300), None, None)
     expected = [lifetime(numbers) for numbers in words.values()]
     assert len(set(expected)) > 20
     assert_array_equal(np.stack([starts, ends], axis=1), TIMES[np.array(expected)])
@@ -91,16 +91,16 @@ def test_fractions_of_occurrences_add_up_to_whole_ones():
 
 def test_the_times_of_some_words_in_any_order_are_those_of_each():
     model, words = model_of("smoother"), np.array([6, 0, 4])
-    starts, ends, _ = spans(model, words, None, None)
+    starts, ends, _ = starts_and_ends(model, words, None, None)
     for n, word in enumerate(words):
-        alone = spans(model, np.array([word]), None, None)
+        alone = starts_and_ends(model, np.array([word]), None, None)
         assert (starts[n], ends[n]) == (alone[0][0], alone[1][0])
 
 
 @pytest.mark.parametrize(("since", "until"), [("first", "last"), (TIMES[2], 1855.0), ("1851-11", "1870")])
 def test_two_times_that_are_given_hold_for_all_words(since, until):
     model = model_of("smoother")
-    starts, ends, _ = spans(model, np.arange(len(WORDS)), since, until)
+    starts, ends, _ = starts_and_ends(model, np.arange(len(WORDS)), since, until)
     assert set(starts) == {model.year(since)}
     assert set(ends) == {model.year(until)}
 
@@ -122,24 +122,24 @@ def test_where_a_words_own_time_is_not_after_the_one_that_is_given_the_last_slic
 )
 def test_times_that_leave_no_time_for_a_word_are_refused(since, until):
     with pytest.raises(SettingsError, match="Give a later time"):
-        spans(model_of("smoother"), np.arange(len(WORDS)), since, until)
+        starts_and_ends(model_of("smoother"), np.arange(len(WORDS)), since, until)
 
 
 def test_year_zero_is_refused_like_any_other_time_that_leaves_no_time():
     model = model_of("smoother", diffusion=diffusion_of(TIMES - 1900.0))
     with pytest.raises(SettingsError, match="Give a later time"):
-        spans(model, np.arange(len(WORDS)), 0, None)
+        starts_and_ends(model, np.arange(len(WORDS)), 0, None)
 
 
 @pytest.mark.parametrize(("since", "until"), [(1840, None), (1840, "last"), (None, 1890), ("first", 1890)])
 def test_a_time_outside_the_data_is_noted(since, until):
-    _, _, notes = spans(model_of("smoother"), np.arange(len(WORDS)), since, until)
+    _, _, notes = starts_and_ends(model_of("smoother"), np.arange(len(WORDS)), since, until)
     assert [note[:4] for note in notes] == [str(since) if since == 1840 else str(until)]
 
 
 @each_kind
 def test_a_model_without_occurrences_has_one_time_for_all_words(kind):
-    starts, ends, _ = spans(model_of(kind, {"a": [], "b": []}), np.arange(2), None, None)
+    starts, ends, _ = starts_and_ends(model_of(kind, {"a": [], "b": []}), np.arange(2), None, None)
     assert (starts.tolist(), ends.tolist()) == ([TIMES[0]] * 2, [TIMES[-1]] * 2)
 
 

@@ -11,7 +11,7 @@ from rich.text import Text
 from wordtide.cli.output import Format, console, print_rows
 from wordtide.embeddings.states import Embeddings
 from wordtide.errors import SettingsError
-from wordtide.questions.asking import Answer, shown_date, shown_year
+from wordtide.questions.answers import Answer, shown_date, shown_year
 from wordtide.questions.effect import SHOWN_BY_EFFECT, SHOWN_BY_EVIDENCE, VERDICT
 from wordtide.questions.story import degrees
 

@@ -15,7 +15,7 @@ from wordtide.counts.examples.store import ExampleStore
 from wordtide.embeddings.states import Embeddings
 from wordtide.errors import SettingsError
 from wordtide.explorer.page_views import PageSelection
-from wordtide.questions.asking import shown_year
+from wordtide.questions.answers import shown_year
 from wordtide.questions.vectors import lengths_of, vectors_of
 from wordtide.types import Floats, Integers
 

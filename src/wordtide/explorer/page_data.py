@@ -29,7 +29,7 @@ from wordtide.explorer.page_views import (
 )
 from wordtide.explorer.quantization import LEVELS, differences_along_time, join_blocks, word_blocks
 from wordtide.progress import Observer
-from wordtide.questions.asking import shown_year, slices_nearby
+from wordtide.questions.answers import shown_year, slices_nearby
 from wordtide.questions.divided import in_group
 from wordtide.questions.vectors import DEFAULT_VECTORS, OFTEN, Vectors, vectors_of
 from wordtide.types import Integers

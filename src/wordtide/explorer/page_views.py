@@ -12,8 +12,8 @@ import numpy as np
 from wordtide.embeddings.states import Embeddings
 from wordtide.errors import SettingsError
 from wordtide.progress import Observer
-from wordtide.questions.asking import Answer, shown_year
-from wordtide.questions.change import MIN_OCCURRENCES, Moving, changed, changes, moving_words
+from wordtide.questions.answers import Answer, shown_year
+from wordtide.questions.change import MIN_OCCURRENCES, WordSpans, changed, changes, word_spans
 from wordtide.questions.divided import divided, groups_of
 from wordtide.questions.effect import VERDICT, all_effects
 from wordtide.questions.function_words import function_words
@@ -223,10 +223,10 @@ def _kept_columns(model: Embeddings, answer: Answer, kept: PageSelection) -> dic
 
 def turn_histogram(model: Embeddings, vectors: Vectors, words: Integers) -> dict[str, Any]:
     """The number of words by the angle they turned, in degrees: observed, and expected under the prior."""
-    moving, _ = moving_words(model, MIN_OCCURRENCES)
-    moving = moving[np.isin(moving.words, words)]
-    observed = _degrees(changes(vectors, moving))
-    expected = _prior_turns(model, vectors, moving) if vectors.uncertain and len(moving) else None
+    spans, _ = word_spans(model, MIN_OCCURRENCES)
+    spans = spans[np.isin(spans.words, words)]
+    observed = _degrees(changes(vectors, spans))
+    expected = _prior_turns(model, vectors, spans) if vectors.uncertain and len(spans) else None
     furthest = max(
         float(observed.max(initial=1.0)), 1.0 if expected is None else float(np.quantile(expected, 0.999))
     )
@@ -238,10 +238,10 @@ def turn_histogram(model: Embeddings, vectors: Vectors, words: Integers) -> dict
     return bars
 
 
-def _prior_turns(model: Embeddings, vectors: Vectors, moving: Moving) -> Floats:
+def _prior_turns(model: Embeddings, vectors: Vectors, spans: WordSpans) -> Floats:
     """Angles, in degrees, between vectors drawn from the prior at the first and last time of words."""
     generator = np.random.default_rng(0)
-    drawn = moving[generator.integers(len(moving), size=_PRIOR_DRAWS)]
+    drawn = spans[generator.integers(len(spans), size=_PRIOR_DRAWS)]
     starts, ends = (model.diffusion.at(times).log_correlation for times in (drawn.starts, drawn.ends))
     correlation = np.exp(np.minimum(ends - starts, 0.0))[:, None]
     axes = model.dim if vectors.scale is None else np.count_nonzero(vectors.scale)

@@ -96,7 +96,7 @@ def _check_options(model: Embeddings, to: str, at: Time | None, vectors: str, ou
 
 def _write_arrays(path: Path, to: str, selection: Selection, year: float | None, observer: Observer) -> None:
     """Write a file of arrays: of one time, or of all slices."""
-    from wordtide.exports.array_files import write_state, write_table, write_trajectories  # imports Arrow
+    from wordtide.exports.array_formats import write_state, write_table, write_trajectories  # imports Arrow
 
     if to == "csv":
         write_csv(path, selection, year, observer)

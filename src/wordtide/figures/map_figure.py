@@ -20,7 +20,7 @@ from wordtide.figures.dynamic_tsne import FEWEST_WORDS, dynamic_tsne
 from wordtide.figures.labels import place_names
 from wordtide.figures.style import BLUE, ORANGE, VERMILLION, WIDTH, NotebookFigure, printable, styled
 from wordtide.progress import Observer
-from wordtide.questions.asking import shown_year
+from wordtide.questions.answers import shown_year
 from wordtide.questions.vectors import vectors_of
 from wordtide.timeline import Time
 from wordtide.types import Array, Floats, Integers

@@ -36,7 +36,7 @@ from wordtide.figures.curves import (
 from wordtide.figures.labels import end_labels
 from wordtide.figures.style import BLACK, END_COLOR, GREY, START_COLOR, shown, styled, text_widths
 from wordtide.progress import Observer
-from wordtide.questions.asking import shown_date, two_occasions
+from wordtide.questions.answers import question_period, shown_date
 from wordtide.questions.change import changed
 from wordtide.questions.divided import ALL, divided, group_views, groups_of
 from wordtide.questions.effect import verdicts
@@ -245,7 +245,7 @@ def timeline_of(
     observer: Observer | None = None,
 ) -> list[Panel]:
     """The panels of words, or of the `top` words that changed most between two times."""
-    start, end, _ = two_occasions(model, since, until)
+    start, end, _ = question_period(model, since, until)
     named = None if words is None else [model.word_number(word) for word in words]
     asked = top if named is None else len(named)
     if asked > MOST_PANELS:

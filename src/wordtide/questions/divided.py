@@ -12,7 +12,7 @@ from wordtide.embeddings.states import Embeddings, Times
 from wordtide.embeddings.trajectories import ShiftedTrajectories
 from wordtide.errors import SettingsError
 from wordtide.model.verdicts import Groups
-from wordtide.questions.asking import Answer, checked_number, one_occasion
+from wordtide.questions.answers import Answer, checked_number, question_time
 from wordtide.questions.contrasts import contrast_of_groups
 from wordtide.questions.effect import divergence, share_beyond_noise
 from wordtide.questions.function_words import Contexts
@@ -154,7 +154,7 @@ def divided(
     chosen = [known.number(name) for name in names]
     if len(set(chosen)) < 2:
         raise SettingsError("There is only one group to compare.", "Give two of them: --groups A B.")
-    year, _, notes = one_occasion(model, at)
+    year, _, notes = question_time(model, at)
     rows = np.arange(len(known.words))
     if not function_words:
         rows = rows[~find_function_words(model)[known.words]]

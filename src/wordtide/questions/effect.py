@@ -26,7 +26,7 @@ from wordtide.embeddings.messages import known_share
 from wordtide.embeddings.posterior import Fitted
 from wordtide.embeddings.states import Embeddings
 from wordtide.model.verdicts import SHAPES, Dynamics
-from wordtide.questions.asking import empty_intervals
+from wordtide.questions.answers import empty_intervals
 from wordtide.questions.function_words import Contexts, function_words, style_axes
 from wordtide.questions.similarity import SIDES
 from wordtide.system import available_processors, one_blas_thread

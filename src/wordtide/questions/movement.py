@@ -39,7 +39,7 @@ import numpy as np
 
 from wordtide.embeddings.states import Embeddings
 from wordtide.embeddings.trajectories import Moments
-from wordtide.questions.asking import Occasions, empty_intervals, two_occasions
+from wordtide.questions.answers import QuestionTimes, empty_intervals, question_period
 from wordtide.questions.similarity import SIDES
 from wordtide.questions.vectors import STILL, Vectors, lengths_of
 from wordtide.timeline import Time
@@ -50,7 +50,7 @@ from wordtide.types import Flags, Floats, Integers, Reals
 STRAY = 5
 
 
-def spans(
+def starts_and_ends(
     model: Embeddings, words: Integers, since: Time | None, until: Time | None
 ) -> tuple[Floats, Floats, list[str]]:
     """Return the start and end of each word in float years, (n,) each, and notes.
@@ -59,7 +59,7 @@ def spans(
     at that of its fifth from last. If the two are out of order, the first or last slice is used.
     """
     if since is not None and until is not None:
-        start, end, notes = two_occasions(model, since, until)
+        start, end, notes = question_period(model, since, until)
         return np.full(len(words), start), np.full(len(words), end), notes
     first, last = lifetimes(model, words)
     starts = first if since is None else np.full(len(words), model.year(since))
@@ -70,9 +70,9 @@ def spans(
     if until is None:
         ends = np.where(backward, model.times[-1], ends)
     given = [time for time in (since, until) if time is not None]
-    notes = list(Occasions.of(model, given).notes) if given else []
+    notes = list(QuestionTimes.of(model, given).notes) if given else []
     if (starts >= ends).any():
-        two_occasions(
+        question_period(
             model, "first" if since is None else since, "last" if until is None else until
         )  # raises the error
     return starts, ends, notes

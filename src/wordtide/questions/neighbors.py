@@ -13,14 +13,14 @@ import numpy.typing as npt
 
 from wordtide.embeddings.states import Embeddings
 from wordtide.errors import SettingsError
-from wordtide.questions.asking import (
+from wordtide.questions.answers import (
     Answer,
     absence_note,
     are_inferred,
     checked_number,
     empty_intervals,
-    nothing_near,
-    one_occasion,
+    empty_list_note,
+    question_time,
     shown_year,
 )
 from wordtide.questions.movement import expected_change
@@ -114,7 +114,7 @@ def neighbors(
     does not occur near that time).
     """
     number = model.word_number(word)
-    year, slice_number, notes = one_occasion(model, at)
+    year, slice_number, notes = question_time(model, at)
     chosen = vectors_of(model, vectors)
     least = checked_number("min_occurrences", min_occurrences, least=0)
     found = candidates(model, chosen, number, year, year, checked_number("top", top), least)
@@ -141,8 +141,8 @@ def analogy(
     The word itself may be among them: then it kept its place.
     """
     number = model.word_number(word)
-    year, slice_number, notes = one_occasion(model, at)
-    other_year, other_slice, other_notes = one_occasion(model, then)
+    year, slice_number, notes = question_time(model, at)
+    other_year, other_slice, other_notes = question_time(model, then)
     chosen = vectors_of(model, vectors)
     least = checked_number("min_occurrences", min_occurrences, least=0)
     found = candidates(model, chosen, number, year, other_year, checked_number("top", top), least)
@@ -163,7 +163,7 @@ def _why_empty(
             f"No other word occurs {counted(least, 'time')} in {shown_year(model, then)} and is well known: "
             "lower --min-occurrences."
         ]
-    return [nothing_near(model, then)]
+    return [empty_list_note(model, then)]
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from wordtide.embeddings.states import Embeddings, Times
 from wordtide.errors import SettingsError
-from wordtide.questions.asking import Answer, Occasions, empty_intervals, occurrences_at, words_numbers
+from wordtide.questions.answers import Answer, QuestionTimes, empty_intervals, occurrences_at, word_numbers
 from wordtide.questions.vectors import Vectors, lengths_of, vectors_of
 from wordtide.types import Floats, Integers
 
@@ -47,25 +47,25 @@ def axis(
         raise SettingsError(
             "A pole, or the list of words between them, is empty.", "Give at least one word for each."
         )
-    occasions = Occasions.of(model, times)
+    asked = QuestionTimes.of(model, times)
     chosen = vectors_of(model, vectors)
-    poles = dict.fromkeys(words_numbers(model, [*from_words, *to_words]), 0.0)
-    if set(words_numbers(model, from_words)) & set(words_numbers(model, to_words)):
+    poles = dict.fromkeys(word_numbers(model, [*from_words, *to_words]), 0.0)
+    if set(word_numbers(model, from_words)) & set(word_numbers(model, to_words)):
         raise SettingsError("A word is at both poles of the axis.", "Leave it out on one side.")
     for sign, names in ((-1.0, from_words), (1.0, to_words)):
-        for number in words_numbers(model, names):
+        for number in word_numbers(model, names):
             poles[number] += sign / len(names)
     columns: dict[str, list[object]] = {
         name: [] for name in ("time", "word", "position", "low", "high", "occurrences")
     }
-    numbers = words_numbers(model, words)
+    numbers = word_numbers(model, words)
     for number in numbers:
         if number in poles:
             raise SettingsError(
                 f"{model.words[number]!r} is a pole of the axis.", "Leave it out on one side."
             )
-    ends = dict(zip(poles, scaled_words(chosen, list(poles), occasions.years), strict=True))
-    for number, one in zip(numbers, scaled_words(chosen, numbers, occasions.years), strict=True):
+    ends = dict(zip(poles, scaled_words(chosen, list(poles), asked.years), strict=True))
+    for number, one in zip(numbers, scaled_words(chosen, numbers, asked.years), strict=True):
         direction: Floats = np.sum([weight * ends[pole].mean for pole, weight in poles.items()], axis=0)
         variance = np.einsum("nk,nk->n", direction**2, one.variance)
         for pole, weight in poles.items():
@@ -75,13 +75,13 @@ def axis(
         low, high = interval(position, np.sqrt(variance), most=2.0)
         if not chosen.uncertain:
             low = high = empty_intervals(len(position))
-        columns["time"] += occasions.years.tolist()
+        columns["time"] += asked.years.tolist()
         columns["word"] += [model.words[number]] * len(position)
         columns["position"] += position.tolist()
         columns["low"] += low.tolist()
         columns["high"] += high.tolist()
-        columns["occurrences"] += occurrences_at(model, number, occasions).tolist()
-    return Answer(columns, occasions.notes)
+        columns["occurrences"] += occurrences_at(model, number, asked).tolist()
+    return Answer(columns, asked.notes)
 
 
 #: Half the width of a 90% interval in standard deviations.
@@ -160,10 +160,10 @@ def similarity(
     """
     if not others:
         raise SettingsError(f"There is no word to compare {word!r} with.", "Give at least one more word.")
-    occasions = Occasions.of(model, times)
-    number, *numbers = words_numbers(model, [word, *others])
+    asked = QuestionTimes.of(model, times)
+    number, *numbers = word_numbers(model, [word, *others])
     chosen = vectors_of(model, vectors)
-    one, *rest = scaled_words(chosen, [number, *numbers], occasions.years)
+    one, *rest = scaled_words(chosen, [number, *numbers], asked.years)
     columns: dict[str, list[object]] = {
         name: [] for name in ("time", "word", "other", "similarity", "low", "high")
     }
@@ -175,12 +175,12 @@ def similarity(
             found = Similarity(itself, np.zeros_like(itself))
         mean = found.mean
         low, high = found.interval() if chosen.uncertain else (empty_intervals(len(mean)),) * 2
-        columns["time"] += occasions.years.tolist()
+        columns["time"] += asked.years.tolist()
         columns["word"] += [model.words[number]] * len(mean)
         columns["other"] += [model.words[other]] * len(mean)
         columns["similarity"] += mean.tolist()
         columns["low"] += low.tolist()
         columns["high"] += high.tolist()
-        columns["occurrences"] += occurrences_at(model, number, occasions).tolist()
-        columns["other_occurrences"] += occurrences_at(model, other, occasions).tolist()
-    return Answer(columns, occasions.notes)
+        columns["occurrences"] += occurrences_at(model, number, asked).tolist()
+        columns["other_occurrences"] += occurrences_at(model, other, asked).tolist()
+    return Answer(columns, asked.notes)

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wordtide.embeddings.states import Embeddings
-from wordtide.questions.asking import Answer, checked_number, nothing_near, plain, shown_date, shown_year
+from wordtide.questions.answers import Answer, checked_number, empty_list_note, plain, shown_date, shown_year
 from wordtide.questions.contrasts import contrasts
 from wordtide.questions.effect import verdicts
-from wordtide.questions.movement import Halfway, change_of, movement, shown_halfway, spans
+from wordtide.questions.movement import Halfway, change_of, movement, shown_halfway, starts_and_ends
 from wordtide.questions.neighbors import neighbors
 from wordtide.questions.vectors import Vectors, vectors_of
 from wordtide.timeline import Time
@@ -61,7 +61,7 @@ def story(
     """
     number = np.array([model.word_number(word)])
     chosen = vectors_of(model, vectors)
-    starts, ends, notes = spans(model, number, since, until)
+    starts, ends, notes = starts_and_ends(model, number, since, until)
     (told,) = _told(model, chosen, number, starts, ends, checked_number("top", top))
     middle = _middle(told.facts)
     near, more = _neighbors_of_periods(model, word, float(starts[0]), middle, float(ends[0]), top, vectors)
@@ -92,7 +92,7 @@ def stories(
     `observer` receives the number of stories done.
     """
     chosen = vectors_of(model, vectors)
-    starts, ends, _ = spans(model, words, None, None)
+    starts, ends, _ = starts_and_ends(model, words, None, None)
     order = np.argsort(
         starts, kind="stable"
     )  # all words at one time are looked at once for those that begin there
@@ -224,7 +224,7 @@ def _neighbors_of_periods(
     for period, year in (("start", start), ("half-way", middle), ("end", end)):
         near = neighbors(model, word, year, top, vectors=vectors).columns
         if not len(near["word"]):
-            notes.append(nothing_near(model, year))
+            notes.append(empty_list_note(model, year))
         columns.setdefault("period", []).extend([period] * len(near["word"]))
         columns.setdefault("time", []).extend([year] * len(near["word"]))
         for name, values in near.items():

@@ -30,7 +30,7 @@ import numpy.typing as npt
 from wordtide.embeddings.states import Embeddings
 from wordtide.embeddings.trajectories import Beliefs
 from wordtide.errors import SettingsError
-from wordtide.questions.asking import Answer, checked_number, shown_year
+from wordtide.questions.answers import Answer, checked_number, shown_year
 from wordtide.spelling import counted
 from wordtide.timeline import Time
 from wordtide.types import Floats, Integers

@@ -6,9 +6,17 @@ from typing import Annotated, Any
 
 import typer
 
+from wordtide.cli.count_report import (
+    ReportFormat,
+    chart,
+    described,
+    grouped,
+    ignored,
+    print_preview,
+    warnings,
+)
 from wordtide.cli.options import takes
 from wordtide.cli.output import ProgressBar, say
-from wordtide.cli.summary import ReportFormat, chart, described, grouped, ignored, print_preview, warnings
 from wordtide.counts.counts import Counts
 from wordtide.counts.groups import lone_documents
 from wordtide.counts.settings import CountSettings, Summary

@@ -10,7 +10,7 @@ from wordtide.api import load
 from wordtide.cli.answer_tables import print_notes
 from wordtide.cli.options import WordsFile, at_least_one, listed_words
 from wordtide.cli.output import ProgressBar
-from wordtide.questions.asking import Occasions
+from wordtide.questions.answers import QuestionTimes
 from wordtide.questions.divided import group_views
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def timeline(
         return plots.timeline(load(model), chosen, since, until, top, bar, by_group)
 
     _drawn(output, dpi, draw)
-    print_notes(Occasions.of(load(model), [since, until]).notes)
+    print_notes(QuestionTimes.of(load(model), [since, until]).notes)
 
 
 def similarity(
@@ -153,7 +153,7 @@ def map_words(
         )[0]
 
     _drawn(output, dpi, draw)
-    print_notes(Occasions.of(load(model), at).notes)
+    print_notes(QuestionTimes.of(load(model), at).notes)
 
 
 #: The figures by the names of their commands.

@@ -26,8 +26,8 @@ from wordtide.questions import divided as groups_question
 from wordtide.questions import neighbors as neighbors_question
 from wordtide.questions import similarity as similarity_question
 from wordtide.questions import story as story_question
-from wordtide.questions.asking import Answer
-from wordtide.questions.over_time import neighbors_over_time
+from wordtide.questions.answers import Answer
+from wordtide.questions.neighbors_over_time import neighbors_over_time
 
 Option = typer.Option
 

@@ -15,7 +15,7 @@ import numpy as np
 from wordtide.embeddings.filtered import FilteredTrajectories
 from wordtide.embeddings.smoothed import SmoothedTrajectories
 from wordtide.embeddings.states import Embeddings
-from wordtide.questions.asking import Answer, are_inferred, checked_number, empty_intervals
+from wordtide.questions.answers import Answer, are_inferred, checked_number, empty_intervals
 from wordtide.questions.neighbors import FAINT, pool_size
 from wordtide.questions.similarity import Similarity, scaled, scaled_words, similarities
 from wordtide.questions.vectors import OFTEN, Vectors, lengths_of, vectors_of

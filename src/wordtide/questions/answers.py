@@ -102,7 +102,7 @@ _NEARBY = 0.02  # share of all slices
 
 
 @dataclass(frozen=True)
-class Occasions:
+class QuestionTimes:
     """The times of a question: float years (n,), the slice of each (n,) or -1 off the grid, and notes on
     times outside the data.
     """
@@ -112,13 +112,13 @@ class Occasions:
     notes: tuple[str, ...]
 
     @staticmethod
-    def of(model: Embeddings, times: Times) -> "Occasions":
+    def of(model: Embeddings, times: Times) -> "QuestionTimes":
         """The times asked for; None means all slices."""
         years = model.years(times)
         before = slice_before(model.times, years)
         slices = np.where((before >= 0) & (model.times[np.maximum(before, 0)] == years), before, -1)
         outside = np.unique(years[(years < model.times[0]) | (years > model.times[-1])])
-        return Occasions(
+        return QuestionTimes(
             years, slices, tuple(_outside(model, float(year)) for year in outside[[0, -1][: len(outside)]])
         )
 
@@ -136,30 +136,30 @@ def _outside(model: Embeddings, year: float) -> str:
     )
 
 
-def one_occasion(model: Embeddings, time: Time) -> tuple[float, int, list[str]]:
+def question_time(model: Embeddings, time: Time) -> tuple[float, int, list[str]]:
     """The float year of one time, its slice (-1: none), and notes."""
-    occasions = Occasions.of(model, [time])
-    return float(occasions.years[0]), int(occasions.slices[0]), list(occasions.notes)
+    asked = QuestionTimes.of(model, [time])
+    return float(asked.years[0]), int(asked.slices[0]), list(asked.notes)
 
 
-def two_occasions(model: Embeddings, since: Time, until: Time) -> tuple[float, float, list[str]]:
+def question_period(model: Embeddings, since: Time, until: Time) -> tuple[float, float, list[str]]:
     """The float years of two times, and notes; a SettingsError if they are not in order."""
-    occasions = Occasions.of(model, [since, until])
-    start, end = occasions.years.tolist()
+    asked = QuestionTimes.of(model, [since, until])
+    start, end = asked.years.tolist()
     if start >= end:
         raise SettingsError(f"{since} is not before {until}.", "Give a later time as the end.")
-    return start, end, list(occasions.notes)
+    return start, end, list(asked.notes)
 
 
-def words_numbers(model: Embeddings, words: Sequence[str]) -> list[int]:
+def word_numbers(model: Embeddings, words: Sequence[str]) -> list[int]:
     """The numbers of words; the error for an unknown word suggests similar spellings."""
     return [model.word_number(word) for word in words]
 
 
-def occurrences_at(model: Embeddings, word: int, occasions: Occasions) -> npt.NDArray[Any]:
+def occurrences_at(model: Embeddings, word: int, asked: QuestionTimes) -> npt.NDArray[Any]:
     """How often a word occurs at each time, (n,): 0 off the grid."""
     occurrences = model.fitted.occurrences.of_word(word, len(model))
-    return np.where(occasions.slices >= 0, occurrences[occasions.slices], 0)
+    return np.where(asked.slices >= 0, occurrences[asked.slices], 0)
 
 
 def absence_note(model: Embeddings, word: int, year: float, slice_number: int) -> list[str]:
@@ -198,7 +198,7 @@ def slices_nearby(model: Embeddings) -> int:
     return max(1, round(_NEARBY * len(model)))
 
 
-def nothing_near(model: Embeddings, year: float) -> str:
+def empty_list_note(model: Embeddings, year: float) -> str:
     """The note on an empty list of neighbors."""
     return (
         f"No other word is well known in {shown_year(model, year)}: there is too little text near that time. "

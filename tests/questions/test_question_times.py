@@ -10,16 +10,16 @@ from oracles.questions import is_inferred, planted
 
 from wordtide.api import NoteWarning
 from wordtide.errors import SettingsError
-from wordtide.questions.asking import (
-    Occasions,
+from wordtide.questions.answers import (
+    QuestionTimes,
     absence_note,
     are_inferred,
     checked_number,
-    nothing_near,
-    one_occasion,
+    empty_list_note,
+    question_period,
+    question_time,
     shown_year,
     slices_nearby,
-    two_occasions,
 )
 from wordtide.timeline import float_year
 
@@ -38,20 +38,20 @@ def widths(frame):
 
 
 def test_times_are_first_last_years_and_dates():
-    occasions = Occasions.of(MODEL, ASKED)
-    assert occasions.years.tolist() == [1850.25, 1870.5, 1862.9, 1860.125, 1860.125, 1855.0, 1854.0]
-    assert occasions.slices.tolist() == [0, 7, 6, 4, 4, -1, 3]
-    assert occasions.notes == ()
+    asked = QuestionTimes.of(MODEL, ASKED)
+    assert asked.years.tolist() == [1850.25, 1870.5, 1862.9, 1860.125, 1860.125, 1855.0, 1854.0]
+    assert asked.slices.tolist() == [0, 7, 6, 4, 4, -1, 3]
+    assert asked.notes == ()
 
 
 def test_no_times_means_all_slices():
-    occasions = Occasions.of(MODEL, None)
-    assert occasions.years.tolist() == TIMES.tolist()
-    assert occasions.slices.tolist() == list(range(8))
+    asked = QuestionTimes.of(MODEL, None)
+    assert asked.years.tolist() == TIMES.tolist()
+    assert asked.slices.tolist() == list(range(8))
 
 
 def test_a_time_before_the_first_slice_is_noted():
-    (note,) = Occasions.of(MODEL, [1840.5, "first"]).notes
+    (note,) = QuestionTimes.of(MODEL, [1840.5, "first"]).notes
     assert (
         note
         == "1840 is 9.8 years before the first slice (1850): a prediction, less certain the further away."
@@ -59,13 +59,13 @@ def test_a_time_before_the_first_slice_is_noted():
 
 
 def test_a_time_after_the_last_slice_is_noted():
-    assert one_occasion(MODEL, 1890.5) == (
+    assert question_time(MODEL, 1890.5) == (
         1890.5, -1, ["1890 is 20 years after the last slice (1870): a prediction, less certain the further away."],
     )  # fmt: skip
 
 
 def test_of_many_times_outside_the_data_the_outermost_are_noted():
-    notes = Occasions.of(MODEL, [1800.0, 1810.0, 1860.0, 1900.0, 1990.0, 1990.0]).notes
+    notes = QuestionTimes.of(MODEL, [1800.0, 1810.0, 1860.0, 1900.0, 1990.0, 1990.0]).notes
     assert [note[:4] for note in notes] == ["1800", "1990"]
 
 
@@ -74,11 +74,11 @@ def test_of_many_times_outside_the_data_the_outermost_are_noted():
 )
 def test_times_between_which_no_time_passes_are_refused(since, until):
     with pytest.raises(SettingsError, match="Give a later time"):
-        two_occasions(MODEL, since, until)
+        question_period(MODEL, since, until)
 
 
 def test_two_times_in_order_come_with_their_notes():
-    start, end, notes = two_occasions(MODEL, 1840.0, "last")
+    start, end, notes = question_period(MODEL, 1840.0, "last")
     assert (start, end) == (1840.0, 1870.5)
     assert len(notes) == 1
 
@@ -86,7 +86,7 @@ def test_two_times_in_order_come_with_their_notes():
 @pytest.mark.parametrize("time", ["soon", float("nan"), "1862-13"])
 def test_a_time_that_is_none_is_refused(time):
     with pytest.raises(SettingsError, match="Give a year"):
-        one_occasion(MODEL, time)
+        question_time(MODEL, time)
 
 
 @pytest.mark.parametrize("kind", ["filter", "smoother"])
@@ -167,7 +167,7 @@ def test_words_are_inferred_pair_by_pair_beyond_all_slices_that_are_near():
 
 
 def test_an_empty_list_of_neighbors_is_explained_with_what_to_do_about_it():
-    note = nothing_near(MODEL, TIMES[4])
+    note = empty_list_note(MODEL, TIMES[4])
     assert note.startswith("No other word is well known in 1860: there is too little text near that time.")
     assert [advice for advice in ("wordtide info", "--every") if advice not in note] == []
 

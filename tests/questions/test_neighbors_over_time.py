@@ -7,9 +7,9 @@ from numpy.testing import assert_allclose
 from oracles.questions import behind_vague_words, is_inferred
 
 from wordtide.errors import SettingsError
-from wordtide.questions import over_time
+from wordtide.questions import neighbors_over_time as module
 from wordtide.questions.neighbors import neighbors
-from wordtide.questions.over_time import neighbors_over_time
+from wordtide.questions.neighbors_over_time import neighbors_over_time
 
 COLUMNS = ["time", "word", "similarity", "low", "high", "occurrences", "faint", "inferred"]
 each_kind = pytest.mark.parametrize("kind", KINDS)
@@ -22,7 +22,7 @@ CROWDS = {kind: crowd(kind) for kind in KINDS}
 @pytest.mark.parametrize("vectors", ["word", "context", "sum"])
 @pytest.mark.parametrize("at_once", [7, 500])
 def test_neighbours_over_time_are_those_of_each_slice(kind, vectors, at_once, monkeypatch):
-    monkeypatch.setattr(over_time, "_WORDS_AT_ONCE", at_once)
+    monkeypatch.setattr(module, "_WORDS_AT_ONCE", at_once)
     model = CROWDS[kind]
     for word in ("word4", "word7", "word30"):
         rows = list(neighbors_over_time(model, word, 5, vectors).rows())
