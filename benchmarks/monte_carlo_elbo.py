@@ -70,7 +70,9 @@ def _filter_distance(problem: Problem, diffusion: Diffusion, posterior: Posterio
     for t, (part, rows) in enumerate(zip(problem.slices, problem.knots.by_slice, strict=True)):
         known = latest[part.words] >= 0
         before = latest[part.words[known]]
-        passage = diffusion.passage(diffusion.times[last[part.words]], np.full(len(part), diffusion.times[t]))
+        transition = diffusion.transition(
+            diffusion.times[last[part.words]], np.full(len(part), diffusion.times[t])
+        )
         for mean, variance in (
             (posterior.mean_u, posterior.variance_u),
             (posterior.mean_v, posterior.variance_v),
@@ -78,7 +80,7 @@ def _filter_distance(problem: Problem, diffusion: Diffusion, posterior: Posterio
             prior_mean = np.zeros((len(part), mean.shape[1]))
             prior_variance = np.full_like(prior_mean, diffusion.prior_variance)
             prior_mean[known], prior_variance[known] = mean[before], variance[before]
-            prior = passage.predict(prior_mean, prior_variance)
+            prior = transition.predict(prior_mean, prior_variance)
             here = mean[rows].astype(np.float64), variance[rows].astype(np.float64)
             total += filter_kl(*here, *prior)
         latest[part.words], last[part.words] = rows, t

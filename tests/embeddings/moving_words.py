@@ -85,7 +85,7 @@ def filtered(diffusion, slices, h, b):
     mean, variance, since = np.zeros(h.shape[1]), np.full(h.shape[1], diffusion.prior_variance), 0
     for t, precision, message in zip(slices, h, b, strict=True):
         ends = diffusion.times[[since]], diffusion.times[[t]]
-        mean, variance = (one[0] for one in diffusion.passage(*ends).predict(mean[None], variance[None]))
+        mean, variance = (one[0] for one in diffusion.transition(*ends).predict(mean[None], variance[None]))
         added = 1.0 / (1.0 / variance + precision)
         mean, variance, since = added * (mean / variance + message), added, t
         means.append(mean)

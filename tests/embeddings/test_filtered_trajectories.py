@@ -39,10 +39,10 @@ def test_a_gap_of_many_slices_equals_as_many_single_steps(start):
     times = diffusion.times
     mean, variance = np.array([0.7]), np.array([0.4])
     for stop in range(start, 20):
-        passed = diffusion.passage(times[[start]], times[[stop]]).predict(np.array([0.7]), np.array([0.4]))
+        passed = diffusion.transition(times[[start]], times[[stop]]).predict(np.array([0.7]), np.array([0.4]))
         assert_allclose(passed, (mean, variance), rtol=1e-12)
         if stop < 19:
-            mean, variance = diffusion.passage(times[[stop]], times[[stop + 1]]).predict(mean, variance)
+            mean, variance = diffusion.transition(times[[stop]], times[[stop + 1]]).predict(mean, variance)
 
 
 @pytest.mark.parametrize("word", ["gaps", "once", "never"])

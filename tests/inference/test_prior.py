@@ -6,7 +6,7 @@ from oracles import natural
 
 from wordtide.errors import SettingsError
 from wordtide.model.knots import Knots, prior_at_knots
-from wordtide.model.prior import PRIORS, Passage, ProductPrior, StationaryPrior
+from wordtide.model.prior import PRIORS, ProductPrior, StationaryPrior, Transition
 
 TIMES = np.array([1800.0, 1801.0, 1801.5, 1805.0, 1806.0, 1813.0])
 DIFFUSIONS = [
@@ -26,7 +26,7 @@ def test_gains_and_noises_across_any_gap_are_those_of_the_dense_covariance(diffu
     covariance = natural.prior_covariance(diffusion)
     for start in range(len(TIMES)):
         for stop in range(start + 1, len(TIMES)):
-            gain, noise = diffusion.across(np.array([start]), np.array([stop]))
+            gain, noise = diffusion.slices[[start]].to(diffusion.slices[[stop]])
             expected = covariance[start, stop] / covariance[start, start]
             assert gain == pytest.approx([expected], rel=1e-9)
             assert noise == pytest.approx(
@@ -35,38 +35,40 @@ def test_gains_and_noises_across_any_gap_are_those_of_the_dense_covariance(diffu
 
 
 @pytest.mark.parametrize("diffusion", DIFFUSIONS)
-def test_a_gap_is_as_many_single_steps(diffusion):
+def test_a_gap_is_a_chain_of_single_steps(diffusion):
     gain, noise = 1.0, 0.0
     for t in range(1, 5):
         gain, noise = diffusion.gain[t] * gain, diffusion.gain[t] ** 2 * noise + diffusion.noise[t]
-    across = diffusion.across(np.array([1]), np.array([5]))
-    assert across == (pytest.approx([gain], rel=1e-12), pytest.approx([noise], rel=1e-12))
+    assert diffusion.slices[[1]].to(diffusion.slices[[5]]) == (
+        pytest.approx([gain], rel=1e-12),
+        pytest.approx([noise], rel=1e-12),
+    )
 
 
 @pytest.mark.parametrize("diffusion", DIFFUSIONS)
-def test_the_filters_passage_over_a_gap_is_as_many_single_passages(diffusion):
+def test_the_filters_transition_over_a_gap_is_a_chain_of_single_transitions(diffusion):
     expected = np.array([0.7]), np.array([0.2])
     for t in range(LAST):
-        expected = diffusion.passage(TIMES[[t]], TIMES[[t + 1]]).predict(*expected)
-    found = diffusion.passage(TIMES[[0]], TIMES[[LAST]]).predict(np.array([0.7]), np.array([0.2]))
+        expected = diffusion.transition(TIMES[[t]], TIMES[[t + 1]]).predict(*expected)
+    found = diffusion.transition(TIMES[[0]], TIMES[[LAST]]).predict(np.array([0.7]), np.array([0.2]))
     assert found == (pytest.approx(expected[0], rel=1e-12), pytest.approx(expected[1], rel=1e-12))
 
 
-def test_a_passage_of_words_acts_on_all_their_coordinates():
-    passage = Passage(np.array([0.5, 0.1]), np.array([0.9, 0.8]), np.array([0.01, 0.02]))
-    mean, variance = passage.predict(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[0.1, 0.2], [0.3, 0.4]]))
-    alone = Passage(0.1, 0.8, 0.02).predict(4.0, 0.4)
+def test_a_transition_of_words_acts_on_all_their_coordinates():
+    transition = Transition(np.array([0.5, 0.1]), np.array([0.9, 0.8]), np.array([0.01, 0.02]))
+    mean, variance = transition.predict(
+        np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[0.1, 0.2], [0.3, 0.4]])
+    )
+    alone = Transition(0.1, 0.8, 0.02).predict(4.0, 0.4)
     assert (mean[1, 1], variance[1, 1]) == (pytest.approx(alone[0]), pytest.approx(alone[1]))
 
 
 def forward(diffusion, h, targets):
-    """Mean and variance at the last slice of a filter with Gaussian data: of precision h and value `targets`
-    at each slice.
-    """
+    """A filter's mean and variance at the last slice, given values `targets` with precision h, (T,) each."""
     mean, variance = 0.0, diffusion.prior_variance
     for t in range(len(diffusion)):
         if t > 0:
-            mean, variance = diffusion.passage(TIMES[[t - 1]], TIMES[[t]]).predict(mean, variance)
+            mean, variance = diffusion.transition(TIMES[[t - 1]], TIMES[[t]]).predict(mean, variance)
         precision = 1.0 / variance + h[t]
         mean, variance = (mean / variance + h[t] * targets[t]) / precision, 1.0 / precision
     return mean, variance
@@ -93,7 +95,7 @@ def test_before_its_first_knot_a_word_has_the_priors_variance():
 def test_the_gap_between_two_knots_is_crossed_at_once():
     knots = Knots(np.array([0, 2, 2, 3]), np.array([1, 4, 3], dtype=np.int32))
     gain, noise, _ = prior_at_knots(knots, DIFFUSIONS[0])
-    assert (gain[[1]], noise[[1]]) == DIFFUSIONS[0].across(np.array([1]), np.array([4]))
+    assert (gain[[1]], noise[[1]]) == DIFFUSIONS[0].slices[[1]].to(DIFFUSIONS[0].slices[[4]])
 
 
 @pytest.mark.parametrize("prior", PRIORS.values())
@@ -143,14 +145,16 @@ def test_short_steps_of_the_stationary_prior_have_the_papers_variance(gap):
 
 
 def test_filter_and_smoother_use_the_same_stationary_prior():
-    passage = STATIONARY.passage(TIMES[:-1], TIMES[1:])
-    np.testing.assert_allclose((passage.gain, passage.noise), (STATIONARY.gain, STATIONARY.noise), rtol=1e-12)
-    assert not passage.pull.any()
+    transition = STATIONARY.transition(TIMES[:-1], TIMES[1:])
+    np.testing.assert_allclose(
+        (transition.gain, transition.noise), (STATIONARY.gain, STATIONARY.noise), rtol=1e-12
+    )
+    assert not transition.pull.any()
 
 
 def test_stationary_gaps_compose():
-    steps = STATIONARY.passage(TIMES[:-1], TIMES[1:])
-    whole = STATIONARY.passage(TIMES[[0]], TIMES[[LAST]])
+    steps = STATIONARY.transition(TIMES[:-1], TIMES[1:])
+    whole = STATIONARY.transition(TIMES[[0]], TIMES[[LAST]])
     assert whole.gain == pytest.approx([np.prod(steps.gain)], rel=1e-14)
 
 

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from wordtide.embeddings.messages import known_share, messages, total_occurrences
+from wordtide.embeddings.messages import known_share, messages
 from wordtide.embeddings.posterior import Fitted
 from wordtide.model.knots import Knots
-from wordtide.model.prior import Places
+from wordtide.model.prior import TimePoints
 from wordtide.model.verdicts import (
     BURST,
     DIFFUSION,
@@ -81,7 +81,7 @@ def dynamics_of(fitted: Fitted, threads: int | None = None) -> Dynamics | None:
     if fitted.posterior.kind == "point" or len(fitted.diffusion) < 2:
         return None
     sizes = np.diff(fitted.posterior.knots.starts)
-    judged = np.flatnonzero((total_occurrences(fitted) >= MIN_OCCURRENCES) & (sizes >= 2))
+    judged = np.flatnonzero((fitted.occurrences.totals() >= MIN_OCCURRENCES) & (sizes >= 2))
     rows = np.cumsum(sizes[judged])
     blocks = np.split(judged, np.flatnonzero(np.diff(rows // _ROWS_AT_ONCE)) + 1)
     known = known_share(fitted)
@@ -116,7 +116,7 @@ def _explained(fitted: Fitted, words: Integers, known: Floats) -> tuple[Floats, 
     run: Any = jumps.evidence_of_words
     knots, h, b = messages(fitted, words)
     h = h * known[knots.slices]
-    extents = _extents(fitted)[knots.slices]
+    extents = fitted.slice_ends[knots.slices]
     occurrences = fitted.occurrences.at(words[knots.words], knots.slices.astype(np.int64))
     uses = np.ceil(occurrences).astype(np.int64)
     times, size = fitted.diffusion.times[knots.slices], len(words)
@@ -141,12 +141,6 @@ def _explained(fitted: Fitted, words: Integers, known: Floats) -> tuple[Floats, 
                 low, high = extents[own][[first - 1, first]].mean(axis=1)
                 dates[n, kind] = low, (low + high) / 2.0, high, extents[own][[last - 1, last]].mean()
     return evidence, correlation, dates
-
-
-def _extents(fitted: Fitted) -> Floats:
-    """First and last date of each slice, (T, 2)."""
-    times = fitted.diffusion.times
-    return np.column_stack([times, times]) if fitted.extents is None else fitted.extents
 
 
 @dataclass(frozen=True)
@@ -195,7 +189,7 @@ def _shares(fitted: Fitted, dynamics: Dynamics, words: Integers, knots: Knots) -
             after = np.clip((fitted.diffusion.times[slices] - low) / (high - low), 0.0, 1.0)
             before = 1.0 - after
         else:
-            extents = _extents(fitted)[slices]
+            extents = fitted.slice_ends[slices]
             after = later = _share_after(extents, dynamics.date[word])
             before = 1.0 - after
             if dynamics.shape[word] != JUMP:
@@ -251,7 +245,7 @@ class Jumps:
         """Whether each word changes, (L,)."""
         return np.isfinite(self.begin[:, 0])
 
-    def applied(self, places: Places, words: Integers, times: Floats) -> Places:
+    def applied(self, places: TimePoints, words: Integers, times: Floats) -> TimePoints:
         """Moments as some words see them, pair by pair."""
         rows = np.flatnonzero(self._changing[words])  # few words change
         begin, end = self.begin[words[rows]], self.end[words[rows]]
@@ -259,4 +253,4 @@ class Jumps:
         passed = np.clip(np.nan_to_num(share), 0.0, 1.0).sum(axis=1)
         log_correlation = places.log_correlation.copy()
         log_correlation[rows] += passed * self.log_correlation[words[rows]]
-        return Places(log_correlation, places.marginal)
+        return TimePoints(log_correlation, places.marginal)

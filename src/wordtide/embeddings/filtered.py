@@ -72,12 +72,12 @@ class FilteredTrajectories:
             mean[here] = self.mean[rows]
             if both:
                 variance[here] = self.variance[rows]
-            passage = self.diffusion.passage(since, np.full(len(words), time))
+            transition = self.diffusion.transition(since, np.full(len(words), time))
             found = (np.empty(shape), np.empty(shape) if both else np.zeros((len(words), 1)))
             for first in range(0, len(words), _ROWS_AT_ONCE):
                 some = slice(first, first + _ROWS_AT_ONCE)
                 known = variance[some] if both else 0.0
-                found[0][some], found[1][some] = passage[some].predict(mean[some], known)
+                found[0][some], found[1][some] = transition[some].predict(mean[some], known)
             yield found
 
     def variances_at_places(self, words: Integers, slices: Integers) -> Floats:
@@ -120,7 +120,7 @@ class FilteredTrajectories:
             np.concatenate([self.grid[self.knots.slices[self.knots.rows_of(word)]], self.grid[-1:], times])
         )
         mean, variance = self._word(word, chain)
-        steps = self.diffusion.passage(chain[:-1], chain[1:])
+        steps = self.diffusion.transition(chain[:-1], chain[1:])
         states = generator.standard_normal((len(chain), size, self.mean.shape[1]))
         states[-1] = mean[-1] + np.sqrt(variance[-1]) * states[-1]
         for k in range(len(chain) - 2, -1, -1):
@@ -143,8 +143,7 @@ class FilteredTrajectories:
         return self.predicted(rows, np.full(len(rows), time))
 
     def _each(self, words: Integers, times: Floats) -> tuple[Floats, Floats]:
-        after = self.knots.rows_until_each(words, slice_before(self.grid, times))
-        return self.predicted(np.where(after > self.knots.starts[words], after - 1, -1), times)
+        return self.predicted(self.knots.around_each(words, slice_before(self.grid, times))[0], times)
 
     def _at_places(self, words: Integers, slices: Integers) -> tuple[Floats, Floats]:
         return self._each(words, self.grid[slices])
@@ -158,4 +157,4 @@ class FilteredTrajectories:
         variance[~seen] = self.diffusion.prior_variance  # at the first slice (Eq. 13)
         since = np.full(len(rows), self.grid[0])
         since[seen] = self.grid[self.knots.slices[rows[seen]]]
-        return self.diffusion.passage(since, np.maximum(times, since)).predict(mean, variance)
+        return self.diffusion.transition(since, np.maximum(times, since)).predict(mean, variance)

@@ -59,7 +59,8 @@ def learned(diffusion: Diffusion, knots: Knots, mean: Floats, variance: Floats) 
     first = np.zeros(len(mean), dtype=bool)
     first[knots.starts[:-1][np.diff(knots.starts) > 0]] = True
     times, before = diffusion.times[knots.slices], np.arange(len(mean)) - 1
-    predicted, spread = diffusion.passage(np.where(first, diffusion.times[0], times[before]), times).predict(
+    since = np.where(first, diffusion.times[0], times[before])
+    predicted, spread = diffusion.transition(since, times).predict(
         np.where(first[:, None], 0.0, mean[before]),
         np.where(first[:, None], diffusion.prior_variance, variance[before]),
     )
@@ -83,7 +84,7 @@ def context_share(fitted: Fitted, since: int = 0) -> Floats:
     a vector toward zero, as uncertainty should, but adds no information: what a slice says scatters only as
     much as the means let it. A sample of contexts, drawn as those of negative pairs, is enough.
     """
-    chances = np.cumsum(total_occurrences(fitted) ** _CONTEXT_EXPONENT)
+    chances = np.cumsum(fitted.occurrences.totals().astype(np.float64) ** _CONTEXT_EXPONENT)
     drawn = np.searchsorted(chances, chances[-1] * (np.arange(_CONTEXTS) + 0.5) / _CONTEXTS)
     drawn, weights = np.unique(drawn, return_counts=True)
     sums = np.zeros((2, len(fitted.diffusion), fitted.posterior.dim))
@@ -117,12 +118,6 @@ def beliefs_at_knots(
     prior = prior_at_knots(knots, fitted.diffusion)
     smooth(knots.starts, *prior, spread, np.zeros_like(mean), variance, 0, len(words))
     return knots, late, mean[late], variance[late]
-
-
-def total_occurrences(fitted: Fitted) -> Floats:
-    """How often each word occurs, (L,)."""
-    places = fitted.occurrences.places
-    return np.bincount(places.words, fitted.occurrences.values, len(fitted.words)).astype(np.float64)
 
 
 def knots_of(knots: Knots, words: Integers) -> tuple[Integers, Knots]:

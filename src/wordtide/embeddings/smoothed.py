@@ -23,7 +23,7 @@ from wordtide.embeddings.state_rows import CheckedRows, PatchedRows, SignedRows
 from wordtide.embeddings.trajectories import Beliefs, Moments, MovementVariance
 from wordtide.model.gaussians import condition, look_back, predict
 from wordtide.model.knots import Bridges, Knots, messages, transitions
-from wordtide.model.prior import Diffusion, Places, slice_before
+from wordtide.model.prior import Diffusion, TimePoints, slice_before
 from wordtide.types import Floats, Indices, Integers, Reals, Singles
 
 _ROWS_AT_ONCE = 256  # float64 rows that stay in the processor's cache
@@ -95,16 +95,16 @@ class SmoothedTrajectories:
         """Gain and noise of the prior from knot to knot, (K,) each, with jumps."""
         return transitions(self.knots.starts, self._at_slices(self.knots.words, self.knots.slices))
 
-    def _at_knots(self, rows: Integers, words: Integers) -> Places:
+    def _at_knots(self, rows: Integers, words: Integers) -> TimePoints:
         """The knots in some rows under the prior of their words; a negative row means no knot."""
         there = np.maximum(rows, 0)
         return self._at_slices(words, self.knots.slices[there] if len(self.knots) else there)
 
-    def _at_slices(self, words: Integers, slices: Indices) -> Places:
+    def _at_slices(self, words: Integers, slices: Indices) -> TimePoints:
         places = self.prior.slices[slices]
         return places if self.jumps is None else self.jumps.applied(places, words, self.grid[slices])
 
-    def _at(self, words: Integers, times: Floats) -> Places:
+    def _at(self, words: Integers, times: Floats) -> TimePoints:
         places = self.prior.at(times)
         return places if self.jumps is None else self.jumps.applied(places, words, times)
 
@@ -120,11 +120,11 @@ class SmoothedTrajectories:
         return self._means(chosen, before, after, self._at(chosen, np.repeat(moment, len(before))))
 
     def means_of_each(self, words: Integers, times: Floats) -> Floats:
-        before, after = self._around(words, slice_before(self.grid, times))
+        before, after = self.knots.around_each(words, slice_before(self.grid, times))
         return self._means(words, before, after, self._at(words, times))
 
     def means_at_places(self, words: Integers, slices: Integers) -> Floats:
-        before, after = self._around(words, slices)
+        before, after = self.knots.around_each(words, slices)
         return self._means(words, before, after, self._at_slices(words, slices))
 
     def word_variances(self, word: int, times: Floats) -> Floats:
@@ -167,7 +167,7 @@ class SmoothedTrajectories:
     def weights_at_slices(self, words: Integers) -> SliceWeights:
         """The weights by which the means of words at all slices follow from those at their knots."""
         pairs, slices = np.repeat(words, len(self.grid)), np.tile(np.arange(len(self.grid)), len(words))
-        before, after = self._around(pairs, slices)
+        before, after = self.knots.around_each(pairs, slices)
         weights = self._bridges(pairs, before, after, self._at_slices(pairs, slices)).weights()
         shape = (len(words), len(self.grid))
         reshaped = (weight.reshape(shape) for weight in weights)
@@ -229,7 +229,7 @@ class SmoothedTrajectories:
         """An array (K, d) for compiled code that reads the rows of some words."""
         return rows.with_words(self.knots, words) if isinstance(rows, CheckedRows) else rows
 
-    def _means(self, words: Integers, before: Integers, after: Integers, at: Places) -> Floats:
+    def _means(self, words: Integers, before: Integers, after: Integers, at: TimePoints) -> Floats:
         """Means of words at moments between their knots in rows `before` and `after` (-1: none), (n, d)."""
         if not len(self.mean):
             return np.zeros((len(before), self.mean.shape[1]))
@@ -251,7 +251,7 @@ class SmoothedTrajectories:
                 means[some] += part
         return means
 
-    def _variances(self, words: Integers, slices: Integers, at: Places) -> Floats:
+    def _variances(self, words: Integers, slices: Integers, at: TimePoints) -> Floats:
         """Variances of words at moments, pair by pair, each at one of `slices` or between it and the next,
         (n, d).
         """
@@ -260,7 +260,7 @@ class SmoothedTrajectories:
         run: Any = chain_moments.variances_at_moments
         order = np.argsort(words, kind="stable")
         distinct, asked = np.unique(words[order], return_index=True)
-        before, after = self._around(words[order], slices[order])
+        before, after = self.knots.around_each(words[order], slices[order])
         bridges = self._bridges(words[order], before, after, at[order])
         rows = np.where(after >= 0, after, self.knots.starts[words[order] + 1])
         out = np.empty((len(words), self.mean.shape[1]))
@@ -272,15 +272,7 @@ class SmoothedTrajectories:
         )
         return out
 
-    def _around(self, words: Integers, slices: Integers) -> tuple[Integers, Integers]:
-        """Pair by pair, the rows of the last knot up to a slice and of the first one after it; -1: none."""
-        after = self.knots.rows_until_each(words, slices)
-        return (
-            np.where(after > self.knots.starts[words], after - 1, -1),
-            np.where(after < self.knots.starts[words + 1], after, -1),
-        )
-
-    def _bridges(self, words: Integers, before: Integers, after: Integers, at: Places) -> Bridges:
+    def _bridges(self, words: Integers, before: Integers, after: Integers, at: TimePoints) -> Bridges:
         knots = (self._at_knots(rows, words) for rows in (before, after))
         return Bridges.over(next(knots), before >= 0, at, next(knots), after >= 0)
 
@@ -337,7 +329,7 @@ class SignedTrajectories(SmoothedTrajectories):
     def mean(self) -> Any:
         return SignedRows(self._words.mean, self._signs)
 
-    def _means(self, words: Integers, before: Integers, after: Integers, at: Places) -> Floats:
+    def _means(self, words: Integers, before: Integers, after: Integers, at: TimePoints) -> Floats:
         return self._words._means(words, before, after, at) * self._signs
 
 

@@ -223,8 +223,7 @@ class Embeddings:
     @cached_property
     def total_occurrences(self) -> Array:
         """How often each word occurs in all slices together, (L,)."""
-        places, values = self.fitted.occurrences.places, self.fitted.occurrences.values
-        return np.diff(np.concatenate([np.zeros(1, values.dtype), np.cumsum(values)])[places.starts])
+        return self.fitted.occurrences.totals()
 
     @cached_property
     def slice_occurrences(self) -> Floats:

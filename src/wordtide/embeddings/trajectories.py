@@ -113,8 +113,7 @@ class PointTrajectories:
         self.knots, self.grid, self.mean = knots, grid, mean
 
     def word_means(self, word: int, times: Floats) -> Floats:
-        before, after = self.knots.around_one(word, slice_before(self.grid, times))
-        return rows_or_zeros(self.mean, np.where(before >= 0, before, after))
+        return self._carried(*self.knots.around_one(word, slice_before(self.grid, times)))
 
     def word_variances(self, word: int, times: Floats) -> Floats:
         return np.zeros((len(times), self.mean.shape[1]))
@@ -123,26 +122,20 @@ class PointTrajectories:
         return np.zeros((len(words), len(times), self.mean.shape[1]))
 
     def means_at(self, time: float, words: Integers | None = None) -> Floats:
-        before, after = self.knots.around(int(slice_before(self.grid, np.array([time]))[0]), words)
-        return rows_or_zeros(self.mean, np.where(before >= 0, before, after))
+        return self._carried(*self.knots.around(int(slice_before(self.grid, np.array([time]))[0]), words))
 
     def variances_at(self, time: float, words: Integers | None = None) -> Floats:
         return np.zeros((len(self.knots.starts) - 1 if words is None else len(words), self.mean.shape[1]))
 
     def means_at_places(self, words: Integers, slices: Integers) -> Floats:
-        return self._carried(words, slices)
+        return self._carried(*self.knots.around_each(words, slices))
 
     def means_of_each(self, words: Integers, times: Floats) -> Floats:
-        return self._carried(words, slice_before(self.grid, times))
+        return self._carried(*self.knots.around_each(words, slice_before(self.grid, times)))
 
-    def _carried(self, words: Integers, slices: Integers) -> Floats:
-        after = self.knots.rows_until_each(words, slices)
-        rows = np.where(
-            after > self.knots.starts[words],
-            after - 1,
-            np.where(after < self.knots.starts[words + 1], after, -1),
-        )
-        return rows_or_zeros(self.mean, rows)
+    def _carried(self, before: Integers, after: Integers) -> Floats:
+        """The means at knots before some moments, or after them where there is none before, (n, d)."""
+        return rows_or_zeros(self.mean, np.where(before >= 0, before, after))
 
     def variances_of_each(self, words: Integers, times: Floats) -> Floats:
         return np.zeros((len(words), self.mean.shape[1]))

@@ -24,7 +24,7 @@ from wordtide.inference.problem import Problem, pooled, problem_of
 from wordtide.inference.scale.engine import Engine, EngineSettings, open_engine
 from wordtide.inference.settings import FitSettings, resolve
 from wordtide.inference.slice_sinks import SliceFolder
-from wordtide.model.knots import Knots, Occurrences, occurrences_of
+from wordtide.model.knots import occurrences_of
 from wordtide.progress import Observer
 from wordtide.questions.effect import judge
 from wordtide.spelling import counted
@@ -216,7 +216,7 @@ def _fitted(
     filtering = settings.method == "filtering"
     if settings.method == "static":
         extents = np.array([[extents[:, 0].min(), extents[:, 1].max()]])
-        occurrences = _pooled_occurrences(occurrences)
+        occurrences = occurrences.pooled()
     return Fitted(
         words=problem.words,
         labels=problem.labels,
@@ -246,18 +246,6 @@ def extents_of(counts: Counts) -> Floats:
     extents[:, 0] = np.minimum(extents[:, 0], counts.times)
     extents[:, 1] = np.maximum(extents[:, 1], counts.times)
     return extents
-
-
-def _pooled_occurrences(occurrences: Occurrences) -> Occurrences:
-    """Sum the occurrences of each word over all slices."""
-    size = len(occurrences.places.starts) - 1
-    totals = np.bincount(occurrences.places.words, weights=occurrences.values, minlength=size)
-    seen = totals > 0
-    starts = np.concatenate([[0], np.cumsum(seen)]).astype(np.int64)
-    return Occurrences(
-        Knots(starts, np.zeros(int(seen.sum()), dtype=np.int32)),
-        totals[seen].astype(occurrences.values.dtype),
-    )
 
 
 def _check_leftover(checkpoints: Checkpoints, resume: bool, overwrite: bool) -> None:

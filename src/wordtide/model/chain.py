@@ -1,4 +1,4 @@
-"""Compiled passes over whole trajectories, with which solvers process the chains of knots of many words.
+"""Compiled passes over whole trajectories: smoothing, divergences, messages, and predictions of knots.
 
 Rows of the (K, d) arrays are knots, word by word, and each coordinate is a separate chain. `gain[k]` and
 `noise[k]` lead from the previous knot to knot k; a word's first knot has the prior variance `first[word]`
@@ -30,8 +30,8 @@ carry_back = inlined(gaussians.carry_back)
 def observe_rows(rows: Array, g: Array, h_new: Array, rate: float, mu: Array, h: Array, b: Array) -> bool:
     """Incorporate a slice's gradients: h moves toward `h_new` by `rate`, and b becomes g + h mu.
 
-    `g` and `h_new` have a line for each of `rows`. Lines are independent, so the result does not depend on
-    which rows are passed together. Returns whether all values are finite.
+    `g` and `h_new` have one row for each of `rows`. Rows are independent, so the result does not depend on
+    which of them are passed together. Returns whether all values are finite.
     """
     dim, kind = mu.shape[1], mu.dtype.type  # a float32 times an integer 0 would be a float64
     new, old = kind(rate), kind(1 - rate)
@@ -120,8 +120,9 @@ def divergence_of_words(
     start: int,
     stop: int,
 ) -> None:
-    """Fill `out` with KL(q || p) of each word:
-    1/2 [mu' Pi mu - sum h s + log det(Pi + diag h) - log det Pi].
+    """Fill `out` with the divergence KL(q || p) of each word.
+
+    KL = 1/2 [mu' Pi mu - sum h s + log det(Pi + diag h) - log det Pi]
     """
     dim = mu.shape[1]
     variance = np.empty(dim, dtype=np.float64)
@@ -153,7 +154,7 @@ def divergence_of_words(
 
 @arithmetic
 def messages_of_word(gain: Array, noise: Array, first: float, mu: Array, h: Array, b: Array) -> None:
-    """Fill b with (Pi + diag h) mu for one word, whose knots are the lines of all arrays."""
+    """Fill b with the messages of the data about one word, b = (Pi + diag h) mu; all arrays are its knots."""
     later = np.zeros(mu.shape[1], dtype=np.float64)
     for row in range(len(mu) - 1, -1, -1):
         a, q = (0.0, float(first)) if row == 0 else (float(gain[row]), float(noise[row]))
@@ -176,7 +177,7 @@ def messages_of_words(
     start: int,
     stop: int,
 ) -> None:
-    """Fill b with the messages of the data at each knot, b = (Pi + diag h) mu."""
+    """Fill b with the messages of the data about some words."""
     for word in range(start, stop):
         own = slice(starts[word], starts[word + 1])
         messages_of_word(gain[own], noise[own], first[word], mu[own], h[own], b[own])
@@ -314,7 +315,7 @@ def smoothing_kl(mu: Reals, nu: Reals, omega: Reals, diffusion: Diffusion) -> fl
     second = _sums(variance) + _sums(mu**2)
     neighbors = _sums(lag_one) + _sums(mu[:-1] * mu[1:])
     quadratic: float = float(diagonal @ second + 2.0 * (off_diagonal @ neighbors))
-    log_determinant_b = float(np.log(nu).sum(dtype=np.float64))
+    log_determinant_b = float(np.log(nu).sum(dtype=np.float64))  # minus the entropy, up to a constant (S7)
     constant: float = mu.size + mu[0].size * _log_determinant(diffusion)
     return 0.5 * (quadratic - constant) + log_determinant_b
 

@@ -1,7 +1,7 @@
 """Compiled passes over trajectories that answer questions: moments, contrasts, beliefs and log evidence.
 
-Arrays are those of `model.chain`, with `transitions` from knot to knot: a word's first knot has gain 0, and
-its noise is the prior variance. Computations are in float64, whatever the type of the states.
+Arrays are those of `model.chain`. `gain` and `noise` are `knots.transitions`: a word's first knot has gain 0,
+and its noise is the prior variance. Computations are in float64, whatever the type of the states.
 """
 
 import math
@@ -61,12 +61,11 @@ def variances_at_moments(
     places: Array,
     out: Array,
 ) -> None:
-    """Compute the variances of word `words[n]` at the moments `asked[n]` to `asked[n + 1]`, each written to a
-    row of `out`.
+    """Compute variances at moments; those of word `words[n]` are `asked[n]` to `asked[n + 1]`.
 
-    Each moment has the row `after` the last knot before it, the steps from that knot and to the next one
-    (`Bridges`), and its row `places` of `out`. A Kalman filter runs forward to the moment, and the messages
-    of later knots are passed backward.
+    Each moment has the row `after` of the first knot after it (or where that would be), the steps from the
+    knot before and to the knot after (`Bridges`), and a row `places` of `out`, which receives the variances.
+    A Kalman filter runs forward to the moment, and the messages of later knots are passed backward.
     """
     dim = h.shape[1]
     longest = 0
@@ -118,9 +117,9 @@ def contrasts_of_chains(
     posterior: Array,
     sampling: Array,
 ) -> None:
-    """Compute the variances of weighted sums c . x over chains, whose steps are knots (`rows` of h) and
-    moments without data (row -1).
+    """Compute the variances of weighted sums c . x over chains.
 
+    The steps of a chain are knots (`rows` of h) and moments without data (row -1), whose `weights` are c.
     With S the posterior covariance of a chain and y = S c, the variance of c . x is c . y. The posterior mean
     is S times the messages of the data, whose precision is h, so the sampling variance of c . mean is sum h
     y^2. A smoother computes y from the messages c. Fills `posterior` and `sampling` (chains, d).
@@ -178,8 +177,9 @@ def beliefs_at_knots(
     after_mean: Array,
     after_variance: Array,
 ) -> None:
-    """Compute the beliefs about words just before and just after their knots `here`, from the messages of
-    these and earlier knots.
+    """Compute the beliefs about words just before and just after their knots `here`.
+
+    They follow from the messages of these and earlier knots.
     """
     dim = h.shape[1]
     longest = 0
@@ -212,9 +212,7 @@ def beliefs_at_knots(
 def pair_evidence(
     h11: Array, h12: Array, h22: Array, b1: Array, b2: Array, v: float, correlation: float
 ) -> float:
-    """The log evidence of two levels with this correlation, from weighted sums (d,) of the messages
-    exp(b x - h x^2 / 2).
-    """
+    """The log evidence of two levels, from weighted sums (d,) of the messages exp(b x - h x^2 / 2)."""
     own = 1.0 / (v * (1.0 - correlation * correlation))
     shared, determinant = correlation * own, v / own
     total, growth = 0.0, np.empty(len(h11))

@@ -1,15 +1,11 @@
-"""Gaussian beliefs: the steps of a pass along a chain, bidiagonal algebra over time (Eq. S5), divergences,
-and calibration.
+"""Gaussian beliefs: the steps of a pass along a chain, bidiagonal algebra over time, and calibration.
 
 All passes, compiled or not, are built from `predict`, `condition`, `look_back` and `carry_back`. These are
 plain arithmetic, so they accept numbers and NumPy arrays alike, and `wordtide.model.chain` compiles them into
 its loops. Variances are sums and quotients of positive numbers, so nothing cancels.
 
-Gaussians over time have the precision B^T B with bidiagonal B. The ELBO is the expected log-likelihood minus
-the Kullback-Leibler divergence from the posterior to the prior, which is exact here, constants included.
-Every operation is linear in T.
-
-Time is the first axis of every array, so each step of a recursion reads and writes one contiguous block. B
+Gaussians over time have the precision B^T B with bidiagonal B (Eqs. S4 and S5). Every operation is linear in
+T. Time is the first axis of every array, so each step of a recursion reads and writes one contiguous block. B
 has the diagonal `nu` (T, ...) and the superdiagonal `omega` (T - 1, ...). The other axes (words, dimensions)
 are a batch; `nu` and `omega` only need to broadcast to the shape of the vectors, so one prior (T, 1, 1)
 serves all words.
@@ -42,10 +38,10 @@ def condition(mean: Any, variance: Any, precision: Any, message: Any) -> tuple[A
 def look_back(
     gain: Any, noise: Any, mean: Any, variance: Any, later_mean: Any, later_variance: Any
 ) -> tuple[Any, Any]:
-    """The belief about x given all data, from the belief given earlier data and the belief given all data
-    about x' = gain x + N(0, noise).
+    """The Rauch-Tung-Striebel step: the belief about x given all data.
 
-    This is the Rauch-Tung-Striebel step. With `later_variance` 0 it conditions on x' = `later_mean`.
+    It follows from the belief about x given earlier data, and that about x' = gain x + N(0, noise) given all
+    data. With `later_variance` 0 it conditions on x' = `later_mean`.
     """
     share = variance / (gain * gain * variance + noise)
     back = gain * share
@@ -130,8 +126,10 @@ class Calibration:
 
     @staticmethod
     def of_header(facts: Any) -> "Calibration | None":
-        """Read the record from the header of a model; older models lack all or part of it. ValueError if it
-        is damaged.
+        """Read the record from the header of a model; older models lack all or part of it.
+
+        Raises:
+            ValueError: It is damaged.
         """
         if facts is None:
             return None
@@ -143,8 +141,7 @@ class Calibration:
         return Calibration(**facts)
 
     def factors(self, variances: Reals, prior_variance: float) -> Floats:
-        """The factors by which to multiply the variances of vectors, given these variances averaged over the
-        coordinates.
+        """The factors by which to multiply the variances of vectors; `variances` are means over coordinates.
 
         No vector becomes less certain than under the prior.
         """

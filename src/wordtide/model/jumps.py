@@ -1,5 +1,4 @@
-"""Which explanation fits the messages of a word's knots best: no change, jumps, a gradual change, or
-diffusion.
+"""Evidence for explanations of a word's messages: no change, jumps, a gradual change, or diffusion.
 
 A message is the likelihood exp(b x - h x^2 / 2) of a coordinate x at a knot. Every explanation is a Gaussian
 prior over the values at the knots, so its evidence has a closed form. With two levels x_1, x_2 of variance v
@@ -32,7 +31,7 @@ from wordtide.model.verdicts import (
 
 Array = Any
 
-#: Correlations of a word's levels before and after a change: another meaning, a related one, a shade.
+#: Correlations of a word's levels before and after a change: unrelated, related, and similar meanings.
 CORRELATIONS = np.array([0.0, 0.7, 0.9])
 #: The correlation of levels if there are two change points.
 TYPICAL = 0.7
@@ -48,8 +47,8 @@ RAMPS = np.array(
 SCALES = np.array([1.0, 10.0, 100.0])
 #: The minimum number of knots on either side of a change point, for words with at least twice as many.
 LEAST_KNOTS = 2
-#: The number of places at which the uses of a word stand within a slice, at most: uses come in clusters, so
-#: many uses say little more than a few about the share of a slice that they cover.
+#: The maximum number of uses within a slice that are distinguished by date: uses come in clusters, so many of
+#: them hardly say more about the share of a slice that they cover than a few.
 MOST_USES = 8
 _ROUNDING = 1e-9
 
@@ -69,7 +68,7 @@ def _window_evidence(h: Array, b: Array, v: float, first: int, last: int, correl
 
 
 @arithmetic
-def _three_levels(h: Array, b: Array, v: float, first: int, last: int) -> float:
+def _three_level_evidence(h: Array, b: Array, v: float, first: int, last: int) -> float:
     """The log evidence of three levels, with change points before the knots `first` and `last`."""
     gain, noise = np.full(3, TYPICAL), np.full(3, v * (1.0 - TYPICAL * TYPICAL))
     gain[0], noise[0] = 0.0, v
@@ -96,7 +95,7 @@ def _step_evidence(h: Array, b: Array, v: float, row: int, share: float, correla
 
 
 @arithmetic
-def _length(extents: Array, row: int, part: int) -> float:
+def _length_of_part(extents: Array, row: int, part: int) -> float:
     """The length of a part of a knot's slice, or of the gap between this slice and the next."""
     if part < PARTS:
         return (extents[row, 1] - extents[row, 0]) / PARTS  # type: ignore[no-any-return]
@@ -104,9 +103,10 @@ def _length(extents: Array, row: int, part: int) -> float:
 
 
 @arithmetic
-def _after(uses: int, part: int, chances: Array) -> None:
-    """Fill `chances` (uses + 1,) with those of 0, 1, ... uses after a date in the middle of a part of their
-    slice, if all of them are spread evenly: a binomial distribution.
+def _chances_after(uses: int, part: int, chances: Array) -> None:
+    """Fill `chances` (uses + 1,) with the probabilities that 0, 1, ... uses come after a date in a slice.
+
+    The date is the middle of a part of the slice, and uses are spread evenly: a binomial distribution.
     """
     share = 1.0 - (part + 0.5) / PARTS
     chances[0] = (1.0 - share) ** uses
@@ -115,7 +115,7 @@ def _after(uses: int, part: int, chances: Array) -> None:
 
 
 @arithmetic
-def _jumps(
+def _jump_evidence(
     h: Array, b: Array, v: float, extents: Array, uses: Array, least: int, weights: Array
 ) -> tuple[float, float]:
     """The log evidence of a jump, and the likeliest correlation of its levels.
@@ -123,7 +123,7 @@ def _jumps(
     `h` and `b` are cumulative sums; `extents` (n, 2) are the first and last date of each slice, `uses` (n,)
     the numbers of uses there. All dates have the same prior probability. Fills `weights` (n, PARTS + 1) with
     the probability that the jump falls into each part of a knot's slice, or between this slice and the next.
-    How many uses come after a date within a slice is not known, but has the probability of `_after`.
+    How many uses come after a date within a slice is not known, but has the probability of `_chances_after`.
     """
     n, tried = len(extents), len(CORRELATIONS)
     found, best = np.full((n, MOST_USES + 1, tried), -np.inf), -np.inf  # by the number of uses after the jump
@@ -144,12 +144,12 @@ def _jumps(
     for row in range(max(least - 1, 0), n - least):
         steps = max(1, min(MOST_USES, uses[row]))
         for part in range(PARTS + 1):
-            prior = _length(extents, row, part) / whole
+            prior = _length_of_part(extents, row, part) / whole
             if prior <= 0.0 or (part < PARTS and row < least):  # too few whole knots before
                 continue
             chances[0], chances[1:] = 1.0, 0.0
             if part < PARTS:
-                _after(steps, part, chances)
+                _chances_after(steps, part, chances)
             for k in range(steps + 1):
                 for r in range(tried):
                     weight = prior * chances[k] * found[row, k, r] / tried
@@ -163,7 +163,7 @@ def _jumps(
 
 
 @arithmetic
-def _outlier(h: Array, b: Array, v: float) -> float:
+def _outlier_evidence(h: Array, b: Array, v: float) -> float:
     """The log evidence that one knot differs from all others."""
     tried = len(CORRELATIONS)
     logs = np.empty((len(h) - 1) * tried)
@@ -173,16 +173,18 @@ def _outlier(h: Array, b: Array, v: float) -> float:
 
 
 @arithmetic
-def _window(h: Array, b: Array, v: float, gaps: Array, first: int, last: int, three: bool) -> float:
+def _weighted_window(h: Array, b: Array, v: float, gaps: Array, first: int, last: int, three: bool) -> float:
     """The log evidence of two change points with their prior probability."""
     prior = math.log(2.0 * gaps[first - 1] * gaps[last - 1])
     if three:
-        return prior + _three_levels(h, b, v, first, last)
+        return prior + _three_level_evidence(h, b, v, first, last)
     return prior + _window_evidence(h, b, v, first, last, TYPICAL)
 
 
 @arithmetic
-def _best_window(h: Array, b: Array, v: float, gaps: Array, least: int, three: bool, edges: Array) -> float:
+def _best_window_evidence(
+    h: Array, b: Array, v: float, gaps: Array, least: int, three: bool, edges: Array
+) -> float:
     """A lower bound on the log evidence of two change points: that of the best window found.
 
     With `three`, the levels before and after the window differ; otherwise they are the same. Windows of 2, 4,
@@ -192,17 +194,17 @@ def _best_window(h: Array, b: Array, v: float, gaps: Array, least: int, three: b
     n, best, length = len(gaps) + 1, -np.inf, least
     while length <= n - 2 * least:
         for first in range(least, n - length - least + 1, max(1, length // 2)):
-            value = _window(h, b, v, gaps, first, first + length, three)
+            value = _weighted_window(h, b, v, gaps, first, first + length, three)
             if value > best:
                 best, edges[0], edges[1] = value, first, first + length
         length *= 2
     for _ in range(2):
         for first in range(least, edges[1] - least + 1):
-            value = _window(h, b, v, gaps, first, edges[1], three)
+            value = _weighted_window(h, b, v, gaps, first, edges[1], three)
             if value > best:
                 best, edges[0] = value, first
         for last in range(edges[0] + least, n - least + 1):
-            value = _window(h, b, v, gaps, edges[0], last, three)
+            value = _weighted_window(h, b, v, gaps, edges[0], last, three)
             if value > best:
                 best, edges[1] = value, last
     return best
@@ -237,7 +239,7 @@ def _ramp_evidence(
 
 
 @arithmetic
-def _ramps(t: Array, h: Array, b: Array, v: float, ramp: Array) -> float:
+def _gradual_evidence(t: Array, h: Array, b: Array, v: float, ramp: Array) -> float:
     """The log evidence of a gradual change; fills `ramp` (2,) with the posterior means of its start and end.
 
     `t` (n,) are the times of the knots, from 0 to 1. `h` and `b` are cumulative sums.
@@ -263,7 +265,7 @@ def _ramps(t: Array, h: Array, b: Array, v: float, ramp: Array) -> float:
 
 
 @arithmetic
-def _diffusions(t: Array, h: Array, b: Array, v: float, constant: float) -> float:
+def _diffusion_evidence(t: Array, h: Array, b: Array, v: float, constant: float) -> float:
     """The log evidence of the stationary prior with this diffusion constant or a multiple of it."""
     logs, gain, noise = np.empty(len(SCALES)), np.zeros(len(t)), np.full(len(t), v)
     for n in range(len(SCALES)):
@@ -322,16 +324,16 @@ def evidence_of_words(
         least = LEAST_KNOTS if n >= 2 * LEAST_KNOTS else 1
         dates, often = extents[begin : begin + n], uses[begin : begin + n]
         found = weights[begin : begin + n]
-        own[JUMP], correlations[word] = _jumps(sums_h, sums_b, v, dates, often, least, found)
+        own[JUMP], correlations[word] = _jump_evidence(sums_h, sums_b, v, dates, often, least, found)
         if n > 2:
-            own[OUTLIER] = _outlier(sums_h, sums_b, v)
+            own[OUTLIER] = _outlier_evidence(sums_h, sums_b, v)
         if n >= 2 * LEAST_KNOTS:
-            own[RAMP] = _ramps(scaled, sums_h, sums_b, v, ramps[word])
+            own[RAMP] = _gradual_evidence(scaled, sums_h, sums_b, v, ramps[word])
             ramps[word, 0], ramps[word, 1] = t[0] + length * ramps[word, 0], t[0] + length * ramps[word, 1]
         constant_level = chain_evidence(np.zeros(1), np.full(1, v), sums_h[n:], sums_b[n:])
         if n >= 3 * LEAST_KNOTS and max(own[OUTLIER], own[JUMP], own[RAMP]) > constant_level:
-            own[DIFFUSION] = _diffusions(t, rows_h, rows_b, v, constant)
-            own[TWO_JUMPS] = _best_window(sums_h, sums_b, v, gaps, least, True, windows[word, 0])
-            own[BURST] = _best_window(sums_h, sums_b, v, gaps, least, False, windows[word, 1])
+            own[DIFFUSION] = _diffusion_evidence(t, rows_h, rows_b, v, constant)
+            own[TWO_JUMPS] = _best_window_evidence(sums_h, sums_b, v, gaps, least, True, windows[word, 0])
+            own[BURST] = _best_window_evidence(sums_h, sums_b, v, gaps, least, False, windows[word, 1])
         for kind in range(len(own)):
             own[kind] -= constant_level

@@ -1,4 +1,4 @@
-"""Where trajectories are observed, and how often each word occurs: both sparse, word by word.
+"""Where trajectories are observed, and how often each word occurs: both are sparse and stored word by word.
 
 A word has a knot at each slice in which it has pairs. Its state everywhere else follows from the knots and
 the prior, so only the knots are stored.
@@ -13,23 +13,23 @@ import numpy as np
 import numpy.typing as npt
 
 from wordtide.model.gaussians import look_back
-from wordtide.model.prior import Diffusion, Places
+from wordtide.model.prior import Diffusion, TimePoints
 from wordtide.types import Flags, Floats, Integers
 
-Rows = tuple[Integers, Integers]
+#: Rows of knots before and after some slices, (n,) each; -1 where there is none.
+RowsAround = tuple[Integers, Integers]
 
 
 @dataclass(frozen=True)
 class Knots:
-    """Where trajectories are observed: word i has the knots `starts[i]:starts[i + 1]` at the slices `slices`,
-    which ascend within a word.
+    """Where trajectories are observed: at K knots, word by word, each word's knots in order of time.
 
-    The rows of every (K, d) array of states are in this order: word by word, each word's knots in order of
-    time.
+    The rows of every (K, d) array of states are in this order. The knots of word i have the rows `starts[i]`
+    to `starts[i + 1]`.
     """
 
     starts: Integers  # (L + 1,)
-    slices: npt.NDArray[np.int32]  # (K,)
+    slices: npt.NDArray[np.int32]  # the slice of each knot, (K,)
 
     def __len__(self) -> int:
         return len(self.slices)
@@ -60,7 +60,7 @@ class Knots:
         return np.argsort(narrowed(self.slices), kind="stable")
 
     def rows_by_slice(self, slices: int) -> list[Integers]:
-        """The same for exactly `slices` slices, the last of which may have no knots."""
+        """`by_slice`, extended to `slices` slices, because the last ones may have no knots."""
         found = self.by_slice
         return [*found, *([np.zeros(0, dtype=np.int64)] * (slices - len(found)))]
 
@@ -68,37 +68,36 @@ class Knots:
         """The rows of one word."""
         return slice(int(self.starts[word]), int(self.starts[word + 1]))
 
-    def around_one(self, word: int, slices: Integers) -> Rows:
-        """For each of `slices` (n,), the rows of the word's last knot up to that slice and of its first knot
-        after it; -1: none.
-        """
+    def around_one(self, word: int, slices: Integers) -> RowsAround:
+        """The rows of a word's last knot up to each of `slices` (n,), and of its first knot after it."""
         rows = self.rows_of(word)
         before = rows.start + np.searchsorted(self.slices[rows], slices, side="right") - 1
         after = before + 1
         return np.where(before >= rows.start, before, -1), np.where(after < rows.stop, after, -1)
 
-    def around(self, t: int, words: Integers | None = None) -> Rows:
-        """For some words, or all, the rows of the last knot up to slice t and of the first knot after it; -1:
-        none.
-        """
+    def around(self, t: int, words: Integers | None = None) -> RowsAround:
+        """The rows of the last knot of some words, or all, up to slice t, and of the first one after it."""
         starts, stops = (
             (self.starts[:-1], self.starts[1:])
             if words is None
             else (self.starts[words], self.starts[words + 1])
         )
-        after = self.rows_after(t, words)
-        before = after - 1
-        return np.where(before >= starts, before, -1), np.where(after < stops, after, -1)
+        return _around(self.rows_after(t, words), starts, stops)
+
+    def around_each(self, words: Integers, slices: Integers) -> RowsAround:
+        """The rows of the last knot of each word up to its slice, and of the first one after it, (n,)."""
+        after = self.rows_until_each(words, slices)
+        return _around(after, self.starts[words], self.starts[words + 1])
 
     def rows_after(self, t: int, words: Integers | None = None) -> Integers:
-        """For some words, or all, the row after that of the last knot up to slice t, (n,)."""
+        """The row after that of the last knot of some words, or all, up to slice t, (n,)."""
         if words is None:
             seen = np.concatenate([[0], np.cumsum(self.slices <= t)])
             return self.starts[:-1] + np.diff(seen[self.starts])
         return self.rows_until_each(words, np.full(len(words), t))
 
     def rows_until_each(self, words: Integers, slices: Integers) -> Integers:
-        """Pair by pair, the row after that of a word's last knot up to a slice, (n,)."""
+        """The row after that of the last knot of each word up to its slice, (n,)."""
         low, high = self.starts[words], self.starts[words + 1]
         while (low < high).any():  # bisection, because each word's knots are in order of time
             middle = (low + high) // 2
@@ -106,7 +105,7 @@ class Knots:
             low, high = np.where(until, middle + 1, low), np.where(until | (low == high), high, middle)
         return low
 
-    def has_at(self, t: int) -> npt.NDArray[np.bool_]:
+    def has_at(self, t: int) -> Flags:
         """Whether each word has a knot at slice t, (L,)."""
         has = np.zeros(len(self.starts) - 1, dtype=bool)
         has[self.words_of(np.flatnonzero(self.slices == t))] = True
@@ -147,12 +146,25 @@ class Knots:
 
 @dataclass(frozen=True)
 class Occurrences:
-    """How often each word occurs in each slice in which it occurs: `values` (N,), int64 or float64, at the
-    `places` (N).
+    """How often each word occurs in each slice in which it occurs.
+
+    `places` are the N words and slices, in the order of knots; `values` (N,) are int64 or float64.
     """
 
     places: Knots
     values: npt.NDArray[Any]
+
+    def totals(self) -> npt.NDArray[Any]:
+        """Occurrences of each word in all slices, (L,)."""
+        sums = np.bincount(self.places.words, self.values, len(self.places.starts) - 1)
+        return sums.astype(self.values.dtype)
+
+    def pooled(self) -> "Occurrences":
+        """The occurrences if all slices were one."""
+        totals = self.totals()
+        seen = totals > 0
+        starts = np.concatenate([[0], np.cumsum(seen)]).astype(np.int64)
+        return Occurrences(Knots(starts, np.zeros(int(seen.sum()), dtype=np.int32)), totals[seen])
 
     def extended(self, later: "Occurrences", first: int, slices: int) -> "Occurrences":
         """Add `slices` later slices, which are numbered from 0 in `later` and from `first` in the result.
@@ -176,7 +188,7 @@ class Occurrences:
         return occurrences
 
     def at(self, words: Integers, slices: Integers) -> npt.NDArray[Any]:
-        """Occurrences of words in slices, pair by pair, (n,)."""
+        """Occurrences of each word in its slice, (n,)."""
         found = self.places.rows_until_each(words, slices) - 1
         there = (found >= self.places.starts[words]) & (self.places.slices[np.maximum(found, 0)] == slices)
         return np.where(there, self.values[np.maximum(found, 0)], 0)
@@ -207,8 +219,9 @@ class WordCounts(Protocol):
 
 
 def occurrences_of(counts: WordCounts) -> Occurrences:
-    """The occurrences of the words of a corpus: whole numbers for texts, fractions for n-grams, in which each
-    token was counted at n places.
+    """The occurrences of all words of a corpus.
+
+    They are whole numbers for texts, and fractions for n-grams, where each token was counted at n places.
     """
     seen, found = [np.zeros(0, dtype=np.int32)], [np.zeros(0)]
     for t in range(len(counts)):
@@ -224,11 +237,16 @@ def occurrences_of(counts: WordCounts) -> Occurrences:
     )
 
 
-def _others(rows: Integers, total: int) -> npt.NDArray[np.bool_]:
+def _others(rows: Integers, total: int) -> Flags:
     """Flags of the `total` rows that are not among these."""
     others = np.ones(total, dtype=bool)
     others[rows] = False
     return others
+
+
+def _around(after: Integers, starts: Integers, stops: Integers) -> RowsAround:
+    before = after - 1
+    return np.where(before >= starts, before, -1), np.where(after < stops, after, -1)
 
 
 def narrowed(numbers: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -237,16 +255,16 @@ def narrowed(numbers: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return numbers.astype(np.uint16) if fits else numbers
 
 
-def transitions(starts: Integers, places: Places) -> tuple[Floats, Floats]:
+def transitions(starts: Integers, points: TimePoints) -> tuple[Floats, Floats]:
     """Gain and noise from each knot's predecessor to the knot, (K,), for chains that begin at `starts`.
 
     A chain's first knot has no predecessor: its gain is 0, and its noise is the prior variance.
     """
-    gain, noise = np.zeros(len(places)), places.marginal.astype(np.float64)
-    if len(places) > 1:
-        gain[1:], noise[1:] = places[:-1].to(places[1:])
+    gain, noise = np.zeros(len(points)), points.marginal.astype(np.float64)
+    if len(points) > 1:
+        gain[1:], noise[1:] = points[:-1].to(points[1:])
     first = starts[:-1][starts[:-1] < starts[1:]]
-    gain[first], noise[first] = 0.0, places.marginal[first]
+    gain[first], noise[first] = 0.0, points.marginal[first]
     return gain, noise
 
 
@@ -267,11 +285,10 @@ def messages(starts: Integers, gain: Floats, noise: Floats, mean: Floats, precis
 
 @dataclass(frozen=True)
 class Bridges:
-    """The steps from the last knot before each of n moments to the moment, and on to the first knot after it;
-    fields are (n,).
+    """The steps from the last knot before each of n times to that time, and on to the first knot after it.
 
-    Without a knot before, `gain_in` is 0 and `noise_in` is the prior variance; without a knot after,
-    `gain_out` is 0.
+    Fields are (n,). Without a knot before, `gain_in` is 0 and `noise_in` is the prior variance; without a
+    knot after, `gain_out` is 0.
     """
 
     gain_in: Floats
@@ -280,10 +297,12 @@ class Bridges:
     noise_out: Floats
 
     @staticmethod
-    def over(before: Places, has_before: Flags, at: Places, after: Places, has_after: Flags) -> "Bridges":
-        """The moments `at` between the knots `before` and `after`.
+    def over(
+        before: TimePoints, has_before: Flags, at: TimePoints, after: TimePoints, has_after: Flags
+    ) -> "Bridges":
+        """The steps to the points `at` from the knots `before`, and on to the knots `after`.
 
-        The places of missing knots are ignored.
+        The points of missing knots are ignored.
         """
         gain_in, noise_in = before.to(at)
         gain_out, noise_out = at.to(after)
@@ -302,9 +321,7 @@ class Bridges:
 
 
 def prior_at_knots(knots: Knots, prior: Diffusion) -> tuple[Floats, Floats, Floats]:
-    """The `transitions` between the knots of all words, (K,), and the prior variance at each word's first
-    knot, (L,).
-    """
+    """Gain and noise between the knots of all words, (K,), and the prior variance at first knots, (L,)."""
     gain, noise = transitions(knots.starts, prior.slices[knots.slices])
     has_knots = knots.starts[:-1] < knots.starts[1:]
     first = np.ones(len(has_knots))

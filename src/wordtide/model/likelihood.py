@@ -1,5 +1,4 @@
-"""The skip-gram likelihood of one slice on its active words: its value, integrated over
-uncertain vectors or not, and its gradients.
+"""The skip-gram likelihood of one slice on its active words: its value and gradients (Eqs. 2, S12 and S17).
 
 n+ is sparse and n- has rank one, so neither is ever dense. The scores u_i . v_j are computed some rows at a
 time, in blocks that stay in the processor's cache. All functions are pure and compute in the precision of
@@ -161,10 +160,10 @@ def _sum_log_sigmoids(
 def integrated_log_likelihood(
     part: ActiveSlice, u: GaussianVectors, v: GaussianVectors, shift: float, self_pairs: bool
 ) -> float:
-    """Compute the same with the uncertainty of the vectors integrated out, pair by pair.
+    """Compute the log likelihood with the uncertainty of the vectors integrated out, pair by pair.
 
-    log E[sigmoid(x)] replaces log sigmoid(x). x = u . v is a sum over dimensions and is treated as Gaussian,
-    with its exact mean and variance. Computes in float32.
+    log E[sigmoid(x)] replaces log sigmoid(x) in Eq. 2. x = u . v is a sum over dimensions and is treated as
+    Gaussian, with its exact mean and variance. Computes in float32.
     """
     u_mean, u_variance, v_mean, v_variance = (
         np.asarray(array, dtype=np.float32) for array in (u.mean, u.variance, v.mean, v.variance)
@@ -233,7 +232,7 @@ def minibatch_gradients(
     Args:
         part: The slice.
         words: The active words of the minibatch as indices into `part.words`, (m,).
-        contexts: Its active contexts, likewise, (n,).
+        contexts: Its active contexts as indices into `part.words`, (n,).
         u: Vectors of these words, (m, d).
         v: Vectors of these contexts, (n, d).
         scale: L / L', the ratio of the whole vocabulary to the whole minibatch, inactive words included.

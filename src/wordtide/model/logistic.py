@@ -170,7 +170,7 @@ def _integrate_sigmoids(mean: Array, variance: Array, sign: Any, out: Array) -> 
 def log_expected_sigmoids(m: Array, s2: Array, sign: float, out: Array) -> None:
     """Compute log E[sigmoid(sign x)] for x ~ N(m, s2), (n,) each, to about 2e-5 for deviations up to 2.
 
-    Numbers that lie side by side share a quadrature, whose spacing suits the widest of them.
+    Numbers next to each other share a quadrature, whose spacing suits the widest of them.
     """
     for first in range(0, len(m), _RANGE):
         here = slice(first, first + _RANGE)

@@ -1,10 +1,9 @@
-"""The prior over one coordinate of one trajectory: how a vector drifts, at the slices and at any other
-moment.
+"""The prior over one coordinate of a trajectory: how it drifts, at the slices and at any other time.
 
 There are two. `StationaryPrior`, the default, is an Ornstein-Uhlenbeck process: its variance is the same at
-all times, and slicing does not change it. `ProductPrior` is what the paper's algorithms use (Eq. 13,
-supplement S11). Filter and smoother, answers between and beyond slices, and draws all take the prior from
-here. All numbers are scalars per moment, shared by all words and dimensions, in float64.
+all times, and slicing does not change it. `ProductPrior` is what the paper's algorithms use (Eqs. 4, 13 and
+S11). Filter and smoother, answers between and beyond slices, and draws all take the prior from here. All
+numbers are scalars per time point, shared by all words and dimensions, in float64.
 """
 
 from abc import ABC, abstractmethod
@@ -24,12 +23,11 @@ _NO_NOISE = 1e-100
 
 
 @dataclass(frozen=True)
-class Places:
-    """Moments in time under the prior: `marginal` variances and `log_correlation` with one common moment,
-    both (n,).
+class TimePoints:
+    """The prior at n points in time: `marginal` variances and `log_correlation` with one common point, (n,).
 
-    The variance at each moment and the correlation between neighbors determine a Gaussian Markov chain; the
-    correlation of any two moments is the product over the steps between them, stored as a sum of logarithms.
+    The variance at each point and the correlation between neighbors determine a Gaussian Markov chain; the
+    correlation of any two points is the product over the steps between them, stored as a sum of logarithms.
     """
 
     log_correlation: Floats
@@ -38,22 +36,19 @@ class Places:
     def __len__(self) -> int:
         return len(self.marginal)
 
-    def __getitem__(self, rows: npt.NDArray[np.integer[Any]] | slice) -> "Places":
-        return Places(self.log_correlation[rows], self.marginal[rows])
+    def __getitem__(self, rows: npt.NDArray[np.integer[Any]] | slice) -> "TimePoints":
+        return TimePoints(self.log_correlation[rows], self.marginal[rows])
 
-    def to(self, later: "Places") -> tuple[Floats, Floats]:
-        """Gain and noise from these moments to later ones, with nothing observed between: x' = gain x +
-        noise, each (n,).
-        """
+    def to(self, later: "TimePoints") -> tuple[Floats, Floats]:
+        """Gain and noise (n,) of x' = gain x + noise, from these points to later ones."""
         difference = np.minimum(later.log_correlation - self.log_correlation, 0.0)
         gain = np.exp(difference) * np.sqrt(later.marginal / self.marginal)
         return gain, np.maximum(-later.marginal * np.expm1(2.0 * difference), _NO_NOISE)
 
 
 @dataclass(frozen=True)
-class Passage:
-    """How a filter propagates a Gaussian belief to a later moment: the kernel
-    exp(-pull u^2 / 2) N(u'; gain u, noise).
+class Transition:
+    """The kernel exp(-pull u^2 / 2) N(u'; gain u, noise) that carries a filter's belief to a later time.
 
     Fields are scalars, or arrays with one element per word. A stationary prior has no pull.
     """
@@ -62,26 +57,26 @@ class Passage:
     gain: Any
     noise: Any
 
-    def __getitem__(self, rows: Indices | slice) -> "Passage":
-        return Passage(self.pull[rows], self.gain[rows], self.noise[rows])
+    def __getitem__(self, rows: Indices | slice) -> "Transition":
+        return Transition(self.pull[rows], self.gain[rows], self.noise[rows])
 
-    def astype(self, dtype: npt.DTypeLike) -> "Passage":
+    def astype(self, dtype: npt.DTypeLike) -> "Transition":
         """The same in another floating-point type."""
-        return Passage(*(field.astype(dtype) for field in (self.pull, self.gain, self.noise)))
+        return Transition(*(field.astype(dtype) for field in (self.pull, self.gain, self.noise)))
 
-    def then(self, later: "Passage") -> "Passage":
-        """This passage followed by a later one, with nothing observed between."""
+    def then(self, later: "Transition") -> "Transition":
+        """This transition followed by a later one, without data between."""
         shrink = 1.0 / (1.0 + later.pull * self.noise)
-        return Passage(
+        return Transition(
             self.pull + self.gain**2 * later.pull * shrink,
             self.gain * shrink * later.gain,
             later.noise + later.gain**2 * self.noise * shrink,
         )
 
     def predict(self, mean: Any, variance: Any) -> tuple[Any, Any]:
-        """Mean and variance after the passage.
+        """Mean and variance after the transition (Eqs. 12 and 13).
 
-        Arrays (n,) or (n, d); for the latter, fields of n elements.
+        Both are (n,) or (n, d); for the latter, the fields of the transition have n elements.
         """
         pull, gain, noise = (
             np.asarray(field)[..., None] if np.ndim(mean) > np.ndim(field) and np.ndim(field) else field
@@ -94,14 +89,14 @@ class Passage:
 
 @dataclass(frozen=True)
 class Diffusion(ABC):
-    """A prior on slices at `times` (T,) in years, with diffusion constant D per year: short steps have
-    variance D per year.
+    """A prior on slices at `times` (T,) in float years.
 
-    `prior_variance` is the variance with which a filter begins.
+    `constant` is the diffusion constant D, the variance of short steps per year (Eq. 3). `prior_variance` is
+    the variance with which a filter begins.
     """
 
     name: ClassVar[str]
-    #: Whether a filter's `Passage` has a pull.
+    #: Whether a filter's `Transition` has a pull.
     pulls: ClassVar[bool] = False
 
     times: Floats
@@ -140,18 +135,16 @@ class Diffusion(ABC):
 
     @property
     @abstractmethod
-    def slices(self) -> Places:
-        """The slices, (T,)."""
+    def slices(self) -> TimePoints:
+        """The prior at the slices, (T,)."""
 
     @abstractmethod
-    def at(self, times: Floats) -> Places:
-        """Moments `times` (n,) in float years, on the grid of slices or off it."""
+    def at(self, times: Floats) -> TimePoints:
+        """The prior at any times (n,) in float years."""
 
     @abstractmethod
-    def passage(self, earlier: Floats, later: Floats) -> Passage:
-        """A filter's passage between moments (n,), none before the first slice, with nothing observed
-        between.
-        """
+    def transition(self, earlier: Floats, later: Floats) -> Transition:
+        """A filter's transitions between times (n,), from the first slice on, without data between."""
 
     @property
     def marginal(self) -> Floats:
@@ -179,12 +172,6 @@ class Diffusion(ABC):
         diagonal[:-1] += self.gain**2 / self.noise
         return diagonal, -self.gain / self.noise
 
-    def across(self, start: Indices, stop: Indices) -> tuple[Floats, Floats]:
-        """Gain and noise from slices `start` to later ones: u[stop] = gain u[start] + noise, with nothing
-        observed between.
-        """
-        return self.slices[start].to(self.slices[stop])
-
 
 @dataclass(frozen=True)
 class StationaryPrior(Diffusion):
@@ -193,47 +180,44 @@ class StationaryPrior(Diffusion):
         u ~ N(0, v)        u(t + gap) | u(t) ~ N(a u(t), v (1 - a^2))        a = exp(-D gap / 2v)
 
     A short gap has variance D gap, as in the paper (Eq. 3). Gaps compose by multiplying a, so empty, finer
-    and later slices change nothing, and one formula serves steps, gaps, and moments between and beyond
-    slices, in filter and smoother alike.
+    and later slices change nothing, and one formula serves steps, gaps, and times between and beyond slices,
+    in the filter and the smoother.
     """
 
     name = "stationary"
 
     @cached_property
-    def slices(self) -> Places:
-        """The slices, (T,)."""
+    def slices(self) -> TimePoints:
         return self.at(self.times)
 
-    def at(self, times: Floats) -> Places:
-        """Moments `times` (n,) in float years, on the grid of slices or off it."""
+    def at(self, times: Floats) -> TimePoints:
         rate = self.constant / (2.0 * self.prior_variance)
-        return Places(-rate * (times - self.times[0]), np.full(np.shape(times), self.prior_variance))
+        return TimePoints(-rate * (times - self.times[0]), np.full(np.shape(times), self.prior_variance))
 
-    def passage(self, earlier: Floats, later: Floats) -> Passage:
-        """A filter's passage between moments (n,), with nothing observed between."""
+    def transition(self, earlier: Floats, later: Floats) -> Transition:
+        """A filter's transitions between times (n,), without data between."""
         log_gain = -self.constant / (2.0 * self.prior_variance) * (later - earlier)
-        return Passage(
+        return Transition(
             np.zeros(np.shape(log_gain)), np.exp(log_gain), -self.prior_variance * np.expm1(2.0 * log_gain)
         )
 
 
 @dataclass(frozen=True)
 class ProductPrior(Diffusion):
-    """The paper's prior: diffusion, and a pull to the origin at every slice, of variance sigma_0^2 =
-    `prior_variance`.
+    """The paper's prior: diffusion, and at every slice a pull toward the origin.
 
-    The paper writes the joint as a product over slices of N(u[t+1]; u[t], sigma_t^2) N(u[t+1]; 0, sigma_0^2)
-    (section 3.2, before normalization). Its precision is the tridiagonal Pi of the supplement, and its
-    forward messages are the filter's prior of Eq. 13. (Eqs. 5 and 6 normalize each step, which is another
-    prior; docs/mathematics.md compares them.) The pull acts at the slices only: between two slices, before
-    the first and after the last there is nothing but diffusion.
+    It is the product over slices of N(u[t+1]; u[t], sigma_t^2) N(u[t+1]; 0, sigma_0^2) without normalization
+    (Eq. 4), with sigma_0^2 = `prior_variance`. Its precision is the tridiagonal Pi (S11), and its forward
+    messages are the filter's prior (Eq. 13). Eqs. 5 and 6 normalize each step, which is another prior;
+    docs/mathematics.md compares them. The pull acts at the slices only: between two slices, before the first
+    and after the last there is only diffusion.
     """
 
     name = "product"
     pulls = True
 
     def precision(self) -> tuple[Floats, Floats]:
-        """Diagonal (T,) and off-diagonal (T - 1,) of Pi, the supplement's "prior precision"."""
+        """Diagonal (T,) and off-diagonal (T - 1,) of Pi (S11)."""
         inverse = 1.0 / self.step_variance
         diagonal = np.full(len(self), 1.0 / self.prior_variance)
         diagonal[:-1] += inverse
@@ -242,7 +226,7 @@ class ProductPrior(Diffusion):
 
     @cached_property
     def _later_pull(self) -> Floats:
-        """The precision that slice t and all later slices put on u[t]: a backward message, (T,)."""
+        """The precision that the pulls of slice t and later slices put on u[t], (T,): a backward message."""
         pull = np.empty(len(self))
         pull[-1] = 1.0 / self.prior_variance
         for t in range(len(self) - 2, -1, -1):
@@ -255,19 +239,16 @@ class ProductPrior(Diffusion):
         return gain, self.step_variance * gain
 
     @cached_property
-    def slices(self) -> Places:
-        """The slices, (T,)."""
+    def slices(self) -> TimePoints:
         variance = np.empty(len(self))
         variance[0] = 1.0 / self._later_pull[0]
         for t in range(len(self) - 1):
             variance[t + 1] = self.gain[t] ** 2 * variance[t] + self.noise[t]
         steps = 0.5 * np.log1p(-self.noise / variance[1:])
-        return Places(np.concatenate([[0.0], np.cumsum(steps)]), variance)
+        return TimePoints(np.concatenate([[0.0], np.cumsum(steps)]), variance)
 
-    def at(self, times: Floats) -> Places:
-        """Moments `times` (n,): a Brownian bridge between two slices, a free walk before the first and after
-        the last.
-        """
+    def at(self, times: Floats) -> TimePoints:
+        """The prior at times (n,): between slices a Brownian bridge, outside of them a free random walk."""
         place = slice_before(self.times, times)
         t = np.maximum(place, 0)
         gain, noise = np.ones(len(times)), self.constant * np.abs(times - self.times[t])
@@ -278,30 +259,30 @@ class ProductPrior(Diffusion):
         noise[inside] = share**2 * self.noise[s] + self.constant * length * share * (1.0 - share)
         marginal = gain**2 * self.slices.marginal[t] + noise
         step = 0.5 * np.log1p(-noise / marginal)
-        return Places(self.slices.log_correlation[t] + np.where(place >= 0, step, -step), marginal)
+        return TimePoints(self.slices.log_correlation[t] + np.where(place >= 0, step, -step), marginal)
 
-    def passage(self, earlier: Floats, later: Floats) -> Passage:
-        """A filter's passage between moments (n,): Eq. 13 at each slice on the way, diffusion between."""
+    def transition(self, earlier: Floats, later: Floats) -> Transition:
+        """A filter's transitions between times (n,): Eq. 13 at each slice on the way, diffusion between."""
         here, there = slice_before(self.times, earlier), slice_before(self.times, later)
         crossing = here < there
         following = np.minimum(here + 1, len(self) - 1)
         first = self._over(np.where(crossing, self.constant * (self.times[following] - earlier), 1.0))
         whole = first.then(self._between(np.where(crossing, following, 0), np.where(crossing, there, 0)))
         since = np.where(crossing, self.times[there], earlier)
-        return Passage(
+        return Transition(
             np.where(crossing, whole.pull, 0.0),
             np.where(crossing, whole.gain, 1.0),
             np.where(crossing, whole.noise, 0.0) + self.constant * (later - since),
         )
 
-    def _over(self, variance: Floats) -> Passage:
+    def _over(self, variance: Floats) -> Transition:
         """Eq. 13: diffusion of this variance, and the pull of the slice at its end."""
         noise = 1.0 / (1.0 / variance + 1.0 / self.prior_variance)
-        return Passage(1.0 / (self.prior_variance + variance), noise / variance, noise)
+        return Transition(1.0 / (self.prior_variance + variance), noise / variance, noise)
 
     @cached_property
-    def _doublings(self) -> list[Passage]:
-        """Element j: from slice t over 2^j slices, for all t where that is possible; fields (T - 2^j,)."""
+    def _doublings(self) -> list[Transition]:
+        """Element j: the transitions from every slice t to slice t + 2^j; fields (T - 2^j,)."""
         level, levels = self._over(self.step_variance), []
         while len(level.pull):
             levels.append(level)
@@ -309,16 +290,16 @@ class ProductPrior(Diffusion):
             level = level[:-length].then(level[length:])
         return levels
 
-    def _between(self, start: Indices, stop: Indices) -> Passage:
-        """From slices `start` to slices `stop`, none earlier; fields (n,)."""
+    def _between(self, start: Indices, stop: Indices) -> Transition:
+        """Transitions from slices `start` to the same or later slices `stop`; fields (n,)."""
         pull, gain, noise = np.zeros(len(start)), np.ones(len(start)), np.zeros(len(start))
         place = start.copy()
         for j, level in enumerate(self._doublings):
             n = np.flatnonzero((stop - start) >> j & 1)
-            longer = Passage(pull[n], gain[n], noise[n]).then(level[place[n]])
+            longer = Transition(pull[n], gain[n], noise[n]).then(level[place[n]])
             pull[n], gain[n], noise[n] = longer.pull, longer.gain, longer.noise
             place[n] += 1 << j
-        return Passage(pull, gain, noise)
+        return Transition(pull, gain, noise)
 
 
 #: The priors by the names they have in settings and model folders.

@@ -1,20 +1,21 @@
-"""Evidence from messages exp(b x - h x^2 / 2), and what follows from it: did a word change, do groups differ?
+"""Verdicts from messages exp(b x - h x^2 / 2): whether a word changed, and whether groups use it differently.
 
-`model.jumps` compares explanations of the messages of a word over time; `Dynamics` holds what follows.
+`model.jumps` compares explanations of the messages of a word over time; `Dynamics` holds the verdicts.
 
 **Groups.** The vector of a word in group g is u + x_g, with u shared by all groups, and the levels are
 
     x_g = c + e_g        c ~ N(0, v)        e_g ~ N(0, w)
 
 for each coordinate. A message of group g is the likelihood exp(b x - h x^2 / 2), so everything has a closed
-form. Given w, group g says about c
+form. Given w, the message of group g about c is
 
     h' = h / (1 + w h)        b' = b / (1 + w h)
 
 and the log evidence is 1/2 sum_k [ sum_g (w b b' - log(1 + w h)) + B'^2 / (H' + 1/v) - log(1 + v H') ] with
-H', B' the sums of h', b' over groups. w = 0 means that all groups use the word alike. What all groups share
-beyond u is not a difference: offsets are those from the mean level of the groups, weighted by h. Their
-variance w / (1 + w h) is that of x_g given c, on which well-known levels hardly depend.
+H', B' the sums of h', b' over groups. w = 0 means that all groups use the word in the same way. What all
+groups share beyond u is not a difference, so offsets are relative to the mean level of the groups, weighted
+by h. Their variance w / (1 + w h) is that of x_g given c; the uncertainty of c hardly matters for words that
+occur often.
 """
 
 from collections.abc import Callable, Sequence
@@ -42,9 +43,9 @@ class Dynamics:
     """How each word moves, fields (L,). Dates are float years, NaN without a significant change.
 
     `shape`: an index of `SHAPES`, -1 without a significant change. `log_bayes_factor`: of the best change
-    against none, NaN for a word that is not judged. `date`, `date_low`, `date_high`: of a jump the median and
-    the 90% credible interval, of a gradual change its middle, start and end. `second_date`: the second jump,
-    or the end of a burst. `correlation`: that of the vectors before and after.
+    against none, NaN for a word that was not judged. `date`, `date_low`, `date_high`: for a jump the median
+    and the 90% credible interval, for a gradual change its middle, start and end. `second_date`: the second
+    jump, or the end of a burst. `correlation`: of the vectors before and after.
 
     `questions.effect` adds `effect`, `effect_low` and `style` in bits, NaN without a significant change, and
     `function_word`: 1 for function words, 0 for others, NaN where that was not computed.
@@ -128,7 +129,7 @@ def discoveries(log_bayes_factor: Floats, rate: float = FALSE_DISCOVERIES) -> Fl
     return found
 
 
-#: The variances of offsets to try, from a shade of meaning to another meaning.
+#: The variances of offsets to try, from similar to unrelated meanings.
 VARIANCES = np.array([0.001, 0.003, 0.01, 0.03, 0.1, 0.3])
 #: A typical variance of offsets.
 TYPICAL_OFFSET = 0.05
@@ -138,10 +139,10 @@ SCATTER = 0.8
 #: Words that groups use less often in total are not compared.
 MIN_OCCURRENCES = 20
 _WORDS_AT_ONCE = 500
-#: The variances to try for the entries of the linear map by which topics differ, and the variance of single
-#: words in addition to it, so that no single word determines the map.
+#: The variances to try for the entries of the linear map by which topics differ.
 MAP_VARIANCES = np.array([0.0, 1e-5, 1e-4, 1e-3, 1e-2, 0.1])
-SPARE = 0.003
+#: The variance of single words in addition to the map, so that no single word determines it.
+WORD_VARIANCE = 0.003
 
 
 @dataclass(frozen=True)
@@ -161,7 +162,7 @@ class GroupMessages:
 
     @staticmethod
     def none(groups: int, words: int, dim: int) -> "GroupMessages":
-        """No messages yet."""
+        """The record before any slice."""
         b, h = np.zeros((2, groups, words, dim), dtype=np.float32)
         return GroupMessages(b, h, np.zeros((words, dim), np.float32), np.zeros(words, np.int64))
 
@@ -259,17 +260,16 @@ def evidence_by_variance(b: Array, h: Array, v: float) -> Floats:
 
 
 def log_bayes_factors(evidence: Floats) -> Floats:
-    """Of offsets, with a variance that is one of `VARIANCES`, against none, (n,), from
-    `evidence_by_variance`."""
+    """The log Bayes factors of offsets against none, (n,), from `evidence_by_variance`."""
     alike, others = evidence[0], evidence[1:]
     top = others.max(axis=0)
     return np.asarray(top + np.log(np.exp(others - top).mean(axis=0)) - alike)
 
 
 def offsets_of(b: Array, h: Array, v: float) -> Offsets:
-    """The offsets of groups from their messages (G, n, d), given that there are some.
+    """The offsets of groups that differ, from their messages (G, n, d).
 
-    They are averaged over their variances by evidence.
+    They are averaged over `VARIANCES`, weighted by evidence.
     """
     b, h = b.astype(np.float64), h.astype(np.float64)
     evidence = evidence_by_variance(b, h, v)[1:]
@@ -285,31 +285,31 @@ def offsets_of(b: Array, h: Array, v: float) -> Offsets:
 def without_topics(b: Singles, h: Singles, vectors: Array) -> Singles:
     """The messages b (G, n, d) without what the topics of the groups explain.
 
-    A group that speaks of a topic more often has other pairs for all words of that topic: their scores change
+    A group that discusses a topic more often has other pairs for all words of that topic: their scores change
     by a bilinear form of both vectors, so their levels by a linear map of their vectors (n, d). For each
     group the map from vectors to departures from the mean level of all groups is fitted to all words. The
-    variance of its entries is chosen by evidence; 0 means that topics do not differ. What is left is about
+    variance of its entries is chosen by evidence; 0 means that topics do not differ. The remainder concerns
     single words.
     """
     total = h.sum(axis=0, dtype=np.float64)
     mean = np.divide(b.sum(axis=0, dtype=np.float64), total, out=np.zeros_like(total), where=total > 0.0)
     regressors = np.concatenate([vectors, np.ones((len(vectors), 1))], axis=1).astype(np.float64)
-    left = np.empty_like(b)
-    for one, message, precision in zip(left, b, h, strict=True):
+    remainders = np.empty_like(b)
+    for remainder, message, precision in zip(remainders, b, h, strict=True):
         known = (precision > 0.0) & (precision < total)
         shares = np.divide(precision, total - precision, out=np.zeros_like(total), where=known)
         noise = np.divide(1.0, total * shares, out=np.zeros_like(total), where=known)  # 1 / h - 1 / sum h
         departures = np.divide(message, precision, out=np.zeros_like(total), where=known) - mean
-        weights = np.where(known, 1.0 / (noise + SPARE), 0.0)
-        one[:] = message - precision * (regressors @ _linear_map(regressors, departures, weights))
-    return left
+        weights = np.where(known, 1.0 / (noise + WORD_VARIANCE), 0.0)
+        remainder[:] = message - precision * (regressors @ _linear_map(regressors, departures, weights))
+    return remainders
 
 
 def _linear_map(regressors: Floats, departures: Floats, weights: Floats) -> Floats:
     """The map (r, d) from regressors (n, r) to departures (n, d).
 
-    The weights of departures are taken as products of one factor for each word and one for each coordinate,
-    so that all coordinates share one matrix of moments.
+    Weights are approximated by products of one factor for each word and one for each coordinate, so that all
+    coordinates share one matrix of moments.
     """
     by_word = weights.mean(axis=1)
     total = by_word.sum()
@@ -319,10 +319,10 @@ def _linear_map(regressors: Floats, departures: Floats, weights: Floats) -> Floa
     weighted = by_word[:, None] * regressors
     values, axes = np.linalg.eigh(weighted.T @ regressors)
     size = np.maximum(values, 0.0)[:, None] * by_coordinate
-    way = axes.T @ (weighted.T @ departures) * by_coordinate
-    evidence = [float((v * way**2 / (1.0 + v * size) - np.log1p(v * size)).sum()) for v in MAP_VARIANCES]
+    along = axes.T @ (weighted.T @ departures) * by_coordinate
+    evidence = [float((v * along**2 / (1.0 + v * size) - np.log1p(v * size)).sum()) for v in MAP_VARIANCES]
     v = MAP_VARIANCES[int(np.argmax(evidence))]
-    return np.asarray(axes @ (v * way / (1.0 + v * size)))
+    return np.asarray(axes @ (v * along / (1.0 + v * size)))
 
 
 def group_evidence(b: Floats, h: Floats, v: float, w: float) -> Floats:

@@ -175,12 +175,12 @@ def _by_slices(
         spread[words] = np.einsum("nk,nk,nk->n", mean, mean, variance)
         again = mean if vectors.scale is None else mean * vectors.scale
         added[words] = len(sides) * np.einsum("nk,nk->n", again, again)
-        passage = diffusion.passage(since, np.full(size, time))
+        transition = diffusion.transition(since, np.full(size, time))
         product = np.einsum(
             "nk,k->n", means, own[t].astype(np.float32)
         )  # not with BLAS, whose threads would wait
-        factors = vectors.factors(passage.gain**2 * variances + passage.noise, len(sides))
-        noise = np.sqrt(factors * (spread + passage.noise / passage.gain**2 * added))
+        factors = vectors.factors(transition.gain**2 * variances + transition.noise, len(sides))
+        noise = np.sqrt(factors * (spread + transition.noise / transition.gain**2 * added))
         with np.errstate(divide="ignore", invalid="ignore"):  # words without a direction
             cosine[t] = np.where(square > 0, product / np.sqrt(square), -np.inf)
         often = vectors.occurrences.of_slice(t) >= OFTEN

@@ -30,7 +30,7 @@ from wordtide.inference.problem import Problem, SliceData
 from wordtide.inference.slice_sinks import KnotArrays, SliceSink
 from wordtide.inference.training import Diverged, Report
 from wordtide.model.likelihood import GaussianVectors
-from wordtide.model.prior import Diffusion, Passage
+from wordtide.model.prior import Diffusion, Transition
 from wordtide.types import Array, Flags, Indices
 
 
@@ -69,10 +69,10 @@ class LatestBeliefs:
             larger.variance[:, :size] = self.variance
         return larger
 
-    def passage_to(self, t: int, words: Indices, diffusion: Diffusion, dtype: npt.DTypeLike) -> Passage:
-        """The passage from the last slice of each of some words to slice t (Eq. 13)."""
+    def transition_to(self, t: int, words: Indices, diffusion: Diffusion, dtype: npt.DTypeLike) -> Transition:
+        """The transition from the last slice of each of some words to slice t (Eq. 13)."""
         since = diffusion.times[np.maximum(self.last[words], 0)]
-        return diffusion.passage(since, np.full(len(words), diffusion.times[t])).astype(dtype)
+        return diffusion.transition(since, np.full(len(words), diffusion.times[t])).astype(dtype)
 
     def keep(self, t: int, words: Indices, mean: Array, variance: Array | None) -> None:
         """Replace the beliefs about the words of slice t, (sides, a, d) each."""
@@ -249,7 +249,7 @@ class SequentialSolver:
         """Return the prior and the starting point of the active words of the current slice, for each side."""
         words, beliefs = part.words, self.beliefs
         is_new = beliefs.last[words] < 0
-        passage = beliefs.passage_to(self.number, words, self.diffusion, self.compute.dtype)
+        transition = beliefs.transition_to(self.number, words, self.diffusion, self.compute.dtype)
         prior, starts = [], []
         for side, fresh in enumerate(self._fresh_start(part, is_new)):
             mean, start = beliefs.mean[side][words], fresh
@@ -260,7 +260,7 @@ class SequentialSolver:
                 assert beliefs.variance is not None
                 variance = beliefs.variance[side][words]
                 variance[is_new] = self.diffusion.prior_variance
-                mean, variance = passage.predict(mean, variance)  # Eq. 13
+                mean, variance = transition.predict(mean, variance)  # Eq. 13
                 prior.append(GaussianVectors(mean, variance))
             if self.options.method != "independent":
                 start = np.where(is_new[:, None], fresh, mean)

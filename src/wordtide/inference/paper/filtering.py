@@ -109,7 +109,7 @@ class AdamFilter:
         mean, variance = (moment[:, words].astype(np.float64) for moment in (beliefs.mean, beliefs.variance))
         mean = np.where(unseen, 0.0, mean)
         variance = np.where(unseen, self.diffusion.prior_variance, variance)
-        return beliefs.passage_to(self._t, words, self.diffusion, np.float64).predict(mean, variance)
+        return beliefs.transition_to(self._t, words, self.diffusion, np.float64).predict(mean, variance)
 
     def _enter(self) -> None:
         """Start the current slice at its prior."""
