@@ -1,13 +1,14 @@
-"""The tables of docs/paper.md, from the folders of the experiments.
+"""The tables of docs/paper.md and the predictions of docs/evidence.md, from the folders of the experiments.
 
     python experiments/paper_tables.py [build/experiments]
 
-prints them and keeps them in benchmarks/results/paper.json. Experiments that have not been run are left out.
+prints them and keeps them in benchmarks/results. Experiments that have not been run are left out.
 """
 
 import argparse
 import json
 import sys
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pandas as pd
@@ -27,6 +28,16 @@ EVALUATIONS = (
     ("short texts, default, D = 1", "short-texts", "default-D-1"),
     ("short texts, default", "short-texts", "default"),
 )
+#: The same for seven_corpora.py.
+SEVEN_CORPORA = (
+    ("State of the Union", "all-addresses", "stationary"),
+    ("short texts", "sentences", "stationary"),
+    ("Google Books", "fiction", "stationary"),
+    ("Ethereum proposals", "proposals", "stationary"),
+    ("changelogs", "changelogs", "stationary"),
+    ("UN debates 2015\N{EN DASH}2024", "recent-debates", "stationary"),
+    ("ten years of short texts", "sentences-of-ten-years", "stationary"),
+)
 _VERDICTS = {HOLDS: "yes", FAILS: "**no**", UNCLEAR: "unclear", TOO_FEW: "few"}
 _PAPERS_NAMES = {
     "smoothing": "smoothing (DSG-S)",
@@ -39,13 +50,11 @@ _PAPERS_NAMES = {
 
 def write_tables(folder: Path) -> None:
     """Print and keep all tables whose experiments have been run."""
-    found = {
-        heading: path
-        for heading, name, evaluation in EVALUATIONS
-        if ((path := folder / name / f"evaluation-{evaluation}") / "summary.csv").exists()
-    }
+    found = _evaluated(folder, EVALUATIONS)
     if found:
-        _write_prediction(found)
+        _write_prediction("paper.prediction", found, _PAPERS_NAMES)
+    if others := _evaluated(folder, SEVEN_CORPORA):
+        _write_prediction("prediction", others, {})
     if complete := {heading: path for heading, path in found.items() if _is_complete(path)}:
         _write_claims(complete)
     for name in ("google-books", "state-of-the-union"):
@@ -59,19 +68,28 @@ def write_tables(folder: Path) -> None:
         _write_scale(json.loads((folder / "scale" / "scale.json").read_text()))
 
 
+def _evaluated(folder: Path, evaluations: Iterable[tuple[str, str, str]]) -> dict[str, Path]:
+    """The evaluations that have been run, by heading."""
+    return {
+        heading: path
+        for heading, name, evaluation in evaluations
+        if ((path := folder / name / f"evaluation-{evaluation}") / "summary.csv").exists()
+    }
+
+
 def _is_complete(evaluation: Path) -> bool:
     return set(METHODS) <= set(pd.read_csv(evaluation / "summary.csv")["method"])
 
 
-def _write_prediction(found: dict[str, Path]) -> None:
+def _write_prediction(name: str, found: dict[str, Path], names: Mapping[str, str]) -> None:
     summaries = [pd.read_csv(path / "summary.csv").set_index("method") for path in found.values()]
-    with Table("paper.prediction", ["method", *found]) as table:
+    with Table(name, ["method", *found]) as table:
         for method in METHODS:
             means = [
                 _signed(f"{summary.loc[method, 'mean']:.4f}") if method in summary.index else ""
                 for summary in summaries
             ]
-            table.row(_PAPERS_NAMES[method], *means)
+            table.row(names.get(method, method), *means)
         table.row("slices held out", *(int(summary["slices"].max()) for summary in summaries))
 
 

@@ -1,4 +1,4 @@
-"""Prediction on seven corpora, most of which the paper did not have: the table of docs/evidence.md.
+"""Prediction on seven corpora, most of which the paper did not have. paper_tables.py makes the table.
 
     python experiments/seven_corpora.py NAME [--source FILE] [-o FOLDER] [--small]
 

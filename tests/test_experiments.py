@@ -15,7 +15,7 @@ import pytest
 import scale
 from adam import run as run_adam
 from claims import FAILS, HOLDS, TOO_FEW, UNCLEAR, check_claims, paired_interval, welch_interval
-from experiment import main, run, shrunk
+from experiment import METHODS, main, run, shrunk
 from google_books import GOOGLE_BOOKS
 from paper_tables import write_tables
 from reporting import roughness_of
@@ -122,18 +122,24 @@ def test_short_texts_small_and_the_tables_of_the_page(recent_debates, tmp_path, 
 
 
 def test_another_corpus_has_tables_and_no_figures(debates, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["x", "--small", "--source", str(debates), "-o", str(tmp_path)])
+    folder = tmp_path / "changelogs"
+    monkeypatch.setattr(sys, "argv", ["x", "--small", "--source", str(debates), "-o", str(folder)])
     main(CORPORA["changelogs"])
     text = Path(capsys.readouterr().out.strip()).read_text(encoding="utf-8")
     assert "(evaluation-stationary/likelihood.png)" in text
     assert "| smoothing predicts better than filtering |" in text
     assert "## Maps" not in text
-    assert {path.name for path in tmp_path.iterdir()} == {
+    assert {path.name for path in folder.iterdir()} == {
         "claims.csv",
         "counts",
         "evaluation-stationary",
         "report.md",
     }
+    monkeypatch.setenv("WORDTIDE_RESULTS", str(tmp_path / "results"))
+    write_tables(tmp_path)
+    (table,) = json.loads((tmp_path / "results" / "prediction.json").read_text()).values()
+    assert table["columns"] == ["method", "changelogs"]
+    assert [row[0] for row in table["rows"]] == [*METHODS, "slices held out"]
 
 
 def test_adam_and_the_natural_solver_predict_the_same_slices(tmp_path):
