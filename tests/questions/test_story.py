@@ -15,7 +15,7 @@ from wordtide.model.verdicts import SHAPES, Dynamics
 from wordtide.questions.effect import VERDICT
 from wordtide.questions.movement import change_of, movement, shown_halfway
 from wordtide.questions.neighbors import neighbors
-from wordtide.questions.story import _Plot, degrees, sentence, story
+from wordtide.questions.story import SentenceParts, degrees, sentence, story
 from wordtide.questions.vectors import vectors_of
 
 COLUMNS = [
@@ -110,8 +110,8 @@ def test_the_sentence_says_how_a_word_changed(shape, when):
 def test_a_word_that_changed_by_its_verdict_is_not_said_to_have_turned_by_nothing():
     """The weak lower bound of the angle is left out."""
     plot = {**PLOT, "low": 0.0, "judged": True}
-    assert sentence(_Plot(**plot)).endswith("; it jumped in 1905; turned by 60° (at most 90°).")
-    assert "(30° to 90°)" in sentence(_Plot(**{**plot, "low": 1.0 - math.cos(math.pi / 6.0)}))
+    assert sentence(SentenceParts(**plot)).endswith("; it jumped in 1905; turned by 60° (at most 90°).")
+    assert "(30° to 90°)" in sentence(SentenceParts(**{**plot, "low": 1.0 - math.cos(math.pi / 6.0)}))
 
 
 def test_the_sentence_of_a_baseline_has_no_intervals():

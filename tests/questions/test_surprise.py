@@ -464,9 +464,7 @@ def test_at_a_slice_without_words_there_is_no_surprise():
 def test_a_time_between_slices_is_answered_with_the_nearest_slice_and_a_note(kind):
     answer = surprises(MODELS[kind], 1860.5)
     assert set(answer.columns["time"]) == {TIMES[4]}
-    assert (
-        answer.notes[0] == "No slice is at 1860.5, and only slices can surprise: this is the nearest, 1860."
-    )
+    assert answer.notes[0] == "There is no slice at 1860.5; this is the nearest, 1860."
     assert set(surprises(MODELS[kind], 1990).columns["time"]) == {TIMES[-1]}
 
 

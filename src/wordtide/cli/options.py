@@ -26,8 +26,7 @@ def takes(
     defaults: Mapping[str, str] | None = None,
     lists: bool = False,
 ) -> Callable[[Command], Command]:
-    """Give a command an option for each setting of a record. It receives those that are given as
-    `**settings`.
+    """Give a command an option for each setting of a record; it receives those given as `**settings`.
 
     Args:
         record: The dataclass that declares the settings.

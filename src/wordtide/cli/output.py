@@ -1,5 +1,6 @@
-"""What commands print: answers on standard output, as a table, CSV or JSON; progress and messages on standard
-error.
+"""What commands print: answers on standard output, progress and messages on standard error.
+
+Answers are tables, CSV or JSON.
 """
 
 import json
@@ -80,8 +81,9 @@ def console() -> Console:
 
 
 def _print_table(cells: dict[str, list[str]], numbers: set[str]) -> None:
-    """Print a table that fits the terminal: texts wrap or go below their row, and headers break before
-    numbers do.
+    """Print a table that fits the terminal.
+
+    Texts wrap or go below their row, and headers break before numbers do.
     """
     out = console()
     widths, beneath = _widths(cells, out.width), []

@@ -56,11 +56,13 @@ def write_state(path: Path, selection: Selection, time: float) -> None:
 
 
 def write_trajectories(path: Path, selection: Selection, observer: Observer) -> None:
-    """Write all slices: words (n,), times and labels (T,), mean and sd (T, n, d) as float32, and which
-    vectors they are of.
+    """Write all slices of the selected words as a NumPy archive.
 
-    One slice is in memory at a time. The sd is not shortened to float16, because NumPy computes in the dtype
-    it gets, and 1/sd**2 exceeds the range of float16 where the sd is below 0.004. Point estimates have no sd.
+    It holds words (n,), times and labels (T,), mean and sd (T, n, d) as float32, and which vectors they are
+    of.
+
+    One slice is in memory at a time. The sd is not float16, because NumPy would compute in that type, and
+    1/sd**2 exceeds its range where the sd is below 0.004. Point estimates have no sd.
     """
     model = selection.model
     times = model.times.tolist()
@@ -122,7 +124,7 @@ def write_table(path: Path, selection: Selection, time: float | None, observer: 
         _Group.of(selection.words[start : start + words_at_once], dim)
         for start in range(0, len(selection.words), words_at_once)
     ]
-    # Means and deviations hardly ever repeat, so a dictionary of them would be built and thrown away.
+    # means and deviations hardly ever repeat, so a dictionary of them would be wasted
     repeating = ["word", "time", "k"]
     options = {"compression": "zstd", "use_dictionary": repeating, "write_statistics": repeating}
     with (

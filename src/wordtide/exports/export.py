@@ -24,10 +24,11 @@ from wordtide.storage.folders import check_file_writable, new_files, real_target
 from wordtide.timeline import Time
 from wordtide.types import Array
 
-#: The formats.
 FORMATS = ("gensim", "excel", "csv", "parquet", "word2vec", "word2vec-binary", "npz", "projector", "dwe")
-#: Those that hold all slices if no time is given, and those that are written by `_write_arrays`.
-_ALL_SLICES, _TABLES = ("dwe", "parquet", "csv", "excel"), ("npz", "parquet", "csv", "excel")
+#: Formats that hold all slices if no time is given.
+_ALL_SLICES = ("dwe", "parquet", "csv", "excel")
+#: Formats that hold one time, a vector per word.
+_WORD_VECTORS = ("gensim", "word2vec", "word2vec-binary", "projector")
 _COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 
 
@@ -60,11 +61,11 @@ def export(
     elif not model.times[0] <= year <= model.times[-1]:
         span = f"the slices, which go from {model.times[0]:.2f} to {model.times[-1]:.2f}"
         observer.message(f"{year:.2f} is outside {span}: these vectors are predictions.")
-    if year is None or to in _TABLES:
-        with new_files(targets, overwrite) as (partial,):
-            _write_arrays(partial, to, selection, year, observer)
+    if year is not None and to in _WORD_VECTORS:
+        _write_word_vectors(targets[0], to, selection, year, overwrite, observer)
     else:
-        _write_text(targets[0], to, selection, year, overwrite, observer)
+        with new_files(targets, overwrite) as (partial,):
+            _write_table(partial, to, selection, year, observer)
     return targets
 
 
@@ -94,8 +95,8 @@ def _check_options(model: Embeddings, to: str, at: Time | None, vectors: str, ou
         )
 
 
-def _write_arrays(path: Path, to: str, selection: Selection, year: float | None, observer: Observer) -> None:
-    """Write a file of arrays: of one time, or of all slices."""
+def _write_table(path: Path, to: str, selection: Selection, year: float | None, observer: Observer) -> None:
+    """Write a table or an archive of arrays: of one time, or of all slices."""
     from wordtide.exports.array_formats import write_state, write_table, write_trajectories  # imports Arrow
 
     if to == "csv":
@@ -110,10 +111,10 @@ def _write_arrays(path: Path, to: str, selection: Selection, year: float | None,
         write_state(path, selection, year)
 
 
-def _write_text(
+def _write_word_vectors(
     target: Path, to: str, selection: Selection, year: float, overwrite: bool, observer: Observer
 ) -> None:
-    """Write words and numbers of one time."""
+    """Write the words and their vectors at one time in word2vec or projector format."""
     means = selection.means_at(year)
     unknown = int(np.count_nonzero(~means.any(axis=1)))
     if unknown:

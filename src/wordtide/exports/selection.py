@@ -14,7 +14,7 @@ from wordtide.types import Integers, Singles
 
 @dataclass(frozen=True)
 class Selection:
-    """Some words of a model, n of them, and the kind of vectors to export: "word", "context" or "sum"."""
+    """The words of a model to export, n of them, and the kind of vectors: "word", "context" or "sum"."""
 
     model: Embeddings
     rows: Integers  # (n,) the numbers of the words in the model, ascending

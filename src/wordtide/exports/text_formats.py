@@ -104,8 +104,9 @@ def save_projector(
     deviations: Singles | None,
     overwrite: bool,
 ) -> int:
-    """Write both files of the TensorFlow Embedding Projector, or neither: vectors (n, d), and the word,
-    occurrences and sd of each.
+    """Write both files of the TensorFlow Embedding Projector, or neither.
+
+    The files hold vectors (n, d), and the word, occurrences and sd of each.
 
     The sd is the root mean square over the coordinates of `deviations` (n, d); without them there is no such
     column. Returns how many words were written with _ for white space.

@@ -21,16 +21,14 @@ from wordtide.types import Flags, Floats
 
 MOST_PANELS = 12
 MOST_DASHED = 60  # slices: with more, dashes cannot be distinguished from fluctuations
-_WILD = 0.08  # the mean step of a curve that needs smoothing
-_REACH = 0.05  # of the axis, to either side
-_MOST_COVERED = 1.2  # the most area of bands, in panels
-_WHISKERS = 24  # of all curves of a panel together, and
-_MOST_WHISKERS = 8  # of one
-_APART = 0.012  # of the axis
-_FAINT = 0.3
-_LEVELS = 4
-_NEAR = 0.02  # of the axis
-_SHORT = 3.0  # years: below, ticks name days
+_ERRATIC = 0.08  # the mean step of a curve that needs smoothing
+_AVERAGED = 0.05  # the reach of running means to either side, as a share of the axis
+_MOST_COVERED = 1.2  # the maximum area of all bands, in panels
+_WHISKERS, _MOST_WHISKERS = 24, 8  # of all curves of a panel together, and at most of each
+_WHISKER_GAP = 0.012  # between the whiskers of two curves, as a share of the axis
+_FAINT, _LEVELS = 0.3, 4  # the opacity of a curve without observed slices; its steps up to 1
+_INDISTINGUISHABLE = 0.02  # the distance between slices, as a share of the axis
+_SHORT = 3.0  # years; ticks of shorter spans are days
 
 
 class Table(Protocol):
@@ -81,7 +79,7 @@ def curves_of(table: Table) -> dict[tuple[str, str, str], Curve]:
 
 
 def arrays_of(curve: Sequence[Any]) -> Curve:
-    """A curve from any sequence of its fields, with arrays for lists."""
+    """A curve from a sequence of its fields, with arrays in place of lists."""
     other, *columns = curve
     observed = None if len(columns) < 5 or columns[4] is None else np.asarray(columns[4], dtype=bool)
     times, heights, low, high = (_numbers(column) for column in columns[:4])
@@ -104,7 +102,7 @@ def end_of(curve: Curve, place: int) -> tuple[float, float]:
 def draw_curve(
     axes: Axes, curve: Curve, color: str, dashes: Dashes = "-", width: float = 1.2, above: bool = True
 ) -> None:
-    """Draw a curve, fainter where fewer of the slices nearby are observed: see `support`."""
+    """Draw a curve, fainter where fewer of the slices nearby are observed (see `support`)."""
     levels = np.round(_LEVELS * support(curve.times, curve.observed)) / _LEVELS
     points = np.column_stack([with_middles(curve.times), with_middles(curve.similarity)])
     # a slice covers the interval between the midpoints to its neighbors
@@ -141,13 +139,12 @@ def draw_band(axes: Axes, curve: Curve, color: str) -> None:
 
 
 def draw_whiskers(axes: Axes, curve: Curve, color: str, number: int, of: int) -> None:
-    """Draw the 90% interval of curve `number` (out of `of`) at a few times, for panels where bands would
-    cover each other.
+    """Draw the 90% interval of curve `number` (out of `of`) at a few times, where bands would overlap.
 
     The whiskers of several curves are side by side.
     """
     places = np.arange(count := min(_MOST_WHISKERS, _WHISKERS // of)) + 0.5
-    shift = _APART * (number - 0.5 * (of - 1))
+    shift = _WHISKER_GAP * (number - 0.5 * (of - 1))
     wanted = curve.times[0] + (curve.times[-1] - curve.times[0]) * (places / count + shift)
     at = np.unique(np.argmin(np.abs(curve.times[:, None] - wanted), axis=0))
     strength = _FAINT + (1.0 - _FAINT) * support(curve.times, curve.observed)[at]
@@ -167,14 +164,14 @@ def draw_whiskers(axes: Axes, curve: Curve, color: str, number: int, of: int) ->
 
 def running_mean(times: Floats, heights: Floats, weights: Floats) -> Floats:
     """The weighted mean of the slices within a twentieth of the span of each, (T,)."""
-    near = np.abs(times[:, None] - times) <= _REACH * (times[-1] - times[0])
+    near = np.abs(times[:, None] - times) <= _AVERAGED * (times[-1] - times[0])
     return np.asarray((near * weights) @ heights / (near @ weights))
 
 
 def is_erratic(curve: Curve) -> bool:
-    """Whether a curve jumps from slice to slice too much to be read, as those of baselines do."""
+    """Whether a curve fluctuates from slice to slice too much to be readable, as those of baselines do."""
     steps = np.abs(np.diff(curve.similarity[np.isfinite(curve.similarity)]))
-    return len(steps) >= MOST_DASHED and bool(steps.mean() > _WILD)
+    return len(steps) >= MOST_DASHED and bool(steps.mean() > _ERRATIC)
 
 
 def averaged(curve: Curve) -> Curve:
@@ -190,7 +187,7 @@ def support(times: Floats, observed: Flags | None) -> Floats:
     """The share of observed slices among those within a visually indistinguishable distance of each, (T,)."""
     if observed is None:
         return np.ones(len(times))
-    reach = _NEAR * (times[-1] - times[0])
+    reach = _INDISTINGUISHABLE * (times[-1] - times[0])
     first, after = np.searchsorted(times, times - reach), np.searchsorted(times, times + reach, side="right")
     seen = np.concatenate([[0], np.cumsum(observed)])
     return np.asarray((seen[after] - seen[first]) / (after - first))
@@ -204,8 +201,9 @@ def with_middles(values: Floats) -> Floats:
 
 
 def fit_heights(grid: Sequence[Axes], curves: Sequence[Curve], bands: bool = True) -> None:
-    """Set the vertical limits of panels by the curves and typical bands; the widest bands would flatten
-    everything.
+    """Set the vertical limits of panels by the curves and typical bands.
+
+    The widest bands would flatten everything.
     """
     ends = [curve.similarity for curve in curves]
     for curve in curves if bands else ():

@@ -1,5 +1,4 @@
-"""Dynamic t-SNE (Rauber, Falcao & Telea 2016): one plane for words at several times, where motion means
-change.
+"""Dynamic t-SNE (Rauber, Falcao & Telea 2016): words at several times in one plane, where motion is change.
 
 The layouts Y_t (N, 2) of all slices are found together: they minimize
 
@@ -12,12 +11,11 @@ has momentum and neither exaggeration nor adaptive gains, as in the program of R
 
 Differences from the supplement, with reasons:
 
-- The start. The supplement starts all slices at the same random point cloud of size 1e-4. So few steps from a
-  cold start end far from a minimum, at random positions: in the State of the Union, in steps of 60 years, a
-  typical word then moves by 46 % of the layout's standard deviation, against 20 % here, at a lower divergence
-  of each slice. Here all slices start, at full scale, from the layout that they would share if lambda were
-  infinite. With all Y_t = Y the cost is T KL(mean P_t || Q) up to a constant, so the start is a plain t-SNE
-  of the mean affinities, initialized with the principal axes of the mean vectors.
+- The start. The supplement starts all slices at the same random point cloud of size 1e-4, from which 100
+  steps end far from a minimum, at random positions. Here all slices start, at full scale, from the layout
+  that they would share if lambda were infinite, so that words move less between slices, at a lower
+  divergence of each. With all Y_t = Y the cost is T KL(mean P_t || Q) up to a constant, so the start is a
+  plain t-SNE of the mean affinities, initialized with the principal axes of the mean vectors.
 - The learning rate is N / 4 (supplement: 2400, nearly the same for 10,000 words), so that small vocabularies
   are laid out alike; the momentum is 0.8 (supplement: 0.5 for the first 250 steps), which brings the layouts
   closer to their minimum in 100 steps.
@@ -59,8 +57,9 @@ def dynamic_tsne(
     threads: int | None = None,
     observer: Observer | None = None,
 ) -> Floats:
-    """Compute positions (T, N, 2) of N words at T times in one plane from their vectors (T, N, d), by
-    Euclidean distance.
+    """Compute positions (T, N, 2) of N words at T times in one plane from their vectors (T, N, d).
+
+    Distances between vectors are Euclidean.
 
     `perplexity` is about how many neighbors a word keeps near; it is never above (N - 1) / 3. `penalty` is
     lambda at the first step, multiplied by `decay` after each. The same arguments give the same bits on one
@@ -94,12 +93,12 @@ def affinities(vectors: Floats, perplexity: float, threads: int = 1) -> Affiniti
 def principal_start(vectors: Floats, seed: int) -> Floats:
     """Vectors (N, d) on their two principal axes, the first with sd 1, (N, 2).
 
-    A little noise parts words at one place.
+    A little noise separates words at the same position.
     """
     centered = vectors - vectors.mean(axis=0)
     axes = np.linalg.eigh(centered.T @ centered)[1][:, :-3:-1]
     largest = axes[np.abs(axes).argmax(axis=0), [0, 1]]
-    axes = axes * np.where(largest < 0.0, -1.0, 1.0)  # eigenvectors come with any sign
+    axes = axes * np.where(largest < 0.0, -1.0, 1.0)  # the signs of eigenvectors are arbitrary
     places: Floats = centered @ axes
     noise = 0.01 * np.random.default_rng(seed).standard_normal(places.shape)
     return places / max(float(places[:, 0].std()), 1e-300) + noise

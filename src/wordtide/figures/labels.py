@@ -32,8 +32,7 @@ def end_labels(
     side: Literal["right", "left"] = "right",
     size: float = 7.0,
 ) -> None:
-    """Write names, (x, y, text, color) in data units, beside the ends of lines in a column at the right or
-    left.
+    """Write names, (x, y, text, color) in data units, in a column beside the ends of lines.
 
     Names that would touch are pushed apart in the order of their heights; a thin line leads to each one that
     moved. An end that is not a number gets no name.
@@ -45,8 +44,7 @@ def end_labels(
 
 
 def spread_apart(heights: npt.ArrayLike, gap: float, low: float, high: float) -> Floats:
-    """The positions nearest to sorted `heights` (n,) that are at least `gap` apart and, if possible, within
-    [low, high].
+    """The positions nearest to sorted `heights` (n,) that are `gap` apart, within [low, high] if possible.
 
     If that is impossible, they overhang both ends by the same amount.
     """
@@ -75,7 +73,7 @@ def _nearest_growing(values: Floats) -> Floats:
 
 
 class _EndLabels(Artist):
-    """Texts that are positioned when they are drawn, because the size of the axes is only known then."""
+    """Names beside lines, positioned when they are drawn, because the axes have their size only then."""
 
     def __init__(
         self, axes: Axes, labels: Sequence[tuple[float, float, str, str]], side: str, size: float
@@ -130,9 +128,7 @@ class _EndLabels(Artist):
 
 
 def place_names(axes: Axes, places: Floats, names: Sequence[str], renderer: RendererBase) -> None:
-    """Write each name at the first free position beside its word inside the panel, and omit names without
-    one.
-    """
+    """Write each name at the first free position beside its word; names without one are omitted."""
     frame = axes.get_window_extent(renderer)
     points = axes.transData.transform(places)
     pixels = float(np.asarray(renderer.points_to_pixels(1.0)))
@@ -140,7 +136,7 @@ def place_names(axes: Axes, places: Floats, names: Sequence[str], renderer: Rend
     written: list[Bbox] = []
     for number, name in enumerate(names):
         note = _name_at(axes, places[number], name)
-        # Without padding, names that barely miss each other read as one.
+        # without padding, adjacent names would read as one
         size = Text.get_window_extent(note, renderer).padded(0.5 * pixels)
         spots = (
             (_spot(points[number], size.width, size.height, direction, distance * pixels), distance)

@@ -31,7 +31,7 @@ PANELS = 4
 _MOST_PANELS = 6
 _FEWEST_OCCURRENCES = 5
 _MOST_LABELS = 14  # what a panel of a quarter of a page's width can hold
-_CLOUD, _RIM = "#9A9A9A", "#C4C4C4"
+_CLOUD, _BORDER = "#9A9A9A", "#C4C4C4"
 _TRAIL = 0.3  # width in points
 _INK = 0.25  # the share of a panel that trails may cover
 _TRAILS = LinearSegmentedColormap.from_list("trails", ["#D5D5D5", ORANGE, VERMILLION])
@@ -44,8 +44,9 @@ def map_figure(
     labelled: Sequence[str] | None = None,
     sizes: Array | None = None,
 ) -> Figure:
-    """Draw a panel per time from the positions (T, N, 2) of words, with the same limits; `times` are the
-    titles.
+    """Draw a panel per time from the positions (T, N, 2) of words, with the same limits.
+
+    The `times` are the titles of the panels.
 
     Trails are colored by how far a word moved, in standard deviations of the layout. The `labelled` words are
     named where there is room, the first ones first; None: those that moved furthest. `sizes` (N,), say
@@ -149,7 +150,7 @@ def _check_layout(layout: Floats, words: Sequence[str], times: Sequence[str], si
     if layout.shape != (len(times), len(words), 2) or not layout.size or not np.isfinite(layout).all():
         raise SettingsError(
             f"A layout of shape {layout.shape} does not fit {len(times)} times and {len(words)} words.",
-            "Give finite places (times, words, 2).",
+            "Give finite positions (times, words, 2).",
         )
     if len(times) > _MOST_PANELS:
         raise SettingsError(
@@ -170,9 +171,7 @@ def _labelled_words(
     index = {word: number for number, word in enumerate(words)}
     missing = [word for word in labelled if word not in index]
     if missing:
-        raise SettingsError(
-            f"{missing[0]!r} is not on the map.", "Label only words that are among those of the map."
-        )
+        raise SettingsError(f"{missing[0]!r} is not on the map.", "Label only words that are on the map.")
     return np.array([index[word] for word in dict.fromkeys(labelled)], dtype=np.int64)
 
 
@@ -197,7 +196,7 @@ def _frame(axes: Axes, layout: Floats, title: str) -> None:
     axes.grid(False)
     axes.set_title(printable(title), parse_math=False)
     for spine in axes.spines.values():
-        spine.set(visible=True, linewidth=0.4, color=_RIM)
+        spine.set(visible=True, linewidth=0.4, color=_BORDER)
 
 
 def _draw_trails(
@@ -208,7 +207,7 @@ def _draw_trails(
     chosen: Integers,
     panels: int,
 ) -> None:
-    order = np.argsort(moved, kind="stable")  # the furthest lie on top
+    order = np.argsort(moved, kind="stable")  # the longest on top
     trails = places.transpose(1, 0, 2)[order]
     shades = np.asarray(colors.to_rgba(moved[order]))
     shades[:, 3] = _opacity(axes, places, panels)

@@ -81,8 +81,9 @@ def displacement_rows(distances_by_method: Mapping[str, Distances]) -> list[dict
 
 
 def displacement_figure(distances_by_method: Mapping[str, Distances]) -> Figure:
-    """Draw a panel per method with a histogram per delta, from dark (small) to light (large), the first and
-    last labeled.
+    """Draw a panel per method with a histogram per delta, from dark (small) to light (large).
+
+    The first and the last are labeled.
 
     The axis is logarithmic and the same for all methods, because a baseline can move a hundred times as far
     as a smoothed model. Words that do not move at all are counted beside it.
@@ -114,7 +115,7 @@ def _bin_edges(distances_by_method: Mapping[str, Distances]) -> Floats:
             "No word moves, so there is no histogram to draw.",
             "Choose a model of another method than static.",
         )
-    low, high = np.quantile(moved, [0.001, 1.0])  # the stillest words would stretch the axis
+    low, high = np.quantile(moved, [0.001, 1.0])  # words that hardly move would stretch the axis
     return np.geomspace(
         0.9 * low, 1.1 * high, 1 + max(12, int(np.log10(1.2 * high / low) * _BINS_PER_DECADE))
     )
@@ -184,8 +185,9 @@ _REMEDY = f"The columns must be {', '.join(SCORE_COLUMNS)}: a name, a year, and 
 
 
 def likelihood_figure(scores: Table) -> Figure:
-    """Draw a thin line per method through the slices, a thick one through its running mean, and its mean
-    beside the end.
+    """Draw a thin line per method through the slices, and a thick one through its running mean.
+
+    The mean of each method stands beside the end of its line.
 
     Args:
         scores: A table with the columns method, time, log_likelihood (per pair) and pairs. The running mean

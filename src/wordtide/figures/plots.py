@@ -172,7 +172,7 @@ class ModelPlots:
     def displacement(
         self, start: Time | None = None, output: str | PathLike[str] | None = None, dpi: float = DPI
     ) -> Figure:
-        """Draw how far words move within 1 to 10 slices, from the slice of `start` on."""
+        """Draw how far words move within 1 to 10 slices of the slice of `start`."""
         return _written(displacement(self._model, start), output, dpi)
 
     def map(

@@ -1,6 +1,4 @@
-"""Similarity over time: pairs of words across methods (the paper's `timeline1`), or one word and several
-others.
-"""
+"""Similarity over time: pairs of words across methods (the paper's `timeline1`), or a word and others."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

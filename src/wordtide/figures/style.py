@@ -111,7 +111,7 @@ def method_style(method: str, number: int = 0) -> tuple[str, Dashes]:
 
 
 def printable(text: str) -> str:
-    """Text that can be drawn and stored in any format: unprintable characters become replacement marks."""
+    """A text with replacement marks for unprintable characters, which some formats cannot store."""
     return "".join(
         character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text
     )
@@ -186,7 +186,7 @@ def save_figure(figure: Figure, path: str | os.PathLike[str], dpi: float = DPI) 
 
 
 def render(figure: Figure, ending: str, dpi: float) -> bytes:
-    """The content of a figure's file, without a date: the same bytes for the same figure."""
+    """The content of a figure's file, without a date, so that the same figure gives the same bytes."""
     picture = io.BytesIO()
     with styled():
         figure.savefig(picture, format=ending, dpi=dpi, metadata=_NO_DATE[ending])

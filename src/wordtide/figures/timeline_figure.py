@@ -1,8 +1,8 @@
 """Words that changed: the similarity of each over time to its nearest neighbors at the start and at the end.
 
-The paper's first figure: the ten words that changed most, nearest words at the start in red, at the end in
-blue. Behind the curves lies what the verdict says: a step where the word jumped, a slope where it changed
-gradually.
+This is the paper's first figure: the ten words that changed most, with the nearest words at the start in red
+and at the end in blue. The verdict is shaded behind the curves: a step where the word jumped, a slope where
+it changed gradually.
 """
 
 import math
@@ -57,7 +57,7 @@ _MARK = 0.95  # the height of the mark of a jump
 
 @dataclass(frozen=True)
 class Change:
-    """How a word changed by its verdict, with dates in float years, and in words."""
+    """A word's change according to its verdict: dates in float years, and a caption."""
 
     shape: str
     low: float
@@ -79,8 +79,9 @@ class Change:
 
 @dataclass(frozen=True)
 class Panel:
-    """One word: curves to its nearest neighbors at the start and at the end, and how it changed; without a
-    verdict, the interval of its half-way date.
+    """One word: curves to its nearest neighbors at the start and at the end, and how it changed.
+
+    Without a verdict it has the interval of its half-way date.
     """
 
     word: str
@@ -93,16 +94,14 @@ class Panel:
 def timeline_figure(panels: Sequence[Panel]) -> Figure:
     """Draw a panel per word.
 
-    Names of start words are left of their lines, names of end words right of theirs.
-
-    A word that is near at both ends has a black line and its name on both sides. Shades show how much of the
-    change has happened, a mark the date of a jump with its interval. Without a verdict the half-way interval
-    is shaded. Bands are left out: ten of them in a small panel hide all lines. If curves jump from slice to
-    slice, running means are drawn.
+    Names of start words are left of their lines, names of end words right of theirs. A word that is near at
+    both ends has a black line and its name on both sides. Shades show how much of the change has happened, a
+    mark the date of a jump with its interval. Without a verdict the half-way interval is shaded. There are no
+    bands: ten of them in a small panel would hide all lines. Running means are drawn if curves are erratic.
     """
     panels = [_checked(panel) for panel in panels]
-    wild = any(is_erratic(curve) for panel in panels for curve in (*panel.starts, *panel.ends))
-    if wild:
+    erratic = any(is_erratic(curve) for panel in panels for curve in (*panel.starts, *panel.ends))
+    if erratic:
         panels = [
             replace(
                 panel,
@@ -118,13 +117,13 @@ def timeline_figure(panels: Sequence[Panel]) -> Figure:
         for axes, panel in zip(grid, panels, strict=True):
             _draw_panel(axes, panel, width)
         _set_scale_aside(grid, panels, width)
-        figure.supylabel("similarity (running means)" if wild else "similarity", fontsize="medium")
+        figure.supylabel("similarity (running means)" if erratic else "similarity", fontsize="medium")
         _draw_key(figure, panels)
     return figure
 
 
 def _set_scale_aside(grid: Sequence[Axes], panels: Sequence[Panel], width: Callable[[str], float]) -> None:
-    """Move the scale of the first column left of the names. All panels share it, so the others have none."""
+    """Move the scale of the first column left of the names, and remove the same scale from other columns."""
     first = [
         place is not None and place.is_first_col() for place in (axes.get_subplotspec() for axes in grid)
     ]

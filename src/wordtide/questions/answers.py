@@ -1,9 +1,14 @@
-"""Common to all questions: the words and times they name, and the answer with its notes.
+"""Answers of questions, and what all questions share: words, times, and notes about them.
+
+An answer has columns of equal length. Python gets it as a data frame, the command line as rows, which need no
+pandas.
 
 An answer has columns of equal length. Python gets them as a data frame, the command line as rows, so that it
 need not load pandas.
 """
 
+import calendar
+import datetime as dt
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,24 +17,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from wordtide.errors import SettingsError
-
-if TYPE_CHECKING:
-    import pandas as pd
-import calendar
-import datetime as dt
-
 from wordtide.embeddings.states import Embeddings, Times
+from wordtide.errors import SettingsError
 from wordtide.model.prior import nearest_slice, slice_before
 from wordtide.timeline import Time
 from wordtide.types import Floats, Integers
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+_ROUNDING = 1e-6  # in days: the float year of a day may fall this short of its beginning
+_NEARBY = 0.02  # share of all slices
+
 
 @dataclass(frozen=True)
 class Answer:
-    """Columns by name, with notes that a reader should know: a time outside the data, a word that does not
-    occur.
-    """
+    """Columns by name, with notes for the reader, such as a time outside the data, and further facts."""
 
     columns: Mapping[str, Sequence[Any] | npt.NDArray[Any]]
     notes: Sequence[str] = ()
@@ -78,9 +81,6 @@ def empty_intervals(size: int) -> npt.NDArray[np.float64]:
     return np.full(size, np.nan)
 
 
-_ROUNDING = 1e-6  # days by which the float year of a day's beginning may fall short of it
-
-
 def shown_year(model: Embeddings, year: float) -> str:
     """Format a float year as a year, a month or a day, depending on the distance between slices."""
     gap = float(np.median(np.diff(model.times))) if len(model) > 1 else 1.0
@@ -98,13 +98,12 @@ def shown_date(model: Embeddings, year: float) -> str:
     return shown if "-" in shown.lstrip("-") else str(int(np.floor(year)))
 
 
-_NEARBY = 0.02  # share of all slices
-
-
 @dataclass(frozen=True)
 class QuestionTimes:
-    """The times of a question: float years (n,), the slice of each (n,) or -1 off the grid, and notes on
-    times outside the data.
+    """The times of a question.
+
+    `years` (n,) are float years, `slices` (n,) their slices, -1 off the grid; `notes` name times outside the
+    data.
     """
 
     years: Floats
@@ -157,13 +156,13 @@ def word_numbers(model: Embeddings, words: Sequence[str]) -> list[int]:
 
 
 def occurrences_at(model: Embeddings, word: int, asked: QuestionTimes) -> npt.NDArray[Any]:
-    """How often a word occurs at each time, (n,): 0 off the grid."""
+    """Occurrences of a word at each time, (n,); 0 off the grid."""
     occurrences = model.fitted.occurrences.of_word(word, len(model))
     return np.where(asked.slices >= 0, occurrences[asked.slices], 0)
 
 
 def absence_note(model: Embeddings, word: int, year: float, slice_number: int) -> list[str]:
-    """A note on a word that does not occur at the time of the question; empty if it does."""
+    """A note if a word does not occur at the time of the question."""
     occurrences = model.fitted.occurrences.of_word(word, len(model))
     if slice_number >= 0 and occurrences[slice_number] > 0:
         return []
@@ -184,9 +183,7 @@ def absence_note(model: Embeddings, word: int, year: float, slice_number: int) -
 
 
 def are_inferred(model: Embeddings, words: Integers, years: Floats) -> npt.NDArray[np.bool_]:
-    """Whether words do not occur near the times, pair by pair, (n,), so that their vectors there are inferred
-    from other times.
-    """
+    """Whether words do not occur near the times, (n,), so that their vectors there are inferred."""
     places, reach = model.fitted.occurrences.places, slices_nearby(model)
     slices = nearest_slice(model.times, years)
     seen = places.rows_until_each(words, slices + reach) - places.rows_until_each(words, slices - reach - 1)
@@ -194,7 +191,7 @@ def are_inferred(model: Embeddings, words: Integers, years: Floats) -> npt.NDArr
 
 
 def slices_nearby(model: Embeddings) -> int:
-    """The number of slices before and after a time that count as near it: one, or 2 % of all."""
+    """The number of slices before and after a time that count as near: one, or 2% of all."""
     return max(1, round(_NEARBY * len(model)))
 
 

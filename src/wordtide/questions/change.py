@@ -33,9 +33,7 @@ _AT_ONCE = 250  # draws, so that a few hundred words stay in the processor's cac
 
 @dataclass(frozen=True)
 class WordSpans:
-    """Words, each with two times at which it is compared: numbers, float years, and how often it occurs
-    between them, (n,) each.
-    """
+    """Words with two times each: numbers, float years, and occurrences between these years, (n,) each."""
 
     words: Integers
     starts: Floats
@@ -81,8 +79,7 @@ def changed(
     vectors: str | None = None,
     function_words: bool = False,
 ) -> Answer:
-    """The words that changed most, each between two times: those given, or the first and the last in which it
-    occurs.
+    """The words that changed most between two times: those given, or each word's first and last slice.
 
     Columns: word, change, low, high, significant, probability, since, until, halfway_from, halfway_to, from,
     to, occurrences, and the verdict (`questions.effect.VERDICT`). Ranked by "effect", it lists only words

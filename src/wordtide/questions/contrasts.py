@@ -14,7 +14,7 @@ from wordtide.types import Flags, Floats, Integers
 SHOWN, CHOSEN = 3, 5
 _NEAREST = 20  # candidates at either time
 _ASKED = 60  # nearest words among which well-known candidates are sought
-_LOOKED_AT_FIRST = 26  # of these, which is enough for most words
+_ASKED_FIRST = 26  # of these, which suffice for most words
 _LIKENESS = 0.3  # penalty for similarity to a word already chosen (maximal marginal relevance)
 _UNSURE = 0.5  # penalty for each standard deviation of a similarity: rare words are near by chance
 _ELSEWHERE = 0.25  # penalty for similarity at the other time
@@ -31,8 +31,10 @@ class Contrast:
 
 @dataclass(frozen=True)
 class _Pool:
-    """The candidates of a word at one time: their numbers, their similarities to the word then and at another
-    time (m,), and to each other (m, m).
+    """The candidates for the neighbors that a word lost or gained, as they are at one time.
+
+    `numbers` (m,) of the words, their similarities to the word `here`, at this time, and `there`, at the
+    other time (m,), and their `likeness` to each other (m, m).
 
     `noise` (m,): the standard deviation of each similarity due to the candidate's own uncertainty; 0 without
     a posterior.
@@ -48,16 +50,17 @@ class _Pool:
 def contrasts(
     vectors: Vectors, words: Integers, start: Moments, end: Moments, shown: int = SHOWN
 ) -> list[Contrast]:
-    """Find what each word moved away from and toward between two times in order, which are the same for all
-    words or given for each.
+    """Find the neighbors that each word lost and gained between two times in order.
+
+    Times are the same for all words, or given for each.
     """
     starts, ends = (np.broadcast_to(np.asarray(time, np.float64), len(words)) for time in (start, end))
     found = [Contrast([], []) for _ in words]
-    for year in np.unique(np.concatenate([starts, ends])):  # `lost` is known by the end of a word's time
-        moment = _Moment(vectors, float(year))
-        for row, pool in _pools(moment, words, np.flatnonzero(starts == year), vectors, ends):
+    for year in np.unique(np.concatenate([starts, ends])):  # a word starts before it ends: first `lost`
+        now = _WordsAtTime(vectors, float(year))
+        for row, pool in _pools(now, words, np.flatnonzero(starts == year), vectors, ends):
             found[row].lost.extend(_diverse(pool, max(shown, CHOSEN)))
-        for row, pool in _pools(moment, words, np.flatnonzero(ends == year), vectors, starts):
+        for row, pool in _pools(now, words, np.flatnonzero(ends == year), vectors, starts):
             found[row].gained.extend(_diverse(pool, shown, found[row].lost[:CHOSEN]))
     for one in found:  # showing more words does not change the first ones
         one.lost[:] = [
@@ -67,17 +70,17 @@ def contrasts(
 
 
 def contrast_of_groups(one: Vectors, other: Vectors, word: int, time: float) -> Contrast:
-    """Find the words near a word in one set of vectors and not in another, and vice versa."""
+    """Find the neighbors of a word that only one of two sets of vectors has."""
     found: list[list[int]] = []
     for here, there in ((one, other), (other, one)):
         ((_, pool),) = _pools(
-            _Moment(here, time), np.array([word]), np.zeros(1, int), there, np.array([time])
+            _WordsAtTime(here, time), np.array([word]), np.zeros(1, int), there, np.array([time])
         )
         found.append(_diverse(pool, SHOWN, found[0] if found else None))
     return Contrast(*found)
 
 
-class _Moment:
+class _WordsAtTime:
     """All words at one time: means scaled to length 1 (L, d), their lengths (L,), and variances on demand."""
 
     def __init__(self, vectors: Vectors, year: float) -> None:
@@ -103,44 +106,45 @@ class _Moment:
 
 
 def _pools(
-    moment: _Moment, words: Integers, rows: Integers, other: Vectors, other_times: Floats
+    now: _WordsAtTime, words: Integers, rows: Integers, other: Vectors, other_times: Floats
 ) -> Iterator[tuple[int, _Pool]]:
-    """Yield the row and the pool of each word in `rows`, with its similarities in the vectors `other` at its
-    other time.
+    """Yield the row and the pool of each word in `rows`.
+
+    `other` are the vectors in which words are compared at their other times.
     """
     for first in range(0, len(rows), _WORDS_AT_ONCE):
         some = rows[first : first + _WORDS_AT_ONCE]
-        nearness = moment.units[words[some]] @ moment.units.T
+        nearness = now.units[words[some]] @ now.units.T
         nearness[np.arange(len(some)), words[some]] = -np.inf
         asked = [np.argpartition(-row, min(_ASKED, len(row) - 1))[:_ASKED] for row in nearness]
         asked = [
             pool[np.argsort(-row[pool], kind="stable")][: np.count_nonzero(row[pool] > 0)]
             for pool, row in zip(asked, nearness, strict=True)
         ]
-        pools = _nearest_known(moment, asked)
+        pools = _nearest_known(now, asked)
         elsewhere = _nearness_elsewhere(other, words[some], pools, other_times[some])
-        noises = _noises(moment, words[some], pools)
+        noises = _noises(now, words[some], pools)
         for row, near, pool, noise, there in zip(
             some.tolist(), nearness, pools, noises, elsewhere, strict=True
         ):
-            units = moment.units[pool]
+            units = now.units[pool]
             yield row, _Pool(pool, near[pool], noise, there, units @ units.T)
 
 
-def _nearest_known(moment: _Moment, asked: list[Integers]) -> list[Integers]:
+def _nearest_known(now: _WordsAtTime, asked: list[Integers]) -> list[Integers]:
     """The first `_NEAREST` well-known words of each list, which is sorted by descending similarity.
 
     Computing variances takes most of the time, so a list is read to its end only if its first words do not
     suffice.
     """
     pools: list[Integers] = [pool[:0] for pool in asked]
-    for start, stop in ((0, _LOOKED_AT_FIRST), (_LOOKED_AT_FIRST, _ASKED)):
+    for start, stop in ((0, _ASKED_FIRST), (_ASKED_FIRST, _ASKED)):
         parts = [
             near[start:stop] if len(pool) < _NEAREST else near[:0]
             for near, pool in zip(asked, pools, strict=True)
         ]
         distinct = np.unique(np.concatenate([np.zeros(0, np.int64), *parts]))
-        known = moment.are_known(distinct)
+        known = now.are_known(distinct)
         pools = [
             np.concatenate([pool, part[known[np.searchsorted(distinct, part)]]])[:_NEAREST]
             for pool, part in zip(pools, parts, strict=True)
@@ -148,14 +152,12 @@ def _nearest_known(moment: _Moment, asked: list[Integers]) -> list[Integers]:
     return pools
 
 
-def _noises(moment: _Moment, words: Integers, pools: list[Integers]) -> list[Floats]:
-    """For each word, the standard deviations of its similarities due to the uncertainty of the words in its
-    pool.
-    """
-    if not moment.vectors.uncertain:
+def _noises(now: _WordsAtTime, words: Integers, pools: list[Integers]) -> list[Floats]:
+    """The standard deviations of similarities due to the uncertainty of the words in each pool."""
+    if not now.vectors.uncertain:
         return [np.zeros(len(pool)) for pool in pools]
     return [
-        np.sqrt(moment.variances(pool) / moment.lengths[pool, None] ** 2 @ moment.units[word] ** 2)
+        np.sqrt(now.variances(pool) / now.lengths[pool, None] ** 2 @ now.units[word] ** 2)
         for word, pool in zip(words, pools, strict=True)
     ]
 
@@ -163,9 +165,7 @@ def _noises(moment: _Moment, words: Integers, pools: list[Integers]) -> list[Flo
 def _nearness_elsewhere(
     vectors: Vectors, words: Integers, pools: list[Integers], times: Floats
 ) -> list[Floats]:
-    """For each word, its similarities to the words of its pool at its other time; 0 for words without a
-    direction then.
-    """
+    """The similarities of words to those of their pools at their other times; 0 without a direction."""
     sizes = [len(pool) for pool in pools]
     own = np.repeat(np.nan_to_num(_units(vectors.means_of_each(words, times))), sizes, axis=0)
     when = np.repeat(times, sizes)
@@ -178,7 +178,7 @@ def _units(means: Floats) -> Floats:
 
 
 def _diverse(pool: _Pool, shown: int, without: list[int] | None = None) -> list[int]:
-    """Choose words of the pool that are reliably near here, less near there, and unlike each other."""
+    """Choose words that are reliably near at this time, less near at the other, and unlike each other."""
     worth = pool.here - _UNSURE * pool.noise - _ELSEWHERE * np.maximum(pool.there, 0.0)
     if without:
         worth[np.isin(pool.numbers, without)] = -np.inf

@@ -1,14 +1,14 @@
-"""Who says it: a model as one group of texts uses it, and the words that groups use differently."""
+"""Groups of texts: a model as one group uses it, and the words that groups use differently."""
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 from typing import Any, TypeVar
 
 import numpy as np
 
-from wordtide.embeddings.states import Embeddings, Times
+from wordtide.embeddings.states import Embeddings
 from wordtide.embeddings.trajectories import ShiftedTrajectories
 from wordtide.errors import SettingsError
 from wordtide.model.verdicts import Groups
@@ -17,18 +17,17 @@ from wordtide.questions.contrasts import contrast_of_groups
 from wordtide.questions.effect import divergence, share_beyond_noise
 from wordtide.questions.function_words import Contexts
 from wordtide.questions.function_words import function_words as find_function_words
-from wordtide.questions.similarity import similarity
 from wordtide.questions.vectors import vectors_of
 from wordtide.timeline import Time
 from wordtide.types import Floats, Integers
 
-#: In place of a group, if all use a word alike.
+#: The name that stands for a group if all groups use a word alike.
 ALL = "all"
 Model = TypeVar("Model", bound=Embeddings)
 
 
 def groups_of(model: Embeddings) -> Groups:
-    """The groups of a model; an error if it has none."""
+    """The groups of a model; raises a SettingsError if it has none."""
     if model.fitted.groups is None:
         raise SettingsError(
             "The model has no groups.", "Count with --group-field, and fit by smoothing, filtering or static."
@@ -37,7 +36,7 @@ def groups_of(model: Embeddings) -> Groups:
 
 
 def named_groups(model: Embeddings, given: Sequence[str]) -> list[str] | None:
-    """The groups that a command line names, one or several with commas between them; None if there are none.
+    """The groups named on a command line, separated by commas or given one by one; None if there are none.
 
     The name of a group may contain commas.
     """
@@ -65,8 +64,9 @@ def in_group(model: Model, name: str, *words: str) -> tuple[Model, list[str]]:
 
 
 def group_views(model: Model, word: str) -> tuple[dict[str, Model], list[str]]:
-    """The model as each group uses a word, by name, and notes; the model itself, named all, if groups use the
-    word alike.
+    """The model as each group uses a word, by name, and notes.
+
+    If all groups use the word alike, it is the model itself, named "all".
     """
     views = {name: in_group(model, name, word) for name in groups_of(model).names}
     alike = next(notes for _, notes in views.values())
@@ -74,50 +74,10 @@ def group_views(model: Model, word: str) -> tuple[dict[str, Model], list[str]]:
 
 
 def by_group(model: Model, word: str, ask: Callable[[Model], Answer]) -> dict[str, Answer]:
-    """What a question answers for each group that uses a word in its own way, or for all of them together."""
+    """The answer for each group that uses a word in its own way, or for all of them together."""
     views, alike = group_views(model, word)
     answers = {name: ask(view) for name, view in views.items()}
     return {name: replace(answer, notes=[*answer.notes, *alike]) for name, answer in answers.items()}
-
-
-@dataclass(frozen=True)
-class GroupCurves:
-    """The similarity of a word to n others over T times, as each of G groups uses the word.
-
-    Attributes:
-        names: The groups.
-        similarity: Cosines, (G, n, T).
-        low: The lower ends of their 90% credible intervals, (G, n, T).
-        high: The upper ends, (G, n, T).
-    """
-
-    names: tuple[str, ...]
-    similarity: Floats
-    low: Floats
-    high: Floats
-
-
-def group_curves(
-    model: Embeddings, word: str, others: Sequence[str], times: Times = None, vectors: str | None = None
-) -> GroupCurves | None:
-    """The similarity of a word to others over time, by group; None if groups use the word alike.
-
-    Args:
-        model: A model with groups.
-        word: The word.
-        others: The words to compare it with, which have the vectors that all groups share.
-        times: The times; None for all slices.
-        vectors: "word", "context", or their "sum".
-    """
-    views, alike = group_views(model, word)
-    if alike:
-        return None
-    answers = [similarity(view, word, *others, times=times, vectors=vectors) for view in views.values()]
-    columns = (
-        np.array([answer.columns[name] for answer in answers]).reshape(len(views), len(others), -1)
-        for name in ("similarity", "low", "high")
-    )
-    return GroupCurves(tuple(views), *columns)
 
 
 def joined(answers: Mapping[str, Answer]) -> Answer:
@@ -194,7 +154,7 @@ _COLUMNS = (
 def _effects(
     model: Embeddings, groups: Groups, rows: Integers, pairs: list[tuple[int, int]], year: float
 ) -> tuple[Floats, Floats, list[tuple[int, int]]]:
-    """For each word the effect and its lower bound, and the pair of groups that differ most, (n,) each."""
+    """The effect on each word and its lower bound (n,), and the pair of groups that differ most."""
     contexts, words = Contexts.of(model, year), groups.words[rows]
     shared = model.sides[0].means_at(year, words)
     best, low = np.zeros(len(rows)), np.full(len(rows), -1.0)

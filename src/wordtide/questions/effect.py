@@ -33,7 +33,7 @@ from wordtide.system import available_processors, one_blas_thread
 from wordtide.types import Floats, Integers
 
 _NOTHING = 1e-300
-_MOMENTS = 6  # at which contexts are computed
+_CONTEXT_TIMES = 6  # at which contexts are computed
 _WORDS_AT_ONCE = 64
 #: The columns of a verdict.
 VERDICT = (
@@ -74,7 +74,7 @@ def judge(fitted: Fitted, threads: int | None = None) -> Dynamics | None:
 
 
 def all_effects(model: Embeddings, threads: int | None = None) -> Effects:
-    """The effects of all significant changes, NaN for other words, (L,) each: as stored, or found once."""
+    """The effects of all significant changes, (L,) each, NaN for other words: stored, or computed once."""
     if "effects" not in model.derived:
         dynamics, found = model.dynamics, np.full((3, len(model.words)), np.nan)
         if dynamics is not None and _has_effects(dynamics):
@@ -97,8 +97,8 @@ def effects(model: Embeddings, words: Integers, threads: int | None = None) -> E
     if dynamics is None or not len(words):
         return Effects(*np.full((3, len(words)), np.nan))
     known, axes = known_share(model.fitted), style_axes(model)
-    moments = np.linspace(model.times[0], model.times[-1], _MOMENTS)
-    nearest = np.argmin(np.abs(dynamics.date[words, None] - moments), axis=1)
+    times = np.linspace(model.times[0], model.times[-1], _CONTEXT_TIMES)
+    nearest = np.argmin(np.abs(dynamics.date[words, None] - times), axis=1)
     found = np.empty((3, len(words)))
 
     def measure(contexts: Contexts, some: Integers) -> None:
@@ -106,8 +106,8 @@ def effects(model: Embeddings, words: Integers, threads: int | None = None) -> E
         found[:, some] = list(_effects(contexts, levels, axes))
 
     with ThreadPoolExecutor(threads or available_processors()) as pool:
-        for moment in np.unique(nearest):
-            contexts, rows = Contexts.of(model, float(moments[moment])), np.flatnonzero(nearest == moment)
+        for number in np.unique(nearest):
+            contexts, rows = Contexts.of(model, float(times[number])), np.flatnonzero(nearest == number)
             blocks = np.array_split(rows, -(-len(rows) // _WORDS_AT_ONCE))
             list(pool.map(partial(measure, contexts), blocks))
     return Effects(*found)
@@ -116,8 +116,8 @@ def effects(model: Embeddings, words: Integers, threads: int | None = None) -> E
 def verdicts(model: Embeddings, words: Integers) -> dict[str, Any]:
     """The verdicts on some words by column.
 
-    Values that a word without a significant change lacks are NaN. Point estimates keep no messages of the
-    data, so their verdicts are None.
+    Words without a significant change have NaN for its date and effect. Point estimates keep no messages of
+    the data, so their verdicts are None.
     """
     dynamics = model.dynamics
     if dynamics is None:
@@ -127,7 +127,7 @@ def verdicts(model: Embeddings, words: Integers) -> dict[str, Any]:
     found = np.flatnonzero(dynamics.significant[words])
     if "effects" in model.derived or _has_effects(dynamics):
         effect[:] = [values[words] for values in vars(all_effects(model)).values()]
-    else:  # the effects of a few words need not wait for those of all words
+    else:  # only those of the words asked for
         effect[:, found] = list(vars(effects(model, words[found])).values())
     names = ("date", "date_low", "date_high", "log_bayes_factor")
     return {

@@ -2,10 +2,10 @@
 
 A function word is frequent and short, and says little about the words around it: the contexts that the model
 predicts for it are close to those of all words. The product of a word's ranks by frequency and by that
-divergence, and of its length to the power 1.5, scores each frequent word at three times. A function word also
-keeps the company of function words, so each score is averaged with those of the nearest words until it
-settles, as in personalized PageRank. The best of the three times counts, because a word such as *about* may
-be a function word at one time only.
+divergence, and of its length to the power 1.5, scores each frequent word at three times. Function words are
+near each other, so each score is averaged with those of the nearest words a few times, as in personalized
+PageRank. The best of the three times counts, because a word such as *about* may be a function word at one
+time only.
 """
 
 from collections.abc import Iterator
@@ -26,12 +26,12 @@ FREQUENT, MOST_FREQUENT = 0.05, 500
 THRESHOLD = 0.4
 #: Style axes; fewer if there are few function words or dimensions.
 STYLE_AXES = 5
-_RANKED = 3  # times as many words share the ranks by divergence
-_NEAREST = 0.02  # of the words that are scored: the neighbors whose scores count
-_COMPANY, _ROUNDS = 0.5, 5  # the weight of the neighbors' scores; rounds of averaging
+_RANKED = 3  # this many times as many words are ranked by divergence
+_NEAREST = 0.02  # the share of scored words that count as neighbors of each
+_NEIGHBOR_WEIGHT, _ROUNDS = 0.5, 5  # of the neighbors' scores; rounds of averaging
 _NOTHING = 1e-300
 _CONTEXT_EXPONENT = 0.75
-_WORDS_AT_ONCE = 100  # whose scores with all contexts are in memory together
+_WORDS_AT_ONCE = 100  # words whose scores with all contexts are in memory together
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Contexts:
         return Contexts(vectors, vectors**2, share / share.sum())
 
     def predicted(self, words: Floats) -> Floats:
-        """The probabilities p(j|i) of contexts for word vectors (n, d), (n, L)."""
+        """The probabilities p(j|i) of all contexts, (n, L), given word vectors (n, d)."""
         scores = words @ self.vectors.T
         chances = self.share * np.exp(scores - scores.max(axis=1, keepdims=True))
         return np.asarray(chances / chances.sum(axis=1, keepdims=True))
@@ -76,7 +76,7 @@ class Contexts:
 
 
 def function_words(model: Embeddings, threads: int | None = None) -> Flags:
-    """Which words are function words, (L,): as stored with the model, or found once and kept."""
+    """Which words are function words, (L,): stored with the model, or computed once."""
     if "function words" not in model.derived:
         stored = None if model.dynamics is None else model.dynamics.function_word
         known = stored is not None and not np.isnan(stored).any()
@@ -106,7 +106,7 @@ def _scores(model: Embeddings, often: Integers, number: int, threads: int | None
         own = _standardized(-np.log(rank[:number] * np.arange(1, number + 1) * lengths))
         nearest, score = _nearest(means[:number]), own
         for _ in range(_ROUNDS):
-            score = (1.0 - _COMPANY) * own + _COMPANY * score[nearest].mean(axis=1)
+            score = (1.0 - _NEIGHBOR_WEIGHT) * own + _NEIGHBOR_WEIGHT * score[nearest].mean(axis=1)
         yield _standardized(score)
 
 

@@ -5,14 +5,14 @@ the vector itself, so with x = u / sqrt(E[|u|^2]) at each time, m the mean and s
 
     E[|x_b - x_a|^2 / 2] = sum_k (m_k^2 + s_k) / 2,    Var = sum_k (m_k^2 + s_k / 2) s_k
 
-under the corpus's own prior and noise (`embeddings.recalibrated`): the less is known of a word, the more its
-change is that of the other words. The high end of the interval is the 95% point of a normal distribution with
-this mean and variance. If the word may not have moved, the interval begins at 0, so all that it leaves out is
-above it, and the high end is the 90% point.
+under the corpus's own prior and noise (`embeddings.recalibrated`), which shrink the change of a word with
+little data toward that of other words. The high end of the interval is the 95% point of a normal distribution
+with this mean and variance. If the word may not have moved, the interval begins at 0 and leaves nothing out
+below, so its high end is the 90% point.
 
-**Significant** is a change of which two bounds are positive. With x = u / |mean|, the cosine distance of the
-means is |E[x_b] - E[x_a]|^2 / 2. In its direction e the word moved by e . (x_b - x_a), which is normal under
-the fitted posterior; its variance includes the covariance between the times. The bounds are
+A change is **significant** if two lower bounds of it are positive. With x = u / |mean|, the cosine distance
+of the means is |E[x_b] - E[x_a]|^2 / 2. In its direction e the word moved by e . (x_b - x_a), which is normal
+under the fitted posterior; its variance includes the covariance between the times. The bounds are
 
 - the low end of that normal interval;
 - the movement that sampling does not explain. Noise determines e, so along e every frequent word seems to
@@ -20,8 +20,7 @@ the fitted posterior; its variance includes the covariance between the times. Th
   sum of chi-squares, with the sampling variances of the coordinates as weights. Its mean plus 1.645 standard
   deviations is subtracted.
 
-The smaller one is the low end of the interval, so it is above 0 only if the word moved by more than the noise
-(figures in docs/evidence.md).
+The smaller one is the low end of the interval, which is above 0 only if the word moved by more than noise.
 
 **Half-way**: the time from which a word is nearer to its end than to its start. By cosine similarity, a
 vector u is nearer to the end b than to the start a if u . (b/|b| - a/|a|) > 0. This is linear in u, so its
@@ -45,8 +44,8 @@ from wordtide.questions.vectors import STILL, Vectors, lengths_of
 from wordtide.timeline import Time
 from wordtide.types import Flags, Floats, Integers, Reals
 
-#: A word's lifetime begins with the slice of this occurrence and ends with that of the same one from the end,
-#: so that a few stray uses far from the others do not count.
+#: A word's lifetime is from the slice of this occurrence to that of the same one counted from the end, so
+#: that a few stray uses far from the others do not count.
 STRAY = 5
 
 
@@ -99,9 +98,9 @@ def lifetimes(model: Embeddings, words: Integers) -> tuple[Floats, Floats]:
     )
 
 
-#: The distance to the point that 90% of a normal distribution are below, in standard deviations.
+#: The 90% point of a standard normal distribution.
 ONE_SIDE = 1.2815515655446004
-#: The corpus's pace is an estimate too, which makes the standard deviation of a change larger by this factor.
+#: The standard deviation of a change is larger by this factor, because the corpus's pace is an estimate too.
 _PACE_ESTIMATED = 1.1
 _OPPOSITE = 2.0  # the cosine distance of opposite vectors; rounding must not exceed it
 _WORDS_AT_ONCE = 64  # words whose curves are in memory together
@@ -109,9 +108,7 @@ _WORDS_AT_ONCE = 64  # words whose curves are in memory together
 
 @dataclass(frozen=True)
 class Halfway:
-    """The date, in float years, at which the mean curve last crosses half-way, and its 90% interval; NaN
-    where unknown.
-    """
+    """When the mean last crosses half-way, in float years, and the 90% interval; NaN where unknown."""
 
     date: float
     earliest: float
@@ -121,8 +118,9 @@ class Halfway:
 def halfway(
     model: Embeddings, vectors: Vectors, words: Integers, start: Moments, end: Moments
 ) -> list[Halfway]:
-    """Find when each word was half-way between its vectors at two times in order, which are the same for all
-    words or given for each.
+    """Find when each word was half-way between its vectors at two times in order.
+
+    Times are the same for all words, or given for each.
     """
     starts, ends = (np.broadcast_to(np.asarray(time, np.float64), len(words)) for time in (start, end))
     found = []
@@ -146,8 +144,10 @@ def halfway(
 def shown_halfway(
     model: Embeddings, vectors: Vectors, words: Integers, start: Moments, end: Moments
 ) -> list[Halfway]:
-    """The same for answers, in which filters have no half-way dates: they learn of a movement after it took
-    place, so the intervals seldom hold the date (docs/evidence.md).
+    """The half-way dates that answers show: none for filters.
+
+    A filter learns of a movement after it took place, so its intervals seldom hold the date
+    (docs/evidence.md).
     """
     if model.kind == "filter":
         return [Halfway(math.nan, math.nan, math.nan)] * len(words)
@@ -155,7 +155,7 @@ def shown_halfway(
 
 
 def _slices_between(model: Embeddings, word: int, start: float, end: float) -> Floats:
-    """The times of the slices between two times in which a word occurs, and these two."""
+    """The times of the slices between two times in which a word occurs, and both ends."""
     places = model.fitted.occurrences.places
     seen = model.times[places.slices[places.rows_of(int(word))]]
     return np.concatenate([[start], seen[(seen > start) & (seen < end)], [end]])
@@ -238,8 +238,10 @@ class Movement:
 
 @dataclass(frozen=True)
 class Change:
-    """The cosine distance between a word's vectors at two times: expected, its standard deviation, and its
-    90% interval, which begins at 0 if the word may not have moved; fields are (n,).
+    """The cosine distance between a word's vectors at two times; fields are (n,).
+
+    Its expected value, its standard deviation, and its 90% interval, which begins at 0 if the word may not
+    have moved.
     """
 
     expected: Floats
@@ -249,8 +251,9 @@ class Change:
 
 
 def movement(vectors: Vectors, words: Integers, start: Moments, end: Moments) -> Movement:
-    """Measure how words moved between two times in order, which are the same for all words or given for each,
-    (n,).
+    """Measure how far words moved between two times in order.
+
+    Times are the same for all words, or given for each, (n,).
     """
     times = (np.broadcast_to(np.asarray(time, np.float64), len(words)) for time in (start, end))
     first, last = (vectors.means_of_each(words, time) for time in times)
@@ -275,7 +278,7 @@ def movement(vectors: Vectors, words: Integers, start: Moments, end: Moments) ->
 
 
 def change_of(vectors: Vectors, words: Integers, start: Moments, end: Moments, moved: Movement) -> Change:
-    """The change of words whose means moved like that; without a posterior the cosine distance itself."""
+    """The change of words with this movement; without a posterior it is the cosine distance itself."""
     if not vectors.uncertain:
         return Change(moved.distance, *(empty_intervals(len(words)) for _ in range(3)))
     expected, deviation = expected_change(vectors, words, start, end)

@@ -1,9 +1,8 @@
-"""The words nearest to a word at one time; and whose place a word of one time has at another.
+"""The words nearest to a word at one time, and analogies: those that take the place it has at another time.
 
-The probability of a word to be among the nearest is how often it is, when all words are drawn from the
-posterior. Vectors are compared at the lengths they are drawn with, not at those of their means. A word that
-is hardly known has a short mean and much noise; measured by its mean alone it would often be drawn as
-nearest, or as having moved furthest, of all.
+The probability of a word to be among the nearest is estimated by drawing all words from the posterior.
+Vectors are compared at their drawn lengths, not at those of their means: a word that is hardly known has a
+short mean and much noise, and would otherwise often be drawn as the nearest of all.
 """
 
 from dataclasses import dataclass
@@ -30,23 +29,22 @@ from wordtide.spelling import counted
 from wordtide.timeline import Time
 from wordtide.types import Flags, Floats, Integers
 
-#: The number of draws for a probability, which is then mostly within 0.015 of its value.
+#: Draws for a probability; its standard error is at most 0.016.
 DRAWS = 1000
 
 
 def share_among_best(draws: npt.NDArray[np.floating], best: int) -> Floats:
-    """From draws (r, n): in which share of them each of n values is one of the `best` largest, (n,)."""
+    """The share of draws (r, n) in which each of n values is one of the `best` largest, (n,)."""
     if draws.shape[1] <= best:
         return np.ones(draws.shape[1])
     threshold = np.partition(draws, -best, axis=1)[:, -best, None]
     return np.asarray((draws >= threshold).mean(axis=0))
 
 
-#: The number of most similar words that compete for a place among the nearest; only these get intervals.
+#: This many of the most similar words get intervals and may be listed.
 CANDIDATES = 500
-#: How many of the most similar words are ranked, for each that is listed and in addition.
+#: Of these, this many are ranked for each word that is listed, and this many in addition.
 _POOL, _SPARE = 3, 10
-#: By the similarity, by the low end of its interval, or by the probability.
 RANKINGS = ("similarity", "low", "probability")
 #: A word is faint if its mean has less than this share of its expected length: it is mostly noise.
 FAINT = 0.5
@@ -62,10 +60,9 @@ def pool_size(top: int) -> int:
 
 @dataclass(frozen=True)
 class Candidates:
-    """Words that may be near, in falling order of the cosines of means, with their probability to be among
-    the nearest.
+    """Words that may be near, in descending order of the cosines of means, with probabilities to be listed.
 
-    The certainty is the share of the expected length of a word that its mean has.
+    `certainty` is the length of a word's mean as a share of its expected length.
     """
 
     words: Integers
@@ -77,7 +74,7 @@ class Candidates:
         return len(self.words)
 
     def ranked(self, by: str, top: int) -> "Candidates":
-        """The best `top` of them; those that are faint follow the others."""
+        """The best `top` candidates, faint ones last."""
         if by not in RANKINGS:
             choices = f"{', '.join(RANKINGS[:-1])} or {RANKINGS[-1]}"
             raise SettingsError(f"Neighbors cannot be ranked by {by!r}.", f"Choose {choices}.")
@@ -94,7 +91,7 @@ class Candidates:
         return np.asarray(self.certainty < FAINT)
 
     def taken(self, rows: Integers) -> "Candidates":
-        """Some of them."""
+        """The candidates in these rows."""
         similarity = Similarity(*(array[rows] for array in vars(self.similarity).values()))
         return Candidates(self.words[rows], similarity, self.probability[rows], self.certainty[rows])
 
@@ -134,11 +131,9 @@ def analogy(
     min_occurrences: int = 0,
     vectors: str | None = None,
 ) -> Answer:
-    """The words whose place at the time `then` is nearest to the word's place at the time `at`.
+    """The words used at the time `then` as a word was used at the time `at`.
 
-    Columns as in `neighbors`.
-
-    The word itself may be among them: then it kept its place.
+    Columns as in `neighbors`. If the word itself comes first, its use is the same.
     """
     number = model.word_number(word)
     year, slice_number, notes = question_time(model, at)
@@ -155,7 +150,7 @@ def analogy(
 def _why_empty(
     model: Embeddings, vectors: Vectors, word: int, year: float, then: float, least: int
 ) -> list[str]:
-    """Why a list has no words, where no other note says it."""
+    """Why a list has no words, unless another note says so."""
     if np.isnan(lengths_of(vectors.means_of(word, np.array([year]))[0])):
         return []  # the word itself is unknown
     if least > 0:
@@ -168,8 +163,9 @@ def _why_empty(
 
 @dataclass(frozen=True)
 class _Nearest:
-    """Where a word is (d,), and the words near it: numbers (n,) in falling order of the cosines of means, and
-    their means and variances, (n, d) each.
+    """The mean of a word (d,), and the words near it by descending cosine of the means.
+
+    Their numbers are (n,), their means and variances (n, d).
     """
 
     mean: Floats
@@ -189,9 +185,7 @@ def nearest(model: Embeddings, vectors: Vectors, word: int, year: float, top: in
 def _nearest(
     model: Embeddings, vectors: Vectors, word: int, year: float, then: float, most: int, min_occurrences: int
 ) -> _Nearest:
-    """The words whose place at `then` is most similar to the word's place in `year`, of those that are well
-    known.
-    """
+    """The well-known words whose vectors at `then` are most similar to the word's vector in `year`."""
     mean, means = vectors.means_of(word, np.array([year]))[0], vectors.means_at(then)
     lengths = lengths_of(means)
     cosine = means @ mean / (lengths * lengths_of(mean))
@@ -234,9 +228,9 @@ def candidates(
     top: int,
     min_occurrences: int = 0,
 ) -> Candidates:
-    """Words near to where the word is in `year`, by where they are at `then`.
+    """Words near a word's vector of `year`, compared by their own vectors at `then`.
 
-    The probability is to be among `top`.
+    Probabilities are those of being among the `top` nearest.
     """
     most = max(CANDIDATES, pool_size(top))
     near = _nearest(model, vectors, word, year, then, most, min_occurrences)
@@ -261,9 +255,7 @@ def _compared(vectors: Vectors, near: _Nearest, word: int, year: float) -> tuple
 
 
 def _own_similarity(vectors: Vectors, word: int, year: float, then: float) -> tuple[float, float]:
-    """A word's similarity to itself at another time, and its standard deviation: those of its change, which
-    knows how the two go together.
-    """
+    """A word's similarity to itself at another time, and its standard deviation, from its expected change."""
     change, deviation = expected_change(vectors, np.array([word]), *sorted((year, then)))
     return 1.0 - float(change[0]), float(deviation[0])
 
@@ -279,9 +271,7 @@ class _OwnPast:
 def _own_past(
     vectors: Vectors, word: int, year: float, then: float, order: Integers, one: Scaled, some: Scaled
 ) -> _OwnPast:
-    """The word itself at another time is not independent of itself: Var[a - b] = Var[a] + Var[b] - 2 Cov[a,
-    b].
-    """
+    """Covariance of a word with itself at another time: Cov[a, b] = (Var[a] + Var[b] - Var[a - b]) / 2."""
     place = int(np.flatnonzero(order == word)[0])
     earlier, later = sorted((year, then))
     known = np.array([one.length, some.length[place]])[:: 1 if year == earlier else -1]
@@ -291,12 +281,11 @@ def _own_past(
 
 
 def _draws(one: Scaled, some: Scaled, seed: int, past: _OwnPast | None = None) -> npt.NDArray[np.float32]:
-    """Joint draws (r, n) of the cotangents, which are in the order of the cosines, of vectors drawn from the
-    posterior.
+    """Joint draws (r, n) of cotangents, which sort like cosines, of vectors drawn from the posterior.
 
-    Given the word's vector, the part of another along it is normal. What is across has a length that adds up
-    many coordinates, so its mean and variance say enough. Words that are hardly known are drawn as long
-    vectors, and seldom near.
+    Given the word's vector, the component of another vector along it is normal. The length of the component
+    across it sums many coordinates, so its mean and variance suffice. Words that are hardly known are drawn
+    as long vectors, and seldom near.
     """
     generator = np.random.default_rng([seed, len(some.mean)])
     shift = np.sqrt(one.variance) * generator.standard_normal((DRAWS, len(one.mean)))
@@ -306,7 +295,7 @@ def _draws(one: Scaled, some: Scaled, seed: int, past: _OwnPast | None = None) -
     along, spread = drawn @ means.T, drawn**2 @ variances.T
     across = (means**2).sum(axis=1) + some.share * variances.sum(axis=1) - along**2
     scatter = ((2.0 * some.share * variances + 4.0 * means**2) * variances).sum(axis=1)
-    if past is not None:  # given where the word is at one time, it is surer where it is at the other
+    if past is not None:  # conditional on the word's draw at the first time
         slope = past.covariance / np.where(one.variance > 0, one.variance, np.inf)  # an axis may be removed
         mean = some.mean[past.place] + slope * shift
         variance = np.maximum(some.variance[past.place] - slope * past.covariance, 0.0)

@@ -1,10 +1,10 @@
 """The words nearest to a word at every slice, with intervals.
 
-First the similarities of a word to all others are computed at all slices; then, for the nearest words only,
-how well they are known, and intervals. A smoothed mean is a weighted sum of the means at the knots before and
-after, so inner products are computed with the knots alone, in one matrix product for many words, and weighted
-afterwards. A filter's mean is that of the last knot, shrunk, so the slices are visited in order of time, and
-how well each word is known follows from a few sums per knot.
+The similarities of a word to all others are computed at all slices; uncertainty and intervals follow for the
+nearest words only. A smoothed mean is a weighted sum of the means at the knots before and after, so inner
+products are computed with the knots alone, in one matrix product for many words, and weighted afterwards. A
+filter's mean is that of the last knot, shrunk, so the slices are visited in order of time, and the
+uncertainty of each word follows from a few sums per knot.
 """
 
 from collections.abc import Sequence
@@ -22,14 +22,14 @@ from wordtide.questions.vectors import OFTEN, Vectors, lengths_of, vectors_of
 from wordtide.types import Flags, Floats, Integers, Singles
 
 _WORDS_AT_ONCE = 500
-_LOOKED_AT = 1.5  # words examined at first for each word wanted, because some are barely known
+_EXAMINED = 1.5  # words examined at first for each word wanted, because some are barely known
 
 
 @dataclass(frozen=True)
 class _Similarities:
     """Similarities of a word to all words at all slices, (T, L); -inf where there is none.
 
-    `known`: whether each word is well known at each slice, (T, L), where this is found along the way.
+    `known` (T, L): whether each word is well known at each slice; None if not computed.
     """
 
     cosine: Singles
@@ -113,7 +113,7 @@ def _best(cosine: Singles, slices: Integers, most: int) -> tuple[Integers, Integ
 def _best_known(vectors: Vectors, cosine: Singles, most: int) -> tuple[Integers, Integers]:
     """The `most` similar well-known words of each slice, in descending order of similarity."""
     words, slices = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-    open_slices, pool = np.arange(len(cosine)), int(_LOOKED_AT * most)
+    open_slices, pool = np.arange(len(cosine)), int(_EXAMINED * most)
     while len(open_slices):
         near, where = _best(cosine, open_slices, pool)
         means, variances = (of(near, where) for of in (vectors.means_at_places, vectors.variances_at_places))
@@ -151,8 +151,7 @@ def _similarities(vectors: Vectors, size: int, own: Floats) -> _Similarities:
 def _by_slices(
     vectors: Vectors, sides: Sequence[FilteredTrajectories], size: int, own: Floats
 ) -> _Similarities:
-    """The same for a filter that propagates beliefs by gain and noise alone; also finds which words are well
-    known.
+    """Similarities in a filter that propagates beliefs by gain and noise, and which words are well known.
 
     With m and s the mean and variance of a word at its last knot, its mean is now a m and its variance
     a^2 s + q. So its cosines are those of m, and its noise along the mean (see `relative_noise`) follows from
@@ -191,7 +190,7 @@ def _by_slices(
 def _by_knots(
     vectors: Vectors, sides: Sequence[SmoothedTrajectories], words: Integers, own: Floats
 ) -> Floats:
-    """The same for a contiguous range of words of a smoother, from products with their knots, (n, T).
+    """Similarities of a contiguous range of words in a smoother, from products with their knots, (n, T).
 
     All sides have the same knots and the same prior, and so the same weights.
     """

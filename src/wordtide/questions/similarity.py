@@ -1,18 +1,17 @@
 """Similarity: the posterior of the cosine of two words' vectors, by its mean and its 90% interval.
 
-A posterior mean is shorter than the vector itself by what is not known of it, so vectors are measured in
-units of their expected lengths: with x = u / sqrt(E[|u|^2]), and m, s the mean and variance of x,
+Uncertainty makes a posterior mean shorter than the vector itself, so vectors are measured in units of their
+expected lengths: with x = u / sqrt(E[|u|^2]), and m, s the mean and variance of x,
 
     E[x_i . x_j] = m_i . m_j,    Var[x_i . x_j] = sum_k m_ik^2 s_jk + m_jk^2 s_ik + s_ik s_jk
 
 and Var[cos] is about (1 - E^2) Var, because noise along the vectors turns neither of them. Without a
 posterior E is the cosine of the point estimates. The cosine of posterior means, the paper's measure, is E
-divided by the lengths of both m: for words that are barely known it is far above the true cosine.
+divided by the lengths of both m; for words that are barely known it is far above the true cosine.
 
 **An axis** runs between two poles: the position of a word on it is its mean similarity to the words of one
-pole minus that to the words of the other. That is the projection of a word's vector, in units of its length,
-on the difference of the poles' mean directions; its variance adds what is not known of the word, and of each
-pole word.
+pole minus that to the words of the other. This is the projection of a word's vector, in units of its length,
+on the difference of the poles' mean directions; its variance adds those of the word and of each pole word.
 """
 
 from collections.abc import Sequence
@@ -36,7 +35,7 @@ def axis(
     times: Times = None,
     vectors: str | None = None,
 ) -> Answer:
-    """Words between two poles over time: positive is nearer to the pole `to_words`.
+    """Place words between two poles over time; positions near the pole `to_words` are positive.
 
     Columns: time, word, position, low, high, occurrences.
     """
@@ -92,8 +91,8 @@ SIDES = 1.6448536269514722
 class Scaled:
     """Vectors in units of their expected lengths: means and variances, both (..., d).
 
-    `share` of the axes hold the variances. `length` (...): of the means, which is the share of the expected
-    length that is known.
+    `length` (...) is that of the means, the known share of the expected length. `share` is the share of the
+    axes that have errors.
     """
 
     mean: Floats
@@ -105,7 +104,7 @@ class Scaled:
         return Scaled(self.mean[rows], self.variance[rows], self.length[rows], self.share)
 
     def noise_of_both(self, other: "Scaled") -> Floats:
-        """The variance of inner products that the noises of both vectors make together."""
+        """The part of the variance of inner products that comes from the noise of both vectors together."""
         return np.asarray(self.share * np.einsum("...k,...k->...", self.variance, other.variance))
 
 
@@ -120,7 +119,7 @@ def scaled(mean: npt.NDArray[np.floating], variance: npt.NDArray[np.floating], s
 
 @dataclass(frozen=True)
 class Similarity:
-    """Mean and standard deviation of the posterior of the cosine of words, (...)."""
+    """Mean and standard deviation of the posterior of cosines, (...)."""
 
     mean: Floats
     spread: Floats
@@ -155,8 +154,9 @@ def scaled_words(vectors: Vectors, words: Sequence[int], times: Floats) -> list[
 def similarity(
     model: Embeddings, word: str, *others: str, times: Times = None, vectors: str | None = None
 ) -> Answer:
-    """Similarity of a word to others over time: columns time, word, other, similarity, low, high, and both
-    occurrences.
+    """Similarity of a word to others over time.
+
+    Columns: time, word, other, similarity, low, high, occurrences, other_occurrences.
     """
     if not others:
         raise SettingsError(f"There is no word to compare {word!r} with.", "Give at least one more word.")

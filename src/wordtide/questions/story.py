@@ -23,8 +23,8 @@ _STORIES_AT_ONCE = 20_000
 
 
 @dataclass(frozen=True)
-class _Plot:
-    """The content of the sentence: words, dates as people write them, and the change with its interval."""
+class SentenceParts:
+    """The parts of the sentence: words, formatted dates, and the change with its interval."""
 
     word: str
     start: str
@@ -38,8 +38,8 @@ class _Plot:
     high: float
 
 
-class _Shown(NamedTuple):
-    """Times and dates as people write them."""
+class _DateFormats(NamedTuple):
+    """How times and dates are written in the sentence."""
 
     time: Callable[[float], str]
     date: Callable[[float], str]
@@ -56,23 +56,21 @@ def story(
     """The story of a word between two times: those given, or the first and the last in which it occurs.
 
     Columns: period (start, half-way, end), time, word, similarity, low, high, probability, occurrences,
-    inferred. The sentence, the change, the half-way dates and the verdict
-    (`questions.effect.VERDICT`) are among the facts.
+    inferred. The facts include the sentence, the change, the half-way dates and the verdict
+    (`questions.effect.VERDICT`).
     """
     number = np.array([model.word_number(word)])
     chosen = vectors_of(model, vectors)
     starts, ends, notes = starts_and_ends(model, number, since, until)
-    (told,) = _told(model, chosen, number, starts, ends, checked_number("top", top))
-    middle = _middle(told.facts)
+    (found,) = _stories(model, chosen, number, starts, ends, checked_number("top", top))
+    middle = _middle(found.facts)
     near, more = _neighbors_of_periods(model, word, float(starts[0]), middle, float(ends[0]), top, vectors)
-    return Answer(near, list(dict.fromkeys([*notes, *more])), {"sentence": told.sentence, **told.facts})
+    return Answer(near, list(dict.fromkeys([*notes, *more])), {"sentence": found.sentence, **found.facts})
 
 
 @dataclass(frozen=True)
 class Story:
-    """A story without the neighbors: its sentence, its facts by name, and the words that a word left and
-    that it came to.
-    """
+    """A story without the neighbors: its sentence, its facts by name, and the neighbors lost and gained."""
 
     sentence: str
     facts: dict[str, Any]
@@ -87,35 +85,32 @@ def stories(
     vectors: str | None = None,
     observer: Callable[[int], None] | None = None,
 ) -> list[Story]:
-    """The stories of many words, given by their numbers, as `story` tells each.
+    """The stories of many words, given by their numbers.
 
     `observer` receives the number of stories done.
     """
     chosen = vectors_of(model, vectors)
     starts, ends, _ = starts_and_ends(model, words, None, None)
-    order = np.argsort(
-        starts, kind="stable"
-    )  # all words at one time are looked at once for those that begin there
+    order = np.argsort(starts, kind="stable")  # neighbors at a time are found for many words at once
     found: list[Story | None] = [None] * len(words)
     for first in range(0, len(words), _STORIES_AT_ONCE):
         some = order[first : first + _STORIES_AT_ONCE]
-        for place, one in zip(
-            some, _told(model, chosen, words[some], starts[some], ends[some], top), strict=True
-        ):
+        told = _stories(model, chosen, words[some], starts[some], ends[some], top)
+        for place, one in zip(some, told, strict=True):
             found[place] = one
         if observer is not None:
             observer(len(some))
     return [one for one in found if one is not None]
 
 
-def _told(
+def _stories(
     model: Embeddings, vectors: Vectors, words: Integers, starts: Floats, ends: Floats, top: int
 ) -> list[Story]:
     moved = movement(vectors, words, starts, ends)
     change = change_of(vectors, words, starts, ends, moved)
     dates = shown_halfway(model, vectors, words, starts, ends)
     judged = {name: list(map(plain, values)) for name, values in verdicts(model, words).items()}
-    found, shown = [], _Shown(*(cache(partial(show, model)) for show in (shown_year, shown_date)))
+    found, shown = [], _DateFormats(*(cache(partial(show, model)) for show in (shown_year, shown_date)))
     for n, pair in enumerate(contrasts(vectors, words, starts, ends, top)):
         date = Halfway(math.nan, math.nan, math.nan) if moved.least[n] <= 0 else dates[n]
         lost, gained = ([model.words[near] for near in side] for side in (pair.lost, pair.gained))
@@ -134,7 +129,7 @@ def _told(
             "occurrences": model.total_occurrences[words[n]].item(),
             **{name: values[n] for name, values in judged.items()},
         }
-        found.append(Story(sentence(_plot(facts, lost, gained, date, shown)), facts, lost, gained))
+        found.append(Story(sentence(_sentence_parts(facts, lost, gained, date, shown)), facts, lost, gained))
     return found
 
 
@@ -151,10 +146,10 @@ def _middle(facts: dict[str, Any]) -> float:
     return float(facts["date"] if second is None else (facts["date"] + second) / 2.0)
 
 
-def _plot(
-    facts: dict[str, Any], lost: Sequence[str], gained: Sequence[str], date: Halfway, shown: _Shown
-) -> _Plot:
-    return _Plot(
+def _sentence_parts(
+    facts: dict[str, Any], lost: Sequence[str], gained: Sequence[str], date: Halfway, shown: _DateFormats
+) -> SentenceParts:
+    return SentenceParts(
         word=facts["word"],
         start=shown.time(facts["since"]),
         end=shown.time(facts["until"]),
@@ -169,7 +164,7 @@ def _plot(
 
 
 def dated_change(facts: dict[str, Any], shown: Callable[[float], str]) -> str:
-    """When and how a word changed, by its verdict."""
+    """When and how a word changed according to its verdict."""
     low, date, high = (shown(facts[name]) for name in ("date_low", "date", "date_high"))
     if facts["verdict"] != "jump":
         return f"gradually from {low} to {high}" if low != high else f"gradually in {low}"
@@ -181,31 +176,33 @@ def dated_change(facts: dict[str, Any], shown: Callable[[float], str]) -> str:
 
 
 def _half_way(date: Halfway, shown: Callable[[float], str]) -> str:
-    """When a word without a verdict was half-way, if that is known."""
+    """When a word without a verdict was half-way; empty if unknown."""
     if not math.isfinite(date.date):
         return ""
     first, last = (shown(year if math.isfinite(year) else date.date) for year in (date.earliest, date.latest))
     return f"half-way between {first} and {last}" if first != last else f"half-way in {first}"
 
 
-def sentence(plot: _Plot) -> str:
+def sentence(parts: SentenceParts) -> str:
     """The story in a sentence, with its intervals."""
-    if not math.isfinite(plot.change):
-        return f"{plot.word}: nothing is known of its place in {plot.start} or in {plot.end}."
-    turned = f"turned by {degrees(plot.change)}"
-    if plot.low == 0.0 and plot.judged:  # by evidence it moved, so 0 is no more than a weak bound
-        turned += f" (at most {degrees(plot.high)})"
-    elif math.isfinite(plot.low):
-        turned += f" ({degrees(plot.low)} to {degrees(plot.high)})"
-    if math.isnan(plot.low) and degrees(plot.change) == "0°":
-        return f"{plot.word} did not move between {plot.start} and {plot.end}. Near it: {plot.lost}."
-    if plot.low == 0.0 and not plot.judged:
+    if not math.isfinite(parts.change):
+        return f"{parts.word}: nothing is known of its place in {parts.start} or in {parts.end}."
+    turned = f"turned by {degrees(parts.change)}"
+    if parts.low == 0.0 and parts.judged:  # the verdict says that it moved, so 0 is a weak bound
+        turned += f" (at most {degrees(parts.high)})"
+    elif math.isfinite(parts.low):
+        turned += f" ({degrees(parts.low)} to {degrees(parts.high)})"
+    if math.isnan(parts.low) and degrees(parts.change) == "0°":
+        return f"{parts.word} did not move between {parts.start} and {parts.end}. Near it: {parts.lost}."
+    if parts.low == 0.0 and not parts.judged:
         return (
-            f"{plot.word} may not have moved at all between {plot.start} and {plot.end}, and turned by at "
-            f"most {degrees(plot.high)}. Near it: {plot.lost} ({plot.start}); {plot.gained} ({plot.end})."
+            f"{parts.word} may not have moved at all between {parts.start} and {parts.end}, "
+            f"and turned by at most {degrees(parts.high)}. "
+            f"Near it: {parts.lost} ({parts.start}); {parts.gained} ({parts.end})."
         )
-    when = f"; {plot.when}" if plot.when else ""
-    return f"{plot.word} moved from {plot.lost} ({plot.start}) to {plot.gained} ({plot.end}){when}; {turned}."
+    when = f"; {parts.when}" if parts.when else ""
+    moved = f"{parts.word} moved from {parts.lost} ({parts.start}) to {parts.gained} ({parts.end})"
+    return f"{moved}{when}; {turned}."
 
 
 def degrees(change: float) -> str:

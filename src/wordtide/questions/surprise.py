@@ -1,5 +1,4 @@
-"""Surprises: words about which a slice says something new or unexpected, more than for words of similar
-frequency.
+"""Surprises: words about which a slice says something new, compared with words of similar frequency.
 
 For each word of a slice, the belief just before it (the prediction N(m, p), from all earlier slices and the
 prior) is compared with the belief after it, N(m', q). Two numbers measure the surprise:
@@ -35,11 +34,11 @@ from wordtide.spelling import counted
 from wordtide.timeline import Time
 from wordtide.types import Floats, Integers
 
-#: The fewest words to compare with. A slice with fewer words has no scores.
+#: A slice with fewer words has no scores.
 LEAST_COMPARED = 20
 #: Words that occur less often are listed last, whatever their score: one or two uses are not an event.
 FEW_USES = 3
-_DEVIATION_MEDIAN = 0.674489750196082  # of the absolute value of a standard normal number
+_NORMAL_MEDIAN = 0.674489750196082  # of the absolute value of a standard normal variable
 _NOTHING = 1e-12
 _ROUNDING = 1e-5
 
@@ -52,18 +51,16 @@ def information_gained(beliefs: Beliefs) -> Floats:
 
 
 def shift_of(beliefs: Beliefs) -> Floats:
-    """The squared shift of each word in units of the variance that its data removed, summed over coordinates,
-    (n,).
-    """
+    """The squared shift of each word in units of the variance that its data removed, summed, (n,)."""
     learned = beliefs.before_variance - beliefs.after_variance
-    least = _ROUNDING * beliefs.before_variance  # below, rounding hides what was learned
+    least = _ROUNDING * beliefs.before_variance  # smaller values are rounding errors
     return np.asarray(
         ((beliefs.after_mean - beliefs.before_mean) ** 2 / np.maximum(learned, least)).sum(axis=1)
     )
 
 
 def scores_of(beliefs: Beliefs, occurrences: npt.NDArray[Any]) -> Floats:
-    """How surprising each word is among words of similar frequency: standard normal for most words, (n,)."""
+    """How surprising each word is among words of similar frequency, (n,): standard normal for most words."""
     measured = (information_gained(beliefs), shift_of(beliefs))
     best = np.maximum(*(among_alike(np.log(np.maximum(one, _NOTHING)), occurrences) for one in measured))
     return np.asarray((best - np.median(best)) / _spread(best - np.median(best)))
@@ -83,7 +80,7 @@ def among_alike(values: Floats, occurrences: npt.NDArray[Any]) -> Floats:
 
 def _spread(centered: Floats) -> float:
     """The standard deviation of normal values about 0, estimated from the median of their absolute values."""
-    return max(float(np.median(np.abs(centered))) / _DEVIATION_MEDIAN, _NOTHING)
+    return max(float(np.median(np.abs(centered))) / _NORMAL_MEDIAN, _NOTHING)
 
 
 def _alike(level: Floats) -> list[Integers]:
@@ -101,8 +98,7 @@ def _alike(level: Floats) -> list[Integers]:
 
 
 def surprises(model: Embeddings, at: Time = "last", top: int = 20, min_occurrences: int = 1) -> Answer:
-    """Find the words about which a slice says something new or unexpected, compared with words of similar
-    frequency.
+    """Find the words about which a slice says something new, compared with words of similar frequency.
 
     Columns: word, time, score, p_value (of a score at least as high, if nothing unusual happened),
     information, occurrences. The fact `compared` is the number of words compared. With too few, there are no
@@ -132,7 +128,7 @@ def surprises(model: Embeddings, at: Time = "last", top: int = 20, min_occurrenc
     if not len(order):
         notes.append(
             f"No word occurs {counted(min_occurrences, 'time')} in this slice: "
-            "ask for another, or lower --min-occurrences."
+            "ask for another slice, or lower --min-occurrences."
         )
     return Answer(
         {
@@ -149,10 +145,10 @@ def surprises(model: Embeddings, at: Time = "last", top: int = 20, min_occurrenc
 
 
 def _slice_near(model: Embeddings, at: Time) -> tuple[int, list[str]]:
-    """The slice at a time, or the nearest one with a note, because nothing is observed between slices."""
+    """The slice at a time, or the nearest one with a note: nothing is observed between slices."""
     year = model.year(at)
     number = int(np.argmin(np.abs(model.times - year)))
     if model.times[number] == year:
         return number, []
     nearest = shown_year(model, float(model.times[number]))
-    return number, [f"No slice is at {at}, and only slices can surprise: this is the nearest, {nearest}."]
+    return number, [f"There is no slice at {at}; this is the nearest, {nearest}."]

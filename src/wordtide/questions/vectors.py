@@ -45,21 +45,21 @@ class Vectors:
     """One kind of vectors of a model. Times are float years, words are numbers."""
 
     sides: tuple[Trajectories, ...]
-    #: Whether there is a posterior; point estimates have no uncertainty.
+    #: Whether there is a posterior; False for point estimates.
     uncertain: bool
     dim: int
     times: Floats
     occurrences: Occurrences
-    #: Factors of the axes, (d,); None: not scaled.
+    #: Factors of the axes, (d,); None means 1.
     scale: Floats | None = None
-    #: The most noise of a well-known word.
+    #: The maximum noise of a well-known word, relative to its mean.
     most_noise: float = NOISE
-    #: Corrects the variances of a side to the size of its errors; None: use those of the posterior.
+    #: Scales the variances of a side to the size of its errors; None means those of the posterior.
     calibration: Calibration | None = None
     prior_variance: float = 1.0
 
     def summed(self, parts: Iterable[Reals], power: int = 1) -> Floats:
-        """Add up the answers of the sides, with axes scaled: means, or with power 2 variances."""
+        """Add up the parts of both sides, with scaled axes: means, or variances with power 2."""
         total: Any = reduce(add, parts)
         return np.asarray(total if self.scale is None else total * self.scale**power)
 
@@ -149,8 +149,7 @@ class Vectors:
     def are_known(
         self, words: Integers, times: Floats, means: Reals, variances: Reals
     ) -> npt.NDArray[np.bool_]:
-        """Whether words with these means and variances (n, d) at these times are well known, by their ratio
-        of signal to noise, (n,).
+        """Whether words with these means and variances (n, d) are well known at these times, (n,).
 
         The mean of a word that is not well known may point anywhere. A word that occurs often at that time is
         always well known.
@@ -162,8 +161,9 @@ class Vectors:
 
 
 def relative_noise(means: Reals, variances: Reals) -> Floats:
-    """The standard deviation of vectors along their means, relative to the lengths of the means, (n,); NaN
-    without a direction.
+    """The standard deviation of vectors along their means, relative to the length of the means, (n,).
+
+    It is NaN for means without a direction.
     """
     return np.asarray(np.sqrt(np.einsum("nk,nk->n", means**2, variances)) / lengths_of(means) ** 2)
 

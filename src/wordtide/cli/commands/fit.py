@@ -125,9 +125,7 @@ def weaknesses(model: "Embeddings") -> list[str]:
 
 
 def is_cut_off(curve: Sequence[Mapping[str, Any]], tolerance: float) -> bool:
-    """Whether the fit, or that of any slice, reached the limit of steps before the ELBO settled within the
-    tolerance.
-    """
+    """Whether any ELBO reached the limit of steps before it settled within the tolerance."""
     last: dict[Any, list[float]] = {}
     for row in curve:
         if row["elbo"] is not None:

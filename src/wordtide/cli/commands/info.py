@@ -122,9 +122,7 @@ def _number(value: float | None) -> float | None:
 
 
 def _live_axes(posterior: Posterior) -> int:
-    """The number of principal axes that the fit uses, those along which the means have a second moment above
-    `_LIVE`.
-    """
+    """The number of principal axes whose second moment of the means exceeds `_LIVE` of the largest."""
     second_moment = np.zeros((posterior.dim, posterior.dim))
     for name in (f"mean_{side}" for side in posterior.sides):
         for piece in posterior.pieces(name):
