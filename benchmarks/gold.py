@@ -32,7 +32,7 @@ from wordtide.counts.counts import Counts
 from wordtide.questions.change import changed
 from wordtide.questions.movement import movement
 from wordtide.questions.vectors import vectors_of
-from wordtide.timeline import Every
+from wordtide.timeline import SliceLength
 
 Documents = list[tuple[str, str]]
 Scores = dict[str, np.ndarray]
@@ -63,7 +63,7 @@ def documents_of(data: GoldData, groups: Sequence[Group], background: Sequence[s
     """Usages and other texts of some groups, dated by the middle year of their group."""
     year = {group.name: f"{round(group.year):04d}" for group in groups}
     found = [(year[use.group], use.text) for use in data.uses if use.group in year]
-    every, bad = Every.parse("year"), BadRows(skip=True)
+    every, bad = SliceLength.parse("year"), BadRows(skip=True)
     for source in background:
         for block in find_corpus(source).blocks(Fields(), bad, lambda _: None):
             batch = normalize_texts(block(bad), bad)

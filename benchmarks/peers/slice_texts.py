@@ -17,7 +17,7 @@ from wordtide.corpus.tokens.scanner import BREAK
 from wordtide.corpus.tokens.tokenizers import Scanner, TokenRule
 from wordtide.counts.counts import Counts
 from wordtide.counts.vocabulary import numbering_of
-from wordtide.timeline import Every
+from wordtide.timeline import SliceLength
 
 
 def sentences_by_slice(source: object, counts: Counts) -> list[Sentences]:
@@ -28,7 +28,7 @@ def sentences_by_slice(source: object, counts: Counts) -> list[Sentences]:
         raise ValueError("Peers close gaps: count with close_gaps=True.")
     scanner = Scanner(TokenRule(), counts.words)
     numbering = numbering_of(scanner.lexicon, counts.words)
-    every = Every.parse(counts.settings.every)
+    every = SliceLength.parse(counts.settings.every)
     place = {label: t for t, label in enumerate(counts.labels)}
     found: list[Sentences] = [[] for _ in counts.labels]
     bad = BadRows()

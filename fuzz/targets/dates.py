@@ -1,6 +1,6 @@
 """Dates as text, with and without a pattern, and in the names of files."""
 
-from wordtide.dates import check_format, parse_date, stamp_of
+from wordtide.dates import check_format, date_of_parts, parse_date
 from wordtide.written_dates import dates_in_name
 
 SEEDS = [
@@ -16,7 +16,7 @@ def try_input(data: bytes) -> None:
     """
     text, _, pattern = data.decode("utf-8", "replace").partition("\n")
     for found in dates_in_name(text):
-        stamp_of(found.parts)
+        date_of_parts(found.parts)
     try:
         if pattern:
             check_format(pattern)

@@ -1,5 +1,6 @@
-"""Decorators for compiled functions, which release the GIL and are cached on disk. Only this module imports
-numba.
+"""Decorators for compiled functions, which release the GIL and are cached on disk.
+
+Only this module imports numba.
 """
 
 import hashlib
@@ -159,11 +160,12 @@ def _short_hash(value: object) -> str:
 
 
 def kernel_fingerprint(compiled: Callable[..., Any]) -> str:
-    """A hash of all that a kernel is compiled from: the code, options and constants of the kernel and of the
-    functions that it calls, in any file.
+    """A hash of all that a kernel is compiled from.
+
+    It covers code, options and constants of the kernel and of the functions that it calls, in any file.
     """
     digest = hashlib.sha256()
-    for function in (compiled, by_precision):  # which holds code that is found by numba only
+    for function in (compiled, by_precision):  # numba alone finds the code that `by_precision` registers
         for part in _ingredients(function, set()):
             digest.update(part.encode() + b"\0")
     return digest.hexdigest()
@@ -173,7 +175,7 @@ def _ingredients(value: Any, seen: set[Any]) -> Iterator[str]:
     """What compiled code takes from a function, its code, or a value of its module, as texts."""
     if hasattr(value, "targetoptions"):
         options = value.targetoptions.items()
-        yield repr(sorted((name, sorted(is_) if isinstance(is_, set) else is_) for name, is_ in options))
+        yield repr(sorted((name, sorted(to) if isinstance(to, set) else to) for name, to in options))
     value = getattr(value, "py_func", getattr(value, "_defn", value))  # of a kernel, of an intrinsic
     if isinstance(value, FunctionType):
         if value not in seen and not value.__module__.startswith(("numba.", "numpy.")):

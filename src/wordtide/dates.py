@@ -1,5 +1,4 @@
-"""Parsing of dates to a stamp (seconds from 1970 in UTC) and a span (the length of the period that the date
-names).
+"""Dates, parsed to a stamp (seconds from 1970 in UTC) and a span (the seconds of the period they name).
 
 The stamp is the middle of the period: the middle of the year for "1862", noon for "1862-12-01", the second
 itself for a date-time. Dates of different precision can be mixed without a bias towards January.
@@ -51,10 +50,11 @@ NUMBER_FORMATS = ("epoch", "epoch-ms", "year", "excel")
 #: All names of formats; others are `strptime` patterns.
 NAMED_FORMATS = (*NUMBER_FORMATS, DAY_FIRST, MONTH_FIRST)
 
-Stamp = tuple[int, int]
+#: A stamp and a span.
+ParsedDate = tuple[int, int]
 
 
-def parse_date(value: object, date_format: str | None = None) -> Stamp:
+def parse_date(value: object, date_format: str | None = None) -> ParsedDate:
     """Parse a date to a stamp and a span; ValueError if it is invalid.
 
     `date_format`: None for years, year-months, ISO dates and date-times, compact dates, epoch numbers and the
@@ -79,7 +79,7 @@ def parse_date(value: object, date_format: str | None = None) -> Stamp:
 
 
 @lru_cache(maxsize=1 << 16)
-def parse_text_date(text: str, date_format: str | None) -> Stamp:
+def parse_text_date(text: str, date_format: str | None) -> ParsedDate:
     """`parse_date` for a string, with a cache, because dates repeat."""
     if not text:
         raise ValueError("the date is missing")
@@ -98,10 +98,10 @@ def parse_text_date(text: str, date_format: str | None) -> Stamp:
     return _from_parts(parsed.year, parsed.month, parsed.day) if day else _checked(_from_datetime(parsed), 1)
 
 
-def _from_written(text: str, date_format: str | None) -> Stamp:
+def _from_written(text: str, date_format: str | None) -> ParsedDate:
     parts = parse_written(text, date_format if date_format in (DAY_FIRST, MONTH_FIRST) else None)
     if parts is not None:
-        return stamp_of(parts)
+        return date_of_parts(parts)
     tweet = _TWITTER.fullmatch(text)
     mail = "{day} {month} {year} {time} {zone}".format(**tweet.groupdict()) if tweet else text
     try:
@@ -112,7 +112,7 @@ def _from_written(text: str, date_format: str | None) -> Stamp:
         raise ValueError(f"{text!r} is not a date that is understood") from None
 
 
-def stamp_of(parts: DateParts) -> Stamp:
+def date_of_parts(parts: DateParts) -> ParsedDate:
     """The stamp and span of the parts of a date."""
     if parts.last is None:
         return _from_parts(parts.year, parts.month, parts.day)
@@ -154,7 +154,7 @@ def check_format(date_format: str) -> None:
             raise
 
 
-def _from_number(number: float, date_format: str | None) -> Stamp:
+def _from_number(number: float, date_format: str | None) -> ParsedDate:
     if not math.isfinite(number):
         raise ValueError("the date is missing")
     whole = int(number)
@@ -202,7 +202,7 @@ def _meanings(number: int) -> list[tuple[str, str]]:
     return meanings
 
 
-def _from_excel(number: float) -> Stamp:
+def _from_excel(number: float) -> ParsedDate:
     """Convert a serial date of spreadsheets: days from 1900 (1 is 1900-01-01), the time as a fraction."""
     if not 1 <= number < 2_958_466 or int(number) == _EXCEL_LEAP_DAY:
         raise ValueError(f"{number:g} is not an Excel serial date")
@@ -212,7 +212,7 @@ def _from_excel(number: float) -> Stamp:
     return (start + seconds, 1) if seconds else (start + DAY // 2, DAY)
 
 
-def _from_numpy(value: np.datetime64) -> Stamp:
+def _from_numpy(value: np.datetime64) -> ParsedDate:
     """Convert a NumPy date, whose unit is the precision: a year, a month, a day, or a moment."""
     if np.isnat(value):
         raise ValueError("the date is missing")
@@ -225,14 +225,14 @@ def _from_numpy(value: np.datetime64) -> Stamp:
     return _checked(start + span // 2, span)
 
 
-def _checked(stamp: int, span: int) -> Stamp:
+def _checked(stamp: int, span: int) -> ParsedDate:
     """Reject stamps outside years of four digits, such as microseconds read as seconds."""
     if not _FIRST_STAMP <= stamp < _END_STAMP:
         raise ValueError("the date lies outside the years -9999 to 9999")
     return stamp, span
 
 
-def _from_pattern(text: str, pattern: str) -> Stamp:
+def _from_pattern(text: str, pattern: str) -> ParsedDate:
     try:
         parsed = dt.datetime.strptime(text, pattern)
     except (ValueError, re.error) as error:
@@ -249,10 +249,8 @@ def _from_datetime(moment: dt.datetime) -> int:
     return (aware - _EPOCH) // dt.timedelta(seconds=1)
 
 
-def _from_parts(year: int, month: int | None = None, day: int | None = None) -> Stamp:
-    """The middle and length of a year, a month or a day. Unlike Python's, NumPy's calendar has years before
-    1.
-    """
+def _from_parts(year: int, month: int | None = None, day: int | None = None) -> ParsedDate:
+    """The middle and length of a year, a month or a day."""
     if not -9999 <= year <= 9999:
         raise ValueError("the date lies outside the years -9999 to 9999")
     if month is not None and not 1 <= month <= 12:
@@ -260,9 +258,10 @@ def _from_parts(year: int, month: int | None = None, day: int | None = None) -> 
     if day is not None:
         noon = (dt.date(year, month or 1, day).toordinal() - _EPOCH.toordinal()) * DAY + DAY // 2
         return noon, DAY
-    months = (year - 1970) * 12 + (month or 1) - 1
-    first, after = months, months + (1 if month else 12)
+    first = (year - 1970) * 12 + (month or 1) - 1
+    after = first + (1 if month else 12)
     start, end = (
-        int(np.datetime64(number, "M").astype("datetime64[s]").astype(np.int64)) for number in (first, after)
+        int(np.datetime64(number, "M").astype("datetime64[s]").astype(np.int64))  # with years before 1
+        for number in (first, after)
     )
     return (start + end) // 2, end - start

@@ -85,9 +85,7 @@ class InputError(WordtideError):
 
 
 class NothingToCountError(InputError):
-    """Texts without a word to count, or without two words that the model knows. In a stream this is not an
-    error.
-    """
+    """Texts without a word to count, or without two words that the model knows. A watch skips them."""
 
 
 class OutputError(WordtideError):

@@ -1,6 +1,4 @@
-"""The progress of long work: library functions report it to an observer, and each front end shows it its own
-way.
-"""
+"""The progress of long work, which library functions report to an observer and each front end shows."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

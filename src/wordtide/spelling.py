@@ -14,8 +14,9 @@ _STEM = 3  # first letters that a suggestion shares with a word unlike any other
 
 
 def number_of(word: str, index: Mapping[str, int], remedy: str) -> int:
-    """Find the number of a word in the given spelling or in lower case. A phrase may be given with spaces:
-    "climate change" for climate_change.
+    """Find the number of a word in the given spelling or in lower case.
+
+    A phrase may be given with spaces: "climate change" for climate_change.
 
     Args:
         word: The word.
@@ -69,8 +70,7 @@ def similar_words(typed: str, words: Iterable[str]) -> list[str]:
 
 
 def edit_distance(one: str, other: str, reach: int) -> int:
-    """The number of letters to insert, remove or replace, or of adjacent letters to swap,
-    at most `reach` + 1.
+    """The number of edits (insert, remove or replace a letter, swap two neighbors), at most `reach` + 1.
 
     >>> edit_distance("enrgy", "energy", 4), edit_distance("form", "from", 4), edit_distance("a", "xyz", 1)
     (1, 1, 2)

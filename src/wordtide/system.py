@@ -43,8 +43,7 @@ class _BlasLimit:
 
     @contextmanager
     def __call__(self) -> Iterator[None]:
-        """Let BLAS compute with one thread within the block, so that the number of processors does not change
-        how it rounds.
+        """Restrict BLAS to one thread within the block: it rounds differently on several.
 
         Blocks of several threads may overlap: the limit is lifted after the last one.
         """
@@ -97,7 +96,7 @@ def return_freed_memory() -> None:
 
 
 def read_at(descriptor: int, size: int, offset: int) -> bytes:
-    """Read bytes of an open file from an offset. Only one thread reads a file."""
+    """Read bytes of an open file from an offset. Not thread-safe on Windows."""
     if hasattr(os, "pread"):
         return os.pread(descriptor, size, offset)
     os.lseek(descriptor, offset, os.SEEK_SET)

@@ -12,6 +12,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -44,17 +45,15 @@ _REMEDY = "Give a year (1850 or 1850.5), a month (1862-12), a day (1862-12-01), 
 
 
 @dataclass(frozen=True)
-class Every:
+class SliceLength:
     """The length of slices: `count` times a `unit`; or one slice per document."""
 
     unit: str
     count: int = 1
 
     @staticmethod
-    def parse(text: str) -> "Every":
-        """Parse "document", "hour", "day", "week", "month", "quarter", "year", "decade", "century", or a
-        number of them: "5-years", "5years", "2 weeks".
-        """
+    def parse(text: str) -> "SliceLength":
+        """Parse a unit ("document", "hour" to "century") or a number of them ("5-years", "2 weeks")."""
         match = re.fullmatch(r"(?:(\d{1,9})[- ]?)?([a-z]+?)s?", text.replace("centuries", "century"))
         unit = match[2] if match else ""
         count = int(match[1]) if match and match[1] else 1
@@ -65,7 +64,7 @@ class Every:
                 f"{text!r} is not a length for slices.",
                 f"Use one of {', '.join(_UNITS)}, or a number of them: 5-years.",
             )
-        return Every(unit, count)
+        return SliceLength(unit, count)
 
     def __str__(self) -> str:
         return self.unit if self.count == 1 else f"{self.count}-{self.unit}s"
@@ -132,12 +131,12 @@ class Slices:
 
     def chosen(self, numbers: Sequence[int]) -> "Slices":
         """Some of the slices."""
-        arrays = {name: getattr(self, name)[list(numbers)] for name in NUMBERS}
+        arrays = {name: getattr(self, name)[list(numbers)] for name in INTEGER_FIELDS}
         return Slices(**arrays, labels=[self.labels[t] for t in numbers])
 
     def are_sound(self) -> bool:
         """Whether the arrays are consistent: equal lengths, positive counts, increasing valid dates."""
-        arrays = [getattr(self, name) for name in NUMBERS]
+        arrays = [getattr(self, name) for name in INTEGER_FIELDS]
         if (
             not len(self)
             or any(len(values) != len(self) for values in [*arrays, self.labels])
@@ -151,12 +150,10 @@ class Slices:
         )
 
     def mean_stamps(self) -> list[Fraction]:
-        """The exact mean date of each slice's tokens in seconds from 1970. Slices with the same date are
-        spread over its period.
+        """The exact mean date of each slice's tokens in seconds from 1970, strictly increasing.
 
-        If each document is a slice, documents of the same day are placed at equal distances within that day
-        (for dates that name a year: within the year, but at most half-way to another date), so that times
-        increase strictly, as the model requires.
+        If each document is a slice, several may have the same date. They are placed at equal distances within
+        the period that it names (a day or a year), but at most half-way to another date.
         """
         means = [
             Fraction(int(days) * DAY + int(seconds), int(tokens))
@@ -201,14 +198,13 @@ class Slices:
         return np.array([int(stamp // DAY) for stamp in self.mean_stamps()], dtype="datetime64[D]")
 
 
-NUMBERS = tuple(field.name for field in fields(Slices) if field.name != "labels")
+#: The fields of `Slices` that are arrays.
+INTEGER_FIELDS = tuple(field.name for field in fields(Slices) if field.name != "labels")
 
 
 @dataclass(frozen=True)
 class DatedSlices(Slices):
-    """Slices with given mean dates, whatever their tokens: those of a group of documents, which may have
-    none, or what remains of other slices.
-    """
+    """Slices with given mean dates: those of a group of documents, which may have no tokens in a slice."""
 
     stamps: Sequence[Fraction] = ()
 
@@ -230,50 +226,48 @@ def float_year(stamp: Fraction | int) -> float:
     return float(year + 1970 + (Fraction(stamp) - start) / (after - start))
 
 
-def unite(entries: Sequence[Slices], every: Every, merge_within: int = 0) -> tuple[Slices, list[Integers]]:
-    """Combine the entries of parts of a corpus into slices; returns them and the slice of each entry (-1: no
-    tokens).
+def unite_slices(
+    parts: Sequence[Slices], every: SliceLength, merge_within: int = 0
+) -> tuple[Slices, list[Integers]]:
+    """Combine the slices of parts of a corpus.
 
-    Entries with the same ordinal are one slice. One slice per document: entries stay apart, in order of date
-    and name, unless neighbors are less than `merge_within` seconds apart; then they are one, and so are
-    chains of them.
+    Slices of the same period become one. If each document is a slice, documents stay apart, in order of
+    date and name, unless neighbors are less than `merge_within` seconds apart; chains of them become one.
+
+    Returns:
+        The slices with tokens, and for each part the new slice of each of its own (-1: no tokens).
     """
-    columns = (
-        {name: np.concatenate([getattr(part, name) for part in entries]) for name in NUMBERS}
-        if entries
-        else {}
-    )
-    labels = [label for part in entries for label in part.labels]
-    if not entries or not (columns["tokens"] > 0).any():
-        none = {name: np.zeros(0, dtype=np.int64) for name in NUMBERS}
-        return Slices(**none, labels=[]), [np.full(len(part), -1) for part in entries]
+    columns = {
+        name: np.concatenate([np.zeros(0, dtype=np.int64), *(getattr(part, name) for part in parts)])
+        for name in INTEGER_FIELDS
+    }
+    labels = [label for part in parts for label in part.labels]
     used = np.flatnonzero(columns["tokens"] > 0)
     if every.unit == "document":
-        used = used[sorted(range(len(used)), key=lambda n: (columns["first"][used[n]], labels[used[n]]))]
-        latest = np.maximum.accumulate(columns["last"][used])
-        apart = (
-            columns["first"][used][1:] - latest[:-1] >= merge_within
-            if merge_within
-            else np.ones(len(used) - 1, bool)
-        )
-        members = np.concatenate([[0], np.cumsum(apart)])
+        used = np.array(sorted(used.tolist(), key=lambda n: (columns["first"][n], labels[n])), dtype=np.int64)
+        members = _chains(columns["first"][used], columns["last"][used], merge_within)
     else:
         _, members = np.unique(columns["ordinals"][used], return_inverse=True)
-    total = int(members.max()) + 1
+    total = int(members.max(initial=-1)) + 1
+    names: list[list[str]] = [[] for _ in range(total)]
+    for entry, member in zip(used, members, strict=True):
+        names[member].append(labels[entry])
+    united = Slices(
+        **{name: _gathered(name, columns[name][used], members, total) for name in INTEGER_FIELDS},
+        labels=[" + ".join(own if every.unit == "document" else own[:1]) for own in names],
+    )
     assigned = np.full(len(labels), -1, dtype=np.int64)
     assigned[used] = members
-    names = [""] * total
-    for entry, member in zip(used, members, strict=True):
-        names[member] = (
-            labels[entry]
-            if not names[member] or every.unit != "document"
-            else f"{names[member]} + {labels[entry]}"
-        )
-    united = Slices(
-        **{name: _gathered(name, columns[name][used], members, total) for name in NUMBERS}, labels=names
-    )
-    ends = np.cumsum([len(part) for part in entries])
-    return united, np.split(assigned, ends[:-1])
+    ends = np.cumsum([0, *(len(part) for part in parts)])
+    return united, [assigned[start:stop] for start, stop in pairwise(ends)]
+
+
+def _chains(first: Integers, last: Integers, gap: int) -> Integers:
+    """Number the chains of documents, in order of date, whose neighbors are less than `gap` seconds apart."""
+    starts = np.ones(len(first), dtype=np.bool_)
+    if gap:
+        starts[1:] = first[1:] - np.maximum.accumulate(last)[:-1] >= gap
+    return np.cumsum(starts) - 1
 
 
 def _gathered(name: str, values: Integers, members: Integers, total: int) -> Integers:
@@ -314,7 +308,7 @@ def year_of(time: Any, times: Floats, extents: Floats | None = None) -> float:
     """The float year of one time, for slices at `times` (T,) that hold the dates of `extents` (T, 2)."""
     if isinstance(time, str) and time.strip().lower() in ("first", "last"):
         return float(times[0 if time.strip().lower() == "first" else -1])
-    if re.fullmatch(r"\s*-?(\d{5,7}|\d{9,})\s*", str(time)):  # nobody types epoch numbers
+    if re.fullmatch(r"\s*-?(\d{5,7}|\d{9,})\s*", str(time)):  # an epoch number, or a typing error
         raise SettingsError(f"{time} is not a year.", _REMEDY)
     if isinstance(time, str) and re.fullmatch(r"\s*-?\d{1,4}\.\d+\s*", time):
         time = float(time)

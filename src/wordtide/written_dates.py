@@ -82,8 +82,9 @@ class DateParts(NamedTuple):
 
 
 class FoundDate(NamedTuple):
-    """A date in a name, as it is written there. `meanings`: the days that a year is part of, if its day and
-    month could be exchanged.
+    """A date in a name, as it is written there.
+
+    `meanings`: the days that it may mean, if day and month could be exchanged; then `parts` is the year only.
     """
 
     parts: DateParts
@@ -131,9 +132,7 @@ def dates_in_name(name: str, order: str | None = None) -> list[FoundDate]:
     if not years:
         return []
     day = _IN_NAMES[0].search(name) if years == 1 else None
-    if (
-        day is not None and (parts := _parts(day, order)) and _exists(parts)
-    ):  # as most names are: no other date
+    if day is not None and (parts := _parts(day, order)) and _exists(parts):  # the most frequent form
         return [FoundDate(parts, day[0], parts.year in _PLAUSIBLE)]
     ranked = sorted(_candidates(name, order), key=lambda candidate: candidate[0], reverse=True)
     return [found for _, found in ranked]

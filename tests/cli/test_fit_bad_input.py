@@ -11,7 +11,7 @@ from cli.command_line import listing, run
 import wordtide
 from wordtide.counts.counts import Counts
 from wordtide.inference import memory
-from wordtide.timeline import NUMBERS, Slices
+from wordtide.timeline import INTEGER_FIELDS, Slices
 
 STEAM = "Steam power drives the mill by the river. The old mill grinds corn by steam. "
 EXIT_SETTINGS, EXIT_INPUT, EXIT_OUTPUT, EXIT_FOLDER = 2, 3, 4, 5
@@ -165,7 +165,7 @@ def test_counts_with_changed_bytes_are_refused(counts, place, name):
 
 def test_times_that_do_not_increase_are_refused(good, place, tmp_path):
     counts = wordtide.Counts.load(good)
-    backwards = {name: getattr(counts.slices, name)[::-1] for name in NUMBERS}
+    backwards = {name: getattr(counts.slices, name)[::-1] for name in INTEGER_FIELDS}
     tampered = Counts(
         counts.words, Slices(**backwards, labels=counts.labels), counts.arrays, counts.settings, counts.window
     )

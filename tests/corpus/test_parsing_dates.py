@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wordtide.corpus.columns import parse_column
-from wordtide.dates import DAY, bounds, parse_date, stamp_of
+from wordtide.dates import DAY, bounds, date_of_parts, parse_date
 from wordtide.written_dates import dates_in_name
 
 EARLIEST, LATEST = (
@@ -262,7 +262,7 @@ def test_the_bounds_of_a_day_are_its_two_midnights(day):
     ],
 )
 def test_the_date_in_a_name_is_found(name, date):
-    assert stamp_of(dates_in_name(name)[0].parts) == parse_date(date)
+    assert date_of_parts(dates_in_name(name)[0].parts) == parse_date(date)
 
 
 @pytest.mark.parametrize("name", ["lincoln", "", "12345678901", "0862", "file_00123", "1862-02-31"])
@@ -273,7 +273,7 @@ def test_a_name_without_a_date_has_none(name):
 @given(st.text(max_size=30))
 def test_every_date_found_in_a_name_is_a_day_or_longer(name):
     for found in dates_in_name(name):
-        assert stamp_of(found.parts)[1] >= DAY
+        assert date_of_parts(found.parts)[1] >= DAY
 
 
 @given(
@@ -282,7 +282,7 @@ def test_every_date_found_in_a_name_is_a_day_or_longer(name):
 )
 def test_any_day_in_a_name_is_found(day, dash):
     best = dates_in_name(f"speech {day:%Y}{dash}{day:%m}{dash}{day:%d} final")[0]
-    assert stamp_of(best.parts) == parse_date(day)
+    assert date_of_parts(best.parts) == parse_date(day)
 
 
 @given(

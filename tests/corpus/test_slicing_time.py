@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import wordtide
 from wordtide.errors import InputError, SettingsError
-from wordtide.timeline import Every
+from wordtide.timeline import SliceLength
 
 
 def labels(dates, **settings):
@@ -67,14 +67,14 @@ def test_a_fortnight_lasts_fourteen_days():
 
 
 def test_singular_and_plural_name_the_same_length():
-    assert Every.parse("5-year") == Every.parse("5-years")
+    assert SliceLength.parse("5-year") == SliceLength.parse("5-years")
 
 
 @pytest.mark.parametrize(
     "every", ["hour", "day", "week", "month", "quarter", "year", "5-years", "2-weeks", "document"]
 )
 def test_the_name_of_a_length_can_be_read_back(every):
-    assert str(Every.parse(every)) == every
+    assert str(SliceLength.parse(every)) == every
 
 
 @given(
@@ -83,19 +83,21 @@ def test_the_name_of_a_length_can_be_read_back(every):
 )
 def test_periods_never_go_backwards(days, every):
     stamps = np.array(sorted((day - dt.date(1970, 1, 1)).days * 86_400 for day in days))
-    assert (np.diff(Every.parse(every).ordinals(stamps)) >= 0).all()
+    assert (np.diff(SliceLength.parse(every).ordinals(stamps)) >= 0).all()
 
 
 @given(st.dates(min_value=dt.date(1, 1, 8)))
 def test_a_week_begins_on_its_monday(day):
-    ordinal = Every.parse("week").ordinals(np.array([(day - dt.date(1970, 1, 1)).days * 86_400]))[0]
-    assert Every.parse("week").label(int(ordinal)) == (day - dt.timedelta(days=day.weekday())).isoformat()
+    ordinal = SliceLength.parse("week").ordinals(np.array([(day - dt.date(1970, 1, 1)).days * 86_400]))[0]
+    assert (
+        SliceLength.parse("week").label(int(ordinal)) == (day - dt.timedelta(days=day.weekday())).isoformat()
+    )
 
 
 @given(st.dates())
 def test_a_quarter_is_named_after_its_three_months(day):
-    ordinal = Every.parse("quarter").ordinals(np.array([(day - dt.date(1970, 1, 1)).days * 86_400]))[0]
-    assert Every.parse("quarter").label(int(ordinal)) == f"{day.year}-Q{(day.month + 2) // 3}"
+    ordinal = SliceLength.parse("quarter").ordinals(np.array([(day - dt.date(1970, 1, 1)).days * 86_400]))[0]
+    assert SliceLength.parse("quarter").label(int(ordinal)) == f"{day.year}-Q{(day.month + 2) // 3}"
 
 
 @pytest.mark.parametrize(

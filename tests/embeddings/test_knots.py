@@ -8,7 +8,7 @@ from wordtide.counts.count_arrays import CountArrays
 from wordtide.counts.counts import Counts
 from wordtide.counts.settings import CountSettings
 from wordtide.model.knots import occurrences_of
-from wordtide.timeline import NUMBERS, Slices
+from wordtide.timeline import INTEGER_FIELDS, Slices
 
 KNOTS = knots_of(PLACES)
 
@@ -71,7 +71,7 @@ def counts_of(unigrams, places):
         unigram_values=unigrams[slices, seen],
         slice_unigrams=np.searchsorted(slices, np.arange(total + 1)),
     )
-    dates = Slices(**dict.fromkeys(NUMBERS, numbers + 1), labels=[str(t) for t in numbers])
+    dates = Slices(**dict.fromkeys(INTEGER_FIELDS, numbers + 1), labels=[str(t) for t in numbers])
     return Counts(
         [f"word {n}" for n in range(words)], dates, arrays, CountSettings(), window=4, places=places
     )

@@ -22,7 +22,7 @@ from wordtide.streaming.open_slices import OpenSlices, WatchProgress, period_sta
 from wordtide.streaming.rows import CHUNK_BYTES, RowReader
 from wordtide.streaming.settings import AlertRule, WatchOptions, WatchSettings
 from wordtide.streaming.watch import WatchObserver, _watch_folder, watch
-from wordtide.timeline import Every, parse_duration
+from wordtide.timeline import SliceLength, parse_duration
 
 RULE = AlertRule(threshold=2.0, min_occurrences=5, neighbors=3)
 
@@ -210,7 +210,7 @@ def test_a_bad_row_is_an_error_where_that_was_asked_for(model, stream):
 
 
 def test_a_slice_is_closed_by_the_clock_though_no_row_follows(model, stream):
-    end = period_start(Every("day"), int(Every("day").ordinals(np.array([1578100000]))[0]) + 1)
+    end = period_start(SliceLength("day"), int(SliceLength("day").ordinals(np.array([1578100000]))[0]) + 1)
     ticks = iter([end + 50.0, *[end + 99.0] * 3, end - 4e6, *[end + 101.0] * 99])  # it is put back once
     path = stream(*rows(4))
     heard = watched(model, path, {"follow": True}, 1, lambda: next(ticks), close_after="100s")
@@ -298,7 +298,7 @@ def test_memory_does_not_grow_with_the_slice(tmp_path):
             f'{{"date": "2020-01-04T{n % 24:02}:00:00", "text": "{n} {text}"}}\n' for n in range(30_000)
         )
     (tmp_path / "slices").mkdir()
-    slices = OpenSlices(tmp_path / "slices", Every("day"), 0, "drop", WatchProgress(0, 0))
+    slices = OpenSlices(tmp_path / "slices", SliceLength("day"), 0, "drop", WatchProgress(0, 0))
     reader = RowReader("jsonl", Fields(), BadRows(True))
     with contextlib.closing(FollowedFile(tmp_path / "posts.jsonl", reader)) as source:
         source.read()  # so that what is loaded once does not count
@@ -347,7 +347,7 @@ def test_other_lengths_of_time_are_refused(text):
     "every", ["hour", "6-hours", "day", "week", "month", "quarter", "year", "5-years", "2-weeks"]
 )
 def test_the_first_second_of_a_period_is_in_it_and_the_one_before_is_not(every):
-    parsed = Every.parse(every)
+    parsed = SliceLength.parse(every)
     for stamp in (-(10**10), -1, 0, 1578096000, 4 * 10**9):
         ordinal = int(parsed.ordinals(np.array([stamp]))[0])
         first = period_start(parsed, ordinal)

@@ -26,7 +26,7 @@ from wordtide.corpus.documents import (
 )
 from wordtide.corpus.findings import Findings
 from wordtide.corpus.remote import is_url, open_seekable
-from wordtide.dates import Stamp, parse_date
+from wordtide.dates import ParsedDate, parse_date
 from wordtide.errors import InputError, WordtideError
 
 _ROWS = 4096
@@ -247,7 +247,7 @@ def _parse_pairs(
     shown = "(date, text)" if fields.group is None else "(date, text, group)"
     groups: list[str] = []
     texts: list[bytes] = []
-    dates: list[Stamp] = []
+    dates: list[ParsedDate] = []
     rows: list[int] = []
     for row, pair in enumerate(pairs, first):
         place = origin.row(row)

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from wordtide.dates import DAY, Stamp, parse_date
+from wordtide.dates import DAY, ParsedDate, parse_date
 from wordtide.errors import InputError
 from wordtide.types import Bytes, Integers
 
@@ -262,7 +262,7 @@ def _values(dictionary: pa.Array) -> list[object]:
     return [None if value is None else value.decode("utf-8", "backslashreplace") for value in coded]
 
 
-def _parsed(value: object, date_format: str | None) -> Stamp | str:
+def _parsed(value: object, date_format: str | None) -> ParsedDate | str:
     try:
         return parse_date(value, date_format)
     except (ValueError, OverflowError) as error:

@@ -22,7 +22,7 @@ from wordtide.corpus.columns import (
 )
 from wordtide.corpus.findings import SCRIPTS, Findings
 from wordtide.corpus.tokens.unicode import TABLE_SIZE, character_tables, decode
-from wordtide.dates import Stamp
+from wordtide.dates import ParsedDate
 from wordtide.errors import InputError
 from wordtide.types import Bytes, Flags, Integers
 
@@ -114,7 +114,7 @@ def _of(names: Sequence[str], document: int) -> str:
 
 def make_batch(
     texts: Sequence[bytes],
-    dates: Sequence[Stamp],
+    dates: Sequence[ParsedDate],
     sources: Sequence[str],
     rows: npt.ArrayLike,
     places: Sequence[str] = (),

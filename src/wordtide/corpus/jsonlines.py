@@ -31,7 +31,7 @@ from wordtide.corpus.documents import (
     report_bad_group,
 )
 from wordtide.corpus.encodings import TextStream, open_text
-from wordtide.dates import Stamp, parse_date
+from wordtide.dates import ParsedDate, parse_date
 from wordtide.errors import InputError
 from wordtide.types import Bytes, Integers
 
@@ -246,7 +246,7 @@ def _is_utf8(block: bytes) -> bool:
 def _parse_line_by_line(block: bytes, first_line: int, origin: Origin, fields: Fields, bad: BadRows) -> Batch:
     date_field, text_field = fields.names()
     texts: list[bytes] = []
-    dates: list[Stamp] = []
+    dates: list[ParsedDate] = []
     groups: list[str] = []
     lines: list[int] = []
     for line_number, row in _objects(block, first_line, origin, bad):

@@ -29,7 +29,7 @@ from wordtide.corpus.documents import (
     report_bad_group,
 )
 from wordtide.corpus.encodings import check_encoding, detect_encoding
-from wordtide.dates import Stamp, parse_date
+from wordtide.dates import ParsedDate, parse_date
 from wordtide.errors import InputError
 
 Result = TypeVar("Result")
@@ -317,7 +317,7 @@ def _parse_rows(
     bad: BadRows,
 ) -> Batch:
     texts: list[bytes] = []
-    dates: list[Stamp] = []
+    dates: list[ParsedDate] = []
     groups: list[str] = []
     numbers: list[int] = []
     for number, row in enumerate(rows, first):

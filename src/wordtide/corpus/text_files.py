@@ -12,7 +12,7 @@ from wordtide.corpus.byte_streams import Progress, SourceFile, open_bytes
 from wordtide.corpus.documents import BadRows, Batch, Block, make_batch
 from wordtide.corpus.encodings import is_binary, to_utf8
 from wordtide.corpus.office_files import NAMES, recognize, text_of
-from wordtide.dates import Stamp, parse_date, stamp_of
+from wordtide.dates import ParsedDate, date_of_parts, parse_date
 from wordtide.errors import InputError
 from wordtide.written_dates import DAY_FIRST, MONTH_FIRST, FoundDate, dates_in_name
 
@@ -43,7 +43,7 @@ class NameDate(NamedTuple):
     A year outside 1400 to 2100, or after a word such as "MS", is not plausible.
     """
 
-    stamp: Stamp
+    stamp: ParsedDate
     text: str
     others: list[str]
     is_plausible: bool = True
@@ -62,18 +62,18 @@ def date_of_file(label: str, date_format: str | None) -> NameDate | None:
     best = next((dates for dates in found if dates[0].is_plausible), found[0] if found else None)
     if best is None:
         return None
-    stamp = stamp_of(best[0].parts)
+    stamp = date_of_parts(best[0].parts)
     others = [other.text for other in best[1:] if not _holds(other, stamp)]
     return NameDate(stamp, best[0].text, [*best[0].meanings, *others], best[0].is_plausible)
 
 
-def _holds(other: FoundDate, stamp: Stamp) -> bool:
+def _holds(other: FoundDate, stamp: ParsedDate) -> bool:
     """Whether another date agrees: it names the same period or a longer one around it."""
-    middle, span = stamp_of(other.parts)
+    middle, span = date_of_parts(other.parts)
     return abs(middle - stamp[0]) <= span // 2 and span >= stamp[1]
 
 
-def _date_by_format(name: str, date_format: str) -> Stamp | None:
+def _date_by_format(name: str, date_format: str) -> ParsedDate | None:
     """Parse a name, with or without some of its endings: 01.12.1862.text.gz matches %d.%m.%Y."""
     while name:
         try:
@@ -85,7 +85,7 @@ def _date_by_format(name: str, date_format: str) -> Stamp | None:
 
 def _parse(files: Sequence[SourceFile], date_format: str | None, progress: Progress, bad: BadRows) -> Batch:
     texts: list[bytes] = []
-    stamps: list[Stamp] = []
+    stamps: list[ParsedDate] = []
     dated: list[SourceFile] = []
     for file in files:
         date = date_of_file(file.label, date_format)

@@ -100,7 +100,7 @@ def preview(
             workers or os.cpu_count() or 1, DEFAULT_MEMORY, Path(folder), observer or Observer()
         )
         scan = scan_texts(input_of(corpus, record, given, resources), bad)
-        slices, _ = record.unite([segment.entries for segment in scan.segments])
+        slices, _ = record.unite_slices([segment.entries for segment in scan.segments])
         whole, _ = combine_lexicons(scan.lexicons)
     return Preview(
         bad.findings,

@@ -26,7 +26,7 @@ from wordtide.storage.arrays import load_array, save_array
 from wordtide.storage.cells import read_lines, spelled_out
 from wordtide.storage.folders import check_not_input, new_folder, real_target
 from wordtide.storage.header import read_as_one, read_header, verify, write_header
-from wordtide.timeline import NUMBERS, Slices
+from wordtide.timeline import INTEGER_FIELDS, Slices
 from wordtide.types import Floats, Integers
 
 if TYPE_CHECKING:
@@ -253,7 +253,7 @@ class Counts:
         if check:
             verify(folder, header)
         arrays = CountArrays.load(folder)
-        numbers = {name: load_array(folder, f"slice_{name}", "i8", in_memory=True) for name in NUMBERS}
+        numbers = {name: load_array(folder, f"slice_{name}", "i8", in_memory=True) for name in INTEGER_FIELDS}
         labels, words = (
             read_lines(folder / name, _LARGEST_TEXT, "Count again.") for name in ("labels.txt", "words.txt")
         )
@@ -313,7 +313,7 @@ def merge_counts(parts: Sequence[Counts], output: Path | None = None, overwrite:
 
 def write_facts(folder: Path, counts: Counts) -> None:
     """Write the files of a counts folder except the large arrays, the header last."""
-    for name in NUMBERS:
+    for name in INTEGER_FIELDS:
         save_array(folder, f"slice_{name}", np.asarray(getattr(counts.slices, name), dtype=np.int64))
     (folder / "labels.txt").write_text(
         "".join(f"{_one_line(label)}\n" for label in counts.slices.labels), encoding="utf-8", newline="\n"

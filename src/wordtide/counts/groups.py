@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 FOLDER = "groups"
 MOST_GROUPS = 100
 #: The numbers of slices that groups have of their own; the others are those of the whole.
-OWN_NUMBERS = ("tokens", "documents", "moment_days", "moment_seconds")
+OWN_FIELDS = ("tokens", "documents", "moment_days", "moment_seconds")
 _NAMES = "names.txt"
 _LARGEST_TEXT = 1 << 20
 
@@ -82,7 +82,7 @@ class GroupEntries:
     """The entries of segments by group and slice: those of slice t of group g are at g T + t."""
 
     entries: "list[list[tuple[Segment, int]]]"
-    numbers: dict[str, Integers]  # of the slices: `OWN_NUMBERS`, (G T,)
+    numbers: dict[str, Integers]  # of the slices: `OWN_FIELDS`, (G T,)
 
 
 def entries_of_groups(
@@ -105,7 +105,7 @@ def entries_of_groups(
     number[order] = np.arange(len(order))
     total = len(order) * slices
     entries: list[list[tuple[Segment, int]]] = [[] for _ in range(total)]
-    numbers = {name: np.zeros(total, dtype=np.int64) for name in OWN_NUMBERS}
+    numbers = {name: np.zeros(total, dtype=np.int64) for name in OWN_FIELDS}
     for segment, places in zip(segments, members, strict=True):
         if segment.groups is None:
             raise AssertionError("the documents of a segment have no groups")
@@ -136,7 +136,7 @@ def split_groups(
         whole: The counts of all documents.
         names: The groups, sorted.
         arrays: The arrays of all groups, with G T slices.
-        numbers: The numbers of their slices: `OWN_NUMBERS`, (G T,).
+        numbers: The numbers of their slices: `OWN_FIELDS`, (G T,).
     """
     slices = DatedSlices(**{**vars(whole.slices), "stamps": whole.slices.mean_stamps()})
 
@@ -162,7 +162,7 @@ def open_groups(whole: CountsType, folder: Path) -> "GroupCounts[CountsType]":
     Raises:
         FolderError: It is damaged.
     """
-    numbers = {name: load_array(folder, f"slice_{name}", "i8", in_memory=True) for name in OWN_NUMBERS}
+    numbers = {name: load_array(folder, f"slice_{name}", "i8", in_memory=True) for name in OWN_FIELDS}
     names = read_lines(folder / _NAMES, _LARGEST_TEXT, "Count again.")
     arrays = CountArrays.load(folder)
     total = len(names) * len(whole.slices)
@@ -176,7 +176,7 @@ def open_groups(whole: CountsType, folder: Path) -> "GroupCounts[CountsType]":
 def write_group_facts(folder: Path, groups: Mapping[str, SomeCounts]) -> None:
     """Write the names of groups and the numbers of their slices beside their arrays."""
     (folder / _NAMES).write_text("".join(f"{name}\n" for name in groups), encoding="utf-8", newline="\n")
-    for name in OWN_NUMBERS:
+    for name in OWN_FIELDS:
         values = np.concatenate([getattr(group.slices, name) for group in groups.values()])
         save_array(folder, f"slice_{name}", values)
 

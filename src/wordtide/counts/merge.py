@@ -12,7 +12,7 @@ import numpy as np
 
 from wordtide.counts.count_arrays import CountArrays, CountsWriter
 from wordtide.counts.examples.store import ExampleStore, has_examples, merge_examples
-from wordtide.counts.groups import MOST_GROUPS, OWN_NUMBERS
+from wordtide.counts.groups import MOST_GROUPS, OWN_FIELDS
 from wordtide.counts.pairs import bits_for, compress_rows
 from wordtide.counts.settings import MUST_AGREE, CountSettings, Summary
 from wordtide.counts.sums import KeySums, add_sums
@@ -87,7 +87,7 @@ def check_agreement(parts: Sequence[Addend]) -> None:
 def write_sum(parts: Sequence[Addend], folder: Path) -> MergedCounts:
     """Add counts and write the large arrays, and the examples if all parts have some, to a folder."""
     settings = parts[0].settings
-    slices, members = settings.unite([part.slices for part in parts])
+    slices, members = settings.unite_slices([part.slices for part in parts])
     sources: list[list[tuple[Addend, int]]] = [[] for _ in range(len(slices))]
     for part, places in zip(parts, members, strict=True):
         for t, place in enumerate(places):
@@ -113,14 +113,14 @@ def write_sum_of_groups(
     Returns the names, the arrays, and the numbers of slices, as `split_groups` takes them.
     """
     folder.mkdir()
-    slices, members = parts[0].settings.unite([part.slices for part in parts])
+    slices, members = parts[0].settings.unite_slices([part.slices for part in parts])
     names = sorted({name for part in parts for name in part.groups})
     if len(names) > MOST_GROUPS:
         raise SettingsError(
             f"The counts have {len(names)} groups together, and the limit is {MOST_GROUPS}.",
             "Count both again with a --group-field that has fewer values.",
         )
-    numbers = {number: np.zeros((len(names), len(slices)), dtype=np.int64) for number in OWN_NUMBERS}
+    numbers = {number: np.zeros((len(names), len(slices)), dtype=np.int64) for number in OWN_FIELDS}
     words = len(parts[0].words)
     with CountsWriter(folder, words) as writer:
         for row, name in enumerate(names):

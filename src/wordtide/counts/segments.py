@@ -20,7 +20,7 @@ from wordtide.corpus.tokens.tokenizers import Scanned, Scanner
 from wordtide.counts.phrases.phrase_table import PhraseTable, join_phrases
 from wordtide.counts.sums import KeySums, add_sums
 from wordtide.dates import DAY
-from wordtide.timeline import Every, Slices
+from wordtide.timeline import SliceLength, Slices
 from wordtide.types import Bytes, Floats, Integers
 
 SEGMENT_IDS = 1 << 21
@@ -113,7 +113,7 @@ class SegmentBuilder:
     """The scanner of one worker and the segment that it fills."""
 
     def __init__(
-        self, number: int, scanner: Scanner, every: Every, space: SpillSpace, keep_texts: bool
+        self, number: int, scanner: Scanner, every: SliceLength, space: SpillSpace, keep_texts: bool
     ) -> None:
         self.number = number
         self.scanner = scanner

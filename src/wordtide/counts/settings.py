@@ -8,7 +8,7 @@ from typing import Any
 from wordtide.dates import check_format
 from wordtide.errors import SettingsError
 from wordtide.settings import check_settings, setting
-from wordtide.timeline import Every, Slices, parse_duration, unite
+from wordtide.timeline import SliceLength, Slices, parse_duration, unite_slices
 from wordtide.types import Integers
 
 _WAYS = ("skip", "keep", "mask")
@@ -112,7 +112,7 @@ class CountSettings:
             if isinstance(value, (os.PathLike, int)) and not isinstance(value, bool):
                 object.__setattr__(self, name, str(value))
         check_settings(self)
-        every = Every.parse(self.every)
+        every = SliceLength.parse(self.every)
         object.__setattr__(self, "every", str(every))  # a decade is 10-years
         if self.merge_within is not None:
             parse_duration(self.merge_within, "--merge-within")
@@ -177,10 +177,10 @@ class CountSettings:
         """The phrases themselves, once they are read or found."""
         return self.phrases if isinstance(self.phrases, tuple) else ()
 
-    def unite(self, parts: Sequence[Slices]) -> tuple[Slices, list[Integers]]:
-        """Unite the slices of parts of a corpus; see `timeline.unite`."""
+    def unite_slices(self, parts: Sequence[Slices]) -> tuple[Slices, list[Integers]]:
+        """Unite the slices of parts of a corpus; see `timeline.unite_slices`."""
         within = parse_duration(self.merge_within, "--merge-within") if self.merge_within else 0
-        return unite(parts, Every.parse(self.every), within)
+        return unite_slices(parts, SliceLength.parse(self.every), within)
 
     def as_json(self) -> dict[str, Any]:
         """For the header of the counts folder."""

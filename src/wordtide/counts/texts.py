@@ -42,7 +42,7 @@ from wordtide.counts.workers import (
     in_order,
     token_rule,
 )
-from wordtide.timeline import Every
+from wordtide.timeline import SliceLength
 from wordtide.types import Array, Integers
 
 TEXT_WINDOW = 4  # c_max in the paper's table of hyper-parameters
@@ -66,7 +66,7 @@ def count_texts(source: CountInput, folder: Path) -> Counts:
     settings, vocabulary = source.settings, source.vocabulary
     bad = BadRows(settings.skip_bad)
     scan = scan_texts(source, bad)
-    slices, members = settings.unite([segment.entries for segment in scan.segments])
+    slices, members = settings.unite_slices([segment.entries for segment in scan.segments])
     whole, numbers = combine_lexicons(scan.lexicons)
     distinct = int(np.count_nonzero(whole.totals))
     by_slice: list[list[tuple[Segment, int]]] = [[] for _ in range(len(slices))]
@@ -129,7 +129,7 @@ def scan_texts(source: CountInput, bad: BadRows) -> Scan:
     settings, resources, (since, until) = source.settings, source.resources, source.dates
     rule = token_rule(settings)
     known = None if source.vocabulary is None else [*source.vocabulary, *words_of(settings.joined_phrases)]
-    every = Every.parse(settings.every)
+    every = SliceLength.parse(settings.every)
     space = SpillSpace(resources.spill, resources.memory // 2)
     builders = [
         SegmentBuilder(number, Scanner(rule, known), every, space, settings.examples > 0)

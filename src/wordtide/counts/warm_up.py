@@ -22,7 +22,7 @@ from wordtide.counts.segments import Segment, gather
 from wordtide.counts.settings import CountSettings
 from wordtide.counts.sums import KeySums, add_sums
 from wordtide.counts.workers import PairRule
-from wordtide.timeline import NUMBERS, Slices
+from wordtide.timeline import INTEGER_FIELDS, Slices
 
 
 def warm_up(ngrams: bool, say: bool = True, phrases: bool = False) -> None:
@@ -77,7 +77,7 @@ def _warm_texts() -> None:
 def _warm_phrases() -> None:
     ids = np.array([0, 1, -1], dtype=np.int32)
     rule = PairRule([ids], 2, 1, CountSettings(), [PhraseTable.of(["a b"], Lexicon("ab"), 2)])
-    slices = Slices(**{name: np.zeros(1, dtype=np.int64) for name in NUMBERS}, labels=[""])
+    slices = Slices(**{name: np.zeros(1, dtype=np.int64) for name in INTEGER_FIELDS}, labels=[""])
     segment = Segment(ids, np.array([0, 3]), slices, 0)
     eras = np.zeros(1, dtype=np.int64)
     occurrences = count_units(segment, eras, rule)

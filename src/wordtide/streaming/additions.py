@@ -20,7 +20,7 @@ from wordtide.errors import InputError, NothingToCountError, SettingsError
 from wordtide.progress import Observer
 from wordtide.storage.header import kind_of
 from wordtide.streaming.settings import GrowthSettings
-from wordtide.timeline import Every, float_year
+from wordtide.timeline import SliceLength, float_year
 from wordtide.types import Floats
 
 _ALL_WORDS = 1 << 24
@@ -225,7 +225,7 @@ def _check_later(fitted: Fitted, counts: Counts) -> None:
     """Require slices after the model's last one: a filter cannot revise earlier slices."""
     last, first = fitted.labels[-1], counts.labels[0]
     remedy = f"Give texts after {last}: for example, count with --since and the following day."
-    if Every.parse(counts.settings.every).unit != "document" and first == last:
+    if SliceLength.parse(counts.settings.every).unit != "document" and first == last:
         raise SettingsError(
             f"The model already contains the slice {first}: it ends with {last}.",
             f"{remedy} To add texts to {last}, fit all slices again.",

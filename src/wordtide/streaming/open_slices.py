@@ -18,14 +18,14 @@ import numpy as np
 from wordtide.dates import format_date
 from wordtide.storage.folders import explained_write_errors
 from wordtide.streaming.rows import RowPosition, Rows
-from wordtide.timeline import Every
+from wordtide.timeline import SliceLength
 from wordtide.types import Integers
 
 _FIRST_STAMP, _LAST_STAMP = -(1 << 39), 1 << 39  # about 17,000 years before and after 1970
 
 
 @lru_cache(maxsize=4096)
-def period_start(every: Every, ordinal: int) -> int:
+def period_start(every: SliceLength, ordinal: int) -> int:
     """Find the first second of a period by bisection, which is right for any kind of period."""
     low, high = _FIRST_STAMP, _LAST_STAMP
     while low < high:
@@ -71,7 +71,9 @@ class OpenSlices:
     `early_rows` counts rows from before the watch, `late_rows` those that came too late.
     """
 
-    def __init__(self, folder: Path, every: Every, patience: int, late: str, progress: WatchProgress) -> None:
+    def __init__(
+        self, folder: Path, every: SliceLength, patience: int, late: str, progress: WatchProgress
+    ) -> None:
         self.every = every
         self.progress = progress
         self.early_rows = 0

@@ -34,7 +34,7 @@ from wordtide.streaming.rows import RowPosition, Rows, RowSource
 from wordtide.streaming.settings import WatchOptions, WatchSettings
 from wordtide.streaming.update import read_filtered, update_model
 from wordtide.streaming.watch_record import WatchRecord, read_record, resume_progress
-from wordtide.timeline import Every
+from wordtide.timeline import SliceLength
 
 _POLL_SECONDS = 1.0
 _FIRST_DATE = int(np.datetime64("0001-01-01", "s").astype(np.int64))
@@ -121,7 +121,7 @@ def watch(
             return dict(sorted(rows.reader.bad.reasons.items()))
 
 
-def _slice_length(fitted: Fitted, settings: WatchSettings) -> Every:
+def _slice_length(fitted: Fitted, settings: WatchSettings) -> SliceLength:
     text = settings.every or str((fitted.counting or {}).get("every", ""))
     if not text:
         raise SettingsError("The model does not record the length of its slices.", "Give it: --every=day.")
@@ -130,7 +130,7 @@ def _slice_length(fitted: Fitted, settings: WatchSettings) -> Every:
             "The model has groups, and watch does not read the groups of rows.",
             "Use wordtide update with files, or fit a model without groups.",
         )
-    every = Every.parse(text)
+    every = SliceLength.parse(text)
     if every.unit == "document":
         raise SettingsError("Slices of one document never end.", "Give slices a length: --every=day.")
     return every

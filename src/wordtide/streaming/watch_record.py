@@ -12,7 +12,7 @@ from wordtide.embeddings.posterior import Fitted
 from wordtide.errors import FolderError, SettingsError
 from wordtide.streaming.open_slices import WatchProgress, period_start
 from wordtide.streaming.settings import AlertRule
-from wordtide.timeline import Every
+from wordtide.timeline import SliceLength
 
 KIND = "watch"
 
@@ -81,7 +81,9 @@ def read_record(fitted: Fitted, forget: bool = False) -> WatchRecord | None:
     raise FolderError("The model's record of the watched stream is damaged.", "Watch with --forget-position.")
 
 
-def resume_progress(fitted: Fitted, every: Every, record: WatchRecord | None, forget: bool) -> WatchProgress:
+def resume_progress(
+    fitted: Fitted, every: SliceLength, record: WatchRecord | None, forget: bool
+) -> WatchProgress:
     """Return the progress of the last watch, moved on if the model has been updated since.
 
     A first watch, and one that forgets its position, begins with the period after the model's last date.

@@ -40,7 +40,7 @@ from wordtide.counts.texts import TEXT_WINDOW, count_slices, scan_texts
 from wordtide.counts.vocabulary import numbering_of
 from wordtide.storage.arrays import load_array, save_array
 from wordtide.storage.work_folder import WorkFolder
-from wordtide.timeline import NUMBERS, Every, Slices
+from wordtide.timeline import INTEGER_FIELDS, SliceLength, Slices
 from wordtide.types import Integers
 
 _COLUMNS = ("ids", "sizes", "ends", "years", "matches")
@@ -80,7 +80,7 @@ def scan_text_shard(job: Job, piece: str, shard: Shard) -> None:
 
 def survey_texts(work: WorkFolder, scans: Sequence[str], settings: CountSettings) -> Survey:
     """Combine the entries of all shards into slices."""
-    slices, members = settings.unite([_entries(read_parts(work.folder(scan))) for scan in scans])
+    slices, members = settings.unite_slices([_entries(read_parts(work.folder(scan))) for scan in scans])
     facts = [work.facts(scan) for scan in scans]
     summary = Summary(
         documents=sum(of_shard["documents"] for of_shard in facts),
@@ -161,7 +161,7 @@ def read_segments(scan: Path) -> Iterator[Segment]:
 def _flattened(segment: Segment) -> Part:
     """A segment as columns."""
     part: dict[str, Any] = {"ids": segment.ids, "starts": segment.starts, "labels": segment.entries.labels}
-    part |= {name: getattr(segment.entries, name) for name in NUMBERS}
+    part |= {name: getattr(segment.entries, name) for name in INTEGER_FIELDS}
     texts = segment.texts
     if texts is not None:
         part |= {
@@ -178,7 +178,7 @@ def _flattened(segment: Segment) -> Part:
 
 
 def _restored(part: dict[str, Any]) -> Segment:
-    entries = Slices(**{name: part[name] for name in NUMBERS}, labels=part["labels"])
+    entries = Slices(**{name: part[name] for name in INTEGER_FIELDS}, labels=part["labels"])
     if "text" not in part:
         return Segment(part["ids"], part["starts"], entries, 0)
     texts = SentenceTexts(
@@ -196,7 +196,8 @@ def _restored(part: dict[str, Any]) -> Segment:
 def _entries(parts: Sequence[dict[str, Any]]) -> Slices:
     """Concatenate the entries of all segments of a shard."""
     columns = {
-        name: np.concatenate([[], *(part[name] for part in parts)]).astype(np.int64) for name in NUMBERS
+        name: np.concatenate([[], *(part[name] for part in parts)]).astype(np.int64)
+        for name in INTEGER_FIELDS
     }
     return Slices(**columns, labels=[label for part in parts for label in part["labels"]])
 
@@ -218,7 +219,7 @@ def scan_ngram_shard(job: Job, piece: str, shard: Shard) -> None:
 def survey_ngrams(work: WorkFolder, scans: Sequence[str], settings: CountSettings) -> Survey:
     """The slices of all years that occur in any shard."""
     totals = sum(load_array(work.folder(scan), _YEARS, "i8").reshape(2, -1) for scan in scans)
-    slices, calendar = make_calendar(np.asarray(totals), Every.parse(settings.every))
+    slices, calendar = make_calendar(np.asarray(totals), SliceLength.parse(settings.every))
     facts = [work.facts(scan) for scan in scans]
     longest = max(of_shard["longest"] for of_shard in facts)
     summary = Summary(

@@ -35,7 +35,7 @@ from wordtide.counts.vocabulary import choose_vocabulary, numbering_of
 from wordtide.counts.workers import CountInput, PairRule, ResourcePool, Resources, in_order
 from wordtide.dates import DAY
 from wordtide.errors import SettingsError
-from wordtide.timeline import Every, Slices, unite
+from wordtide.timeline import SliceLength, Slices, unite_slices
 from wordtide.types import Integers
 
 _YEARS = (1, 9999)
@@ -81,7 +81,7 @@ def count_ngrams(source: CountInput, folder: Path) -> Counts:
     readers = read_ngrams(source, bad)
     segments = [segment for reader in readers for segment in reader.segments]
     totals = np.sum([reader.year_totals for reader in readers], axis=0)
-    slices, calendar = make_calendar(totals, Every.parse(settings.every))
+    slices, calendar = make_calendar(totals, SliceLength.parse(settings.every))
     whole, numbers = combine_lexicons([reader.scanner.lexicon for reader in readers])
     longest = max(reader.longest for reader in readers)
     passes = NgramPasses(
@@ -118,7 +118,7 @@ def count_ngrams(source: CountInput, folder: Path) -> Counts:
 
 def check_ngram_settings(settings: CountSettings) -> None:
     """Reject settings that do not apply to tables of n-grams."""
-    if Every.parse(settings.every).unit != "year":
+    if SliceLength.parse(settings.every).unit != "year":
         raise SettingsError(
             f"N-gram tables have years only: --every={settings.every} does not apply.", "Use year or N-years."
         )
@@ -187,7 +187,7 @@ def _year_bounds(dates: tuple[int, int]) -> tuple[int, int]:
     )
 
 
-def make_calendar(totals: Integers, every: Every) -> tuple[Slices, YearSlices]:
+def make_calendar(totals: Integers, every: SliceLength) -> tuple[Slices, YearSlices]:
     """Make slices from the years that occur; returns them and the slice of each year."""
     tokens, entries = totals
     years = np.flatnonzero(tokens)
@@ -209,7 +209,7 @@ def make_calendar(totals: Integers, every: Every) -> tuple[Slices, YearSlices]:
         spans=ends - starts,
         labels=[every.label(int(ordinal)) for ordinal in ordinals],
     )
-    slices, (members,) = unite([per_year], every)
+    slices, (members,) = unite_slices([per_year], every)
     slice_of_year = np.zeros(_YEARS[1] + 1, dtype=np.int64)
     slice_of_year[years] = members
     return slices, YearSlices(slice_of_year, len(slices))
