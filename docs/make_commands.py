@@ -25,7 +25,7 @@ _HEAD = """\
 
 What `wordtide COMMAND --help` prints. `make docs-commands` writes this page; edit the help instead.
 
-Answers go to standard output, everything else to standard error. Exit codes: 0 success, 2 wrong words or options,
+Answers go to standard output, everything else to standard error. Exit codes: 0 success, 2 wrong arguments,
 3 input, 4 output, 5 a damaged folder, 130 Ctrl-C.
 """
 

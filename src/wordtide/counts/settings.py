@@ -38,7 +38,7 @@ class CountSettings:
         shown_default="detected",
     )
     format: str = setting(
-        "auto", "Format: auto, text, csv, tsv, jsonl, parquet, xlsx, or ngrams (Google Books 2 and 3)"
+        "auto", "Format: auto, text, csv, tsv, jsonl, parquet, xlsx, or ngrams (Google Books, version 2 or 3)"
     )
     encoding: str | None = setting(None, "Encoding of files, such as cp1252", shown_default="detected")
     delimiter: str | None = setting(

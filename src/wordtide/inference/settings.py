@@ -42,7 +42,7 @@ class FitSettings:
     # Bounds of variances: float32 loses smaller ones beside others, and a model folder refuses them.
     diffusion: float | str = setting(
         1e-3,
-        "Diffusion constant D, a variance per year; fit also takes auto",
+        "Diffusion constant D, a variance per year; in fit, auto chooses it",
         minimum=1e-9,
         maximum=1e6,
         choices=["auto"],

@@ -104,7 +104,7 @@ class WatchOptions:
 
     follow: bool = setting(False, "Files: wait for new rows")
     format: str = setting("auto", "Format", choices=["auto", *FORMATS])
-    replayed: bool = setting(False, "Standard input is sent again from its first row")
+    replayed: bool = setting(False, "Standard input starts again from its first row")
     forget_position: bool = setting(False, "Start over after the model's last slice; drop waiting rows")
     slices: int | None = setting(None, "Stop after this many slices", minimum=1, maximum=_MOST)
     fields: Fields = field(default_factory=Fields)
