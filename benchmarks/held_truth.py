@@ -77,7 +77,7 @@ def similarity_of_pairs(seen: Seen) -> Measures:
     }
 
 
-def listed_neighbours(seen: Seen, every: int = 10) -> Measures:
+def listed_neighbors(seen: Seen, every: int = 10) -> Measures:
     """The lists of every tenth word: are intervals and probabilities right, and how much too high are the
     similarities?
     """

@@ -22,7 +22,7 @@ from held_truth import (
     Seen,
     change,
     jumps_and_decoys,
-    listed_neighbours,
+    listed_neighbors,
     scores,
     similarity_of_pairs,
 )
@@ -51,7 +51,7 @@ PLANTED = [
 METHODS = ("smoothing", "filtering")
 VECTORS = ("sum", "word")
 #: What is measured on worlds without planted words, and on those with them.
-QUIET_MEASURES = {"pairs": similarity_of_pairs, "lists": listed_neighbours, "change": change}
+QUIET_MEASURES = {"pairs": similarity_of_pairs, "lists": listed_neighbors, "change": change}
 PLANTED_MEASURES = {"jumps": jumps_and_decoys}
 #: Names of the tables about dated texts.
 TEXT_TABLES = ("neighbors", "change", "called", "exchanged")
@@ -104,7 +104,7 @@ def about_similarity(found: Pooled) -> None:
         rows.append((" | ".join(key), [*cells, share(lists["stated"]), share(lists["hits"])]))
     table(
         "similarity",
-        "Similarity: all pairs at three slices, and the ten neighbours of every tenth word",
+        "Similarity: all pairs at three slices, and the ten neighbors of every tenth word",
         [
             "world",
             "method",
