@@ -37,7 +37,7 @@ def checkpoint_path(output: Path) -> Path:
 
 
 def has_checkpoint(output: Path) -> bool:
-    """Return whether a fit left a checkpoint, after restoring one that a killed fit had moved aside."""
+    """Return whether a fit left a checkpoint; first restores one that a killed fit had moved aside."""
     path = checkpoint_path(output)
     check_writable(path, overwrite=True, kind=KIND)
     return path.exists()
@@ -69,12 +69,13 @@ class Checkpoints:
     slices: SliceFolder | None = None
     stopping: bool = False
     _training: bool = False
-    _trained: Callable[[], None] | None = None
+    _save_trained: Callable[[], None] | None = None
 
     @contextmanager
     def catching_interrupts(self, observer: Observer) -> Iterator[None]:
-        """Save a checkpoint on Ctrl-C before the interrupt goes on: of the step that is being taken, or of
-        the whole training if that is over. A second Ctrl-C stops at once.
+        """Save a checkpoint on Ctrl-C, then raise KeyboardInterrupt; a second Ctrl-C raises it at once.
+
+        During training, the checkpoint is saved after the current step; after training, it holds the result.
         """
 
         def interrupt(number: int, frame: FrameType | None) -> None:
@@ -89,26 +90,26 @@ class Checkpoints:
         try:
             yield
         except KeyboardInterrupt:
-            if self._trained is not None:
-                self._trained()
+            if self._save_trained is not None:
+                self._save_trained()
             raise
         finally:
-            self._trained = None  # which keeps the solver in memory
+            self._save_trained = None  # which keeps the solver in memory
             if here:
                 signal.signal(signal.SIGINT, before)
 
     @contextmanager
     def between_steps(self) -> Iterator[None]:
-        """Put off Ctrl-C in the block until a step is finished: `stopping` becomes true instead."""
-        self._training, self._trained = True, None
+        """Within the block, let Ctrl-C set `stopping` instead of interrupting a step."""
+        self._training, self._save_trained = True, None
         try:
             yield
         finally:
             self._training = False
 
-    def keep_trained(self, save: Callable[[], None]) -> None:
-        """Have `save` called if the fit is interrupted from now on, until the next training begins."""
-        self._trained = save
+    def save_if_interrupted(self, save: Callable[[], None]) -> None:
+        """Call `save` if the fit is interrupted from now on, until the next training begins."""
+        self._save_trained = save
 
     def due(self) -> bool:
         """Return whether it is time for the next checkpoint."""
@@ -125,7 +126,7 @@ class Checkpoints:
         self.last = time.monotonic()
 
     def exists(self) -> bool:
-        """Return whether there is a checkpoint, after restoring one that a killed fit had moved aside.
+        """Return whether there is a checkpoint; first restores one that a killed fit had moved aside.
 
         Raises:
             OutputError: The path holds something else.

@@ -1,13 +1,13 @@
 """How groups of texts use words: offsets from the shared trajectories, fitted with contexts fixed.
 
-The shared trajectories come from all texts. Given them, the pairs of a group say how its use of a word
-departs: with rows u_it + x_ig against the contexts of the slice, the gradients of all slices add up to a
-message (b, h) about x_ig, as in a natural-gradient step. A few steps let x move, since messages are linear
-approximations near the present vectors. `model.verdicts` compares the messages of the groups.
+The shared trajectories come from all texts. Given them, the pairs of a group show how its use of a word
+differs: with rows u_it + x_ig against the contexts of the slice, the gradients of all slices add up to a
+message (b, h) about x_ig, as in a natural-gradient step. A message is a linear approximation near the present
+x, so it is computed again after x has moved, a few times. `model.verdicts` compares the messages of groups.
 
 A filter goes through the slices in order: the messages of a slice are linear approximations near the offsets
-that earlier slices suggest, and stay as they are. So an update adds the messages of its own slices, and gives
-what a fit of all slices gives.
+that earlier slices suggest, and do not change later. So an update adds the messages of its own slices, with
+the same result as a fit of all slices.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+import scipy.sparse as sp
 
 from wordtide.counts.counts import Counts
 from wordtide.counts.groups import MOST_GROUPS
@@ -24,8 +25,8 @@ from wordtide.embeddings.states import trajectories_of
 from wordtide.embeddings.trajectories import Trajectories
 from wordtide.errors import SettingsError
 from wordtide.inference.compute import Compute
-from wordtide.inference.natural.prepared_slice import PreparedSlice
-from wordtide.inference.problem import PairSettings, SliceData, slice_data
+from wordtide.inference.natural.prepared_slice import Gradient, PreparedSlice
+from wordtide.inference.problem import PairSettings, slice_data
 from wordtide.inference.settings import FitSettings
 from wordtide.model.knots import Knots
 from wordtide.model.likelihood import GaussianVectors
@@ -37,7 +38,7 @@ _STEPS = 4  # over all slices
 _STEPS_IN_SLICE = 4  # of a filter
 _RATE = 0.5  # coordinates are correlated, so whole steps of each overshoot
 _FARTHEST = 1.5  # the longest step of a vector
-_COLUMNS = 256  # of negative pairs: a message comes from a single draw, unlike the result of a fit
+_COLUMNS = 256  # contexts drawn for negative pairs: many, because a message comes from a single draw
 _WORDS_AT_ONCE = 500
 
 
@@ -52,10 +53,52 @@ class _SharedSlice:
     def of(self, words: Integers) -> tuple[GaussianVectors, GaussianVectors]:
         """The vectors of some of these words and contexts."""
         rows = np.searchsorted(self.words, words)
-        u, v = self.shared, self.contexts
-        return GaussianVectors(u.mean[rows], u.variance[rows]), GaussianVectors(
-            v.mean[rows], v.variance[rows]
-        )
+        return self.shared[rows], self.contexts[rows]
+
+
+@dataclass(frozen=True)
+class _GroupSlice:
+    """The pairs of one group in one slice, and the shared vectors of the slice.
+
+    Attributes:
+        words: The words of these pairs, (a,).
+        here: The shared vectors.
+        prepared: The pairs.
+        seed: The seed of the fit, and the number of the slice.
+    """
+
+    words: Integers
+    here: _SharedSlice
+    prepared: PreparedSlice
+    seed: tuple[int, int]
+
+    @staticmethod
+    def of(
+        positives: sp.csr_array, here: _SharedSlice, t: int, settings: FitSettings, compute: Compute
+    ) -> "_GroupSlice | None":
+        """Prepare slice t from its n+ (L, L); None without pairs."""
+        part = slice_data(positives, PairSettings(settings.negative_ratio, settings.context_exponent))
+        if not len(part):
+            return None
+        prepared = PreparedSlice(part, compute, _COLUMNS, alone=True)
+        return _GroupSlice(part.words.astype(np.int64), here, prepared, (settings.seed, t))
+
+    def gradient(self, offset: Array, step: int) -> Gradient:
+        """The gradient by the offsets (a, d) of the words, in work arrays."""
+        shared, contexts = self.here.of(self.words)
+        mean = (shared.mean + offset).astype(shared.mean.dtype)
+        moved = GaussianVectors(mean, shared.variance)
+        return self.prepared.word_gradient(moved, contexts, [*self.seed, step])
+
+    def message_after(self, known_b: Singles, known_h: Singles) -> tuple[Singles, Singles]:
+        """The message (a, d) about the offsets, linearized near what earlier slices suggest."""
+        offset = known_b / (known_h + 1.0 / TYPICAL_OFFSET)
+        b, h = np.zeros_like(known_b), np.zeros_like(known_h)
+        for step in range(_STEPS_IN_SLICE):
+            offset += _half_step(known_b + b, known_h + h, offset) if step else 0.0
+            found = self.gradient(offset, step)
+            b, h = (found.g + found.h * offset).astype(np.float32), found.h.astype(np.float32)
+        return b, h
 
 
 def fit_groups(
@@ -143,10 +186,6 @@ def _first_uses(group: Counts) -> Floats:
     return first
 
 
-def _pair_settings(settings: FitSettings) -> PairSettings:
-    return PairSettings(settings.negative_ratio, settings.context_exponent)
-
-
 def _add_slices(
     messages: GroupMessages,
     groups: Sequence[Counts | None],
@@ -157,47 +196,24 @@ def _add_slices(
     observer: Observer,
 ) -> None:
     """Add the messages of slices in order of time; `numbers` are their numbers in the model."""
-    pairs = _pair_settings(settings)
+
+    def add(t: int, here: _SharedSlice, group: int) -> Integers | None:
+        counts = groups[group]
+        own = None if counts is None else _GroupSlice.of(counts[t], here, numbers[t], settings, compute)
+        if own is None:
+            return None
+        known_b, known_h = messages.b[group, own.words], messages.h[group, own.words]
+        b, h = own.message_after(known_b, known_h)
+        messages.b[group, own.words], messages.h[group, own.words] = known_b + b, known_h + h
+        return own.words
+
     observer.start("groups", len(numbers), "slices")
     for t, here in enumerate(shared):
-
-        def add(number: int, t: int = t, here: _SharedSlice = here) -> Integers | None:
-            group = groups[number]
-            part = None if group is None else slice_data(group[t], pairs)
-            if part is None or not len(part):
-                return None
-            words = part.words.astype(np.int64)
-            known_b, known_h = messages.b[number, words], messages.h[number, words]
-            b, h = _message_of_slice(part, known_b, known_h, here, [settings.seed, numbers[t]], compute)
-            messages.b[number, words], messages.h[number, words] = known_b + b, known_h + h
-            return words
-
-        for words in compute.map(add, range(len(groups))):
+        for words in compute.map(partial(add, t, here), range(len(groups))):
             if words is not None:
                 messages.add_vectors(words, here.of(words)[0].mean)
         observer.step(1)
     observer.finish()
-
-
-def _message_of_slice(
-    part: SliceData,
-    known_b: Singles,
-    known_h: Singles,
-    here: _SharedSlice,
-    seed: list[int],
-    compute: Compute,
-) -> tuple[Singles, Singles]:
-    """What a slice says about the offsets of a group, after what is known from earlier slices."""
-    shared, contexts = here.of(part.words.astype(np.int64))
-    prepared = PreparedSlice(part, compute, _COLUMNS, alone=True)
-    offset = known_b / (known_h + 1.0 / TYPICAL_OFFSET)
-    b, h = np.zeros_like(known_b), np.zeros_like(known_h)
-    for step in range(_STEPS_IN_SLICE):
-        offset += _half_step(known_b + b, known_h + h, offset) if step else 0.0
-        moved = GaussianVectors((shared.mean + offset).astype(compute.dtype), shared.variance)
-        found = prepared.word_gradient(moved, contexts, [*seed, step])
-        b, h = (found.g + found.h * offset).astype(np.float32), found.h.astype(np.float32)
-    return b, h
 
 
 def _half_step(b: Array, h: Array, offset: Array) -> Array:
@@ -235,10 +251,9 @@ def _shared_slices(fitted: Fitted, compute: Compute) -> list[_SharedSlice]:
     u, *v = (_at_knots(side, knots, fitted.posterior.dim, compute) for side in sides)
     found = []
     for rows in knots.rows_by_slice(len(fitted.diffusion)):
-        shared = GaussianVectors(u.mean[rows], u.variance[rows])
-        contexts = [GaussianVectors(side.mean[rows], side.variance[rows]) for side in v]
-        words = knots.words_of(rows).astype(np.int64)
-        found.append(_SharedSlice(words, shared, contexts[0] if contexts else _tied_contexts(shared, signs)))
+        shared = u[rows]
+        contexts = v[0][rows] if v else _tied_contexts(shared, signs)
+        found.append(_SharedSlice(knots.words_of(rows).astype(np.int64), shared, contexts))
     return found
 
 
@@ -265,39 +280,37 @@ def _set_messages(
     observer: Observer,
 ) -> None:
     """Set the messages of all slices, one group after the other."""
-    pairs = _pair_settings(settings)
     shared = _shared_slices(fitted, compute)
-    for number, (name, group) in enumerate(groups.items()):
-        if settings.method == "static":
-            parts = {0: slice_data(sum(group[1:], group[0]), pairs)}
-        else:
-            parts = {t: slice_data(group[t], pairs) for t in range(len(group))}
-        prepared = {
-            t: PreparedSlice(part, compute, _COLUMNS, alone=True) for t, part in parts.items() if len(part)
-        }
-        words = {t: parts[t].words.astype(np.int64) for t in prepared}
-        for t in prepared:
-            messages.add_vectors(words[t], shared[t].of(words[t])[0].mean)
-        offset = np.zeros(messages.b.shape[1:])
-        b, h = np.zeros_like(offset), np.zeros_like(offset)
-
-        def gradient(step: int, t: int) -> tuple[Array, Array]:
-            vectors, contexts = shared[t].of(words[t])  # noqa: B023 (used within the loop)
-            moved = (vectors.mean + offset[words[t]]).astype(compute.dtype)  # noqa: B023
-            found = prepared[t].word_gradient(  # noqa: B023
-                GaussianVectors(moved, vectors.variance), contexts, [settings.seed, t, step]
-            )
-            return found.g.copy(), found.h.copy()
-
+    for number, (name, counts) in enumerate(groups.items()):
+        positives = [sum(counts[1:], counts[0])] if settings.method == "static" else counts
+        found = [
+            _GroupSlice.of(matrix, here, t, settings, compute)
+            for t, (matrix, here) in enumerate(zip(positives, shared, strict=True))
+        ]
+        slices = [own for own in found if own is not None]
+        for own in slices:
+            messages.add_vectors(own.words, own.here.of(own.words)[0].mean)
         observer.start(f"group {name}", _STEPS, "steps")
-        for step in range(_STEPS):
-            offset += _half_step(b, h, offset) if step else 0.0
-            b[:], h[:] = 0.0, 0.0
-            for t, (g, precision) in zip(
-                prepared, compute.map(partial(gradient, step), prepared), strict=True
-            ):
-                b[words[t]] += g + precision * offset[words[t]]
-                h[words[t]] += precision
-            observer.step(1)
-        messages.b[number], messages.h[number] = b, h
+        shape = messages.b.shape[1:]
+        messages.b[number], messages.h[number] = _message_of_slices(slices, shape, compute, observer)
         observer.finish()
+
+
+def _message_of_slices(
+    slices: list[_GroupSlice], shape: tuple[int, ...], compute: Compute, observer: Observer
+) -> tuple[Floats, Floats]:
+    """The message (L, d) of all slices of a group about its offsets."""
+    offset, b, h = np.zeros((3, *shape))
+
+    def gradient(step: int, own: _GroupSlice) -> tuple[Array, Array]:
+        found = own.gradient(offset[own.words], step)
+        return found.g.copy(), found.h.copy()
+
+    for step in range(_STEPS):
+        offset += _half_step(b, h, offset) if step else 0.0
+        b[:], h[:] = 0.0, 0.0
+        for own, (g, precision) in zip(slices, compute.map(partial(gradient, step), slices), strict=True):
+            b[own.words] += g + precision * offset[own.words]
+            h[own.words] += precision
+        observer.step(1)
+    return b, h

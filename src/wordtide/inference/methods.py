@@ -26,7 +26,7 @@ from wordtide.inference.paper.gradients import matching_precision
 from wordtide.inference.paper.smoothing import AdamSmoother, SmootherOptions
 from wordtide.inference.problem import PairSettings, Problem
 from wordtide.inference.scale.engine import Engine
-from wordtide.inference.scale.in_memory import Start, as_singles, saved_start
+from wordtide.inference.scale.in_memory import Start, as_singles, saved_start, start_arrays
 from wordtide.inference.settings import MOST_STEPS, FitSettings
 from wordtide.inference.slice_sinks import KnotArrays, SliceFolder, SliceSink
 from wordtide.inference.training import Solver, train
@@ -36,10 +36,10 @@ from wordtide.system import return_freed_memory
 from wordtide.types import Array
 
 Curve = list[dict[str, Any]]
-_STATIC = "start"  # the stage that fits static vectors, from which smoothing starts
-_START = "static vectors"  # the stage of a checkpoint before the first step of smoothing, which holds them
+_FITTING_START = "start"  # the stage that fits the static vectors from which smoothing starts
+_START_FITTED = "static vectors"  # the stage of a checkpoint that holds them, before smoothing begins
 _FIRST_DIFFUSION = 1e-3  # until one is chosen
-_FIRST_SLICE = 3  # the first slice starts from nothing and gets this many times the steps
+_FIRST_SLICE_FACTOR = 3  # the first slice has no earlier one to start from and gets more steps
 
 
 def pair_settings(settings: FitSettings) -> PairSettings:
@@ -89,7 +89,7 @@ def sequential_solver(
     schedule = Schedule(steps, settings.rate, settings.final_rate, settings.tolerance, measure_every=5)
     # The first slice of a filter gets more steps even if it is the only one: updates may add others.
     longer = settings.method == "filtering" or len(problem) > 1
-    options = natural_options(settings, schedule, _FIRST_SLICE * steps if longer else None)
+    options = natural_options(settings, schedule, _FIRST_SLICE_FACTOR * steps if longer else None)
     signs = signs_by_rule(settings.dim) if options.tied else None
     prepare = engine.slice_preparation(pair_settings(settings), options, signs)
     return SequentialSolver(problem, diffusion, options, compute, sink, history, prepare)
@@ -127,15 +127,14 @@ class Run:
             curve = self.saved[2]
         curve = train(solver, stage, self.problem.labels, self.observer, self.checkpoints, curve)
         if self.checkpoints is not None:
-            self.checkpoints.keep_trained(partial(self._save, stage, solver, curve))
+            self.checkpoints.save_if_interrupted(partial(self._save, stage, solver, curve))
         return curve
 
     def keep_start(self, start: Start) -> None:
         """Save static vectors if the fit is interrupted before smoothing begins."""
         if self.checkpoints is not None:
-            signs = {} if start.signs is None else {"signs": start.signs}
-            state = {"start": start.vectors, **signs}
-            self.checkpoints.keep_trained(partial(self.checkpoints.save, _START, state, []))
+            save = partial(self.checkpoints.save, _START_FITTED, start_arrays(start), [])
+            self.checkpoints.save_if_interrupted(save)
 
     def _save(self, stage: str, solver: Solver, curve: Curve) -> None:
         if self.checkpoints is not None:
@@ -153,7 +152,7 @@ class Outcome:
         pairs: The number of pairs of each slice.
         pace: The fraction of the learning rate left after divergences.
         predictions: The predictive log likelihood per pair of each slice, given other slices.
-        static_prediction: The mean of the same over all slices, for vectors that do not move.
+        static_prediction: Its mean over all slices for vectors that do not move.
     """
 
     posterior: Posterior
@@ -198,10 +197,7 @@ def _sequential(fit: Run) -> Outcome:
 
 
 def _diffusion(fit: Run) -> Diffusion:
-    """Return the prior of a sequential method.
-
-    With --diffusion auto, smoothing the same counts chooses the constant.
-    """
+    """Return the prior of a sequential method; with diffusion="auto", smoothing chooses its constant."""
     settings, problem = fit.settings, fit.problem
     if not isinstance(settings.diffusion, str):
         return settings.prior_on(problem.times, settings.diffusion)
@@ -214,8 +210,7 @@ def _smoothing(fit: Run) -> Outcome:
     auto = settings.diffusion == "auto"
     diffusion = settings.prior_on(problem.times, _FIRST_DIFFUSION if auto else float(settings.diffusion))
     if fit.saved is not None and fit.saved[0] == "smoothing":
-        # the checkpoint holds the start and the chosen constant
-        start = saved_start(fit.saved[1])
+        start = saved_start(fit.saved[1])  # the solver restores the chosen constant
     else:
         start = _start(fit, diffusion)
         if auto:
@@ -245,12 +240,12 @@ def _schedule(settings: FitSettings) -> Schedule:
 
 
 def _start(fit: Run, diffusion: Diffusion) -> Start:
-    if fit.saved is not None and fit.saved[0] == _START:
+    if fit.saved is not None and fit.saved[0] == _START_FITTED:
         start = saved_start(fit.saved[1])
         fit.keep_start(start)
         return start
     options, pairs = natural_options(fit.settings, _schedule(fit.settings)), pair_settings(fit.settings)
-    train_start = partial(fit.train, stage=_STATIC)
+    train_start = partial(fit.train, stage=_FITTING_START)
     start = static_start(fit.problem, pairs, diffusion, options, fit.engine.compute, train_start)
     fit.keep_start(start)  # instead of the solver, which takes more memory
     fit.engine.compute.work.clear()  # all words at once need larger arrays than those of a slice

@@ -31,7 +31,7 @@ class SliceData:
         indptr, indices, values: n+ in CSR form, (a, a).
         word_probability, context_probability: P_t and P'_t, (a,), each summing to 1.
         positives: The sum of n+.
-        negatives: n-[i, j] = negatives P[i] P'[j]: the supplement's "Construction of n-".
+        negatives: The sum of n-, where n-[i, j] = negatives P[i] P'[j] (Eq. S3).
         tied: Contexts are tied to words. Pairs of a word with itself are excluded, n- is symmetrized, and
             each unordered pair counts once.
     """
@@ -65,7 +65,7 @@ class SliceData:
 
 @dataclass(frozen=True)
 class PairSettings:
-    """How pairs are constructed from counts: eta and gamma (supplement, Eqs. S1 to S3), and tied contexts."""
+    """How pairs are constructed from counts: eta and gamma (Eqs. S1 to S3), and whether contexts are tied."""
 
     ratio: float = 1.0
     exponent: float = 0.75
@@ -83,8 +83,8 @@ def slice_data(positives: sp.csr_array, settings: PairSettings) -> SliceData:
     local = np.zeros(len(sums), dtype=np.int32)
     local[words] = np.arange(len(words), dtype=np.int32)
     total = float(sums.sum())
-    p = sums[words] / max(total, np.finfo(float).tiny)
-    raised = p**settings.exponent
+    p = sums[words] / max(total, np.finfo(float).tiny)  # S1
+    raised = p**settings.exponent  # S2, before normalization
     own = float(positives.diagonal().sum()) if settings.tied else 0.0
     if settings.tied:
         positives = _without_diagonal(positives)
@@ -96,7 +96,7 @@ def slice_data(positives: sp.csr_array, settings: PairSettings) -> SliceData:
         word_probability=p,
         context_probability=raised / max(float(raised.sum()), np.finfo(float).tiny),
         positives=total - own,
-        negatives=total * settings.ratio,
+        negatives=total * settings.ratio,  # S3
         tied=settings.tied,
     )
 

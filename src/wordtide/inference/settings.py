@@ -1,6 +1,4 @@
-"""Settings of a fit: one frozen record, which is saved with the model; the paper's presets; settings from a
-file.
-"""
+"""Settings of a fit: one frozen record, saved with the model; the paper's presets; settings from a file."""
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -30,9 +28,9 @@ _MANY_STEPS, _MANY_WORDS = 1_000_000, 1 << 24
 
 @dataclass(frozen=True)
 class FitSettings:
-    """Settings that determine the result. (Threads, precision and checkpoints are arguments of `fit`.)
+    """Settings that determine the result; threads, precision and checkpoints are arguments of `fit`.
 
-    The paper's letters: `dim` d, `diffusion` D per year, `prior_variance` sigma_0^2, `negative_ratio` eta,
+    In the paper's letters: `dim` d, `diffusion` D per year, `prior_variance` sigma_0^2, `negative_ratio` eta,
     `context_exponent` gamma.
     """
 
@@ -148,13 +146,11 @@ class FitSettings:
 
     @property
     def sample_size(self) -> int | None:
-        """The number of contexts drawn for negative pairs; None: the sum is exact; AUTO: depends on the
-        slice.
-        """
+        """The number of contexts drawn for negative pairs; None for all, AUTO for a number by slice."""
         return AUTO if self.negative_contexts is None else self.negative_contexts or None
 
     def as_json(self) -> dict[str, Any]:
-        """For the header of the model folder."""
+        """The settings as the header of a model folder holds them."""
         return asdict(self)
 
 

@@ -22,7 +22,7 @@ class Report:
 
     Attributes:
         step: The number of the step, counted from 1 over the whole fit.
-        slice: The slice that was fitted; None if all slices move together.
+        slice: The slice that was fitted; None if all slices are fitted together.
         elbo: The evidence lower bound per pair; NaN if it was not measured.
         rate: The learning rate.
         note: A remark on the step for the user.
@@ -79,7 +79,7 @@ class Checkpointer(Protocol):
         """Whether the user wants the fit to stop after this step, once a checkpoint is saved."""
 
     def between_steps(self) -> AbstractContextManager[None]:
-        """Put off Ctrl-C in the block until a step is finished: `stopping` becomes true instead."""
+        """Within the block, let Ctrl-C set `stopping` instead of interrupting a step."""
 
     def due(self) -> bool:
         """Return whether the next checkpoint is due."""
@@ -135,24 +135,13 @@ def train(
                 return curve
             if curve and report.slice != curve[-1]["slice"]:
                 attempts = 0  # every slice has its own attempts
-            elbo = None if np.isnan(report.elbo) else report.elbo
-            seconds = round(time.monotonic() - started, 3)
-            curve.append(
-                {
-                    "step": len(curve) + 1,
-                    "slice": report.slice,
-                    "elbo": elbo,
-                    "rate": report.rate,
-                    "seconds": seconds,
-                }
-            )
+            curve.append(_row(len(curve) + 1, report, time.monotonic() - started))
+            elbo = curve[-1]["elbo"]
             if elbo is not None:
                 status, measured = _status(elbo, measured), elbo
             observer.step(status="; ".join(filter(None, [status, report.note])))
-            if (
-                report.note and not noted
-            ):  # once as a message too, because not every observer shows the status
-                observer.message(report.note)
+            if report.note and not noted:
+                observer.message(report.note)  # once, because not every observer shows the status
                 noted = True
             if checkpointer is not None and checkpointer.due():
                 checkpointer.save(stage, solver.state(), curve)
@@ -166,6 +155,18 @@ def _divergence_error(problem: Diverged, labels: list[str]) -> WordtideError:
         "Check the counts of the slices (wordtide info), or try a smaller --diffusion, --prior-variance or "
         "learning rate (--rate; with --solver adam, --adam-rate and --adam-full-rate).",
     )
+
+
+def _row(step: int, report: Report, seconds: float) -> dict[str, Any]:
+    """Return the row of a step in the training curve."""
+    elbo = None if np.isnan(report.elbo) else report.elbo
+    return {
+        "step": step,
+        "slice": report.slice,
+        "elbo": elbo,
+        "rate": report.rate,
+        "seconds": round(seconds, 3),
+    }
 
 
 def _status(elbo: float, before: float | None) -> str:

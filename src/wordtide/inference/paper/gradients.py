@@ -1,5 +1,4 @@
-"""Gradient ascent for the solvers of the paper: gradient estimates of skip-gram smoothing in time linear in
-T, Adam, mirror ascent, and noise that depends only on where it is used.
+"""Gradient ascent for the solvers of the paper: gradient estimates linear in T, Adam, and mirror ascent.
 
 Arrays of trajectories are (T, n, d): n trajectories of words or contexts, time first. `omega` has T - 1
 slices.
@@ -161,8 +160,8 @@ def matching_precision(variance: Reals, knots: Knots, diffusion: Diffusion) -> S
     Pi + diag(h) is then the nearest member of its family to a general tridiagonal posterior q in the sense of
     KL(q || .); at the optimum of the ELBO the two are the same.
 
-    KL(q || .) is convex in h, and its minimum over the h of one knot is known: the precision that the knot
-    lacks. Sweeps over the knots of a word end when its h no longer change.
+    KL(q || .) is convex in h, and its minimum over the h of one knot is known: what the marginal precision of
+    the knot lacks. Sweeps over the knots of a word end when its h no longer change.
     """
     wanted = 1.0 / np.asarray(variance, dtype=np.float64)
     h = np.zeros_like(wanted)

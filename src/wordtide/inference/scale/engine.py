@@ -108,8 +108,14 @@ class Engine:
         )
         signs = None if start.signs is None else tuple(start.signs.tolist())
         job = SmoothingJob(
-            *(str(self.folder), str(self.counts), pairs, options, signs),
-            *(str(self.compute.dtype), words, slices),
+            folder=str(self.folder),
+            counts=str(self.counts),
+            pairs=pairs,
+            options=options,
+            signs=signs,
+            precision=str(self.compute.dtype),
+            words=words,
+            slices=slices,
         )
         run = on_threads(self.compute) if self.cluster is None else on_cluster(self.cluster)
         return StatesOnDisk(job, diffusion, start, run)

@@ -19,6 +19,7 @@ from wordtide.inference.compute import Compute
 from wordtide.inference.scale import smoothing_tasks as tasks
 from wordtide.inference.scale.in_memory import Start, start_arrays
 from wordtide.inference.scale.smoothing_job import Generation, PriorSpec, SmoothingJob, open_layout
+from wordtide.inference.scale.word_blocks import FIELDS, SIDES
 from wordtide.model.prior import Diffusion
 from wordtide.storage.arrays import Storable, Streamed
 from wordtide.storage.folders import explained_write_errors
@@ -136,7 +137,7 @@ class StatesOnDisk:
             for part in self._blocks:
                 yield tasks.block_arrays(self.job, part, self._prior, self._generation)[name]
 
-        names = [f"{field}_{side}" for side in "uv"[: options.sides] for field in ("mean", "h", "variance")]
+        names = [f"{field}_{side}" for side in SIDES[: options.sides] for field in FIELDS]
         states: dict[str, Storable] = {
             name: Streamed(self._layout.dtype, (len(knots), options.dim), partial(rows, name))
             for name in names

@@ -86,14 +86,14 @@ class WordBlock:
         self.compute.map(one, self._pieces)
 
     def vectors(self, t: int) -> list[GaussianVectors]:
-        """Return the posterior of the words of a slice, in work arrays of this thread."""
+        """Return the posterior of the words of a slice, in work arrays."""
         return [
             GaussianVectors(*self._taken(t, name, side.mean, side.variance))
             for name, side in zip(SIDES, self.sides, strict=False)
         ]
 
     def predicted_vectors(self, t: int) -> list[GaussianVectors]:
-        """Return the prediction of the words of a slice from all others, after `leave_out`, likewise."""
+        """Return the words of a slice as the other slices predict them, after `leave_out`, in work arrays."""
         return [
             GaussianVectors(*self._taken(t, name, side.b, side.variance))
             for name, side in zip(SIDES, self.sides, strict=False)
