@@ -1,7 +1,7 @@
 """How each word moves: it jumps, changes gradually, or does not change significantly.
 
-A model stores, for each word, a Gaussian message of the data at each knot. `model.jumps` compares what may
-explain these messages; this module decides, and dates the change. Only word vectors are looked at: with
+A model stores, for each word, a Gaussian message of the data at each knot. `model.jumps` compares
+explanations of these messages; this module decides, and dates the change. Only word vectors count: with
 separate contexts, context vectors rest on the same counts.
 """
 
@@ -41,7 +41,7 @@ DYNAMICS = "dynamics.safetensors"
 MIN_OCCURRENCES = 20
 _WITHOUT_EFFECTS = 7  # columns
 _TAILS = 0.05, 0.5, 0.95
-#: In fewer slices than this, a slice that differs from all others cannot be told from a change.
+#: In fewer slices than this, an outlier cannot be distinguished from a change.
 _SLICES_WITH_OUTLIERS = 4
 #: A change is called sudden if that is at least three times as probable as a gradual change: a date is a
 #: strong claim, and a slow change over few uses looks like a jump as often as not.
@@ -73,7 +73,7 @@ def read_dynamics(folder: Path) -> Dynamics:
 
 
 def dynamics_of(fitted: Fitted, threads: int | None = None) -> Dynamics | None:
-    """Decide how each word moves, without effects; None if the model has no messages or a single slice.
+    """Decide how each word moves; None if the model has no messages or a single slice. Effects are missing.
 
     A filter learns its contexts along the way, which looks like a gradual change of many words. So it only
     finds jumps, and a word that a gradual change explains better has no verdict.
@@ -203,19 +203,18 @@ def _shares(fitted: Fitted, dynamics: Dynamics, words: Integers, knots: Knots) -
 
 def _share_after(extents: Floats, date: float) -> Floats:
     """The share of each slice that comes after a date, (n,)."""
-    length = np.maximum(extents[:, 1] - extents[:, 0], 1e-9)
+    length = np.maximum(extents[:, 1] - extents[:, 0], _INSTANT)
     return np.clip((extents[:, 1] - date) / length, 0.0, 1.0)
 
 
 @dataclass(frozen=True)
 class Jumps:
-    """Where words change: `begin` and `end` of up to two changes (L, 2), NaN for none; and the log
-    correlations of the vectors before and after, (L,).
+    """Where words change: `begin` and `end` of up to two changes, (L, 2), NaN for none.
 
-    A change multiplies the prior's correlation of moments on either side of it. The date of a jump is
-    uncertain, so the logarithm of that factor accrues evenly over its credible interval: a slice inside it is
-    then predicted from both sides. Over a gradual change it accrues evenly from its start to its end.
-    Everything else stays the same.
+    `log_correlation` (L,) is that of the vectors before and after. A change multiplies the prior's
+    correlation of moments on either side of it. The date of a jump is uncertain, so the logarithm of that
+    factor accrues evenly over its credible interval: a slice inside it is then predicted from both sides.
+    Over a gradual change it accrues evenly from its start to its end. Everything else stays the same.
     """
 
     begin: Floats
@@ -226,7 +225,7 @@ class Jumps:
     def of(dynamics: Dynamics) -> "Jumps | None":
         """The changes of all words; None if no word changes.
 
-        Models that were fitted by earlier versions know correlations of jumps only.
+        Models of earlier versions have correlations of jumps only.
         """
         begin = np.column_stack([dynamics.date_low, dynamics.second_date])
         end = np.column_stack([dynamics.date_high, dynamics.second_date])
@@ -245,12 +244,12 @@ class Jumps:
         """Whether each word changes, (L,)."""
         return np.isfinite(self.begin[:, 0])
 
-    def applied(self, places: TimePoints, words: Integers, times: Floats) -> TimePoints:
-        """Moments as some words see them, pair by pair."""
+    def applied(self, points: TimePoints, words: Integers, times: Floats) -> TimePoints:
+        """The prior at the times (n,), with the changes of the word at each of them."""
         rows = np.flatnonzero(self._changing[words])  # few words change
         begin, end = self.begin[words[rows]], self.end[words[rows]]
         share = (times[rows, None] - begin) / np.maximum(end - begin, _INSTANT)
         passed = np.clip(np.nan_to_num(share), 0.0, 1.0).sum(axis=1)
-        log_correlation = places.log_correlation.copy()
+        log_correlation = points.log_correlation.copy()
         log_correlation[rows] += passed * self.log_correlation[words[rows]]
-        return TimePoints(log_correlation, places.marginal)
+        return TimePoints(log_correlation, points.marginal)

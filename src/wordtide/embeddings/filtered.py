@@ -149,9 +149,7 @@ class FilteredTrajectories:
         return self._each(words, self.grid[slices])
 
     def predicted(self, rows: Integers, times: Floats) -> tuple[Floats, Floats]:
-        """Predict the mean and variance (n, d) at times (n,) from the knots in `rows`, which are not later;
-        from the prior where the row is -1.
-        """
+        """Predict mean and variance (n, d) at times (n,) from earlier knots in `rows`; -1 is the prior."""
         seen = rows >= 0
         mean, variance = rows_or_zeros(self.mean, rows), rows_or_zeros(self.variance, rows)
         variance[~seen] = self.diffusion.prior_variance  # at the first slice (Eq. 13)

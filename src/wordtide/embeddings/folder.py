@@ -1,5 +1,4 @@
-"""The model folder: header.json, words.txt, labels.txt, curve.csv, arrays.safetensors, and for a filter a
-file per slice (docs/formats.md).
+"""The model folder: a header, texts, arrays, and for a filter a file per slice (docs/formats.md).
 
 Reading a folder runs no code and trusts nothing: sizes are compared before anything is read, and everything
 that later code indexes with or divides by is checked, very large states when they are read. `check` reads all
@@ -76,7 +75,7 @@ def is_sliced(fitted: Fitted) -> bool:
 
 
 def fill_with_slices(folder: Path, fitted: Fitted, complete: Completion | None = None) -> None:
-    """Write all files of a model folder; `complete` adds what follows from the states once they are there."""
+    """Write all files of a model folder; `complete` adds what follows from the states."""
     if is_sliced(fitted):
         for t, states in enumerate(slices_of(fitted.posterior, len(fitted.diffusion))):
             write_slice(folder, t, states)
@@ -86,7 +85,7 @@ def fill_with_slices(folder: Path, fitted: Fitted, complete: Completion | None =
 def fill_folder(
     folder: Path, fitted: Fitted, known: FileFacts | None = None, complete: Completion | None = None
 ) -> None:
-    """Write all files except those of slices, which exist; `known`: sizes and checksums of some files."""
+    """Write all files but those of slices, which exist; `known` has sizes and checksums of some files."""
     _check_texts(fitted)
     write_tensors(folder / "arrays.safetensors", _arrays(fitted))
     if complete is not None:

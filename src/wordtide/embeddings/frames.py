@@ -6,10 +6,10 @@ from wordtide.embeddings.notebook import answer_html
 
 
 class AnswerFrame(pd.DataFrame):  # type: ignore[misc]  # pandas has no types here
-    """A data frame that notebooks show with its sentence, its intervals drawn, and its notes. `print` shows
-    the sentence as well, and explains why there are no rows.
+    """A data frame that notebooks show with its sentence, drawn intervals and notes.
 
-    Frames derived from it (sorted, selected, grouped) are plain data frames.
+    `print` shows the sentence too, and the reason if there are no rows. Frames derived from it (sorted,
+    selected, grouped) are plain data frames.
     """
 
     @property

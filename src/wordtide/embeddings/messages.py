@@ -22,16 +22,16 @@ from wordtide.model.prior import Diffusion, StationaryPrior
 from wordtide.types import Floats, Integers, Singles
 
 _WORDS_AT_ONCE = 16  # a fit on disk has little memory left
-_WORDS = {"smoother": 2000, "filter": 200}  # a filter is calibrated when it is asked something
-_LAST_SLICES = 8  # of a filter: its contexts are hardly known before
+_WORDS = {"smoother": 2000, "filter": 200}  # a filter is calibrated when a question needs it
+_LAST_SLICES = 8  # of a filter, whose contexts are hardly known before
 _LEAST_PRECISION, _LEAST_LEFT = 1e-6, 1e-3
 _SMALLEST, _LARGEST = 0.05, 100.0
-#: What is not known of contexts adds no scatter (power 1), and contexts absorb residuals too (at most 2).
+#: The unknown share of contexts adds no scatter (power 1), and contexts absorb residuals too (at most 2).
 _ABSORBED = 1.5
 #: Slices are grouped into at most this many parts. Of a filter the last parts count. At least three are
-#: needed, because two cannot tell variance and drift apart.
+#: needed, because two cannot separate variance from drift.
 _PARTS, _LAST_PARTS, _LEAST_PARTS = 16, 8, 3
-#: What is not known of contexts hides drift from a smoother, and looks like drift to a filter.
+#: The unknown share of contexts hides drift from a smoother, and looks like drift to a filter.
 _HIDDEN = {"smoother": -0.9, "filter": 0.35}
 _CONTEXTS, _CONTEXT_EXPONENT = 512, 0.75  # contexts that are drawn, with probabilities ~ occurrences^0.75
 
@@ -68,9 +68,9 @@ def learned(diffusion: Diffusion, knots: Knots, mean: Floats, variance: Floats) 
 
 
 def known_share(fitted: Fitted) -> Floats:
-    """The share of the messages' precision that counts when words are judged, (T, d).
+    """The share of the messages' precision that counts in verdicts on words, (T, d).
 
-    A filter learns its contexts along the way, and its messages scatter with them: all of it counts.
+    A filter learns its contexts along the way, and its messages scatter with them, so the whole counts.
     """
     if fitted.posterior.kind == "filter":
         return np.ones((len(fitted.diffusion), fitted.posterior.mean_u.shape[1]))
@@ -81,8 +81,8 @@ def context_share(fitted: Fitted, since: int = 0) -> Floats:
     """The share of the messages' precision that rests on known contexts, from a slice on, (T - since, d).
 
     The precision of a message is a weighted sum of mean^2 + variance over context vectors. The variance pulls
-    a vector toward zero, as uncertainty should, but adds no information: what a slice says scatters only as
-    much as the means let it. A sample of contexts, drawn as those of negative pairs, is enough.
+    a vector toward zero, as uncertainty should, but adds no information: the scatter of messages comes from
+    the means alone. A sample of contexts, drawn like those of negative pairs, suffices.
     """
     chances = np.cumsum(fitted.occurrences.totals().astype(np.float64) ** _CONTEXT_EXPONENT)
     drawn = np.searchsorted(chances, chances[-1] * (np.arange(_CONTEXTS) + 0.5) / _CONTEXTS)
@@ -130,7 +130,7 @@ def knots_of(knots: Knots, words: Integers) -> tuple[Integers, Knots]:
 def calibrate(fitted: Fitted) -> Calibration | None:
     """What a fit stores; None for point estimates.
 
-    A filter goes on with every update, so it is calibrated when it is asked something (`Embeddings`).
+    A filter changes with every update, so it is calibrated when a question needs it (`Embeddings`).
     """
     if fitted.posterior.kind == "point":
         return None
@@ -141,9 +141,9 @@ def measure_calibration(fitted: Fitted) -> Calibration:
     """Measure how counts scatter: those of a smoother, or of a filter's last slices."""
     share = _share_of_sum(fitted)
     residual = _residual(fitted) if len(fitted.diffusion) > 1 else None
-    if residual is None:  # nothing to compare a single slice with
+    if residual is None:  # a single slice cannot be compared with others
         return Calibration(share=share)
-    # A filter learns its contexts along the way: what counts is what it knows of them at the end.
+    # A filter learns its contexts along the way, so what it knows at the end counts.
     kind = fitted.posterior.kind
     known = float(context_share(fitted, len(fitted.diffusion) - 1 if kind == "filter" else 0).mean())
     dispersion = np.clip(residual / max(known, _SMALLEST) ** _ABSORBED, _SMALLEST, _LARGEST)
@@ -154,8 +154,9 @@ def measure_calibration(fitted: Fitted) -> Calibration:
 
 
 def _agreement(fitted: Fitted) -> tuple[float, float]:
-    """The prior variance, and the rate at which messages of different slices cease to agree, in units of
-    those of the fit; 1 where there are too few slices.
+    """The prior variance and the rate of drift at which messages of different slices agree.
+
+    Both are in units of those of the fit, and 1 if there are too few slices.
     """
     prior, words, slices = fitted.diffusion, _chosen_words(fitted), len(fitted.diffusion)
     parts = min(slices, _PARTS)
@@ -189,7 +190,7 @@ def _since(fitted: Fitted) -> int:
 
 
 def _chosen_words(fitted: Fitted) -> Integers:
-    """Words that occur, evenly over the vocabulary."""
+    """A sample of the words that occur, spread evenly over the vocabulary."""
     words = np.flatnonzero(np.diff(fitted.posterior.knots.starts) > 0)
     most = min(len(words), _WORDS[fitted.posterior.kind])
     return words[np.unique(np.linspace(0, len(words) - 1, most).astype(np.int64))] if most else words
@@ -198,8 +199,8 @@ def _chosen_words(fitted: Fitted) -> Integers:
 def _share_of_sum(fitted: Fitted) -> float:
     """The squared length of u + v over its largest value, 2 (u^2 + v^2), over the words.
 
-    Counts of text are symmetric, so v is nearly u, with some directions reversed. Tied contexts are without
-    these already.
+    Counts of text are symmetric, so v is nearly u, with some directions reversed. With tied contexts, the sum
+    has no such directions.
     """
     posterior, found, largest = fitted.posterior, 0.0, 0.0
     words = _chosen_words(fitted)
@@ -235,7 +236,7 @@ def _residual(fitted: Fitted) -> float | None:
 
 
 def _has_prediction(knots: Knots, since: int) -> np.ndarray:
-    """Whether a knot is predicted from an earlier one, and is not before a slice, (n,)."""
+    """Whether each knot has an earlier one of its word, and is at slice `since` or later, (n,)."""
     predicted = np.asarray(knots.slices) >= since
     predicted[knots.starts[:-1][np.diff(knots.starts) > 0]] = False
     return np.asarray(predicted)

@@ -59,9 +59,7 @@ def model_card(model: Embeddings) -> str:
 
 
 def answer_html(columns: Columns, facts: Mapping[str, Any]) -> str:
-    """An answer: its sentence if it has one, curves if it covers many times, a table with intervals, and its
-    notes.
-    """
+    """An answer: its sentence, curves if it covers many times, a table with intervals, and its notes."""
     parts = [f'<p style="margin:4px 0"><b>{_text(facts["sentence"])}</b></p>'] if "sentence" in facts else []
     if {"since", "until", "halfway_from", "halfway_to"} <= facts.keys():
         parts.append(
@@ -82,7 +80,7 @@ def answer_html(columns: Columns, facts: Mapping[str, Any]) -> str:
 
 
 def table_html(columns: Columns) -> str:
-    """A table with the column names of Python, and each interval drawn; long tables are cut, and say so."""
+    """A table with the column names of Python, and each interval drawn. Long tables are cut, with a note."""
     size = len(next(iter(columns.values()), ()))
     cells = {name: _shown(name, list(values[:_MOST_ROWS])) for name, values in columns.items()}
     cells = {name: [_text(value) for value in values] for name, values in cells.items()}
@@ -134,9 +132,7 @@ def result_html(sentences: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> 
 
 
 def _periods(columns: Columns) -> str:
-    """The neighbors in each period of a story, side by side on one scale: word, similarity, interval,
-    occurrences.
-    """
+    """The neighbors in each period of a story: word, similarity, interval on one scale, and occurrences."""
     if not {"time", "word", "similarity", "low", "high", "occurrences"} <= columns.keys():
         return table_html(columns)
     pictures, years = _whiskers(columns, "similarity"), _shown("time", columns["time"])

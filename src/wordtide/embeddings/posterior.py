@@ -32,8 +32,7 @@ SPREADS = {"filter": "variance", "smoother": "precision", "point": None}
 
 @dataclass(frozen=True)
 class SliceStates:
-    """A filter's states after one slice: the numbers of its a active words, ascending, and an (a, d) float32
-    array for each quantity.
+    """A filter's states after one slice: word numbers (a,), ascending, and means and variances (a, d).
 
     With tied contexts, context vectors have no arrays.
     """
@@ -49,9 +48,7 @@ class SliceStates:
 
     @staticmethod
     def of(words: Array, mean: Array, variance: Array) -> "SliceStates":
-        """Create states from word numbers, and the means and variances of word and context vectors, (2, a, d)
-        each; (1, a, d) with tied contexts.
-        """
+        """Create states from words, means and variances: (2, a, d) each, (1, a, d) with tied contexts."""
         means, variances = (
             [np.asarray(part, dtype=np.float32) for part in array] for array in (mean, variance)
         )
@@ -72,8 +69,8 @@ class Posterior:
 
     "filter": mean and variance given this slice and those before it. "smoother": the mean, and the precision
     h that the data add; a coordinate over one word's knots is N(mean, (Pi + diag(h))^-1), where Pi is the
-    precision of the prior at these knots. "point": a mean without uncertainty. If a filter's states are
-    stored slice by slice, `slices` holds them in that order.
+    precision of the prior at these knots (Eqs. 14 and 15). "point": a mean without uncertainty. If a filter's
+    states are stored slice by slice, `slices` holds them in that order.
 
     With tied contexts, the context vector of a word is its word vector times `signs` (d,), each +1 or -1.
     Then `mean_v`, `variance_v` and `precision_v` are not given but derived, `mean_v` when it is read.
@@ -189,19 +186,28 @@ class Posterior:
 class Fitted:
     """Everything a fit produces: the content of a model folder.
 
-    `diffusion` holds the times (T,) and the prior. `extents` (T, 2): the earliest and latest date of each
-    slice in float years, by which dates are assigned to slices; without them a slice has only its mean date.
-    `curve`: the rows of the training curve. `elbo`: per pair, over all slices, at the end. `counting`: how
-    the texts were counted, to count later texts in the same way.
-
-    `predictions` (T,): the log-likelihood per pair of each slice under a posterior that has not seen it: a
-    filter predicts from the slices before (NaN for the first), a smoother from all others.
-    `static_prediction`: the same for a static model. If they were computed: `dynamics`, how each word moves;
-    `calibration`, how large errors are compared with variances; `groups`, how groups of texts use words.
-
-    `pairs` (T,): the number of pairs in each slice. For later updates, a filter stores `filter`, its pace and
-    precision; `arrivals` (L,), the slice at which each word entered the vocabulary (None: all were there from
-    the start); and `stream`, a record that belongs to the caller of updates.
+    Attributes:
+        words, labels: The vocabulary (L,), and the labels of the slices (T,).
+        diffusion: The times (T,) and the prior.
+        posterior: The states at the knots.
+        occurrences: How often words occur.
+        method, solver, settings: How the model was fitted.
+        curve: The rows of the training curve.
+        extents: The first and last date of each slice in float years, (T, 2), by which dates are assigned to
+            slices; without them a slice has only its mean date.
+        elbo: The ELBO per pair over all slices at the end.
+        counting: How the texts were counted, to count later texts in the same way.
+        pairs: The number of pairs in each slice, (T,).
+        filter: The pace and precision of a filter, for updates.
+        arrivals: The slice at which each word entered the vocabulary, (L,); None if all were there from the
+            start.
+        stream: A record that belongs to the caller of updates.
+        predictions: The log-likelihood per pair of each slice under a posterior that has not seen it, (T,): a
+            filter predicts from the slices before (NaN for the first), a smoother from all others.
+        static_prediction: The same for a static model.
+        dynamics: How each word moves, if it was computed.
+        calibration: How large errors are compared with variances, if it was computed.
+        groups: How groups of texts use words, if there are any.
     """
 
     words: Sequence[str]
@@ -248,9 +254,7 @@ class Fitted:
 
     @property
     def slice_ends(self) -> Floats:
-        """The earliest and latest date of each slice in float years, (T, 2); both are its mean date if
-        unknown.
-        """
+        """The first and last date of each slice in float years, (T, 2); its mean date if they are unknown."""
         times = self.diffusion.times
         return np.column_stack([times, times]) if self.extents is None else self.extents
 

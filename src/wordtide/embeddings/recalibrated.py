@@ -22,8 +22,9 @@ from wordtide.types import Floats, Integers
 
 
 def recalibrated(side: Trajectories, words: Integers, calibration: Calibration | None) -> Trajectories:
-    """The trajectories of some words, renumbered from 0. Without calibration the fit's prior and noise
-    apply.
+    """The trajectories of some words, renumbered from 0, under the calibrated prior and noise.
+
+    Without calibration, the prior and noise of the fit apply.
     """
     if isinstance(side, ShiftedTrajectories):
         return side.taken(recalibrated(side.base, words, calibration), words)

@@ -36,8 +36,9 @@ BYTES_AT_ONCE = 1 << 27
 
 @dataclass(frozen=True)
 class SliceWeights:
-    """Means at slices as weighted sums: the rows of the knots before and after (-1: none), and their weights,
-    each (n, T).
+    """Means at slices as weighted sums of the means at the knots before and after.
+
+    The fields are the rows of these knots (-1 if there is none) and their weights, each (n, T).
     """
 
     before: Integers
@@ -47,7 +48,7 @@ class SliceWeights:
 
 
 class SmoothedTrajectories:
-    """Answers as in `Trajectories`, from the mean and data precision (K, d) at the knots, with changes."""
+    """Answers as in `Trajectories`, from means and data precisions (K, d) at the knots, and from jumps."""
 
     def __init__(
         self, knots: Knots, prior: Diffusion, mean: Singles, precision: Singles, jumps: Jumps | None = None
@@ -68,7 +69,7 @@ class SmoothedTrajectories:
         return PatchedRows(self.fitted_mean, self.knots, self.jumps.words, itself._smoothed_again)
 
     def _smoothed_again(self, words: Integers) -> Singles:
-        """Smooth the messages of some words again, with the changes that were found; returns their means."""
+        """Smooth the messages of some words again, with the jumps that were found, and return their means."""
         rows = np.concatenate([np.r_[self.knots.rows_of(int(word))] for word in words])
         starts = np.concatenate([[0], np.cumsum(self.knots.starts[words + 1] - self.knots.starts[words])])
         precision = self.precision[rows].astype(np.float64)
@@ -96,17 +97,17 @@ class SmoothedTrajectories:
         return transitions(self.knots.starts, self._at_slices(self.knots.words, self.knots.slices))
 
     def _at_knots(self, rows: Integers, words: Integers) -> TimePoints:
-        """The knots in some rows under the prior of their words; a negative row means no knot."""
+        """The prior of words at the knots in some rows; where a row is negative, any point."""
         there = np.maximum(rows, 0)
         return self._at_slices(words, self.knots.slices[there] if len(self.knots) else there)
 
     def _at_slices(self, words: Integers, slices: Indices) -> TimePoints:
-        places = self.prior.slices[slices]
-        return places if self.jumps is None else self.jumps.applied(places, words, self.grid[slices])
+        points = self.prior.slices[slices]
+        return points if self.jumps is None else self.jumps.applied(points, words, self.grid[slices])
 
     def _at(self, words: Integers, times: Floats) -> TimePoints:
-        places = self.prior.at(times)
-        return places if self.jumps is None else self.jumps.applied(places, words, times)
+        points = self.prior.at(times)
+        return points if self.jumps is None else self.jumps.applied(points, words, times)
 
     def word_means(self, word: int, times: Floats) -> Floats:
         before, after = self.knots.around_one(word, slice_before(self.grid, times))
@@ -212,7 +213,7 @@ class SmoothedTrajectories:
     def beliefs(self, words: Integers, number: int) -> Beliefs:
         from wordtide.model import chain_moments
 
-        run: Any = chain_moments.beliefs_at_knots
+        run: Any = chain_moments.beliefs_around_knots
         found = Beliefs(*np.empty((4, len(words), self.mean.shape[1])))
         here = self.knots.rows_after(number, words) - 1
         run(
@@ -226,7 +227,7 @@ class SmoothedTrajectories:
         return found
 
     def _of_words(self, rows: Any, words: Integers) -> Any:
-        """An array (K, d) for compiled code that reads the rows of some words."""
+        """The array (K, d) itself, for compiled code that reads the rows of some words."""
         return rows.with_words(self.knots, words) if isinstance(rows, CheckedRows) else rows
 
     def _means(self, words: Integers, before: Integers, after: Integers, at: TimePoints) -> Floats:
@@ -252,9 +253,7 @@ class SmoothedTrajectories:
         return means
 
     def _variances(self, words: Integers, slices: Integers, at: TimePoints) -> Floats:
-        """Variances of words at moments, pair by pair, each at one of `slices` or between it and the next,
-        (n, d).
-        """
+        """Variances of each word at its moment, which is in its slice or before the next, (n, d)."""
         from wordtide.model import chain_moments
 
         run: Any = chain_moments.variances_at_moments
@@ -277,10 +276,9 @@ class SmoothedTrajectories:
         return Bridges.over(next(knots), before >= 0, at, next(knots), after >= 0)
 
     def _filtered_chain(self, word: int, times: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        """The chain of a word's knots and further moments in order of time, n in all: times, gains and noises
-        (n,), and filtered variances (n, d), given the data up to each step.
+        """The chain of a word's knots and further moments without data, n points in order of time.
 
-        Further moments are knots without data.
+        Returns times, gains and noises (n,), and the variances (n, d) given the data up to each point.
         """
         rows = self.knots.rows_of(word)
         knots = self.grid[self.knots.slices[rows]]
@@ -293,8 +291,7 @@ class SmoothedTrajectories:
     def _chains_with(
         self, words: Integers, earlier: Floats, later: Floats
     ) -> tuple[Integers, Integers, Floats, Floats, tuple[Integers, Integers]]:
-        """Chains of the knots of words and two moments each, as `chain_moments.contrasts_of_chains` takes
-        them.
+        """Chains of the knots of words and two moments each, for `chain_moments.contrasts_of_chains`.
 
         Returns starts (n + 1,); rows, gains and noises of all steps; and the steps of the two moments, (n,)
         each. A moment is a separate step even where the word has a knot.
@@ -311,10 +308,10 @@ class SmoothedTrajectories:
         rows = np.repeat(begin, sizes) + number - behind
         ends = starts[:-1] + first, starts[:-1] + second
         rows[ends[0]] = rows[ends[1]] = -1
-        places = self._at_knots(rows, np.repeat(words, sizes))
+        points = self._at_knots(rows, np.repeat(words, sizes))
         for end, moment in zip(ends, (self._at(words, earlier), self._at(words, later)), strict=True):
-            places.log_correlation[end], places.marginal[end] = moment.log_correlation, moment.marginal
-        return starts, rows, *transitions(starts, places), ends
+            points.log_correlation[end], points.marginal[end] = moment.log_correlation, moment.marginal
+        return starts, rows, *transitions(starts, points), ends
 
 
 class SignedTrajectories(SmoothedTrajectories):

@@ -1,8 +1,7 @@
-"""Files of a model folder beside its arrays (states of a filter by slice, offsets of groups, the curve), and
-checks of everything that later code indexes with or divides by.
+"""Files of a model folder beside its arrays: slices of a filter, groups, and the curve; and checks.
 
-`slice-000000.safetensors` and so on are written once and never changed: an update links the files of old
-slices into the new folder.
+The checks cover everything that later code indexes with or divides by. `slice-000000.safetensors` and so on
+are written once and never changed: an update links the files of old slices into the new folder.
 """
 
 import math

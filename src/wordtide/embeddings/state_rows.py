@@ -15,17 +15,30 @@ from wordtide.types import Array, Integers, Singles
 _WORDS_AT_ONCE = 256  # words whose rows are replaced together
 
 
-class SliceRows:
+class _ArrayLike:
+    """What NumPy needs to read rows like an array (K, d); subclasses set the shape and return rows."""
+
+    shape: tuple[int, ...]
+    dtype = np.dtype(np.float32)
+    ndim = 2
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, chosen: Any) -> Singles:
+        raise NotImplementedError
+
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> Array:
+        """All rows in memory."""
+        return self[:].astype(dtype or np.float32, copy=False)
+
+
+class SliceRows(_ArrayLike):
     """One quantity of all slices that reads like an array (K, d) in the order of the knots."""
 
     def __init__(self, knots: Knots, slices: Sequence[Singles], dim: int) -> None:
         self._knots, self._slices = knots, slices
         self.shape = (len(knots), dim)
-        self.dtype = np.dtype(np.float32)
-        self.ndim = 2
-
-    def __len__(self) -> int:
-        return self.shape[0]
 
     def __getitem__(self, chosen: Any) -> Singles:
         """The rows of a range of knots, or of the knots with these numbers."""
@@ -44,30 +57,16 @@ class SliceRows:
             taken[here] = self._slices[t][rows[here]]
         return taken.reshape(*numbers.shape, self.shape[1])
 
-    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> Array:
-        """All rows in memory."""
-        return self[:].astype(dtype or np.float32, copy=False)
 
-
-class SignedRows:
-    """The context vectors S u of a model with tied contexts, word vectors times signs (d,), that read like an
-    array (K, d).
-    """
+class SignedRows(_ArrayLike):
+    """The context vectors S u of tied contexts: word vectors times signs (d,), read like an array (K, d)."""
 
     def __init__(self, rows: Singles, signs: Singles) -> None:
         self._rows, self._signs = rows, signs
-        self.shape: tuple[int, ...] = rows.shape
-        self.dtype = np.dtype(np.float32)
-        self.ndim = 2
-
-    def __len__(self) -> int:
-        return self.shape[0]
+        self.shape = rows.shape
 
     def __getitem__(self, chosen: Any) -> Singles:
         return np.asarray(self._rows[chosen] * self._signs)
-
-    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> Array:
-        return self[:].astype(dtype or np.float32, copy=False)
 
 
 def are_possible(name: str, rows: Array) -> bool:
@@ -76,28 +75,22 @@ def are_possible(name: str, rows: Array) -> bool:
     return bool(np.isfinite(low) and np.isfinite(high) and (low >= 0 or name.startswith("mean")))
 
 
-class CheckedRows:
-    """An array (K, d) in a file, read like one in memory, whose numbers are checked when they are read: for
-    models too large to check when they are loaded.
+class CheckedRows(_ArrayLike):
+    """An array (K, d) in a file whose numbers are checked when they are read.
+
+    It serves models too large to check when they are loaded.
     """
 
     def __init__(self, rows: Singles, name: str, folder: Path) -> None:
         self._rows = np.asarray(rows) if isinstance(rows, np.ndarray) else rows  # rows of a map are slow
         self._name, self._folder = name, folder
         self._sound: npt.NDArray[np.bool_] | None = None  # of each word, whether all rows are checked
-        self.shape: tuple[int, ...] = rows.shape
-        self.dtype, self.ndim = rows.dtype, rows.ndim
-
-    def __len__(self) -> int:
-        return self.shape[0]
+        self.shape, self.dtype, self.ndim = rows.shape, rows.dtype, rows.ndim
 
     def __getitem__(self, chosen: Any) -> Singles:
         taken: Singles = self._rows[chosen]
         self.check(taken)
         return taken
-
-    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> Array:
-        return self[:].astype(dtype or np.float32, copy=False)
 
     def with_words(self, knots: Knots, words: Integers) -> Singles:
         """The whole array for compiled code, after a check of all rows of some words."""
@@ -116,7 +109,7 @@ class CheckedRows:
             raise FolderError(problem, REMEDY)
 
 
-class PatchedRows:
+class PatchedRows(_ArrayLike):
     """An array (K, d) in which the rows of some words are replaced when they are first read.
 
     `rows_of` returns the new rows of some words, concatenated.
@@ -125,7 +118,7 @@ class PatchedRows:
     def __init__(
         self, rows: Singles, knots: Knots, words: Integers, rows_of: Callable[[Integers], Singles]
     ) -> None:
-        self.shape: tuple[int, ...] = rows.shape
+        self.shape = rows.shape
         self._rows, self._words, self._rows_of = rows, words, rows_of
         self._places = np.full(len(rows), -1, dtype=np.int32)  # of the new values
         self._starts = np.concatenate([[0], np.cumsum(knots.starts[words + 1] - knots.starts[words])])
@@ -139,9 +132,6 @@ class PatchedRows:
         """The array; for each row, the number of the row that replaces it (-1: none); and the new rows."""
         self._fill(self._starts[:-1][self._missing])
         return self._rows, self._places, self._values
-
-    def __len__(self) -> int:
-        return self.shape[0]
 
     def __getitem__(self, chosen: Any) -> Singles:
         taken, places = self._rows[chosen], self._places[chosen]

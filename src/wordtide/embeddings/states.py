@@ -93,8 +93,9 @@ class Embeddings:
 
     @property
     def elbo(self) -> float:
-        """The ELBO per pair over all slices at the end of the fit (log joint density for point estimates),
-        NaN if unknown.
+        """The ELBO per pair over all slices at the end of the fit, NaN if unknown.
+
+        For point estimates it is the log joint density.
         """
         return float("nan") if self.fitted.elbo is None else self.fitted.elbo
 
@@ -158,7 +159,7 @@ class Embeddings:
     def covariance(self, word: str, time_a: Time, time_b: Time, context: bool = False) -> Floats:
         """The covariance of each coordinate between two times, (d,).
 
-        A filtered model has it only for two equal times.
+        Filtered models have it only for two equal times.
         """
         side, number = self._context_side if context else self._word_side, self.word_number(word)
         one, other = self.year(time_a), self.year(time_b)
@@ -209,9 +210,7 @@ class Embeddings:
         )
 
     def is_prediction(self, word: str, time: Time) -> bool:
-        """Whether the state of a word at this time is inferred from other times, because the word does not
-        occur there.
-        """
+        """Whether the state of a word is inferred from other times, because it does not occur at this one."""
         t, number = self.slice_at(time), self.word_number(word)
         rows = self._where_observed.rows_of(number)
         return t is None or bool((self._where_observed.slices[rows] != t).all())

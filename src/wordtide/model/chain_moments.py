@@ -164,7 +164,7 @@ def contrasts_of_chains(
 
 
 @arithmetic
-def beliefs_at_knots(
+def beliefs_around_knots(
     starts: Array,
     gain: Array,
     noise: Array,
