@@ -52,7 +52,7 @@ def test_the_error_of_a_difference_is_paired(rows):
     assert rows["filtering"]["difference_error"] == pytest.approx(math.sqrt((1 / 30**2 + 2 / 60**2) / 2 / 3))
 
 
-def test_the_best_differs_from_itself_by_nothing(rows):
+def test_the_difference_of_the_best_is_zero(rows):
     assert (rows["smoothing"]["difference"], rows["smoothing"]["difference_error"]) == (0.0, None)
 
 
@@ -60,11 +60,11 @@ def test_wins_are_counted_on_the_slices_left_out(rows):
     assert [rows[method]["wins"] for method in ("smoothing", "filtering", "independent")] == [2, 0, 1]
 
 
-def test_our_own_measure_is_not_in_the_race(rows):
+def test_predictors_that_are_not_the_papers_do_not_compete(rows):
     assert rows["smoothing (posterior)"]["wins"] is None
 
 
-def test_our_own_measure_is_compared_with_the_best_all_the_same(rows):
+def test_predictors_that_are_not_the_papers_are_compared_with_the_best(rows):
     assert rows["smoothing (posterior)"]["difference"] == pytest.approx(0.05)
 
 
@@ -72,7 +72,7 @@ def test_all_slices_that_a_method_predicts_have_a_mean_too(rows):
     assert (rows["filtering"]["mean_of_all"], rows["filtering"]["all_slices"]) == (pytest.approx(-0.66), 5)
 
 
-def test_training_times_that_are_not_known_are_none(rows):
+def test_unknown_training_times_are_none(rows):
     assert [rows[method]["seconds"] for method in ("smoothing", "filtering")] == [3.5, None]
 
 
@@ -90,7 +90,7 @@ def test_the_verdict_names_the_best_and_what_may_be_noise(rows):
     )
 
 
-def test_the_verdict_says_when_all_differences_are_clear():
+def test_the_verdict_notes_that_all_differences_are_clear():
     table = {"smoothing": {1: -0.50, 2: -0.60}, "filtering": {1: -0.60, 2: -0.71}}
     assert verdict(compare(scores_of(table), [1, 2], {})).endswith(
         "All others are worse by more than two standard errors."

@@ -77,7 +77,7 @@ def test_smoothing_is_fitted_without_the_slices_left_out(evaluation, counts):
     assert times.tolist() == [time for t, time in enumerate(counts.times) if t not in evaluation.held_out]
 
 
-def test_filtering_goes_through_all_slices(evaluation, counts):
+def test_filtering_processes_all_slices(evaluation, counts):
     assert wordtide.load(evaluation.path / "models" / "filtering").times.tolist() == counts.times.tolist()
 
 
@@ -85,7 +85,7 @@ def test_scores_have_the_columns_that_the_figure_reads(evaluation):
     assert list(rows_of(evaluation, "scores.csv")[0]) == ["method", "time", "log_likelihood", "pairs"]
 
 
-def test_scores_come_back_from_their_file_as_they_were(evaluation):
+def test_scores_are_read_back_as_they_were_written(evaluation):
     found = read_scores(evaluation.path / "scores.csv")["log_likelihood"]
     assert found.tolist() == [score.log_likelihood for score in evaluation.scores]
 
@@ -111,7 +111,7 @@ def test_every_fit_has_its_training_time(evaluation):
     )
 
 
-def test_predictions_are_better_than_nothing(evaluation):
+def test_predictions_are_better_than_zero_vectors(evaluation):
     assert all(row["mean"] > np.log(0.5) for row in evaluation.summary)
 
 
@@ -121,7 +121,7 @@ def test_displacements_are_measured_for_all_methods_that_move(evaluation):
     ]
 
 
-def test_the_settings_tell_the_slices_left_out(evaluation, counts):
+def test_the_settings_list_the_slices_left_out(evaluation, counts):
     settings = json.loads((evaluation.path / "settings.json").read_text())
     assert [one["label"] for one in settings["held_out"]] == [counts.labels[t] for t in evaluation.held_out]
 
@@ -136,7 +136,7 @@ def test_a_second_evaluation_has_the_same_scores(evaluation, counts, tmp_path):
     assert again.scores == evaluation.scores
 
 
-def test_models_that_are_there_are_not_fitted_again(report, counts):
+def test_existing_models_are_not_fitted_again(report, counts):
     listener = Listener()
     evaluate(counts, report, methods=METHODS, holdout=0.3, observer=listener, **SETTINGS)
     assert [stage for stage, _, _ in listener.stages] == ["scoring"]
@@ -156,7 +156,7 @@ def test_a_method_can_be_added(counts, tmp_path):
     assert [row["method"] for row in found.summary] == ["filtering", "filtering (posterior)", "static"]
 
 
-def test_an_evaluation_that_was_stopped_keeps_its_finished_models_and_goes_on(counts, tmp_path, monkeypatch):
+def test_a_stopped_evaluation_keeps_its_finished_models_and_continues(counts, tmp_path, monkeypatch):
     real, fitted = evaluating.fit, []
 
     def stopped(*arguments, **options):
@@ -175,7 +175,7 @@ def test_an_evaluation_that_was_stopped_keeps_its_finished_models_and_goes_on(co
     assert [stage for stage, _, _ in listener.stages] == ["warm-start", "scoring"]
 
 
-def test_a_fit_that_was_stopped_goes_on_from_its_checkpoint(counts, tmp_path):
+def test_a_stopped_fit_continues_from_its_checkpoint(counts, tmp_path):
     class Impatient(StepObserver):
         def stepped(self, done, status):
             if done == 3:
@@ -197,12 +197,12 @@ def test_a_fit_that_was_stopped_goes_on_from_its_checkpoint(counts, tmp_path):
         ({"holdout": 0.5}, "with another holdout="),
     ],
 )
-def test_an_evaluation_with_other_settings_is_not_gone_on_with(report, counts, other, named):
+def test_an_evaluation_with_other_settings_is_not_continued(report, counts, other, named):
     with pytest.raises(OutputError, match=named):
         evaluate(counts, report, **{"holdout": 0.3, **SETTINGS, **other})
 
 
-def test_an_evaluation_of_other_counts_is_not_gone_on_with(report):
+def test_an_evaluation_of_other_counts_is_not_continued(report):
     with pytest.raises(OutputError, match="holds an evaluation of other counts"):
         evaluate(tiny_counts(more="The mill is by the law."), report, holdout=0.3, **SETTINGS)
 
@@ -212,12 +212,12 @@ def test_a_folder_that_exists_is_refused_without_resuming(report, counts):
         evaluate(counts, report, holdout=0.3, resume=False, **SETTINGS)
 
 
-def test_overwriting_begins_anew(report, counts):
+def test_overwriting_starts_over(report, counts):
     evaluate(counts, report, methods=["filtering"], overwrite=True, **{**SETTINGS, "dim": 2})
     assert sorted(path.name for path in (report / "models").iterdir()) == ["filtering", "seconds.json"]
 
 
-def test_a_folder_of_somebody_else_is_never_replaced(counts, tmp_path):
+def test_a_folder_of_the_user_is_never_replaced(counts, tmp_path):
     (tmp_path / "letters").mkdir()
     with pytest.raises(OutputError, match="not a folder made by wordtide"):
         evaluate(counts, tmp_path / "letters", overwrite=True, **SETTINGS)
@@ -246,7 +246,7 @@ def test_three_slices_are_enough(tmp_path):
         ({"seed": -1}, "seed=-1 is out of range"),
     ],
 )
-def test_what_cannot_be_done_is_refused_before_anything_is_written(counts, tmp_path, options, problem):
+def test_invalid_requests_are_refused_before_anything_is_written(counts, tmp_path, options, problem):
     with pytest.raises(SettingsError, match=problem):
         evaluate(counts, tmp_path / "report", **{**SETTINGS, **options})
     assert list(tmp_path.iterdir()) == []

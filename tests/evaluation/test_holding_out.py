@@ -25,7 +25,7 @@ def counts():
 
 
 @given(st.integers(3, 300), st.floats(0.01, 0.5), st.integers(0, 1000))
-def test_up_to_half_of_the_slices_no_two_follow_each_other(slices, share, seed):
+def test_up_to_half_of_the_slices_no_two_are_adjacent(slices, share, seed):
     assume(round(share * slices) <= (slices - 1) // 2)
     assert (np.diff(held_out_slices(slices, share, seed)) > 1).all()
 
@@ -45,11 +45,11 @@ def test_at_least_one_slice_is_left_out():
     assert held_out_slices(3, 0.01, 0) == [1]
 
 
-def test_a_large_share_takes_slices_that_follow_each_other():
+def test_a_large_share_leaves_out_adjacent_slices():
     assert held_out_slices(10, 0.8, 0) == [1, 2, 3, 4, 5, 6, 7, 8]
 
 
-def test_a_seed_gives_the_same_slices_again():
+def test_a_seed_always_gives_the_same_slices():
     assert held_out_slices(100, 0.1, 5) == held_out_slices(100, 0.1, 5)
 
 
@@ -62,7 +62,7 @@ def test_every_slice_but_the_ends_can_be_left_out():
 
 
 @pytest.mark.parametrize("share", [0.0, 1.0, -0.1, 2.0, float("nan"), "0.1"])
-def test_what_is_no_share_is_refused(share):
+def test_an_invalid_share_is_refused(share):
     with pytest.raises(SettingsError, match="not a share of the slices"):
         held_out_slices(20, share, 0)
 
@@ -78,12 +78,12 @@ def test_fewer_than_three_slices_are_refused(slices):
         held_out_slices(slices, 0.5, 0)
 
 
-def test_what_remains_has_the_counts_of_the_slices_that_stay(counts):
+def test_remaining_counts_are_those_of_the_remaining_slices(counts):
     remaining = without_slices(counts, [1])
     assert [(part != counts[t]).nnz for part, t in zip(remaining, [0, 2, 3], strict=True)] == [0, 0, 0]
 
 
-def test_what_remains_has_the_occurrences_of_the_slices_that_stay(counts):
+def test_remaining_occurrences_are_those_of_the_remaining_slices(counts):
     remaining = without_slices(counts, [0, 2])
     assert np.array_equal(
         [remaining.unigrams(0), remaining.unigrams(1)], [counts.unigrams(1), counts.unigrams(3)]

@@ -34,7 +34,7 @@ def row_of(model, windows):
     return motion_row("warm-start", model, windows, distances_in(model, windows))
 
 
-def test_slices_left_out_are_not_looked_at(problem):
+def test_slices_left_out_are_not_measured(problem):
     (window,) = windows_of(problem, [3, 6])
     assert window.times.tolist() == [time for t, time in enumerate(TIMES) if t not in (3, 6)]
 
@@ -44,12 +44,12 @@ def test_words_are_those_that_occur_in_every_slice(problem):
     assert window.words.tolist() == [0, 1, 2, 3]
 
 
-def test_a_word_absent_only_where_nobody_looks_is_measured(problem):
+def test_a_word_absent_only_outside_the_window_is_measured(problem):
     (window,) = windows_of(problem, [3, 7])
     assert window.words.tolist() == [0, 1, 2, 3, 4]
 
 
-def test_windows_stand_side_by_side_and_end_with_the_last_slice(problem):
+def test_windows_are_adjacent_and_end_with_the_last_slice(problem):
     windows = windows_of(problem, [], furthest=3)
     assert [window.times.tolist() for window in windows] == [
         TIMES[1:5].tolist(),
@@ -69,12 +69,12 @@ def test_distances_are_from_the_start_of_the_window(problem):
     assert distances[3] == pytest.approx(np.full(4, 20.0))  # slices 0 and 4: the one between is left out
 
 
-def test_a_straight_way_has_directedness_10(problem):
+def test_a_straight_path_has_directedness_10(problem):
     row = row_of(moving(lambda t: (1.0 * t, 1.0)), windows_of(problem, [11, 12]))
     assert row["directedness"] == pytest.approx(10.0)
 
 
-def test_jumps_about_one_place_have_directedness_1(problem):
+def test_jumps_around_a_point_have_directedness_1(problem):
     rng = np.random.default_rng(1)
     row = row_of(moving(lambda t: rng.standard_normal(DIM)), windows_of(problem, []))
     assert row["directedness"] == pytest.approx(1.0, abs=0.6)

@@ -29,7 +29,7 @@ def rows_of(model, word, side="u"):
     return dict(zip(slices.tolist(), mean, strict=True))
 
 
-def test_point_estimates_are_those_of_the_slice_before():
+def test_point_estimates_are_those_of_the_previous_slice():
     model = model_of("point")
     expected = predict_by_previous_slice(model, TIMES, 5, ALL)
     assert np.array_equal(expected.u[WORDS.index("always")], rows_of(model, "always")[4])
@@ -46,7 +46,7 @@ def test_a_word_that_was_not_seen_yet_has_the_zero_vector():
     assert not expected.u[WORDS.index("late")].any()
 
 
-def test_the_slice_that_is_predicted_is_not_looked_at():
+def test_the_predicted_slice_is_not_used():
     expected = predict_by_previous_slice(model_of("point"), TIMES, 4, ALL)
     assert not expected.u[WORDS.index("once")].any()
 
@@ -57,7 +57,7 @@ def test_point_estimates_have_no_variance():
 
 @pytest.mark.parametrize("word", WORDS)
 @pytest.mark.parametrize("t", [1, 4, 7])
-def test_the_filter_predicts_by_its_mode_at_the_slice_before(word, t):
+def test_the_filter_predicts_by_its_mode_at_the_previous_slice(word, t):
     model = model_of("filter")
     found = predict_by_previous_mode(model, TIMES, t, ALL).u[WORDS.index(word), 1]
     slices, mean, variance = knots_in(model, word)
@@ -68,7 +68,7 @@ def test_the_filter_predicts_by_its_mode_at_the_slice_before(word, t):
 
 @pytest.mark.parametrize("word", WORDS)
 @pytest.mark.parametrize("t", [1, 4, 7])
-def test_the_filters_posterior_is_carried_on_by_one_step_of_diffusion(word, t):
+def test_the_filters_posterior_is_propagated_by_one_step_of_diffusion(word, t):
     model = model_of("filter")
     expected = predict_by_diffusion(model, TIMES, t, ALL)
     assert expected.v_variance is not None
@@ -81,7 +81,7 @@ def test_the_filters_posterior_is_carried_on_by_one_step_of_diffusion(word, t):
     )
 
 
-def test_only_a_filtered_model_is_carried_on():
+def test_only_a_filtered_model_is_propagated():
     with pytest.raises(SettingsError, match="not by filtering"):
         predict_by_diffusion(model_of("smoother"), TIMES, 2, ALL)
 
@@ -125,14 +125,14 @@ def test_smoothing_interpolates_linearly_in_time_with_unequal_gaps():
     assert expected.u[WORDS.index("always")] == pytest.approx(rows[2] * 8 / 9 + rows[3] * 1 / 9, rel=1e-6)
 
 
-def test_words_and_contexts_are_interpolated_alike():
+def test_words_and_contexts_are_interpolated_in_the_same_way():
     model = model_of("smoother")
     expected = predict_by_interpolation(model, WITH_TWO_MORE, 6, ALL)
     rows = rows_of(model, "always", "v")
     assert expected.v[WORDS.index("always")] == pytest.approx(rows[4] * 4 / 7 + rows[5] * 3 / 7, rel=1e-6)
 
 
-def test_a_word_that_is_absent_at_a_neighbor_has_its_smoothed_place_there():
+def test_a_word_that_is_absent_at_a_neighbor_has_its_smoothed_vector_there():
     model = model_of("smoother")
     expected = predict_by_interpolation(model, WITH_TWO_MORE, 3, ALL)
     places = model.mean("gaps", [1851.75, 1854.0])
@@ -140,7 +140,7 @@ def test_a_word_that_is_absent_at_a_neighbor_has_its_smoothed_place_there():
 
 
 @pytest.mark.parametrize("word", WORDS)
-def test_the_smoothers_posterior_is_predict_by_bridge(word):
+def test_the_smoothers_posterior_is_that_between_its_slices(word):
     model, time = model_of("smoother"), float(WITH_TWO_MORE[6])
     expected = predict_by_bridge(model, WITH_TWO_MORE, 6, ALL)
     assert expected.u_variance is not None
@@ -154,7 +154,7 @@ def test_the_smoothers_posterior_is_predict_by_bridge(word):
     )
 
 
-def test_a_static_model_predicts_the_same_at_all_times():
+def test_a_static_model_predicts_the_same_vectors_at_all_times():
     model = model_of("filter", {word: [0] for word in PLACES}, diffusion_of([1860.0]))
     first, last = (predict_by_static_vectors(model, TIMES, t, ALL) for t in (1, 7))
     assert np.array_equal(first.u, last.u)
@@ -169,7 +169,7 @@ def test_a_static_model_predicts_the_same_at_all_times():
         ("independent", predict_by_previous_slice),
     ],
 )
-def test_one_fit_of_all_slices_predicts_as_one_that_ends_before(method, predictor):
+def test_a_fit_of_all_slices_predicts_like_one_that_ends_before_the_slice(method, predictor):
     counts = wordtide.count([(str(1900 + 5 * k), STEAM * (5 - k) + LAW * (1 + k)) for k in range(5)])
     words = np.arange(len(counts.words))
     settings = {"method": method, "dim": 3, "prior_variance": 1.0, "threads": 1}

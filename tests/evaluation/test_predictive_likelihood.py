@@ -45,7 +45,7 @@ def looped(positive, negative, probability):
     return total / (positive.sum() + negative.sum())
 
 
-def test_two_words_are_as_by_hand():
+def test_two_words_have_the_score_computed_by_hand():
     # n+ = [[0, 3], [3, 0]], so P = P' = (1/2, 1/2) and n- = 6 * 1/4 for each pair. u = (1, 0), v = (2, 1).
     part = slice_of([[0, 3], [3, 0]])
     on_diagonal = Fraction(6, 4)
@@ -56,20 +56,20 @@ def test_two_words_are_as_by_hand():
     assert found == pytest.approx(total / 12, rel=1e-6)
 
 
-def test_zero_vectors_give_every_pair_a_half():
+def test_zero_vectors_give_every_pair_probability_one_half():
     part = slice_of([[0, 3, 1], [3, 2, 0], [1, 0, 0]], ratio=2.5)
     assert log_likelihood_per_pair(part, np.zeros((3, 2)), np.zeros((3, 2))) == pytest.approx(
         math.log(0.5), rel=1e-6
     )
 
 
-def test_a_slice_is_as_by_loops_over_all_pairs():
+def test_a_slice_has_the_score_of_loops_over_all_pairs():
     part, positive, negative, u, v = some_slice()
     expected = looped(positive, negative, lambda i, j: expit(u[i] @ v[j]))
     assert log_likelihood_per_pair(part, u, v) == pytest.approx(expected, rel=1e-6)
 
 
-def test_rows_taken_a_few_at_a_time_give_the_same(monkeypatch):
+def test_blocks_of_rows_do_not_change_the_score(monkeypatch):
     part, _, _, u, v = some_slice()
     whole = log_likelihood_per_pair(part, u, v)
     monkeypatch.setattr(likelihood, "_ELEMENTS", 13)
@@ -89,7 +89,7 @@ def rotation(seed, dim=3):
     return np.linalg.qr(np.random.default_rng(seed).standard_normal((dim, dim)))[0]
 
 
-def test_turning_words_and_contexts_together_changes_nothing():
+def test_rotating_words_and_contexts_together_changes_nothing():
     part, _, _, u, v = some_slice()
     turn = rotation(1)
     assert log_likelihood_per_pair(part, u @ turn, v @ turn) == pytest.approx(
@@ -98,7 +98,7 @@ def test_turning_words_and_contexts_together_changes_nothing():
 
 
 @pytest.mark.parametrize("side", ["words", "contexts"])
-def test_turning_only_one_side_changes_the_score(side):
+def test_rotating_only_one_side_changes_the_score(side):
     part, _, _, u, v = some_slice()
     turn = rotation(1)
     turned = (u @ turn, v) if side == "words" else (u, v @ turn)
@@ -140,7 +140,7 @@ def test_without_variance_the_integral_is_the_likelihood_itself():
     assert found == pytest.approx(log_likelihood_per_pair(part, u, v), rel=1e-5)
 
 
-def test_the_integrated_likelihood_is_as_by_loops_over_pairs_and_dimensions():
+def test_the_integrated_likelihood_is_that_of_loops_over_pairs_and_dimensions():
     part, positive, negative, u, v = some_slice()
     s, r = np.random.default_rng(4).gamma(1.0, 0.3, size=(2, *u.shape))
 
@@ -176,7 +176,7 @@ def without_self_pairs(positive, negative):
     return positive, negative
 
 
-def test_without_self_pairs_a_slice_is_as_by_loops_over_the_other_pairs():
+def test_without_self_pairs_a_slice_has_the_score_of_loops_over_the_other_pairs():
     part, positive, negative, u, v = some_slice()
     assert np.diag(positive).sum() > 0
     expected = looped(*without_self_pairs(positive, negative), lambda i, j: expit(u[i] @ v[j]))
@@ -193,7 +193,7 @@ def test_without_self_pairs_the_integral_is_over_the_other_pairs():
     assert found == pytest.approx(expected, rel=1e-5)
 
 
-def test_a_shift_changes_the_odds_of_all_pairs_alike():
+def test_a_shift_changes_the_odds_of_all_pairs_by_one_factor():
     part, positive, negative, u, v = some_slice()
     expected = looped(positive, negative, lambda i, j: expit(u[i] @ v[j] + 0.4))
     none = np.zeros_like(u)

@@ -63,9 +63,9 @@ def test_labels_are_escaped():
     assert page.count("&lt;script&gt;") == 2
 
 
-def test_the_table_of_motion_says_over_how_many_slices():
+def test_the_table_of_motion_states_the_number_of_slices():
     assert "<th>after 7 slices</th>" in page_of()
 
 
-def test_without_motion_the_page_says_why():
+def test_without_motion_the_page_gives_the_reason():
     assert "No word occurs in all of the compared slices" in page_of(motion=())

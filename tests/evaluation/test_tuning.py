@@ -15,7 +15,7 @@ from scipy.special import expit
 import wordtide
 from wordtide.errors import FolderError, OutputError, SettingsError
 from wordtide.evaluation import evaluate as evaluating
-from wordtide.evaluation.folder import working_alone
+from wordtide.evaluation.folder import exclusive_use
 from wordtide.evaluation.scores import held_out_slices, predict_by_interpolation, without_slices
 from wordtide.evaluation.tuning.tune import tune
 from wordtide.inference.problem import PairSettings, problem_of
@@ -107,7 +107,7 @@ def test_the_first_split_is_that_of_an_evaluation_with_the_same_seed(tuning, cou
     assert tuning.splits.left_out[0] == held_out_slices(len(counts), 0.3, 0)
 
 
-def test_the_folder_holds_the_tables_and_what_is_kept_of_the_fits(tuning):
+def test_the_folder_holds_the_tables_and_the_records_of_fits(tuning):
     assert {path.name for path in tuning.path.iterdir()} == {
         *("header.json", "settings.json", "scores.csv", "summary.csv", "fits")
     }
@@ -133,7 +133,7 @@ def test_scores_have_a_row_for_each_fit_and_slice(tuning):
     assert (len(rows), list(rows[0])) == (4 * 2 * 2, [*columns, "pairs"])
 
 
-def test_scores_come_back_from_their_file_as_they_were(tuning):
+def test_scores_are_read_back_as_they_were_written(tuning):
     found = [float(row["log_likelihood"]) for row in rows_of(tuning.path, "scores.csv")]
     assert found == [row["log_likelihood"] for row in tuning.scores]
 
@@ -147,7 +147,7 @@ def test_fits_have_their_training_time(tuning):
     assert all(row["seconds"] >= 0 for row in tuning.summary)
 
 
-def test_the_settings_tell_the_slices_left_out(tuning, counts):
+def test_the_settings_list_the_slices_left_out(tuning, counts):
     told = json.loads((tuning.path / "settings.json").read_text())["splits"]
     assert [[one["label"] for one in split] for split in told] == [
         [counts.labels[t] for t in split] for split in tuning.splits.left_out
@@ -181,7 +181,7 @@ def test_other_methods_can_be_tuned(counts, tmp_path, method):
     assert all(row["mean"] > -1.0 for row in found.summary)
 
 
-def test_a_finished_tuning_is_not_made_again(folder, tuning, counts):
+def test_a_finished_tuning_is_not_repeated(folder, tuning, counts):
     listener = Listener()
     again = tune(counts, folder, observer=listener, **OPTIONS)
     assert (listener.stages, listener.messages) == ([], ["8 of 8 fits are already finished"])
@@ -194,7 +194,7 @@ def test_tables_made_again_have_the_same_bytes(folder, tuning, counts):
     assert [name for name in names if (folder / name).read_bytes() != (tuning.path / name).read_bytes()] == []
 
 
-def test_a_value_that_is_added_leaves_finished_fits_alone(folder, counts):
+def test_an_additional_value_leaves_finished_fits_alone(folder, counts):
     listener = Listener()
     more = {**OPTIONS, "grid": {"diffusion": [1e-3, 1e-1, 1.0], "negative_ratio": [1, 5]}}
     found = tune(counts, folder, observer=listener, **more)
@@ -203,7 +203,7 @@ def test_a_value_that_is_added_leaves_finished_fits_alone(folder, counts):
     assert len(found.summary) == 6
 
 
-def test_splits_that_are_added_leave_finished_fits_alone(folder, counts):
+def test_additional_splits_leave_finished_fits_alone(folder, counts):
     listener = Listener()
     tune(counts, folder, observer=listener, **{**OPTIONS, "splits": 3})
     fitted = [message for message in listener.messages if message.startswith("fit ")]
@@ -231,7 +231,7 @@ def test_a_tuning_that_was_stopped_between_fits_ends_with_the_same_scores(
     assert (tmp_path / "tuning" / "scores.csv").read_bytes() == (tuning.path / "scores.csv").read_bytes()
 
 
-def test_a_fit_that_was_stopped_goes_on_from_its_checkpoint_to_the_same_scores(counts, tmp_path):
+def test_a_stopped_fit_continues_from_its_checkpoint_to_the_same_scores(counts, tmp_path):
     class Impatient(StepObserver):
         """Presses Ctrl-C in the smoothing of the first fit; what prepares it has no checkpoint."""
 
@@ -257,7 +257,7 @@ def test_a_fit_that_was_stopped_goes_on_from_its_checkpoint_to_the_same_scores(c
 
 
 def test_two_processes_do_not_make_fits_in_one_folder(folder, counts):
-    with working_alone(folder), pytest.raises(OutputError, match="Another process is working in"):
+    with exclusive_use(folder), pytest.raises(OutputError, match="Another process is working in"):
         tune(counts, folder, **{**OPTIONS, "splits": 3})
 
 
@@ -288,12 +288,12 @@ def test_a_record_of_other_slices_is_refused(folder, counts):
         ({"precision": "float64"}, "with precision = float32, not float64"),
     ],
 )
-def test_a_tuning_with_other_settings_is_not_gone_on_with(folder, counts, other, named):
+def test_a_tuning_with_other_settings_is_not_continued(folder, counts, other, named):
     with pytest.raises(OutputError, match=named):
         tune(counts, folder, **{**OPTIONS, **other})
 
 
-def test_a_tuning_of_other_counts_is_not_gone_on_with(folder):
+def test_a_tuning_of_other_counts_is_not_continued(folder):
     with pytest.raises(OutputError, match="holds a tuning of other counts"):
         tune(tiny_counts(more="The mill is by the law."), folder, **OPTIONS)
 
@@ -303,18 +303,18 @@ def test_a_folder_that_exists_is_refused_without_resuming(folder, counts):
         tune(counts, folder, resume=False, **OPTIONS)
 
 
-def test_overwriting_begins_anew(folder, counts):
+def test_overwriting_starts_over(folder, counts):
     tune(counts, folder, grid={"dim": [2, 3]}, splits=1, overwrite=True, **SHARED)
     assert len(list((folder / "fits").iterdir())) == 2
 
 
-def test_a_folder_of_somebody_else_is_never_replaced(counts, tmp_path):
+def test_a_folder_of_the_user_is_never_replaced(counts, tmp_path):
     (tmp_path / "letters").mkdir()
     with pytest.raises(OutputError, match="not a folder made by wordtide"):
         tune(counts, tmp_path / "letters", overwrite=True, **OPTIONS)
 
 
-def test_fewer_splits_than_wanted_are_told(tmp_path):
+def test_fewer_splits_than_requested_are_reported(tmp_path):
     listener = Listener()
     found = tune(tiny_counts(3), tmp_path / "tuning", grid={"dim": [2, 3]}, observer=listener, **SHARED)
     assert (
@@ -343,7 +343,7 @@ def test_fewer_splits_than_wanted_are_told(tmp_path):
         ({"texts": "sotu"}, "texts= is only for other windows"),
     ],
 )
-def test_what_cannot_be_done_is_refused_before_anything_is_written(counts, tmp_path, options, problem):
+def test_invalid_requests_are_refused_before_anything_is_written(counts, tmp_path, options, problem):
     dim = {} if "dim" in options.get("grid", {}) else {"dim": 2}
     with pytest.raises(SettingsError, match=problem):
         tune(counts, tmp_path / "tuning", **{**dim, **SHARED, **options})

@@ -44,7 +44,7 @@ def test_numbers_of_numpy_become_those_of_python():
     assert [type(value) for name in ("dim", "diffusion") for value in grid[name]] == [int, int, float, float]
 
 
-def test_every_combination_has_a_name_of_its_own():
+def test_every_combination_has_a_unique_name():
     found = combinations_of(
         grid_of(
             diffusion=[0.1, 1, 1e-5],
@@ -57,7 +57,7 @@ def test_every_combination_has_a_name_of_its_own():
     assert len({one.file_name for one in found}) == 48
 
 
-def test_names_show_values_as_one_types_them():
+def test_names_show_values_as_typed():
     (one,) = combinations_of(grid_of(diffusion=[1e-3], prior_variance=[100]))
     assert one.shown(LISTED) == "diffusion 0.001, dim 100, prior variance 100, negative ratio 1, window 4"
 
@@ -129,6 +129,6 @@ def test_a_sequential_method_predicts_all_slices_but_the_first():
         (("filtering", 1, None, None), "There is 1 slice, but tuning needs at least 2"),
     ],
 )
-def test_splits_that_cannot_be_made_are_refused(options, problem):
+def test_impossible_splits_are_refused(options, problem):
     with pytest.raises(SettingsError, match=problem):
         splits_for(*options, seed=0)

@@ -76,7 +76,7 @@ def test_verdicts_tell_the_best_the_worse_and_what_may_be_noise(three):
     assert [row["verdict"] for row in three.summary] == ["worse", "best", "may be as good"]
 
 
-def test_the_best_differs_from_itself_by_nothing(three):
+def test_the_difference_of_the_best_is_zero(three):
     assert (three.summary[1]["difference"], three.summary[1]["difference_error"]) == (0.0, None)
 
 
@@ -84,7 +84,7 @@ def test_times_that_are_not_known_are_none(three):
     assert [row["seconds"] for row in three.summary] == [3.0, 2.0, None]
 
 
-def test_one_slice_makes_no_difference_clear(counts):
+def test_no_difference_is_clear_from_one_slice(counts):
     tuning = tuning_of(counts, {"dim": [2, 3]}, [[(2, -0.9)], [(2, -0.1)]], [1, 1])
     assert [row["verdict"] for row in tuning.summary] == ["may be as good", "best"]
     assert "A single slice cannot show what is noise" in told(tuning)
@@ -109,17 +109,17 @@ def dims(counts, seconds):
     return tuning_of(counts, {"diffusion": [0.01], "dim": [2, 3]}, scores, seconds)
 
 
-def test_the_quickest_of_those_that_may_be_as_good_is_recommended(counts):
+def test_the_fastest_of_those_that_may_be_as_good_is_recommended(counts):
     sentences = tuning_verdict(dims(counts, [1.0, 4.0]))
     assert "Of these dim 2 is the fastest: 1 s per fit instead of 4 s." in sentences
     assert sentences[-1] == "To fit dim 2: wordtide fit 'my counts' -o model --dim 2 --diffusion 0.01"
 
 
-def test_a_little_time_is_no_reason_to_leave_the_best(counts):
+def test_slightly_faster_fits_are_not_recommended(counts):
     assert tuning_verdict(dims(counts, [3.9, 4.0]))[-1].startswith("To fit dim 3: ")
 
 
-def test_clear_differences_are_said_to_be_clear(counts):
+def test_clear_differences_are_reported_as_such(counts):
     tuning = tuning_of(counts, {"dim": [2, 3]}, [[(2, -0.5), (3, -0.6)], [(2, -0.7), (3, -0.81)]], [1, 1])
     assert "All others are worse by more than two standard errors." in told(tuning)
 
@@ -190,7 +190,7 @@ def test_the_command_uses_the_counts_of_the_best_window(counts):
     assert tuning_verdict(found)[-1] == "To fit window 8: wordtide fit tuning/counts-8 -o model"
 
 
-def test_people_see_settings_as_they_type_them_and_four_digits(three):
+def test_rows_show_settings_as_typed_and_four_digits(three):
     row = shown_rows(three.summary, ["diffusion"])[0]
     assert [row[name] for name in ("diffusion", "mean", "difference", "seconds")] == [
         "0.0001",
@@ -200,5 +200,5 @@ def test_people_see_settings_as_they_type_them_and_four_digits(three):
     ]
 
 
-def test_people_see_no_difference_of_the_best_to_itself(three):
+def test_the_best_row_shows_no_difference(three):
     assert shown_rows(three.summary, ["diffusion"])[1]["difference"] == ""

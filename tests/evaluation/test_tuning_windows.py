@@ -1,6 +1,4 @@
-"""Tuning the window: texts are counted again as the counts were, and must come out the same but for their
-pairs.
-"""
+"""Tuning the window: texts are counted again, with the same words and slices but other pairs."""
 
 import json
 
@@ -67,7 +65,7 @@ def test_counted_again_with_another_window_is_what_counting_with_that_window_giv
     assert arrays_of(counted_again(tmp_path, first, 2, texts())) == arrays_of(second)
 
 
-def test_a_tokeniser_of_ones_own_is_used_again(tmp_path):
+def test_a_custom_tokenizer_is_used_again(tmp_path):
     first, second = (wordtide.count(texts(), window=window, tokenizer=shouted) for window in (4, 2))
     assert arrays_of(counted_again(tmp_path, first, 2, texts(), tokenizer=shouted)) == arrays_of(second)
 
@@ -145,7 +143,7 @@ def test_other_texts_are_refused_and_nothing_is_left(tmp_path, counts, others, p
     assert list(tmp_path.iterdir()) == []
 
 
-def test_other_texts_do_not_spoil_a_tuning_that_is_there(tmp_path, counts):
+def test_other_texts_do_not_damage_an_existing_tuning(tmp_path, counts):
     tune(counts, tmp_path / "tuning", grid={"window": [4]}, **OPTIONS)
     with pytest.raises(InputError, match="differ from those of the counts"):
         tune(counts, tmp_path / "tuning", grid={"window": [2, 4]}, texts=[*texts(), ("1910", LAW)], **OPTIONS)
@@ -182,7 +180,7 @@ def test_the_tokeniser_named_in_a_folder_does_not_run_unless_it_is_asked_for(tmp
         (12, None, "A int is not a source of texts"),
     ],
 )
-def test_texts_that_cannot_be_counted_are_refused(tmp_path, counts, source, tokenizer, problem):
+def test_unreadable_texts_are_refused(tmp_path, counts, source, tokenizer, problem):
     with pytest.raises(SettingsError, match=problem):
         tune(
             counts, tmp_path / "tuning", grid={"window": [2, 4]}, texts=source, tokenizer=tokenizer, **OPTIONS

@@ -10,7 +10,7 @@ from cli.command_line import Run, command, run
 from faults.worlds import WRITINGS, content
 
 import wordtide.counts.count
-from wordtide.evaluation.folder import working_alone
+from wordtide.evaluation.folder import exclusive_use
 from wordtide.storage.locks import only_writer
 
 pytestmark = pytest.mark.slow
@@ -104,7 +104,7 @@ def test_an_evaluation_that_another_process_works_in_is_left_to_it(killer, tmp_p
     place = killer.prepare(writing, tmp_path / "place")
     assert typed(killer, writing, place).code == 0
     before = content(place)
-    with working_alone(place / writing.target):
+    with exclusive_use(place / writing.target):
         plain = typed(killer, writing, place)
         killer.forker.run([*writing.typed(killer.world, place), "--overwrite"], killer.folder / "talk")
         overwriting = killer.talk()

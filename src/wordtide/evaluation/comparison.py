@@ -1,7 +1,7 @@
 """The comparison of methods: by prediction, paired slice by slice, with a verdict in words; and by motion.
 
-Motion is how words move: smoothly or in jumps, along a path or around one place. All models are measured at
-the same slices, which no model was fitted without, and on the same words.
+Motion is how words move: smoothly or in jumps, along a path or around a point. All models are measured on the
+same words at the same slices, to which all of them were fitted.
 """
 
 import math
@@ -45,11 +45,9 @@ def compare(scores: Sequence[SliceScore], held_out: Sequence[int], seconds: Mapp
     Returns:
         A row per method, in the order of the scores. `mean`, `standard_error`: over the held-out slices.
         `difference`: to the best of the paper's predictors; `difference_error`: its standard error, from the
-        differences slice by slice.
-        `wins`: the number of slices on which the method is best (None for predictors that are not the
-            paper's).
-        `mean_of_all`, `standard_error_of_all`: over all slices that the method predicts. `seconds`: of its
-        fit. Unknown values are None.
+        differences slice by slice. `wins`: the number of slices on which the method is best (None for
+        predictors that are not the paper's). `mean_of_all`, `standard_error_of_all`: over all slices that the
+        method predicts. `seconds`: the time of its fit. Unknown values are None.
     """
     by_method: dict[str, dict[int, float]] = {}
     for score in scores:
@@ -62,12 +60,21 @@ def compare(scores: Sequence[SliceScore], held_out: Sequence[int], seconds: Mapp
     rows = []
     for name, values in common.items():
         difference, every = values - rivals[best], np.array(list(by_method[name].values()))
-        row = (
-            *(name, float(values.mean()), standard_error(values)),
-            *(float(difference.mean()), None if name == best else standard_error(difference), wins.get(name)),
-            *(len(values), float(every.mean()), standard_error(every), len(every), seconds.get(name)),
+        rows.append(
+            {
+                "method": name,
+                "mean": float(values.mean()),
+                "standard_error": standard_error(values),
+                "difference": float(difference.mean()),
+                "difference_error": None if name == best else standard_error(difference),
+                "wins": wins.get(name),
+                "slices": len(values),
+                "mean_of_all": float(every.mean()),
+                "standard_error_of_all": standard_error(every),
+                "all_slices": len(every),
+                "seconds": seconds.get(name),
+            }
         )
-        rows.append(dict(zip(COLUMNS, row, strict=True)))
     return rows
 
 
@@ -122,9 +129,7 @@ class MotionWindow:
 
 
 def windows_of(problem: Problem, held_out: Sequence[int], furthest: int = FURTHEST) -> list[MotionWindow]:
-    """Adjacent windows of `furthest` + 1 slices that were not left out, or one shorter window if there are
-    fewer.
-    """
+    """Adjacent windows of `furthest` + 1 slices that were not left out; a single shorter one if need be."""
     left_out = set(held_out)
     kept = [t for t in range(len(problem)) if t not in left_out]
     length = min(furthest + 1, len(kept))
@@ -177,6 +182,12 @@ def motion_row(
     moving = lengths > 0.0
     relative = float(np.median(distances[min(distances)][moving] / lengths[moving])) if moving.any() else None
     ratio = last / first if max(distances) > 1 and first > 0.0 else None
-    return dict(
-        zip(MOTION_COLUMNS, (method, len(lengths), max(distances), first, last, ratio, relative), strict=True)
-    )
+    return {
+        "method": method,
+        "words": len(lengths),
+        "slices": max(distances),
+        "first_distance": first,
+        "last_distance": last,
+        "directedness": ratio,
+        "relative_step": relative,
+    }

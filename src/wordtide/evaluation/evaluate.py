@@ -14,11 +14,11 @@ from wordtide.errors import FolderError, SettingsError
 from wordtide.evaluation.comparison import Row, compare, verdict
 from wordtide.evaluation.folder import (
     EVALUATION,
+    exclusive_use,
     models_folder,
     record_seconds,
     seconds_of_checkpoint,
     seconds_of_fits,
-    working_alone,
 )
 from wordtide.evaluation.report import EvaluationResults, write_report
 from wordtide.evaluation.scores import (
@@ -119,7 +119,7 @@ def evaluate(
     check_not_input(folder, [counts.path])
     if not EVALUATION.check(folder, identity, overwrite, resume):
         EVALUATION.begin(folder, identity, overwrite)
-    with working_alone(folder):
+    with exclusive_use(folder):
         machine = Machine(precision, threads, checkpoint_every)
         remaining = without_slices(counts, held_out)
         models = {
@@ -167,14 +167,14 @@ def check_dimensions(dim: int, counts: Counts) -> None:
 
 
 def load_or_fit(
-    counts: Counts, settings: FitSettings, place: Path, machine: Machine, observer: Observer
+    counts: Counts, settings: FitSettings, folder: Path, machine: Machine, observer: Observer
 ) -> tuple[Embeddings, float | None]:
     """Load the model of a fit, or fit it, continuing from a checkpoint if there is one.
 
     Args:
         counts: What to fit.
         settings: The settings of the fit.
-        place: The model folder.
+        folder: The model folder.
         machine: How to compute the fit.
         observer: Receives the progress.
 
@@ -184,18 +184,20 @@ def load_or_fit(
     Raises:
         FolderError: The folder holds a model with other settings.
     """
-    if place.exists():
-        model = Embeddings.load(place)
+    if folder.exists():
+        model = Embeddings.load(folder)
         if model.settings != settings.as_json():
-            raise FolderError(f"{place} is a model with other settings.", f"Remove {place} to fit it again.")
-        clean_up(place)  # a fit may have been killed right after its model was named
-        remove_folder(checkpoint_path(place))
+            raise FolderError(
+                f"{folder} is a model with other settings.", f"Remove {folder} to fit it again."
+            )
+        clean_up(folder)  # a fit may have been killed right after its model was named
+        remove_folder(checkpoint_path(folder))
         return model, None
-    earlier, started = seconds_of_checkpoint(place), monotonic()
+    earlier, started = seconds_of_checkpoint(folder), monotonic()
     model = fit(
         counts,
-        output=place,
-        resume=has_checkpoint(place),
+        output=folder,
+        resume=has_checkpoint(folder),
         precision=machine.precision,
         threads=machine.threads,
         checkpoint_every=machine.checkpoint_every,
@@ -209,10 +211,10 @@ def _model(
     counts: Counts, settings: FitSettings, folder: Path, machine: Machine, observer: Observer
 ) -> Embeddings:
     """The model of one method, found or fitted."""
-    place = models_folder(folder) / settings.method
-    model, seconds = load_or_fit(counts, settings, place, machine, observer)
+    path = models_folder(folder) / settings.method
+    model, seconds = load_or_fit(counts, settings, path, machine, observer)
     if seconds is None:
-        observer.message(f"{settings.method}: found in {place}")
+        observer.message(f"{settings.method}: found in {path}")
     else:
         record_seconds(folder, settings.method, seconds)
     return model

@@ -40,13 +40,14 @@ class ResumableFolder:
         kind: The kind in the header.
         version: The version of the format.
         article: The article of the kind, for messages.
-        named: How messages describe a difference in the parts of the identity that are not shown by value.
+        differences: How messages describe differences in those parts of the identity whose values are not
+            shown.
     """
 
     kind: str
     version: int
     article: str
-    named: Mapping[str, str]
+    differences: Mapping[str, str]
 
     def check(self, folder: Path, identity: Mapping[str, Any], overwrite: bool, resume: bool) -> bool:
         """Check whether the folder holds a part of this work.
@@ -69,9 +70,9 @@ class ResumableFolder:
         header = read_header(folder, self.kind, self.version)
         for name, value in identity.items():
             if header.get(name) != value:
-                named = self.named.get(name, f"with {name} = {header.get(name)}, not {value}")
+                difference = self.differences.get(name, f"with {name} = {header.get(name)}, not {value}")
                 raise OutputError(
-                    f"{folder} holds {self.article} {self.kind} {named}.",
+                    f"{folder} holds {self.article} {self.kind} {difference}.",
                     "Use the settings it was started with, choose another --output, "
                     "or add --overwrite to replace it.",
                 )
@@ -80,7 +81,7 @@ class ResumableFolder:
     def begin(self, folder: Path, identity: Mapping[str, Any], overwrite: bool) -> None:
         """Create the folder with its header. A folder that another process works in is not replaced."""
         with (
-            working_alone(folder) if kind_of(folder) == self.kind else nullcontext(),
+            exclusive_use(folder) if kind_of(folder) == self.kind else nullcontext(),
             new_folder(folder, overwrite, self.kind) as fresh,
         ):
             write_header(fresh, self.kind, self.version, identity)
@@ -92,8 +93,8 @@ EVALUATION = ResumableFolder(
 
 
 @contextmanager
-def working_alone(folder: Path) -> Iterator[None]:
-    """Keep other processes from working in the same folder, and remove leftovers of killed ones.
+def exclusive_use(folder: Path) -> Iterator[None]:
+    """Lock a folder against other processes, and remove the leftovers of killed ones.
 
     Raises:
         OutputError: Another process is working in the folder.
@@ -108,7 +109,7 @@ def working_alone(folder: Path) -> Iterator[None]:
 
 
 def models_folder(folder: Path) -> Path:
-    """The folder of the models, each in a folder named by its method."""
+    """The folder of an evaluation's models, each in a folder named after its method."""
     models = folder / "models"
     with explained_write_errors(models):
         models.mkdir(exist_ok=True)
@@ -121,15 +122,15 @@ def seconds_of_fits(folder: Path) -> dict[str, float]:
     Raises:
         FolderError: The file is damaged.
     """
-    place = models_folder(folder) / _SECONDS
+    path = models_folder(folder) / _SECONDS
     try:
-        found = read_json(place)
+        found = read_json(path)
         return {str(method): float(seconds) for method, seconds in found.items()}
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, AttributeError, TypeError, OverflowError, RecursionError) as error:
         raise FolderError(
-            f"{place} is damaged: {error}.", "Remove it; the training times are then missing."
+            f"{path} is damaged: {error}.", "Remove it; the training times are then missing."
         ) from error
 
 
@@ -158,18 +159,18 @@ class FitRecord:
     seconds: float | None
 
 
-def model_place(folder: Path, name: str) -> Path:
-    """The model folder of a fit. Its checkpoint lies beside it."""
+def model_folder(folder: Path, name: str) -> Path:
+    """The folder of the model of a tuning's fit. Its checkpoint is beside it."""
     return folder / f"model-{name}"
 
 
 def save_record(folder: Path, name: str, facts: Mapping[str, Any], record: FitRecord) -> None:
     """Save the record of a fit; `facts` describe the fit for human readers."""
-    place = folder / "fits"
-    with explained_write_errors(place):
-        place.mkdir(exist_ok=True)
+    fits = folder / "fits"
+    with explained_write_errors(fits):
+        fits.mkdir(exist_ok=True)
     content = {**facts, "seconds": record.seconds, "scores": [asdict(score) for score in record.scores]}
-    write_files(place, {f"{name}.json": (json.dumps(content, indent=1, allow_nan=False) + "\n").encode()})
+    write_files(fits, {f"{name}.json": (json.dumps(content, indent=1, allow_nan=False) + "\n").encode()})
 
 
 def load_record(folder: Path, name: str, slices: Sequence[int]) -> FitRecord | None:
@@ -178,9 +179,9 @@ def load_record(folder: Path, name: str, slices: Sequence[int]) -> FitRecord | N
     Raises:
         FolderError: The record is damaged.
     """
-    place = folder / "fits" / f"{name}.json"
+    path = folder / "fits" / f"{name}.json"
     try:
-        content = read_json(place)
+        content = read_json(path)
         scores, seconds = [SliceScore(**score) for score in content["scores"]], content["seconds"]
         if [score.slice for score in scores] != list(slices):
             raise ValueError("it describes other slices")
@@ -194,4 +195,4 @@ def load_record(folder: Path, name: str, slices: Sequence[int]) -> FitRecord | N
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
-        raise FolderError(f"{place} is damaged: {error}.", "Remove it to repeat the fit.") from error
+        raise FolderError(f"{path} is damaged: {error}.", "Remove it to repeat the fit.") from error

@@ -8,7 +8,7 @@
                              not left out
     static                   the vectors of the one model of all slices that were not left out
 
-Two more predictors, beside the paper's, use the posteriors with their uncertainty:
+Two predictors that are not the paper's use the posteriors with their uncertainty:
 
     filtering (posterior)    the posterior at the previous slice, propagated to this one by diffusion (Eq. 13)
     smoothing (posterior)    the posterior at the time of the slice, where the prior bridges its neighbors
@@ -228,9 +228,7 @@ def score_slices(
     threads: int | None = None,
     shift: float = 0.0,
 ) -> list[SliceScore]:
-    """Score slices by the paper's predictor of a method; `shift` is added to the inner products u . v of all
-    pairs.
-    """
+    """Score slices by the paper's predictor of a method; `shift` is added to all inner products u . v."""
     predictor = next(iter(PREDICTORS[method].values()))
     return _observed([(method, predictor, model, t) for t in slices], problem, shift, observer, threads)
 
@@ -294,7 +292,7 @@ def log_likelihood_per_pair(
 def integrated_log_likelihood_per_pair(
     part: SliceData, u: GaussianVectors, v: GaussianVectors, shift: float = 0.0, self_pairs: bool = True
 ) -> float:
-    """Compute the same with the uncertainty of the vectors integrated out, pair by pair."""
+    """Compute the log likelihood per pair with the uncertainty of vectors integrated out, pair by pair."""
     total = integrated_log_likelihood(ActiveSlice.of(part), u, v, shift, self_pairs)
     return total / _pairs(part, self_pairs)
 

@@ -1,5 +1,7 @@
-"""The result of a tuning: a row per combination with its difference to the best, paired slice by slice, and a
-few sentences about the best values, close ones, where to search next, and the command to run.
+"""The result of a tuning: combinations compared with the best one, and a summary in sentences.
+
+Differences are paired slice by slice. The sentences name the best values and close ones, where to search
+next, and the command to run.
 """
 
 import shlex
@@ -87,15 +89,18 @@ def tuning_summary(
         difference = values - by_slice[best]
         mean, error = float(difference.mean()), None if combination == best else standard_error(difference)
         known = [one for one in seconds[combination] if one is not None]
-        row = (
-            *combination.values().values(),
-            *(float(values.mean()), standard_error(values), mean, error, len(values)),
-            *(
-                float(np.mean(known)) if known else None,
-                BEST if combination == best else _verdict(mean, error),
-            ),
+        rows.append(
+            {
+                **combination.values(),
+                "mean": float(values.mean()),
+                "standard_error": standard_error(values),
+                "difference": mean,
+                "difference_error": error,
+                "slices": len(values),
+                "seconds": float(np.mean(known)) if known else None,
+                "verdict": BEST if combination == best else _verdict(mean, error),
+            }
         )
-        rows.append(dict(zip(COLUMNS, row, strict=True)))
     return rows
 
 

@@ -1,7 +1,7 @@
 """The search space of `tune`: all combinations of the values of a few settings, and the fits of each.
 
-A fit predicts slices that it has not seen: those that a random split leaves
-out, or each slice from the slices before it.
+A fit predicts slices that it has not seen: those that a random split leaves out, or each slice from the
+slices before it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -163,9 +163,7 @@ def _checked_value(name: str, given: Any) -> Value:
 
 @dataclass(frozen=True)
 class PlannedFit:
-    """A combination to be fitted without the slices of one split, or to all slices in order of time if
-    `split` is None.
-    """
+    """A combination to be fitted without the slices of a split; without a split, to all in order of time."""
 
     combination: Combination
     split: int | None
@@ -188,9 +186,7 @@ class PlannedFit:
 
 @dataclass(frozen=True)
 class Splits:
-    """The slices left out, one list per split; no lists for methods that predict each slice before they see
-    it.
-    """
+    """The slices left out, one list per split; no lists for methods that predict from earlier slices."""
 
     method: str
     slices: int  # of the corpus

@@ -1,6 +1,4 @@
-"""`tune`: fit all combinations of some settings, and compare how well they predict slices that they have not
-seen.
-"""
+"""`tune`: fit all combinations of some settings, and compare how well they predict unseen slices."""
 
 import json
 import math
@@ -20,10 +18,10 @@ from wordtide.evaluation.evaluate import Machine, check_dimensions, load_or_fit
 from wordtide.evaluation.folder import (
     TUNING,
     FitRecord,
+    exclusive_use,
     load_record,
-    model_place,
+    model_folder,
     save_record,
-    working_alone,
 )
 from wordtide.evaluation.report import corpus_facts, csv_bytes
 from wordtide.evaluation.scores import score_slices, without_slices
@@ -55,8 +53,8 @@ REFERENCE_RATIO = FitSettings().negative_ratio
 
 
 @dataclass(frozen=True)
-class _Workplace:
-    """Where and how fits are made."""
+class _Workspace:
+    """The folder of a tuning, and everything its fits need."""
 
     folder: Path
     counts: Mapping[int, Counts]
@@ -142,7 +140,7 @@ def tune(
     others = check_windows(counts, wanted, others, folder if continues else None)
     if not continues:
         TUNING.begin(folder, identity, overwrite)
-    with working_alone(folder):
+    with exclusive_use(folder):
         try:
             by_window = counts_by_window(folder, counts, wanted, others, observer.message)
         except WordtideError:
@@ -159,22 +157,11 @@ def tune(
             planned,
             fits,
             varied(lists) or LISTED[:2],
-            _Workplace(folder, by_window, problem, machine, observer),
+            _Workspace(folder, by_window, problem, machine, observer),
         )
-        scores = [
-            {**fit.combination.values(), "split": fit.split, **vars(score)}
-            for fit, record in zip(planned, records, strict=True)
-            for score in record.scores
-        ]
-        rows = _summary(planned, records)
+        scores, rows = _scores(planned, records), _summary(planned, records)
         facts = _facts(problem, parts, lists, {**shared, "precision": precision})
-        described = json.dumps(facts, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-        contents = {
-            "scores.csv": csv_bytes(scores, SCORE_COLUMNS),
-            "summary.csv": csv_bytes(rows, COLUMNS),
-            "settings.json": described.encode(),
-        }
-        write_files(folder, contents)
+        _write_tables(folder, scores, rows, facts)
     return Tuning(rows, scores, lists, parts, fits, by_window, folder)
 
 
@@ -191,40 +178,49 @@ def _records(
     planned: list[PlannedFit],
     settings: Mapping[Combination, FitSettings],
     names: list[str] | tuple[str, ...],
-    place: _Workplace,
+    space: _Workspace,
 ) -> list[FitRecord]:
-    """The record of each fit, found in the folder or made now."""
-    found = [load_record(place.folder, fit.file_name, fit.slices) for fit in planned]
+    """The record of each fit, read from the folder or made now."""
+    found = [load_record(space.folder, fit.file_name, fit.slices) for fit in planned]
     there = [record for record in found if record is not None]
     if there:
-        place.observer.message(f"{len(there)} of {len(planned)} fits are already finished")
+        space.observer.message(f"{len(there)} of {len(planned)} fits are already finished")
     records = []
     for number, (fit, record) in enumerate(zip(planned, found, strict=True), start=1):
         if record is None:
-            place.observer.message(f"fit {number} of {len(planned)}: {fit.shown(names)}")
-            record = _fit_and_score(fit, settings[fit.combination], place)
+            space.observer.message(f"fit {number} of {len(planned)}: {fit.shown(names)}")
+            record = _fit_and_score(fit, settings[fit.combination], space)
             mean = sum(score.log_likelihood for score in record.scores) / len(record.scores)
             took = "" if record.seconds is None else f", fitted in {record.seconds:.0f} s"
-            place.observer.message(f"{mean:.4f} per pair{took}")
-        remove_folder(model_place(place.folder, fit.file_name))  # including leftovers of a killed process
+            space.observer.message(f"{mean:.4f} per pair{took}")
+        remove_folder(model_folder(space.folder, fit.file_name))  # including leftovers of a killed process
         records.append(record)
     return records
 
 
-def _fit_and_score(fit: PlannedFit, settings: FitSettings, place: _Workplace) -> FitRecord:
-    counts, machine, observer = place.counts[fit.combination.window], place.machine, place.observer
+def _fit_and_score(fit: PlannedFit, settings: FitSettings, space: _Workspace) -> FitRecord:
+    counts, machine, observer = space.counts[fit.combination.window], space.machine, space.observer
     model, seconds = load_or_fit(
         without_slices(counts, fit.left_out) if fit.left_out else counts,
         settings,
-        model_place(place.folder, fit.file_name),
+        model_folder(space.folder, fit.file_name),
         machine,
         observer,
     )
     shift = math.log(fit.combination.negative_ratio / REFERENCE_RATIO)
-    scores = score_slices(settings.method, model, place.problem, fit.slices, observer, machine.threads, shift)
+    scores = score_slices(settings.method, model, space.problem, fit.slices, observer, machine.threads, shift)
     record = FitRecord(scores, None if seconds is None else round(seconds, 1))
-    save_record(place.folder, fit.file_name, {**fit.combination.values(), "split": fit.split}, record)
+    save_record(space.folder, fit.file_name, {**fit.combination.values(), "split": fit.split}, record)
     return record
+
+
+def _scores(planned: Sequence[PlannedFit], records: Sequence[FitRecord]) -> list[Row]:
+    """A row per score, with the combination and split of its fit."""
+    return [
+        {**fit.combination.values(), "split": fit.split, **vars(score)}
+        for fit, record in zip(planned, records, strict=True)
+        for score in record.scores
+    ]
 
 
 def _summary(planned: Sequence[PlannedFit], records: Sequence[FitRecord]) -> list[Row]:
@@ -247,3 +243,15 @@ def _facts(problem: Problem, splits: Splits, lists: Grid, settings: Mapping[str,
         ],
         "settings": dict(settings),
     }
+
+
+def _write_tables(
+    folder: Path, scores: Sequence[Row], summary: Sequence[Row], facts: Mapping[str, Any]
+) -> None:
+    described = json.dumps(facts, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    contents = {
+        "scores.csv": csv_bytes(scores, SCORE_COLUMNS),
+        "summary.csv": csv_bytes(summary, COLUMNS),
+        "settings.json": described.encode(),
+    }
+    write_files(folder, contents)

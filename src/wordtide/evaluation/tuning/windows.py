@@ -22,19 +22,17 @@ _VOCABULARY = "words.txt"
 
 @dataclass(frozen=True)
 class OtherWindows:
-    """Sources of counts with other windows: given counts, or texts to be counted with the tokenizer of the
-    counts.
-    """
+    """Sources of counts with other windows: given counts, or texts to be counted again."""
 
     counts: Mapping[int, Counts]
     texts: Any = None
-    tokenizer: str | Tokenizer | None = None
+    tokenizer: str | Tokenizer | None = None  # that of the counts
     workers: int | None = None
     observer: Observer | None = None
     max_expansion: int = MAX_EXPANSION  # of a compressed file of the texts
 
 
-def place_of_window(folder: Path, window: int) -> Path:
+def window_folder(folder: Path, window: int) -> Path:
     """The folder of the counts of another window."""
     return folder / f"counts-{window}"
 
@@ -71,7 +69,7 @@ def check_windows(
     missing = [
         window
         for window in asked
-        if window not in others.counts and (folder is None or not place_of_window(folder, window).exists())
+        if window not in others.counts and (folder is None or not window_folder(folder, window).exists())
     ]
     if not missing:
         return others
@@ -97,27 +95,27 @@ def counts_by_window(
 def _other_counts(
     folder: Path, counts: Counts, window: int, others: OtherWindows, report: Callable[[str], None]
 ) -> Counts:
-    place = place_of_window(folder, window)
-    if not place.exists() and window in others.counts:
-        others.counts[window].save(place)
-    elif not place.exists():
+    path = window_folder(folder, window)
+    if not path.exists() and window in others.counts:
+        others.counts[window].save(path)
+    elif not path.exists():
         report(f"counting again with window {window}")
-        _count_again(folder, place, counts, window, others)
-    found = Counts.load(place, check=True)
+        _count_again(folder, path, counts, window, others)
+    found = Counts.load(path, check=True)
     if window in others.counts and fingerprint(found) != fingerprint(others.counts[window]):
         raise SettingsError(
-            f"{place} holds other counts than those given for window {window}.",
+            f"{path} holds other counts than those given for window {window}.",
             "Give those, or tune into another folder.",
         )
     try:
         _check_sameness(counts, found, f"Counted again with window {window}, the texts")
     except InputError:
-        remove_folder(place)  # they would block the right ones
+        remove_folder(path)  # they would block the right ones
         raise
     return found
 
 
-def _count_again(folder: Path, place: Path, counts: Counts, window: int, others: OtherWindows) -> None:
+def _count_again(folder: Path, path: Path, counts: Counts, window: int, others: OtherWindows) -> None:
     write_files(folder, {_VOCABULARY: "".join(f"{word}\n" for word in counts.words).encode()})
     settings = {
         **counts.settings.as_json(),
@@ -128,7 +126,7 @@ def _count_again(folder: Path, place: Path, counts: Counts, window: int, others:
     del settings["tokenizer"]
     count(
         others.texts,
-        output=place,
+        output=path,
         workers=others.workers,
         max_expansion=others.max_expansion,
         observer=others.observer,
