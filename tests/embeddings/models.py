@@ -1,6 +1,4 @@
-"""Small models with random states, whose words cover all cases: with many knots, one, none, early, late and
-with gaps.
-"""
+"""Small models with random states, whose words cover all cases: many knots, one, none, early, late, gaps."""
 
 import numpy as np
 
@@ -82,8 +80,7 @@ def well_known(kind, places=PLACES, **facts):
 
 
 def crowd(kind, words=60, dim=6, seed=3, longest=4.0):
-    """Words word0, word1, ... at random slices, with one to 99 occurrences each: some are well known, others
-    are not.
+    """Words word0, word1, ... at random slices with one to 99 occurrences, some of them well known.
 
     word7 occurs in every slice and is well known.
     """

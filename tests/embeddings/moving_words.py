@@ -2,6 +2,7 @@
 
 import numpy as np
 from embeddings.models import diffusion_of, knots_of
+from oracles.natural import prior_covariance
 
 from wordtide.embeddings.posterior import Fitted, Posterior
 from wordtide.model.knots import Occurrences
@@ -66,21 +67,15 @@ def drawn(kind, prior=StationaryPrior, seed=1, strength=30.0):
     return fitted, h, b
 
 
-def dense_covariance(diffusion, slices):
-    diagonal, beside = diffusion.precision()
-    precision = np.diag(diagonal) + np.diag(beside, 1) + np.diag(beside, -1)
-    return np.linalg.inv(precision)[np.ix_(slices, slices)]
-
-
 def smoothed(diffusion, slices, h, b):
     """Means and data precisions."""
-    prior = np.linalg.inv(dense_covariance(diffusion, slices))
+    prior = np.linalg.inv(prior_covariance(diffusion)[np.ix_(slices, slices)])
     columns = [np.linalg.solve(prior + np.diag(h[:, k]), b[:, k]) for k in range(h.shape[1])]
     return np.column_stack(columns), h
 
 
 def filtered(diffusion, slices, h, b):
-    """Means and variances given the past, by the passages of the prior."""
+    """Means and variances given the past, by the transitions of the prior."""
     means, variances = [], []
     mean, variance, since = np.zeros(h.shape[1]), np.full(h.shape[1], diffusion.prior_variance), 0
     for t, precision, message in zip(slices, h, b, strict=True):

@@ -67,7 +67,7 @@ def test_a_state_on_the_grid_knows_its_slice_and_its_occurrences(model):
 
 
 @each_kind
-def test_a_state_off_the_grid_is_all_prediction(model):
+def test_a_state_off_the_grid_is_entirely_predicted(model):
     state = model.at(1855.0)
     assert state.slice is None
     assert not state.occurrences.any()
@@ -90,7 +90,7 @@ def test_occurrences_are_zero_where_a_word_is_absent():
     ]
 
 
-def test_point_estimates_are_carried_over_to_where_there_is_none():
+def test_point_estimates_are_carried_over_to_slices_without_any():
     model = MODELS["point"]
     fitted = model.fitted.posterior.mean_u[model.fitted.posterior.knots.rows_of(WORDS.index("middle"))]
     assert (model.mean("middle") == fitted[[0, 0, 0, 0, 0, 1, 1, 1]]).all()
@@ -167,12 +167,12 @@ def test_a_date_within_a_long_slice_means_the_slice():
         ["1862", "x"],
     ],
 )
-def test_a_time_that_is_none_is_refused_with_an_example(time):
+def test_an_invalid_time_is_refused_with_an_example(time):
     with pytest.raises(SettingsError, match="Give"):
         MODELS["filter"].mean("gaps", time)
 
 
-def test_an_unknown_word_is_answered_with_near_spellings():
+def test_an_unknown_word_is_refused_with_similar_spellings():
     with pytest.raises(UnknownWordError, match="middle"):
         MODELS["filter"].mean("midle")
 
@@ -194,14 +194,14 @@ def test_draws_of_word_and_context_vectors_are_independent(kind):
 
 
 @pytest.mark.parametrize("kind", ["filter", "smoother"])
-def test_draws_at_the_last_slice_scatter_as_the_variance_says(kind):
+def test_draws_at_the_last_slice_have_its_variance(kind):
     draws = MODELS[kind].sample("once", 4000, seed=2)
     assert draws.shape == (4000, len(TIMES), 3)
     assert_allclose(draws[:, -1].var(axis=0), MODELS[kind].variance("once", TIMES[-1]), rtol=0.15)
 
 
 @pytest.mark.parametrize(("n", "seed"), [(0, 0), (3, -1)])
-def test_draws_that_cannot_be_made_are_refused(n, seed):
+def test_impossible_draws_are_refused(n, seed):
     with pytest.raises(SettingsError, match="at least one draw"):
         MODELS["smoother"].sample("gaps", n, seed=seed)
 
@@ -226,12 +226,15 @@ def test_rotating_all_vectors_rotates_the_answers(kind):
 
 
 @each_kind
-def test_a_model_of_one_slice_can_be_asked(model):
+def test_a_model_of_one_slice_has_the_prior_away_from_it(model):
     single = model_of(model.kind, {"a": [0], "b": []}, diffusion_of([1900.5]))
     expected = single.fitted.posterior.mean_u[0]
     assert_allclose(single.mean("a"), expected[None], rtol=1e-12)
-    assert np.isfinite(single.at(1950.0).U_variance).all()
-    assert np.isfinite(single.sample("b", 2, times=[1900.5, 1950.0])).all()
+    later, moments = 1.7 + 0.05 * (1950.0 - 1900.5), [1900.5, 1950.0]
+    expected = np.zeros(2) if model.kind == "point" else np.array([1.7, later])
+    assert_allclose(single.at(1950.0).U_variance[1], expected[1], rtol=1e-6)
+    drawn = single.sample("b", 4000, times=moments).var(axis=0)
+    assert_allclose(drawn, np.repeat(expected[:, None], 3, axis=1), rtol=0.1)
 
 
 @each_kind
@@ -241,19 +244,19 @@ def test_a_model_without_knots_has_the_prior(model):
     assert (empty.at(TIMES[2]).U_variance == empty.variance("a", TIMES[2]).astype(np.float32)).all()
 
 
-def test_a_model_introduces_itself_in_one_line():
+def test_the_repr_of_a_model_is_one_line():
     assert (
         repr(MODELS["smoother"])
         == "<DynamicEmbeddings: smoothing, 8 slices (slice 0 to slice 7), 7 words, 3 dimensions>"
     )
 
 
-def test_the_elbo_is_what_the_fit_said_and_nan_if_it_said_nothing():
+def test_the_elbo_is_that_of_the_fit_and_nan_if_unknown():
     assert model_of("smoother", elbo=-1.0 / 3.0).elbo == -1.0 / 3.0
     assert np.isnan(model_of("point", elbo=None).elbo)
 
 
-def test_the_facts_count_axes_that_are_alive():
+def test_the_facts_count_live_axes():
     posterior = posterior_of("smoother")
     posterior.mean_u[:, 1] = posterior.mean_v[:, 1] = 1e-5
     facts = model_facts(model_of("smoother", posterior=posterior))
@@ -275,7 +278,7 @@ def test_a_posterior_with_the_wrong_arrays_is_refused(kind, arrays):
         )
 
 
-def test_a_posterior_with_a_row_too_few_is_refused():
+def test_a_posterior_with_a_missing_row_is_refused():
     whole = posterior_of("point")
     with pytest.raises(SettingsError, match="one row per knot"):
         Posterior("point", whole.knots, whole.mean_u, whole.mean_v[:-1])

@@ -62,7 +62,7 @@ def test_sampling_explains_no_more_than_the_posterior_leaves_open():
             assert (found.sampling <= found.posterior * (1.0 + 1e-5)).all()
 
 
-def test_a_movement_from_a_time_to_itself_is_none():
+def test_a_movement_from_a_time_to_itself_has_no_variance():
     ones = np.ones(len(WORDS))
     for time in MOMENTS:
         found = MODEL.sides[0].movement(ALL, time, time, ones, ones)
@@ -81,7 +81,7 @@ def test_the_movement_has_the_covariance_of_one_word_alone():
 
 
 @pytest.mark.parametrize("words", [[3], [5, 1], [6, 5, 4, 3, 2, 1, 0], [2, 2, 0], []])
-def test_some_words_in_any_order_are_answered_as_all_are(words):
+def test_some_words_in_any_order_have_the_answers_of_all(words):
     some = np.array(words, dtype=np.int64)
     for earlier, later in PAIRS[::7]:
         whole = MODEL.sides[0].movement(ALL, earlier, later, *WEIGHTS)
@@ -109,7 +109,7 @@ def test_variances_of_some_words_over_time_are_those_of_each(kind, words):
         assert_allclose(curves, model.variance(WORDS[number], MOMENTS), rtol=1e-12)
 
 
-def test_words_of_all_lengths_more_than_are_worked_on_at_once_agree_with_each_alone():
+def test_many_words_of_all_lengths_agree_with_each_alone():
     generator = np.random.default_rng(4)
     lengths = generator.integers(0, 9, size=600)
     model = model_of(
@@ -129,7 +129,7 @@ def test_words_of_all_lengths_more_than_are_worked_on_at_once_agree_with_each_al
 
 
 @pytest.mark.parametrize("precision", [0.0, 1e-12, 1e12])
-def test_variances_hold_for_data_that_say_nothing_and_data_that_say_all(precision):
+def test_variances_hold_for_uninformative_and_exact_data(precision):
     posterior = model_of("smoother").fitted.posterior
     posterior.precision_u[:] = precision
     model = model_of("smoother", posterior=posterior)
@@ -149,7 +149,7 @@ def test_variances_hold_for_slices_seconds_apart():
     assert_allclose([model.sides[0].variances_at(time, word)[0, 0] for time in times], expected, rtol=1e-5)
 
 
-def test_a_filter_knows_nothing_of_what_two_times_have_in_common():
+def test_a_filter_adds_the_variances_of_two_times():
     model = model_of("filter")
     found = model.sides[0].movement(ALL, TIMES[2], 1865.0, *WEIGHTS)
     before, after = (np.array([model.variance(word, time) for word in WORDS]) for time in (TIMES[2], 1865.0))

@@ -230,7 +230,7 @@ def test_means_are_the_same_for_few_words_and_for_many(model, found):
     np.testing.assert_array_equal(few.mean[rows], many._smoothed_again(np.tile(words, 3))[: len(rows)])
 
 
-def test_context_vectors_of_tied_models_jump_along(model, found):
+def test_context_vectors_of_tied_models_jump_with_their_words(model, found):
     jumping = DynamicEmbeddings(replace(model, dynamics=found))
     assert jumping.context_mean("jumps") == pytest.approx(jumping.mean("jumps"), abs=1e-6)
 
@@ -256,7 +256,7 @@ def test_dynamics_without_effects_are_read(tmp_path, model, found):
     ("name", "value"),
     [("shape", 9.0), ("correlation", 1.0), ("date_low", 1999.0), ("log_bayes_factor", np.inf)],
 )
-def test_absurd_dynamics_are_refused(tmp_path, model, found, name, value):
+def test_impossible_dynamics_are_refused(tmp_path, model, found, name, value):
     wrong = {field: getattr(found, field).copy() for field in vars(found)}
     wrong[name][WORDS["jumps"]] = value
     DynamicEmbeddings(replace(model, dynamics=Dynamics(**wrong))).save(tmp_path / "model")
@@ -311,7 +311,7 @@ def test_the_known_share_compares_squared_means_of_contexts_with_their_variances
     assert share[3] == pytest.approx(exact, abs=0.02)
 
 
-def test_messages_that_rest_on_unknown_contexts_say_less():
+def test_messages_that_rest_on_unknown_contexts_count_less():
     """Where contexts are hardly known, most of a message's precision stems from their variances."""
     known, _, _ = drawn("smoother")
     assert known_share(known).min() > 0.5

@@ -28,13 +28,13 @@ def test_variances_agree_with_a_loop_over_slices(word):
     assert_allclose(MODEL.variance(word), loop(word)[1], rtol=1e-12)
 
 
-def test_context_vectors_are_answered_from_their_own_states():
+def test_context_vectors_have_their_own_states():
     assert_allclose(MODEL.context_mean("gaps"), loop("gaps", "v")[0], rtol=1e-12)
     assert_allclose(MODEL.context_variance("gaps"), loop("gaps", "v")[1], rtol=1e-12)
 
 
 @pytest.mark.parametrize("start", range(20))
-def test_a_gap_of_many_slices_equals_as_many_single_steps(start):
+def test_a_gap_of_many_slices_is_a_chain_of_single_steps(start):
     diffusion = diffusion_of(np.cumsum(np.random.default_rng(3).gamma(2.0, size=20)))
     times = diffusion.times
     mean, variance = np.array([0.7]), np.array([0.4])
@@ -70,7 +70,7 @@ def test_later_slices_do_not_change_earlier_answers():
     assert (longer.variance("always")[:4] == shorter.variance("always")).all()
 
 
-def test_two_times_at_once_need_smoothing():
+def test_covariances_of_two_times_need_smoothing():
     with pytest.raises(SettingsError, match="Fit the model by smoothing"):
         MODEL.covariance("gaps", TIMES[0], TIMES[1])
 

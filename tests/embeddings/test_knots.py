@@ -34,7 +34,7 @@ def test_knots_around_a_slice_of_some_words_are_those_of_all(t, words):
 
 
 @pytest.mark.parametrize("t", [-1, 0, 17, 63, 99])
-def test_the_row_behind_a_slice_is_found_in_words_of_all_lengths(t):
+def test_the_row_after_a_slice_is_found_in_words_of_all_lengths(t):
     generator = np.random.default_rng(8)
     places = {n: sorted(generator.choice(100, generator.integers(0, 100), replace=False)) for n in range(60)}
     knots = knots_of(places)

@@ -79,7 +79,7 @@ def test_a_loaded_model_saves_the_same_bytes(folder, tmp_path):
         assert (folder / name).read_bytes() == (tmp_path / "again" / name).read_bytes()
 
 
-def test_a_curve_may_hold_numbers_that_are_none(tmp_path):
+def test_a_curve_may_have_missing_numbers(tmp_path):
     row = {"step": 1, "slice": None, "elbo": float("nan"), "rate": None, "seconds": float("inf")}
     model_of("point", curve=[row]).save(tmp_path / "model")
     loaded = load(tmp_path / "model").curve[0]
@@ -169,7 +169,7 @@ def test_a_flipped_bit_is_found_by_the_check(folder, name):
 
 
 @pytest.mark.parametrize("number", [np.nan, np.inf, -1.0])
-def test_a_precision_that_cannot_be_is_found_by_the_check(folder, number, tmp_path):
+def test_an_impossible_precision_is_found_by_the_check(folder, number, tmp_path):
     posterior = posterior_of("smoother")
     posterior.precision_v[3, 1] = number
     model_of("smoother", posterior=posterior).save(tmp_path / "other")
@@ -177,7 +177,7 @@ def test_a_precision_that_cannot_be_is_found_by_the_check(folder, number, tmp_pa
         load(tmp_path / "other", check=True)
 
 
-def test_another_version_says_so(folder):
+def test_another_version_is_refused(folder):
     change_header(folder, version=5)
     with pytest.raises(FolderError, match="version 5"):
         load(folder)
@@ -190,7 +190,7 @@ def test_a_counts_folder_is_not_a_model(folder):
 
 
 @pytest.mark.parametrize("name", ["../words.txt", "/etc/passwd", "a/b", "", "."])
-def test_a_file_outside_the_folder_is_not_looked_at(folder, name):
+def test_a_file_outside_the_folder_is_not_read(folder, name):
     files = json.loads((folder / "header.json").read_text())["files"]
     change_header(folder, files=files | {name: {"bytes": 0, "crc32": 0}})
     with refused():
@@ -214,7 +214,7 @@ def test_a_pipe_in_place_of_a_file_is_not_waited_for(folder, name):
         load(folder, check=True)
 
 
-def test_a_model_that_does_not_name_its_prior_has_that_of_the_paper_and_answers_as_ever(folder):
+def test_a_model_that_does_not_name_its_prior_has_that_of_the_paper(folder):
     before = load(folder)
     header = json.loads((folder / "header.json").read_text())
     assert header.pop("prior") == "product"
@@ -269,7 +269,7 @@ def test_a_header_that_contradicts_itself_is_refused(folder, changes):
         [0.0, 1e-300, *range(1, 7)],
     ],
 )
-def test_times_that_are_no_order_of_slices_are_refused(folder, times):
+def test_times_that_do_not_increase_are_refused(folder, times):
     change_arrays(folder, times=np.array(times, dtype=np.float64))
     with refused():
         load(folder)
@@ -328,7 +328,7 @@ def test_arrays_of_another_shape_or_dtype_are_refused(folder, name, array):
         load(folder)
 
 
-def test_a_dimension_without_end_is_refused_though_it_takes_no_room(tmp_path):
+def test_a_huge_dimension_is_refused_though_its_file_is_small(tmp_path):
     model = model_of("point", {"a": [], "b": []})
     model.save(tmp_path / "model")
     huge = np.zeros((0, 1 << 40), dtype=np.float32)
@@ -358,7 +358,7 @@ def test_texts_that_do_not_fit_are_refused(folder, name, text):
         "step,é\n",
     ],
 )
-def test_a_curve_that_is_none_is_refused(folder, text):
+def test_a_damaged_curve_is_refused(folder, text):
     (folder / "curve.csv").write_text(text, encoding="utf-8")
     change_header(folder)
     with pytest.raises(FolderError, match=r"curve\.csv is damaged"):
@@ -386,10 +386,8 @@ def test_hostile_bytes_raise_a_folder_error_and_nothing_else(tmp_path_factory, d
     for _ in range(data.draw(st.integers(1, 4))):
         content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
     (folder / name).write_bytes(content)
-    with (
-        contextlib.suppress(WordtideError),
-        np.errstate(all="ignore"),
-    ):  # states are numbers of any kind; all else is a failure
+    # The states may be any numbers; any other error is a failure.
+    with contextlib.suppress(WordtideError), np.errstate(all="ignore"):
         model = DynamicEmbeddings.load(folder)
         for word in model.words:
             assert model.mean(word).shape == model.variance(word).shape == (len(model), model.dim)

@@ -84,7 +84,7 @@ def test_words_and_labels_with_markup_are_shown_as_text(kind):
     assert "<b onclick=x>0</b>" in card.text
 
 
-def test_the_card_of_a_model_tells_its_size_method_and_words():
+def test_the_card_of_a_model_shows_its_size_method_and_words():
     card = Reader(model_of("smoother")._repr_html_()).text
     for fact in (
         "smoothing (natural)",
@@ -96,7 +96,7 @@ def test_the_card_of_a_model_tells_its_size_method_and_words():
         assert fact in card
 
 
-def test_a_model_without_posterior_says_that_it_has_no_intervals():
+def test_the_card_of_a_model_without_posterior_notes_missing_intervals():
     assert "no posterior" in model_of("point")._repr_html_()
     assert "no posterior" not in model_of("filter")._repr_html_()
 
@@ -147,7 +147,7 @@ def test_notes_are_shown():
     assert note.attrs["notes"][0] in Reader(note._repr_html_()).text
 
 
-def test_an_answer_is_a_data_frame_and_what_is_made_of_it_is_a_plain_one():
+def test_an_answer_is_a_data_frame_and_derived_frames_are_plain():
     answer = well_known("smoother").neighbors("always")
     assert isinstance(answer, pd.DataFrame)
     for derived in (
@@ -160,7 +160,7 @@ def test_an_answer_is_a_data_frame_and_what_is_made_of_it_is_a_plain_one():
         assert type(derived) is pd.DataFrame
 
 
-def test_an_answer_that_was_edited_is_still_shown():
+def test_an_edited_answer_is_still_shown():
     answer = AnswerFrame(model_of("smoother").similarity("always", "gaps"))
     answer["time"] = "some day"
     answer["low"] = None
@@ -169,14 +169,14 @@ def test_an_answer_that_was_edited_is_still_shown():
     assert "some day" in answer._repr_html_()
 
 
-def test_long_tables_say_how_many_rows_are_left_out():
+def test_long_tables_show_the_number_of_omitted_rows():
     html = table_html({"word": [f"w{n}" for n in range(1000)]})
     assert "w39<" in html
     assert "w40<" not in html
     assert "and 960 more rows" in html
 
 
-def test_what_is_not_known_is_an_empty_cell():
+def test_missing_values_are_empty_cells():
     html = answer_html({"word": ["a"], "similarity": [0.5], "low": [float("nan")], "high": [None]}, {})
     assert "nan" not in html.lower()
     assert "None" not in html
@@ -221,14 +221,14 @@ def test_a_whisker_spans_its_interval_in_proportion():
     assert whisker(0.0, float("nan"), 1.0, (0.0, 1.0)) == ""
 
 
-def test_bars_add_up_slices_that_stand_too_near():
+def test_bars_that_would_overlap_are_added_up():
     times = np.linspace(1900.0, 2000.0, 5000)
     html = bars(times, np.ones(5000))
     assert html.count("<rect") == 120
     assert bars(np.array([1900.0]), np.array([3.0])).count("<rect") == 1
 
 
-def test_sketches_of_one_moment_or_of_nothing_do_not_fail():
+def test_sketches_of_one_moment_or_of_missing_values_are_drawn():
     one, nothing = np.array([1900.0]), np.array([np.nan])
     assert "<polyline" in curve(one, one, one, one, (0.0, 0.0))
     assert "<polyline" in curve(one, nothing, nothing, nothing, (0.0, 0.0))
@@ -237,7 +237,7 @@ def test_sketches_of_one_moment_or_of_nothing_do_not_fail():
     assert span_of([float("nan")], []) == (0.0, 0.0)
 
 
-def test_a_fitted_model_shows_itself():
+def test_a_fitted_model_has_a_card():
     texts = [
         (year, f"the {power} drives the mill")
         for year in ("1850", "1900", "1950")

@@ -1,6 +1,4 @@
-"""A filter's folder has a file for each slice: answers are those of one array, and damaged or hostile files
-are refused.
-"""
+"""A filter's folder has a file for each slice; answers are the same, and damaged files are refused."""
 
 import json
 import os
@@ -263,7 +261,7 @@ def test_a_slice_with_other_words_is_found_by_the_check(folder):
 
 
 @pytest.mark.parametrize("number", [np.nan, np.inf, -1.0])
-def test_a_variance_that_cannot_be_is_found_by_the_check(number, tmp_path):
+def test_an_impossible_variance_is_found_by_the_check(number, tmp_path):
     posterior = posterior_of("filter")
     posterior.variance_v[3, 1] = number
     model_of("filter", posterior=posterior).save(tmp_path / "model")
@@ -307,10 +305,8 @@ def test_hostile_bytes_in_a_slice_raise_a_folder_error_and_nothing_else(tmp_path
     for _ in range(data.draw(st.integers(1, 4))):
         content[data.draw(st.integers(0, min(len(content), 600) - 1))] = data.draw(st.integers(0, 255))
     path.write_bytes(content)
-    with (
-        suppress(WordtideError),
-        np.errstate(all="ignore"),
-    ):  # states are numbers of any kind; all else is a failure
+    # The states may be any numbers; any other error is a failure.
+    with suppress(WordtideError), np.errstate(all="ignore"):
         model = DynamicEmbeddings.load(folder)
         for word in model.words:
             assert model.mean(word).shape == model.variance(word).shape == (len(model), model.dim)

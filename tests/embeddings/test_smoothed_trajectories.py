@@ -49,14 +49,14 @@ def test_variances_at_all_slices_agree_with_dense_algebra(word):
 
 
 @pytest.mark.parametrize("word", WORDS)
-def test_means_at_any_moment_agree_with_a_prior_that_has_the_moment_put_in(word):
+def test_means_at_any_moment_agree_with_a_prior_with_that_moment_inserted(word):
     for moment in MOMENTS:
         expected = dense_mean(word, [moment])[moments_of(MODEL.diffusion, [moment]).index(moment)]
         assert_allclose(MODEL.mean(word, moment), expected, rtol=1e-10, atol=1e-12)
 
 
 @pytest.mark.parametrize("word", WORDS)
-def test_variances_at_any_moment_agree_with_a_prior_that_has_the_moment_put_in(word):
+def test_variances_at_any_moment_agree_with_a_prior_with_that_moment_inserted(word):
     for moment in MOMENTS:
         n = moments_of(MODEL.diffusion, [moment]).index(moment)
         assert_allclose(MODEL.variance(word, moment), dense_covariance(word, [moment])[n, n], rtol=1e-10)
@@ -71,7 +71,7 @@ def test_covariances_between_any_two_moments_agree_with_dense_algebra(word):
 
 
 @pytest.mark.parametrize("word", ["gaps", "middle"])
-def test_context_vectors_are_answered_from_their_own_states(word):
+def test_context_vectors_have_their_own_states(word):
     assert_allclose(MODEL.context_mean(word), dense_mean(word, side="v"), rtol=1e-10, atol=1e-12)
     assert_allclose(MODEL.context_variance(word), np.diagonal(dense_covariance(word, side="v")).T, rtol=1e-10)
     assert_allclose(
@@ -122,13 +122,13 @@ def test_a_word_without_knots_has_the_prior():
     )
 
 
-def test_means_at_knots_are_those_that_were_fitted():
+def test_means_at_knots_are_the_fitted_ones():
     slices, mean, _ = knots_in(MODEL, "gaps")
     assert (MODEL.mean("gaps")[slices] == mean).all()
 
 
 @pytest.mark.parametrize("precision", [1e-12, 1e12])
-def test_variances_stay_exact_for_data_that_say_nothing_and_data_that_say_all(precision):
+def test_variances_stay_exact_for_uninformative_and_exact_data(precision):
     posterior = model_of("smoother").fitted.posterior
     posterior.precision_u[:] = precision
     model = model_of("smoother", posterior=posterior)
@@ -137,7 +137,7 @@ def test_variances_stay_exact_for_data_that_say_nothing_and_data_that_say_all(pr
     assert_allclose(model.variance("gaps")[:, 0], expected, rtol=1e-11)
 
 
-def test_slices_seconds_apart_are_answered_without_loss():
+def test_slices_seconds_apart_are_answered_exactly():
     times = 1900.0 + np.array([0.0, 3e-8, 6e-8, 0.5, 0.5 + 3e-8, 1.0, 2.0, 3.0])
     model = model_of("smoother", diffusion=diffusion_of(times, constant=1e-3))
     slices, _, precision = knots_in(model, "gaps")

@@ -1,6 +1,4 @@
-"""Models with one vector per word: the context vector is S u, so it is derived, not stored, and never
-independent of u.
-"""
+"""Models with one vector per word: the context vector is S u, derived and not stored."""
 
 import json
 
@@ -91,7 +89,7 @@ def test_neighbors_over_time_are_the_neighbors_of_each_slice(kind, vectors):
 
 
 @pytest.mark.parametrize("kind", ["filter", "smoother"])
-def test_probabilities_of_analogies_are_numbers_although_axes_are_removed(kind):
+def test_probabilities_of_analogies_are_between_0_and_1_although_axes_are_removed(kind):
     model = tied_crowd(kind)
     found = analogy(model, "word7", TIMES[0], TIMES[-1], top=60).columns
     assert "word7" in found["word"]

@@ -1,15 +1,10 @@
-"""The law of draws without drawing: a trajectory is linear in its noise, so unit vectors of noise show the
-covariance.
-"""
+"""The exact law of draws: a trajectory is linear in its noise, so unit vectors give its covariance."""
 
 import numpy as np
 
 
 class UnitNoise:
-    """Stands for a random generator.
-
-    Draw n has noise 1 at the n-th moment of the chain, and the last draw has none.
-    """
+    """Replaces a generator: draw n has noise 1 at moment n of the chain, and the last draw has none."""
 
     def standard_normal(self, shape):
         moments, size, _ = shape

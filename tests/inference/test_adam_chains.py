@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from oracles import model as dense
 
 from wordtide.inference.paper.gradients import (
     Adam,
@@ -40,11 +41,7 @@ def test_natural_basis_turns_white_noise_into_the_prior():
     prior = ChainPrior.of(DIFFUSION, np.float64)
     basis = prior.mean(np.eye(5)[:, :, None])[:, :, 0]  # the matrix A
     np.testing.assert_allclose(np.diag(basis @ basis.T), DIFFUSION.marginal, rtol=1e-10)
-    pi = (
-        np.diag(DIFFUSION.precision()[0])
-        + np.diag(DIFFUSION.precision()[1], 1)
-        + np.diag(DIFFUSION.precision()[1], -1)
-    )
+    pi = dense.tridiagonal(*DIFFUSION.precision())
     np.testing.assert_allclose(basis @ basis.T @ pi, np.eye(5), atol=1e-10)
 
 

@@ -43,9 +43,7 @@ def results(solver):
 
 def printed_prior(mean, variance, t):
     """Eq. 13 from slice t to slice t + 1, as printed."""
-    spread = variance + 0.05 * (TIMES[t + 1] - TIMES[t])
-    after = 1.0 / (1.0 / spread + 1.0 / 1.3)
-    return after / spread * mean, after
+    return dense.filter_prior(mean, variance, TIMES[t + 1] - TIMES[t], 0.05, 1.3)
 
 
 def test_first_slice_starts_from_mean_zero_and_the_prior_variance():
@@ -66,7 +64,7 @@ def test_prior_of_the_next_slice_is_the_printed_equation(t):
         np.testing.assert_allclose(found[:, [PRESENT[t].index(word) for word in stayed]], wanted, rtol=1e-12)
 
 
-def test_a_gap_of_slices_is_as_many_single_steps():
+def test_a_gap_of_slices_is_a_chain_of_single_steps():
     filter = solver()
     for _ in range(15):
         filter.advance()
@@ -79,7 +77,7 @@ def test_a_gap_of_slices_is_as_many_single_steps():
     np.testing.assert_allclose(found_variance[:, 1], variance, rtol=1e-12)
 
 
-def test_a_word_never_seen_before_has_the_prior_of_the_first_slice_passed_on():
+def test_a_new_word_has_the_propagated_prior_of_the_first_slice():
     filter = solver()
     for _ in range(10):
         filter.advance()
@@ -195,7 +193,7 @@ def test_a_resumed_run_ends_with_the_same_bits(stop):
     assert np.array_equal(results(one), results(other))
 
 
-def test_a_state_does_not_change_while_its_solver_goes_on():
+def test_a_state_does_not_change_while_its_solver_continues():
     filter = solver()
     for _ in range(3):
         filter.advance()
@@ -210,7 +208,7 @@ def test_the_state_of_another_fit_is_refused():
         solver(slices=3).restore(solver(slices=4).state())
 
 
-def test_numbers_that_explode_are_reported_with_their_slice():
+def test_overflow_is_reported_with_its_slice():
     filter = solver(dtype=np.float32)
     for _ in range(7):
         filter.advance()
@@ -237,7 +235,7 @@ def test_a_slowed_run_keeps_its_rate_when_resumed():
     assert other.advance().rate == 0.01
 
 
-def test_almost_no_data_gives_the_prior_back():
+def test_with_almost_no_data_the_prior_remains():
     tiny = dense.problem_from([1e-6 * counts_of(0)], TIMES[:1])
     options = FilterOptions(DIM, seed=0, steps_per_slice=300)
     filter = AdamFilter(tiny, ProductPrior(TIMES[:1], 0.05, 1.3), options)

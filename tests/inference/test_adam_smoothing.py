@@ -217,7 +217,7 @@ def test_a_resumed_run_ends_with_the_same_bits(stop):
     assert all(np.array_equal(one.state()[name], other.state()[name]) for name in one.state())
 
 
-def test_a_state_does_not_change_while_its_solver_goes_on():
+def test_a_state_does_not_change_while_its_solver_continues():
     smoother = solver()
     state = smoother.state()
     copies = {name: array.copy() for name, array in state.items()}
@@ -243,14 +243,14 @@ def test_another_seed_gives_another_result():
 
 
 @pytest.mark.parametrize("slice", [0, 2])
-def test_numbers_that_explode_are_reported(slice):
+def test_overflow_is_reported(slice):
     smoother = solver(minibatch_words=SIZE)
     smoother.nu[slice, 4, 1] = 0.0
     with pytest.raises(Diverged, match="smaller learning rate"):
         smoother.advance()
 
 
-def test_a_slowed_run_is_a_run_at_half_the_rate_from_what_was_kept():
+def test_a_slowed_run_is_a_run_at_half_the_rate_from_the_last_good_state():
     slowed, slow = solver(), solver(minibatch_rate=0.005, full_rate=0.0005)
     for _ in range(5):
         slowed.advance()
@@ -260,7 +260,7 @@ def test_a_slowed_run_is_a_run_at_half_the_rate_from_what_was_kept():
     assert np.array_equal(results(slowed), results(slow))
 
 
-def test_slowing_down_goes_back_at_most_a_hundred_steps():
+def test_slowing_down_loses_at_most_a_hundred_steps():
     smoother = solver(minibatch_steps=150)
     for _ in range(120):
         smoother.advance()

@@ -142,7 +142,7 @@ def test_only_the_model_is_left_at_the_end(resumed):
     assert [path.name for path in resumed("smoothing", 5).iterdir()] == ["model"]
 
 
-def test_a_checkpoint_is_neither_used_nor_removed_without_being_asked(counts, left):
+def test_a_checkpoint_is_neither_used_nor_removed_unless_requested(counts, left):
     with pytest.raises(FolderError, match="left the checkpoint") as caught:
         fit(counts, left)
     assert all(option in caught.value.remedy for option in ("--resume", "--overwrite"))
@@ -167,22 +167,22 @@ def test_a_checkpoint_of_other_counts_is_refused(counts, left):
         fit(others, left, resume=True)
 
 
-def test_counts_that_differ_in_one_pair_alone_are_others(counts):
+def test_one_different_pair_changes_the_fingerprint(counts):
     other = counts.in_memory()
     other.arrays.values[0] += 1
     assert fingerprint(other) != fingerprint(counts)
 
 
-def test_the_same_counts_on_disk_are_the_same(counts, tmp_path):
+def test_counts_on_disk_have_the_fingerprint_of_counts_in_memory(counts, tmp_path):
     counts.save(tmp_path / "counts")
     assert fingerprint(wordtide.Counts.load(tmp_path / "counts")) == fingerprint(counts)
 
 
-def test_a_checkpoint_lies_beside_the_model(tmp_path):
+def test_a_checkpoint_is_beside_the_model(tmp_path):
     assert checkpoint_path(tmp_path / "model") == tmp_path / "model.checkpoint"
 
 
-def test_a_state_comes_back_as_it_was_saved(tmp_path):
+def test_a_state_is_loaded_as_it_was_saved(tmp_path):
     checkpoints(tmp_path).save("filtering", STATE, CURVE)
     stage, state, curve = checkpoints(tmp_path).load()
     assert (stage, curve) == ("filtering", CURVE)
@@ -201,7 +201,7 @@ def test_a_state_may_be_changed_without_changing_its_checkpoint(tmp_path):
 
 
 @pytest.mark.parametrize("leftover", [".model.checkpoint.replaced-1", ".model.checkpoint.partial-x"])
-def test_what_a_killed_fit_left_hidden_does_not_come_back_when_the_checkpoint_is_removed(tmp_path, leftover):
+def test_hidden_leftovers_of_a_killed_fit_are_removed_with_the_checkpoint(tmp_path, leftover):
     checkpoints(tmp_path).save("filtering", STATE, CURVE)
     shutil.copytree(tmp_path / "model.checkpoint", tmp_path / leftover)
     checkpoints(tmp_path).remove()
@@ -215,17 +215,17 @@ def test_removing_a_checkpoint_leaves_those_of_others(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["model2.checkpoint"]
 
 
-def test_where_there_is_no_checkpoint_nothing_is_loaded(tmp_path):
+def test_without_a_checkpoint_none_is_loaded(tmp_path):
     assert checkpoints(tmp_path).load() is None
 
 
-def test_a_checkpoint_is_due_when_its_interval_has_gone_by(tmp_path):
+def test_a_checkpoint_is_due_when_its_interval_has_passed(tmp_path):
     never = Checkpoints(tmp_path / "model.checkpoint", {}, "", interval=1e9)
     always = Checkpoints(tmp_path / "model.checkpoint", {}, "", interval=0.0)
     assert (never.due(), always.due()) == (False, True)
 
 
-def test_a_checkpoint_that_a_killed_fit_had_moved_aside_is_put_back(tmp_path):
+def test_a_checkpoint_that_a_killed_fit_had_moved_aside_is_restored(tmp_path):
     checkpoints(tmp_path).save("filtering", STATE, CURVE)
     (tmp_path / "model.checkpoint").rename(tmp_path / ".model.checkpoint.replaced-1")
     assert checkpoints(tmp_path).load()[0] == "filtering"
@@ -235,7 +235,7 @@ def test_a_checkpoint_that_a_killed_fit_had_moved_aside_is_put_back(tmp_path):
     ("name", "error"),
     [("state.safetensors", FolderError), ("curve.csv", FolderError), ("header.json", OutputError)],
 )
-def test_a_checkpoint_that_was_cut_short_is_refused(tmp_path, name, error):
+def test_a_truncated_checkpoint_is_refused(tmp_path, name, error):
     checkpoints(tmp_path).save("filtering", STATE, CURVE)
     path = tmp_path / "model.checkpoint" / name
     path.write_bytes(path.read_bytes()[:-9])
@@ -254,7 +254,7 @@ def test_a_checkpoint_with_changed_bytes_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("field", "value"), [("settings", 3), ("settings", None), ("stage", 3), ("stage", None)]
 )
-def test_a_checkpoint_with_a_header_that_makes_no_sense_is_refused(tmp_path, field, value):
+def test_a_checkpoint_with_an_invalid_header_is_refused(tmp_path, field, value):
     checkpoints(tmp_path).save("filtering", STATE, CURVE)
     path = tmp_path / "model.checkpoint" / "header.json"
     path.write_text(
@@ -264,7 +264,7 @@ def test_a_checkpoint_with_a_header_that_makes_no_sense_is_refused(tmp_path, fie
         checkpoints(tmp_path).load()
 
 
-def test_a_folder_of_the_user_s_own_is_never_taken_for_a_checkpoint(counts, tmp_path):
+def test_a_folder_of_the_user_is_never_replaced_by_a_checkpoint(counts, tmp_path):
     (tmp_path / "model.checkpoint").mkdir()
     (tmp_path / "model.checkpoint" / "wedding.jpg").write_bytes(b"precious")
     with pytest.raises(OutputError, match="not a folder made by wordtide"):

@@ -60,7 +60,7 @@ def contents(model):
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("contexts", CONTEXTS)
-def test_a_fit_on_a_cluster_comes_to_the_bits_of_a_plain_one(counts, plain, tmp_path, method, contexts):
+def test_a_fit_on_a_cluster_has_the_bits_of_a_plain_one(counts, plain, tmp_path, method, contexts):
     model = fit(counts, tmp_path / "model", method, contexts, scheduler="local:2")
     assert contents(model) == plain[method, contexts]
     assert os.listdir(tmp_path) == ["model"]

@@ -45,7 +45,7 @@ def test_the_constant_of_a_world_is_found_from_any_start(
     assert found == pytest.approx(drift / gap, rel=0.3)
 
 
-def test_vectors_that_stand_still_get_a_small_constant():
+def test_static_vectors_get_a_small_constant():
     rng = np.random.default_rng(5)
     prior = StationaryPrior(np.arange(20.0), 1e-3, 0.5)
     u = np.repeat(np.sqrt(0.5) * rng.standard_normal((1, 100, DIM)), 20, axis=0)

@@ -1,6 +1,4 @@
-"""Where tied vectors start: a symmetric matrix of low rank is found again, and the same seed gives the same
-bits.
-"""
+"""The start of tied vectors recovers a symmetric matrix of low rank, and a seed determines its bits."""
 
 import numpy as np
 import pytest
@@ -13,9 +11,7 @@ from wordtide.inference.problem import PairSettings, slice_data
 
 
 def part_of(scores, weight):
-    """A slice whose log odds are about `scores` (L, L): n+ = exp(x) n- with so many pairs that shrinkage is
-    small.
-    """
+    """A slice whose log odds are about `scores` (L, L), with enough pairs to make shrinkage small."""
     counts = weight * np.exp(scores)
     np.fill_diagonal(counts, 0.0)
     return slice_data(sparse.csr_array(counts), PairSettings(1.0, 1.0, tied=True))
@@ -32,7 +28,7 @@ def off_diagonal(matrix):
 
 @pytest.mark.parametrize("size", [80, 600], ids=["all eigenvectors", "the outermost ones"])
 @pytest.mark.parametrize("signs", [[1.0, 1.0, -1.0, -1.0], [1.0, 1.0, 1.0], [-1.0, 1.0]])
-def test_a_symmetric_matrix_of_low_rank_is_found_again(size, signs):
+def test_a_symmetric_matrix_of_low_rank_is_recovered(size, signs):
     signs = np.array(signs)
     _, scores = low_rank(size, signs)
     part = part_of(scores, weight=1e4)

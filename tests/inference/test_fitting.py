@@ -1,6 +1,4 @@
-"""`wordtide.fit` as a user meets it: every method answers in the same way, and the same seed gives the same
-bits.
-"""
+"""`wordtide.fit` for users: every method gives the same kind of answers, and a seed determines their bits."""
 
 import numpy as np
 import pytest
@@ -82,7 +80,7 @@ def test_some_words_miss_some_slices_so_that_states_are_predicted(counts):
     assert any(len(np.flatnonzero(counts.unigrams(t))) < len(counts.words) for t in range(len(counts)))
 
 
-def test_every_method_leaves_its_kind_of_posterior(models, way):
+def test_every_method_has_its_kind_of_posterior(models, way):
     assert models[way].kind == KINDS[way]
 
 
@@ -113,7 +111,7 @@ def test_variances_of_bayesian_methods_are_positive(models, way):
 
 
 @pytest.mark.parametrize("way", [way for way in WAYS if KINDS[way] != "point"])
-def test_variances_of_bayesian_methods_are_no_larger_than_the_prior_s(models, way):
+def test_variances_of_bayesian_methods_are_no_larger_than_that_of_the_prior(models, way):
     states = [models[way].at(float(time)) for time in models[way].times]
     assert max(state.U_variance.max() for state in states) <= 1.0 + 1e-6
 
@@ -127,7 +125,7 @@ def test_the_curve_counts_its_steps_from_1(models, way):
     assert [row["step"] for row in models[way].curve] == list(range(1, len(models[way].curve) + 1))
 
 
-def test_the_curve_s_seconds_never_go_back(models, way):
+def test_the_seconds_of_the_curve_never_decrease(models, way):
     seconds = [row["seconds"] for row in models[way].curve]
     assert seconds == sorted(seconds)
 
@@ -139,7 +137,7 @@ def test_the_elbo_of_smoothing_is_the_last_one_measured(models, way):
 
 
 @pytest.mark.parametrize("way", [way for way in OVER_TIME if KINDS[way] != "smoother"])
-def test_the_elbo_of_slice_after_slice_is_the_mean_of_the_slices_weighted_by_their_pairs(models, way, counts):
+def test_the_elbo_of_sequential_methods_is_the_mean_over_slices_weighted_by_pairs(models, way, counts):
     last = {row["slice"]: row["elbo"] for row in models[way].curve if row["elbo"] is not None}
     settings = PairSettings(tied=way in TIED)
     pairs = [slice_data(counts[t], settings).pairs for t in range(len(counts))]
@@ -157,7 +155,7 @@ def test_occurrences_are_those_of_the_counts(models, way, counts):
     assert occurrences.tolist() == [counts.unigrams(t).tolist() for t in range(len(counts))]
 
 
-def test_occurrences_of_the_static_model_are_those_of_all_slices_together(models, counts):
+def test_occurrences_of_the_static_model_are_sums_over_slices(models, counts):
     occurrences = [int(models["static"].occurrences(word)[0]) for word in counts.words]
     assert occurrences == sum(counts.unigrams(t) for t in range(len(counts))).tolist()
 
@@ -245,7 +243,7 @@ def test_the_output_is_a_model_folder_and_nothing_else_is_left(counts, tmp_path)
     assert ([path.name for path in tmp_path.iterdir()], model.path) == (["model"], tmp_path / "model")
 
 
-def test_the_observer_hears_of_size_and_memory_first(counts):
+def test_the_first_message_states_size_and_memory(counts):
     class Listener(Observer):
         heard: list[str]
 

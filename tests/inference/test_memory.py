@@ -105,7 +105,7 @@ def test_memory_grows_with_the_knots_and_not_with_the_vocabulary(long):
     assert needed(with_absent_words, settings) == needed(long, settings)
 
 
-def test_the_machine_says_how_much_memory_it_has():
+def test_the_available_memory_is_plausible():
     """Nothing that runs tests has less than 64 MB or more than 64 TB."""
     assert 64 << 20 < available_bytes() < 64 << 40
 
@@ -129,7 +129,7 @@ def remedy_for(monkeypatch, settings, offloaded=False):
     return caught.value.remedy
 
 
-def test_the_refusal_of_smoothing_names_ways_to_need_less(monkeypatch):
+def test_the_memory_error_of_smoothing_suggests_remedies(monkeypatch):
     remedy = remedy_for(monkeypatch, WAYS["smoothing"])
     for way in ("--offload", "--method filtering", "--dim", "--every", "vocabulary"):
         assert way in remedy
@@ -137,7 +137,7 @@ def test_the_refusal_of_smoothing_names_ways_to_need_less(monkeypatch):
     assert "--offload" not in remedy_for(monkeypatch, WAYS["smoothing by adam"])
 
 
-def test_the_refusal_of_filtering_does_not_suggest_filtering(monkeypatch):
+def test_the_memory_error_of_filtering_does_not_suggest_filtering(monkeypatch):
     assert "filtering" not in remedy_for(monkeypatch, WAYS["filtering"])
 
 

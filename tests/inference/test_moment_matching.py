@@ -31,14 +31,14 @@ def precisions(scale, seed=0):
 
 @pytest.mark.parametrize("scale", [1.0, 30.0, 1000.0])
 @pytest.mark.parametrize("constant", [1e-3, 1e-2, 1.0])
-def test_marginal_variances_are_matched_however_strongly_neighbours_are_coupled(constant, scale):
+def test_marginal_variances_are_matched_however_strongly_neighbors_are_coupled(constant, scale):
     diffusion = ProductPrior(TIMES, constant, 1.3)
     wanted = variances(diffusion, precisions(scale))
     found = variances(diffusion, matching_precision(wanted, KNOTS, diffusion).astype(np.float64))
     np.testing.assert_allclose(found, wanted, rtol=1e-4)
 
 
-def test_the_precision_is_found_again_where_the_data_say_more_than_the_neighbours():
+def test_the_precision_is_recovered_where_the_data_outweigh_the_neighbors():
     diffusion = ProductPrior(TIMES, 0.1, 1.3)
     h = precisions(30.0)
     np.testing.assert_allclose(
@@ -52,7 +52,7 @@ def test_the_prior_itself_needs_no_precision():
     np.testing.assert_allclose(found, 0.0, atol=1e-9)
 
 
-def test_variances_above_the_prior_are_met_as_well_as_can_be():
+def test_variances_above_the_prior_get_no_precision():
     diffusion = ProductPrior(TIMES, 0.1, 1.3)
     found = matching_precision(10.0 * variances(diffusion, np.zeros((len(KNOTS), DIM))), KNOTS, diffusion)
     assert (found == 0.0).all()

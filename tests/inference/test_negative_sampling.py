@@ -1,6 +1,4 @@
-"""Sampled negatives: samples of a fixed size in which heavy items are certain, and gradients that are right
-on average.
-"""
+"""Sampled negatives: samples of a fixed size that contain all heavy items, and unbiased gradients."""
 
 import numpy as np
 import pytest
@@ -17,6 +15,8 @@ from wordtide.model.likelihood import GaussianVectors
 
 SIZE, DIM = 12, 2
 SIGNS = np.array([1.0, -1.0])
+#: Items 1 and 4 outweigh their share of 1 / 4 in a sample of four.
+EIGHT_WEIGHTS = np.array([0.02, 0.5, 0.01, 0.03, 0.3, 0.04, 0.06, 0.04])
 
 
 class Offset:
@@ -65,28 +65,23 @@ def test_a_sample_as_large_as_all_items_is_all_of_them():
 
 @pytest.mark.parametrize("offset", [0.0, 0.3, 0.999])
 def test_heavy_items_are_always_drawn(offset):
-    weights = np.array(
-        [0.02, 0.5, 0.01, 0.03, 0.3, 0.04, 0.06, 0.04]
-    )  # items 1 and 4 outweigh their share of 1 / 4
-    drawn, probability = WeightedSampler(weights, 4).draw(Offset(offset))
+    drawn, probability = WeightedSampler(EIGHT_WEIGHTS, 4).draw(Offset(offset))
     sampled = dict(zip(drawn.tolist(), probability.tolist(), strict=True))
     assert sampled[1] == sampled[4] == 1.0
 
 
-def test_light_items_share_what_heavy_ones_leave():
-    weights = np.array([0.02, 0.5, 0.01, 0.03, 0.3, 0.04, 0.06, 0.04])
-    drawn, probability = WeightedSampler(weights, 4).draw(np.random.default_rng(0))
+def test_light_items_share_the_remaining_weight():
+    drawn, probability = WeightedSampler(EIGHT_WEIGHTS, 4).draw(np.random.default_rng(0))
     light = ~np.isin(drawn, [1, 4])
-    # 0.2 over the two places that are left
-    assert weights[drawn][light] / probability[light] == pytest.approx([0.1, 0.1])
+    # a total weight of 0.2 for the two remaining items
+    assert EIGHT_WEIGHTS[drawn][light] / probability[light] == pytest.approx([0.1, 0.1])
 
 
-def test_each_item_weighs_on_average_what_it_weighs():
+def test_the_expected_weight_of_each_item_is_its_own():
     weights = np.random.default_rng(2).gamma(0.5, size=30)
     total, offsets = np.zeros(30), 20000
-    for offset in (
-        np.arange(offsets) + 0.5
-    ) / offsets:  # the only randomness is one offset: this is its whole average
+    # The only randomness is one offset, so a grid of offsets gives the expectation.
+    for offset in (np.arange(offsets) + 0.5) / offsets:
         drawn, probability = WeightedSampler(weights, 7).draw(Offset(offset))
         total[drawn] += weights[drawn] / probability
     # The share of a grid's points in an interval is off by at most one point.

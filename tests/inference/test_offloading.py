@@ -1,9 +1,8 @@
-"""Smoothing on disk: the bits of a fit in memory, with memory for a part of the states, and no file left
-behind.
-"""
+"""Smoothing on disk has the bits of a fit in memory, needs little memory, and leaves no files behind."""
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -91,7 +90,7 @@ def are_the_same(one, other):
     [(1, 1), (3000, 1), (3000, 3), (1 << 20, 1)],
     ids=["a block for each word", "some blocks", "some blocks, threads", "one block"],
 )
-def test_states_on_disk_come_to_the_bits_of_those_in_memory(
+def test_states_on_disk_have_the_bits_of_those_in_memory(
     counts, tmp_path, block_bytes, threads, tied, precision
 ):
     with compute(precision, threads) as computing:
@@ -154,7 +153,7 @@ def test_the_folder_of_a_killed_fit_is_removed_by_the_next_one_and_that_of_a_run
     assert not list(tmp_path.iterdir())
 
 
-def test_a_worker_says_that_it_does_not_see_the_folder(counts, tmp_path, tied):
+def test_a_worker_that_does_not_see_the_folder_raises_an_error(counts, tmp_path, tied):
     place = tmp_path / "elsewhere"
     place.mkdir()
     with compute("float32", 1) as computing:
@@ -176,7 +175,7 @@ def test_predictions_have_the_same_bits_and_leave_no_trace(counts, tmp_path, tie
         assert are_the_same(numbers(one), numbers(other))
 
 
-def test_a_slowed_run_begins_again_from_the_start(counts, tmp_path, tied):
+def test_a_slowed_run_restarts(counts, tmp_path, tied):
     with compute("float32", 1) as computing:
         on_disk, in_memory = solver(counts, computing, tied, tmp_path), solver(counts, computing, tied)
         for fitted in (on_disk, in_memory):
@@ -221,7 +220,7 @@ def disk(tmp_path):
 
 
 class Watching(StepObserver):
-    """Hears the notes; presses Ctrl-C after some steps of smoothing."""
+    """Records the status of each step, and presses Ctrl-C after some steps of smoothing."""
 
     def __init__(self, stop=None):
         self.stop, self.notes = stop, []
@@ -233,9 +232,7 @@ class Watching(StepObserver):
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_a_fit_on_disk_comes_to_the_bits_of_one_in_memory(
-    counts, tmp_path, disk, in_memory, contexts, threads
-):
+def test_a_fit_on_disk_has_the_bits_of_one_in_memory(counts, tmp_path, disk, in_memory, contexts, threads):
     settings = {**FEW, "contexts": contexts, "threads": threads}
     model = wordtide.fit(counts, output=tmp_path / "model", offload=disk, **settings)
     assert arrays(model.path) == in_memory[contexts]
@@ -247,10 +244,10 @@ def test_counts_in_memory_are_fitted_on_disk_too(counts, tmp_path, disk, in_memo
     assert arrays(model.path) == in_memory[contexts]
 
 
-def test_a_fit_on_disk_says_how_slow_it_is(counts, tmp_path, disk):
+def test_a_fit_on_disk_reports_bytes_and_seconds_per_step(counts, tmp_path, disk):
     watching = Watching()
     wordtide.fit(counts, output=tmp_path / "model", offload=disk, observer=watching, **FEW)
-    assert watching.notes[-1].endswith(" s per step")
+    assert re.fullmatch(r".*\b\d+ MB read and written per step, \d+\.\d s per step", watching.notes[-1])
 
 
 def test_no_file_is_left_on_the_disk_at_the_end(counts, tmp_path, disk):
@@ -287,7 +284,7 @@ def test_a_stopped_fit_continues_on_disk_and_in_memory_to_the_same_bits(
         ({"scheduler": "local:2"}, "offload= and scheduler= cannot be combined"),
     ],
 )
-def test_offloading_what_cannot_be_is_refused(counts, tmp_path, disk, settings, reason):
+def test_fits_that_cannot_be_offloaded_are_refused(counts, tmp_path, disk, settings, reason):
     with pytest.raises(SettingsError, match=reason):
         wordtide.fit(counts, **{"output": tmp_path / "model", "offload": disk, "dim": 4, **settings})
     assert os.listdir(disk) == []
@@ -302,12 +299,12 @@ def test_offloading_what_cannot_be_is_refused(counts, tmp_path, disk, settings, 
         ({"output": None}, "scheduler= needs an output folder"),
     ],
 )
-def test_a_cluster_is_refused_where_it_does_not_help(counts, tmp_path, settings, reason):
+def test_fits_that_cannot_run_on_a_cluster_are_refused(counts, tmp_path, settings, reason):
     with pytest.raises(SettingsError, match=reason):
         wordtide.fit(counts, **{"output": tmp_path / "model", "scheduler": "local:2", "dim": 4, **settings})
 
 
-def test_a_folder_that_is_not_there_is_named_with_the_remedy(counts, tmp_path):
+def test_a_missing_folder_is_reported_with_a_remedy(counts, tmp_path):
     with pytest.raises(SettingsError, match="does not exist") as caught:
         wordtide.fit(counts, output=tmp_path / "model", offload=tmp_path / "nowhere", **FEW)
     assert "mkdir" in caught.value.remedy
@@ -388,5 +385,5 @@ def test_a_model_of_five_times_the_memory_is_fitted_on_disk(limited):
     assert arrays(place / "large") == arrays(place / "free")
 
 
-def test_the_refusal_for_lack_of_memory_names_the_way_out(limited):
+def test_the_memory_error_suggests_offloading(limited):
     assert "--offload" in limited[0].stdout.splitlines()[0]

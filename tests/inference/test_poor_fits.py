@@ -1,6 +1,4 @@
-"""A fit says when it is poor: worse than chance, or than vectors that stand still; and when the limit of
-steps ended it.
-"""
+"""A poor fit is reported: worse than chance, worse than static vectors, or ended by the limit of steps."""
 
 import dataclasses
 
@@ -35,14 +33,13 @@ def judged(model, prediction, static):
     )
 
 
-def test_a_fit_keeps_how_well_each_slice_was_predicted_without_itself(model):
+def test_a_fit_stores_the_prediction_of_each_slice_from_all_others(model):
     assert model.fitted.predictions.shape == (6,)
     assert (model.fitted.predictions < 0).all()
     weighted = np.average(model.fitted.predictions, weights=model.fitted.pairs)
     assert model.fitted.prediction == pytest.approx(weighted)
-    assert model.fitted.static_prediction == pytest.approx(
-        weighted, abs=0.05
-    )  # words hardly move in six years
+    # Words hardly move in six years.
+    assert model.fitted.static_prediction == pytest.approx(weighted, abs=0.05)
 
 
 def test_a_filter_predicts_every_slice_but_the_first(model):
@@ -55,7 +52,7 @@ def test_a_filter_predicts_every_slice_but_the_first(model):
     )
 
 
-def test_predictions_are_kept_in_the_folder(model, tmp_path):
+def test_predictions_are_stored_in_the_folder(model, tmp_path):
     model.save(tmp_path / "model")
     loaded = wordtide.load(tmp_path / "model").fitted
     assert np.array_equal(loaded.predictions, model.fitted.predictions)
@@ -66,13 +63,13 @@ def test_a_good_fit_is_not_called_poor(model):
     assert judged(model, -0.6, -0.61) == judged(model, -0.6, None) == []
 
 
-def test_a_fit_worse_than_chance_is_told_with_advice(model):
+def test_a_fit_worse_than_chance_is_reported_with_advice(model):
     (told,) = judged(model, CHANCE - 0.1, -0.6)
     assert "worse than chance (-0.793 per pair; chance is -0.693)" in told
     assert "--dim" in told
 
 
-def test_a_fit_worse_than_standing_still_is_told_with_advice(model):
+def test_a_fit_worse_than_static_vectors_is_reported_with_advice(model):
     (told,) = judged(model, -0.65, -0.6)
     assert "Static vectors would predict unseen slices better (-0.600 per pair; this model -0.650)" in told
     assert "--diffusion auto" in told

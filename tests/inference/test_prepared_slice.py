@@ -1,6 +1,4 @@
-"""The expected log likelihood of a slice: sums over active words equal those over the whole vocabulary, on
-every path.
-"""
+"""The expected log likelihood of a slice: sums over active words equal those over the whole vocabulary."""
 
 import numpy as np
 import pytest
@@ -116,7 +114,7 @@ def test_gradients_equal_those_of_the_dense_vocabulary(threads, precision, tied,
         agree(in_vocabulary(found), dense_gradients(moments(), tied), TOLERANCE[precision])
 
 
-def test_the_dense_vocabulary_gives_nothing_to_words_that_are_absent(tied):
+def test_absent_words_have_no_gradient_in_the_dense_vocabulary(tied):
     absent = [word for word in range(SIZE) if word not in ACTIVE]
     assert (dense_gradients(moments(), tied)[:, :, absent] == 0.0).all()
 
@@ -258,9 +256,7 @@ def test_quadrature_of_pairs_agrees_with_samples_of_the_vectors(alone):
 
 
 def finite_difference(slice, arrays, place, width, tied):
-    """The central difference of the quadrature ELBO by one number of the moments (the array, word and
-    coordinate `place`).
-    """
+    """The central difference of the quadrature ELBO by one number, at `place`: array, word and coordinate."""
     which, word, k = place
     sides = []
     for sign in (1.0, -1.0):
@@ -271,9 +267,7 @@ def finite_difference(slice, arrays, place, width, tied):
 
 
 def largest_errors(which, arrays, tied):
-    """How far g and h may be from the derivatives, (L, d): kappa's errors per pair (below), carried through
-    the sums.
-    """
+    """Bounds on the errors of g and h, (L, d): the errors of kappa per pair (below), summed."""
     error_of_p, error_of_r = 0.02, 0.007
     mean_u, variance_u, mean_v, variance_v = arrays
     pairs = COUNTS + NEGATIVES
@@ -288,7 +282,7 @@ def largest_errors(which, arrays, tied):
 @pytest.mark.parametrize(
     ("deviation", "m"), [(d, m) for d in (0.3, 1.0, 2.0, 5.0) for m in (0.0, 0.5, 1.0, 2.0, 5.0)]
 )
-def test_kappa_errs_little_for_one_pair(deviation, m):
+def test_the_error_of_kappa_is_small_for_one_pair(deviation, m):
     noise = np.linspace(-12.0, 12.0, 4001)
     weight = np.exp(-0.5 * noise**2) / np.exp(-0.5 * noise**2).sum()
     probability = natural.sigmoid(m + deviation * noise)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from oracles import model as dense
 from oracles import natural
 
 from wordtide.errors import SettingsError
@@ -105,16 +106,15 @@ def test_one_slice_has_the_prior_variance(prior):
 
 @pytest.mark.parametrize("diffusion", DIFFUSIONS)
 def test_the_precision_is_the_inverse_of_the_covariance(diffusion):
-    diagonal, beside = diffusion.precision()
-    dense = np.diag(diagonal) + np.diag(beside, 1) + np.diag(beside, -1)
-    np.testing.assert_allclose(dense @ natural.prior_covariance(diffusion), np.eye(len(TIMES)), atol=1e-8)
+    precision = dense.tridiagonal(*diffusion.precision())
+    np.testing.assert_allclose(precision @ natural.prior_covariance(diffusion), np.eye(len(TIMES)), atol=1e-8)
 
 
 def correlation(diffusion, one, other):
-    """Of a coordinate at two moments, on the grid or off it."""
-    places = diffusion.at(np.array([one, other]))
-    gain, _ = places[:1].to(places[1:])
-    return float(gain[0] * np.sqrt(places.marginal[0] / places.marginal[1]))
+    """The prior's correlation of a coordinate at any two times."""
+    points = diffusion.at(np.array([one, other]))
+    gain, _ = points[:1].to(points[1:])
+    return float(gain[0] * np.sqrt(points.marginal[0] / points.marginal[1]))
 
 
 @pytest.mark.parametrize(
@@ -170,6 +170,6 @@ def test_stationary_gaps_compose():
     ],
 )
 @pytest.mark.parametrize("prior", PRIORS.values())
-def test_a_prior_that_is_none_is_refused(prior, times, constant, variance, problem):
+def test_an_invalid_prior_is_refused(prior, times, constant, variance, problem):
     with pytest.raises(SettingsError, match=problem):
         prior(np.array(times), constant, variance)

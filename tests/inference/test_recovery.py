@@ -14,9 +14,7 @@ MOVED = 7
 
 
 def smoothed(world, sample_size=None):
-    """Means and variances of words and contexts, (T, L, d) each, and the static means from which smoothing
-    started.
-    """
+    """Means and variances of words and contexts, (T, L, d) each, and the static means at the start."""
     with compute("float32", 1) as computing:
         schedule = Schedule(20, 0.9, 0.2, 0.0, measure_every=20)
         solver = worlds.smoother(world, DIM, schedule, computing, sample_size=sample_size)
@@ -33,7 +31,7 @@ def smoothed(world, sample_size=None):
 
 
 def correlation(found, world):
-    """Of the scores of all pairs of different words, at all slices."""
+    """The correlation of found and true scores of all pairs of different words, at all slices."""
     pairs = np.broadcast_to(np.triu(np.ones_like(world.scores[0]), 1) > 0, world.scores.shape)
     return np.corrcoef(np.broadcast_to(found, world.scores.shape)[pairs], world.scores[pairs])[0, 1]
 
@@ -48,12 +46,12 @@ def answer(drifting):
     return smoothed(drifting)
 
 
-def test_scores_of_all_pairs_are_found_again(drifting, answer):
+def test_scores_of_all_pairs_are_recovered(drifting, answer):
     (u, _), (v, _), _ = answer
     assert correlation(u @ v.transpose(0, 2, 1), drifting) > 0.98
 
 
-def test_the_smoother_explains_more_than_a_model_that_stands_still(drifting, answer):
+def test_the_smoother_explains_more_than_static_vectors(drifting, answer):
     (u, _), (v, _), start = answer
     still = correlation(start[0] @ start[1].T, drifting)
     assert 1.0 - correlation(u @ v.transpose(0, 2, 1), drifting) < 0.2 * (1.0 - still)
@@ -84,7 +82,7 @@ def test_the_filter_follows_the_drift_too(drifting):
 
 
 @pytest.mark.parametrize("sample_size", [None, 20])
-def test_the_word_that_moves_is_the_one_that_is_seen_to_move(sample_size):
+def test_the_word_that_moves_is_found(sample_size):
     rng = np.random.default_rng(2)
     prior = ProductPrior(np.arange(12.0), 0.002, 15.0)
     u = worlds.trajectories(rng, prior, 30, DIM)

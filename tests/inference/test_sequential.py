@@ -1,6 +1,4 @@
-"""Slice after slice: priors by Eq. 13, a fit that is the smoother's on one slice, runs that can be resumed,
-alignment.
-"""
+"""Sequential fits: priors by Eq. 13, agreement with the smoother on one slice, resuming, alignment."""
 
 import copy
 
@@ -59,9 +57,7 @@ def until_slice(solver, number):
 
 def printed_prior(mean, variance, t):
     """Eq. 13 from slice t to slice t + 1, as printed."""
-    spread = variance + 0.05 * (TIMES[t + 1] - TIMES[t])
-    after = 1.0 / (1.0 / spread + 1.0 / 1.3)
-    return after / spread * mean, after
+    return dense.filter_prior(mean, variance, TIMES[t + 1] - TIMES[t], 0.05, 1.3)
 
 
 def rows_at(solver, t, word):
@@ -193,7 +189,7 @@ def test_rotating_to_principal_axes_does_not_change_scores(computing, tied):
     np.testing.assert_allclose(scores(fit), before, rtol=1e-12, atol=1e-12)
 
 
-def test_no_word_goes_further_than_the_trust_region(computing, tied):
+def test_no_word_moves_further_than_the_trust_region(computing, tied):
     fit = solver(computing, tied=tied, trust=0.01)._open()
     before = [mean.copy() for mean in fit.mean]
     fit.step(0.5, SEED)
@@ -217,7 +213,7 @@ def test_a_resumed_run_ends_with_the_same_bits(method, stop, tied):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_slowing_down_starts_the_slice_again_at_half_the_rate(computing, method, tied):
+def test_slowing_down_restarts_the_slice_at_half_the_rate(computing, method, tied):
     slowed = solver(computing, method, tied=tied)
     until_slice(slowed, 2)
     state = copy.deepcopy(slowed.state())
@@ -234,7 +230,7 @@ def test_slowing_down_starts_the_slice_again_at_half_the_rate(computing, method,
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("bad", [0, 2])
-def test_a_slice_that_is_not_a_number_is_named(computing, method, bad, tied):
+def test_a_slice_with_nan_is_reported(computing, method, bad, tied):
     fitted = solver(computing, method, tied=tied)
     fitted.problem.slices[bad].values[0] = np.nan
     with pytest.raises(Diverged) as raised:
@@ -242,7 +238,7 @@ def test_a_slice_that_is_not_a_number_is_named(computing, method, bad, tied):
     assert raised.value.slice == bad
 
 
-def test_independent_slices_are_turned_onto_the_slice_before(computing, tied):
+def test_independent_slices_are_rotated_onto_the_previous_one(computing, tied):
     fitted = solver(computing, "independent", tied=tied)
     finish(fitted)
     for t in range(1, 4):

@@ -66,7 +66,7 @@ def test_a_bad_value_has_a_remedy(name, value):
 
 
 @pytest.mark.parametrize("name", ["tolerance", "context_exponent", "seed", "negative_contexts"])
-def test_nought_is_a_value_where_it_means_something(name):
+def test_zero_is_accepted_where_it_has_a_meaning(name):
     assert getattr(FitSettings(**{name: 0}), name) == 0
 
 
@@ -74,7 +74,7 @@ def test_no_contexts_mean_an_exact_sum():
     assert FitSettings(negative_contexts=0).sample_size is None
 
 
-def test_adam_knows_only_separate_contexts():
+def test_adam_supports_separate_contexts_only():
     with pytest.raises(SettingsError, match="separate contexts"):
         FitSettings(solver="adam", contexts="tied")
 
@@ -86,7 +86,7 @@ def test_adam_has_separate_contexts_unless_others_are_asked_for():
 
 
 @pytest.mark.parametrize("method", ["independent", "warm-start", "static"])
-def test_adam_is_refused_for_methods_that_have_no_use_for_it(method):
+def test_adam_is_refused_for_the_other_methods(method):
     with pytest.raises(SettingsError, match=method):
         FitSettings(method=method, solver="adam")
 
@@ -95,7 +95,7 @@ def test_adam_is_refused_for_methods_that_have_no_use_for_it(method):
     "settings",
     [{"solver": "adam"}, {"method": "independent"}, {"method": "warm-start"}, {"method": "static"}],
 )
-def test_the_diffusion_constant_is_not_estimated_where_that_cannot_be_done(settings):
+def test_diffusion_auto_is_refused_where_it_cannot_be_estimated(settings):
     with pytest.raises(SettingsError, match="diffusion='auto'"):
         FitSettings(diffusion="auto", **settings)
 
@@ -113,7 +113,7 @@ def test_a_preset_overrides_defaults():
     ("preset", "dim", "diffusion"),
     [("paper-sotu", 100, 1e-3), ("paper-twitter", 100, 1.0), ("paper-gbooks", 200, 1e-3)],
 )
-def test_presets_hold_the_paper_s_table(preset, dim, diffusion):
+def test_presets_hold_the_table_of_the_paper(preset, dim, diffusion):
     settings = resolve({}, preset)
     assert settings.contexts == "separate"
     assert (settings.dim, settings.diffusion, settings.prior, settings.prior_variance) == (
@@ -129,7 +129,7 @@ def test_presets_hold_the_paper_s_table(preset, dim, diffusion):
 @pytest.mark.parametrize(
     "times", [np.array([1850.0]), np.arange(1790.0, 2017.0), 2020.0 + np.arange(300) / 365.0]
 )
-def test_by_default_a_coordinate_has_the_same_variance_whatever_the_slices(method, times):
+def test_the_default_prior_variance_does_not_depend_on_the_slices(method, times):
     marginal = FitSettings(method=method).prior_on(times, 1e-3).marginal
     assert (marginal == FitSettings().variance_of_prior()).all()
 
@@ -138,7 +138,7 @@ def test_the_product_prior_has_the_papers_variance():
     assert FitSettings(prior="product").variance_of_prior() == 1.0
 
 
-def test_a_given_prior_variance_is_taken_as_it_is():
+def test_a_given_prior_variance_is_used_unchanged():
     assert FitSettings(prior_variance=7).variance_of_prior() == 7.0
 
 
@@ -151,11 +151,11 @@ def test_a_file_overrides_a_preset(tmp_path):
     assert resolve({}, "paper-gbooks", config(tmp_path, "dim = 30")).dim == 30
 
 
-def test_what_is_given_overrides_a_file(tmp_path):
+def test_arguments_override_a_file(tmp_path):
     assert resolve({"dim": 7}, "paper-gbooks", config(tmp_path, "dim = 30")).dim == 7
 
 
-def test_what_a_file_does_not_say_stays_as_in_the_preset(tmp_path):
+def test_settings_missing_from_a_file_come_from_the_preset(tmp_path):
     assert resolve({}, "paper-twitter", config(tmp_path, "dim = 30")).diffusion == 1.0
 
 
@@ -163,7 +163,7 @@ def test_a_file_may_name_a_preset(tmp_path):
     assert resolve({}, None, config(tmp_path, 'preset = "paper-twitter"')).diffusion == 1.0
 
 
-def test_a_preset_that_is_given_overrides_the_file_s(tmp_path):
+def test_a_preset_argument_overrides_that_of_the_file(tmp_path):
     assert resolve({}, "paper-gbooks", config(tmp_path, 'preset = "paper-twitter"')).dim == 200
 
 
@@ -180,14 +180,14 @@ def test_a_bad_value_in_a_file_is_refused(tmp_path):
 @pytest.mark.parametrize(
     "content", ["dim = ", "dim 100", "method = smoothing", b"\xff\xfe", "dim = 1\ndim = 2"]
 )
-def test_a_file_that_is_not_toml_is_named_with_an_example(tmp_path, content):
+def test_a_file_that_is_not_toml_is_reported_with_an_example(tmp_path, content):
     path = config(tmp_path, content)
     with pytest.raises(InputError) as caught:
         resolve({}, None, path)
     assert (str(path) in caught.value.problem, "dim = 100" in caught.value.remedy) == (True, True)
 
 
-def test_an_unknown_name_in_a_file_is_told_with_the_names_there_are(tmp_path):
+def test_an_unknown_name_in_a_file_is_reported_with_the_known_names(tmp_path):
     path = config(tmp_path, "dimension = 100")
     with pytest.raises(InputError) as caught:
         resolve({}, None, path)
@@ -205,13 +205,13 @@ def test_a_file_that_is_missing_is_named(tmp_path):
         resolve({}, None, tmp_path / "nowhere.toml")
 
 
-def test_a_folder_is_no_file_of_settings(tmp_path):
+def test_a_folder_is_refused_as_a_settings_file(tmp_path):
     with pytest.raises(InputError, match="is a folder"):
         resolve({}, None, tmp_path)
 
 
 @pytest.mark.parametrize("preset", ["paper", ""])
-def test_an_unknown_preset_is_told_with_those_there_are(preset):
+def test_an_unknown_preset_is_reported_with_the_known_presets(preset):
     with pytest.raises(SettingsError) as caught:
         resolve({}, preset)
     assert "paper-sotu, paper-twitter, paper-gbooks" in caught.value.remedy
@@ -223,13 +223,13 @@ def test_an_unknown_preset_in_a_file_is_refused(tmp_path, preset):
         resolve({}, None, config(tmp_path, f"preset = {preset}"))
 
 
-def test_an_unknown_setting_is_told_with_those_there_are():
+def test_an_unknown_setting_is_reported_with_the_known_settings():
     with pytest.raises(SettingsError) as caught:
         resolve({"dimension": 100})
     assert ("'dimension'" in caught.value.problem, "dim, " in caught.value.remedy) == (True, True)
 
 
-def test_numbers_of_numpy_become_plain_ones():
+def test_numpy_numbers_become_python_numbers():
     settings = resolve({"dim": np.int64(7), "diffusion": np.float32(0.5)})
     assert [type(settings.dim), type(settings.diffusion)] == [int, float]
 

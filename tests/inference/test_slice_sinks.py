@@ -1,6 +1,4 @@
-"""A filter that writes to a folder holds one slice at a time: neither its memory nor its checkpoints grow
-with the slices.
-"""
+"""A filter that writes to a folder keeps one slice in memory, and its checkpoints do not grow."""
 
 import tracemalloc
 
@@ -40,9 +38,8 @@ def peak_of_fit(place, slices, dim=128):
 
 
 def test_ten_times_as_many_slices_take_no_more_memory(tmp_path):
-    wordtide.fit(
-        counted(5), output=tmp_path / "first", dim=8, **FILTER
-    )  # what first use imports and compiles does not count
+    # The first use imports and compiles code, which does not count.
+    wordtide.fit(counted(5), output=tmp_path / "first", dim=8, **FILTER)
     short, long = peak_of_fit(tmp_path, 9), peak_of_fit(tmp_path, 90)
     states = sum(path.stat().st_size for path in (tmp_path / "model90").glob("slice-*"))
     assert states > 2 * short  # so that a fit that kept them would be found out

@@ -1,6 +1,4 @@
-"""Smoothing by natural gradients: an ELBO that is the dense one, laws of the model, and runs that can be
-resumed.
-"""
+"""Smoothing by natural gradients: the dense ELBO, laws of the model, and resumed runs."""
 
 import copy
 
@@ -59,9 +57,7 @@ def is_same(one, other):
 
 
 def test_the_elbo_is_that_of_dense_matrices(computing, tied):
-    """With likelihood by the same quadrature as the solver's, on the whole vocabulary; the divergence over
-    all slices.
-    """
+    """The likelihood has the solver's quadrature and all words, the divergence all slices."""
     fitted = solver(computing, tied=tied)
     finish(fitted)
     knots, prior = knots_of(fitted), natural.prior_covariance(PRIOR)
@@ -117,9 +113,7 @@ def gradients(fitted, t):
 
 
 def test_rotating_the_start_rotates_the_first_step(computing):
-    """At first all variances are the prior's, the same in all directions, so nothing depends on the axes but
-    the diagonal h.
-    """
+    """At first all variances are those of the prior, so only the diagonal h depends on the axes."""
     angle = 0.7
     rotation = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
     one, other = solver(computing), solver(computing, start=START @ rotation)
@@ -214,7 +208,7 @@ def test_a_slowed_run_is_a_run_at_half_the_rate(computing, tied):
 
 
 @pytest.mark.parametrize("bad", [0, 2])
-def test_a_slice_that_is_not_a_number_is_named(computing, bad, tied):
+def test_a_slice_with_nan_is_reported(computing, bad, tied):
     fitted = solver(computing, tied=tied)
     fitted.states._work._slice(bad)._values[0] = np.nan
     before = results(fitted)[:, 0]

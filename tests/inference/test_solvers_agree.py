@@ -22,9 +22,7 @@ CALM = Schedule(100, 0.5, 0.2, 0.0, measure_every=100)
 
 @pytest.fixture(scope="module")
 def world():
-    """Drawn from the model itself, so that there is one clear optimum, up to rotation, for both solvers to
-    find.
-    """
+    """Drawn from the model itself, so that both solvers have one clear optimum, up to rotation."""
     return worlds.world(3, PRIOR, SIZE, DIM, negatives=4.0, tied=False)
 
 

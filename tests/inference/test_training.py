@@ -160,7 +160,7 @@ def test_a_checkpoint_holds_the_state_and_the_curve_until_then():
     assert checkpoints.saved == [("test", {"done": 2}, [1, 2]), ("test", {"done": 4}, [1, 2, 3, 4])]
 
 
-def test_a_curve_that_was_begun_is_gone_on_with():
+def test_a_resumed_fit_continues_its_curve():
     begun = train(FakeSolver(2), "test", LABELS, Observer())
     solver = FakeSolver(5)
     solver.restore({"done": 2})
@@ -168,30 +168,30 @@ def test_a_curve_that_was_begun_is_gone_on_with():
     assert [row["step"] for row in curve] == [1, 2, 3, 4, 5]
 
 
-def test_seconds_go_on_from_those_of_the_curve_that_was_begun():
+def test_a_resumed_fit_continues_counting_seconds():
     begun = [{"step": 1, "slice": 1, "elbo": None, "rate": 1.0, "seconds": 1000.0}]
     curve = train(FakeSolver(2), "test", LABELS, Observer(), curve=begun)
     assert curve[-1]["seconds"] >= 1000.0
 
 
-def test_the_curve_that_was_begun_is_left_as_it_is():
+def test_a_resumed_fit_does_not_modify_the_saved_curve():
     begun = []
     train(FakeSolver(2), "test", LABELS, Observer(), curve=begun)
     assert begun == []
 
 
-def test_a_solver_that_diverges_goes_on_with_half_the_rate():
+def test_a_solver_that_diverges_continues_with_half_the_rate():
     curve = train(FakeSolver(bad=[3]), "test", LABELS, Observer())
     assert [row["rate"] for row in curve] == [1.0, 1.0, 0.5, 0.5, 0.5, 0.5, 0.5]
 
 
-def test_the_user_hears_where_a_solver_diverged():
+def test_a_divergence_is_reported_with_its_slice():
     listener = Listener()
     train(FakeSolver(bad=[3]), "test", LABELS, listener)
     assert told(listener) == ["the fit diverged at slice 1910; continuing with half the rate"]
 
 
-def test_a_solver_that_diverges_everywhere_names_no_slice():
+def test_a_divergence_of_all_slices_is_reported_without_a_slice():
     listener = Listener()
     train(FakeSolver(bad=[3], where=None), "test", LABELS, listener)
     assert told(listener) == ["the fit diverged; continuing with half the rate"]
@@ -216,7 +216,7 @@ def test_a_solver_that_diverges_again_and_again_is_stopped_with_a_remedy():
     )
 
 
-def test_other_errors_of_a_solver_are_not_taken_for_divergence():
+def test_other_errors_of_a_solver_are_raised():
     class Broken(FakeSolver):
         def advance(self):
             raise ZeroDivisionError

@@ -1,6 +1,4 @@
-"""Whole trajectories: the smoother pass on the knots is the dense algebra on all slices, by one thread or
-several.
-"""
+"""The smoother pass on knots equals dense algebra on all slices, by one thread or several."""
 
 import numpy as np
 import pytest
@@ -71,7 +69,7 @@ def test_smoothed_means_and_variances_are_those_of_the_dense_inverse(make, diffu
 
 
 @pytest.mark.parametrize("diffusion", DIFFUSIONS)
-def test_without_data_the_smoother_gives_the_prior_back(make, diffusion):
+def test_without_data_the_smoother_returns_the_prior(make, diffusion):
     block = make(diffusion)
     for side in block.sides:
         side.h[:] = side.b[:] = 0.0
@@ -120,9 +118,7 @@ def test_divergence_of_many_precise_knots_does_not_overflow():
 
 @pytest.mark.parametrize("other", [1.0, 0.2, 5.0])
 @pytest.mark.parametrize("diffusion", DIFFUSIONS)
-def test_what_the_other_knots_say_is_the_dense_posterior_without_the_knots_own_message(
-    make, diffusion, other
-):
+def test_leaving_out_a_knot_gives_the_dense_posterior_given_the_others(make, diffusion, other):
     """The messages are those under one prior; a prior with another constant combines them."""
     block, combined = make(diffusion), diffusion.with_constant(other * diffusion.constant)
     before = [(side.mean.copy(), side.h.copy()) for side in smoothed(block).sides]
@@ -171,7 +167,7 @@ def test_a_gradient_that_is_not_finite_is_found(make, bad):
     assert not block.observe(t, gradients, 0.5)
 
 
-def test_a_step_goes_the_rate_of_the_way(make):
+def test_a_step_covers_the_given_fraction_of_the_distance(make):
     block, target = make(DIFFUSIONS[0]), smoothed(make(DIFFUSIONS[0]))
     block.move(0.3, FAR)
     for seed, (side, end) in enumerate(zip(block.sides, target.sides, strict=True)):
@@ -203,14 +199,14 @@ def test_steps_within_the_trust_region_are_not_shortened(make):
         np.testing.assert_allclose(side.mean, end.mean, rtol=1e-12, atol=1e-12)
 
 
-def test_another_diffusion_is_used_from_then_on(make):
+def test_a_new_diffusion_is_used_from_then_on(make):
     block = make(DIFFUSIONS[0])
     block.set_diffusion(DIFFUSIONS[2])
     for side, other in zip(smoothed(block).sides, smoothed(make(DIFFUSIONS[2])).sides, strict=True):
         assert np.array_equal(side.mean, other.mean)
 
 
-def test_single_precision_is_double_precision_but_for_rounding():
+def test_single_and_double_precision_differ_by_rounding():
     found = {}
     for precision in ("float32", "float64"):
         with compute(precision, 1) as computing:
@@ -222,7 +218,7 @@ def test_single_precision_is_double_precision_but_for_rounding():
     np.testing.assert_allclose(found["float32"].variance, found["float64"].variance, rtol=1e-5)
 
 
-def test_a_block_begins_with_vectors_that_stand_still_under_the_prior(make):
+def test_a_block_begins_with_static_vectors_and_the_variance_of_the_prior(make):
     block = make(DIFFUSIONS[0])
     start = np.random.default_rng(2).standard_normal((len(block.sides), len(SLICES), DIM))
     block.begin(start)

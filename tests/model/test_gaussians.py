@@ -70,7 +70,7 @@ def test_solving_twice_undoes_the_tridiagonal_product(length):
 
 
 @pytest.mark.parametrize("length", [1, 2, 6])
-def test_cholesky_gives_back_a_tridiagonal_precision(length):
+def test_cholesky_factorizes_a_tridiagonal_precision(length):
     nu, omega, _ = chains(length)
     diagonal = for_each(
         lambda nu, omega: np.diag(dense.bidiagonal(nu, omega).T @ dense.bidiagonal(nu, omega)), nu, omega

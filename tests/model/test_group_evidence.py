@@ -48,7 +48,7 @@ def test_bayes_factor_averages_over_variances() -> None:
     np.testing.assert_allclose(factors(b, h), wanted, rtol=1e-8)
 
 
-def test_groups_that_agree_speak_against_a_difference() -> None:
+def test_groups_that_agree_are_evidence_against_a_difference() -> None:
     _, h = drawn_messages(2, 50, 20)
     assert (factors(0.3 * h, h) < 0.0).all()
     alike = offsets_of(0.3 * h, h, LEVEL)
@@ -65,7 +65,7 @@ def test_offsets_of_opposite_groups_are_opposite_and_recovered() -> None:
     np.testing.assert_allclose(found.mean[0], truth, atol=0.02)
 
 
-def test_order_of_groups_does_not_matter_and_a_silent_group_says_nothing() -> None:
+def test_neither_the_order_of_groups_nor_a_group_without_messages_matters() -> None:
     b, h = drawn_messages(3, 4, 6)
     found, turned = offsets_of(b, h, LEVEL), offsets_of(b[::-1], h[::-1], LEVEL)
     np.testing.assert_allclose(factors(b, h), factors(b[::-1], h[::-1]), rtol=1e-10)

@@ -48,9 +48,7 @@ def drawn(seed=0, n=8, dim=5, move=0.0):
 
 
 def explained(times, h, b, half=HALF, uses=None):
-    """Everything that the kernel finds for one word, which occurs 5 times in each slice if not said
-    otherwise.
-    """
+    """Everything that the kernel finds for one word; by default it occurs 5 times in each slice."""
     extents = np.column_stack([times - half, times + half])
     often = np.full(len(times), 5) if uses is None else np.array(uses)
     evidence, weights, ramps = np.empty((1, 6)), np.empty((len(times), PARTS + 1)), np.empty((1, 2))
@@ -88,7 +86,7 @@ def test_jumps_have_the_evidence_of_dense_levels_averaged_over_dates_and_uses(ha
     assert found[1] == pytest.approx(expected / expected.sum(), abs=1e-9)
 
 
-def test_many_uses_tell_the_part_of_a_slice_in_which_a_word_jumps_and_a_single_use_does_not():
+def test_many_uses_locate_a_jump_within_a_slice_and_a_single_use_does_not():
     """The middle slice has messages of either meaning in equal shares: a jump in its middle, if uses are many."""
     h = np.full((7, 5), 50.0)
     share = np.array([0.0, 0.0, 0.0, 0.5, 1.0, 1.0, 1.0])

@@ -67,7 +67,7 @@ def test_log_likelihood_of_huge_scores_is_that_without_overflow():
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_rows_taken_a_few_at_a_time_give_the_same(monkeypatch, dtype):
+def test_blocks_of_rows_do_not_change_the_score(monkeypatch, dtype):
     _, _, part, u, v = world(dtype=dtype)
     u, v = u[ACTIVE], v[ACTIVE]
     whole = log_likelihood(part, u, v), *gradients(part, u, v)

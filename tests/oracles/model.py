@@ -28,7 +28,7 @@ def problem_from(matrices, times, ratio=1.0, exponent=0.75, tied=False):
 
 
 def negative_counts(counts, ratio=1.0, exponent=0.75):
-    """n-, (L, L): the supplement's "Construction of n-"."""
+    """n-, (L, L) (Eqs. S1 to S3)."""
     p = counts.sum(axis=1) / counts.sum()
     raised = np.where(p > 0, p, 0.0) ** exponent
     return ratio * counts.sum() * np.outer(p, raised / raised.sum())
@@ -82,6 +82,13 @@ def prior_precision(times, constant, prior_variance):
 def bidiagonal(nu, omega):
     """B of one trajectory, (T, T)."""
     return np.diag(nu) + np.diag(omega, 1)
+
+
+def filter_prior(mean, variance, gap, constant, prior_variance):
+    """Eq. 13 as printed: the prior of a slice from the posterior at the previous one, `gap` years earlier."""
+    spread = variance + constant * gap
+    after = 1.0 / (1.0 / spread + 1.0 / prior_variance)
+    return after / spread * mean, after
 
 
 def gaussian_kl(mean, covariance, prior_mean, prior_covariance):

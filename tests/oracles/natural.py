@@ -1,6 +1,4 @@
-"""What the natural solver computes, on dense float64 matrices: all pairs of the vocabulary, all slices of a
-trajectory.
-"""
+"""What the natural solver computes, on dense float64 matrices of all pairs of words and all slices."""
 
 import numpy as np
 
@@ -12,9 +10,7 @@ def sigmoid(x):
 
 
 def pair_moments(mean_u, variance_u, mean_v, variance_v):
-    """Mean and variance of u_i . v_j for independent coordinates, (L, L) each, one coordinate after the
-    other.
-    """
+    """Mean and variance of u_i . v_j for independent coordinates, (L, L) each."""
     mean, variance = np.zeros((len(mean_u), len(mean_v))), np.zeros((len(mean_u), len(mean_v)))
     for k in range(mean_u.shape[1]):
         mu_u, s_u, mu_v, s_v = (
@@ -47,10 +43,7 @@ def tied_counts(counts, negatives):
 
 
 def tied_gradients(counts, negatives, mean, variance, signs):
-    """g and h of all words, (L, d) each, word by word: x_ij = u_i .
-
-    S u_j, and each unordered pair counts once.
-    """
+    """g and h of all words, (L, d) each, with x_ij = u_i . S u_j and each unordered pair once."""
     counts, negatives = tied_counts(counts, negatives)
     g, h = np.zeros_like(mean), np.zeros_like(mean)
     for i in range(len(mean)):
@@ -70,9 +63,7 @@ def tied_gradients(counts, negatives, mean, variance, signs):
 
 
 def expected_log_likelihood(counts, negatives, u, v, nodes=8):
-    """E[log p(n | x)] of all pairs, with x Gaussian, by Gauss-Hermite quadrature; u and v are means and
-    variances.
-    """
+    """E[log p(n | x)] of all pairs for Gaussian x, by quadrature; `u` and `v` are (means, variances)."""
     mean, variance = pair_moments(*u, *v)
     places, weights = np.polynomial.hermite_e.hermegauss(nodes)
     total = 0.0
@@ -83,9 +74,7 @@ def expected_log_likelihood(counts, negatives, u, v, nodes=8):
 
 
 def chain_posterior(diffusion, slices, h, b):
-    """Mean and covariance over all T slices of N((Pi + diag h)^-1 b, (Pi + diag h)^-1), with h and b only at
-    `slices`.
-    """
+    """Mean and covariance of N((Pi + diag h)^-1 b, (Pi + diag h)^-1), with h and b at `slices` only."""
     precision = np.linalg.inv(prior_covariance(diffusion))
     right = np.zeros(len(diffusion.times))
     for t, added, value in zip(slices, h, b, strict=True):
@@ -96,9 +85,7 @@ def chain_posterior(diffusion, slices, h, b):
 
 
 def prior_covariance(diffusion):
-    """Of the product of Gaussians, or of the Ornstein-Uhlenbeck process, whose correlation falls
-    exponentially with time.
-    """
+    """The covariance of a coordinate between all slices, (T, T), under either prior."""
     if diffusion.name == "stationary":
         distance = np.abs(np.subtract.outer(diffusion.times, diffusion.times))
         variance = diffusion.prior_variance

@@ -5,9 +5,7 @@ from fractions import Fraction
 
 
 def count_pairs(sentences, vocabulary, window=4, close_gaps=False):
-    """n+ as {(word, word): weight}, both directions, for sentences that are lists of words (None: a place
-    without one).
-    """
+    """n+ as {(word, word): weight}, in both directions. A sentence is a list of words, or None for a gap."""
     counts = Counter()
     for sentence in sentences:
         if close_gaps:

@@ -1,4 +1,4 @@
-"""Phrases found and joined the slow, obvious way, and corpora that hold some."""
+"""Phrases found and joined in the simplest way, and corpora with planted phrases."""
 
 import math
 import random
@@ -69,9 +69,7 @@ def occurring(documents, phrases):
 
 
 def planted(seed, documents=400):
-    """Rows (year, sentences): frequent words and rare ones, phrases of two to four words, one of the 1990s
-    alone.
-    """
+    """Rows (year, sentences) of frequent words, rare words and phrases, one of these only in the 1990s."""
     rng = random.Random(seed)
     words = [f"w{n}" for n in range(400)]
     always = ["alpha beta", "gamma delta epsilon", "north east south west", "w0 w1"]

@@ -1,6 +1,4 @@
-"""Questions answered slowly and plainly, one word and one coordinate at a time; and models whose states are
-planted.
-"""
+"""Questions answered one word and one coordinate at a time, and models with known states."""
 
 import math
 from typing import NamedTuple
@@ -19,8 +17,7 @@ YEARS = np.arange(1900.0, 1912.0)
 
 
 def planted(kind, means, spread=None, context=None, times=YEARS, constant=0.01, prior_variance=1.0, **facts):
-    """A model whose word i has the mean `means[i][t]` at every slice t, (L, T, d), and the spread (a number,
-    or (L, T, d)).
+    """A model whose word i has the mean `means[i][t]` at slice t, and a spread, a number or (L, T, d).
 
     Words are w0, w1, ... or those of `words`. Context vectors have the means `context`, or else those of the
     words.
@@ -41,9 +38,7 @@ def planted(kind, means, spread=None, context=None, times=YEARS, constant=0.01, 
 
 
 def behind_vague_words(kind, vague=100):
-    """A model in which the words nearest to w0 are hardly known; the last three words are behind them, and
-    well known.
-    """
+    """A model whose nearest words to w0 are hardly known; the last three are less near and well known."""
     generator = np.random.default_rng(1)
     center = 5.0 * np.eye(1, 8)
     near, far = (
@@ -87,9 +82,7 @@ def cosine(one, other):
 
 
 def similarity_moments(one, other, covariance=0.0):
-    """Mean and variance of u_i . u_j / (|mean_i| |mean_j|), for vectors whose coordinates have a covariance
-    (d,).
-    """
+    """Mean and variance of u_i . u_j / (|mean_i| |mean_j|), for coordinates with a covariance (d,)."""
     (mean_i, variance_i), (mean_j, variance_j) = one, other
     variance = sum(
         mean_i**2 * variance_j
@@ -102,7 +95,7 @@ def similarity_moments(one, other, covariance=0.0):
 
 
 def is_known(model, word, time, vectors="sum"):
-    """Is a word well known: is the noise along its mean small, or does it occur often in the nearest slice?"""
+    """Whether a word is well known: little noise along its mean, or frequent in the nearest slice."""
     mean, variance = state_of(model, word, time, vectors)
     if not mean.any():
         return False
@@ -114,9 +107,7 @@ def is_known(model, word, time, vectors="sum"):
 
 
 def is_inferred(model, word, time):
-    """Does a word not occur in the slice nearest to a time, nor in the few before and after it that count as
-    near?
-    """
+    """Whether a word is absent from the slice nearest to a time and from those that count as near."""
     nearest = min(range(len(model)), key=lambda t: abs(float(model.times[t]) - time))
     reach = max(1, round(0.02 * len(model)))
     return not any(model.occurrences(word)[max(nearest - reach, 0) : nearest + reach + 1])
@@ -195,11 +186,10 @@ def divergence(mean, covariance, from_mean, from_covariance):
 
 
 def beliefs_of_chain(diffusion, slices, mean, precision, t):
-    """What one coordinate's messages of the knots before slice t, and with that of slice t itself, say about
-    slice t.
+    """The beliefs about one coordinate at slice t before and after its own message: (mean, variance) each.
 
     The posterior over the knots is N(mean, (Pi + diag(precision))^-1), so the messages are (Pi +
-    diag(precision)) mean. Returns (mean, variance) before and after.
+    diag(precision)) mean.
     """
     prior = np.linalg.inv(prior_precision(diffusion, diffusion.times.tolist()))
     slices = [int(s) for s in slices]
@@ -217,9 +207,7 @@ def beliefs_of_chain(diffusion, slices, mean, precision, t):
 
 
 def diverse_words(nearness, noise, elsewhere, units, pool, shown):
-    """Maximal marginal relevance, word by word: surely near here, less near elsewhere, unlike those chosen
-    before.
-    """
+    """Maximal marginal relevance: near here, less near elsewhere, unlike the words chosen before."""
     chosen = []
     while len(chosen) < min(shown, len(pool)):
         worth = {}
@@ -234,9 +222,7 @@ def diverse_words(nearness, noise, elsewhere, units, pool, shown):
 
 
 def uses_by_zipf(generator, words, slices, most=2000.0):
-    """How often words occur in slices by Zipf's law, (L, T): the first `most` times, most of them once or not
-    at all.
-    """
+    """How often words occur in slices by Zipf's law, (L, T); the first word about `most` times."""
     return generator.poisson(most / np.arange(1.0, words + 1.0)[:, None] ** 1.1 * np.ones(slices))
 
 
@@ -249,10 +235,9 @@ def drawn_from(diffusion, words, dim, generator):
 
 
 def exact_model(kind, truth, uses, diffusion, generator, precision=0.05):
-    """The exact posterior of words that are at `truth` (L, T, d) and seen there, with this precision for each
-    use.
+    """The exact posterior, by dense algebra, of words w0, w1, ... observed at `truth` (L, T, d).
 
-    Words w0, w1, ... by dense algebra; a filter knows at each slice of a word that slice and those before it.
+    Each use adds `precision`. A filter knows at each slice of a word that slice and those before it.
     """
     seen = (
         truth + generator.standard_normal(truth.shape) / np.sqrt(precision * np.maximum(uses, 1))[..., None]
@@ -284,9 +269,7 @@ def exact_model(kind, truth, uses, diffusion, generator, precision=0.05):
 
 
 def chain_of_data(truth, precision, constant, prior_variance, generator, times=YEARS):
-    """A smoothed model of words that are at `truth` (L, T, d) and observed there once a slice, with this
-    precision.
-    """
+    """A smoothed model of words that are observed at `truth` (L, T, d) in every slice with this precision."""
     diffusion = diffusion_of(times, constant, prior_variance)
     data = truth + generator.standard_normal(truth.shape) / math.sqrt(precision)
     whole = prior_precision(diffusion, diffusion.times.tolist()) + precision * np.eye(len(times))

@@ -1,6 +1,4 @@
-"""The token rule of docs/count.md, one character at a time: slow, obvious, and written without looking at
-the tables.
-"""
+"""The token rule of docs/count.md, one character at a time, and written independently of the tables."""
 
 import unicodedata
 

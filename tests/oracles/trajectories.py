@@ -4,14 +4,15 @@ from fractions import Fraction
 
 import numpy as np
 
+from oracles import model as dense
 from oracles import natural
 
 
 def prior_precision(diffusion, moments):
     """The prior's precision on sorted moments that include all slices.
 
-    Of the product prior: diffusion between neighbours, a pull at the slices. Of the stationary one: from its
-    covariance.
+    The product prior has diffusion between neighbors, and a pull at each slice. For the stationary prior it
+    is the inverse of the covariance.
     """
     if diffusion.name == "stationary":
         return np.linalg.inv(natural.prior_covariance(diffusion.on(np.array(moments))))
@@ -31,9 +32,7 @@ def moments_of(diffusion, times=()):
 
 
 def smoothed_covariance(diffusion, slices, precision, times=()):
-    """Covariance of the posterior on `moments_of(...)`, for knots at `slices` to which the data add
-    `precision`.
-    """
+    """Covariance of the posterior on `moments_of(...)`, where the data add `precision` at `slices`."""
     moments = moments_of(diffusion, times)
     matrix = prior_precision(diffusion, moments)
     for t, added in zip(slices, precision, strict=True):
@@ -42,7 +41,7 @@ def smoothed_covariance(diffusion, slices, precision, times=()):
 
 
 def exact_variances(diffusion, slices, precision):
-    """The diagonal of `smoothed_covariance` at the slices in fractions: without any rounding, for hard cases."""
+    """The diagonal of `smoothed_covariance` at the slices, computed with fractions, so without rounding."""
     times, constant = [Fraction(time) for time in diffusion.times.tolist()], Fraction(diffusion.constant)
     total = len(times)
     matrix = [
@@ -80,15 +79,11 @@ def _step(diffusion, mean, variance, gap):
     if diffusion.name == "stationary":
         gain = np.exp(-diffusion.constant * gap / (2.0 * diffusion.prior_variance))
         return gain * mean, gain**2 * variance + diffusion.prior_variance * (1.0 - gain**2)
-    spread = variance + diffusion.constant * gap
-    after = 1.0 / (1.0 / spread + 1.0 / diffusion.prior_variance)
-    return after / spread * mean, after
+    return dense.filter_prior(mean, variance, gap, diffusion.constant, diffusion.prior_variance)
 
 
 def filtered(diffusion, slices, mean, variance):
-    """Mean and variance at all slices: Eq. 13 from slice to slice, replaced by what was fitted wherever there
-    is a knot.
-    """
+    """Mean and variance at all slices: the fitted ones at knots, propagated by Eq. 13 from slice to slice."""
     fitted = {int(t): (float(m), float(v)) for t, m, v in zip(slices, mean, variance, strict=True)}
     means, variances = [], []
     for t, time in enumerate(diffusion.times):
@@ -103,10 +98,10 @@ def filtered(diffusion, slices, mean, variance):
 
 
 def backward_sampled(diffusion, slices, mean, variance):
-    """Mean and covariance over all slices of filter-forward, sample-backward: x_T from the filter, x_t given
-    x_{t+1}.
+    """Mean and covariance over all slices of forward filtering and backward sampling.
 
-    x_t given x_{t+1} has the density N(x_t; filter) N(x_{t+1}; gain x_t, step), up to a constant.
+    x_T comes from the filter; x_t given x_{t+1} has the density N(x_t; filter) N(x_{t+1}; gain x_t, step), up
+    to a constant.
     """
     means, variances = filtered(diffusion, slices, mean, variance)
     total = len(means)

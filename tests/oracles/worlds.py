@@ -1,5 +1,4 @@
-"""Synthetic corpora whose truth is known: trajectories drawn from the prior, counts drawn from the likelihood
-itself.
+"""Synthetic corpora whose truth is known: trajectories drawn from the prior, counts from the likelihood.
 
 With n- fixed, sigmoid(x)^n+ sigmoid(-x)^n- is the probability of n+ under a negative binomial distribution,
 up to a constant that does not depend on x: a Poisson number whose rate is Gamma distributed with shape n- and
@@ -65,9 +64,7 @@ def slice_drawn(rng, scores, negatives, tied):
 
 
 def observed(rng, u, diffusion, negatives, tied=True):
-    """The world of these vectors, (T, L, d), seen through `negatives` negative pairs for each pair of words
-    and slice.
-    """
+    """The world of these vectors, (T, L, d), with `negatives` negative pairs for each pair in each slice."""
     signs = signs_by_rule(u.shape[2])
     scores = (u * signs) @ u.transpose(0, 2, 1)
     slices = [slice_drawn(rng, matrix, negatives, tied) for matrix in scores]
@@ -111,9 +108,7 @@ def smoother(world, dim, schedule, compute, problem=None, diffusion=None, **opti
 
 
 def on_grid(array, world):
-    """States of a word at all slices, from knots word by word (K, d) to (T, L, d): every word is at every
-    slice here.
-    """
+    """Reorder states from knots (K, d) to (T, L, d), since every word has a knot at every slice."""
     slices, size, dim = world.u.shape
     return array.reshape(size, slices, dim).transpose(1, 0, 2)
 
@@ -130,9 +125,7 @@ def without(problem, left_out):
 
 
 def predicted(solver, world, t):
-    """The log-likelihood per pair of slice t, which the solver lacks, with the posterior at its time
-    integrated out.
-    """
+    """The log-likelihood per pair of slice t, which the solver lacks, under the posterior at its time."""
     assert world.tied
     (found,) = solver.states.block.sides
     arrays = (array.astype(np.float32) for array in (found.mean, found.h))
