@@ -31,6 +31,12 @@ from wordtide.storage.arrays import (
 from wordtide.storage.cells import is_plain, read_lines
 from wordtide.types import Array, Singles
 
+#: Models with more slices are written as one file: systems limit the number of maps and open files.
+MOST_SLICES = 10_000
+GROUPS = "groups.safetensors"
+#: The columns of the training curve, and those that hold whole numbers.
+_CURVE, _WHOLE = ("step", "slice", "elbo", "rate", "seconds"), ("step", "slice")
+_DTYPES = (np.dtype("<f4"), np.dtype("<i4"))  # of states, and of the numbers of words
 MOST_DIMENSIONS = 1 << 16
 #: Years and variances far beyond any real ones; arithmetic with them still gives finite numbers.
 _YEARS, _SMALLEST, _LARGEST = 1e6, 1e-30, 1e30
@@ -108,14 +114,6 @@ def check_knots(knots: Knots, slices: int, name: str) -> None:
         if piece.min() < 0 or piece.max() >= slices or not (ascending | new_word).all():
             raise ValueError(f"the {name} of a word are not in order, or outside the slices")
         offset, previous = offset + len(piece), int(piece[-1])
-
-
-#: Models with more slices are written as one file: systems limit the number of maps and open files.
-MOST_SLICES = 10_000
-GROUPS = "groups.safetensors"
-#: The columns of the training curve, and those that hold whole numbers.
-_CURVE, _WHOLE = ("step", "slice", "elbo", "rate", "seconds"), ("step", "slice")
-_DTYPES = (np.dtype("<f4"), np.dtype("<i4"))  # of states, and of the numbers of words
 
 
 def slice_name(t: int) -> str:

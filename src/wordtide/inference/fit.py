@@ -100,18 +100,18 @@ def fit(
     with compute(precision, threads) as machine:
         memory = _checked_memory(counts, problem, resolved, machine, on_demand, observer)
         with open_engine(chosen, counts, path, target, machine, memory) as engine:
-            task = _Task(counts, problem, resolved, precision, engine, observer)
+            prepared = _PreparedFit(counts, problem, resolved, precision, engine, observer)
             if target is None or checkpoints is None:
-                return Embeddings(task.completed(task.run()))
+                return Embeddings(prepared.completed(prepared.run()))
             with new_folder(target, overwrite, KIND) as folder:
-                task.run_into(folder, checkpoints, resume, by_slice)
-            del problem, task, engine  # the saved model is checked in their memory
+                prepared.run_into(folder, checkpoints, resume, by_slice)
+            del problem, prepared, engine  # the saved model is checked in their memory
     return _finished(target, checkpoints)
 
 
 @dataclass(frozen=True)
-class _Task:
-    """A fit that is ready to run."""
+class _PreparedFit:
+    """A fit whose problem, settings and engine are ready."""
 
     counts: Counts
     problem: Problem
@@ -131,7 +131,7 @@ class _Task:
         return _fitted(self.counts, self.problem, self.settings, outcome, self.precision)
 
     def run_into(self, folder: Path, checkpoints: Checkpoints, resume: bool, by_slice: bool) -> None:
-        """Run the fit and fill the folder of its model; `by_slice`: with the slices as they are finished."""
+        """Run the fit and fill the folder of its model, with `by_slice` as slices are finished."""
         sink = checkpoints.slices = SliceFolder(folder) if by_slice else None
         with checkpoints.catching_interrupts(self.observer):
             fitted = self.run(checkpoints, resume)
@@ -141,10 +141,10 @@ class _Task:
                 fill_with_slices(folder, fitted, self.completed)
 
     def completed(self, fitted: Fitted) -> Fitted:
-        """Add how each word moves, how far variances are from errors, and how groups use words."""
+        """Add how each word moves, how variances compare with errors, and how groups use words."""
         machine = self.engine.compute
         calibration = machine.start(partial(calibrate, fitted))
-        if self.settings.method != "filtering":  # a filter goes on: its jumps are found when asked for
+        if self.settings.method != "filtering":  # jumps of a filter are found on demand, after updates
             fitted = replace(fitted, dynamics=judge(fitted, machine.threads))
         fitted = replace(fitted, calibration=calibration.result())
         return replace(fitted, groups=fit_groups(self.counts, fitted, self.settings, machine, self.observer))

@@ -133,8 +133,8 @@ def discoveries(log_bayes_factor: Floats, rate: float = FALSE_DISCOVERIES) -> Fl
 VARIANCES = np.array([0.001, 0.003, 0.01, 0.03, 0.1, 0.3])
 #: A typical variance of offsets.
 TYPICAL_OFFSET = 0.05
-#: The variance of messages about their expectation, in units of their precision. Between slices, messages of
-#: groups vary by 0.28 to 0.42 of it (State of the Union, UN debates and Ethereum proposals, shuffled or not).
+#: The variance of messages about their expectation, in units of their precision. Three corpora have 0.28 to
+#: 0.42, so verdicts are cautious.
 SCATTER = 0.8
 #: Words that groups use less often in total are not compared.
 MIN_OCCURRENCES = 20
