@@ -50,7 +50,7 @@ def reference() -> str:
     found = list(commands())
     number = Counter(row for one in found for row in [*one.arguments, *one.options])
     common = [row for row, times in number.items() if times >= _COMMON]
-    parts = [_HEAD, "## Common to several commands", "", *map(_item, common)]
+    parts = [_HEAD, "## Common", "", *map(_item, common)]
     described: dict[
         tuple[str, str], tuple[str, str]
     ] = {}  # options, the first command with each, its default
@@ -61,7 +61,7 @@ def reference() -> str:
             text, dot, default = row[1].removeprefix("Texts: ").partition(". Default: ")
             first, usual = described.setdefault((_name(row), text.lower().rstrip(".")), (one.name, default))
             if row in common:
-                shared.setdefault("[Common](#common-to-several-commands)", []).append(_name(row))
+                shared.setdefault("[Common](#common)", []).append(_name(row))
             elif first == one.name:
                 own.append(_item(row))
             elif default in ("", usual):
