@@ -5,11 +5,11 @@
 compares the function words of model folders with lists made by hand, which only this benchmark and the tests
 use. It prints a Markdown table: how many words were found; the share of these that the list of the language
 contains (precision); the share of the list's words among the 300 most frequent words of the model that was
-found (recall); and the first found words that the list lacks. The lists hold articles, pronouns,
-determiners, prepositions, conjunctions, particles, auxiliary and modal verbs and their forms, and the adverbs
-of degree, place and time that belong to no topic. `tr+en` counts English words as well, for texts in which
-some passages are not translated. `package_texts.py` extracts texts in French, German, Russian and Turkish from
-Debian packages.
+found (recall); the found words that the list lacks; and the words of the list among the first 30 of
+`changed`, if a change is significant. The lists hold articles, pronouns, determiners, prepositions,
+conjunctions, particles, auxiliary and modal verbs and their forms, and the adverbs of degree, place and time
+that belong to no topic. `tr+en` counts English words as well, for texts in which some passages are not
+translated. `package_texts.py` extracts texts in French, German, Russian and Turkish from Debian packages.
 """
 
 # ruff: noqa: RUF001
@@ -20,6 +20,7 @@ import numpy as np
 from results import Table
 
 import wordtide
+from wordtide.questions.change import changed
 from wordtide.questions.function_words import function_words
 
 LISTS = {
@@ -105,7 +106,16 @@ LISTS = {
 }
 #: Recall is measured on the list's words among this many of the most frequent ones.
 FREQUENT = 300
-COLUMNS = ("model", "words found", "precision", "recall", "found, not in the list")
+#: Words of `changed` that are compared with the list.
+CHANGED = 30
+COLUMNS = (
+    "model",
+    "words found",
+    "precision",
+    "recall",
+    "found, not in the list",
+    "in the list, changed most",
+)
 
 
 def row(language: str, path: str) -> list[str]:
@@ -121,12 +131,15 @@ def row(language: str, path: str) -> list[str]:
     others = [word for word in taken if word not in listed]
     precision = f"{1.0 - len(others) / len(taken):.2f}" if taken else ""
     recall = f"{found[wanted].mean():.2f}"
+    answer = changed(model, top=CHANGED)
+    by_effect = answer.columns["word"] if answer.facts["by"] == "effect" else []
     return [
         f"{language} {path.rstrip('/').split('/')[-1]}",
         f"{len(taken)}",
         precision,
         recall,
         ", ".join(others),
+        ", ".join(word for word in by_effect if word in listed),
     ]
 
 

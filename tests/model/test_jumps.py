@@ -53,11 +53,12 @@ def explained(times, h, b, half=HALF, uses=None):
     often = np.full(len(times), 5) if uses is None else np.array(uses)
     evidence, weights, ramps = np.empty((1, 6)), np.empty((len(times), PARTS + 1)), np.empty((1, 2))
     correlations, windows = np.empty(1), np.empty((1, 2, 2), dtype=np.int64)
-    starts = np.array([0, len(times)])
+    starts, beginnings = np.array([0, len(times)]), np.empty((2, len(times)))
     jumps.evidence_of_words(
-        *(starts, times, extents, often, h, b, V, D, evidence, weights, correlations, ramps, windows)
+        *(starts, times, extents, often, h, b, V, D),
+        *(evidence, weights, correlations, ramps, windows, beginnings),
     )
-    return evidence[0], weights, correlations[0], ramps[0], windows[0]
+    return evidence[0], weights, correlations[0], ramps[0], (windows[0], beginnings)
 
 
 @pytest.mark.parametrize("half", [HALF, 0.0])
@@ -150,22 +151,25 @@ def test_two_change_points_have_the_evidence_of_the_best_dense_window(three):
     level = np.zeros((12, 5))
     level[4:8], level[8:] = 1.0, 1.8 if three else 0.0
     b = h * level + np.sqrt(h) * rng.normal(size=h.shape)
-    n, best = 12, (-np.inf, 0, 0)
+    n, logs = 12, {}
     for first in range(2, n - 3):
         for last in range(first + 2, n - 1):
             part = (np.arange(n) >= first).astype(int) + (np.arange(n) >= last)
             part = part if three else part % 2
             log = dense_evidence(V * jumps.TYPICAL ** np.abs(part[:, None] - part), h, b)
-            best = max(best, (log + np.log(2.0 / (n - 1) ** 2), first, last))
-    evidence, *_, windows = explained(times, h, b)
+            logs[first, last] = log + np.log(2.0 / (n - 1) ** 2)
+    best = max(logs, key=logs.get)
+    evidence, *_, (windows, beginnings) = explained(times, h, b)
     constant = dense_evidence(np.full((n, n), V), h, b)
-    assert evidence[TWO_JUMPS if three else BURST] == pytest.approx(best[0] - constant, abs=1e-9)
-    assert windows[0 if three else 1].tolist() == list(best[1:])
+    assert evidence[TWO_JUMPS if three else BURST] == pytest.approx(logs[best] - constant, abs=1e-9)
+    assert windows[0 if three else 1].tolist() == list(best)
+    expected = np.array([np.exp(logs.get((first, best[1]), -np.inf)) for first in range(n)])
+    assert beginnings[0 if three else 1] == pytest.approx(expected / expected.sum(), abs=1e-9)
 
 
 def test_time_may_be_shifted_and_reversed():
     h, b = drawn(5, move=1.0)
-    evidence, weights, *_, ramp, _ = explained(TIMES, h, b)
+    evidence, weights, _, ramp, _ = explained(TIMES, h, b)
     assert explained(TIMES + 1000.0, h, b)[0] == pytest.approx(evidence, abs=1e-6)
     backward = explained((4000.0 - TIMES)[::-1], h[::-1].copy(), b[::-1].copy())
     assert backward[0] == pytest.approx(evidence, abs=1e-6)

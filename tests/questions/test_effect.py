@@ -49,7 +49,7 @@ def test_without_style_an_effect_is_the_divergence_between_the_levels(model, mon
     monkeypatch.setattr(module, "style_axes", lambda model: np.zeros((0, model.dim)))
     found = effects(model, MOVING)
     levels = levels_of(model.fitted, model.dynamics, MOVING, known_share(model.fitted))
-    moments = np.linspace(model.times[0], model.times[-1], module._MOMENTS)
+    moments = np.linspace(model.times[0], model.times[-1], module._CONTEXT_TIMES)
     for row, word in enumerate(MOVING):
         nearest = moments[np.argmin(np.abs(moments - model.dynamics.date[word]))]
         sides = Contexts.of(model, float(nearest)).predicted(

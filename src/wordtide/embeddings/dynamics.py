@@ -123,10 +123,11 @@ def _explained(fitted: Fitted, words: Integers, known: Floats) -> tuple[Floats, 
     evidence, correlation = np.empty((size, len(SHAPES))), np.empty(size)
     weights = np.empty((len(knots), PARTS + 1))
     ramps, windows = np.empty((size, 2)), np.empty((size, 2, 2), dtype=np.int64)
+    beginnings = np.empty((2, len(knots)))
     run(
         *(knots.starts, times, extents, uses, h, b),
         *(float(np.median(fitted.diffusion.marginal)), fitted.diffusion.constant),
-        *(evidence, weights, correlation, ramps, windows),
+        *(evidence, weights, correlation, ramps, windows, beginnings),
     )
     dates = np.full((size, len(SHAPES), 4), np.nan)
     best = evidence.max(axis=1, initial=0.0)
@@ -136,10 +137,11 @@ def _explained(fitted: Fitted, words: Integers, known: Floats) -> tuple[Floats, 
             dates[n, JUMP, :3] = date_quantiles(weights[own], extents[own], _TAILS)
         start, end = ramps[n] if np.isfinite(ramps[n, 0]) else times[own][[0, -1]]
         dates[n, RAMP:, :3] = start, (start + end) / 2.0, end
-        for kind, (first, last) in zip((TWO_JUMPS, BURST), windows[n], strict=True):
-            if first > 0:
-                low, high = extents[own][[first - 1, first]].mean(axis=1)
-                dates[n, kind] = low, (low + high) / 2.0, high, extents[own][[last - 1, last]].mean()
+        middles = extents[own].mean(axis=1)
+        for kind, last, chances in zip((TWO_JUMPS, BURST), windows[n, :, 1], beginnings[:, own], strict=True):
+            if last > 0:
+                dates[n, kind, :3] = np.interp(_TAILS, np.cumsum(chances), middles)
+                dates[n, kind, 3] = middles[[last - 1, last]].mean()
     return evidence, correlation, dates
 
 

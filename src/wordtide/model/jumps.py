@@ -183,13 +183,14 @@ def _weighted_window(h: Array, b: Array, v: float, gaps: Array, first: int, last
 
 @arithmetic
 def _best_window_evidence(
-    h: Array, b: Array, v: float, gaps: Array, least: int, three: bool, edges: Array
+    h: Array, b: Array, v: float, gaps: Array, least: int, three: bool, edges: Array, weights: Array
 ) -> float:
     """A lower bound on the log evidence of two change points: that of the best window found.
 
     With `three`, the levels before and after the window differ; otherwise they are the same. Windows of 2, 4,
     8, ... knots at steps of half their length are tried first; then each edge moves to its best place. Fills
-    `edges` (2,) with the window's first knot and the knot after its last.
+    `edges` (2,) with the window's first knot and the knot after its last, and `weights` (n,) with the
+    probability that the window begins at each knot, given its end.
     """
     n, best, length = len(gaps) + 1, -np.inf, least
     while length <= n - 2 * least:
@@ -207,6 +208,9 @@ def _best_window_evidence(
             value = _weighted_window(h, b, v, gaps, edges[0], last, three)
             if value > best:
                 best, edges[1] = value, last
+    for first in range(least, edges[1] - least + 1):
+        weights[first] = math.exp(_weighted_window(h, b, v, gaps, first, edges[1], three) - best)
+    weights /= weights.sum()
     return best
 
 
@@ -291,6 +295,7 @@ def evidence_of_words(
     correlations: Array,
     ramps: Array,
     windows: Array,
+    beginnings: Array,
 ) -> None:
     """Compare explanations of the messages (K, d) of some words, with prior variance v and diffusion D.
 
@@ -301,13 +306,13 @@ def evidence_of_words(
     (K, 2) and in which the word occurs `uses` (K,) times, or between this slice and the next. `correlations`
     (L,) is the most likely correlation of the levels. `ramps` (L, 2) are the start and end of a gradual
     change. `windows` (L, 2, 2) are the knots, counted from the word's first, at which two jumps and a burst
-    begin and end.
+    begin and end; `beginnings` (2, K) are the probabilities that they begin there.
     """
     dim = h.shape[1]
     for word in range(len(starts) - 1):
         begin, n, own = starts[word], starts[word + 1] - starts[word], evidence[word]
         own[:], ramps[word], windows[word], correlations[word] = -np.inf, np.nan, -1, np.nan
-        weights[begin : begin + n] = 0.0
+        weights[begin : begin + n], beginnings[:, begin : begin + n] = 0.0, 0.0
         if n < 2:
             continue
         t, rows_h, rows_b = times[begin : begin + n], h[begin : begin + n], b[begin : begin + n]
@@ -333,7 +338,9 @@ def evidence_of_words(
         constant_level = chain_evidence(np.zeros(1), np.full(1, v), sums_h[n:], sums_b[n:])
         if n >= 3 * LEAST_KNOTS and max(own[OUTLIER], own[JUMP], own[RAMP]) > constant_level:
             own[DIFFUSION] = _diffusion_evidence(t, rows_h, rows_b, v, constant)
-            own[TWO_JUMPS] = _best_window_evidence(sums_h, sums_b, v, gaps, least, True, windows[word, 0])
-            own[BURST] = _best_window_evidence(sums_h, sums_b, v, gaps, least, False, windows[word, 1])
+            for place, kind in enumerate((TWO_JUMPS, BURST)):
+                edges, chances = windows[word, place], beginnings[place, begin : begin + n]
+                three = kind == TWO_JUMPS
+                own[kind] = _best_window_evidence(sums_h, sums_b, v, gaps, least, three, edges, chances)
         for kind in range(len(own)):
             own[kind] -= constant_level
