@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import wordtide
+from wordtide.embeddings import messages
 from wordtide.inference.problem import PairSettings, slice_data
 from wordtide.inference.settings import FitSettings
 from wordtide.progress import Observer
@@ -226,6 +227,15 @@ def test_every_method_fits_a_single_slice(way):
     model = fit(wordtide.count([("1900", text(1900))]), way)
     assert len(model) == 1
     assert 0.0 < np.abs(model.mean("river")).max() < 10.0
+
+
+def test_a_smoothing_fit_measures_once_how_well_contexts_are_known(counts, monkeypatch):
+    measure, measured = messages.context_share, []
+    monkeypatch.setattr(
+        messages, "context_share", lambda *arguments: measured.append(arguments) or measure(*arguments)
+    )
+    fit(counts, "smoothing")
+    assert len(measured) == 1
 
 
 @pytest.mark.parametrize("method", ["smoothing", "filtering"])

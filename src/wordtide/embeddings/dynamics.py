@@ -72,11 +72,12 @@ def read_dynamics(folder: Path) -> Dynamics:
     return Dynamics.of_table(table)
 
 
-def dynamics_of(fitted: Fitted, threads: int | None = None) -> Dynamics | None:
+def dynamics_of(fitted: Fitted, threads: int | None = None, known: Floats | None = None) -> Dynamics | None:
     """Decide how each word moves; None if the model has no messages or a single slice. Effects are missing.
 
     A filter learns its contexts along the way, which looks like a gradual change of many words. So it only
-    finds jumps, and a word that a gradual change explains better has no verdict.
+    finds jumps, and a word that a gradual change explains better has no verdict. `known`: the `known_share`,
+    if that is at hand.
     """
     if fitted.posterior.kind == "point" or len(fitted.diffusion) < 2:
         return None
@@ -84,9 +85,9 @@ def dynamics_of(fitted: Fitted, threads: int | None = None) -> Dynamics | None:
     judged = np.flatnonzero((fitted.occurrences.totals() >= MIN_OCCURRENCES) & (sizes >= 2))
     rows = np.cumsum(sizes[judged])
     blocks = np.split(judged, np.flatnonzero(np.diff(rows // _ROWS_AT_ONCE)) + 1)
-    known = known_share(fitted)
+    share = known_share(fitted) if known is None else known
     with ThreadPoolExecutor(threads) as pool:
-        parts = list(pool.map(lambda words: _explained(fitted, words, known), blocks))
+        parts = list(pool.map(lambda words: _explained(fitted, words, share), blocks))
     evidence, correlation, dates = (np.concatenate(part) for part in zip(*parts, strict=True))
     no_change = np.maximum(evidence[:, OUTLIER], 0.0)
     if len(fitted.diffusion) < _SLICES_WITH_OUTLIERS:

@@ -127,28 +127,32 @@ def knots_of(knots: Knots, words: Integers) -> tuple[Integers, Knots]:
     return rows, Knots(np.concatenate([[0], np.cumsum(sizes)]), np.asarray(knots.slices)[rows])
 
 
-def calibrate(fitted: Fitted) -> Calibration | None:
-    """What a fit stores; None for point estimates.
+def calibrate(fitted: Fitted, known: Floats | None = None) -> Calibration | None:
+    """What a fit stores; None for point estimates. `known`: its `known_share`, if that is at hand.
 
     A filter changes with every update, so it is calibrated when a question needs it (`Embeddings`).
     """
     if fitted.posterior.kind == "point":
         return None
-    return Calibration() if fitted.posterior.kind == "filter" else measure_calibration(fitted)
+    return Calibration() if fitted.posterior.kind == "filter" else measure_calibration(fitted, known)
 
 
-def measure_calibration(fitted: Fitted) -> Calibration:
-    """Measure how counts scatter: those of a smoother, or of a filter's last slices."""
+def measure_calibration(fitted: Fitted, known: Floats | None = None) -> Calibration:
+    """Measure how counts scatter: those of a smoother, whose `known_share` may be given, or of a filter's
+    last slices.
+    """
     share = _share_of_sum(fitted)
     residual = _residual(fitted) if len(fitted.diffusion) > 1 else None
     if residual is None:  # a single slice cannot be compared with others
         return Calibration(share=share)
     # A filter learns its contexts along the way, so what it knows at the end counts.
     kind = fitted.posterior.kind
-    known = float(context_share(fitted, len(fitted.diffusion) - 1 if kind == "filter" else 0).mean())
-    dispersion = np.clip(residual / max(known, _SMALLEST) ** _ABSORBED, _SMALLEST, _LARGEST)
+    if kind == "filter" or known is None:
+        known = context_share(fitted, len(fitted.diffusion) - 1 if kind == "filter" else 0)
+    mean_known = float(known.mean())
+    dispersion = np.clip(residual / max(mean_known, _SMALLEST) ** _ABSORBED, _SMALLEST, _LARGEST)
     variance, pace = _agreement(fitted)
-    seen = max(1.0 - (1.0 - known) * min(dispersion, 1.0), _SMALLEST)
+    seen = max(1.0 - (1.0 - mean_known) * min(dispersion, 1.0), _SMALLEST)
     pace = np.clip(pace * seen ** _HIDDEN[kind], _SMALLEST, _LARGEST)
     return Calibration(float(dispersion), share, variance, float(pace))
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from wordtide.counts.counts import Counts
 from wordtide.embeddings.folder import KIND, fill_folder, fill_with_slices
-from wordtide.embeddings.messages import calibrate
+from wordtide.embeddings.messages import calibrate, known_share
 from wordtide.embeddings.posterior import Fitted
 from wordtide.embeddings.state_files import MOST_SLICES
 from wordtide.embeddings.states import Embeddings
@@ -143,9 +143,10 @@ class _PreparedFit:
     def completed(self, fitted: Fitted) -> Fitted:
         """Add how each word moves, how variances compare with errors, and how groups use words."""
         machine = self.engine.compute
-        calibration = machine.start(partial(calibrate, fitted))
+        known = known_share(fitted) if fitted.posterior.kind == "smoother" else None
+        calibration = machine.start(partial(calibrate, fitted, known))
         if self.settings.method != "filtering":  # jumps of a filter are found on demand, after updates
-            fitted = replace(fitted, dynamics=judge(fitted, machine.threads))
+            fitted = replace(fitted, dynamics=judge(fitted, machine.threads, known))
         fitted = replace(fitted, calibration=calibration.result())
         return replace(fitted, groups=fit_groups(self.counts, fitted, self.settings, machine, self.observer))
 

@@ -55,25 +55,26 @@ class Effects:
     style: Floats
 
 
-def judge(fitted: Fitted, threads: int | None = None) -> Dynamics | None:
+def judge(fitted: Fitted, threads: int | None = None, known: Floats | None = None) -> Dynamics | None:
     """Decide how each word moves, with effects and function words, to store them with the model.
 
     Args:
         fitted: A fit without dynamics.
         threads: The number of threads (default: all processors). It does not change the result.
+        known: The `known_share` of the fit, if that is at hand.
 
     Returns:
         The dynamics of all words; None if the model has no messages or a single slice.
     """
-    dynamics = dynamics_of(fitted, threads)
+    dynamics = dynamics_of(fitted, threads, known)
     if dynamics is None:
         return None
     model = Embeddings(replace(fitted, dynamics=dynamics))
     found = function_words(model, threads).astype(np.float64)
-    return replace(dynamics, function_word=found, **vars(all_effects(model, threads)))
+    return replace(dynamics, function_word=found, **vars(all_effects(model, threads, known)))
 
 
-def all_effects(model: Embeddings, threads: int | None = None) -> Effects:
+def all_effects(model: Embeddings, threads: int | None = None, known: Floats | None = None) -> Effects:
     """The effects of all significant changes, (L,) each, NaN for other words: stored, or computed once."""
     if "effects" not in model.derived:
         dynamics, found = model.dynamics, np.full((3, len(model.words)), np.nan)
@@ -81,7 +82,7 @@ def all_effects(model: Embeddings, threads: int | None = None) -> Effects:
             found = np.stack([dynamics.effect, dynamics.effect_low, dynamics.style])
         elif dynamics is not None:
             words = np.flatnonzero(dynamics.significant)
-            found[:, words] = list(vars(effects(model, words, threads)).values())
+            found[:, words] = list(vars(effects(model, words, threads, known)).values())
         model.derived["effects"] = Effects(*found)
     return cast(Effects, model.derived["effects"])
 
@@ -91,18 +92,23 @@ def _has_effects(dynamics: Dynamics) -> bool:
 
 
 @one_blas_thread()
-def effects(model: Embeddings, words: Integers, threads: int | None = None) -> Effects:
-    """The effects of the changes of some words, all of them significant."""
+def effects(
+    model: Embeddings, words: Integers, threads: int | None = None, known: Floats | None = None
+) -> Effects:
+    """The effects of the changes of some words, all of them significant.
+
+    `known`: the model's `known_share`, if that is at hand.
+    """
     dynamics = model.dynamics
     if dynamics is None or not len(words):
         return Effects(*np.full((3, len(words)), np.nan))
-    known, axes = known_share(model.fitted), style_axes(model)
+    share, axes = known_share(model.fitted) if known is None else known, style_axes(model)
     times = np.linspace(model.times[0], model.times[-1], _CONTEXT_TIMES)
     nearest = np.argmin(np.abs(dynamics.date[words, None] - times), axis=1)
     found = np.empty((3, len(words)))
 
     def measure(contexts: Contexts, some: Integers) -> None:
-        levels = levels_of(model.fitted, dynamics, words[some], known)
+        levels = levels_of(model.fitted, dynamics, words[some], share)
         found[:, some] = list(_effects(contexts, levels, axes))
 
     with ThreadPoolExecutor(threads or available_processors()) as pool:
