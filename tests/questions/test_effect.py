@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from embeddings.moving_words import WORDS, drawn
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from wordtide.api import DynamicEmbeddings, NoteWarning
 from wordtide.embeddings.dynamics import dynamics_of, levels_of
@@ -177,3 +178,21 @@ def test_effects_and_function_words_are_stored_with_the_dynamics(model, monkeypa
         assert verdicts(again, MOVING)[name] == pytest.approx(asked[name], rel=1e-12)
     assert (function_words(again) == function_words(model)).all()
     assert np.isnan(stored.effect[~stored.significant]).all()
+
+
+def test_effects_and_function_words_do_not_depend_on_the_threads_of_blas(model, monkeypatch):
+    contexts_of, threads = Contexts.of, set()
+
+    def watched(*asked):
+        threads.update(
+            library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"
+        )
+        return contexts_of(*asked)
+
+    monkeypatch.setattr(Contexts, "of", watched)
+    monkeypatch.setattr("wordtide.questions.function_words.FREQUENT", 0.5)  # of a small vocabulary
+    for measure in (lambda fresh: effects(fresh, MOVING), function_words):
+        threads.clear()
+        with threadpool_limits(2, user_api="blas"):
+            measure(DynamicEmbeddings(model.fitted))
+        assert threads == {1}
