@@ -7,7 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,9 @@ from wordtide.counts.phrases.phrase_table import PhraseTable, join_phrases
 from wordtide.counts.segments import Segment
 from wordtide.counts.settings import CountSettings
 from wordtide.progress import Observer
+
+#: Blocks of bytes that are read ahead, per worker: scanning one takes about a millisecond.
+BLOCKS_AHEAD: Final = 8
 
 Result = TypeVar("Result")
 Lent = TypeVar("Lent")
@@ -113,9 +116,12 @@ class ResourcePool(Generic[Lent]):
             self._idle.put(resource)
 
 
-def in_order(tasks: Iterable[Callable[[], Result]], workers: int) -> Iterator[Result]:
-    """Run tasks on threads and yield their results in order, a few tasks ahead. Compiled kernels release the
-    GIL.
+def in_order(tasks: Iterable[Callable[[], Result]], workers: int, ahead: int = 2) -> Iterator[Result]:
+    """Run tasks on threads and yield their results in order, `ahead` tasks per worker ahead. Compiled kernels
+    release the GIL.
+
+    The calling thread makes the tasks, and on a busy machine it wakes up late: short tasks need more of them
+    ahead, or the workers run out.
     """
     if workers <= 1:
         for task in tasks:
@@ -126,7 +132,7 @@ def in_order(tasks: Iterable[Callable[[], Result]], workers: int) -> Iterator[Re
         try:
             for task in tasks:
                 waiting.append(pool.submit(task))
-                if len(waiting) > 2 * workers:
+                if len(waiting) > ahead * workers:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()

@@ -32,7 +32,7 @@ from wordtide.counts.settings import CountSettings, Summary
 from wordtide.counts.sums import KeySums, add_sums
 from wordtide.counts.texts import TEXT_WINDOW
 from wordtide.counts.vocabulary import choose_vocabulary, numbering_of
-from wordtide.counts.workers import CountInput, PairRule, ResourcePool, Resources, in_order
+from wordtide.counts.workers import BLOCKS_AHEAD, CountInput, PairRule, ResourcePool, Resources, in_order
 from wordtide.dates import DAY
 from wordtide.errors import SettingsError
 from wordtide.timeline import SliceLength, Slices, unite_slices
@@ -168,7 +168,7 @@ def read_ngrams(source: CountInput, bad: BadRows) -> list[NgramReader]:
                     yield partial(read, block, line, file.shown)
 
     resources.observer.start("reading", corpus.total_bytes, "bytes")
-    for _ in in_order(blocks(), resources.workers):
+    for _ in in_order(blocks(), resources.workers, BLOCKS_AHEAD):
         pass
     for _ in in_order((reader.seal for reader in readers), resources.workers):
         pass
@@ -242,24 +242,23 @@ def write_ngram_counts(
         unigrams += totals
     resources.observer.finish()
 
-    def rows_of(parts: list[KeySums]) -> RowBlock | None:
-        merged = add_sums(parts)
-        return compress_rows(merged.keys, merged.sums, words)
-
-    def words_at(t: int) -> KeySums:
+    def rows_and_words(parts: list[KeySums], t: int | None) -> tuple[RowBlock | None, KeySums | None]:
+        merged = add_sums(parts) if parts else None
+        rows = None if merged is None else compress_rows(merged.keys, merged.sums, words)
+        if t is None:
+            return rows, None
         there = np.flatnonzero(unigrams[:, t])
-        return KeySums(there, unigrams[there, t])
+        return rows, KeySums(there, unigrams[there, t])
 
-    def tasks() -> Iterator[Callable[[], RowBlock | KeySums | None]]:
+    def tasks() -> Iterator[Callable[[], tuple[RowBlock | None, KeySums | None]]]:
         for t in range(calendar.total):
-            for parts in pairs.take_unmerged(t):
-                yield partial(rows_of, parts)
-            yield partial(words_at, t)
+            *others, last = list(pairs.take_unmerged(t)) or [[]]
+            yield from (partial(rows_and_words, parts, None) for parts in others)
+            yield partial(rows_and_words, last, t)
 
     with CountsWriter(folder, words) as writer, closing(pairs):
-        for made in in_order(tasks(), resources.workers):
-            if isinstance(made, RowBlock):
-                writer.add_rows(made)
-            elif made is not None:
-                writer.end_slice(made.keys, made.sums)
+        for rows, occurring in in_order(tasks(), resources.workers):
+            writer.add_rows(rows)
+            if occurring is not None:
+                writer.end_slice(occurring.keys, occurring.sums)
         return writer.close(), int(unigrams.sum())
