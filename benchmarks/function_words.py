@@ -5,8 +5,8 @@
 compares the function words of model folders with lists made by hand, which only this benchmark and the tests
 use. It prints a Markdown table: how many words were found; the share of these that the list of the language
 contains (precision); the share of the list's words among the 300 most frequent words of the model that was
-found (recall); the found words that the list lacks; and the words of the list among the first 30 of
-`changed`, if a change is significant. The lists hold articles, pronouns, determiners, prepositions,
+found (recall); the found words that the list lacks; the words of the list among the first 30 of `changed`, if
+a change is significant; and how many words have a verdict, of those that are judged. The lists hold articles, pronouns, determiners, prepositions,
 conjunctions, particles, auxiliary and modal verbs and their forms, and the adverbs of degree, place and time
 that belong to no topic. `tr+en` counts English words as well, for texts in which some passages are not
 translated. `package_texts.py` extracts texts in French, German, Russian and Turkish from Debian packages.
@@ -109,12 +109,8 @@ FREQUENT = 300
 #: Words of `changed` that are compared with the list.
 CHANGED = 30
 COLUMNS = (
-    "model",
-    "words found",
-    "precision",
-    "recall",
-    "found, not in the list",
-    "in the list, changed most",
+    *("model", "words found", "precision", "recall", "found, not in the list", "in the list, changed most"),
+    "with a verdict, of",
 )
 
 
@@ -140,6 +136,7 @@ def row(language: str, path: str) -> list[str]:
         recall,
         ", ".join(others),
         ", ".join(word for word in by_effect if word in listed),
+        f"{model.dynamics.significant.sum():,}, {np.isfinite(model.dynamics.log_bayes_factor).sum():,}",
     ]
 
 
