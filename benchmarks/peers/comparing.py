@@ -44,18 +44,16 @@ def main() -> None:
         print_tuning([comparison.row(world, 0, *tried) for world in worlds for tried in grid])
         return
     cases = [(world, seed) for world in worlds for seed in ([0] if world == SOTU else seeds)]
-    tables, kind = (
-        options.tables.split(","),
-        "-small" if options.small else "-pwe" if options.with_pwe else "",
-    )
-    planted = [
-        comparison.row(*case, method, FOR_DRIFT.get(method))
-        for case in cases
-        for method in methods
-        if case[0] != SOTU and method != "static" and "planted" in tables
-    ]
-    if planted:
-        print_planted(f"peers.planted{kind}", planted)
+    tables, pwe = options.tables.split(","), "-pwe" * options.with_pwe
+    for world in worlds:
+        if world != SOTU and "planted" in tables:
+            planted = [
+                comparison.row(world, seed, method, FOR_DRIFT.get(method))
+                for seed in seeds
+                for method in methods
+                if method != "static"
+            ]
+            print_planted(f"peers.planted-{world}{pwe}", planted)
     predicted = [
         comparison.row(*case, method, FOR_LIKELIHOOD.get(method))
         for case in cases
@@ -63,7 +61,7 @@ def main() -> None:
         if "likelihood" in tables
     ]
     if predicted:
-        print_likelihoods(f"peers.likelihood{kind}", predicted)
+        print_likelihoods(f"peers.likelihood{'-small' * options.small}{pwe}", predicted)
 
 
 if __name__ == "__main__":
