@@ -230,7 +230,7 @@ def test_a_word_that_does_not_occur_is_answered_with_a_note(model):
 def test_surprises_between_slices_are_those_of_the_nearest_with_a_note(model):
     done = run("surprises", model, "--at", "1700", "--format", "json")
     assert {row["time"] for row in rows_of(done)} == {wordtide.load(model).times[0]}
-    assert done.err.startswith("note: No slice is at 1700")
+    assert done.err.startswith("note: There is no slice at 1700; this is the nearest, ")
 
 
 def test_intervals_grow_with_the_distance_from_the_data(model):

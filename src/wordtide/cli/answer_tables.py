@@ -16,13 +16,11 @@ from wordtide.questions.effect import SHOWN_BY_EFFECT, SHOWN_BY_EVIDENCE, VERDIC
 from wordtide.questions.story import degrees
 
 #: Columns with float years, which a table shows as dates.
-_TIMES, _DATES = (
-    "time since until halfway_from halfway_to".split(),
-    "date date_low date_high second_date".split(),
-)
+_TIMES = ("time", "since", "until", "halfway_from", "halfway_to")
+_DATES = ("date", "date_low", "date_high", "second_date")
 #: Columns with cosine distances, and those with several words.
 _CHANGES, _WORDS = ("change", "low", "high"), ("from", "to", "near", "other_near")
-_SHOWN = 24  # times of a table before it is thinned
+_SHOWN = 24  # times in a table; with more, it shows evenly spaced ones
 _BETWEEN = 4  # columns between the periods of a story
 _INFERRED = " *"  # after a word that does not occur near the time
 
@@ -64,7 +62,7 @@ def print_notes(notes: Sequence[str]) -> None:
 
 
 def with_lists(model: Embeddings, row: dict[str, Any]) -> dict[str, Any]:
-    """A row of JSON, in which several words are a list."""
+    """A row for JSON, in which several words are a list."""
     return {**row, **{name: _words_of(model, row[name]) for name in _WORDS if name in row}}
 
 
@@ -86,7 +84,7 @@ def in_degrees(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def shown_changes(answer: Answer) -> Answer:
-    """The answer to `changed` as a table shows it: the columns of its order, with changes as angles."""
+    """The answer of `changed` as a table shows it: the columns of its ranking, with changes as angles."""
     others = tuple(name for name in answer.columns if name not in VERDICT)
     shown = {"effect": SHOWN_BY_EFFECT, "evidence": SHOWN_BY_EVIDENCE}.get(answer.facts["by"], others)
     rows = [in_degrees(row) for row in answer.rows()]
@@ -111,7 +109,7 @@ def print_story(model: Embeddings, answer: Answer) -> None:
     out = console()
     out.print(Text(str(answer.facts["sentence"])))
     effect, least = (answer.facts.get(name) for name in ("effect", "effect_low"))
-    if effect is not None and least is not None and effect == effect and least > 0:
+    if effect is not None and least is not None and least > 0:
         out.print(Text(f"effect {effect:.3f} bits per use (at least {least:.3f})", style="dim"))
     rows = list(answer.rows())
     if not rows:
@@ -120,10 +118,8 @@ def print_story(model: Embeddings, answer: Answer) -> None:
         _period(model, period, [row for row in rows if row["period"] == period])
         for period in dict.fromkeys(row["period"] for row in rows)
     ]
-    if (
-        sum(max(map(cell_len, block.plain.splitlines())) for block in blocks) + _BETWEEN * (len(blocks) - 1)
-        <= out.width
-    ):
+    widths = [max(map(cell_len, block.plain.splitlines())) for block in blocks]
+    if sum(widths) + _BETWEEN * (len(blocks) - 1) <= out.width:
         table = Table.grid(padding=(0, _BETWEEN, 0, 0))
         table.add_row(*blocks)
         out.print(Text(), table, sep="\n")

@@ -1,7 +1,4 @@
-"""The command `wordtide`: the list of commands, and how errors are shown.
-
-A command is imported when it is called, so the list costs nothing.
-"""
+"""The command `wordtide`: its commands, each imported only when it is called, and how errors are shown."""
 
 import functools
 import io
@@ -18,8 +15,7 @@ from wordtide.errors import OutputError, WordtideError, in_shell
 from wordtide.storage.cells import spelled_out
 from wordtide.version import __version__
 
-#: Name: the module of `wordtide.cli.commands` with a function of this name, and the first sentence of its
-#: help.
+#: Commands by name: the module of `wordtide.cli.commands` with this function, and the first line of its help.
 COMMANDS = {
     "count": ("count", "Count the word pairs of dated texts, slice by slice."),
     "merge": ("count", "Add up counts that have the same vocabulary."),
@@ -67,7 +63,7 @@ _WIDEST_NAME = 12
 #: The group of commands that draw figures: `wordtide.cli.commands.plot.FIGURES`.
 PLOT = "plot"
 PLOT_HELP = "Draw a figure: timeline, similarity, displacement, likelihood or map."
-#: The commands by what they are for, as the help lists them.
+#: The groups in which the help lists commands.
 GROUPS = {
     "Prepare": ("demo", "count", "merge"),
     "Fit": ("fit", "tune"),
@@ -79,20 +75,20 @@ GROUPS = {
     "Stream": ("update", "watch"),
     "Check": ("info", "evaluate"),
 }
-#: Where shells put the line that is to be completed.
-_COMPLETED_LINE = ("COMP_WORDS", "_TYPER_COMPLETE_ARGS")
+#: Environment variables in which shells pass a line to complete.
+_COMPLETION_VARIABLES = ("COMP_WORDS", "_TYPER_COMPLETE_ARGS")
 
 
 class GroupedCommands(TyperGroup):
-    """Lists the commands in groups, with whole sentences."""
+    """Lists the commands in groups, with the whole first lines of their help."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         for title, names in GROUPS.items():
             with formatter.section(title):
-                formatter.write_dl([(name, _sentence(name)) for name in names], col_max=_WIDEST_NAME)
+                formatter.write_dl([(name, _summary(name)) for name in names], col_max=_WIDEST_NAME)
 
 
-def _sentence(name: str) -> str:
+def _summary(name: str) -> str:
     return PLOT_HELP if name == PLOT else COMMANDS[name][1]
 
 
@@ -127,14 +123,14 @@ def explained(command: Callable[..., None]) -> Callable[..., None]:
             sys.exit(error.exit_code)
         except KeyboardInterrupt:
             sys.exit(_interrupted())
-        except OSError as error:  # of standard output: other errors are explained where they happen
-            sys.exit(_unwritten(error))
+        except OSError as error:  # from standard output; others are explained where they happen
+            sys.exit(_output_failed(error))
 
     return run
 
 
-def _unwritten(error: OSError) -> int:
-    _give_up_standard_output()
+def _output_failed(error: OSError) -> int:
+    _discard_standard_output()
     if isinstance(error, BrokenPipeError):  # the reader (head, less) is gone
         return 141
     print(f"wordtide: standard output cannot be written: {error.strerror or error}.", file=sys.stderr)
@@ -156,8 +152,8 @@ def _show(error: WordtideError) -> None:
     )
 
 
-def _give_up_standard_output() -> None:
-    """Discard the rest: Python would try to write it again at exit, and complain."""
+def _discard_standard_output() -> None:
+    """Discard what is left; otherwise Python would try to write it at exit, and fail again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -189,24 +185,24 @@ def whole_app() -> typer.Typer:
 
 def main() -> None:
     """The entry point of the command line."""
-    if isinstance(sys.stdout, io.TextIOWrapper):  # characters that the terminal lacks are spelled out
+    if isinstance(sys.stdout, io.TextIOWrapper):  # escape characters that the terminal lacks
         sys.stdout.reconfigure(errors="backslashreplace")
-        if os.name == "nt" and not sys.stdout.isatty():  # files and pipes get what other systems write
+        if os.name == "nt" and not sys.stdout.isatty():  # the same bytes as on other systems
             sys.stdout.reconfigure(encoding="utf-8", newline="\n")
     try:
         try:
             app_with([*sys.argv[1:], *_words_to_complete()])(prog_name="wordtide")  # also as python -m
         finally:  # help and version are printed outside of a command, and end with SystemExit
             sys.stdout.flush()
-    except KeyboardInterrupt:  # while the command is imported
+    except KeyboardInterrupt:  # before the command runs
         sys.exit(_interrupted())
     except OSError as error:
-        sys.exit(_unwritten(error))
+        sys.exit(_output_failed(error))
 
 
 def _words_to_complete() -> list[str]:
     """The words of the line that a shell asks to complete; the commands among them are imported."""
-    return [word for name in _COMPLETED_LINE for word in os.environ.get(name, "").split()]
+    return [word for name in _COMPLETION_VARIABLES for word in os.environ.get(name, "").split()]
 
 
 def command(name: str) -> Callable[..., None]:
@@ -222,10 +218,10 @@ def figures() -> dict[str, Callable[..., Any]]:
 
 
 def named_only(name: str, help: str) -> Callable[..., None]:
-    """A placeholder for a command that is listed but not called."""
+    """Return a placeholder for a command that is listed but not called."""
 
-    def nothing() -> None:
+    def placeholder() -> None:
         raise AssertionError(f"{name} was called but not imported")
 
-    nothing.__name__, nothing.__doc__ = name, help
-    return nothing
+    placeholder.__name__, placeholder.__doc__ = name, help
+    return placeholder

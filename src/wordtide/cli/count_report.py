@@ -1,4 +1,4 @@
-"""What `wordtide count` understood: lines after every count, and the report of a dry run."""
+"""What `wordtide count` found: the summary of a count, and the report of a dry run."""
 
 import sys
 from collections import Counter
@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 
 import numpy as np
 
-from wordtide.cli.output import print_json
+from wordtide.cli.output import print_json, say
 from wordtide.corpus.findings import SCRIPTS, Findings, listed_endings
+from wordtide.counts.counts import Counts
+from wordtide.counts.groups import lone_documents
+from wordtide.counts.settings import Summary
 from wordtide.spelling import counted
 from wordtide.storage.cells import spelled_out
 from wordtide.timeline import Slices
@@ -20,12 +23,12 @@ if TYPE_CHECKING:
 _HEIGHTS: Final = "▁▂▃▄▅▆▇█"
 _WIDTHS: Final = "▏▎▍▌▋▊▉█"
 _PLAIN_HEIGHTS: Final = "_.-=+*%#"
-_LINE: Final = 60  # characters of a chart in one line
-_BARS: Final = 24
-_GROUPS: Final = 12  # listed
+_LINE: Final = 60  # characters in a chart
+_BARS: Final = 24  # at most
+_GROUPS: Final = 12  # that are listed
 _BAR_WIDTH: Final = 40
-_TEXT: Final = 60
-_LEAST_SHARE: Final = 0.01
+_TEXT: Final = 60  # characters of a sample text
+_LEAST_SHARE: Final = 0.01  # of text without spaces that is worth a warning
 _TOKENIZERS: Final = ("jieba", "MeCab", "PyThaiNLP")
 _DELIMITERS: Final = {"\t": "tab", " ": "space"}
 
@@ -37,7 +40,7 @@ class ReportFormat(StrEnum):
     json = "json"
 
 
-def described(facts: Findings) -> list[str]:
+def _reading_lines(facts: Findings) -> list[str]:
     """The files, columns, dates and first rows of a corpus, a line for each."""
     lines = []
     if facts.files:
@@ -56,13 +59,13 @@ def described(facts: Findings) -> list[str]:
     return lines
 
 
-def ignored(files: int, facts: Findings | None) -> str:
+def _ignored_files(files: int, facts: Findings | None) -> str:
     """The files in folders that were not read, with their endings if they are known."""
     endings = f" ({listed_endings(facts.ignored)})" if facts and facts.ignored else ""
     return f"{counted(files, 'file')} with other endings not read{endings}"
 
 
-def warnings(facts: Findings, documents: int, splits_words: bool, all_names: bool = False) -> list[str]:
+def _warnings(facts: Findings, documents: int, splits_words: bool, all_names: bool = False) -> list[str]:
     """What may be wrong. `splits_words`: a tokenizer or the user has split the texts into words."""
     found = []
     if facts.coarse and facts.coarse_example:
@@ -91,7 +94,7 @@ def warnings(facts: Findings, documents: int, splits_words: bool, all_names: boo
     return [f"warning: {line}" for line in found]
 
 
-def grouped(words: Mapping[str, int]) -> str:
+def _groups_line(words: Mapping[str, int]) -> str:
     """The groups of documents with their numbers of words, the largest first."""
     largest = sorted(words.items(), key=lambda one: (-one[1], one[0]))
     shown = ", ".join(f"{name} {counted(number, 'word')}" for name, number in largest[:_GROUPS])
@@ -99,7 +102,7 @@ def grouped(words: Mapping[str, int]) -> str:
     return f"{counted(len(largest), 'group')}: {shown}{more}"
 
 
-def chart(slices: Slices) -> str:
+def _chart(slices: Slices) -> str:
     """The number of words per slice as a line of blocks of different heights, for standard error."""
     heights = _HEIGHTS if _can_print(sys.stderr) else _PLAIN_HEIGHTS
     groups = np.array_split(np.asarray(slices.tokens, dtype=np.float64), min(_LINE, len(slices)))
@@ -110,25 +113,77 @@ def chart(slices: Slices) -> str:
     return f"{line}  at most {counted(int(slices.tokens[top]), 'word')} per slice ({slices.labels[top]})"
 
 
+def print_summary(counts: Counts, seconds: float | None = None) -> None:
+    """Print what was counted on standard error."""
+    summary = counts.summary
+    unit = "n-gram year" if counts.places > 1 else "document"
+    speed = f" in {seconds:.1f} s ({summary.tokens / max(seconds, 1e-9):,.0f} words/s)" if seconds else ""
+    lines = _reading_lines(counts.reading) if counts.reading else []
+    lines += [
+        f"{counted(summary.documents, unit)}, {counted(summary.tokens, 'word')}{speed}",
+        f"{counted(len(counts), 'slice')} from {counts.slices.labels[0]} to {counts.slices.labels[-1]}",
+        f"vocabulary {len(counts.words):,} of {counted(summary.distinct_words, 'distinct word')}, "
+        f"covering {_covered(summary) / max(1, summary.tokens):.1%} of the text",
+    ]
+    if summary.phrases or summary.phrases_left_out:
+        lines.append(
+            f"{counted(summary.phrases, 'phrase')} in the vocabulary, "
+            f"{summary.words_in_phrases / max(1, summary.tokens):.1%} of the text"
+        )
+    if summary.phrases_left_out:
+        lines.append(
+            f"{counted(summary.phrases_left_out, 'listed phrase')} left out: absent from the text, "
+            "or too rare for the vocabulary"
+        )
+    if counts.groups:
+        lines.append(_groups_line({name: group.summary.tokens for name, group in counts.groups.items()}))
+    if summary.outside_dates:
+        lines.append(f"{counted(summary.outside_dates, unit)} outside --since and --until")
+    if summary.tagged_ngrams:
+        lines.append(
+            f"{counted(summary.tagged_ngrams, 'line')} with part-of-speech tags or placeholders left out"
+        )
+    if summary.ignored_files:
+        lines.append(_ignored_files(summary.ignored_files, counts.reading))
+    lines += [
+        f"skipped {counted(number, 'row')}: {reason}" for reason, number in sorted(summary.skipped.items())
+    ]
+    if len(counts) > 1:
+        lines.append(_chart(counts.slices))
+    lines += [
+        f"warning: the group {name!r} has a single document; is it spelled as it should be?"
+        for name in lone_documents(counts.groups)
+    ]
+    if counts.reading:
+        splits_words = bool(counts.settings.tokenizer or counts.settings.pretokenized)
+        lines += _warnings(counts.reading, summary.documents, splits_words)
+    say(*lines, f"written to {counts.path}")
+
+
+def _covered(summary: Summary) -> float:
+    """The words of the text that are in the vocabulary, by themselves or in phrases."""
+    return summary.tokens_in_vocabulary - summary.phrase_occurrences + summary.words_in_phrases
+
+
 def print_preview(found: "Preview", format: ReportFormat, splits_words: bool) -> None:
     """Print the report of a dry run on standard output."""
     if format is ReportFormat.json:
         print_json(_as_json(found))
         return
     facts = found.facts
-    lines = described(facts)
+    lines = _reading_lines(facts)
     lines.append(
         f"{counted(found.documents, 'document')}, {counted(int(found.slices.tokens.sum()), 'word')} "
         f"({found.distinct_words:,} distinct), {counted(len(found.slices), 'slice')}"
     )
     lines += _bars(found.slices)
     if found.groups:
-        lines.append(grouped(found.groups))
+        lines.append(_groups_line(found.groups))
     if found.outside_dates:
         lines.append(f"{counted(found.outside_dates, 'document')} outside --since and --until")
     if found.ignored_files:
-        lines.append(ignored(found.ignored_files, facts))
-    lines += warnings(facts, found.documents, splits_words, all_names=True)
+        lines.append(_ignored_files(found.ignored_files, facts))
+    lines += _warnings(facts, found.documents, splits_words, all_names=True)
     lines += [
         f"  {chosen} for '{name}', "
         + (f"not {' or '.join(others)}" if others else "though it is hardly a year")

@@ -8,13 +8,25 @@ from typing import Annotated, Any
 
 import typer
 
+from wordtide.cli.output import Format
 from wordtide.errors import SettingsError
 from wordtide.settings import Setting, settings_of
 from wordtide.spelling import read_words
 
 Command = Callable[..., None]
-#: Words in a file, beside or instead of those that are typed.
+ModelFolder = Annotated[Path, typer.Argument(help="A model folder.")]
+CountsFolder = Annotated[Path, typer.Argument(help="A counts folder.")]
+FilteredModel = Annotated[Path, typer.Argument(help="A model folder, made with --method filtering.")]
 WordsFile = Annotated[Path | None, typer.Option("--words", help="Add the words of this file, one per line.")]
+OutputFormat = Annotated[Format, typer.Option(help="table, csv or json.")]
+Threads = Annotated[int | None, typer.Option(help="Threads on the CPU. Default: all processors.")]
+Preset = Annotated[
+    str | None, typer.Option(help="The paper's settings: paper-sotu, paper-twitter or paper-gbooks.")
+]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(help="Cluster: local:4 for four local processes, or a Dask scheduler's tcp://host:8786."),
+]
 
 
 def takes(
@@ -62,13 +74,13 @@ def takes(
 
 
 def listed_words(typed: Sequence[str] | None, file: Path | None) -> list[str]:
-    """The words of a command: those that are typed, and those of --words FILE."""
+    """The words of a command: those typed, and those of --words FILE."""
     typed = typed or []
     return [*typed, *(word for word in (read_words(file) if file is not None else ()) if word not in typed)]
 
 
 def at_least_one(words: list[str], purpose: str) -> list[str]:
-    """The words. Raises a SettingsError if the list is empty."""
+    """Return the words, or raise a SettingsError if there are none."""
     if not words:
         raise SettingsError(f"There is no word to {purpose}.", "Give some words, or a file: --words FILE.")
     return words

@@ -181,7 +181,7 @@ class ProgressBar(Observer):
         self._lock = threading.Lock()
 
     def start(self, stage: str, total: int = 0, unit: str = "steps") -> None:
-        """Draw a bar in place of that of the outer stage."""
+        """Draw a bar, and hide that of the outer stage."""
         if not self._console.is_terminal:
             return
         amount: tuple[ProgressColumn, ...] = (

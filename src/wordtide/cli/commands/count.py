@@ -6,22 +6,12 @@ from typing import Annotated, Any
 
 import typer
 
-from wordtide.cli.count_report import (
-    ReportFormat,
-    chart,
-    described,
-    grouped,
-    ignored,
-    print_preview,
-    warnings,
-)
-from wordtide.cli.options import takes
-from wordtide.cli.output import ProgressBar, say
+from wordtide.cli.count_report import ReportFormat, print_preview, print_summary
+from wordtide.cli.options import Scheduler, takes
+from wordtide.cli.output import ProgressBar
 from wordtide.counts.counts import Counts
-from wordtide.counts.groups import lone_documents
-from wordtide.counts.settings import CountSettings, Summary
+from wordtide.counts.settings import CountSettings
 from wordtide.errors import SettingsError
-from wordtide.spelling import counted
 
 Option = typer.Option
 
@@ -45,10 +35,7 @@ def count(
     ] = None,
     memory: Annotated[float, Option(help="Gigabytes of memory to use before spilling to disk.")] = 1.0,
     max_expansion: Annotated[int, Option(help="Maximum expansion ratio of compressed files.")] = 200,
-    scheduler: Annotated[
-        str | None,
-        Option(help="Cluster: local:4 for four local processes, or a Dask scheduler's tcp://host:8786."),
-    ] = None,
+    scheduler: Scheduler = None,
     work: Annotated[
         Path | None,
         Option(help="With --scheduler: scratch folder that all workers see. Default: OUTPUT.work."),
@@ -98,58 +85,6 @@ def _bytes(gigabytes: float) -> int:
     if not 0 <= gigabytes < 1 << 30:
         raise SettingsError(f"--memory {gigabytes} is out of range.", "Give gigabytes, like 1 or 0.5.")
     return int(gigabytes * (1 << 30))
-
-
-def print_summary(counts: Counts, seconds: float | None = None) -> None:
-    """Print what was counted on standard error."""
-    summary = counts.summary
-    unit = "n-gram year" if counts.places > 1 else "document"
-    speed = f" in {seconds:.1f} s ({summary.tokens / max(seconds, 1e-9):,.0f} words/s)" if seconds else ""
-    lines = described(counts.reading) if counts.reading else []
-    lines += [
-        f"{counted(summary.documents, unit)}, {counted(summary.tokens, 'word')}{speed}",
-        f"{counted(len(counts), 'slice')} from {counts.slices.labels[0]} to {counts.slices.labels[-1]}",
-        f"vocabulary {len(counts.words):,} of {counted(summary.distinct_words, 'distinct word')}, "
-        f"covering {_covered(summary) / max(1, summary.tokens):.1%} of the text",
-    ]
-    if summary.phrases or summary.phrases_left_out:
-        lines.append(
-            f"{counted(summary.phrases, 'phrase')} in the vocabulary, "
-            f"{summary.words_in_phrases / max(1, summary.tokens):.1%} of the text"
-        )
-    if summary.phrases_left_out:
-        lines.append(
-            f"{counted(summary.phrases_left_out, 'listed phrase')} left out: absent from the text, "
-            "or too rare for the vocabulary"
-        )
-    if counts.groups:
-        lines.append(grouped({name: group.summary.tokens for name, group in counts.groups.items()}))
-    if summary.outside_dates:
-        lines.append(f"{counted(summary.outside_dates, unit)} outside --since and --until")
-    if summary.tagged_ngrams:
-        lines.append(
-            f"{counted(summary.tagged_ngrams, 'line')} with part-of-speech tags or placeholders left out"
-        )
-    if summary.ignored_files:
-        lines.append(ignored(summary.ignored_files, counts.reading))
-    lines += [
-        f"skipped {counted(number, 'row')}: {reason}" for reason, number in sorted(summary.skipped.items())
-    ]
-    if len(counts) > 1:
-        lines.append(chart(counts.slices))
-    lines += [
-        f"warning: the group {name!r} has a single document; is it spelled as it should be?"
-        for name in lone_documents(counts.groups)
-    ]
-    if counts.reading:
-        splits_words = bool(counts.settings.tokenizer or counts.settings.pretokenized)
-        lines += warnings(counts.reading, summary.documents, splits_words)
-    say(*lines, f"written to {counts.path}")
-
-
-def _covered(summary: Summary) -> float:
-    """The words of the text that are in the vocabulary, by themselves or in phrases."""
-    return summary.tokens_in_vocabulary - summary.phrase_occurrences + summary.words_in_phrases
 
 
 def merge(

@@ -8,7 +8,7 @@ import typer
 
 from wordtide.api import DynamicEmbeddings, load
 from wordtide.cli.answer_tables import dated, print_story, shown_changes
-from wordtide.cli.commands.count import print_summary
+from wordtide.cli.count_report import print_summary
 from wordtide.cli.output import Format, ProgressBar, console, print_rows
 from wordtide.counts.counts import Counts
 from wordtide.errors import OutputError, SettingsError
@@ -19,20 +19,7 @@ from wordtide.storage.header import kind_of
 _STORIES = ("energy", "economy", "welfare", "america")
 _BESIDE_ENERGY = ("vigor", "power", "conservation")
 #: Words of the map that occur at all its times; some of them wander.
-_LABELLED = (
-    "energy",
-    "want",
-    "work",
-    "power",
-    "public",
-    "information",
-    "money",
-    "health",
-    "war",
-    "treaty",
-    "exports",
-    "just",
-)
+LABELLED = "energy want work power public information money health war treaty exports just".split()
 _SINCE, _UNTIL = 1850, 2000
 _MAP_WORDS = 1500  # on the map of the page: more would take minutes
 
@@ -136,7 +123,7 @@ def _drawn(model: DynamicEmbeddings, folder: Path, fast: bool) -> list[Path]:
         energy = save_figure(plots.similarity(model, "energy", _BESIDE_ENERGY), folder / "energy.png")
     with bar.stage("drawing"):
         top = 1500 if fast else 10_000
-        figure, _ = map_of(model, [1830, 1890, 1950, 2010], labelled=_LABELLED, top=top, observer=bar)
+        figure, _ = map_of(model, [1830, 1890, 1950, 2010], labelled=LABELLED, top=top, observer=bar)
         return [timeline, energy, save_figure(figure, folder / "map.png")]
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from wordtide.cli.commands.fit import InterruptedFitError
-from wordtide.cli.options import takes
+from wordtide.cli.options import CountsFolder, OutputFormat, Preset, Threads, takes
 from wordtide.cli.output import Format, ProgressBar, print_rows
 from wordtide.counts.settings import CountSettings
 from wordtide.errors import SettingsError
@@ -19,25 +19,23 @@ _TABLE = ("method", "mean", "standard_error", "difference", "difference_error", 
 
 @takes(FitSettings, after="holdout", only=("dim", "diffusion", "prior", "prior_variance"))
 def evaluate(
-    counts: Annotated[Path, typer.Argument(help="A counts folder.")],
+    counts: CountsFolder,
     output: Annotated[Path, Option("--output", "-o", help="The report folder to create.")],
     methods: Annotated[
         str,
         Option(help="Methods, separated by commas: smoothing, filtering, warm-start, independent, static."),
     ] = "smoothing,filtering,warm-start,independent",
     holdout: Annotated[float, Option(help="Share of slices held out.")] = 0.1,
-    preset: Annotated[
-        str | None, Option(help="The paper's settings: paper-sotu, paper-twitter or paper-gbooks.")
-    ] = None,
+    preset: Preset = None,
     seed: Annotated[int, Option(help="Seed of the split and of the fits.")] = 0,
-    threads: Annotated[int | None, Option(help="Threads on the CPU. Default: all processors.")] = None,
+    threads: Threads = None,
     resume: Annotated[
         bool, Option("--resume/--no-resume", help="Reuse the models of a stopped evaluation.")
     ] = True,
     overwrite: Annotated[
         bool, Option("--overwrite", help="Replace the report folder and its models.")
     ] = False,
-    format: Annotated[Format, Option(help="table, csv or json.")] = Format.table,
+    format: OutputFormat = Format.table,
     **settings: Any,
 ) -> None:
     """Compare methods by how well they predict held-out slices, and write a report.
@@ -97,7 +95,7 @@ def _rounded(seconds: float | None) -> int | None:
     lists=True,
 )
 def tune(
-    counts: Annotated[Path, typer.Argument(help="A counts folder.")],
+    counts: CountsFolder,
     texts: Annotated[
         list[str] | None,
         Option(help="The texts of the counts, to count them with other windows. Repeatable."),
@@ -123,7 +121,7 @@ def tune(
         float | None, Option(help="Share of slices held out per split. Default: 0.1.", show_default=False)
     ] = None,
     seed: Annotated[int, Option(help="Seed of the splits and of the fits.")] = 0,
-    threads: Annotated[int | None, Option(help="Threads on the CPU. Default: all processors.")] = None,
+    threads: Threads = None,
     output: Annotated[
         Path | None,
         Option("--output", "-o", help="The folder to create. Default: NAME-tuning beside the counts."),
@@ -134,7 +132,7 @@ def tune(
     overwrite: Annotated[
         bool, Option("--overwrite", help="Replace the folder and its finished fits.")
     ] = False,
-    format: Annotated[Format, Option(help="table, csv or json.")] = Format.table,
+    format: OutputFormat = Format.table,
     **grid: Any,
 ) -> None:
     """Choose settings by how well they predict held-out slices, with standard errors.

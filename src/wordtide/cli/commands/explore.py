@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from wordtide.api import DynamicEmbeddings
+from wordtide.cli.options import ModelFolder
 from wordtide.cli.output import ProgressBar
 from wordtide.errors import SettingsError
 from wordtide.exports.export import export as export_model
@@ -18,7 +19,7 @@ _LOOPBACK = "127.0.0.1"
 
 
 def explore(
-    model: Annotated[Path, typer.Argument(help="A model folder.")],
+    model: ModelFolder,
     html: Annotated[
         Path | None, Option(help="Write the page to this file instead of starting a server.")
     ] = None,
@@ -77,7 +78,7 @@ def explore(
 
 
 def export(
-    model: Annotated[Path, typer.Argument(help="A model folder.")],
+    model: ModelFolder,
     output: Annotated[
         Path,
         Option("--output", "-o", help="The file to create; for projector, the stem of two files."),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wordtide.cli.options import takes
+from wordtide.cli.options import CountsFolder, Preset, Scheduler, Threads, takes
 from wordtide.cli.output import ProgressBar, say
 from wordtide.errors import WordtideError
 from wordtide.inference.settings import FitSettings
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Option = typer.Option
 #: What vectors of length zero predict: positive and negative pairs are equally likely.
 CHANCE = -math.log(2.0)
-_WORSE = 0.002  # than static vectors, per pair: smaller differences are within the approximation error
+_NOTICEABLE = 0.002  # per pair; smaller differences are within the approximation error
 
 
 class InterruptedFitError(WordtideError):
@@ -34,16 +34,14 @@ class InterruptedFitError(WordtideError):
 
 @takes(FitSettings, after="output")
 def fit(
-    counts: Annotated[Path, typer.Argument(help="A counts folder.")],
+    counts: CountsFolder,
     output: Annotated[Path, Option("--output", "-o", help="The model folder to create.")],
-    preset: Annotated[
-        str | None, Option(help="The paper's settings: paper-sotu, paper-twitter or paper-gbooks.")
-    ] = None,
+    preset: Preset = None,
     config: Annotated[
         Path | None, Option(help="A TOML file with settings; command-line options take precedence.")
     ] = None,
     precision: Annotated[str, Option(help="float32 or float64.")] = "float32",
-    threads: Annotated[int | None, Option(help="Threads on the CPU. Default: all processors.")] = None,
+    threads: Threads = None,
     checkpoint_every: Annotated[
         float, Option(help="Minutes between checkpoints; 0 saves one after every step.")
     ] = 5.0,
@@ -55,10 +53,7 @@ def fit(
         Path | None,
         Option(help="Smoothing: keep states in this folder, for models larger than memory."),
     ] = None,
-    scheduler: Annotated[
-        str | None,
-        Option(help="Cluster: local:4 for four local processes, or a Dask scheduler's tcp://host:8786."),
-    ] = None,
+    scheduler: Scheduler = None,
     work: Annotated[
         Path | None,
         Option(help="With --scheduler: scratch folder that all workers see. Default: beside the output."),
@@ -116,7 +111,7 @@ def weaknesses(model: "Embeddings") -> list[str]:
             f"chance is {CHANCE:.3f}). Count with longer slices (--every) or fewer words "
             "(--vocabulary-size), or fit with a lower --dim."
         ]
-    if static is not None and found < static - _WORSE:  # false for NaN
+    if static is not None and found < static - _NOTICEABLE:  # false for NaN
         return [
             f"Static vectors would predict unseen slices better ({static:.3f} per pair; "
             f"this model {found:.3f}). Fit with --diffusion auto, or with a smaller --diffusion."
@@ -137,7 +132,7 @@ def is_cut_off(curve: Sequence[Mapping[str, Any]], tolerance: float) -> bool:
 
 def _interrupted(checkpoint: Path) -> InterruptedFitError:
     check_writable(checkpoint, overwrite=True)  # restores a checkpoint that was being replaced
-    typed = [one for one in sys.argv[1:] if one != "--resume"]
+    typed = [argument for argument in sys.argv[1:] if argument != "--resume"]
     if checkpoint.exists():
         again = shlex.join(["wordtide", *typed, "--resume"])
         return InterruptedFitError(

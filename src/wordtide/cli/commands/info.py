@@ -1,6 +1,7 @@
 """`wordtide info` and `wordtide examples`: the content of a counts or model folder, and words in context."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,6 +10,7 @@ import typer
 from rich.text import Text
 
 from wordtide.api import DynamicEmbeddings
+from wordtide.cli.options import OutputFormat
 from wordtide.cli.output import Format, console, print_json, print_rows
 from wordtide.counts.counts import KIND as COUNTS
 from wordtide.counts.counts import Counts
@@ -18,18 +20,19 @@ from wordtide.embeddings.posterior import Posterior
 from wordtide.embeddings.states import Embeddings
 from wordtide.errors import FolderError, SettingsError
 from wordtide.inference.settings import FitSettings
+from wordtide.questions.answers import plain
 from wordtide.spelling import counted
 from wordtide.storage.cells import spelled_out
 from wordtide.storage.header import kind_of
 
 _COLUMNS = ("slice", "time", "date", "documents", "tokens", "in_vocabulary", "active_words", "pairs")
 _SHOWN = 24  # rows of the table before the middle is left out
-_LIVE = 1e-4  # of the largest second moment: the least on an axis that the fit uses
+_LIVE = 1e-4  # the second moment on an axis that the fit uses, at least, as a share of the largest
 
 
 def info(
     folder: Annotated[Path, typer.Argument(help="A counts or model folder.")],
-    format: Annotated[Format, typer.Option(help="table, csv or json.")] = Format.table,
+    format: OutputFormat = Format.table,
     all_slices: Annotated[bool, typer.Option("--all", help="Show every slice in the table.")] = False,
     check: Annotated[bool, typer.Option("--check", help="Verify all checksums first.")] = False,
     arrivals: Annotated[
@@ -57,10 +60,21 @@ def info(
         _print_counts(Counts.load(folder, check=check), format, all_slices)
 
 
+@dataclass(frozen=True)
+class _Description:
+    """What `info` shows: facts, all settings and those that differ from the defaults, and a row per slice."""
+
+    facts: dict[str, Any]
+    settings: dict[str, Any]
+    changed: dict[str, Any]
+    columns: Sequence[str]
+    slices: list[dict[str, Any]]
+
+
 def _print_counts(counts: Counts, format: Format, all_slices: bool) -> None:
-    default = type(counts.settings)().as_json()
-    changed = {name: value for name, value in counts.settings.as_json().items() if value != default[name]}
-    _print(_facts(counts), counts.settings.as_json(), changed, _slices(counts), _COLUMNS, format, all_slices)
+    settings, default = counts.settings.as_json(), type(counts.settings)().as_json()
+    changed = {name: value for name, value in settings.items() if value != default[name]}
+    _print(_Description(_facts(counts), settings, changed, _COLUMNS, _slices(counts)), format, all_slices)
 
 
 def _print_model(model: DynamicEmbeddings, format: Format, all_slices: bool) -> None:
@@ -88,7 +102,7 @@ def _print_model(model: DynamicEmbeddings, format: Format, all_slices: bool) -> 
         columns.append("new_words")
     if format is Format.table and not last.keys() - {None}:  # measured over all slices together
         columns.remove("elbo")
-    _print(model_facts(model), settings, changed, rows, columns, format, all_slices)
+    _print(_Description(model_facts(model), settings, changed, columns, rows), format, all_slices)
 
 
 def model_facts(model: Embeddings) -> dict[str, Any]:
@@ -109,16 +123,12 @@ def model_facts(model: Embeddings) -> dict[str, Any]:
         "diffusion": model.diffusion.constant,
         "prior": model.diffusion.name,
         "prior_variance": model.diffusion.prior_variance,
-        "elbo": _number(model.elbo),
-        "prediction": _number(model.fitted.prediction),
-        "static_prediction": _number(model.fitted.static_prediction),
+        "elbo": plain(model.elbo),
+        "prediction": plain(model.fitted.prediction),
+        "static_prediction": plain(model.fitted.static_prediction),
         "steps": len(model.curve),
         "live_axes": _live_axes(model.fitted.posterior),
     }
-
-
-def _number(value: float | None) -> float | None:
-    return None if value is None or value != value else value
 
 
 def _live_axes(posterior: Posterior) -> int:
@@ -149,45 +159,37 @@ def _print_arrivals(model: DynamicEmbeddings, format: Format) -> None:
         print_rows(rows, format, columns)
 
 
-def _print(
-    facts: dict[str, Any],
-    settings: dict[str, Any],
-    changed: dict[str, Any],
-    rows: list[dict[str, Any]],
-    columns: Sequence[str],
-    format: Format,
-    all_slices: bool,
-) -> None:
-    if format is not Format.json:
-        rows = [{name: "" if value is None else value for name, value in row.items()} for row in rows]
+def _print(found: _Description, format: Format, all_slices: bool) -> None:
+    if format is Format.json:
+        print_json({**found.facts, "settings": found.settings, "slices": found.slices})
+        return
+    rows = [{name: "" if value is None else value for name, value in row.items()} for row in found.slices]
     if format is Format.csv:
-        print_rows(rows, format, columns)
-    elif format is Format.json:
-        print_json({**facts, "settings": settings, "slices": rows})
-    else:
-        for name, value in facts.items():
-            if value is None:
-                continue
-            if isinstance(value, dict):
-                value = ", ".join(f"{number:,} ({reason})" for reason, number in value.items()) or 0
-            shown = (
-                f"{value:,}"
-                if isinstance(value, int)
-                else f"{value:.4g}"
-                if isinstance(value, float)
-                else str(value)
-            )
-            console().print(Text.assemble((f"{name.replace('_', ' '):22}", "bold"), spelled_out(shown)))
-        shown = "  ".join(f"{name}={value}" for name, value in changed.items()) or "defaults"
-        console().print(Text.assemble((f"{'settings':22}", "bold"), spelled_out(shown)))
-        console().print()
-        cut = len(rows) - _SHOWN if len(rows) > _SHOWN and not all_slices else 0
-        half = _SHOWN // 2
-        print_rows([*rows[:half], *rows[half + cut :]] if cut else rows, format, columns)
-        if cut:
-            console().print(
-                f"({counted(cut, 'slice')} after the first {half} not shown; --all shows every slice)"
-            )
+        print_rows(rows, format, found.columns)
+        return
+    out = console()
+    for name, value in found.facts.items():
+        if value is not None:
+            out.print(_fact_line(name.replace("_", " "), _shown_fact(value)))
+    out.print(_fact_line("settings", "  ".join(f"{k}={v}" for k, v in found.changed.items()) or "defaults"))
+    out.print()
+    cut = len(rows) - _SHOWN if len(rows) > _SHOWN and not all_slices else 0
+    half = _SHOWN // 2
+    print_rows([*rows[:half], *rows[half + cut :]] if cut else rows, format, found.columns)
+    if cut:
+        out.print(f"({counted(cut, 'slice')} after the first {half} not shown; --all shows every slice)")
+
+
+def _fact_line(name: str, value: str) -> Text:
+    return Text.assemble((f"{name:22}", "bold"), spelled_out(value))
+
+
+def _shown_fact(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{number:,} ({reason})" for reason, number in value.items()) or "0"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def _facts(counts: Counts) -> dict[str, Any]:
@@ -230,7 +232,7 @@ def examples(
         str | None,
         typer.Option(help="A date, such as 1850 or 1862-12. Default: all slices."),
     ] = None,
-    format: Annotated[Format, typer.Option(help="table, csv or json.")] = Format.table,
+    format: OutputFormat = Format.table,
 ) -> None:
     """Show a word in context: sentences that were kept while counting.
 

@@ -8,7 +8,7 @@ import typer
 
 from wordtide.api import load
 from wordtide.cli.answer_tables import print_notes
-from wordtide.cli.options import WordsFile, at_least_one, listed_words
+from wordtide.cli.options import ModelFolder, WordsFile, at_least_one, listed_words
 from wordtide.cli.output import ProgressBar
 from wordtide.questions.answers import QuestionTimes
 from wordtide.questions.divided import group_views
@@ -18,15 +18,14 @@ if TYPE_CHECKING:
 
 Option = typer.Option
 
-Model = Annotated[Path, typer.Argument(help="A model folder.")]
 Output = Annotated[Path, Option("--output", "-o", help="The image file to create: .png, .svg or .pdf.")]
 ByGroup = Annotated[bool, Option("--by-group", help="Draw one curve per group of texts.")]
-Dots = Annotated[int, Option("--dpi", help="Dots per inch of a .png, 7 inches wide.")]
+Dpi = Annotated[int, Option("--dpi", help="Dots per inch of a .png, 7 inches wide.")]
 Time = Annotated[str, Option(help="A time: 1850, 1850.5, 1862-12, first or last.")]
 
 
 def timeline(
-    model: Model,
+    model: ModelFolder,
     words: Annotated[
         list[str] | None, typer.Argument(help="Words to draw. Default: those that changed most.")
     ] = None,
@@ -37,7 +36,7 @@ def timeline(
     until: Time = "last",
     top: Annotated[int, Option(help="Number of words, if none are given.")] = 10,
     by_group: ByGroup = False,
-    dpi: Dots = 300,
+    dpi: Dpi = 300,
 ) -> None:
     """Draw how words changed: similarity over time to their nearest words at start and end.
 
@@ -50,12 +49,12 @@ def timeline(
         chosen = listed_words(words, file) or None
         return plots.timeline(load(model), chosen, since, until, top, bar, by_group)
 
-    _drawn(output, dpi, draw)
+    _draw_to(output, dpi, draw)
     print_notes(QuestionTimes.of(load(model), [since, until]).notes)
 
 
 def similarity(
-    model: Model,
+    model: ModelFolder,
     word: Annotated[str, typer.Argument(help="A word.")],
     others: Annotated[list[str] | None, typer.Argument(help="One or more words to compare it with.")] = None,
     *,
@@ -63,7 +62,7 @@ def similarity(
     file: WordsFile = None,
     models: Annotated[list[Path] | None, Option("--with", help="Another model. Repeatable.")] = None,
     by_group: ByGroup = False,
-    dpi: Dots = 300,
+    dpi: Dpi = 300,
 ) -> None:
     """Draw how similar a word is to others over time, by one model or by several.
 
@@ -78,7 +77,7 @@ def similarity(
         named = plots.named_by_method([load(path) for path in [model, *(models or [])]])
         return plots.similarity(named, word, compared, by_group)
 
-    _drawn(output, dpi, draw)
+    _draw_to(output, dpi, draw)
     if by_group:
         print_notes(group_views(load(model), word)[1])
 
@@ -89,7 +88,7 @@ def displacement(
     start: Annotated[
         str | None, Option(help="First slice. Default: the last with ten slices after it.")
     ] = None,
-    dpi: Dots = 300,
+    dpi: Dpi = 300,
 ) -> None:
     """Draw how far words move within 1 to 10 slices, for each model.
 
@@ -101,7 +100,7 @@ def displacement(
 
         return plots.displacement(plots.named_by_method([load(path) for path in models]), start, bar)
 
-    _drawn(output, dpi, draw)
+    _draw_to(output, dpi, draw)
 
 
 def likelihood(
@@ -109,7 +108,7 @@ def likelihood(
         Path, typer.Argument(help="A CSV file with columns method, time, log_likelihood, pairs.")
     ],
     output: Output,
-    dpi: Dots = 300,
+    dpi: Dpi = 300,
 ) -> None:
     """Draw the predictive likelihood over time by method.
 
@@ -121,11 +120,11 @@ def likelihood(
 
         return plots.likelihood(scores)
 
-    _drawn(output, dpi, draw)
+    _draw_to(output, dpi, draw)
 
 
 def map_words(
-    model: Model,
+    model: ModelFolder,
     labels: Annotated[
         list[str] | None, typer.Argument(help="Words to label. Default: some that moved.")
     ] = None,
@@ -138,7 +137,7 @@ def map_words(
     ] = None,
     top: Annotated[int, Option(help="Map only this many of the most frequent words.")] = 10_000,
     seed: Annotated[int, Option(help="Random seed.")] = 0,
-    dpi: Dots = 300,
+    dpi: Dpi = 300,
 ) -> None:
     """Draw a map of the words at four times, with trails (dynamic t-SNE; takes a few minutes).
 
@@ -152,7 +151,7 @@ def map_words(
             load(model), at, labelled=listed_words(labels, file) or None, top=top, seed=seed, observer=bar
         )[0]
 
-    _drawn(output, dpi, draw)
+    _draw_to(output, dpi, draw)
     print_notes(QuestionTimes.of(load(model), at).notes)
 
 
@@ -166,7 +165,7 @@ FIGURES: dict[str, Callable[..., None]] = {
 }
 
 
-def _drawn(output: Path, dpi: int, draw: Callable[[ProgressBar], "Figure"]) -> None:
+def _draw_to(output: Path, dpi: int, draw: Callable[[ProgressBar], "Figure"]) -> None:
     """Check that the figure can be written, draw it, and write it."""
     bar = ProgressBar()
     with bar.stage("drawing"):

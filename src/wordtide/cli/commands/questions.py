@@ -4,7 +4,6 @@ Tables go to standard output, notes to standard error.
 """
 
 from functools import partial
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -18,7 +17,7 @@ from wordtide.cli.answer_tables import (
     shown_changes,
     with_lists,
 )
-from wordtide.cli.options import WordsFile, at_least_one, listed_words
+from wordtide.cli.options import ModelFolder, OutputFormat, WordsFile, at_least_one, listed_words
 from wordtide.cli.output import Format, print_json, print_rows
 from wordtide.embeddings.states import Embeddings
 from wordtide.questions import change, surprise
@@ -26,38 +25,36 @@ from wordtide.questions import divided as groups_question
 from wordtide.questions import neighbors as neighbors_question
 from wordtide.questions import similarity as similarity_question
 from wordtide.questions import story as story_question
-from wordtide.questions.answers import Answer
+from wordtide.questions.answers import Answer, plain
 from wordtide.questions.neighbors_over_time import neighbors_over_time
 
 Option = typer.Option
 
-Model = Annotated[Path, typer.Argument(help="A model folder.")]
 Word = Annotated[str, typer.Argument(help="A word of the vocabulary.")]
 At = Annotated[str, Option(help="A time: 1850, 1850.5, 1862-12, 1862-12-01, first or last.")]
 Times = Annotated[list[str] | None, Option("--at", help="A time. Repeatable. Default: all slices.")]
 Top = Annotated[int, Option(help="Number of words.")]
-Seen = Annotated[int, Option(help="Leave out words with fewer occurrences in the slice.")]
+MinOccurrences = Annotated[int, Option(help="Leave out words with fewer occurrences in the slice.")]
 Vectors = Annotated[str, Option(help="word, context, or their sum.")]
-Output = Annotated[Format, Option(help="table, csv or json.")]
 Group = Annotated[str | None, Option(help="Show the word as this group of texts uses it.")]
 ByGroup = Annotated[bool, Option("--by-group", help="Show the word as each group of texts uses it.")]
-All = Annotated[bool, Option("--all", help="Show every time in the table.")]
+AllTimes = Annotated[bool, Option("--all", help="Show every time in the table.")]
 
 
 def neighbors(
-    model: Model,
+    model: ModelFolder,
     word: Word,
     at: At = "last",
     top: Top = 10,
     by: Annotated[str, Option(help="Rank by similarity, low or probability.")] = "similarity",
-    min_occurrences: Seen = 0,
+    min_occurrences: MinOccurrences = 0,
     over_time: Annotated[
         bool, Option("--over-time", help="Show every slice; --at and --by do not apply.")
     ] = False,
     group: Group = None,
     vectors: Vectors = "sum",
-    all_times: All = False,
-    format: Output = Format.table,
+    all_times: AllTimes = False,
+    format: OutputFormat = Format.table,
 ) -> None:
     """Show the words nearest to a word at one time or in every slice, with credible intervals.
 
@@ -78,15 +75,15 @@ def neighbors(
 
 
 def similarity(
-    model: Model,
+    model: ModelFolder,
     word: Word,
     others: Annotated[list[str] | None, typer.Argument(help="One or more words to compare it with.")] = None,
     words: WordsFile = None,
     at: Times = None,
     by_group: ByGroup = False,
     vectors: Vectors = "sum",
-    all_times: All = False,
-    format: Output = Format.table,
+    all_times: AllTimes = False,
+    format: OutputFormat = Format.table,
 ) -> None:
     """Show how similar a word is to others over time.
 
@@ -106,7 +103,7 @@ def similarity(
 
 
 def changed(
-    model: Model,
+    model: ModelFolder,
     since: Annotated[
         str | None, Option(help="Start of the comparison. Default: each word's first slice.")
     ] = None,
@@ -126,7 +123,7 @@ def changed(
     ] = change.MIN_OCCURRENCES,
     function_words: Annotated[bool, Option("--function-words", help="Include function words.")] = False,
     vectors: Vectors = "sum",
-    format: Output = Format.table,
+    format: OutputFormat = Format.table,
 ) -> None:
     """Show the words that changed most: how much, when, from what to what.
 
@@ -146,7 +143,7 @@ def changed(
 
 
 def story(
-    model: Model,
+    model: ModelFolder,
     word: Word,
     since: Annotated[
         str | None, Option(help="Start of the summary. Default: the word's first slice.")
@@ -155,7 +152,7 @@ def story(
     top: Top = 5,
     by_group: ByGroup = False,
     vectors: Vectors = "sum",
-    format: Output = Format.table,
+    format: OutputFormat = Format.table,
 ) -> None:
     """Summarize how a word changed: a sentence, and its neighbors at start, halfway and end.
 
@@ -171,7 +168,7 @@ def story(
             [
                 {
                     **({"group": group} if by_group else {}),
-                    **with_lists(loaded, {name: _or_none(fact) for name, fact in answer.facts.items()}),
+                    **with_lists(loaded, {name: plain(fact) for name, fact in answer.facts.items()}),
                     "neighbors": list(answer.rows()),
                 }
                 for group, answer in answers.items()
@@ -179,7 +176,7 @@ def story(
         )
     elif format is Format.csv:
         for answer in answers.values():
-            typer.echo(answer.facts["sentence"], err=True)  # the table of neighbors has no room for it
+            typer.echo(answer.facts["sentence"], err=True)  # the columns of neighbors do not hold it
         whole = groups_question.joined(answers) if by_group else answers[""]
         print_rows(list(whole.rows()), format, tuple(whole.columns))
     else:
@@ -190,7 +187,7 @@ def story(
 
 
 def divided(
-    model: Model,
+    model: ModelFolder,
     more: Annotated[
         list[str] | None, typer.Argument(metavar="groups", help="Groups to compare, after --groups.")
     ] = None,
@@ -201,7 +198,7 @@ def divided(
     top: Top = 20,
     function_words: Annotated[bool, Option("--function-words", help="Include function words.")] = False,
     vectors: Vectors = "sum",
-    format: Output = Format.table,
+    format: OutputFormat = Format.table,
 ) -> None:
     """Show the words that groups of texts use most differently.
 
@@ -222,11 +219,11 @@ def divided(
 
 
 def surprises(
-    model: Model,
+    model: ModelFolder,
     at: At = "last",
     top: Top = 20,
-    min_occurrences: Seen = 1,
-    format: Output = Format.table,
+    min_occurrences: MinOccurrences = 1,
+    format: OutputFormat = Format.table,
 ) -> None:
     """Show the most surprising words of a slice, compared with words of similar frequency.
 
@@ -241,7 +238,7 @@ def surprises(
 
 
 def axis(
-    model: Model,
+    model: ModelFolder,
     placed: Annotated[
         list[str] | None, typer.Argument(metavar="words", help="Words to place between the poles.")
     ] = None,
@@ -256,8 +253,8 @@ def axis(
     words: WordsFile = None,
     at: Times = None,
     vectors: Vectors = "sum",
-    all_times: All = False,
-    format: Output = Format.table,
+    all_times: AllTimes = False,
+    format: OutputFormat = Format.table,
 ) -> None:
     """Show where words lie between two poles over time.
 
@@ -266,22 +263,22 @@ def axis(
 
     Example: wordtide axis model/ --from he,man --to she,woman nurse engineer
     """
-    placing = at_least_one(listed_words(placed, words), "place between the poles")
+    between = at_least_one(listed_words(placed, words), "place between the poles")
     loaded = load(model)
-    answer = similarity_question.axis(loaded, placing, _listed(from_words), _listed(to_words), at, vectors)
+    answer = similarity_question.axis(loaded, between, _listed(from_words), _listed(to_words), at, vectors)
     print_curves(loaded, answer, format, all_times)
 
 
 def analogy(
-    model: Model,
+    model: ModelFolder,
     word: Word,
     at: At = "first",
     then: Annotated[str, Option(help="The other time.")] = "last",
     top: Top = 10,
     by: Annotated[str, Option(help="Rank by similarity, low or probability.")] = "similarity",
-    min_occurrences: Seen = 0,
+    min_occurrences: MinOccurrences = 0,
     vectors: Vectors = "sum",
-    format: Output = Format.table,
+    format: OutputFormat = Format.table,
 ) -> None:
     """Show which words are used at one time as a word was used at another.
 
@@ -300,7 +297,3 @@ def _another_time(min_occurrences: int) -> str:
 
 def _listed(words: str) -> list[str]:
     return [word.strip() for word in words.split(",") if word.strip()]
-
-
-def _or_none(value: object) -> object:
-    return None if isinstance(value, float) and value != value else value

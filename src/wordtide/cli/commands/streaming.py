@@ -4,19 +4,22 @@ import signal
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wordtide.cli.options import takes
+from wordtide.cli.options import FilteredModel, Threads, takes
 from wordtide.cli.output import ProgressBar, say
 from wordtide.corpus.columns import Fields
 from wordtide.counts.settings import CountSettings
 from wordtide.spelling import counted
 from wordtide.streaming.settings import AlertRule, GrowthSettings, WatchOptions, WatchSettings
 
+if TYPE_CHECKING:
+    from wordtide.streaming.watch import SliceReport, WatchObserver
+
 Option = typer.Option
-_MODELS_OWN = "none; required if the model was counted with one"
+_NO_TOKENIZER = "none; required if the model was counted with one"
 #: How texts are read; everything else is as the model was counted.
 _WATCHED = ("every", "date_field", "text_field", "date_format", "encoding", "delimiter", "tokenizer")
 _UPDATED = (*_WATCHED, "group_field", "since", "until", "format", "skip_bad")
@@ -32,11 +35,11 @@ _UPDATED = (*_WATCHED, "group_field", "since", "until", "format", "skip_bad")
         "every": "as the model was counted",
         "group_field": "as the model was counted",
         "format": "",
-        "tokenizer": _MODELS_OWN,
+        "tokenizer": _NO_TOKENIZER,
     },
 )
 def update(
-    model: Annotated[Path, typer.Argument(help="A model folder, made with --method filtering.")],
+    model: FilteredModel,
     sources: Annotated[
         list[str],
         typer.Argument(help="A counts folder, or texts: folders, files, quoted globs, or -."),
@@ -45,7 +48,7 @@ def update(
         int | None,
         Option(help="Texts: maximum expansion ratio of compressed files. Default: 200."),
     ] = None,
-    threads: Annotated[int | None, Option(help="Threads on the CPU. Default: all processors.")] = None,
+    threads: Threads = None,
     **settings: Any,
 ) -> None:
     """Append later slices to a model fitted by filtering, as if they had been there from the start.
@@ -101,11 +104,11 @@ def _named(names: Sequence[str], most: int = 10) -> str:
         "every": "as the model was counted",
         "encoding": "utf-8",
         "delimiter": "that of the header line",
-        "tokenizer": _MODELS_OWN,
+        "tokenizer": _NO_TOKENIZER,
     },
 )
 def watch(
-    model: Annotated[Path, typer.Argument(help="A model folder, made with --method filtering.")],
+    model: FilteredModel,
     source: Annotated[str, typer.Argument(help="A file of JSON Lines, CSV or TSV, or - for standard input.")],
     alerts: Annotated[
         Path | None, Option(help="File that alerts are appended to. Default: standard output.")
@@ -113,7 +116,7 @@ def watch(
     skip_bad: Annotated[
         bool, Option("--skip-bad/--no-skip-bad", help="Count bad rows and continue, or stop at the first.")
     ] = True,
-    threads: Annotated[int | None, Option(help="Threads on the CPU. Default: all processors.")] = None,
+    threads: Threads = None,
     **settings: Any,
 ) -> None:
     """Update a model with each slice of an endless stream, and report surprising words as JSON Lines.
@@ -148,18 +151,18 @@ def _interrupt(number: int, frame: object) -> None:
     raise KeyboardInterrupt
 
 
-def _observer() -> Any:
+def _observer() -> "WatchObserver":
     """Return an observer that reports each slice on standard error."""
-    from wordtide.streaming.watch import SliceReport, WatchObserver
+    from wordtide.streaming.watch import WatchObserver
 
     class ConsoleObserver(ProgressBar, WatchObserver):
-        def slice_closed(self, report: SliceReport) -> None:
-            self.message(_line(report))
+        def slice_closed(self, report: "SliceReport") -> None:
+            self.message(_slice_line(report))
 
     return ConsoleObserver()
 
 
-def _line(report: Any) -> str:
+def _slice_line(report: "SliceReport") -> str:
     """Describe a slice in one line."""
     parts = [counted(report.rows, "row"), f"{report.seconds:.1f} s"]
     parts.append(counted(report.alerts, "alert"))
