@@ -12,6 +12,7 @@ from embeddings.models import diffusion_of, model_of, posterior_of
 from oracles.questions import planted
 
 from wordtide.embeddings.posterior import Posterior
+from wordtide.explorer.nearest_lists import FRESH, LISTED, NONE, SAME
 from wordtide.explorer.page_data import Labels, PageData
 from wordtide.explorer.page_views import select_all
 
@@ -97,6 +98,23 @@ def block_of(packed, rows, dim):
         np.frombuffer(content, "<f2", rows, rows * dim),
         np.frombuffer(content, np.uint8, rows, rows * (dim + 2)),
     )
+
+
+def lists_of(packed, slices):
+    """Positions of the words in lists of neighbors, by word and slice."""
+    content = opened(packed)
+    (number,) = np.frombuffer(content, "<u4", 1)
+    fresh = iter(np.frombuffer(content, "<u4", number, 4).tolist())
+    codes, lists = iter(content[4 + 4 * int(number) :]), []
+    for code in codes:
+        before = lists[-1] if len(lists) % slices else []
+        if code == SAME:
+            lists.append(before)
+        else:
+            stored = [code, *(next(codes) for _ in range(LISTED - 1))]
+            lists.append([next(fresh) if one == FRESH else before[one] for one in stored if one != NONE])
+    assert not list(fresh)
+    return lists
 
 
 def undone(differences, slices):

@@ -27,12 +27,20 @@ from wordtide.explorer.single_file import Limits, fitting_content, policy, singl
 from wordtide.inference.fit import fit
 
 NO_MAP = PageOptions(map_words=0)
-FILES = ["header.bin", "occurrences.bin", "stories.bin", "changed.bin", "cards.bin", "vectors.bin"]
+FILES = [
+    "header.bin",
+    "nearest.bin",
+    "occurrences.bin",
+    "stories.bin",
+    "changed.bin",
+    "cards.bin",
+    "vectors.bin",
+]
 
 
 @cache
 def large_model():
-    """A model whose whole page takes 0.26 MB."""
+    """A model whose whole page takes 0.33 MB."""
     return small_model(words=150, slices=40, dim=40)
 
 
@@ -127,7 +135,7 @@ def test_words_go_only_when_a_dozen_slices_of_all_are_too_many(tmp_path):
 @pytest.mark.parametrize("slices", [None, 30])
 def test_an_estimate_that_is_too_low_is_mended(slices, tmp_path, monkeypatch):
     monkeypatch.setattr("wordtide.explorer.single_file._SAFETY", 0.3)
-    options = PageOptions(slices=slices, map_words=0, max_mb=0.12)
+    options = PageOptions(slices=slices, map_words=0, max_mb=0.16)
     written = save_html(large_model(), tmp_path / "story.html", options)
     header = parsed(blocks_in(written.read_bytes())["header.bin"])
     assert written.stat().st_size <= options.max_mb * 1e6
@@ -152,7 +160,7 @@ def test_a_lighter_file_first_has_fewer_dates_then_coarser_vectors_then_fewer_wo
     monkeypatch.setattr("wordtide.explorer.single_file.ENOUGH_WORDS", 60)
     model = large_model()
     data = PageData(model, select_all(model), Labels("light"))
-    found = [fitting_content(data, Limits(size)) for size in range(300_000, 20_000, -5_000)]
+    found = [fitting_content(data, Limits(size)) for size in range(360_000, 20_000, -5_000)]
     forms = [(len(one.kept.words), len(one.kept.slices), one.levels, one.sentences) for one in found]
     assert forms[0] == (150, 40, 127, 6)
     stages = [
@@ -212,7 +220,9 @@ def test_a_folder_holds_the_page_and_plain_files(kind, tmp_path):
     assert header["embedded"] is False
     per_chunk = header["words_per_chunk"]
     names = ["header", "occurrences", "changed", "cards", *(f"slices/{n:04d}" for n in range(4))]
-    names += [f"{kind}/{n:04d}" for kind in ("words", "stories") for n in range(-(-12 // per_chunk))]
+    names += [
+        f"{kind}/{n:04d}" for kind in ("words", "stories", "nearest") for n in range(-(-12 // per_chunk))
+    ]
     found = {str(path.relative_to(site / "data")) for path in (site / "data").rglob("*.bin")}
     assert found == {f"{name}.bin" for name in names}
 
@@ -333,9 +343,16 @@ def test_a_file_and_a_folder_show_one_bar_at_a_time(corpus, tmp_path):
     model, options = small_model(words=12, slices=3), PageOptions(map_words=12)
     file, site, sentences = RecordingObserver(), RecordingObserver(), RecordingObserver()
     save_html(model, tmp_path / "story.html", options, observer=file)
-    assert [name for name, *_ in file.stages] == ["stories", "changes", "mapping", "vectors"]
+    assert [name for name, *_ in file.stages] == ["neighbors", "stories", "changes", "mapping", "vectors"]
     save_site(model, tmp_path / "site", options, observer=site)
-    assert [name for name, *_ in site.stages] == ["changes", "mapping", "vectors", "stories", "writing"]
+    assert [name for name, *_ in site.stages] == [
+        "changes",
+        "mapping",
+        "vectors",
+        "stories",
+        "neighbors",
+        "writing",
+    ]
     with_examples = PageOptions(map_words=0, examples=corpus[0])
     save_html(corpus[1], tmp_path / "with.html", with_examples, observer=sentences)
     assert "sentences" in [name for name, *_ in sentences.stages]

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from cli.command_line import run
 from embeddings.moving_words import drawn
 from explorer.page_driving import opened
 from explorer.small_pages import moving_model, small_model
@@ -93,6 +94,25 @@ def test_similarities_are_the_models(model, page):
     # stated is the 95 % quantile over pairs of all words; these are some
     assert len(errors) > 100
     assert np.quantile(errors, 0.9) <= 1.5 * spread_error
+
+
+def test_lists_of_neighbors_are_those_of_the_command_line_in_the_same_order(model, page, tmp_path):
+    found, header, _ = page
+    model.save(tmp_path / "model")
+    times = [one["shown"] for one in header["slices"]]
+    asked = [(word, time) for word in header["words"] for time in times]
+    told = found.ask(
+        "asked => Promise.all(asked.map(([word, time]) => wordtide.neighbors(word, time)))", asked
+    )
+    told = [[near["word"] for near in listed] for listed in told]
+    expected = []
+    for word, time in asked:
+        answer = run("neighbors", tmp_path / "model", word, "--at", time, "--format", "json")
+        assert answer.code == 0
+        expected.append([row["word"] for row in json.loads(answer.out)])
+    assert len(expected) > 150
+    assert max(map(len, expected)) == 10
+    assert told == expected
 
 
 def test_neighbors_are_the_models(model, page):

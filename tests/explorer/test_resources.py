@@ -9,6 +9,7 @@ from explorer.small_pages import (
     HOSTILE,
     KINDS,
     block_of,
+    lists_of,
     moving_model,
     opened,
     page_data,
@@ -506,14 +507,45 @@ def test_resources_made_at_once_are_those_made_one_by_one(kind):
         RemoteResources(data, words_per_chunk=11),
         RemoteResources(data, words_per_chunk=11, at_once=True),
     )
-    for name in single.names():
-        if name.startswith("slices/"):
+    for name in together.names():
+        if name.startswith("nearest/"):
+            continue  # lists one by one, or those of a chunk
+        if name == "header.bin":
+            assert {**parsed(together.resource(name)), "nearest": [1, 1]} == parsed(single.resource(name))
+        elif name.startswith("slices/"):
             found, wanted = (block_of(one.resource(name), 30, 6) for one in (together, single))
             assert np.abs(found[0].astype(int) - wanted[0]).max() <= 1  # halves may be rounded either way
             assert_allclose(found[1].astype(float), wanted[1].astype(float), rtol=2e-3)
             assert_array_equal(found[2], wanted[2])
         else:
             assert opened(together.resource(name)) == opened(single.resource(name))
+
+
+@pytest.mark.parametrize("most", [None, 25])
+@each_kind
+def test_lists_of_neighbors_are_the_librarys_in_the_same_order(kind, most):
+    model = small_model(kind, words=80, slices=7)
+    data = page_data(model)
+    if most is not None:  # the library's lists, without words that the page lacks
+        data = data.keeping(data.kept.most_frequent(most), "")
+    places = {model.words[number]: place for place, number in enumerate(data.kept.words)}
+    expected = []
+    for word in places:
+        for time in model.times:
+            listed = neighbors(model, word, time, top=10 if most is None else 80).columns
+            rows = [row for row, other in enumerate(listed["word"]) if other in places]
+            if most is not None:  # faint words follow the others of a list, however near they are
+                rows = sorted(sorted(rows, key=lambda row: -listed["similarity"][row])[:10])
+            expected.append([places[listed["word"][row]] for row in rows])
+    assert max(map(len, expected)) == 10
+    assert lists_of(data.packed_nearest(), 7) == expected
+    server, folder = RemoteResources(data), RemoteResources(data, words_per_chunk=11, at_once=True)
+    lists, chunks = (
+        [one.resource(name) for name in one.names() if name.startswith("nearest/")]
+        for one in (server, folder)
+    )
+    assert [lists_of(packed, 1)[0] for packed in lists] == expected
+    assert [listed for packed in chunks for listed in lists_of(packed, 7)] == expected
 
 
 def test_remote_rows_have_a_scale_of_their_own():
@@ -532,7 +564,7 @@ def test_remote_stories_are_those_of_the_single_file(kind):
 def test_every_name_listed_can_be_had_and_no_other():
     remote = RemoteResources(page_data(shared_model("smoother"), map_words=30), words_per_chunk=16)
     names = list(remote.names())
-    assert len(set(names)) == len(names) == 5 + 9 + 2 + 2
+    assert len(set(names)) == len(names) == 5 + 9 + 2 + 2 + 30 * 9
     assert all(remote.has(name) for name in names)
     wrong = [
         "",

@@ -25,6 +25,8 @@ export interface Header {
   left_out: { words: number; slices: number; why: string | null };
   embedded: boolean;
   words_per_chunk: number;
+  /** How many words and slices have their lists of nearest words in one resource; absent or null if there are no lists. */
+  nearest?: [number, number] | null;
   map: boolean;
   examples: boolean;
   /** Groups of texts that can be compared; absent or empty if there are not two. */

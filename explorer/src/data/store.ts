@@ -7,6 +7,7 @@ import { Breathing } from "./breathing";
 import { checkedHeader, type Changed, type Divided, type Example, type Header, type MapFrames, type Story } from "./forms";
 import type { Host } from "./hosts";
 import { inflated, inflatedTo, parsed } from "./inflating";
+import { Lists } from "./lists";
 import { Remembered } from "./remembering";
 
 /** Rows of a block that belong together: row(i) = start + i * stride. */
@@ -23,6 +24,7 @@ export interface WordsAt extends Rows {
 
 const SLICES_KEPT = 48;
 const CHUNKS_KEPT = 64;
+const LISTS_KEPT = 500;
 
 export class Store {
   readonly numbers = new Map<string, number>();
@@ -33,6 +35,7 @@ export class Store {
   private readonly scales = new Map<number, Float32Array>();
   private readonly lists = new Remembered<unknown>(200);
   private readonly slices = new Remembered<Block>(SLICES_KEPT);
+  private readonly nearest = new Remembered<Lists>(LISTS_KEPT);
   private readonly chunks = new Remembered<Block>(CHUNKS_KEPT);
 
   private constructor(
@@ -92,6 +95,18 @@ export class Store {
       this.scales.set(slice, scales);
     }
     return { block, start, stride, scales };
+  }
+
+  /** The words nearest to a word at a slice, as the library lists them; null if the page has no lists. */
+  async nearestTo(word: number, slice: number): Promise<readonly number[] | null> {
+    const { nearest, slices, words } = this.header;
+    if (!nearest) return null;
+    const [most, span] = nearest;
+    const [first, part] = [Math.floor(word / most), Math.floor(slice / span)];
+    const name = this.host.embedded ? "nearest.bin" : `nearest/${fourDigits(first * Math.ceil(slices.length / span) + part)}.bin`;
+    const [size, wide] = [Math.min(most, words.length - first * most), Math.min(span, slices.length - part * span)];
+    const lists = await this.nearest.get(name, async () => new Lists(await inflated(await this.host.resource(name)), size, wide));
+    return lists.at(word - first * most, slice - part * span);
   }
 
   /** Whether every slice is at hand, so that asking for all of them costs no transfer. */

@@ -1,8 +1,11 @@
-/** The words nearest to a word at one slice: of the settled ones with the highest cosines of means those of highest similarity, the word itself left out. */
+/** The words nearest to a word at one slice: of the settled ones with the highest cosines of means those of highest similarity, the word itself left out.
+ *
+ * Stored vectors are too coarse for the order of words that are about as near. Lists of the usual length come from the library.
+ */
 
 import type { WordsAt } from "../data/store";
 import { expectedLength, posteriorOf, type Noise } from "./noise";
-import { clipped, interval } from "./similarity";
+import { clipped, cosine, interval } from "./similarity";
 
 /** How many of the most similar words are ranked, for each that is listed and in addition. */
 const POOL = 3;
@@ -48,12 +51,21 @@ export function candidates(words: WordsAt, word: number, count: number, noise: N
     numbers[found] = other;
     found += 1;
   }
-  return best(scores, numbers.subarray(0, found), most).map((other) => {
-    const row = start + other * stride;
-    const { expected, spread } = posteriorOf(block, own, block, row, noise, clipped(scores[other], 1));
-    const faint = uncertain && expectedLength(block, row, noise) > 1 / FAINT;
-    return { word: other, similarity: expected, ...interval(expected, uncertain ? spread : NaN, 1), faint };
-  });
+  return best(scores, numbers.subarray(0, found), most).map((other) => compared(words, word, other, noise, clipped(scores[other], 1), uncertain));
+}
+
+/** Words in the order in which the library lists them. */
+export function asListed(words: WordsAt, word: number, listed: readonly number[], noise: Noise, uncertain: boolean): Neighbor[] {
+  const { block, start, stride } = words;
+  const own = start + word * stride;
+  return listed.map((other) => compared(words, word, other, noise, cosine(block, own, block, start + other * stride, noise.dim), uncertain));
+}
+
+function compared({ block, start, stride }: WordsAt, word: number, other: number, noise: Noise, cosine: number, uncertain: boolean): Neighbor {
+  const row = start + other * stride;
+  const { expected, spread } = posteriorOf(block, start + word * stride, block, row, noise, cosine);
+  const faint = uncertain && expectedLength(block, row, noise) > 1 / FAINT;
+  return { word: other, similarity: expected, ...interval(expected, uncertain ? spread : NaN, 1), faint };
 }
 
 /** The inner product with dim numbers of q, four at a time. Products are whole numbers below 2^14, so sums are exact. */

@@ -1,10 +1,11 @@
 /** What every view needs: the store, its times, and the questions asked of them. */
 
 import { getContext, setContext } from "svelte";
+import { LISTED } from "../data/lists";
 import type { Store } from "../data/store";
 import { axisCurve } from "../numbers/axis";
 import { isInferred } from "../numbers/inferred";
-import { candidates, nearest, type Neighbor } from "../numbers/neighbors";
+import { asListed, candidates, nearest, type Neighbor } from "../numbers/neighbors";
 import { amongNearest, CANDIDATES, DRAWS } from "../numbers/probability";
 import { similarityCurve, type Curve } from "../numbers/similarity";
 import { divisionsOf, type Division } from "./divisions";
@@ -33,7 +34,9 @@ export class Model {
   }
 
   async neighbors(word: number, slice: number, most: number): Promise<Neighbor[]> {
-    return nearest(await this.store.slice(slice), word, this.header.words.length, this.store.noise, most, this.header.uncertain);
+    const { words, uncertain } = this.header;
+    const [rows, listed] = await Promise.all([this.store.slice(slice), most === LISTED ? this.store.nearestTo(word, slice) : null]);
+    return listed ? asListed(rows, word, listed, this.store.noise, uncertain) : nearest(rows, word, words.length, this.store.noise, most, uncertain);
   }
 
   /** Whether a word does not occur near a slice, so that its place there is inferred from other times. */
@@ -61,10 +64,13 @@ export class Model {
     if (!uncertain) return null;
     const rows = await this.store.slice(slice);
     const near = candidates(rows, word, words.length, noise, Math.max(CANDIDATES, top), true);
+    const known = new Set(near.map((one) => one.word));
+    const asked = await this.neighbors(word, slice, top);
+    near.push(...asked.filter((one) => !known.has(one.word)));
     const found = await amongNearest(rows, word, near, noise, top, DRAWS, givenUp);
     if (!found) return null;
     const places = new Map(near.map((one, place) => [one.word, place]));
-    return Float64Array.from(nearest(rows, word, words.length, noise, top, true), (one) => found[places.get(one.word) ?? 0]);
+    return Float64Array.from(asked, (one) => found[places.get(one.word) as number]);
   }
 
   /** Words that groups use differently; none without groups. */

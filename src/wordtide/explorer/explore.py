@@ -52,7 +52,7 @@ class PageOptions:
         licence: A remark about the rights to the corpus.
         map_words: The most words on the map, 0 for no map.
         examples: A counts folder whose sentences are shown. They are the text of the corpus.
-        threads: Threads for the map; None for all cores.
+        threads: Threads for lists of neighbors and the map; None for all cores.
     """
 
     words: int | None = None
@@ -134,10 +134,14 @@ def save_site(
     return target
 
 
+#: Computed together with all others of their kind.
+_SLOW = ("stories/0000.bin", "slices/0000.bin", "nearest/0000.bin")
+
+
 def _write_resources(folder: Path, resources: RemoteResources, observer: Observer) -> None:
     """Write all resources, first the slow ones, which report their own progress."""
     names = list(resources.names())
-    slow = [name for name in names if "/" not in name or name in ("stories/0000.bin", "slices/0000.bin")]
+    slow = [name for name in names if "/" not in name or name in _SLOW]
     for name in slow:
         _write(folder / name, resources.resource(name))
     rest = [name for name in names if name not in slow]

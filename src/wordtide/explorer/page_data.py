@@ -17,6 +17,7 @@ import numpy as np
 
 from wordtide.embeddings.states import Embeddings
 from wordtide.explorer.evidence import Evidence
+from wordtide.explorer.nearest_lists import lists_block, nearest_lists
 from wordtide.explorer.page_views import (
     PageSelection,
     changed_table,
@@ -32,7 +33,7 @@ from wordtide.progress import Observer
 from wordtide.questions.answers import shown_year, slices_nearby
 from wordtide.questions.divided import in_group
 from wordtide.questions.vectors import DEFAULT_VECTORS, OFTEN, Vectors, vectors_of
-from wordtide.types import Integers
+from wordtide.types import Indices, Integers
 from wordtide.version import __version__
 
 FORMAT, VERSION = "wordtide-explorer", 1
@@ -79,7 +80,7 @@ class PageData:
         map_words: The most words on the map, 0 for no map.
         evidence: Sentences from the corpus, if requested.
         why: The reason for leaving out other words and slices.
-        threads: Threads for the map; None for all cores.
+        threads: Threads for lists of neighbors and the map; None for all cores.
         observer: Receives the progress.
     """
 
@@ -122,6 +123,11 @@ class PageData:
             return changed_table(self.model, self.vectors, self.kept)
 
     @cached_property
+    def nearest(self) -> Indices:
+        """The nearest words of every word at every slice."""
+        return nearest_lists(self.vectors, self.kept, self.threads, self.observer)
+
+    @cached_property
     def groups(self) -> tuple[str, ...]:
         """The groups of texts that can be compared; empty if there are not two."""
         known = self.model.fitted.groups
@@ -155,6 +161,10 @@ class PageData:
     def packed_occurrences(self) -> bytes:
         """The occurrences of words in slices."""
         return gzipped([_occurrences(self.model, self.kept)])
+
+    def packed_nearest(self, places: Integers | slice = slice(None)) -> bytes:
+        """The nearest words of the words at some positions, or of all."""
+        return gzipped([lists_block(self.nearest[places])])
 
     def packed_stories(self, places: Integers) -> bytes:
         """The stories of the words at some positions, without computing those of others."""

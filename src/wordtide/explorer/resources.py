@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from wordtide.explorer.evidence import MANY
+from wordtide.explorer.nearest_lists import lists_at, lists_block
 from wordtide.explorer.page_data import PageData, gzipped, packed_json
 from wordtide.explorer.quantization import (
     Block,
@@ -28,7 +29,8 @@ from wordtide.types import Integers
 _CHUNK_NUMBERS, _CHUNK_WORDS = 400_000, 64
 _MOST_NUMBERS = 1 << 30  # in memory
 _NAME = re.compile(
-    r"(?:(header|occurrences|changed|cards|map|divided|groups)|(slices|words|stories|examples)/([0-9]{4,7}))\.bin",
+    r"(?:(header|occurrences|changed|cards|map|divided|groups)"
+    r"|(slices|words|stories|examples|nearest)/([0-9]{4,10}))\.bin",
     re.ASCII,
 )
 
@@ -53,6 +55,26 @@ class RemoteResources:
         """The number of chunks of words."""
         return -(-len(self.data.kept.words) // self.words_per_chunk)
 
+    @property
+    def lists_together(self) -> tuple[int, int] | None:
+        """The words and slices whose lists of neighbors form one resource; None if there are too many lists
+        to compute, so that the page does without them.
+        """
+        if not self.at_once:
+            return 1, 1
+        return (self.words_per_chunk, len(self.data.kept.slices)) if self._fits_memory else None
+
+    @property
+    def blocks_of_lists(self) -> int:
+        """The number of resources with lists of neighbors."""
+        if self.lists_together is None:
+            return 0
+        return self.chunks if self.at_once else self.data.kept.rows
+
+    @property
+    def _fits_memory(self) -> bool:
+        return self.data.kept.rows * self.data.model.dim <= _MOST_NUMBERS
+
     def names(self) -> Iterator[str]:
         """All names, those without a number first."""
         yield from ("header.bin", "occurrences.bin", "changed.bin", "cards.bin")
@@ -60,9 +82,10 @@ class RemoteResources:
             yield "map.bin"
         yield from (f"{name}.bin" for name in self.data.group_resources)
         yield from (f"slices/{number:04d}.bin" for number in range(len(self.data.kept.slices)))
-        kinds = ("words", "stories", "examples") if self.data.evidence else ("words", "stories")
+        kinds = ("words", "stories", *(("examples",) if self.data.evidence else ()))
         for kind in kinds:
             yield from (f"{kind}/{number:04d}.bin" for number in range(self.chunks))
+        yield from (f"nearest/{number:04d}.bin" for number in range(self.blocks_of_lists))
 
     def has(self, name: str) -> bool:
         """Whether there is a resource of this name."""
@@ -77,9 +100,8 @@ class RemoteResources:
         if kind == "examples" and self.data.evidence is None:
             return False
         number = int(digits)
-        return digits == f"{number:04d}" and number < (
-            len(self.data.kept.slices) if kind == "slices" else self.chunks
-        )
+        most = {"slices": len(self.data.kept.slices), "nearest": self.blocks_of_lists}.get(kind, self.chunks)
+        return digits == f"{number:04d}" and number < most
 
     def resource(self, name: str) -> bytes:
         """The bytes of a resource.
@@ -105,6 +127,8 @@ class RemoteResources:
         number = int(digits)
         if kind == "slices":
             return self._slice(number)
+        if kind == "nearest":
+            return self._nearest(number)
         places = self._places(number)
         if kind == "words":
             return self._words(places)
@@ -124,7 +148,7 @@ class RemoteResources:
     def _whole(self) -> Block | None:
         """All rows, word by word; None if rows are computed on request."""
         kept, model = self.data.kept, self.data.model
-        if not self.at_once or kept.rows * model.dim > _MOST_NUMBERS:
+        if not self.at_once or not self._fits_memory:
             return None
         blocks = []
         with self.data.observer.stage("vectors", len(kept.words), "words"):
@@ -146,6 +170,13 @@ class RemoteResources:
         ]
         return gzipped(join_blocks(blocks).parts())
 
+    def _nearest(self, number: int) -> bytes:
+        if self.at_once:
+            return self.data.packed_nearest(self._places(number))
+        word, place = divmod(number, len(self.data.kept.slices))
+        listed = lists_at(self.data.vectors, self.data.kept, place, np.array([word]))
+        return gzipped([lists_block(listed[:, None])])
+
     def _slice(self, number: int) -> bytes:
         kept = self.data.kept
         if self._whole is not None:
@@ -154,9 +185,8 @@ class RemoteResources:
         return gzipped(block.parts())
 
     def _header(self) -> bytes:
-        return self.data.header(
-            embedded=False, words_per_chunk=self.words_per_chunk, **self._quantization_facts()
-        )
+        shape = {"words_per_chunk": self.words_per_chunk, "nearest": self.lists_together}
+        return self.data.header(embedded=False, **shape, **self._quantization_facts())
 
     def _quantization_facts(self) -> dict[str, Any]:
         kept = self.data.kept

@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from wordtide.errors import FolderError, SettingsError
 from wordtide.explorer.evidence import FEW, PAIR
+from wordtide.explorer.nearest_lists import lists_block, nearest_lists
 from wordtide.explorer.page_data import PageData, gzipped, packed_json
 from wordtide.explorer.page_views import (
     AS_REQUESTED,
@@ -208,9 +209,9 @@ def embedded_resources(
             found |= _depending_on_words(chosen)
             words = len(kept.words)
         found["vectors.bin"], sampled = _vectors(chosen, content.levels, observer)
-        header = chosen.header(
-            embedded=True, words_per_chunk=words, **quantization_facts(chosen.vectors, sampled)
-        )
+        facts = quantization_facts(chosen.vectors, sampled)
+        shape = {"words_per_chunk": words, "nearest": (words, len(kept.slices))}
+        header = chosen.header(embedded=True, **shape, **facts)
         total = stored_size({"header.bin": header, **found})
         if total <= limits.size:
             return {"header.bin": header, **found}, chosen
@@ -227,7 +228,7 @@ def _base64_size(size: int) -> int:
 
 
 def _depending_on_slices(data: PageData, content: Content) -> dict[str, bytes]:
-    found = {"occurrences.bin": data.packed_occurrences()}
+    found = {"occurrences.bin": data.packed_occurrences(), "nearest.bin": data.packed_nearest()}
     if data.evidence is not None:
         found["examples.bin"] = data.packed_examples(content.sentences)
     if "groups" in data.group_resources:
@@ -251,8 +252,9 @@ def _depending_on_words(data: PageData) -> dict[str, bytes]:
 def fitting_content(data: PageData, limits: Limits) -> Content:
     """What probably fits into a file, by an estimate from a sample of words."""
     kept, times, richness = data.kept, data.model.times, data.model.slice_occurrences
-    sample = kept.words[np.unique(np.linspace(0, len(kept.words) - 1, _SAMPLED).astype(np.int64))]
     most, every = len(kept.slices), len(kept.words)
+    rows = np.unique(np.linspace(0, every - 1, _SAMPLED).astype(np.int64))
+    sample, lists = kept.words[rows], nearest_lists(data.vectors, kept, data.threads, asked=rows)
     means = data.vectors.means_at_places(np.repeat(sample, most), np.tile(kept.slices, len(sample)))
     directions = [
         quantize(means, most, levels).reshape(len(sample), most, -1) for levels in (LEVELS, _COARSE)
@@ -263,7 +265,8 @@ def fitting_content(data: PageData, limits: Limits) -> Content:
         places = np.searchsorted(kept.slices, _thinned(kept, times, richness, slices))
         vectors = _packed_size(directions[light][:, places]) / len(sample)
         sentences = _SENTENCE_BYTES * (PAIR if light else FEW) if data.evidence else 0
-        each = _WORD_BYTES + sentences + occurrences * slices + _SAFETY * 4.0 / 3.0 * vectors
+        each = _WORD_BYTES + sentences + occurrences * slices
+        each += _SAFETY * 4.0 / 3.0 * (vectors + len(gzipped([lists_block(lists[:, places])])) / len(sample))
         return words * each + _MAP_BYTES * min(data.words_on_map, words)
 
     def fits_slices(words: int, light: bool, slices: int) -> bool:
