@@ -26,7 +26,8 @@ from usages import GoldData, Group, Truth, read_gold
 
 import wordtide
 from wordtide.corpus.columns import Fields
-from wordtide.corpus.documents import BadRows, normalize_texts
+from wordtide.corpus.documents import BadRows
+from wordtide.corpus.normalization import normalize_texts
 from wordtide.corpus.sources import find_corpus
 from wordtide.counts.counts import Counts
 from wordtide.questions.change import changed

@@ -11,7 +11,8 @@ import numpy as np
 from sentence_files import Sentences
 
 from wordtide.corpus.columns import Fields
-from wordtide.corpus.documents import BadRows, normalize_texts
+from wordtide.corpus.documents import BadRows
+from wordtide.corpus.normalization import normalize_texts
 from wordtide.corpus.sources import find_corpus
 from wordtide.corpus.tokens.scanner import BREAK
 from wordtide.corpus.tokens.tokenizers import Scanner, TokenRule

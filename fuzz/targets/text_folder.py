@@ -6,7 +6,8 @@ from pathlib import Path
 
 from wordtide.corpus.byte_streams import no_progress
 from wordtide.corpus.columns import Fields
-from wordtide.corpus.documents import BadRows, normalize_texts
+from wordtide.corpus.documents import BadRows
+from wordtide.corpus.normalization import normalize_texts
 from wordtide.corpus.sources import find_corpus
 from wordtide.corpus.tokens.tokenizers import Scanner, TokenRule
 from wordtide.errors import WordtideError

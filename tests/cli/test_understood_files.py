@@ -76,15 +76,15 @@ def test_a_dry_run_finds_what_the_count_finds(mixed):
 
 def test_the_summary_does_not_depend_on_workers(mixed):
     one, three = (wordtide.count(mixed, skip_bad=True, workers=workers) for workers in (1, 3))
-    assert one.reading.as_json() == three.reading.as_json()
+    assert one.findings.as_json() == three.findings.as_json()
 
 
 @pytest.mark.slow
 def test_the_summary_and_the_counts_do_not_depend_on_a_cluster(mixed, tmp_path):
     alone = wordtide.count(mixed, output=tmp_path / "alone", skip_bad=True)
     shared = wordtide.count(mixed, output=tmp_path / "shared", skip_bad=True, scheduler="local:2")
-    assert json.dumps(alone.reading.as_json(), sort_keys=True) == json.dumps(
-        shared.reading.as_json(), sort_keys=True
+    assert json.dumps(alone.findings.as_json(), sort_keys=True) == json.dumps(
+        shared.findings.as_json(), sort_keys=True
     )
     for file in sorted((tmp_path / "alone").iterdir()):
         assert file.read_bytes() == (tmp_path / "shared" / file.name).read_bytes()
@@ -98,7 +98,7 @@ def test_valid_utf_8_is_never_taken_for_anything_else():
 def test_a_character_that_is_cut_at_the_end_of_the_head_is_no_sign_of_another_encoding(tmp_path):
     text = "x" * (HEAD_BYTES - 15) + "ü" * 20
     (tmp_path / "x.csv").write_text(table(("1901", text)), encoding="utf-8")
-    assert wordtide.count(tmp_path / "x.csv").reading.encodings == {"utf-8": 1}
+    assert wordtide.count(tmp_path / "x.csv").findings.encodings == {"utf-8": 1}
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles.tokens import tokenize
 
-from wordtide.corpus.documents import BadRows, make_batch, normalize_texts
+from wordtide.corpus.documents import BadRows, make_batch
+from wordtide.corpus.normalization import normalize_texts
 from wordtide.corpus.tokens.scanner import BREAK
 from wordtide.corpus.tokens.tokenizers import Scanner, TokenRule
 

@@ -24,7 +24,7 @@ from wordtide.inference.scale.engine import Engine, slice_costs
 from wordtide.inference.scale.in_memory import Start, StatesInMemory
 from wordtide.inference.scale.on_disk import StatesOnDisk, exchange_folder
 from wordtide.model.prior import ProductPrior
-from wordtide.storage.arrays import Streamed
+from wordtide.storage.arrays import StreamedArray
 
 DIM = 3
 FEW = {"dim": 4, "threads": 1, "negative_contexts": 6, "max_steps": 8, "tolerance": 0.0}
@@ -68,7 +68,9 @@ def solver(counts, computing, tied, folder=None, block_bytes=3000):
 
 def whole(array):
     return (
-        np.concatenate([piece.copy() for piece in array.pieces()]) if isinstance(array, Streamed) else array
+        np.concatenate([piece.copy() for piece in array.pieces()])
+        if isinstance(array, StreamedArray)
+        else array
     )
 
 

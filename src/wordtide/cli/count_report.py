@@ -118,7 +118,7 @@ def print_summary(counts: Counts, seconds: float | None = None) -> None:
     summary = counts.summary
     unit = "n-gram year" if counts.places > 1 else "document"
     speed = f" in {seconds:.1f} s ({summary.tokens / max(seconds, 1e-9):,.0f} words/s)" if seconds else ""
-    lines = _reading_lines(counts.reading) if counts.reading else []
+    lines = _reading_lines(counts.findings) if counts.findings else []
     lines += [
         f"{counted(summary.documents, unit)}, {counted(summary.tokens, 'word')}{speed}",
         f"{counted(len(counts), 'slice')} from {counts.slices.labels[0]} to {counts.slices.labels[-1]}",
@@ -144,7 +144,7 @@ def print_summary(counts: Counts, seconds: float | None = None) -> None:
             f"{counted(summary.tagged_ngrams, 'line')} with part-of-speech tags or placeholders left out"
         )
     if summary.ignored_files:
-        lines.append(_ignored_files(summary.ignored_files, counts.reading))
+        lines.append(_ignored_files(summary.ignored_files, counts.findings))
     lines += [
         f"skipped {counted(number, 'row')}: {reason}" for reason, number in sorted(summary.skipped.items())
     ]
@@ -154,9 +154,9 @@ def print_summary(counts: Counts, seconds: float | None = None) -> None:
         f"warning: the group {name!r} has a single document; is it spelled as it should be?"
         for name in lone_documents(counts.groups)
     ]
-    if counts.reading:
+    if counts.findings:
         splits_words = bool(counts.settings.tokenizer or counts.settings.pretokenized)
-        lines += _warnings(counts.reading, summary.documents, splits_words)
+        lines += _warnings(counts.findings, summary.documents, splits_words)
     say(*lines, f"written to {counts.path}")
 
 
@@ -170,7 +170,7 @@ def print_preview(found: "Preview", format: ReportFormat, splits_words: bool) ->
     if format is ReportFormat.json:
         print_json(_as_json(found))
         return
-    facts = found.facts
+    facts = found.findings
     lines = _reading_lines(facts)
     lines.append(
         f"{counted(found.documents, 'document')}, {counted(int(found.slices.tokens.sum()), 'word')} "
@@ -198,7 +198,7 @@ def print_preview(found: "Preview", format: ReportFormat, splits_words: bool) ->
 
 
 def _as_json(found: "Preview") -> dict[str, Any]:
-    facts, slices = found.facts, found.slices
+    facts, slices = found.findings, found.slices
     return {
         "files": dict(facts.files),
         "encodings": dict(facts.encodings),

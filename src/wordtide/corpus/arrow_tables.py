@@ -12,21 +12,18 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from wordtide.corpus.byte_streams import Portion, Progress, SourceFile, check_expansion, explained_read_errors
-from wordtide.corpus.columns import Fields, group_name, holds_dates, holds_groups, is_text
+from wordtide.corpus.columns import Fields, holds_dates, holds_groups, is_text
 from wordtide.corpus.documents import (
     BadRows,
     Batch,
     Block,
     Origin,
+    RowCollector,
     RowColumns,
     batch_from_columns,
-    make_batch,
-    report_bad_date,
-    report_bad_group,
 )
 from wordtide.corpus.findings import Findings
 from wordtide.corpus.remote import is_url, open_seekable
-from wordtide.dates import ParsedDate, parse_date
 from wordtide.errors import InputError, WordtideError
 
 _ROWS = 4096
@@ -35,15 +32,15 @@ _MOST_BYTES = 1 << 28  # of texts held at once
 
 
 def read_parquet(
-    file: SourceFile, fields: Fields, progress: Progress, facts: Findings | None
+    file: SourceFile, fields: Fields, progress: Progress, findings: Findings | None
 ) -> Iterator[Block]:
     """Read a Parquet file in blocks."""
     with _open_parquet(file) as table:
         schema, total = table.schema_arrow, max(table.metadata.num_rows, 1)
         groups = range(file.portion.start, file.portion.stop) if file.portion else range(table.num_row_groups)
     settled = _choose_fields(schema, file.shown, fields)
-    if facts is not None and groups.start == 0:
-        facts.add_file("parquet", columns=settled.columns())
+    if findings is not None and groups.start == 0:
+        findings.add_file("parquet", columns=settled.columns())
     origin = Origin(file.label, f"{file.shown}, row")
     columns = list(dict.fromkeys(settled.columns()))
     compressed = max(file.byte_count(), 1)
@@ -95,9 +92,7 @@ def _row_batches(
 
 
 def _check_dictionaries(rows: pa.RecordBatch, place: str) -> None:
-    """Reject dictionary indices out of range: Arrow accepts them from a damaged file and then reads foreign
-    memory.
-    """
+    """Reject dictionary indices out of range, with which Arrow would read foreign memory."""
     for name, column in zip(rows.schema.names, rows.columns, strict=True):
         if pa.types.is_dictionary(column.type):
             ends = pc.min_max(column.indices).as_py()
@@ -245,10 +240,7 @@ def _parse_pairs(
 ) -> Batch:
     kind = "pair" if fields.group is None else "triple"
     shown = "(date, text)" if fields.group is None else "(date, text, group)"
-    groups: list[str] = []
-    texts: list[bytes] = []
-    dates: list[ParsedDate] = []
-    rows: list[int] = []
+    rows = RowCollector(origin, fields.date_format, fields.group is not None, bad)
     for row, pair in enumerate(pairs, first):
         place = origin.row(row)
         try:
@@ -262,18 +254,5 @@ def _parse_pairs(
                 place, "text missing", "the text is not a string.", f"Give {shown} with a str as text."
             )
             continue
-        try:
-            stamp = parse_date(date, fields.date_format)
-        except (ValueError, OverflowError) as error:
-            report_bad_date(bad, place, str(error))
-            continue
-        try:
-            groups += map(group_name, group)
-        except ValueError as error:
-            report_bad_group(bad, place, str(error))
-            continue
-        dates.append(stamp)
-        texts.append(text.encode("utf-8", "surrogatepass"))
-        rows.append(row)
-    named = None if fields.group is None else groups
-    return make_batch(texts, dates, [origin.label], rows, [origin.place], named)
+        rows.add(row, date, text.encode("utf-8", "surrogatepass"), *group)
+    return rows.batch()

@@ -1,5 +1,6 @@
-"""Files to read and their bytes: plain, gzip or Zstandard files, URLs and standard input, in blocks of whole
-lines. Errors name the file.
+"""Files to read and their bytes, in blocks of whole lines; errors name the file.
+
+Files are plain, gzip or Zstandard, on disk, behind URLs, or on standard input.
 
 Compressed input may expand only so far: a few kilobytes must not fill the memory. Text shrinks to a third or
 a tenth when it is compressed, and hardly ever to less than a fiftieth. Input that becomes longer than
@@ -27,16 +28,23 @@ from wordtide.errors import InputError, SettingsError
 STANDARD_INPUT: Final = "-"
 #: How many times longer than its compressed form a file may become.
 MAX_EXPANSION: Final = 200
+#: Input of up to this many bytes is accepted however well it was compressed.
+ALWAYS_ALLOWED: Final = 64 << 20
+BLOCK_BYTES: Final = 1 << 20
+LONGEST_LINE: Final = 1 << 30
+_PIECE: Final = 8 << 20
+_DAMAGE: Final[tuple[Any, ...]] = (igzip.BadGzipFile, isal_zlib.error, zlib.error, pa.ArrowException)
+_GZIP: Final = b"\x1f\x8b"
+_ZSTANDARD: Final = b"\x28\xb5\x2f\xfd"
 
 
 @dataclass(frozen=True)
 class Portion:
-    """Part of a file: the bytes from `start` to `stop` of plain lines or records, or those row groups of a
-    Parquet file.
+    """Part of a file: the bytes from `start` to `stop`, or those row groups of a Parquet file.
 
-    `first` is the file's number of the first line or row, so that messages and labels are those of the whole
-    file. `columns` is what only the head of the file holds: the header of a CSV file, the date and text field
-    of JSON Lines.
+    Bytes are whole lines or records of a plain file. `first` is the number of the first line or row, so that
+    messages and labels are those of the whole file. `columns` is what only the head of the file holds: the
+    header of a CSV file, the date and text field of JSON Lines.
     """
 
     start: int
@@ -102,16 +110,6 @@ def check_max_expansion(limit: int) -> None:
         )
 
 
-#: Input of up to this many bytes is accepted however well it was compressed.
-ALWAYS_ALLOWED: Final = 64 << 20
-_PIECE: Final = 8 << 20
-BLOCK_BYTES = 1 << 20
-LONGEST_LINE = 1 << 30
-_DAMAGE: tuple[Any, ...] = (igzip.BadGzipFile, isal_zlib.error, zlib.error, pa.ArrowException)
-_GZIP = b"\x1f\x8b"
-_ZSTANDARD = b"\x28\xb5\x2f\xfd"
-
-
 def check_expansion(shown: str, compressed: int, length: int, limit: int) -> None:
     """Raise an InputError if `compressed` bytes have expanded to too many (`length`)."""
     if length > max(ALWAYS_ALLOWED, limit * compressed):
@@ -121,9 +119,10 @@ def check_expansion(shown: str, compressed: int, length: int, limit: int) -> Non
         )
 
 
-class Inflated(io.RawIOBase):
-    """A decompressed stream whose expansion is checked as it is read; `compressed` returns the compressed
-    bytes read so far.
+class CheckedExpansion(io.RawIOBase):
+    """A decompressed stream whose expansion is checked as it is read.
+
+    `compressed` returns the number of compressed bytes read so far.
     """
 
     def __init__(self, stream: IO[bytes], compressed: Callable[[], int], limit: int, shown: str) -> None:
@@ -158,7 +157,7 @@ def no_progress(_: int) -> None:
     """Ignore progress."""
 
 
-class Tally(io.RawIOBase):
+class CountedBytes(io.RawIOBase):
     """A file, or its next `length` bytes, that reports how many raw bytes have been read."""
 
     def __init__(self, raw: Any, progress: Progress, length: int | None = None) -> None:
@@ -184,20 +183,20 @@ class Tally(io.RawIOBase):
 
 @contextmanager
 def open_bytes(file: SourceFile, progress: Progress = no_progress) -> Iterator[IO[bytes]]:
-    """Open the decompressed bytes of a file. The first bytes determine the compression, not the name;
-    portions are plain.
-    """
+    """Open the decompressed bytes of a file. The first bytes, not the name, show the compression."""
     portion = file.portion
     length = portion.stop - portion.start if portion else None
     with (
         explained_read_errors(file.shown),
         _open_raw(file) as raw,
-        Tally(raw, progress, length) as tally,
-        io.BufferedReader(tally, 1 << 20) as buffered,
+        CountedBytes(raw, progress, length) as counted,
+        io.BufferedReader(counted, 1 << 20) as buffered,
     ):
 
         def checked(inflated: Any) -> IO[bytes]:
-            return cast(IO[bytes], Inflated(inflated, lambda: tally.total, file.max_expansion, file.shown))
+            return cast(
+                IO[bytes], CheckedExpansion(inflated, lambda: counted.total, file.max_expansion, file.shown)
+            )
 
         start = buffered.peek(4)[:4] if portion is None else b""
         if start.startswith(_GZIP):
@@ -213,7 +212,7 @@ def open_bytes(file: SourceFile, progress: Progress = no_progress) -> Iterator[I
 def is_compressed(file: SourceFile) -> bool:
     """Whether the first bytes are those of gzip or Zstandard."""
     with explained_read_errors(file.shown), _open_raw(file) as raw:
-        start = io.BufferedReader(Tally(raw, no_progress), 16).peek(4)[:4]
+        start = io.BufferedReader(CountedBytes(raw, no_progress), 16).peek(4)[:4]
     return start.startswith(_GZIP) or start == _ZSTANDARD
 
 

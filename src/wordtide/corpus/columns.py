@@ -1,6 +1,4 @@
-"""The date, text and group columns of a table: which they are, and how their values are parsed, a whole
-column at a time.
-"""
+"""The date, text and group columns of a table: which they are, and how a whole column is parsed at once."""
 
 import re
 import unicodedata
@@ -16,18 +14,18 @@ from wordtide.errors import InputError
 from wordtide.types import Bytes, Integers
 
 #: Beside a year, "month" and "day" are only parts of a date: they come last.
-_DATES = (
+_DATE_NAMES = (
     "date", "datetime", "date_time", "timestamp", "time", "created_at", "created", "created_utc",
     "published", "published_at", "publication_date", "pub_date", "year", "month", "day",
 )  # fmt: skip
-_TEXTS = ("text", "body", "content", "full_text", "message", "speech", "tweet", "article", "selftext")
+_TEXT_NAMES = ("text", "body", "content", "full_text", "message", "speech", "tweet", "article", "selftext")
 #: What `parse_date` reports for a missing value.
 DATE_MISSING = "the date is missing"
 #: What `group_name` reports for a missing value.
 GROUP_MISSING = "the group is missing"
 _LONGEST_GROUP = 100
 _NOT_IN_NAMES = ("Cc", "Cs", "Zl", "Zp")  # categories of characters: control, surrogates, separators
-_SURELY_GOOD = 250_000_000_000  # seconds from 1970: the years -5952 to 9892 need no check
+_SAFE_STAMPS = 250_000_000_000  # seconds from 1970: the years -5952 to 9892 need no check
 
 
 @dataclass(frozen=True)
@@ -45,8 +43,8 @@ class Fields:
     def found_in(self, columns: Sequence[str], place: str) -> "Fields":
         """Return a copy with both names chosen for a table with these columns."""
         return Fields(
-            _chosen_column(self.date, _DATES, columns, "date", place),
-            _chosen_column(self.text, _TEXTS, columns, "text", place),
+            _chosen_column(self.date, _DATE_NAMES, columns, "date", place),
+            _chosen_column(self.text, _TEXT_NAMES, columns, "text", place),
             self.date_format,
             None if self.group is None else _chosen_column(self.group, (), columns, "group", place),
         )
@@ -110,9 +108,7 @@ def is_text(kind: pa.DataType) -> bool:
 
 
 def parse_column(column: pa.Array, date_format: str | None) -> DateColumn:
-    """Parse a column of dates: each distinct value once, calendar types and plain ISO dates without a call
-    per value.
-    """
+    """Parse a column of dates: calendar types and plain ISO dates at once, others value by distinct value."""
     if pa.types.is_dictionary(column.type) and pa.types.is_temporal(column.type.value_type):
         column = column.dictionary_decode()
     if pa.types.is_temporal(column.type):
@@ -141,7 +137,7 @@ def _from_calendar(column: pa.Array) -> DateColumn:
     wrong = {
         int(row): DATE_MISSING for row in np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))
     }
-    for row in np.flatnonzero((stamps < -_SURELY_GOOD) | (stamps > _SURELY_GOOD)):
+    for row in np.flatnonzero((stamps < -_SAFE_STAMPS) | (stamps > _SAFE_STAMPS)):
         verdict = _parsed(np.datetime64(int(stamps[row]), "s"), None)
         if isinstance(verdict, str):
             wrong[int(row)] = verdict
@@ -149,10 +145,9 @@ def _from_calendar(column: pa.Array) -> DateColumn:
 
 
 def _from_iso(column: pa.Array) -> DateColumn | None:
-    """Parse a column of days (1862-12-01) or of moments (1862-12-01T09:30:00, with or without Z) as
-    `parse_date` does.
+    """Parse a column of ISO days or of ISO moments as `parse_date` does.
 
-    Returns None unless all values are valid and have the same form.
+    Returns None unless all values are valid and of one form: 1862-12-01, 1862-12-01T09:30:00, or that with Z.
     """
     if column.null_count or len(column) == 0 or pa.types.is_string_view(column.type):
         return None

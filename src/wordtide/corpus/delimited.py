@@ -31,7 +31,7 @@ from wordtide.errors import InputError
 from wordtide.types import Bytes, Flags, Integers
 
 _DELIMITERS: Final = {"csv": ",", "tsv": "\t"}
-_OTHERS: Final = ",;\t|"
+_COMMON_DELIMITERS: Final = ",;\t|"
 _SAMPLE_BYTES: Final = 1 << 16
 _QUOTE: Final = 0x22
 _LF: Final = 0x0A
@@ -42,8 +42,10 @@ _QUOTE_REMEDY: Final = "Close the quote, or double it where it is part of the te
 
 
 class Records(NamedTuple):
-    """Records of a block: n is `block[bounds[n]:bounds[n + 1]]`, has `fields[n]` fields and starts on the
-    file's `lines[n]`. The block begins `start` bytes after what is read.
+    """Records of a block.
+
+    Record n is `block[bounds[n]:bounds[n + 1]]`, has `fields[n]` fields and starts on line `lines[n]` of the
+    file. The block begins at the byte `start` of the stream.
     """
 
     block: bytes
@@ -64,13 +66,15 @@ class Records(NamedTuple):
 
 
 def read_delimited(
-    file: SourceFile, fields: Fields, progress: Progress, facts: Findings | None = None
+    file: SourceFile, fields: Fields, progress: Progress, findings: Findings | None = None
 ) -> Iterator[Block]:
     """Read a CSV or TSV file in blocks. The first record names the columns."""
     origin = Origin(file.label, f"{file.shown}, line")
-    inside = file.portion is not None and file.portion.start > 0  # the header is not among its records
-    header = list(file.portion.columns) if file.portion and inside else []
-    settled = fields.found_in(header, origin.row(1)) if inside else fields
+    header: list[str] = []
+    settled = fields
+    if file.portion is not None and file.portion.start > 0:  # the header is not among its records
+        header = list(file.portion.columns)
+        settled = fields.found_in(header, origin.row(1))
     with open_text(file, progress) as text:
         delimiter = delimiter_of(file, text.head)
         for records in _record_blocks(text.stream, origin, delimiter, file.first):
@@ -78,8 +82,8 @@ def read_delimited(
                 header = _header(records, origin, delimiter)
                 settled = fields.found_in(header, origin.row(records.lines[0]))
                 records = records.after_first()
-                if facts is not None:
-                    facts.add_file(file.format, text.encoding, delimiter, settled.columns())
+                if findings is not None:
+                    findings.add_file(file.format, text.encoding, delimiter, settled.columns())
             yield partial(_parse, records, header, origin, delimiter, settled)
     if not header:
         raise InputError(f"{file.shown} is empty.", "The first line must name the columns.")
@@ -92,8 +96,9 @@ def find_delimiter(file: SourceFile) -> str:
 
 
 def delimiter_of(file: SourceFile, head: bytes) -> str:
-    """The given delimiter, or else the one by which most rows of the head have as many fields as the header;
-    in a tie, that of the format.
+    """The given delimiter, or else the one that divides the head of a file best.
+
+    That is the one by which most rows have as many fields as the header; in a tie, that of the format.
     """
     usual = _DELIMITERS[file.format]
     if file.delimiter or not head:
@@ -109,14 +114,14 @@ def delimiter_of(file: SourceFile, head: bytes) -> str:
         numbers = find_records(rows, ord(delimiter))[1]
         return float((numbers == numbers[0]).mean()) if len(numbers) and numbers[0] > 1 else 0.0
 
-    return max([usual, *(other for other in _OTHERS if other != usual)], key=share)
+    return max([usual, *(other for other in _COMMON_DELIMITERS if other != usual)], key=share)
 
 
 def find_borders(file: SourceFile, step: int) -> tuple[tuple[str, ...], list[tuple[int, int]]]:
-    """Find the columns of a file, and borders between records at least `step` bytes apart: the byte and line
-    of each.
+    """Find the columns of a file, and borders between records at least `step` bytes apart.
 
-    A line break inside quotes is not a border, so the whole file is scanned.
+    A border is the byte and line at which a record begins. A line break inside quotes is not a border, so the
+    whole file is scanned.
     """
     origin = Origin(file.label, f"{file.shown}, line")
     header: list[str] = []
@@ -201,8 +206,10 @@ def find_records(data: Bytes, delimiter: int) -> tuple[Integers, Integers, Integ
 
 @kernel
 def _record_at(data: Bytes, at: int, delimiter: int) -> tuple[int, int, int, int]:
-    """End (-1 if it lies beyond the block), number of fields and line breaks of a record, its last one
-    included; and the number of line breaks before a quote that is still open, or -1.
+    """Find the end of the record that begins at a byte.
+
+    Returns the end (-1 if it lies beyond the block), the numbers of fields and of line breaks, the last one
+    included, and the number of line breaks before a quote that is still open, or -1.
 
     A line ends with LF, CR LF or CR. A quote opens at the beginning of a field only, and what follows the
     closing one belongs to the field; but if the two are on different lines, an earlier quote was not closed.

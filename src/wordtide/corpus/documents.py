@@ -1,7 +1,6 @@
-"""Batches of dated documents: valid UTF-8 in composed form (NFC), with bad rows reported or counted."""
+"""Batches of dated documents, which readers make of rows; bad rows are reported or counted."""
 
 import threading
-import unicodedata
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from wordtide.compiled import kernel
 from wordtide.corpus.columns import (
     DATE_MISSING,
     GROUP_MISSING,
@@ -20,9 +18,8 @@ from wordtide.corpus.columns import (
     parse_groups,
     text_buffers,
 )
-from wordtide.corpus.findings import SCRIPTS, Findings
-from wordtide.corpus.tokens.unicode import TABLE_SIZE, character_tables, decode
-from wordtide.dates import ParsedDate
+from wordtide.corpus.findings import Findings
+from wordtide.dates import ParsedDate, parse_date
 from wordtide.errors import InputError
 from wordtide.types import Bytes, Flags, Integers
 
@@ -32,8 +29,10 @@ _DATE_REMEDY = (
 
 
 class Origin(NamedTuple):
-    """The source of rows: `label` names it in the counts, independent of the location of its folder; `place`
-    names it in messages, with its path and the word before a row number ("/data/posts.jsonl, line").
+    """The source of rows.
+
+    `label` names it in the counts, independent of the location of its folder. `place` names it in messages,
+    with its path and the word before a row number ("/data/posts.jsonl, line").
     """
 
     label: str
@@ -46,9 +45,9 @@ class Origin(NamedTuple):
 
 @dataclass(frozen=True)
 class Batch:
-    """Documents: text n is `data[offsets[n]:offsets[n + 1]]` (UTF-8), dated `stamps[n]`, `spans[n]` seconds
-    precise.
+    """Dated documents.
 
+    Text n is `data[offsets[n]:offsets[n + 1]]` (UTF-8), dated `stamps[n]`, a period of `spans[n]` seconds.
     `sources` and `rows` say where each came from, `places` the same for messages (see `Origin`), one for each
     document or one for all; a text file has its own name and row 0. Document n is of the group
     `group_names[groups[n]]`, if documents have groups.
@@ -138,17 +137,16 @@ def _joined(texts: Sequence[bytes]) -> tuple[Bytes, Integers]:
 
 
 class BadRows:
-    """Handles bad rows: raises an error that names the row or, with `skip`, counts rows by reason and keeps
-    an example of each. Thread-safe.
+    """Handles bad rows: raises an error that names the row or, with `skip`, counts rows by reason.
 
-    `facts`: what else reading found out.
+    Keeps an example for each reason, and the other `findings` of reading. Thread-safe.
     """
 
-    def __init__(self, skip: bool = False, facts: Findings | None = None) -> None:
+    def __init__(self, skip: bool = False, findings: Findings | None = None) -> None:
         self.skip = skip
         self.reasons: Counter[str] = Counter()
         self.examples: dict[str, str] = {}
-        self.findings = facts or Findings()
+        self.findings = findings or Findings()
         self._lock = threading.Lock()
 
     def report(self, place: str, reason: str, detail: str, remedy: str) -> None:
@@ -196,6 +194,42 @@ def grouped_by_folder(batch: Batch, level: int, bad: BadRows) -> Batch:
     return replace(batch, groups=groups, group_names=list(names)).where(groups >= 0)
 
 
+class RowCollector:
+    """Makes a batch of rows that are added one by one; rows with a bad date or group are reported."""
+
+    def __init__(self, origin: Origin, date_format: str | None, has_groups: bool, bad: BadRows) -> None:
+        self._origin, self._date_format, self._has_groups, self._bad = origin, date_format, has_groups, bad
+        self._texts: list[bytes] = []
+        self._dates: list[ParsedDate] = []
+        self._groups: list[str] = []
+        self._rows: list[int] = []
+
+    def add(self, row: int, date: object, text: bytes, group: object = None) -> None:
+        """Add the row with this number, unless its date or group is bad."""
+        place = self._origin.row(row)
+        try:
+            parsed = parse_date(date, self._date_format)
+        except (ValueError, OverflowError) as error:
+            report_bad_date(self._bad, place, str(error))
+            return
+        if self._has_groups:
+            try:
+                self._groups.append(group_name(group))
+            except ValueError as error:
+                report_bad_group(self._bad, place, str(error))
+                return
+        self._dates.append(parsed)
+        self._texts.append(text)
+        self._rows.append(row)
+
+    def batch(self) -> Batch:
+        """The rows that were added."""
+        groups = self._groups if self._has_groups else None
+        return make_batch(
+            self._texts, self._dates, [self._origin.label], self._rows, [self._origin.place], groups
+        )
+
+
 class RowColumns(NamedTuple):
     """The columns of a table, with a value per row."""
 
@@ -233,91 +267,3 @@ def batch_from_columns(
         groups = None if groups is None else groups[keep]
     data, offsets = text_buffers(texts)
     return Batch(data, offsets, stamps, spans, [origin.label], rows, [origin.place], groups, names)
-
-
-@kernel
-def inspect_texts(data: Bytes, offsets: Integers, unstable: Flags, scripts: Integers) -> Bytes:
-    """Classify documents: 0 if they are UTF-8 in composed form, 1 if not composed, 2 if not UTF-8.
-
-    Adds the bytes of characters in scripts without spaces between words to `scripts` (see `SCRIPTS`).
-    """
-    verdicts = np.zeros(offsets.size - 1, dtype=np.uint8)
-    for document in range(offsets.size - 1):
-        end = offsets[document + 1]
-        at = offsets[document]
-        high = np.uint8(0)
-        for position in range(at, end):
-            high |= data[position]
-        if high < 0x80:
-            continue
-        while at < end:
-            first = data[at]
-            if first < 0x80:
-                at += 1
-                continue
-            width = 2 if first < 0xE0 else 3 if first < 0xF0 else 4
-            if first < 0xC2 or first > 0xF4 or at + width > end:
-                verdicts[document] = 2
-                break
-            proper = True
-            for position in range(at + 1, at + width):
-                proper = proper and (data[position] & 0xC0) == 0x80
-            code, _ = decode(data, at)
-            if not proper or (width == 3 and code < 0x800) or (code >= 0xD800 and code < 0xE000):
-                verdicts[document] = 2
-                break
-            if (width == 4 and code < 0x10000) or code > 0x10FFFF:
-                verdicts[document] = 2
-                break
-            if code >= TABLE_SIZE or unstable[code]:
-                verdicts[document] = 1
-            if code >= 0x0E00 and code < 0x30000:
-                if code >= 0x3400 and (
-                    code < 0xA000 or (code >= 0xF900 and code < 0xFB00) or code >= 0x20000
-                ):
-                    scripts[0] += width
-                elif code >= 0x3041 and code < 0x3100:
-                    scripts[1] += width
-                elif (
-                    code < 0x0F00 or (code >= 0x1000 and code < 0x10A0) or (code >= 0x1780 and code < 0x1800)
-                ):
-                    scripts[2] += width
-            at += width
-    return verdicts
-
-
-def normalize_texts(batch: Batch, bad: BadRows) -> Batch:
-    """Normalize the texts of a batch to NFC, and report and drop those that are not valid UTF-8."""
-    scripts = np.zeros(len(SCRIPTS), dtype=np.int64)
-    verdicts = inspect_texts(batch.data, batch.offsets, character_tables(True).unstable, scripts)
-    bad.findings.add_scripts(int(batch.offsets[-1] - batch.offsets[0]), scripts)
-    if not verdicts.any():
-        return batch
-    texts: list[bytes] = []
-    for document, verdict in enumerate(verdicts):
-        text = batch.text(document)
-        if verdict == 2:
-            _report_bad_encoding(batch, document, text, bad)
-        elif verdict == 1:
-            text = unicodedata.normalize("NFC", text.decode("utf-8")).encode("utf-8")
-        texts.append(text)
-    return batch.with_texts(texts).where(verdicts != 2)
-
-
-def _report_bad_encoding(batch: Batch, document: int, text: bytes, bad: BadRows) -> None:
-    try:
-        text.decode("utf-8")
-        raise AssertionError("inspect_texts and Python disagree about UTF-8")
-    except UnicodeDecodeError as error:
-        start = error.start
-    place = batch.place(document)
-    if not batch.rows[document]:  # the document is a whole file
-        line = text.count(b"\n", 0, start) + 1
-        place = f"{place}, line {line}"
-    detail = f"byte {start + 1} of the text (0x{text[start]:02x}) is not valid UTF-8."
-    bad.report(
-        place,
-        "not UTF-8",
-        detail,
-        "Name the file's encoding if it is not UTF-8: --encoding cp1252, for instance.",
-    )

@@ -58,7 +58,7 @@ def detect_encoding(data: bytes, whole: bool = False) -> str | None:
     holds_zeros = b"\0" in start
     if holds_zeros and (wide := _wide_encoding(start)) is not None:
         return wide
-    if data.isascii() or (wrong := _first_wrong(data, whole)) is None:
+    if data.isascii() or (wrong := _first_invalid(data, whole)) is None:
         return UTF_8
     if holds_zeros:
         return None
@@ -81,7 +81,7 @@ def check_encoding(name: str) -> None:
         raise ValueError("it is not known") from None
 
 
-def _first_wrong(data: bytes, whole: bool) -> int | None:
+def _first_invalid(data: bytes, whole: bool) -> int | None:
     """The place of the first byte that is not UTF-8, or None."""
     try:
         codecs.getincrementaldecoder(UTF_8)().decode(data, final=whole)
@@ -151,17 +151,17 @@ def open_text(file: SourceFile, progress: Progress = no_progress) -> Iterator[Te
     with open_bytes(file, progress) as stream:
         if file.portion is not None:
             encoding = codecs.lookup(file.encoding or UTF_8).name
-            converted = _Converted(b"", stream, encoding, file.shown) if encoding != UTF_8 else stream
+            converted = _ConvertedStream(b"", stream, encoding, file.shown) if encoding != UTF_8 else stream
             yield TextStream(cast(IO[bytes], converted), encoding, b"")
             return
         head = read_head(stream)
         encoding = file.encoding or detect_encoding(head, len(head) < HEAD_BYTES) or UTF_8
         if codecs.lookup(encoding).name == UTF_8:
-            yield TextStream(cast(IO[bytes], _Prefixed(head, stream)), UTF_8, head)
+            yield TextStream(cast(IO[bytes], _PrefixedStream(head, stream)), UTF_8, head)
             return
-        converted = _Converted(head, stream, encoding, file.shown)
+        converted = _ConvertedStream(head, stream, encoding, file.shown)
         start = read_head(cast(IO[bytes], converted))
-        yield TextStream(cast(IO[bytes], _Prefixed(start, cast(IO[bytes], converted))), encoding, start)
+        yield TextStream(cast(IO[bytes], _PrefixedStream(start, cast(IO[bytes], converted))), encoding, start)
 
 
 def read_head(stream: IO[bytes]) -> bytes:
@@ -172,7 +172,7 @@ def read_head(stream: IO[bytes]) -> bytes:
     return head
 
 
-class _Prefixed(io.RawIOBase):
+class _PrefixedStream(io.RawIOBase):
     """A stream whose first bytes were read already."""
 
     def __init__(self, head: bytes, stream: IO[bytes]) -> None:
@@ -193,11 +193,11 @@ class _Prefixed(io.RawIOBase):
         return start + self._stream.read(size - len(start) if size >= 0 else -1)
 
 
-class _Converted(io.RawIOBase):
+class _ConvertedStream(io.RawIOBase):
     """A stream of text converted to UTF-8."""
 
     def __init__(self, head: bytes, stream: IO[bytes], encoding: str, shown: str) -> None:
-        self._stream = _Prefixed(head, stream)
+        self._stream = _PrefixedStream(head, stream)
         self._decoder = codecs.getincrementaldecoder(encoding)()
         self._encoding = encoding
         self._shown = shown

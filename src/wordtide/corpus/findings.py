@@ -28,7 +28,7 @@ _Dated = tuple[str, int, int, int]
 
 
 class DatedDocuments(Protocol):
-    """The part of a batch of documents that facts are about."""
+    """The part of a batch of documents that findings are about."""
 
     @property
     def stamps(self) -> Integers: ...
@@ -101,8 +101,9 @@ class Findings:
                 self.script_bytes[number] += amount
 
     def add_documents(self, batch: DatedDocuments, longest: int) -> None:
-        """Add dated documents, which are in the order of their sources and rows; slices have the `longest`
-        length, in seconds.
+        """Add dated documents in the order of their sources and rows.
+
+        Slices last at most `longest` seconds: dates that name a longer period are coarse.
         """
         if not len(batch.stamps):
             return
@@ -127,7 +128,7 @@ class Findings:
         self._latest = min(self._latest or late, late, key=lambda one: (-one[2], one[:2]))
 
     def merge(self, saved: dict[str, Any]) -> None:
-        """Add the facts that `as_json` returned elsewhere."""
+        """Add the findings that `as_json` returned elsewhere."""
         with self._lock:
             for name in _COUNTERS:
                 getattr(self, name).update(saved[name])
@@ -188,11 +189,11 @@ class Findings:
 
 
 def merge_findings(saved: Iterable[dict[str, Any]]) -> Findings:
-    """Merge facts from several shards."""
-    facts = Findings()
+    """Merge the findings of several shards."""
+    findings = Findings()
     for part in saved:
-        facts.merge(part)
-    return facts
+        findings.merge(part)
+    return findings
 
 
 def listed_endings(files: Mapping[str, int]) -> str:

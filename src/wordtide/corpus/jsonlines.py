@@ -18,24 +18,22 @@ import pyarrow.json as pj
 
 from wordtide.compiled import integer, kernel
 from wordtide.corpus.byte_streams import Progress, SourceFile, line_blocks
-from wordtide.corpus.columns import Fields, group_name
+from wordtide.corpus.columns import Fields
 from wordtide.corpus.documents import (
     BadRows,
     Batch,
     Block,
     Origin,
+    RowCollector,
     RowColumns,
     batch_from_columns,
-    make_batch,
-    report_bad_date,
-    report_bad_group,
 )
 from wordtide.corpus.encodings import TextStream, open_text
-from wordtide.dates import ParsedDate, parse_date
 from wordtide.errors import InputError
 from wordtide.types import Bytes, Integers
 
-_BEFORE, _INSIDE, _AFTER, _BEYOND = range(4)  # the array
+#: Places in a file with an array: before it, inside, after its end, and in text that follows the end.
+_BEFORE, _INSIDE, _AFTER, _BEYOND = range(4)
 _ARROW_TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64()}
 
 
@@ -72,7 +70,7 @@ def _origin(file: SourceFile, in_array: bool) -> Origin:
 
 
 def _blocks(text: TextStream, file: SourceFile) -> Iterator[tuple[int, bytes]]:
-    stream = cast(IO[bytes], _Items(text.stream, file)) if is_array(text.head) else text.stream
+    stream = cast(IO[bytes], _ArrayItems(text.stream, file)) if is_array(text.head) else text.stream
     for line, block in line_blocks(stream, file):
         yield line, block.removeprefix(codecs.BOM_UTF8) if line == 1 else block
 
@@ -90,7 +88,7 @@ def is_array(head: bytes) -> bool:
     return not rest.strip()  # a row that is an array, among others
 
 
-class _Items(io.RawIOBase):
+class _ArrayItems(io.RawIOBase):
     """The items of a JSON array as lines, read piece by piece: memory does not grow with the array."""
 
     def __init__(self, stream: IO[bytes], file: SourceFile) -> None:
@@ -122,11 +120,10 @@ class _Items(io.RawIOBase):
 
 @kernel
 def find_items(data: Bytes, lines: Bytes, state: Integers) -> int:
-    """Write the items of an array as lines; returns the number of bytes. A line break outside the items is
-    dropped, one inside an item becomes a space.
+    """Write the items of an array as lines; returns the number of bytes.
 
-    `state` is kept from piece to piece: where in the file, the depth of brackets, whether in a string, and
-    whether after a backslash.
+    A line break outside the items is dropped, one inside an item becomes a space. `state` is kept from piece
+    to piece: where in the file, the depth of brackets, whether in a string, and whether after a backslash.
     """
     place, depth, in_string, escaped = state[0], state[1], state[2], state[3]
     filled = 0
@@ -194,9 +191,7 @@ def _parse(block: bytes, first_line: int, origin: Origin, fields: Fields, bad: B
 
 
 def _parse_with_arrow(block: bytes, columns: tuple[str, ...]) -> pa.Table | None:
-    """Parse the columns of a regular block: UTF-8, one object per line, all fields in each; None for other
-    blocks.
-    """
+    """Parse the columns of a block; None unless it is UTF-8, one object per line, with all fields."""
     lines = _lines_of_objects(block)
     if not lines or not _is_utf8(block) or len(set(columns)) < len(columns):
         return None
@@ -245,10 +240,7 @@ def _is_utf8(block: bytes) -> bool:
 
 def _parse_line_by_line(block: bytes, first_line: int, origin: Origin, fields: Fields, bad: BadRows) -> Batch:
     date_field, text_field = fields.names()
-    texts: list[bytes] = []
-    dates: list[ParsedDate] = []
-    groups: list[str] = []
-    lines: list[int] = []
+    rows = RowCollector(origin, fields.date_format, fields.group is not None, bad)
     for line_number, row in _objects(block, first_line, origin, bad):
         place = origin.row(line_number)
         missing = [name for name in (date_field, text_field) if row.get(name) is None]
@@ -265,22 +257,10 @@ def _parse_line_by_line(block: bytes, first_line: int, origin: Origin, fields: F
                 "Choose another --text-field.",
             )
             continue
-        try:
-            stamp = parse_date(row[date_field], fields.date_format)
-        except (ValueError, OverflowError) as error:
-            report_bad_date(bad, place, str(error))
-            continue
-        if fields.group is not None:
-            try:
-                groups.append(group_name(row.get(fields.group)))
-            except ValueError as error:
-                report_bad_group(bad, place, str(error))
-                continue
-        dates.append(stamp)
-        texts.append(row[text_field].encode("utf-8", "surrogatepass"))
-        lines.append(line_number)
-    named = None if fields.group is None else groups
-    return make_batch(texts, dates, [origin.label], lines, [origin.place], named)
+        text = row[text_field].encode("utf-8", "surrogatepass")
+        group = None if fields.group is None else row.get(fields.group)
+        rows.add(line_number, row[date_field], text, group)
+    return rows.batch()
 
 
 def _objects(

@@ -1,5 +1,4 @@
-"""Google Books n-gram tables, version 2 (one line per n-gram and year) and 3 (one line per n-gram); each line
-may be of either version.
+"""Google Books n-gram tables. Each line may be of version 2 (n-gram and year) or 3 (n-gram with all years).
 
 An n-gram with a part-of-speech tag or a placeholder repeats text that is also recorded without tags, so it
 is dropped. Words are lower-cased; a token without a letter keeps its place but cannot be in the vocabulary.
@@ -13,7 +12,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from wordtide.corpus.documents import BadRows, inspect_texts
+from wordtide.corpus.documents import BadRows
+from wordtide.corpus.normalization import inspect_texts
 from wordtide.corpus.tokens.lexicon import Lexicon
 from wordtide.corpus.tokens.ngram_scanner import (
     BAD_NUMBER,
@@ -25,7 +25,7 @@ from wordtide.corpus.tokens.ngram_scanner import (
     add_totals,
     scan_ngrams,
 )
-from wordtide.corpus.tokens.tokenizers import MASKS, WAYS, TokenRule
+from wordtide.corpus.tokens.tokenizers import MASKS, TREATMENTS, TokenRule
 from wordtide.corpus.tokens.unicode import character_tables
 from wordtide.types import Bytes, Integers
 
@@ -45,8 +45,9 @@ _REMEDY: Final = (
 
 @dataclass(frozen=True)
 class NgramBatch:
-    """N-grams of a block: gram g has the words `ids[g, :sizes[g]]`, the years `years[ends[g - 1]:ends[g]]`
-    and `matches`.
+    """N-grams of a block.
+
+    Gram g has the words `ids[g, :sizes[g]]`, and `years` and `matches` from `ends[g - 1]` to `ends[g]`.
     """
 
     ids: npt.NDArray[np.int32]
@@ -65,7 +66,7 @@ class NgramScanner:
     ) -> None:
         self.lexicon = Lexicon([*MASKS, *(vocabulary or ())], frozen=vocabulary is not None)
         self._years = years
-        self._numbers = WAYS[rule.numbers]
+        self._numbers = TREATMENTS[rule.numbers]
         self._tables = character_tables(rule.hyphens == "keep")
         self._tags = Lexicon(_TAGS)
         self._placeholders = Lexicon([*_TAGS, *_PLACEHOLDERS])

@@ -18,18 +18,15 @@ from typing import Any, Final, TypeVar
 from xml.parsers import expat
 
 from wordtide.corpus.byte_streams import Progress, SourceFile, check_expansion, open_bytes
-from wordtide.corpus.columns import Fields, group_name
+from wordtide.corpus.columns import Fields
 from wordtide.corpus.documents import (
     BadRows,
     Batch,
     Block,
     Origin,
-    make_batch,
-    report_bad_date,
-    report_bad_group,
+    RowCollector,
 )
 from wordtide.corpus.encodings import check_encoding, detect_encoding
-from wordtide.dates import ParsedDate, parse_date
 from wordtide.errors import InputError
 
 Result = TypeVar("Result")
@@ -124,12 +121,12 @@ def text_of(data: bytes, kind: str, file: SourceFile) -> bytes:
         "pdf": _text_of_pdf,
         "rtf": _text_of_rtf,
     }
-    text = _explained(file, kind, lambda: readers[kind](data, file))
+    text = _with_one_error(file, kind, lambda: readers[kind](data, file))
     return text.encode("utf-8", "replace")
 
 
-def _explained(file: SourceFile, kind: str, read: Callable[[], Result]) -> Result:
-    """Call a reader. Libraries raise all kinds of errors for damaged files; the user gets one."""
+def _with_one_error(file: SourceFile, kind: str, read: Callable[[], Result]) -> Result:
+    """Call a reader, and turn whatever its library raises for a damaged file into an InputError."""
     try:
         return read()
     except InputError:
@@ -285,15 +282,15 @@ def read_workbook(file: SourceFile, fields: Fields, bad: BadRows, progress: Prog
         raise InputError(f"{file.shown} is not an Excel workbook.", "Check the --format.")
     if len(data) > _LARGEST:
         raise InputError(f"{file.shown} is larger than {_LARGEST >> 20} MB.", "Save it as CSV.")
-    rows = _explained(file, kind, lambda: _open_rows(data, file))
-    header = _explained(file, kind, lambda: next(rows, ()))
+    rows = _with_one_error(file, kind, lambda: _open_rows(data, file))
+    header = _with_one_error(file, kind, lambda: next(rows, ()))
     names = ["" if cell is None else str(cell).strip() for cell in header]
     origin = Origin(file.label, f"{file.shown}, row")
     settled = fields.found_in([name for name in names if name], origin.row(1))
     chosen = [names.index(name) for name in settled.columns()]
     bad.findings.add_file("xlsx", columns=settled.columns())
     first = 2
-    while some := _explained(file, kind, lambda: list(islice(rows, _ROWS))):
+    while some := _with_one_error(file, kind, lambda: list(islice(rows, _ROWS))):
         yield partial(_parse_rows, some, first, chosen, origin, fields.date_format)
         first += len(some)
 
@@ -316,10 +313,7 @@ def _parse_rows(
     date_format: str | None,
     bad: BadRows,
 ) -> Batch:
-    texts: list[bytes] = []
-    dates: list[ParsedDate] = []
-    groups: list[str] = []
-    numbers: list[int] = []
+    collected = RowCollector(origin, date_format, len(chosen) > 2, bad)
     for number, row in enumerate(rows, first):
         cells: list[Any] = [row[column] if column < len(row) else None for column in chosen]
         date, text, group = cells[0], cells[1], cells[2:]
@@ -330,18 +324,5 @@ def _parse_rows(
             continue
         if hasattr(date, "hour") and not (date.hour or date.minute or date.second):
             date = date.date() if hasattr(date, "date") else None  # a time without a day is not a date
-        try:
-            stamp = parse_date(date, date_format)
-        except (ValueError, OverflowError) as error:
-            report_bad_date(bad, origin.row(number), str(error))
-            continue
-        try:
-            groups += map(group_name, group)
-        except ValueError as error:
-            report_bad_group(bad, origin.row(number), str(error))
-            continue
-        dates.append(stamp)
-        texts.append(str(text).encode("utf-8", "replace"))
-        numbers.append(number)
-    named = groups if len(chosen) > 2 else None
-    return make_batch(texts, dates, [origin.label], numbers, [origin.place], named)
+        collected.add(number, date, str(text).encode("utf-8", "replace"), *group)
+    return collected.batch()

@@ -57,9 +57,7 @@ def folder_of_pattern(pattern: str) -> str:
 
 
 def find_remote_files(url: str) -> tuple[list[RemoteFile], str | None]:
-    """Find the files that a URL refers to, in order of their names, and the folder they are in (None for a
-    single file).
-    """
+    """Find the files that a URL refers to, sorted by name, and their folder (None for a single file)."""
     files, path = _store(url)
     with explained_remote_errors(url):
         if _has_wildcards(url):
@@ -71,9 +69,7 @@ def find_remote_files(url: str) -> tuple[list[RemoteFile], str | None]:
 
 @contextmanager
 def open_url(url: str, start: int, stop: int | None) -> Iterator[io.RawIOBase]:
-    """Open the bytes of a remote file, or those from `start` to `stop`; reading raises an error if the file
-    ends early.
-    """
+    """Open the bytes of a remote file from `start` to `stop`; reading raises an error if they end early."""
     files, path = _store(url)
     with explained_remote_errors(url):
         size = files.info(path).get("size")
@@ -173,7 +169,7 @@ def _store(url: str) -> tuple[Any, str]:
     match = _URL.match(url)
     protocol = match[1].lower() if match else ""
     try:
-        files, path = fsspec.core.url_to_fs(url, **_patience(url))
+        files, path = fsspec.core.url_to_fs(url, **_http_timeouts(url))
     except ImportError as error:
         package = "'wordtide[cluster]'" if _is_http(url) else _PACKAGES.get(protocol, "")
         remedy = f"Install what it needs: pip install {package}" if package else "Install what it needs."
@@ -189,7 +185,7 @@ def _store(url: str) -> tuple[Any, str]:
     return files, str(path)
 
 
-def _patience(url: str) -> dict[str, Any]:
+def _http_timeouts(url: str) -> dict[str, Any]:
     """HTTP options: a timeout for idle connections, not for whole files, which may be long."""
     if not _URL.match(url) or not _is_http(url):
         return {}

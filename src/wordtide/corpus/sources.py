@@ -1,6 +1,4 @@
-"""Sources of documents: folders, files, globs, URLs, standard input ("-"), the sample, data frames and
-iterables.
-"""
+"""Sources of documents: files, folders, globs, URLs, standard input, the sample, data frames, iterables."""
 
 import glob
 import importlib.util
@@ -200,8 +198,9 @@ def _standard_input(format: str) -> SourceFile:
 
 
 def _named_file(path: str, folder: str, format: str) -> SourceFile:
-    """A file given by its name or by a pattern. Its label is relative to `folder`; that of a text includes
-    the folder, which may hold the date.
+    """A file given by its name or by a pattern.
+
+    Its label is relative to `folder`. The label of a text includes the folder, whose name may be its date.
     """
     kind = _format_of(path, format, "text")
     start = os.path.dirname(folder) if kind == "text" else folder
@@ -259,7 +258,7 @@ def _files_in(folder: Path, format: str) -> tuple[list[SourceFile], Counter[str]
         )
     inside: list[SourceFile] = []
     others: Counter[str] = Counter()
-    for parent, folders, files in os.walk(folder, onerror=_raise):
+    for parent, folders, files in os.walk(folder, onerror=_refuse_folder):
         folders[:] = sorted(
             name
             for name in folders
@@ -277,7 +276,7 @@ def _files_in(folder: Path, format: str) -> tuple[list[SourceFile], Counter[str]
     return inside, others
 
 
-def _raise(error: OSError) -> None:
+def _refuse_folder(error: OSError) -> None:
     raise InputError(
         f"The folder {error.filename} cannot be read: {error.strerror}.",
         "Check its permissions, or leave it out.",

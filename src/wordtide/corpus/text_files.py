@@ -1,6 +1,4 @@
-"""Text files and office documents, one document per file, dated by the name of the file or of a folder above
-it.
-"""
+"""Text files and office documents, one document each, dated by their name or that of a folder above."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -50,8 +48,9 @@ class NameDate(NamedTuple):
 
 
 def date_of_file(label: str, date_format: str | None) -> NameDate | None:
-    """Find the date in the last part of a path that has one: 1862-12-01_lincoln.txt, or lincoln.txt in a
-    folder 1862. A number that is hardly a year (MS 1234.txt) counts only if no folder has a date.
+    """Find the date in the last part of a path that has one: 1862-12-01_lincoln.txt, or 1862/lincoln.txt.
+
+    A number that is hardly a year (MS 1234.txt) counts only if no folder has a date.
     """
     order = date_format if date_format in (DAY_FIRST, MONTH_FIRST) else None
     parts = PurePath(label).parts
@@ -63,11 +62,11 @@ def date_of_file(label: str, date_format: str | None) -> NameDate | None:
     if best is None:
         return None
     stamp = date_of_parts(best[0].parts)
-    others = [other.text for other in best[1:] if not _holds(other, stamp)]
+    others = [other.text for other in best[1:] if not _agrees(other, stamp)]
     return NameDate(stamp, best[0].text, [*best[0].meanings, *others], best[0].is_plausible)
 
 
-def _holds(other: FoundDate, stamp: ParsedDate) -> bool:
+def _agrees(other: FoundDate, stamp: ParsedDate) -> bool:
     """Whether another date agrees: it names the same period or a longer one around it."""
     middle, span = date_of_parts(other.parts)
     return abs(middle - stamp[0]) <= span // 2 and span >= stamp[1]

@@ -1,6 +1,4 @@
-"""`count`: from any source of dated texts to `Counts`. `preview`: what a count would find, without counting
-pairs.
-"""
+"""`count`: from any source of dated texts to `Counts`. `preview`: what a count would find in it."""
 
 import os
 import shutil
@@ -45,13 +43,17 @@ from wordtide.storage.work_folder import remove_work
 from wordtide.system import available_processors
 from wordtide.timeline import Slices
 
+DEFAULT_MEMORY = 1 << 30
+_MOST_WORKERS = 8  # on any machine
+_ALL_TIME = (-(1 << 62), 1 << 62)
+
 
 @dataclass(frozen=True)
 class Preview:
     """What reading a corpus found.
 
     Attributes:
-        facts: The files, columns and dates.
+        findings: The files, columns and dates.
         slices: The slices, with their numbers of words and documents.
         documents: The number of documents between the dates.
         outside_dates: The number of documents before `since` or after `until`.
@@ -61,7 +63,7 @@ class Preview:
         bad_rows: For each reason the number of rows that counting would refuse, and the first of them.
     """
 
-    facts: Findings
+    findings: Findings
     slices: Slices
     documents: int
     outside_dates: int
@@ -86,7 +88,7 @@ def preview(
         SettingsError: Settings are invalid, or the source holds n-grams.
         InputError: The source cannot be read.
 
-    >>> preview([("1850", "Steam power."), ("1950s", "Atomic power.")]).facts.latest
+    >>> preview([("1850", "Steam power."), ("1950s", "Atomic power.")]).findings.latest
     ('1950s', 'the documents:2')
     """
     record, given = checked_settings(tokenizer, settings)
@@ -94,7 +96,7 @@ def preview(
     if corpus.is_ngrams:
         raise SettingsError("--dry-run reads texts, not n-grams.", "Omit --dry-run.")
     warm_up(ngrams=False)
-    bad = BadRows(skip=True, facts=Findings(all_names=True))
+    bad = BadRows(skip=True, findings=Findings(all_names=True))
     with tempfile.TemporaryDirectory(prefix="wordtide-") as folder:
         resources = Resources(
             workers or os.cpu_count() or 1, DEFAULT_MEMORY, Path(folder), observer or Observer()
@@ -112,11 +114,6 @@ def preview(
         words_of_groups(scan.segments, scan.groups),
         {reason: (number, bad.examples[reason]) for reason, number in sorted(bad.reasons.items())},
     )
-
-
-DEFAULT_MEMORY = 1 << 30
-_MOST_WORKERS = 8  # on any machine
-_ALL_TIME = (-(1 << 62), 1 << 62)
 
 
 def count(
@@ -198,14 +195,14 @@ def count(
         if output is not None:
             write_facts(folder, counts)
         else:
-            reading, counts = counts.reading, counts.in_memory()
-            counts.reading = reading
+            findings, counts = counts.findings, counts.in_memory()
+            counts.findings = findings
     if place is not None:
         remove_work(place.root, place.keep_root)
     if output is None:
         return counts
     loaded = Counts.load(output)
-    loaded.reading = counts.reading
+    loaded.findings = counts.findings
     return loaded
 
 
@@ -280,9 +277,7 @@ def _place(
     output: str | os.PathLike[str] | None,
     folder: Path,
 ) -> ClusterPlace | None:
-    """Choose the work folder of a cluster: the given one, else one beside the output, where the next run
-    finds it.
-    """
+    """Choose the work folder of a cluster: as given, or beside the output, where the next run finds it."""
     if scheduler is None:
         return None
     if work is not None:

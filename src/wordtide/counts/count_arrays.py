@@ -66,9 +66,7 @@ class CountArrays:
         )
 
     def half(self, t: int, words: int) -> tuple[Integers, npt.NDArray[np.int32], Integers] | None:
-        """The stored half of slice t of a matrix of this many words: values, columns and row borders; None if
-        it is damaged.
-        """
+        """Values, columns and row borders of slice t, a matrix of this many words; None if damaged."""
         rows = np.asarray(self.rows[self.slice_rows[t] : self.slice_rows[t + 1]])
         ends = np.asarray(self.row_ends[self.slice_rows[t] : self.slice_rows[t + 1]])
         start = int(self.row_ends[self.slice_rows[t] - 1]) if self.slice_rows[t] > 0 else 0
@@ -172,9 +170,7 @@ class CountsWriter:
             growing.abandon()
 
     def add_rows(self, block: RowBlock | None) -> None:
-        """Append rows of the current slice, if there are any. The first row of a block may continue the last
-        row of the block before.
-        """
+        """Append rows of the current slice; the first may continue the last row of the block before."""
         if block is None:
             return
         if block.values.dtype.itemsize > self._values.dtype.itemsize:

@@ -62,7 +62,7 @@ class Counts:
         self.window = window
         self.places = places  # n for n-grams, where each token is seen at n places; 1 for text
         self.summary = summary or Summary()
-        self.reading: Findings | None = None  # what counting found out about the corpus; not saved
+        self.findings: Findings | None = None  # what counting found out about the corpus; not saved
         self.path = path
         self.groups: Mapping[str, Counts] = groups or {}
         """The counts of each group of documents, if they have groups, with the same words and slices."""
@@ -182,16 +182,15 @@ class Counts:
         return np.diff(ends[self.arrays.slice_unigrams]) / self.places
 
     def word_probability(self, t: int) -> Floats:
-        """P_t(i), the share of each word in the pairs of slice t, (L,): the paper's supplement, "Construction
-        of n-".
-        """
+        """P_t(i), the share of each word in the pairs of slice t, (L,): supplement, "Construction of n-"."""
         half = self.upper(t)
         sums: Integers = np.asarray(half.sum(axis=0)).ravel() + np.asarray(half.sum(axis=1)).ravel()
         return sums / float(max(1, sums.sum()))
 
     def context_probability(self, t: int, gamma: float = 0.75) -> Floats:
-        """P'_t(j), proportional to P_t(j)^gamma, (L,). n-_t is sum(n+_t) eta P_t P'_t: rank one, never
-        stored.
+        """P'_t(j), proportional to P_t(j)^gamma, (L,).
+
+        n-_t is sum(n+_t) eta P_t P'_t: it has rank one and is never stored.
         """
         p = self.word_probability(t)
         raised: Floats = np.where(p > 0, p, 0.0) ** gamma
@@ -245,8 +244,9 @@ class Counts:
     @staticmethod
     @read_as_one
     def load(path: str | PathLike[str], check: bool = False) -> "Counts":
-        """Open a counts folder; its large arrays stay on disk (`in_memory()` loads them). `check` compares
-        all checksums.
+        """Open a counts folder; its large arrays stay on disk (`in_memory()` loads them).
+
+        `check` compares all checksums.
         """
         folder = Path(path)
         header = read_header(folder, KIND, VERSION, GROUPED)
@@ -280,8 +280,9 @@ class Counts:
 
 
 def merge_counts(parts: Sequence[Counts], output: Path | None = None, overwrite: bool = False) -> Counts:
-    """Add counts with the same vocabulary and settings: counting parts and merging them gives the counts of
-    the whole.
+    """Add counts with the same vocabulary and settings.
+
+    Counting parts of a corpus and merging them gives the counts of the whole.
 
     Args:
         parts: The counts to add.

@@ -1,5 +1,4 @@
-"""Counts of groups of documents, such as parties: beside the counts of all documents, with the same words and
-slices.
+"""Counts of groups of documents, such as parties, with the words and slices of the counts of all documents.
 
 On disk they are one set of arrays in the subfolder `groups` of a counts folder, group after group: slice t of
 group g of T slices is slice g T + t there.
@@ -23,7 +22,7 @@ from wordtide.types import Integers
 
 if TYPE_CHECKING:
     from wordtide.corpus.documents import Batch
-    from wordtide.counts.segments import Segment
+    from wordtide.counts.segments import Entry, Segment
 
 FOLDER = "groups"
 MOST_GROUPS = 100
@@ -33,7 +32,7 @@ _NAMES = "names.txt"
 _LARGEST_TEXT = 1 << 20
 
 
-class SomeCounts(Protocol):
+class CountsLike(Protocol):
     """The part of the interface of `Counts`, which itself imports this module, that groups need."""
 
     slices: Slices
@@ -45,7 +44,7 @@ class SomeCounts(Protocol):
         """Counts of the same words with other slices."""
 
 
-CountsType = TypeVar("CountsType", bound=SomeCounts)
+CountsType = TypeVar("CountsType", bound=CountsLike)
 
 
 class GroupNumbers:
@@ -81,7 +80,7 @@ class GroupNumbers:
 class GroupEntries:
     """The entries of segments by group and slice: those of slice t of group g are at g T + t."""
 
-    entries: "list[list[tuple[Segment, int]]]"
+    entries: "list[list[Entry]]"
     numbers: dict[str, Integers]  # of the slices: `OWN_FIELDS`, (G T,)
 
 
@@ -104,7 +103,7 @@ def entries_of_groups(
     number = np.zeros(len(groups), dtype=np.int64)
     number[order] = np.arange(len(order))
     total = len(order) * slices
-    entries: list[list[tuple[Segment, int]]] = [[] for _ in range(total)]
+    entries: list[list[Entry]] = [[] for _ in range(total)]
     numbers = {name: np.zeros(total, dtype=np.int64) for name in OWN_FIELDS}
     for segment, places in zip(segments, members, strict=True):
         if segment.groups is None:
@@ -173,7 +172,7 @@ def open_groups(whole: CountsType, folder: Path) -> "GroupCounts[CountsType]":
     return split_groups(whole, names, arrays, numbers)
 
 
-def write_group_facts(folder: Path, groups: Mapping[str, SomeCounts]) -> None:
+def write_group_facts(folder: Path, groups: Mapping[str, CountsLike]) -> None:
     """Write the names of groups and the numbers of their slices beside their arrays."""
     (folder / _NAMES).write_text("".join(f"{name}\n" for name in groups), encoding="utf-8", newline="\n")
     for name in OWN_FIELDS:
@@ -181,7 +180,7 @@ def write_group_facts(folder: Path, groups: Mapping[str, SomeCounts]) -> None:
         save_array(folder, f"slice_{name}", values)
 
 
-def write_group_arrays(folder: Path, groups: Mapping[str, SomeCounts]) -> None:
+def write_group_arrays(folder: Path, groups: Mapping[str, CountsLike]) -> None:
     """Write the arrays of all groups, one group after the other."""
     folder.mkdir()
     parts = [group.arrays for group in groups.values()]
@@ -189,7 +188,7 @@ def write_group_arrays(folder: Path, groups: Mapping[str, SomeCounts]) -> None:
         save_array(folder, name, array)
 
 
-def lone_documents(groups: Mapping[str, SomeCounts]) -> list[str]:
+def lone_documents(groups: Mapping[str, CountsLike]) -> list[str]:
     """The groups with a single document."""
     return [name for name, group in groups.items() if group.summary.documents == 1]
 

@@ -1,6 +1,4 @@
-"""Exact sums of counts with the same vocabulary. Counting parts and merging them gives the counts of the
-whole.
-"""
+"""Exact sums of counts: counting parts and merging them gives the counts of the whole."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

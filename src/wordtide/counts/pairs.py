@@ -43,11 +43,11 @@ def find_pairs(
     codes: Array,
     counts: Integers,
 ) -> int:
-    """Write codes `(i << word_bits | j) << weight_bits | weight - 1` of all pairs in sentences; returns their
-    number.
+    """Write the codes of all pairs in sentences; returns their number.
 
-    `numbering` maps the stream's numbers to the vocabulary (-1: not in it); `places` is room for as many
-    numbers. Adds the occurrences of each vocabulary word to `counts`.
+    A code is `(i << word_bits | j) << weight_bits | weight - 1`. `numbering` maps the stream's numbers to the
+    vocabulary (-1: not in it); `places` is room for as many numbers. Adds the occurrences of each vocabulary
+    word to `counts`.
     """
     length = 0
     for place in range(ids.size):

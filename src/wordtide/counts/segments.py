@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from wordtide.compiled import kernel
 from wordtide.corpus.documents import Batch
-from wordtide.corpus.tokens.tokenizers import Scanned, Scanner
+from wordtide.corpus.tokens.tokenizers import ScannedBatch, Scanner
 from wordtide.counts.phrases.phrase_table import PhraseTable, join_phrases
 from wordtide.counts.sums import KeySums, add_sums
 from wordtide.dates import DAY
@@ -80,8 +80,9 @@ class SentenceTexts:
 
 @dataclass(frozen=True)
 class Segment:
-    """Scanned documents. Entry e (a period, a group's part of it, or one document) has the words
-    `ids[starts[e]:starts[e + 1]]`.
+    """Scanned documents.
+
+    Entry e (a period, a group's part of it, or one document) has the words `ids[starts[e]:starts[e + 1]]`.
     """
 
     ids: npt.NDArray[np.int32]
@@ -91,6 +92,21 @@ class Segment:
     texts: SentenceTexts | None = None
     sentence_starts: Integers | None = None  # (entries + 1,), with texts
     groups: Integers | None = None  # (entries,): the number of each entry's group, if documents have groups
+
+
+#: An entry of a segment, by its number.
+Entry = tuple[Segment, int]
+
+
+def entries_by_slice(
+    segments: Sequence[Segment], members: Sequence[Integers], slices: int
+) -> list[list[Entry]]:
+    """The entries of each slice. `members` has for each segment the slice of each entry, or -1."""
+    by_slice: list[list[Entry]] = [[] for _ in range(slices)]
+    for segment, places in zip(segments, members, strict=True):
+        for entry in np.flatnonzero(places >= 0).tolist():
+            by_slice[places[entry]].append((segment, entry))
+    return by_slice
 
 
 @kernel
@@ -228,7 +244,7 @@ class SegmentBuilder:
             labels=labels,
         )
 
-    def _add_texts(self, batch: Batch, scanned: Scanned) -> None:
+    def _add_texts(self, batch: Batch, scanned: ScannedBatch) -> None:
         first, last = int(batch.offsets[0]), int(batch.offsets[-1])
         self._text_spans.append(scanned.sentences - first + self._text_bytes)
         self._texts_so_far.append(batch.data[first:last])
@@ -253,10 +269,11 @@ class SegmentBuilder:
 
 
 def words_of_slice(
-    entries: Sequence[tuple[Segment, int]], numbers: Sequence[Integers], tables: Sequence[PhraseTable]
+    entries: Sequence[Entry], numbers: Sequence[Integers], tables: Sequence[PhraseTable]
 ) -> KeySums:
-    """Count the words in parts of a slice; `numbers` translates the numbers of each scanner, and `tables` has
-    its phrases.
+    """Count the words in entries of a slice.
+
+    For each scanner, `numbers` translates its word numbers, and `tables` has its phrases.
     """
     counted = [KeySums(np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int64))]
     for segment, entry in entries:

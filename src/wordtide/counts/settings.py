@@ -157,7 +157,7 @@ class CountSettings:
                 )
             object.__setattr__(self, "delimiter", character)
         if self.drop is not None:
-            from wordtide.corpus.tokens.markup import check_pattern  # loads Arrow
+            from wordtide.corpus.normalization import check_pattern  # loads Arrow
 
             try:
                 check_pattern(self.drop)

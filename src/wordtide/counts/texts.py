@@ -1,6 +1,4 @@
-"""Counts of texts: scan everything once into word numbers, choose the vocabulary, then count pairs slice by
-slice.
-"""
+"""Counts of texts: scan all into word numbers, choose the vocabulary, then count pairs slice by slice."""
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -8,6 +6,7 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import groupby
 from multiprocessing import get_context
 from pathlib import Path
 from typing import NamedTuple
@@ -16,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from wordtide.corpus.columns import folder_level
-from wordtide.corpus.documents import BadRows, Batch, Block, grouped_by_folder, normalize_texts
+from wordtide.corpus.documents import BadRows, Batch, Block, grouped_by_folder
+from wordtide.corpus.normalization import decode_entities, drop_matches, normalize_texts
 from wordtide.corpus.tokens.lexicon import Lexicon, combine_lexicons
-from wordtide.corpus.tokens.markup import decode_entities, drop_matches
 from wordtide.corpus.tokens.tokenizers import Scanner, apply_tokenizer, load_tokenizer
 from wordtide.counts.cluster.reduce import add_groups
 from wordtide.counts.count_arrays import CountArrays, CountsWriter, RowBlock
@@ -29,7 +28,14 @@ from wordtide.counts.groups import FOLDER, GroupNumbers, entries_of_groups, spli
 from wordtide.counts.pairs import bits_for, code_dtype, compress_rows, find_pairs, sort_codes, sum_runs
 from wordtide.counts.phrases.phrase_choice import TextPasses, choose_with_phrases, with_phrases
 from wordtide.counts.phrases.phrase_table import words_of
-from wordtide.counts.segments import Segment, SegmentBuilder, SpillSpace, release
+from wordtide.counts.segments import (
+    Entry,
+    Segment,
+    SegmentBuilder,
+    SpillSpace,
+    entries_by_slice,
+    release,
+)
 from wordtide.counts.settings import Summary
 from wordtide.counts.sums import KeySums, SliceSums
 from wordtide.counts.vocabulary import choose_vocabulary, numbering_of
@@ -51,7 +57,7 @@ _NO_WORDS = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True)
-class Scan:
+class ScannedTexts:
     """A corpus as word numbers, and facts for the summary."""
 
     segments: list[Segment]
@@ -69,10 +75,6 @@ def count_texts(source: CountInput, folder: Path) -> Counts:
     slices, members = settings.unite_slices([segment.entries for segment in scan.segments])
     whole, numbers = combine_lexicons(scan.lexicons)
     distinct = int(np.count_nonzero(whole.totals))
-    by_slice: list[list[tuple[Segment, int]]] = [[] for _ in range(len(slices))]
-    for segment, places in zip(scan.segments, members, strict=True):
-        for entry in np.flatnonzero(places >= 0):
-            by_slice[places[entry]].append((segment, int(entry)))
     passes = TextPasses(scan.segments, members, slices, scan.lexicons, numbers, source.resources)
     phrases = settings.joined_phrases
     if (phrases or settings.phrases == "auto") and len(slices) > 0:
@@ -93,6 +95,7 @@ def count_texts(source: CountInput, folder: Path) -> Counts:
         arrays = add_groups(groups[1], len(slices), len(vocabulary), source.resources, folder)
         occurrences = int(arrays.unigram_values.sum())
     else:
+        by_slice = entries_by_slice(scan.segments, members, len(slices))
         arrays, occurrences = count_slices(by_slice, slices.tokens, rule, source.resources, folder)
     summary = Summary(
         documents=scan.documents,
@@ -105,14 +108,19 @@ def count_texts(source: CountInput, folder: Path) -> Counts:
     )
     settings = replace(settings, phrases=phrases)
     counts = Counts(vocabulary, slices, arrays, settings, window, summary=summary)
-    counts.reading = bad.findings
+    counts.findings = bad.findings
     if groups is not None:
         counts.groups = split_groups(counts, *groups)
     return counts
 
 
 def _count_groups(
-    scan: Scan, members: list[Integers], slices: int, rule: PairRule, resources: Resources, folder: Path
+    scan: ScannedTexts,
+    members: list[Integers],
+    slices: int,
+    rule: PairRule,
+    resources: Resources,
+    folder: Path,
 ) -> tuple[list[str], CountArrays, dict[str, Integers]] | None:
     """Count the pairs of each group, if there are groups; the large arrays are written to `folder`."""
     if not scan.groups or not slices:
@@ -124,7 +132,7 @@ def _count_groups(
     return names, arrays, found.numbers
 
 
-def scan_texts(source: CountInput, bad: BadRows) -> Scan:
+def scan_texts(source: CountInput, bad: BadRows) -> ScannedTexts:
     """Read a corpus, or a shard of one, and number its words."""
     settings, resources, (since, until) = source.settings, source.resources, source.dates
     rule = token_rule(settings)
@@ -170,7 +178,7 @@ def scan_texts(source: CountInput, bad: BadRows) -> Scan:
     segments = [segment for builder in builders for segment in builder.segments]
     documents = sum(builder.documents for builder in builders)
     lexicons = [builder.scanner.lexicon for builder in builders]
-    return Scan(segments, lexicons, documents, outside_dates, groups.names())
+    return ScannedTexts(segments, lexicons, documents, outside_dates, groups.names())
 
 
 def _splitter(source: CountInput, stack: ExitStack) -> Callable[[Batch], Batch]:
@@ -218,15 +226,13 @@ class _Part(NamedTuple):
     """Entries of one slice that are counted together; `is_whole` if they are all of it."""
 
     slice: int
-    entries: list[tuple[Segment, int]]
+    entries: list[Entry]
     is_whole: bool
 
 
 @dataclass(frozen=True)
 class _PartCounts:
-    """Counts of one part. The pairs of a whole slice are ready to be written, others are still to be added
-    up.
-    """
+    """Counts of one part: `rows` of a whole slice, ready to be written, else `pairs` to be added up."""
 
     pairs: KeySums | None
     rows: RowBlock | None
@@ -235,7 +241,7 @@ class _PartCounts:
 
 
 def count_slices(
-    by_slice: Sequence[Sequence[tuple[Segment, int]]],
+    by_slice: Sequence[Sequence[Entry]],
     tokens: Integers,
     rule: PairRule,
     resources: Resources,
@@ -243,75 +249,36 @@ def count_slices(
     stage: str = "counting",
 ) -> tuple[CountArrays, int]:
     """Count all slices and write them; returns the arrays and the number of tokens in the vocabulary."""
-    words, window, settings = rule.words, rule.window, rule.settings
-    scratch = _Scratch()
-    dtype = np.dtype(code_dtype(words, window))
-    word_bits, weight_bits = bits_for(words), bits_for(window)
-
-    def count_part(part: _Part) -> _PartCounts:
-        if not part.entries:
-            return _PartCounts(None, None, _NO_WORDS, [])
-        sizes = [int(segment.starts[entry + 1] - segment.starts[entry]) for segment, entry in part.entries]
-        scratch.make_room(sum(sizes), window, dtype, len(rule.tables) > 0)
-        occurrences = np.zeros(words, dtype=np.int64)
-        candidates = []
-        filled = 0
-        for segment, entry in part.entries:
-            ids = rule.stream(segment, entry, scratch.joined)
-            numbering = rule.numberings[segment.scanner]
-            filled += find_pairs(
-                ids, numbering, window, word_bits, weight_bits, settings.close_gaps,
-                scratch.places, scratch.codes[filled:], occurrences,
-            )  # fmt: skip
-            if settings.examples:
-                candidates.append(draw_sentences(segment, entry, ids, rule))
-            release(segment.ids, int(segment.starts[entry]), int(segment.starts[entry + 1]))
-        codes, spare = sort_codes(
-            scratch.codes[:filled], scratch.spare[:filled], weight_bits, weight_bits + 2 * word_bits
-        )
-        sums = spare.view(np.uint32)
-        found = sum_runs(codes, weight_bits, codes, sums)
-        if part.is_whole:
-            return _PartCounts(
-                None, compress_rows(codes[:found], sums[:found], words), occurrences, candidates
-            )
-        pairs = KeySums(codes[:found].copy(), sums[:found].astype(np.int64))
-        return _PartCounts(pairs, None, occurrences, candidates)
-
-    resources.observer.start(stage, int(tokens.sum()), "words")
-    stack = ExitStack()
-    writer = stack.enter_context(CountsWriter(folder, words))
-    examples = stack.enter_context(ExamplesWriter(folder, settings.examples)) if settings.examples else None
-    sums = SliceSums(len(by_slice), resources.spill, resources.memory // 2, dtype)
-    stack.callback(sums.close)
-    occurrences = np.zeros(words, dtype=np.int64)
-    candidates: list[DrawnSentences] = []
-    in_vocabulary = 0
+    words, most_examples = rule.words, rule.settings.examples
     parts = list(_parts(by_slice))
-    tasks = (partial(count_part, part) for part in parts)
-    with stack:
-        for number, (part, counted) in enumerate(zip(parts, in_order(tasks, resources.workers), strict=True)):
-            if counted.pairs is not None:
-                sums.add(part.slice, counted.pairs)
-            if part.entries:
-                occurrences += counted.occurrences
-            candidates += counted.candidates
-            if not part.entries:  # of a group: most have text in few slices
-                writer.end_slice(_NO_WORDS, _NO_WORDS)
-            elif number + 1 == len(parts) or parts[number + 1].slice != part.slice:
-                if counted.rows is not None:
-                    writer.add_rows(counted.rows)
-                for block in sums.take(part.slice):
-                    writer.add_rows(compress_rows(block.keys, block.sums, words))
-                there = np.flatnonzero(occurrences)
-                writer.end_slice(there, occurrences[there])
-                in_vocabulary += int(occurrences.sum())
-                if examples is not None:
-                    drawn = join_draws(candidates)
-                    examples.add_slice(drawn.words, drawn.priorities, drawn.references, drawn.sentences)
-                resources.observer.step(int(tokens[part.slice]))
-                occurrences[:] = 0
-                candidates = []
+    scratch = _Scratch()
+    tasks = (partial(_count_part, part, rule, scratch) for part in parts)
+    resources.observer.start(stage, int(tokens.sum()), "words")
+    in_vocabulary = 0
+    with ExitStack() as stack:
+        writer = stack.enter_context(CountsWriter(folder, words))
+        examples = stack.enter_context(ExamplesWriter(folder, most_examples)) if most_examples else None
+        dtype = code_dtype(words, rule.window)
+        sums = SliceSums(len(by_slice), resources.spill, resources.memory // 2, dtype)
+        stack.callback(sums.close)
+        counts = in_order(tasks, resources.workers)
+        for t, of_slice in groupby(zip(parts, counts, strict=True), key=lambda found: found[0].slice):
+            occurrences, candidates = _NO_WORDS, list[DrawnSentences]()
+            for _, counted in of_slice:
+                occurrences = occurrences + counted.occurrences if len(occurrences) else counted.occurrences
+                candidates += counted.candidates
+                writer.add_rows(counted.rows)
+                if counted.pairs is not None:
+                    sums.add(t, counted.pairs)
+            for block in sums.take(t):
+                writer.add_rows(compress_rows(block.keys, block.sums, words))
+            there = np.flatnonzero(occurrences)
+            writer.end_slice(there, occurrences[there])
+            in_vocabulary += int(occurrences.sum())
+            if examples is not None:
+                drawn = join_draws(candidates)
+                examples.add_slice(drawn.words, drawn.priorities, drawn.references, drawn.sentences)
+            resources.observer.step(int(tokens[t]))
         arrays = writer.close()
         if examples is not None:
             examples.close()
@@ -319,12 +286,43 @@ def count_slices(
     return arrays, in_vocabulary
 
 
-def _parts(by_slice: Sequence[Sequence[tuple[Segment, int]]]) -> Iterator[_Part]:
-    """Slices in order of time, each in parts of at most `_PART_IDS` numbers (or one entry, if that is
-    larger).
-    """
+def _count_part(part: _Part, rule: PairRule, scratch: _Scratch) -> _PartCounts:
+    """Find the pairs of a part, add up their weights, and draw its example sentences."""
+    words, window, settings = rule.words, rule.window, rule.settings
+    if not part.entries:  # of a group: most have text in few slices
+        return _PartCounts(None, None, _NO_WORDS, [])
+    word_bits, weight_bits = bits_for(words), bits_for(window)
+    sizes = [int(segment.starts[entry + 1] - segment.starts[entry]) for segment, entry in part.entries]
+    scratch.make_room(sum(sizes), window, np.dtype(code_dtype(words, window)), len(rule.tables) > 0)
+    occurrences = np.zeros(words, dtype=np.int64)
+    candidates = []
+    filled = 0
+    for segment, entry in part.entries:
+        ids = rule.stream(segment, entry, scratch.joined)
+        numbering = rule.numberings[segment.scanner]
+        filled += find_pairs(
+            ids, numbering, window, word_bits, weight_bits, settings.close_gaps,
+            scratch.places, scratch.codes[filled:], occurrences,
+        )  # fmt: skip
+        if settings.examples:
+            candidates.append(draw_sentences(segment, entry, ids, rule))
+        release(segment.ids, int(segment.starts[entry]), int(segment.starts[entry + 1]))
+    codes, spare = sort_codes(
+        scratch.codes[:filled], scratch.spare[:filled], weight_bits, weight_bits + 2 * word_bits
+    )
+    sums = spare.view(np.uint32)
+    found = sum_runs(codes, weight_bits, codes, sums)
+    if part.is_whole:
+        rows = compress_rows(codes[:found], sums[:found], words)
+        return _PartCounts(None, rows, occurrences, candidates)
+    pairs = KeySums(codes[:found].copy(), sums[:found].astype(np.int64))
+    return _PartCounts(pairs, None, occurrences, candidates)
+
+
+def _parts(by_slice: Sequence[Sequence[Entry]]) -> Iterator[_Part]:
+    """Slices in order of time, in parts of at most `_PART_IDS` numbers; an entry is never divided."""
     for slice_index, entries in enumerate(by_slice):
-        waiting: list[tuple[Segment, int]] = []
+        waiting: list[Entry] = []
         size = 0
         is_whole = True
         for segment, entry in entries:

@@ -24,10 +24,10 @@ _REMEDY: Final = "Give a UTF-8 file with one word per line, or a counts folder."
 def choose_vocabulary(
     lexicon: Lexicon, scores: Floats | Integers, size: int, least_total: int, stop_words: Sequence[str]
 ) -> list[str]:
-    """Choose the `size` words with the highest scores that occur at least `least_total` times; ties in
-    alphabetical order.
+    """Choose the `size` words with the highest scores that occur at least `least_total` times.
 
-    Stop words and words with control characters, which custom tokenizers may return, are never chosen.
+    Ties are broken by alphabetical order. Stop words and words with control characters, which custom
+    tokenizers may return, are never chosen.
     """
     eligible = lexicon.totals >= max(1, least_total)
     stopped = lexicon.find(stop_words)

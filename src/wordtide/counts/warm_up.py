@@ -7,9 +7,10 @@ import numpy as np
 
 from wordtide.compiled import is_cached, notice_of_compiling
 from wordtide.corpus.delimited import find_records
-from wordtide.corpus.documents import BadRows, inspect_texts, make_batch
+from wordtide.corpus.documents import BadRows, make_batch
 from wordtide.corpus.jsonlines import find_items
 from wordtide.corpus.ngram_tables import NgramScanner
+from wordtide.corpus.normalization import inspect_texts
 from wordtide.corpus.tokens.lexicon import Lexicon
 from wordtide.corpus.tokens.tokenizers import Scanner, TokenRule
 from wordtide.counts.examples.draws import draw_from
@@ -26,9 +27,7 @@ from wordtide.timeline import INTEGER_FIELDS, Slices
 
 
 def warm_up(ngrams: bool, say: bool = True, phrases: bool = False) -> None:
-    """Compile the kernels for texts or n-grams, and for phrases, or load them from the cache, before several
-    threads need them.
-    """
+    """Compile the kernels for texts or n-grams, or load them, before several threads need them."""
     with notice_of_compiling(_say if say else lambda: None):
         Lexicon().make_room()
         Lexicon().absorb(Lexicon(["one"]))

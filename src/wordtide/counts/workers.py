@@ -117,11 +117,10 @@ class ResourcePool(Generic[Lent]):
 
 
 def in_order(tasks: Iterable[Callable[[], Result]], workers: int, ahead: int = 2) -> Iterator[Result]:
-    """Run tasks on threads and yield their results in order, `ahead` tasks per worker ahead. Compiled kernels
-    release the GIL.
+    """Run tasks on threads and yield their results in order. Compiled kernels release the GIL.
 
-    The calling thread makes the tasks, and on a busy machine it wakes up late: short tasks need more of them
-    ahead, or the workers run out.
+    The calling thread makes the tasks, `ahead` for each worker. On a busy machine it wakes up late: short
+    tasks need more of them ahead, or the workers run out.
     """
     if workers <= 1:
         for task in tasks:

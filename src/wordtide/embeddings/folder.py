@@ -38,7 +38,7 @@ from wordtide.errors import FolderError, SettingsError
 from wordtide.model.gaussians import Calibration
 from wordtide.model.knots import Knots, Occurrences
 from wordtide.model.prior import PRIORS, Diffusion, ProductPrior
-from wordtide.storage.arrays import REMEDY, Storable, Streamed, map_tensors, write_tensors
+from wordtide.storage.arrays import REMEDY, Storable, StreamedArray, map_tensors, write_tensors
 from wordtide.storage.cells import read_lines, spelled_out
 from wordtide.storage.folders import new_folder
 from wordtide.storage.header import read_as_one, read_header, verify, write_header
@@ -90,7 +90,9 @@ def fill_folder(
     write_tensors(folder / "arrays.safetensors", _arrays(fitted))
     if complete is not None:
         arrays = map_tensors(folder / "arrays.safetensors")
-        on_disk = [name for name, array in fitted.posterior.arrays().items() if isinstance(array, Streamed)]
+        on_disk = [
+            name for name, array in fitted.posterior.arrays().items() if isinstance(array, StreamedArray)
+        ]
         states: dict[str, Any] = {name: arrays[name] for name in on_disk}
         completed = complete(replace(fitted, posterior=replace(fitted.posterior, **states)))
         fitted = replace(completed, posterior=fitted.posterior)
@@ -195,9 +197,9 @@ def _states(posterior: Posterior) -> dict[str, Storable]:
     if posterior.slices is None:
         return dict(posterior.arrays())
 
-    def streamed(array: Array) -> Streamed:
+    def streamed(array: Array) -> StreamedArray:
         starts = range(0, len(array), _ROWS_AT_ONCE)
-        return Streamed(
+        return StreamedArray(
             array.dtype, array.shape, lambda: (array[start : start + _ROWS_AT_ONCE] for start in starts)
         )
 

@@ -21,8 +21,8 @@ from wordtide.model.verdicts import SHAPES, Dynamics, GroupMessages, Groups
 from wordtide.storage.arrays import (
     REMEDY,
     Storable,
-    Streamed,
-    beginning_of,
+    StreamedArray,
+    header_bytes,
     in_file_order,
     map_tensors,
     pieces,
@@ -146,10 +146,11 @@ def read_slice(
         raise FolderError(f"{path} cannot be read: {error}.", REMEDY) from error
     shapes = {"words": (size,), **dict.fromkeys(TIED_QUANTITIES if tied else QUANTITIES, (size, dim))}
     expected = {
-        name: Streamed(_DTYPES[name == "words"], shape, lambda: iter(())) for name, shape in shapes.items()
+        name: StreamedArray(_DTYPES[name == "words"], shape, lambda: iter(()))
+        for name, shape in shapes.items()
     }
     ordered = in_file_order(expected)
-    beginning = beginning_of(ordered)
+    beginning = header_bytes(ordered)
     if (
         len(content) != len(beginning) + sum(array.nbytes for array in ordered.values())
         or content[: len(beginning)] != beginning

@@ -125,11 +125,10 @@ class GrowingArray:
 
 
 @dataclass(frozen=True)
-class Streamed:
-    """An array that is never in memory as a whole: its pieces, successive rows, are made while they are
-    written.
+class StreamedArray:
+    """An array that is never in memory as a whole: its pieces are made while they are written.
 
-    A piece may be overwritten by the next one.
+    Pieces are successive rows. A piece may be overwritten by the next one.
     """
 
     dtype: np.dtype[Any]
@@ -145,7 +144,7 @@ class Streamed:
         return math.prod(self.shape) * self.dtype.itemsize
 
 
-Storable = Array | Streamed
+Storable = Array | StreamedArray
 
 
 def in_file_order(arrays: Mapping[str, Storable]) -> dict[str, Storable]:
@@ -153,8 +152,8 @@ def in_file_order(arrays: Mapping[str, Storable]) -> dict[str, Storable]:
     return dict(sorted(arrays.items(), key=lambda item: (-item[1].dtype.itemsize, item[0])))
 
 
-def beginning_of(ordered: Mapping[str, Storable]) -> bytes:
-    """The bytes before the first array of a file."""
+def header_bytes(ordered: Mapping[str, Storable]) -> bytes:
+    """The bytes of a file before its first array: the length of the description, and the description."""
     description, end = {}, 0
     for name, array in ordered.items():
         begin, end = end, end + array.nbytes
@@ -169,9 +168,9 @@ def write_tensors(path: Path, arrays: Mapping[str, Storable]) -> None:
     """Write arrays of float32, float64, int32 or int64."""
     ordered = in_file_order(arrays)
     with open(path, "wb") as file:
-        file.write(beginning_of(ordered))
+        file.write(header_bytes(ordered))
         for array in ordered.values():
-            for piece in array.pieces() if isinstance(array, Streamed) else pieces(array):
+            for piece in array.pieces() if isinstance(array, StreamedArray) else pieces(array):
                 file.write(np.ascontiguousarray(piece, dtype=array.dtype.newbyteorder("<")).data)
 
 
@@ -225,11 +224,12 @@ def map_tensors(path: Path, dimensions: range = range(1, 3), changeable: bool = 
     }
 
 
+#: Dtype, shape, and first and last offset of an array.
 _Place = tuple["np.dtype[Any]", tuple[int, ...], int, int]
 
 
 def _place(name: str, facts: object, dimensions: range) -> _Place:
-    """Dtype, shape, and first and last offset of one array."""
+    """Check and read the description of one array."""
     if not isinstance(facts, dict) or set(facts) != {"dtype", "shape", "data_offsets"}:
         raise ValueError(f"{name[:50]!r} lacks dtype, shape or place")
     dtype = _DTYPES.get(facts["dtype"]) if isinstance(facts["dtype"], str) else None

@@ -1,5 +1,4 @@
-"""Cells of CSV and TSV files that no spreadsheet takes for a formula, and text that cannot control a
-terminal.
+"""Cells that no spreadsheet takes for a formula, and text that cannot control a terminal.
 
 Spreadsheets evaluate a cell that begins with = + - or @, also after a tab or a line break. Such text is
 prefixed with an apostrophe, which marks it as text. Plain numbers are harmless and stay as they are. Control

@@ -1,6 +1,4 @@
-"""The header of a folder: a JSON file that states kind, version and content, and lists all other files with
-checksums.
-"""
+"""The header of a folder: a JSON file with kind, version, content, and the checksums of all other files."""
 
 import functools
 import json

@@ -58,8 +58,9 @@ class WorkFolder:
 
     @contextmanager
     def new_piece(self, piece: str) -> Iterator[tuple[Path, dict[str, Any]]]:
-        """Yield a folder and a dictionary to fill; they become the piece when the block ends without an
-        error.
+        """Yield a folder and a dictionary of facts to fill.
+
+        They become the piece if the block ends without an error; otherwise they are removed.
         """
         with explained_work_errors(self.path):
             folder = Path(tempfile.mkdtemp(prefix=_BUILDING, dir=self.path))
@@ -128,8 +129,9 @@ def open_work(root: Path, job: str, keep_root: bool) -> Iterator[WorkFolder]:
 
 
 def remove_work(root: Path, keep_root: bool) -> None:
-    """Remove a work folder when the job is complete; from a folder of the user's (`keep_root`) only what
-    wordtide put there.
+    """Remove a work folder when the job is complete.
+
+    A folder of the user's (`keep_root`) stays, without what wordtide put there.
     """
     if not keep_root:
         remove_folder(root)
@@ -160,9 +162,7 @@ def explained_work_errors(folder: Path) -> Iterator[None]:
 
 
 def _prepare(root: Path) -> None:
-    """Make the folder, or check that it is a work folder. Its header keeps it from being read as a folder of
-    texts.
-    """
+    """Make a work folder, or check that it is one. By its header, readers of texts know it as one, too."""
     if not root.exists():
         with new_folder(root) as folder:
             write_header(folder, KIND, VERSION, {})

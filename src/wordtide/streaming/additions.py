@@ -1,6 +1,4 @@
-"""What an update adds to a model: later texts counted as the model's were, checked, in the model's
-vocabulary.
-"""
+"""What an update adds to a model: later texts, counted as the model's were, in the model's vocabulary."""
 
 import os
 import tempfile
@@ -180,9 +178,7 @@ def _recipe(fitted: Fitted) -> dict[str, Any]:
 
 
 def _check_tokenizer(fitted: Fitted, given: Any) -> None:
-    """Refuse a tokenizer that only the header of a model names: it is a program, and the user must name it,
-    too.
-    """
+    """Refuse to run a tokenizer, which is a program, unless the user names it as the model's header does."""
     saved = (fitted.counting or {}).get("tokenizer")
     name = f"{given.__module__}:{given.__qualname__}" if callable(given) else given
     if name == saved:

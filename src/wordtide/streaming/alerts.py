@@ -1,5 +1,4 @@
-"""Alerts: the surprising words of a model's last slice as JSON Lines, with their neighbors before and after
-it.
+"""Alerts: the surprising words of a model's last slice, with their neighbors, as JSON Lines.
 
 The alerts of a slice follow from the model alone. After a restart they are computed again, and those missing
 from the file are added: none is lost or written twice, whenever the process is killed.

@@ -1,9 +1,8 @@
-"""What a watch reads: a pipe, or the rows of a file that grows, each exactly once even if the file is rotated
-(renamed and started again).
+"""The rows of a file that grows, each read exactly once, and the choice between a file and standard input.
 
-A saved position is matched to its file by inode, or else by the first bytes of the file, among the file of
-the given name and its rotated predecessors (posts.jsonl.1, posts.jsonl-20200131). A rotated file is read to
-its end first.
+A file may be rotated: renamed and started again. A rotated file is read to its end first. A saved position is
+matched to its file by inode, or else by the first bytes of the file, among the file of the given name and its
+rotated predecessors (posts.jsonl.1, posts.jsonl-20200131).
 """
 
 import os

@@ -1,5 +1,4 @@
-"""Rows of standard input that survive a restart: input goes to a journal on disk at once, and rows are read
-from there.
+"""Rows of standard input that survive a restart: input is written to a journal on disk and read from there.
 
 The journal holds only what is not yet in the model, so it stays small. Its name says where in the stream it
 begins and the checksum of everything before: `rows-OFFSET-HEADER-CRC32`, where HEADER is the length of the
@@ -169,9 +168,7 @@ class JournaledInput:
             self._append(b"\n")
 
     def _new_bytes(self, data: bytes) -> bytes:
-        """Return input without what the journal already has, after checking that the repeated part is the
-        same.
-        """
+        """Return input without what the journal already has; raises an error if that part differs."""
         if self._to_skip:
             known, data = data[: self._to_skip], data[self._to_skip :]
             self._skipped_crc = isal_zlib.crc32(known, self._skipped_crc)

@@ -126,9 +126,7 @@ class OpenSlices:
         return [one for one in self.all() if one.end <= moment]
 
     def fold_late_rows(self, one: OpenSlice) -> int:
-        """Add the late rows since the previous slice to this one, dated to its beginning; return their
-        number.
-        """
+        """Add the late rows since the previous slice to this one, dated to its start; returns how many."""
         if self._to_fold:
             date = _format_dates(np.array([one.start]), np.array([1]))[0]
             with _appending(one.path) as file, open(self._late_path, encoding="utf-8") as texts:
@@ -138,9 +136,7 @@ class OpenSlices:
         return folded
 
     def first_needed(self, one: OpenSlice, next_row: RowPosition) -> RowPosition:
-        """Return the first row that is needed once this slice is in the model: of another slice, or the next
-        row.
-        """
+        """Return the first row that is still needed once this slice is in the model."""
         others = (other.first for other in self._open.values() if other is not one)
         return min(others, key=lambda position: position.offset, default=next_row)
 

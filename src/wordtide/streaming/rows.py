@@ -15,8 +15,9 @@ import numpy as np
 from wordtide.corpus.byte_streams import Portion, SourceFile, explained_read_errors, no_progress
 from wordtide.corpus.columns import Fields
 from wordtide.corpus.delimited import delimiter_of, find_borders, find_records, read_delimited
-from wordtide.corpus.documents import BadRows, Batch, Block, normalize_texts
+from wordtide.corpus.documents import BadRows, Batch, Block
 from wordtide.corpus.jsonlines import find_json_fields, read_json_lines
+from wordtide.corpus.normalization import normalize_texts
 from wordtide.errors import InputError
 from wordtide.system import read_at
 from wordtide.types import Flags, Integers
@@ -193,9 +194,7 @@ class RowReader:
         return data[:stop] if stop or not final else data
 
     def _complete_rows(self, final: bool) -> tuple[bytes, Integers, Integers, int]:
-        """Return the bytes of complete rows, the start and line (from 0) of each, and the number of line
-        breaks.
-        """
+        """Return the bytes of complete rows, the start and line (from 0) of each, and how many lines end."""
         file, size = self.position.file, CHUNK_BYTES
         while True:
             data = file.read(self.position.offset, size)
@@ -256,8 +255,9 @@ class RowReader:
 
 
 def _find_rows(data: bytes, delimiter: str) -> tuple[Integers, Integers, int, int]:
-    """Return the start and line (from 0) of each complete row, where they end, and the line breaks before
-    that. JSON Lines have no delimiter.
+    """Return the start and line (from 0) of each complete row, where the last ends, and how many lines end.
+
+    JSON Lines have no delimiter.
     """
     view = np.frombuffer(data, dtype=np.uint8)
     if delimiter:

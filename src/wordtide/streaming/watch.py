@@ -210,13 +210,13 @@ class Watcher:
 
     def _add(self, found: list[Rows], limit: int | None) -> None:
         for rows in found:
-            for position in self.slices.add(self._plausible(rows)):
+            for position in self.slices.add(self._without_impossible_dates(rows)):
                 for one in self.slices.ended():
                     self._close(one, position)
                     if limit is not None and self.closed >= limit:
                         return
 
-    def _plausible(self, rows: Rows) -> Rows:
+    def _without_impossible_dates(self, rows: Rows) -> Rows:
         """Drop rows of the future: one wrong date would end all slices and make all following rows late."""
         batch = rows.batch
         wrong = (batch.stamps - batch.spans // 2 > self._latest() + DAY) | (batch.stamps < _FIRST_DATE)

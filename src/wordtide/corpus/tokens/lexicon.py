@@ -190,9 +190,7 @@ def _find_all(
 
 @kernel
 def _absorb(state: LexiconState, other: LexiconState) -> tuple[LexiconState, Integers]:
-    """Add the words and totals of another lexicon; returns the larger lexicon and the new number of each
-    word.
-    """
+    """Add the words and totals of another lexicon; returns the enlarged one and the words' new numbers."""
     slots, entries, arena, size = state
     numbers = np.empty(other.size[0], dtype=np.int64)
     most_words = words_that_fit(state) - 1

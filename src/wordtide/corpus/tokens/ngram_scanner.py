@@ -202,8 +202,10 @@ def scan_ngrams(
     matches: Integers,
     cursor: Integers,
 ) -> int:
-    """Read lines from `cursor[0]` on; the cursor also holds the numbers of grams, years and dropped lines so
-    far, and the place of the last n-gram, so that the many lines of one n-gram in version 2 are one gram.
+    """Read lines from `cursor[0]` on; returns how reading ended.
+
+    The cursor also holds the numbers of grams, years and dropped lines so far, and the place and length of
+    the last n-gram: the many lines of one n-gram in version 2 are one gram.
     """
     slots, entries, arena, size = lexicon
     most_words = words_that_fit(lexicon) - LONGEST_NGRAM

@@ -135,12 +135,12 @@ def number_words(
     document_sentences: Integers,
     cursor: Integers,
 ) -> bool:
-    """Number the words of documents `data[offsets[n]:offsets[n + 1]]`; False if the lexicon must grow first
-    (then call again).
+    """Number the words of documents; returns False if the lexicon must grow first (then call again).
 
-    Writes `ids` (room for bytes + documents), the byte span of each sentence to `sentences` (rows of 2, one
-    per BREAK), and per document the running ends of both.
+    Document n is `data[offsets[n]:offsets[n + 1]]`. Writes `ids` (room for bytes + documents), the byte span
+    of each sentence to `sentences` (rows of 2, one per BREAK), and per document the running ends of both.
     """
+    # One long function: divided into compiled helpers, it takes from 1.1 to 3 times as long.
     slots, entries, arena, size = lexicon
     word = np.empty(LONGEST_WORD + 8, dtype=np.uint8)
     fold = np.zeros(256, dtype=np.uint8)  # ASCII letters, lowered

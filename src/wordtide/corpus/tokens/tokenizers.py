@@ -1,5 +1,4 @@
-"""Tokenizers: the options of the token rule, pretokenized texts and custom tokenizers, and the scanner that
-numbers the words of documents.
+"""Tokenizers (the token rule, pretokenized texts, custom functions) and the scanner that numbers words.
 
 A custom tokenizer is any Python function from a text to its words, or to its sentences as lists of words.
 What it returns is joined with separators that no text holds, and numbered by compiled code.
@@ -49,7 +48,7 @@ MASKS: Final = ("<number>", "<url>", "<user>")
 ABBREVIATIONS: Final = tuple(
     "mr mrs ms messrs dr st jr sr gen col maj capt lt sgt gov sen rep hon rev prof vs vol fig art sec".split()
 )
-WAYS = {"skip": SKIP, "keep": KEEP, "mask": MASK}
+TREATMENTS = {"skip": SKIP, "keep": KEEP, "mask": MASK}
 
 
 @kernel
@@ -65,8 +64,10 @@ def split_texts(
     document_sentences: Integers,
     cursor: Integers,
 ) -> bool:
-    """Like `number_words` for pretokenized text: split at white space, sentences at line breaks; from a
-    custom tokenizer, split at the separators that `apply_tokenizer` put in.
+    """Like `number_words` for texts that are split already.
+
+    Pretokenized words end at white space, sentences at line breaks; those of a `custom` tokenizer end at the
+    separators that `apply_tokenizer` put in.
     """
     slots, entries, arena, size = lexicon
     most_words = words_that_fit(lexicon)
@@ -182,9 +183,7 @@ def _cleaned(word: str) -> str:
 
 @dataclass(frozen=True)
 class TokenRule:
-    """Options of the token rule; `tokenizer` is "module:function" and, like `pretokenized`, replaces the
-    rule.
-    """
+    """Options of the token rule. `tokenizer` ("module:function") and `pretokenized` replace the rule."""
 
     numbers: str = "skip"
     urls: str = "skip"
@@ -195,10 +194,10 @@ class TokenRule:
 
     def __post_init__(self) -> None:
         for option in ("numbers", "urls", "user_names"):
-            if getattr(self, option) not in WAYS:
+            if getattr(self, option) not in TREATMENTS:
                 raise SettingsError(
                     f"{getattr(self, option)!r} is not a treatment of {option.replace('_', ' ')}.",
-                    f"Use one of: {', '.join(WAYS)}.",
+                    f"Use one of: {', '.join(TREATMENTS)}.",
                 )
         if self.hyphens not in ("keep", "split"):
             raise SettingsError(f"{self.hyphens!r} is not a treatment of hyphens.", "Use keep or split.")
@@ -207,9 +206,10 @@ class TokenRule:
 
 
 @dataclass(frozen=True)
-class Scanned:
-    """The numbers of a batch's words: document n has `ids[ends[n - 1]:ends[n]]`, sentence s the bytes
-    `sentences[s]`.
+class ScannedBatch:
+    """The numbers of a batch's words: document n has `ids[ends[n - 1]:ends[n]]`.
+
+    `sentences` has the first and last byte of each sentence; document n has those up to `sentence_ends[n]`.
     """
 
     ids: npt.NDArray[np.int32]
@@ -226,12 +226,15 @@ class Scanner:
         self.lexicon = Lexicon([*MASKS, *ABBREVIATIONS, *(vocabulary or ())], frozen=vocabulary is not None)
         self._tables = character_tables(rule.hyphens == "keep")
         self._rules = ScanRules(
-            WAYS[rule.numbers], WAYS[rule.urls], WAYS[rule.user_names], len(MASKS) + len(ABBREVIATIONS)
+            TREATMENTS[rule.numbers],
+            TREATMENTS[rule.urls],
+            TREATMENTS[rule.user_names],
+            len(MASKS) + len(ABBREVIATIONS),
         )
         self._ids = np.empty(0, dtype=np.int32)
         self._sentences = np.empty((0, 2), dtype=np.int64)
 
-    def scan(self, batch: Batch) -> Scanned:
+    def scan(self, batch: Batch) -> ScannedBatch:
         """Number the words of a batch. The arrays are buffers of this scanner, valid until the next call."""
         room = int(batch.offsets[-1] - batch.offsets[0]) + len(batch) + 1
         if len(self._ids) < room:
@@ -246,7 +249,7 @@ class Scanner:
             self.lexicon.make_room()
         filled = int(ends[-1]) if len(batch) else 0
         sentences = int(sentence_ends[-1]) if len(batch) else 0
-        return Scanned(self._ids[:filled], ends, self._sentences[:sentences], sentence_ends)
+        return ScannedBatch(self._ids[:filled], ends, self._sentences[:sentences], sentence_ends)
 
     def _scan(
         self,

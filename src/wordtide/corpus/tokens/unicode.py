@@ -100,9 +100,7 @@ def _may_compose(character: str, category: str) -> bool:
 
 @kernel
 def decode(data: Bytes, at: int) -> tuple[int, int]:
-    """Decode the character at a byte: its code point and width. The bytes are valid UTF-8 (see
-    `inspect_texts`).
-    """
+    """The code point and width of the character at a byte of valid UTF-8 (see `inspect_texts`)."""
     first = integer(data[at])
     if first < 0x80:
         return first, 1

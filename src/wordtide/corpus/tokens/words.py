@@ -40,9 +40,7 @@ def is_wordlike(character_kind: int) -> bool:
 
 @kernel
 def url_length(data: Bytes, at: int, end: int, kind: Bytes) -> int:
-    """Bytes of the URL that starts here (http://, https://, www.), up to the next white space; 0 if there is
-    none.
-    """
+    """Bytes of the URL that starts here (http://, https://, www.), up to white space; 0 if none does."""
     first = data[at] | 0x20
     prefix = 0
     if first == 0x77 and at + 4 <= end:  # w

@@ -55,15 +55,12 @@ class ClusterPlace:
 
 
 def count_on_cluster(source: CountInput, folder: Path, place: ClusterPlace) -> Counts:
-    """Count a corpus; the large arrays are written to `folder`. After an error, finished pieces stay for the
-    next run.
+    """Count a corpus; the large arrays are written to `folder`.
+
+    After an error, finished pieces stay for the next run.
     """
-    corpus, settings, vocabulary, tokenizer = (
-        source.corpus,
-        source.settings,
-        source.vocabulary,
-        source.tokenizer,
-    )
+    corpus, settings = source.corpus, source.settings
+    vocabulary, tokenizer = source.vocabulary, source.tokenizer
     check_shareable(corpus)
     if settings.group_field is not None:
         raise SettingsError(
@@ -122,8 +119,8 @@ class _Driver:
             survey,
             summary=replace(survey.summary, distinct_words=distinct, ignored_files=corpus.ignored.total()),
         )
-        if survey.reading:
-            survey.reading.ignored.update(corpus.ignored)
+        if survey.findings:
+            survey.findings.ignored.update(corpus.ignored)
         return self._write(scans, survey, vocabulary, phrases, folder)
 
     def _scan(self, corpus: Corpus) -> list[str]:
@@ -176,7 +173,7 @@ class _Driver:
         )
         settings = replace(settings, phrases=phrases)
         counts = Counts(vocabulary, slices, arrays, settings, survey.window, survey.places, summary)
-        counts.reading = survey.reading
+        counts.findings = survey.findings
         return counts
 
 

@@ -84,9 +84,7 @@ class Job:
 
     @contextmanager
     def room(self, folder: Path) -> Iterator[Resources]:
-        """The resources of one task, with temporary files in the folder of the piece it makes, removed with
-        the block.
-        """
+        """The resources of one task; its temporary files, in the folder of its piece, go with the block."""
         spill = folder / "spill"
         spill.mkdir()
         yield Resources(1, self.memory, spill, Observer())

@@ -1,5 +1,4 @@
-"""The counts and lexicons of many shards, added on the workers as a tree: sixteen pieces at a time, above the
-leaves by ranges of slices.
+"""The counts and lexicons of many shards, added on the workers as a tree, sixteen pieces at a time.
 
 Which pieces are added together depends on the shards only, so a restarted job finds the sums it has made. On
 disk, the counts of shards are the arrays of a counts folder and `slice_numbers`, the numbers of their slices
@@ -57,8 +56,9 @@ def unite_lexicons(pieces: Sequence[str], run: Run) -> str:
 
 
 def add_up(pieces: Sequence[str], tokens: Integers, words: int, examples: bool, run: Run) -> list[SliceRange]:
-    """Add the counts of all shards; returns the pieces of the sum in order of their slices. `tokens` is the
-    size of each slice.
+    """Add the counts of all shards, by ranges of slices; returns the pieces of the sum in order of time.
+
+    `tokens` has the number of tokens of each slice.
     """
     level = [[SliceRange(piece, 0, len(tokens))] for piece in pieces]
     while len(level) > 1:

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ from wordtide.counts.ngrams.tables import (
     write_ngram_counts,
 )
 from wordtide.counts.phrases.phrase_choice import make_tables, with_phrases
-from wordtide.counts.segments import Segment, SentenceTexts, words_of_slice
+from wordtide.counts.segments import Entry, Segment, SentenceTexts, entries_by_slice, words_of_slice
 from wordtide.counts.settings import CountSettings, Summary
 from wordtide.counts.sums import KeySums
 from wordtide.counts.texts import TEXT_WINDOW, count_slices, scan_texts
@@ -50,8 +51,9 @@ _NO_WORDS = KeySums(np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=np.int64))
 
 @dataclass(frozen=True)
 class Survey:
-    """What is known when all shards are read: the slices, each shard's part of the plan, and facts for the
-    summary.
+    """What is known once all shards are read: the slices, and facts for the summary.
+
+    `shares` has each shard's part of the plan, or one part for all.
     """
 
     slices: Slices
@@ -59,7 +61,7 @@ class Survey:
     window: int
     places: int
     summary: Summary
-    reading: Findings | None = None
+    findings: Findings | None = None
 
 
 def scan_text_shard(job: Job, piece: str, shard: Shard) -> None:
@@ -74,7 +76,7 @@ def scan_text_shard(job: Job, piece: str, shard: Shard) -> None:
             documents=scan.documents,
             outside=scan.outside_dates,
             skipped=dict(bad.reasons),
-            reading=bad.findings.as_json(),
+            findings=bad.findings.as_json(),
         )
 
 
@@ -94,7 +96,7 @@ def survey_texts(work: WorkFolder, scans: Sequence[str], settings: CountSettings
         settings.window or TEXT_WINDOW,
         1,
         summary,
-        merge_findings(of_shard["reading"] for of_shard in facts),
+        merge_findings(of_shard["findings"] for of_shard in facts),
     )
 
 
@@ -140,17 +142,14 @@ def count_shard_pairs(job: Job, piece: str, plan: str, shard: int, scan: str) ->
         count(job, read_plan(job.work, plan, shard), scan, folder)
 
 
-def _by_slice(scan: Path, members: Integers) -> tuple[Integers, list[list[tuple[Segment, int]]]]:
+def _by_slice(scan: Path, members: Integers) -> tuple[Integers, list[list[Entry]]]:
     """The slices of a shard, and its entries for each."""
+    segments = list(read_segments(scan))
     numbers = np.unique(members[members >= 0])
-    by_slice: list[list[tuple[Segment, int]]] = [[] for _ in numbers]
-    start = 0
-    for segment in read_segments(scan):
-        for entry, member in enumerate(members[start : start + len(segment.entries)]):
-            if member >= 0:
-                by_slice[int(np.searchsorted(numbers, member))].append((segment, entry))
-        start += len(segment.entries)
-    return numbers, by_slice
+    places = np.where(members >= 0, np.searchsorted(numbers, members), -1)
+    ends = np.cumsum([0, *(len(segment.entries) for segment in segments)])
+    parts = [places[start:stop] for start, stop in pairwise(ends)]
+    return numbers, entries_by_slice(segments, parts, len(numbers))
 
 
 def read_segments(scan: Path) -> Iterator[Segment]:

@@ -88,9 +88,7 @@ def _weight(file: SourceFile) -> int:
 def _cut(
     files: Sequence[SourceFile], settings: CountSettings, step: int, work: WorkFolder, run: Run
 ) -> dict[SourceFile, list[SourceFile]]:
-    """Divide long files into portions. Workers find lines and records, because that takes reading all of
-    them.
-    """
+    """Divide long files into portions. Workers find lines and records, which takes reading whole files."""
     fields = fields_of(settings)
     portions: dict[SourceFile, list[SourceFile]] = {}
     columns: dict[SourceFile, tuple[str, ...]] = {}
@@ -186,9 +184,7 @@ class LineBreaks(NamedTuple):
 
 
 def can_be_cut(file: SourceFile, step: int) -> bool:
-    """Whether a file is longer than `step` bytes, not compressed, in UTF-8, and of a format that can be read
-    in portions.
-    """
+    """Whether a file can be read in portions: longer than `step`, plain, UTF-8, of a suitable format."""
     if file.format in ("text", "xlsx") or file.byte_count() <= step:
         return False
     if is_url(file.opened_at) and not takes_ranges(file.opened_at):
@@ -238,9 +234,7 @@ def cut_lines(
 
 
 def cut_records(file: SourceFile, step: int) -> list[SourceFile]:
-    """Divide a CSV or TSV file into portions of whole records, which takes reading all of it: quotes may hold
-    line breaks.
-    """
+    """Divide a CSV or TSV file into portions of whole records. Reads all of it: quotes hold line breaks."""
     file = replace(file, delimiter=find_delimiter(file))
     columns, borders = find_borders(file, step)
     return _portions(file, [(0, 1), *borders], file.byte_count(), columns)

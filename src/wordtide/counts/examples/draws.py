@@ -34,9 +34,7 @@ def _draw(
     which: Integers,
     filled: Integers,
 ) -> None:
-    """For each word find the lowest priorities among its sentences, ascending, and the sentences that have
-    them.
-    """
+    """Find the lowest priorities among the sentences of each word, ascending, and these sentences."""
     most = best.shape[1]
     sentence = 0
     for place in range(ids.size):

@@ -1,5 +1,4 @@
-"""Evidence: up to N sentences per word and slice, drawn at random by the seed, to be read as keyword in
-context.
+"""The files with example sentences: up to N for each word and slice, drawn at random by the seed.
 
 Each sentence gets a priority, a hash of seed, document and place; a word keeps the N lowest it meets. So the
 draw is uniform, the same for every order of input and number of workers, and two draws merge into the draw
@@ -28,8 +27,9 @@ _GROUPS = "example_groups.txt"
 
 
 class Sentence(NamedTuple):
-    """A sentence with the document it comes from, that document's date (seconds from 1970, and how many it
-    names), and its group, "" if documents have no groups.
+    """A sentence with its document, and the document's date and group ("" if documents have none).
+
+    `stamp` and `span` are the date, as `parse_date` returns it.
     """
 
     stamp: int
@@ -100,8 +100,9 @@ class ExamplesWriter:
         references: Integers,
         sentences: Sequence[Sentence],
     ) -> None:
-        """Add the candidates of one slice: word, priority and index of the sentence. The N lowest priorities
-        per word are kept.
+        """Add the candidates of one slice, and keep the N with the lowest priorities for each word.
+
+        Candidate n is `sentences[references[n]]` for `words[n]`.
         """
         order = np.lexsort((priorities, words))
         words, priorities, references = words[order], priorities[order], references[order]

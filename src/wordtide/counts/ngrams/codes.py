@@ -1,5 +1,4 @@
-"""The compiled part of counting n-grams: the keys (pairs, or words) of each n-gram, and the sums of year
-lists per key.
+"""Compiled counting of n-grams: the keys (pairs, or words) of each, and the sums of year lists per key.
 
 Each key of an n-gram is one 64-bit code. Codes are sorted by key; then the year lists of all n-grams that
 share a key are added up. Most n-grams occur in every slice of their time, so that most lists are added as
@@ -79,9 +78,7 @@ def _list_keys(
     keys: npt.NDArray[np.uint64],
     weights: Integers,
 ) -> int:
-    """Write the keys of one n-gram, words or pairs in the vocabulary, and their weights; returns how many
-    there are.
-    """
+    """Write the keys of one n-gram (words or pairs of the vocabulary) and their weights; returns how many."""
     found = 0
     for place in range(places):
         one = numbering[ids[gram, place]] if ids[gram, place] >= 0 else -1
@@ -114,9 +111,7 @@ def list_codes(
     gram_bits: int,
     codes: npt.NDArray[np.uint64],
 ) -> int:
-    """Write codes `(key << gram_bits | gram - first_gram) << WEIGHT_BITS | weight`; returns how many there
-    are.
-    """
+    """Write codes `(key << gram_bits | gram - first_gram) << WEIGHT_BITS | weight`; returns their number."""
     keys = np.empty(MOST_KEYS, dtype=np.uint64)
     weights = np.empty(MOST_KEYS, dtype=np.int64)
     found = 0
@@ -190,8 +185,9 @@ def add_lists(
     keys: Array,
     sums: Array,
 ) -> None:
-    """Write the keys of sorted codes and their sums in each slice; `next_place` (T,) says where each slice
-    begins in `keys` and `sums`.
+    """Write the keys of sorted codes and their sums in each slice.
+
+    `next_place` (T,) is where the next key of each slice goes in `keys` and `sums`.
     """
     ends, slices, matches, first, last, dense = lists
     gram_mask = np.uint64((1 << gram_bits) - 1)

@@ -111,9 +111,7 @@ class KeyRule:
         return np.uint32 if self.layout.key_bits <= 32 else np.uint64
 
     def sums_dtype(self, matches: Integers) -> npt.DTypeLike:
-        """The type of sums of these matches: narrow if none can be too large, because fresh memory is
-        expensive.
-        """
+        """The type of sums of these matches: as narrow as possible, because fresh memory is expensive."""
         weight = self.layout.window if self.literal else 1
         largest = MOST_KEYS * max(1, weight) * float(matches.sum(dtype=np.float64))
         return np.uint32 if largest <= np.iinfo(np.uint32).max else np.int64

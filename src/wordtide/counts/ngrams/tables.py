@@ -222,9 +222,7 @@ def write_ngram_counts(
     resources: Resources,
     folder: Path,
 ) -> tuple[CountArrays, int]:
-    """Count the pairs and words of segments and write them; returns the arrays and the number of tokens
-    counted.
-    """
+    """Count the pairs and words of segments and write them; returns the arrays and the sum of all words."""
     resources.observer.start("counting", len(segments), "segments")
     words = rule.words
     keys = KeyRule(words, rule.window, rule.settings.ngram_weights == "literal")

@@ -115,10 +115,10 @@ def _find_neighbors(
     bits: int,
     codes: Array,
 ) -> int:
-    """Write codes `(era << bits | a) << bits | b` of units a and b that follow each other and may form a
-    phrase; returns their number.
+    """Write the codes of units a and b that follow each other and may form a phrase; returns their number.
 
-    Pairs of single words are left out if there are longer units: they have been scored before.
+    A code is `(era << bits | a) << bits | b`. Pairs of single words are left out if there are longer units:
+    they have been scored before.
     """
     found = 0
     shortest = 2 if lengths[-1] == 1 else 3

@@ -1,5 +1,4 @@
-"""The choice of phrases together with the vocabulary: only phrases that are frequent enough to be words are
-joined.
+"""The choice of phrases together with the vocabulary: a phrase must be frequent enough to be a word.
 
 `TextPasses` goes through the segments of texts on the threads of this process.
 """
@@ -27,7 +26,7 @@ from wordtide.counts.phrases.collocations import (
     select_pairs,
 )
 from wordtide.counts.phrases.phrase_table import PhraseTable, count_numbers, join_phrases, name_of
-from wordtide.counts.segments import Segment, add_shares, words_of_slice
+from wordtide.counts.segments import Segment, add_shares, entries_by_slice, words_of_slice
 from wordtide.counts.settings import CountSettings, Summary
 from wordtide.counts.sums import KeySums, SliceSums
 from wordtide.counts.vocabulary import choose_vocabulary, numbering_of
@@ -174,11 +173,7 @@ class TextPasses:
         added = np.arange(words, words + len(phrases))
         numbers = [np.concatenate([own, added]) for own in self.numbers]
         tables = make_tables(phrases, self.lexicons, [len(own) for own in self.numbers]) if phrases else ()
-        by_slice: list[list[tuple[Segment, int]]] = [[] for _ in range(len(self.slices))]
-        for segment, places in zip(self.segments, self.members, strict=True):
-            for entry in np.flatnonzero(places >= 0):
-                by_slice[places[entry]].append((segment, int(entry)))
-        for entries in by_slice:
+        for entries in entries_by_slice(self.segments, self.members, len(self.slices)):
             add_shares(scores, words_of_slice(entries, numbers, tables))
         return scores
 

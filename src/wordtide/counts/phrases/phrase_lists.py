@@ -22,8 +22,7 @@ _REMEDY = "Give auto, none, or a UTF-8 file with one phrase per line, its words 
 
 
 def resolve_phrases(settings: CountSettings, rule: TokenRule, is_ngrams: bool) -> CountSettings:
-    """Return settings whose `phrases` are "auto" or the phrases themselves, in the spelling of the token
-    rule.
+    """Return settings whose `phrases` are "auto" or the phrases themselves, spelled by the token rule.
 
     Raises:
         InputError: The list cannot be read, or a line is not a phrase.

@@ -1,5 +1,4 @@
-"""Phrases joined in streams of word numbers: at each place the longest phrase that begins there, from left to
-right.
+"""Phrases joined in streams of word numbers, from left to right, the longest that begins at each place.
 
 A phrase is a text, its words separated by one space ("united states"); in the vocabulary its name has
 underscores ("united_states"). Joined, it takes one place of the stream. Words of a phrase are next to each
@@ -157,10 +156,9 @@ def join_phrases(
 def join_parts(
     ids: npt.NDArray[np.int32], starts: Integers, table: PhraseTable
 ) -> tuple[npt.NDArray[np.int32], Integers]:
-    """Join the phrases of a stream of parts, `ids[starts[n]:starts[n + 1]]`; returns the new stream and its
-    starts.
+    """Join the phrases of a stream of parts; returns the new stream and its starts.
 
-    Every part ends with the end of a sentence, so no phrase lies in two of them.
+    Part n is `ids[starts[n]:starts[n + 1]]`. Parts end with a sentence, so no phrase lies in two of them.
     """
     out, new_starts = np.empty(len(ids), dtype=np.int32), np.empty_like(starts)
     return out[: _join(ids, *table, starts, out, new_starts)], new_starts

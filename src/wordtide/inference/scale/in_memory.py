@@ -16,7 +16,7 @@ from wordtide.inference.natural.prepared_slice import SliceWork
 from wordtide.inference.scale.word_blocks import WordBlock
 from wordtide.model.knots import Knots
 from wordtide.model.prior import Diffusion
-from wordtide.storage.arrays import Storable, Streamed
+from wordtide.storage.arrays import Storable, StreamedArray
 from wordtide.types import Array
 
 
@@ -148,9 +148,9 @@ def saved_start(state: Mapping[str, Array]) -> Start:
 
 def as_singles(array: Storable) -> Any:
     """Convert an array, or a stream of one, to float32, the precision of models."""
-    if not isinstance(array, Streamed):
+    if not isinstance(array, StreamedArray):
         return np.asarray(array, dtype=np.float32)
     made = array.pieces
-    return Streamed(
+    return StreamedArray(
         np.dtype(np.float32), array.shape, lambda: (piece.astype(np.float32, copy=False) for piece in made())
     )

@@ -21,7 +21,7 @@ from wordtide.inference.scale.in_memory import Start, start_arrays
 from wordtide.inference.scale.smoothing_job import Generation, PriorSpec, SmoothingJob, open_layout
 from wordtide.inference.scale.word_blocks import FIELDS, SIDES
 from wordtide.model.prior import Diffusion
-from wordtide.storage.arrays import Storable, Streamed
+from wordtide.storage.arrays import Storable, StreamedArray
 from wordtide.storage.folders import explained_write_errors
 from wordtide.storage.locks import locked
 from wordtide.types import Array
@@ -139,7 +139,7 @@ class StatesOnDisk:
 
         names = [f"{field}_{side}" for side in SIDES[: options.sides] for field in FIELDS]
         states: dict[str, Storable] = {
-            name: Streamed(self._layout.dtype, (len(knots), options.dim), partial(rows, name))
+            name: StreamedArray(self._layout.dtype, (len(knots), options.dim), partial(rows, name))
             for name in names
         }
         return {**start_arrays(self._start), **states}
