@@ -215,7 +215,7 @@ class Jumps:
     """Where words change: `begin` and `end` of up to two changes, (L, 2), NaN for none.
 
     `log_correlation` (L,) is that of the vectors before and after. A change multiplies the prior's
-    correlation of moments on either side of it. The date of a jump is uncertain, so the logarithm of that
+    correlation of times on either side of it. The date of a jump is uncertain, so the logarithm of that
     factor accrues evenly over its credible interval: a slice inside it is then predicted from both sides.
     Over a gradual change it accrues evenly from its start to its end. Everything else stays the same.
     """

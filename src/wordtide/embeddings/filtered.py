@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from wordtide.embeddings.trajectories import Beliefs, Moments, MovementVariance, rows_or_zeros
+from wordtide.embeddings.trajectories import Beliefs, MovementVariance, Years, rows_or_zeros
 from wordtide.errors import SettingsError
 from wordtide.model.gaussians import condition, look_back
 from wordtide.model.knots import Knots
@@ -84,7 +84,7 @@ class FilteredTrajectories:
         return self._at_places(words, slices)[1]
 
     def movement(
-        self, words: Integers, earlier: Moments, later: Moments, first_weight: Reals, last_weight: Reals
+        self, words: Integers, earlier: Years, later: Years, first_weight: Reals, last_weight: Reals
     ) -> MovementVariance:
         """Variances of last_weight x(later) - first_weight x(earlier) for some words, with weights (n,).
 
@@ -106,8 +106,8 @@ class FilteredTrajectories:
     def draw(self, word: int, size: int, times: Floats, generator: np.random.Generator) -> Floats:
         """Joint draws at the times, (size, n, d): filter forward, sample backward.
 
-        The last slice is drawn from the filter; each earlier moment from the filter's belief there times the
-        kernel of Eq. 13 to the next moment. So draws are conditioned on all data, and early moments scatter
+        The last slice is drawn from the filter; each earlier state from the filter's belief there times the
+        kernel of Eq. 13 to the next state. So draws are conditioned on all data, and early states scatter
         less than the filter's variance, which is conditioned on the past alone.
         """
         if times.min() < self.grid[0]:

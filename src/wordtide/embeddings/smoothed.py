@@ -1,9 +1,8 @@
 """Trajectories of the smoother: a Gaussian over all times at once, given all data.
 
-The posterior is stored as the mean and the data precision h at the knots. The prior determines the rest: a
-moment between two knots depends on both, a moment before the first or after the last knot on that knot alone.
-So variances, covariances and joint samples at any set of moments take time linear in the number of knots and
-moments.
+The posterior is stored as the mean and the data precision h at the knots. The prior determines the rest: the
+state between two knots depends on both, the state before the first or after the last knot on that knot alone.
+So the cost of variances, covariances and joint samples is linear in the number of knots and times.
 
 Means are weighted sums of the means at the knots. The variances of a few words are computed in NumPy, those
 of many words by the compiled passes of `model`, which are imported on first use.
@@ -20,7 +19,7 @@ import numpy as np
 
 from wordtide.embeddings.dynamics import Jumps
 from wordtide.embeddings.state_rows import CheckedRows, PatchedRows, SignedRows
-from wordtide.embeddings.trajectories import Beliefs, Moments, MovementVariance
+from wordtide.embeddings.trajectories import Beliefs, MovementVariance, Years
 from wordtide.model.gaussians import condition, look_back, predict
 from wordtide.model.knots import Bridges, Knots, messages, transitions
 from wordtide.model.prior import Diffusion, TimePoints, slice_before
@@ -28,7 +27,7 @@ from wordtide.types import Floats, Indices, Integers, Reals, Singles
 
 _ROWS_AT_ONCE = 256  # float64 rows that stay in the processor's cache
 _FEW_WORDS = 8  # words whose curves NumPy computes faster than the compiler loads
-#: From this many moments on, means are computed by a compiled pass.
+#: The number of means from which on a compiled pass computes them.
 MANY_ROWS = 2000
 #: Memory for the variances of slices that are computed together.
 BYTES_AT_ONCE = 1 << 27
@@ -115,10 +114,10 @@ class SmoothedTrajectories:
         return self._means(words, before, after, self._at(words, times))
 
     def means_at(self, time: float, words: Integers | None = None) -> Floats:
-        moment = np.array([time])
-        before, after = self.knots.around(int(slice_before(self.grid, moment)[0]), words)
+        times = np.array([time])
+        before, after = self.knots.around(int(slice_before(self.grid, times)[0]), words)
         chosen = np.arange(len(before)) if words is None else words
-        return self._means(chosen, before, after, self._at(chosen, np.repeat(moment, len(before))))
+        return self._means(chosen, before, after, self._at(chosen, np.repeat(times, len(before))))
 
     def means_of_each(self, words: Integers, times: Floats) -> Floats:
         before, after = self.knots.around_each(words, slice_before(self.grid, times))
@@ -175,11 +174,11 @@ class SmoothedTrajectories:
         return SliceWeights(before.reshape(shape), after.reshape(shape), *reshaped)
 
     def movement(
-        self, words: Integers, earlier: Moments, later: Moments, first_weight: Reals, last_weight: Reals
+        self, words: Integers, earlier: Years, later: Years, first_weight: Reals, last_weight: Reals
     ) -> MovementVariance:
-        from wordtide.model import chain_moments
+        from wordtide.model import chain_queries
 
-        run: Any = chain_moments.contrasts_of_chains
+        run: Any = chain_queries.contrasts_of_chains
         moved = MovementVariance(*np.empty((2, len(words), self.mean.shape[1])))
         times = [np.broadcast_to(np.asarray(time, np.float64), len(words)) for time in (earlier, later)]
         starts, rows, gain, noise, ends = self._chains_with(words, *times)
@@ -200,7 +199,7 @@ class SmoothedTrajectories:
         return covariance
 
     def draw(self, word: int, size: int, times: Floats, generator: np.random.Generator) -> Floats:
-        """Joint draws at the times, (size, n, d): the last moment first, then each given its successor."""
+        """Joint draws at the times, (size, n, d): the last time first, then each given its successor."""
         chain, gain, noise, filtered = self._filtered_chain(word, times)
         offsets = generator.standard_normal((len(chain), size, self.mean.shape[1]))
         offsets[-1] *= np.sqrt(filtered[-1])
@@ -211,9 +210,9 @@ class SmoothedTrajectories:
         return np.ascontiguousarray(offsets[np.searchsorted(chain, times)].transpose(1, 0, 2))
 
     def beliefs(self, words: Integers, number: int) -> Beliefs:
-        from wordtide.model import chain_moments
+        from wordtide.model import chain_queries
 
-        run: Any = chain_moments.beliefs_around_knots
+        run: Any = chain_queries.beliefs_around_knots
         found = Beliefs(*np.empty((4, len(words), self.mean.shape[1])))
         here = self.knots.rows_after(number, words) - 1
         run(
@@ -231,15 +230,15 @@ class SmoothedTrajectories:
         return rows.with_words(self.knots, words) if isinstance(rows, CheckedRows) else rows
 
     def _means(self, words: Integers, before: Integers, after: Integers, at: TimePoints) -> Floats:
-        """Means of words at moments between their knots in rows `before` and `after` (-1: none), (n, d)."""
+        """Means of words at points between their knots in rows `before` and `after` (-1: none), (n, d)."""
         if not len(self.mean):
             return np.zeros((len(before), self.mean.shape[1]))
         weights = self._bridges(words, before, after, at).weights()
         means = np.zeros((len(before), self.mean.shape[1]))
         if len(means) >= MANY_ROWS and isinstance(self.fitted_mean, np.ndarray):
-            from wordtide.model import chain_moments
+            from wordtide.model import chain_queries
 
-            run: Any = chain_moments.means_at_moments
+            run: Any = chain_queries.means_at_times
             unchanged = self.mean, np.zeros(0, dtype=np.int32), np.zeros((0, 0), dtype=np.float32)
             run(*(unchanged if self.jumps is None else self.mean.parts), before, after, *weights, means)
             return means
@@ -253,10 +252,10 @@ class SmoothedTrajectories:
         return means
 
     def _variances(self, words: Integers, slices: Integers, at: TimePoints) -> Floats:
-        """Variances of each word at its moment, which is in its slice or before the next, (n, d)."""
-        from wordtide.model import chain_moments
+        """Variances of each word at its point, which is in its slice or before the next, (n, d)."""
+        from wordtide.model import chain_queries
 
-        run: Any = chain_moments.variances_at_moments
+        run: Any = chain_queries.variances_at_times
         order = np.argsort(words, kind="stable")
         distinct, asked = np.unique(words[order], return_index=True)
         before, after = self.knots.around_each(words[order], slices[order])
@@ -276,7 +275,7 @@ class SmoothedTrajectories:
         return Bridges.over(next(knots), before >= 0, at, next(knots), after >= 0)
 
     def _filtered_chain(self, word: int, times: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        """The chain of a word's knots and further moments without data, n points in order of time.
+        """The chain of a word's knots and further times without data, n points in order of time.
 
         Returns times, gains and noises (n,), and the variances (n, d) given the data up to each point.
         """
@@ -291,16 +290,16 @@ class SmoothedTrajectories:
     def _chains_with(
         self, words: Integers, earlier: Floats, later: Floats
     ) -> tuple[Integers, Integers, Floats, Floats, tuple[Integers, Integers]]:
-        """Chains of the knots of words and two moments each, for `chain_moments.contrasts_of_chains`.
+        """Chains of the knots of words and two times each, for `chain_queries.contrasts_of_chains`.
 
-        Returns starts (n + 1,); rows, gains and noises of all steps; and the steps of the two moments, (n,)
-        each. A moment is a separate step even where the word has a knot.
+        Returns starts (n + 1,); rows, gains and noises of all steps; and the steps of the two times, (n,)
+        each. A time is a separate step even where the word has a knot.
         """
         begin = self.knots.starts[words]
         starts = np.concatenate([[0], np.cumsum(self.knots.starts[words + 1] - begin + 2)])
         first, second = (
-            self.knots.rows_until_each(words, slice_before(self.grid, time)) - begin + moment
-            for moment, time in enumerate((earlier, later))
+            self.knots.rows_until_each(words, slice_before(self.grid, time)) - begin + added
+            for added, time in enumerate((earlier, later))
         )
         sizes = np.diff(starts)
         number = np.arange(starts[-1]) - np.repeat(starts[:-1], sizes)
@@ -309,8 +308,9 @@ class SmoothedTrajectories:
         ends = starts[:-1] + first, starts[:-1] + second
         rows[ends[0]] = rows[ends[1]] = -1
         points = self._at_knots(rows, np.repeat(words, sizes))
-        for end, moment in zip(ends, (self._at(words, earlier), self._at(words, later)), strict=True):
-            points.log_correlation[end], points.marginal[end] = moment.log_correlation, moment.marginal
+        for end, time in zip(ends, (earlier, later), strict=True):
+            own = self._at(words, time)
+            points.log_correlation[end], points.marginal[end] = own.log_correlation, own.marginal
         return starts, rows, *transitions(starts, points), ends
 
 

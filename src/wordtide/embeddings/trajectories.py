@@ -14,8 +14,8 @@ from wordtide.model.knots import Knots
 from wordtide.model.prior import slice_before
 from wordtide.types import Array, Floats, Integers, Reals, Singles
 
-#: One moment in float years for all words, or one for each, (n,).
-Moments = float | Floats
+#: One time in float years for all words, or one for each, (n,).
+Years = float | Floats
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Trajectories(Protocol):
         """Variances of some words at each slice, (n, d), in order of time."""
 
     def movement(
-        self, words: Integers, earlier: Moments, later: Moments, first_weight: Reals, last_weight: Reals
+        self, words: Integers, earlier: Years, later: Years, first_weight: Reals, last_weight: Reals
     ) -> MovementVariance:
         """Variances of last_weight x(later) - first_weight x(earlier) for some words, with weights (n,)."""
 
@@ -134,7 +134,7 @@ class PointTrajectories:
         return self._carried(*self.knots.around_each(words, slice_before(self.grid, times)))
 
     def _carried(self, before: Integers, after: Integers) -> Floats:
-        """The means at knots before some moments, or after them where there is none before, (n, d)."""
+        """The means at the knots before some times, or after them where there is none before, (n, d)."""
         return rows_or_zeros(self.mean, np.where(before >= 0, before, after))
 
     def variances_of_each(self, words: Integers, times: Floats) -> Floats:
@@ -150,7 +150,7 @@ class PointTrajectories:
         return (self.variances_at(float(time), words) for time in self.grid)
 
     def movement(
-        self, words: Integers, earlier: Moments, later: Moments, first_weight: Reals, last_weight: Reals
+        self, words: Integers, earlier: Years, later: Years, first_weight: Reals, last_weight: Reals
     ) -> MovementVariance:
         return MovementVariance(*np.zeros((2, len(words), self.mean.shape[1])))
 
@@ -213,7 +213,7 @@ class ShiftedTrajectories:
         return (variances + self._variance[words] for variances in self.base.variances_at_slices(words))
 
     def movement(
-        self, words: Integers, earlier: Moments, later: Moments, first_weight: Reals, last_weight: Reals
+        self, words: Integers, earlier: Years, later: Years, first_weight: Reals, last_weight: Reals
     ) -> MovementVariance:
         moved = self.base.movement(words, earlier, later, first_weight, last_weight)
         difference = np.asarray(last_weight) - np.asarray(first_weight)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from wordtide.compiled import arithmetic
-from wordtide.model.chain_moments import chain_evidence, log_mean, pair_evidence
+from wordtide.model.chain_queries import chain_evidence, log_mean, pair_evidence
 from wordtide.model.verdicts import (
     BURST,
     DIFFUSION,

@@ -18,7 +18,7 @@ from wordtide.errors import SettingsError
 from wordtide.model.gaussians import condition, predict
 from wordtide.types import Floats, Indices
 
-#: Replaces zero between a moment and itself: far below any variance, and its inverse square is finite.
+#: The noise from a time to itself: far below any variance, but its inverse square is finite.
 _NO_NOISE = 1e-100
 
 

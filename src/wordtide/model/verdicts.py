@@ -93,7 +93,7 @@ class Dynamics:
 def level_means(a11: Any, a12: Any, a22: Any, b1: Any, b2: Any) -> tuple[Any, Any, Any]:
     """Solve A x = b for two levels; returns x_1, x_2 and the determinant of A.
 
-    Takes numbers and NumPy arrays alike; `model.chain_moments` compiles it.
+    Takes numbers and NumPy arrays alike; `model.chain_queries` compiles it.
     """
     size = a11 * a22 - a12 * a12
     return (a22 * b1 - a12 * b2) / size, (a11 * b2 - a12 * b1) / size, size

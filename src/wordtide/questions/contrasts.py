@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from wordtide.embeddings.trajectories import Moments
+from wordtide.embeddings.trajectories import Years
 from wordtide.questions.vectors import Vectors, lengths_of
 from wordtide.types import Flags, Floats, Integers
 
@@ -48,7 +48,7 @@ class _Pool:
 
 
 def contrasts(
-    vectors: Vectors, words: Integers, start: Moments, end: Moments, shown: int = SHOWN
+    vectors: Vectors, words: Integers, start: Years, end: Years, shown: int = SHOWN
 ) -> list[Contrast]:
     """Find the neighbors that each word lost and gained between two times in order.
 

@@ -37,7 +37,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from wordtide.embeddings.states import Embeddings
-from wordtide.embeddings.trajectories import Moments
+from wordtide.embeddings.trajectories import Years
 from wordtide.questions.answers import QuestionTimes, empty_intervals, question_period
 from wordtide.questions.similarity import SIDES
 from wordtide.questions.vectors import STILL, Vectors, lengths_of
@@ -115,9 +115,7 @@ class Halfway:
     latest: float
 
 
-def halfway(
-    model: Embeddings, vectors: Vectors, words: Integers, start: Moments, end: Moments
-) -> list[Halfway]:
+def halfway(model: Embeddings, vectors: Vectors, words: Integers, start: Years, end: Years) -> list[Halfway]:
     """Find when each word was half-way between its vectors at two times in order.
 
     Times are the same for all words, or given for each.
@@ -142,7 +140,7 @@ def halfway(
 
 
 def shown_halfway(
-    model: Embeddings, vectors: Vectors, words: Integers, start: Moments, end: Moments
+    model: Embeddings, vectors: Vectors, words: Integers, start: Years, end: Years
 ) -> list[Halfway]:
     """The half-way dates that answers show: none for filters.
 
@@ -250,7 +248,7 @@ class Change:
     high: Floats
 
 
-def movement(vectors: Vectors, words: Integers, start: Moments, end: Moments) -> Movement:
+def movement(vectors: Vectors, words: Integers, start: Years, end: Years) -> Movement:
     """Measure how far words moved between two times in order.
 
     Times are the same for all words, or given for each, (n,).
@@ -277,7 +275,7 @@ def movement(vectors: Vectors, words: Integers, start: Moments, end: Moments) ->
     )
 
 
-def change_of(vectors: Vectors, words: Integers, start: Moments, end: Moments, moved: Movement) -> Change:
+def change_of(vectors: Vectors, words: Integers, start: Years, end: Years, moved: Movement) -> Change:
     """The change of words with this movement; without a posterior it is the cosine distance itself."""
     if not vectors.uncertain:
         return Change(moved.distance, *(empty_intervals(len(words)) for _ in range(3)))
@@ -288,7 +286,7 @@ def change_of(vectors: Vectors, words: Integers, start: Moments, end: Moments, m
     return Change(expected, deviation, low, high)
 
 
-def expected_change(vectors: Vectors, words: Integers, start: Moments, end: Moments) -> tuple[Floats, Floats]:
+def expected_change(vectors: Vectors, words: Integers, start: Years, end: Years) -> tuple[Floats, Floats]:
     """Mean and standard deviation of the cosine distance between a word's vectors at two times, (n,) each."""
     own, every, share = vectors.recalibrated(words), np.arange(len(words)), vectors.noise_share
     ends = []

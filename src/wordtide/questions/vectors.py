@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from wordtide.embeddings.recalibrated import recalibrated
 from wordtide.embeddings.states import Embeddings
-from wordtide.embeddings.trajectories import Moments, MovementVariance, Trajectories
+from wordtide.embeddings.trajectories import MovementVariance, Trajectories, Years
 from wordtide.errors import SettingsError
 from wordtide.model.gaussians import Calibration
 from wordtide.model.knots import Occurrences
@@ -136,7 +136,7 @@ class Vectors:
         return 1.0 if self.calibration is None else float(len(self.sides))
 
     def movement(
-        self, words: Integers, earlier: Moments, later: Moments, first_weight: Reals, last_weight: Reals
+        self, words: Integers, earlier: Years, later: Years, first_weight: Reals, last_weight: Reals
     ) -> MovementVariance:
         """Variances of last_weight x(later) - first_weight x(earlier) for some words, with weights (n,)."""
         moved = [side.movement(words, earlier, later, first_weight, last_weight) for side in self.sides]

@@ -1,4 +1,4 @@
-"""Compiled passes over trajectories that answer questions: moments, contrasts, beliefs and log evidence.
+"""Compiled passes over trajectories for questions: means, variances, contrasts, beliefs and log evidence.
 
 Arrays are those of `model.chain`. `gain` and `noise` are `knots.transitions`: a word's first knot has gain 0,
 and its noise is the prior variance. Computations are in float64, whatever the type of the states.
@@ -20,7 +20,7 @@ _AT_ONCE = 8  # factors multiplied before a logarithm is taken
 
 
 @kernel
-def means_at_moments(
+def means_at_times(
     fitted: Array,
     places: Array,
     values: Array,
@@ -30,7 +30,7 @@ def means_at_moments(
     after_weight: Array,
     out: Array,
 ) -> None:
-    """Compute means at moments, (n, d): weighted sums of the means at the knots in rows `before` and `after`.
+    """Compute means at times, (n, d): weighted sums of the means at the knots in rows `before` and `after`.
 
     Row r of the means at knots is `values[places[r]]`, or `fitted[r]` if `places[r]` is negative or there are
     no places. The order of operations is fixed, so that NumPy gives the same bits.
@@ -46,7 +46,7 @@ def means_at_moments(
 
 
 @arithmetic
-def variances_at_moments(
+def variances_at_times(
     starts: Array,
     gain: Array,
     noise: Array,
@@ -61,11 +61,11 @@ def variances_at_moments(
     places: Array,
     out: Array,
 ) -> None:
-    """Compute variances at moments; those of word `words[n]` are `asked[n]` to `asked[n + 1]`.
+    """Compute variances at times; those of word `words[n]` are the times `asked[n]` to `asked[n + 1]`.
 
-    Each moment has the row `after` of the first knot after it (or where that would be), the steps from the
-    knot before and to the knot after (`Bridges`), and a row `places` of `out`, which receives the variances.
-    A Kalman filter runs forward to the moment, and the messages of later knots are passed backward.
+    Each time has the row `after` of the first knot after it (or where that would be), the steps from the knot
+    before and to the knot after (`Bridges`), and a row `places` of `out`, which receives the variances. A
+    Kalman filter runs forward to the time, and the messages of later knots are passed backward.
     """
     dim = h.shape[1]
     longest = 0
@@ -119,7 +119,7 @@ def contrasts_of_chains(
 ) -> None:
     """Compute the variances of weighted sums c . x over chains.
 
-    The steps of a chain are knots (`rows` of h) and moments without data (row -1), whose `weights` are c.
+    The steps of a chain are knots (`rows` of h) and times without data (row -1), whose `weights` are c.
     With S the posterior covariance of a chain and y = S c, the variance of c . x is c . y. The posterior mean
     is S times the messages of the data, whose precision is h, so the sampling variance of c . mean is sum h
     y^2. A smoother computes y from the messages c. Fills `posterior` and `sampling` (chains, d).
