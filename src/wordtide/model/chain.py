@@ -26,6 +26,15 @@ look_back = inlined(gaussians.look_back)
 carry_back = inlined(gaussians.carry_back)
 
 
+@inlined
+def longest_chain(starts: Array, words: Array) -> int:
+    """The largest number of knots of any of some words."""
+    longest = 0
+    for word in words:
+        longest = max(longest, starts[word + 1] - starts[word])
+    return longest
+
+
 @arithmetic
 def observe_rows(rows: Array, g: Array, h_new: Array, rate: float, mu: Array, h: Array, b: Array) -> bool:
     """Incorporate a slice's gradients: h moves toward `h_new` by `rate`, and b becomes g + h mu.
@@ -216,9 +225,7 @@ def leave_out_words(
     never subtracted.
     """
     dim = h.shape[1]
-    longest = 0
-    for word in range(start, stop):
-        longest = max(longest, starts[word + 1] - starts[word])
+    longest = longest_chain(starts, np.arange(start, stop))
     before = np.empty((longest, dim), dtype=np.float64)
     precision = np.empty(dim, dtype=np.float64)
     message = np.empty(dim, dtype=np.float64)
@@ -230,12 +237,8 @@ def leave_out_words(
                 for k in range(dim):
                     m[k], p[k] = 0.0, first[word]
             else:
-                m_before, p_before, h_before, b_before = (
-                    before[row - 1 - begin],
-                    s[row - 1],
-                    h[row - 1],
-                    b[row - 1],
-                )
+                m_before, p_before = before[row - 1 - begin], s[row - 1]
+                h_before, b_before = h[row - 1], b[row - 1]
                 for k in range(dim):
                     mean, variance = condition(m_before[k], p_before[k], h_before[k], b_before[k])
                     m[k], p[k] = predict(gain[row], noise[row], mean, variance)
@@ -272,9 +275,7 @@ def match_words(
     after `sweeps` sweeps.
     """
     dim = h.shape[1]
-    longest = 0
-    for word in range(start, stop):
-        longest = max(longest, starts[word + 1] - starts[word])
+    longest = longest_chain(starts, np.arange(start, stop))
     predicted = np.empty((longest, dim), dtype=np.float64)
     later, change = np.empty(dim, dtype=np.float64), np.empty(dim, dtype=np.float64)
     for word in range(start, stop):

@@ -11,7 +11,14 @@ import numpy as np
 
 from wordtide.compiled import arithmetic, inlined, kernel
 from wordtide.model import verdicts
-from wordtide.model.chain import carry_back, condition, look_back, messages_of_word, predict
+from wordtide.model.chain import (
+    carry_back,
+    condition,
+    longest_chain,
+    look_back,
+    messages_of_word,
+    predict,
+)
 
 Array = Any
 
@@ -68,9 +75,7 @@ def variances_at_times(
     Kalman filter runs forward to the time, and the messages of later knots are passed backward.
     """
     dim = h.shape[1]
-    longest = 0
-    for n in range(len(words)):
-        longest = max(longest, starts[words[n] + 1] - starts[words[n]])
+    longest = longest_chain(starts, words)
     filtered = np.zeros((longest + 1, dim), dtype=np.float64)  # line k: after k knots
     ahead = np.zeros((longest + 1, dim), dtype=np.float64)  # line k: the precision of knot k and later knots
     for n in range(len(words)):
@@ -125,9 +130,7 @@ def contrasts_of_chains(
     y^2. A smoother computes y from the messages c. Fills `posterior` and `sampling` (chains, d).
     """
     dim = h.shape[1]
-    longest = 0
-    for n in range(len(starts) - 1):
-        longest = max(longest, starts[n + 1] - starts[n])
+    longest = longest_chain(starts, np.arange(len(starts) - 1))
     mean = np.zeros((longest + 1, dim), dtype=np.float64)  # line k: after k steps
     variance = np.zeros((longest + 1, dim), dtype=np.float64)
     for n in range(len(starts) - 1):
@@ -182,9 +185,7 @@ def beliefs_around_knots(
     They follow from the messages of these and earlier knots.
     """
     dim = h.shape[1]
-    longest = 0
-    for n in range(len(words)):
-        longest = max(longest, starts[words[n] + 1] - starts[words[n]])
+    longest = longest_chain(starts, words)
     center, added, messages = (
         np.empty((longest, dim), dtype=np.float64),
         np.empty((longest, dim), dtype=np.float64),
