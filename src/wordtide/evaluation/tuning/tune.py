@@ -53,7 +53,7 @@ REFERENCE_RATIO = FitSettings().negative_ratio
 
 
 @dataclass(frozen=True)
-class _Workspace:
+class _Session:
     """The folder of a tuning, and everything its fits need."""
 
     folder: Path
@@ -157,7 +157,7 @@ def tune(
             planned,
             fits,
             varied(lists) or LISTED[:2],
-            _Workspace(folder, by_window, problem, machine, observer),
+            _Session(folder, by_window, problem, machine, observer),
         )
         scores, rows = _scores(planned, records), _summary(planned, records)
         facts = _facts(problem, parts, lists, {**shared, "precision": precision})
@@ -178,39 +178,41 @@ def _records(
     planned: list[PlannedFit],
     settings: Mapping[Combination, FitSettings],
     names: list[str] | tuple[str, ...],
-    space: _Workspace,
+    session: _Session,
 ) -> list[FitRecord]:
     """The record of each fit, read from the folder or made now."""
-    found = [load_record(space.folder, fit.file_name, fit.slices) for fit in planned]
+    found = [load_record(session.folder, fit.file_name, fit.slices) for fit in planned]
     there = [record for record in found if record is not None]
     if there:
-        space.observer.message(f"{len(there)} of {len(planned)} fits are already finished")
+        session.observer.message(f"{len(there)} of {len(planned)} fits are already finished")
     records = []
     for number, (fit, record) in enumerate(zip(planned, found, strict=True), start=1):
         if record is None:
-            space.observer.message(f"fit {number} of {len(planned)}: {fit.shown(names)}")
-            record = _fit_and_score(fit, settings[fit.combination], space)
+            session.observer.message(f"fit {number} of {len(planned)}: {fit.shown(names)}")
+            record = _fit_and_score(fit, settings[fit.combination], session)
             mean = sum(score.log_likelihood for score in record.scores) / len(record.scores)
             took = "" if record.seconds is None else f", fitted in {record.seconds:.0f} s"
-            space.observer.message(f"{mean:.4f} per pair{took}")
-        remove_folder(model_folder(space.folder, fit.file_name))  # including leftovers of a killed process
+            session.observer.message(f"{mean:.4f} per pair{took}")
+        remove_folder(model_folder(session.folder, fit.file_name))  # including leftovers of a killed process
         records.append(record)
     return records
 
 
-def _fit_and_score(fit: PlannedFit, settings: FitSettings, space: _Workspace) -> FitRecord:
-    counts, machine, observer = space.counts[fit.combination.window], space.machine, space.observer
+def _fit_and_score(fit: PlannedFit, settings: FitSettings, session: _Session) -> FitRecord:
+    counts, machine, observer = session.counts[fit.combination.window], session.machine, session.observer
     model, seconds = load_or_fit(
         without_slices(counts, fit.left_out) if fit.left_out else counts,
         settings,
-        model_folder(space.folder, fit.file_name),
+        model_folder(session.folder, fit.file_name),
         machine,
         observer,
     )
     shift = math.log(fit.combination.negative_ratio / REFERENCE_RATIO)
-    scores = score_slices(settings.method, model, space.problem, fit.slices, observer, machine.threads, shift)
+    scores = score_slices(
+        settings.method, model, session.problem, fit.slices, observer, machine.threads, shift
+    )
     record = FitRecord(scores, None if seconds is None else round(seconds, 1))
-    save_record(space.folder, fit.file_name, {**fit.combination.values(), "split": fit.split}, record)
+    save_record(session.folder, fit.file_name, {**fit.combination.values(), "split": fit.split}, record)
     return record
 
 
