@@ -1,4 +1,4 @@
-"""Models whose words stay, jump, change gradually, or burst, as their messages were drawn."""
+"""Models with drawn messages, whose words stay, jump, change gradually, or burst."""
 
 import numpy as np
 from embeddings.models import diffusion_of, knots_of

@@ -1,4 +1,4 @@
-"""Questions to a model of any kind: times, words, all words at once, and draws."""
+"""Models of every kind: times, words, all words at once, and draws."""
 
 import datetime as dt
 

@@ -1,4 +1,4 @@
-"""A filtered trajectory is carried forward by Eq. 13, slice by slice, whatever lies between two knots."""
+"""Filtered trajectories are propagated by Eq. 13, across any number of slices between two knots."""
 
 import numpy as np
 import pytest

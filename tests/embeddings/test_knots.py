@@ -1,4 +1,4 @@
-"""Knots and occurrences find what belongs to a word or a slice."""
+"""Knots and occurrences by word and by slice."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""A model folder comes back as it was written; a damaged or hostile one is refused with a clear error."""
+"""A model folder is read as it was written; a damaged or hostile one is refused with a clear error."""
 
 import contextlib
 import json

@@ -1,4 +1,4 @@
-"""What notebooks show of models and answers: right numbers, and nothing that a text could smuggle in."""
+"""Models and answers in notebooks: their numbers, and the escaping of text from outside."""
 
 import re
 from html.parser import HTMLParser

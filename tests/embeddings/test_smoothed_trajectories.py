@@ -1,4 +1,4 @@
-"""A smoothed trajectory, asked anywhere, answers as the dense posterior over all moments does."""
+"""Smoothed trajectories agree with the dense posterior at any time."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Trajectories under the stationary prior, at slices and at any other moment, against dense algebra."""
+"""Trajectories under the stationary prior, at any time, against dense algebra."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""A tiny corpus whose words change their company, for evaluations that take a second."""
+"""A tiny corpus whose words change their neighbors, for evaluations that take a second."""
 
 import wordtide
 

@@ -1,4 +1,4 @@
-"""A whole evaluation: what it writes, that it goes on where it stopped, and what it refuses."""
+"""A whole evaluation: its files, how it continues after an interruption, and its errors."""
 
 import csv
 import json
@@ -7,7 +7,7 @@ import shutil
 import numpy as np
 import pytest
 from evaluation.corpora import SETTINGS, tiny_counts
-from observers import StepObserver
+from observers import RecordingObserver, StepObserver
 
 import wordtide
 from wordtide.errors import OutputError, SettingsError
@@ -15,25 +15,11 @@ from wordtide.evaluation import evaluate as evaluating
 from wordtide.evaluation.evaluate import evaluate
 from wordtide.evaluation.scores import METHODS
 from wordtide.figures.method_figures import read_scores
-from wordtide.progress import Observer
 
 FILES = {
     *("scores.csv", "summary.csv", "displacements.csv", "motion.csv", "settings.json"),
     *("likelihood.png", "likelihood.svg", "displacement.png", "report.html", "header.json", "models"),
 }
-
-
-class Listener(Observer):
-    """Keeps what it is told."""
-
-    def __init__(self):
-        self.messages, self.stages = [], []
-
-    def message(self, text):
-        self.messages.append(text)
-
-    def start(self, stage, total=0, unit="steps"):
-        self.stages.append((stage, total, unit))
 
 
 @pytest.fixture(scope="module")
@@ -106,9 +92,9 @@ def test_all_methods_are_compared_on_the_same_slices(evaluation):
 
 
 def test_every_fit_has_its_training_time(evaluation):
-    assert all(
-        float(row["seconds"]) >= 0 for row in rows_of(evaluation, "summary.csv") if row["method"] in METHODS
-    )
+    rows = rows_of(evaluation, "summary.csv")
+    found = {row["method"]: float(row["seconds"]) for row in rows if row["method"] in METHODS}
+    assert found == json.loads((evaluation.path / "models" / "seconds.json").read_text())
 
 
 def test_predictions_are_better_than_zero_vectors(evaluation):
@@ -137,9 +123,9 @@ def test_a_second_evaluation_has_the_same_scores(evaluation, counts, tmp_path):
 
 
 def test_existing_models_are_not_fitted_again(report, counts):
-    listener = Listener()
+    listener = RecordingObserver()
     evaluate(counts, report, methods=METHODS, holdout=0.3, observer=listener, **SETTINGS)
-    assert [stage for stage, _, _ in listener.stages] == ["scoring"]
+    assert [stage[0] for stage in listener.stages] == ["scoring"]
 
 
 def test_a_report_made_again_has_the_same_bytes(evaluation, report, counts):
@@ -170,9 +156,9 @@ def test_a_stopped_evaluation_keeps_its_finished_models_and_continues(counts, tm
     with pytest.raises(KeyboardInterrupt):
         evaluate(counts, tmp_path / "report", **options)
     monkeypatch.setattr(evaluating, "fit", real)
-    listener = Listener()
+    listener = RecordingObserver()
     evaluate(counts, tmp_path / "report", observer=listener, **options)
-    assert [stage for stage, _, _ in listener.stages] == ["warm-start", "scoring"]
+    assert [stage[0] for stage in listener.stages] == ["warm-start", "scoring"]
 
 
 def test_a_stopped_fit_continues_from_its_checkpoint(counts, tmp_path):
@@ -184,7 +170,7 @@ def test_a_stopped_fit_continues_from_its_checkpoint(counts, tmp_path):
     options = {"methods": ["warm-start"], "checkpoint_every": 0.0, **SETTINGS}
     with pytest.raises(KeyboardInterrupt):
         evaluate(counts, tmp_path / "report", observer=Impatient(), **options)
-    listener = Listener()
+    listener = RecordingObserver()
     evaluate(counts, tmp_path / "report", observer=listener, **options)
     assert "resuming from the checkpoint, after step 2" in listener.messages
 

@@ -1,4 +1,4 @@
-"""Which slices are left out, and what remains."""
+"""The slices that are left out, and the counts that remain."""
 
 import numpy as np
 import pytest

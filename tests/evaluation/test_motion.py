@@ -1,4 +1,4 @@
-"""How words move: the same slices and words for all models, and numbers that tell jumps from ways."""
+"""How words move: the same slices and words for all models, and numbers that separate jumps from paths."""
 
 import numpy as np
 import pytest

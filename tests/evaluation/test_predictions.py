@@ -1,4 +1,4 @@
-"""What each method expects of a slice it has not seen."""
+"""The prediction of an unseen slice by each method."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The likelihood of a slice that was not seen: against sums by hand, and what must not change it."""
+"""The likelihood of an unseen slice: against explicit sums, and its invariances."""
 
 import math
 from fractions import Fraction

@@ -1,4 +1,4 @@
-"""The page of a report: its tables and figures, and that no text from outside is taken for HTML."""
+"""The page of a report: its tables and figures, and the escaping of text from outside."""
 
 from wordtide.evaluation.report import report_page
 

@@ -1,4 +1,4 @@
-"""A whole tuning: what is scored, what is written, that it goes on where it stopped, and what it refuses."""
+"""A whole tuning: its scores and files, how it continues after an interruption, and its errors."""
 
 import csv
 import json
@@ -8,7 +8,7 @@ import shutil
 import numpy as np
 import pytest
 from evaluation.corpora import tiny_counts
-from observers import StepObserver
+from observers import RecordingObserver, StepObserver
 from oracles.model import negative_matrix
 from scipy.special import expit
 
@@ -17,9 +17,9 @@ from wordtide.errors import FolderError, OutputError, SettingsError
 from wordtide.evaluation import evaluate as evaluating
 from wordtide.evaluation.folder import exclusive_use
 from wordtide.evaluation.scores import held_out_slices, predict_by_interpolation, without_slices
+from wordtide.evaluation.tuning.search_space import LISTED
 from wordtide.evaluation.tuning.tune import tune
 from wordtide.inference.problem import PairSettings, problem_of
-from wordtide.progress import Observer
 
 SHARED = {"threads": 1, "max_steps": 2}
 OPTIONS = {
@@ -29,19 +29,6 @@ OPTIONS = {
     "dim": 3,
     **SHARED,
 }
-
-
-class Listener(Observer):
-    """Keeps what it is told, and counts the fits that are begun."""
-
-    def __init__(self):
-        self.messages, self.stages = [], []
-
-    def message(self, text):
-        self.messages.append(text)
-
-    def start(self, stage, total=0, unit="steps"):
-        self.stages.append(stage)
 
 
 @pytest.fixture(scope="module")
@@ -144,7 +131,11 @@ def test_the_summary_has_a_row_for_each_combination(tuning):
 
 
 def test_fits_have_their_training_time(tuning):
-    assert all(row["seconds"] >= 0 for row in tuning.summary)
+    records = [json.loads(path.read_text()) for path in (tuning.path / "fits").iterdir()]
+    for row in tuning.summary:
+        own = [one["seconds"] for one in records if all(one[name] == row[name] for name in LISTED)]
+        assert len(own) == 2
+        assert row["seconds"] == pytest.approx(np.mean(own))
 
 
 def test_the_settings_list_the_slices_left_out(tuning, counts):
@@ -155,7 +146,7 @@ def test_the_settings_list_the_slices_left_out(tuning, counts):
 
 
 def test_every_fit_is_announced(counts, tmp_path):
-    listener = Listener()
+    listener = RecordingObserver()
     tune(counts, tmp_path / "tuning", grid={"dim": [2, 3]}, splits=2, observer=listener, **SHARED)
     told = [message for message in listener.messages if message.startswith("fit ")]
     assert told == [
@@ -165,11 +156,11 @@ def test_every_fit_is_announced(counts, tmp_path):
 
 
 def test_a_sequential_method_is_fitted_once_and_predicts_all_slices_but_the_first(counts, tmp_path):
-    listener = Listener()
+    listener = RecordingObserver()
     found = tune(
         counts, tmp_path / "tuning", grid={"dim": [2, 3]}, method="filtering", observer=listener, **SHARED
     )
-    assert listener.stages.count("filtering") == 2
+    assert [stage[0] for stage in listener.stages].count("filtering") == 2
     assert [(row["dim"], row["split"], row["slice"]) for row in found.scores] == [
         (dim, None, t) for dim in (2, 3) for t in range(1, 6)
     ]
@@ -178,11 +169,14 @@ def test_a_sequential_method_is_fitted_once_and_predicts_all_slices_but_the_firs
 @pytest.mark.parametrize("method", ["static", "warm-start", "independent"])
 def test_other_methods_can_be_tuned(counts, tmp_path, method):
     found = tune(counts, tmp_path / "tuning", grid={"dim": [2, 3]}, method=method, **SHARED)
-    assert all(row["mean"] > -1.0 for row in found.summary)
+    for row in found.summary:
+        own = [score["log_likelihood"] for score in found.scores if score["dim"] == row["dim"]]
+        assert row["slices"] == len(own)
+        assert row["mean"] == pytest.approx(np.mean(own))
 
 
 def test_a_finished_tuning_is_not_repeated(folder, tuning, counts):
-    listener = Listener()
+    listener = RecordingObserver()
     again = tune(counts, folder, observer=listener, **OPTIONS)
     assert (listener.stages, listener.messages) == ([], ["8 of 8 fits are already finished"])
     assert again.summary == tuning.summary
@@ -195,7 +189,7 @@ def test_tables_made_again_have_the_same_bytes(folder, tuning, counts):
 
 
 def test_an_additional_value_leaves_finished_fits_alone(folder, counts):
-    listener = Listener()
+    listener = RecordingObserver()
     more = {**OPTIONS, "grid": {"diffusion": [1e-3, 1e-1, 1.0], "negative_ratio": [1, 5]}}
     found = tune(counts, folder, observer=listener, **more)
     fitted = [message for message in listener.messages if message.startswith("fit ")]
@@ -204,7 +198,7 @@ def test_an_additional_value_leaves_finished_fits_alone(folder, counts):
 
 
 def test_additional_splits_leave_finished_fits_alone(folder, counts):
-    listener = Listener()
+    listener = RecordingObserver()
     tune(counts, folder, observer=listener, **{**OPTIONS, "splits": 3})
     fitted = [message for message in listener.messages if message.startswith("fit ")]
     assert (len(fitted), all(message.endswith("split 3") for message in fitted)) == (4, True)
@@ -225,7 +219,7 @@ def test_a_tuning_that_was_stopped_between_fits_ends_with_the_same_scores(
     with pytest.raises(KeyboardInterrupt):
         tune(counts, tmp_path / "tuning", **OPTIONS)
     monkeypatch.setattr(evaluating, "fit", real)
-    listener = Listener()
+    listener = RecordingObserver()
     tune(counts, tmp_path / "tuning", observer=listener, **OPTIONS)
     assert "3 of 8 fits are already finished" in listener.messages
     assert (tmp_path / "tuning" / "scores.csv").read_bytes() == (tuning.path / "scores.csv").read_bytes()
@@ -250,7 +244,7 @@ def test_a_stopped_fit_continues_from_its_checkpoint_to_the_same_scores(counts, 
     whole = tune(counts, tmp_path / "whole", **options)
     with pytest.raises(KeyboardInterrupt):
         tune(counts, tmp_path / "tuning", observer=Impatient(), **options)
-    listener = Listener()
+    listener = RecordingObserver()
     resumed = tune(counts, tmp_path / "tuning", observer=listener, **options)
     assert "resuming from the checkpoint, after step 2" in listener.messages
     assert resumed.scores == whole.scores
@@ -315,7 +309,7 @@ def test_a_folder_of_the_user_is_never_replaced(counts, tmp_path):
 
 
 def test_fewer_splits_than_requested_are_reported(tmp_path):
-    listener = Listener()
+    listener = RecordingObserver()
     found = tune(tiny_counts(3), tmp_path / "tuning", grid={"dim": [2, 3]}, observer=listener, **SHARED)
     assert (
         found.splits.left_out,

@@ -1,4 +1,4 @@
-"""Lists of values, their combinations, and the splits: what is searched, and what is refused."""
+"""Lists of values, their combinations, and splits: the search space, and invalid ones."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Models of different eta, compared on the same pairs: against sums by hand."""
+"""Models with different eta, compared on the same pairs, against explicit sums."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""The parts of Algorithm 2: mirror ascent, update steps, noise, and gradients that vanish where they must."""
+"""The parts of Algorithm 2: mirror ascent, Adam, noise, and expected gradients at the prior."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Algorithm 1: priors by Eq. 13, gradients that are derivatives, runs that can be resumed and slowed down."""
+"""Algorithm 1: priors by Eq. 13, gradients against derivatives, and resumed and slowed runs."""
 
 import math
 

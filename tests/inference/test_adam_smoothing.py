@@ -1,4 +1,4 @@
-"""Algorithm 2: gradients that are derivatives, minibatches, phases, and runs that can be resumed."""
+"""Algorithm 2: gradients against derivatives, minibatches, phases, and resumed runs."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Checkpoints: a fit that was stopped ends with the same bits, and a checkpoint of another fit is refused."""
+"""Checkpoints: a resumed fit has the same bits, and a checkpoint of another fit is refused."""
 
 import functools
 import json

@@ -1,4 +1,4 @@
-"""Fits on a Dask cluster: the bits of a fit in one process, also if a worker is killed meanwhile."""
+"""Fits on a Dask cluster have the bits of a fit in one process, even if a worker is killed."""
 
 import json
 import os

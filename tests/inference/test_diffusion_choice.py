@@ -1,4 +1,4 @@
-"""The diffusion constant by prediction: it is found again in worlds that span days, years and centuries."""
+"""Choosing the diffusion constant by prediction recovers it in worlds that span days, years or centuries."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Groups from counts to answers: planted differences are found, others are not, and nothing else changes."""
+"""Groups from counts to answers: planted differences are found, and nothing else changes."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The memory that a fit is estimated to need, and the refusal of one that is too large."""
+"""The estimated memory of a fit, and the error for one that is too large."""
 
 from dataclasses import replace
 

@@ -64,15 +64,15 @@ def test_a_good_fit_is_not_called_poor(model):
 
 
 def test_a_fit_worse_than_chance_is_reported_with_advice(model):
-    (told,) = judged(model, CHANCE - 0.1, -0.6)
-    assert "worse than chance (-0.793 per pair; chance is -0.693)" in told
-    assert "--dim" in told
+    (warning,) = judged(model, CHANCE - 0.1, -0.6)
+    assert "worse than chance (-0.793 per pair; chance is -0.693)" in warning
+    assert "--dim" in warning
 
 
 def test_a_fit_worse_than_static_vectors_is_reported_with_advice(model):
-    (told,) = judged(model, -0.65, -0.6)
-    assert "Static vectors would predict unseen slices better (-0.600 per pair; this model -0.650)" in told
-    assert "--diffusion auto" in told
+    (warning,) = judged(model, -0.65, -0.6)
+    assert "Static vectors would predict unseen slices better (-0.600 per pair; this model -0.650)" in warning
+    assert "--diffusion auto" in warning
 
 
 def test_a_constant_that_is_far_too_large_is_noticed():
@@ -87,7 +87,7 @@ def test_a_constant_that_is_far_too_large_is_noticed():
         for year in range(8)
     ]
     moving = wordtide.fit(wordtide.count(texts), dim=5, threads=1, diffusion=5.0)
-    assert any("Static vectors" in told for told in weaknesses(moving))
+    assert any("Static vectors" in warning for warning in weaknesses(moving))
     assert weaknesses(wordtide.fit(wordtide.count(texts), dim=5, threads=1)) == []
 
 

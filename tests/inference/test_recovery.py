@@ -1,4 +1,4 @@
-"""Worlds whose truth is known are recovered: what drifts, how far, and with what certainty."""
+"""Worlds with known truth are recovered: scores, drift, and uncertainty."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Settings of a fit: what overrides what, and every bad value named with its option and a remedy."""
+"""Settings of a fit: their precedence, and errors that name the option and a remedy."""
 
 import math
 

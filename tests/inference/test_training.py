@@ -1,4 +1,4 @@
-"""The loop that drives solvers: its curve, its checkpoints, and what it does when a solver diverges."""
+"""The training loop: its curve, its checkpoints, and its response to divergence."""
 
 import contextlib
 import math
@@ -80,7 +80,7 @@ class EverySecond:
         self.saved.append((stage, state, [row["step"] for row in curve]))
 
 
-def told(listener):
+def messages_of(listener):
     return [event for event in listener.events if isinstance(event, str) and event != "finish"]
 
 
@@ -188,13 +188,13 @@ def test_a_solver_that_diverges_continues_with_half_the_rate():
 def test_a_divergence_is_reported_with_its_slice():
     listener = Listener()
     train(FakeSolver(bad=[3]), "test", LABELS, listener)
-    assert told(listener) == ["the fit diverged at slice 1910; continuing with half the rate"]
+    assert messages_of(listener) == ["the fit diverged at slice 1910; continuing with half the rate"]
 
 
 def test_a_divergence_of_all_slices_is_reported_without_a_slice():
     listener = Listener()
     train(FakeSolver(bad=[3], where=None), "test", LABELS, listener)
-    assert told(listener) == ["the fit diverged; continuing with half the rate"]
+    assert messages_of(listener) == ["the fit diverged; continuing with half the rate"]
 
 
 def test_a_solver_may_diverge_five_times():

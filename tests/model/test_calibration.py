@@ -1,4 +1,4 @@
-"""Variances of a posterior as wide as its errors: how they grow with dispersion, their limits, the header."""
+"""The factors of a calibration, their limits, and its record in the header."""
 
 import numpy as np
 import pytest
