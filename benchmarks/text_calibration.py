@@ -1,26 +1,26 @@
 """Do the intervals and probabilities that users see hold? On worlds that resemble text.
 
-    python benchmarks/text_calibration.py               # all worlds, about ten minutes
+    python benchmarks/text_calibration.py               # all worlds, about five minutes
     python benchmarks/text_calibration.py --seeds 7     # another seed
 
-prints two Markdown tables, both for each world, method and kind of contexts. The first says how many 90 %
-intervals hold the truth: of the cosine of random pairs of words (also by occurrences of the rarer word), of
-listed neighbors, and of the cosine distance of a word between the first and the last slice (also of words whose
-change is significant); and the root mean square errors of the estimates, and of the cosines of posterior
-means. The second compares the stated
-probability of being among the ten nearest with how often that is true.
+prints Markdown tables, for each world, method and kind of contexts: how many 90 % intervals hold the truth, of
+the cosine of random pairs of words and of listed neighbors, and of the cosine distance of a word between the
+first and the last slice (also of words whose change is significant); and the stated probability of being among
+the ten nearest, with how often that is true. The last table sums them up, with the root mean square errors of
+the estimates and of the cosines of posterior means.
 """
 
 import argparse
 import os
-import time
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # small matrices: threads would only wait for each other
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
+from results import Table
 from simulation.text_worlds import TextKind, TextWorld, draw_text_world, fit_text_world
 
 from wordtide.api import DynamicEmbeddings
@@ -44,17 +44,24 @@ KINDS = (
     TextKind("d = 40, few counts, Poisson", words=2500, dim=40, pairs=60_000, poisson=True),
     TextKind("d = 30, 20 slices", words=1000, slices=20, pairs=60_000, years=3.0),
     TextKind("d = 20, 3000 words, Poisson", words=3000, dim=20, pairs=400_000, poisson=True),
+    TextKind("d = 80, 12 slices", words=1800, dim=80, slices=12, pairs=250_000, years=6.0),
+    TextKind("d = 50, 2500 words, Poisson", words=2500, dim=50, pairs=250_000, poisson=True),
+    TextKind("d = 25, 5 slices, clusters", words=1200, dim=25, slices=5, pairs=200_000, cluster=10),
+    TextKind("d = 45, 16 slices, clusters", 1300, 16, 45, 150_000, 4.0, cluster=25),
+    TextKind("d = 35, 7 slices, Poisson", 2200, 7, 35, 350_000, 8.0, poisson=True),
+    TextKind("d = 70, 10 slices", 1600, 10, 70, 300_000, 5.0, decay=0.6),
 )
 #: These had no part in that.
 NEW_KINDS = (
-    TextKind("new: d = 80, 12 slices", words=1800, dim=80, slices=12, pairs=250_000, years=6.0),
-    TextKind("new: d = 50, 2500 words, Poisson", words=2500, dim=50, pairs=250_000, poisson=True),
-    TextKind("new: d = 25, 5 slices, clusters", words=1200, dim=25, slices=5, pairs=200_000, cluster=10),
+    TextKind("new: d = 55, 9 slices, clusters, Poisson", 1700, 9, 55, 250_000, 6.0, poisson=True, cluster=20),
+    TextKind("new: d = 28, 14 slices", words=900, slices=14, dim=28, pairs=100_000, years=4.0),
+    TextKind("new: d = 90, 6 slices", words=1500, slices=6, dim=90, pairs=400_000, decay=0.3),
 )
 FITS = tuple(product(("smoothing", "filtering"), ("tied", "separate")))
-BANDS = ((1, 300), (300, 1000), (1000, 3000), (3000, np.inf))
 CHANCES = ((0.0, 0.1), (0.1, 0.3), (0.3, 0.5), (0.5, 0.7), (0.7, 1.01))
 PAIRS, TOP, EVERY = 10_000, 10, 25
+#: What 90 % intervals should hold, in per cent.
+RANGE = (87.0, 93.0)
 
 
 def true_vectors(world: TextWorld, t: int) -> Floats:
@@ -62,13 +69,13 @@ def true_vectors(world: TextWorld, t: int) -> Floats:
     return np.asarray(world.vectors[t] * (1.0 + world.signs))
 
 
-def pairs_held(world: TextWorld, model: DynamicEmbeddings) -> tuple[Flags, Floats]:
-    """Of random pairs: does the interval hold the true cosine, and the occurrences of the rarer word, (n,)."""
-    vectors, rng, total = vectors_of(model), np.random.default_rng(0), world.counts.sum(axis=0)
-    held, often = [], []
+def pairs_held(world: TextWorld, model: DynamicEmbeddings) -> Flags:
+    """Of random pairs: does the interval hold the true cosine, (n,)."""
+    vectors, rng, held = vectors_of(model), np.random.default_rng(0), []
     for t in (0, -1) if model.kind == "smoother" else (-1,):
         year, true = float(model.times[t]), true_vectors(world, t)
-        x = scaled(vectors.means_at(year), vectors.variances_at(year), vectors.noise_share)
+        moments = vectors.means_at(year), vectors.variances_at(year)
+        x = scaled(*moments, vectors.noise_share, vectors.closeness)
         one, other = rng.integers(0, len(true), (2, PAIRS))
         found = similarities(x[one], x[other])
         cosine = np.einsum("nk,nk->n", true[one], true[other]) / (
@@ -77,8 +84,7 @@ def pairs_held(world: TextWorld, model: DynamicEmbeddings) -> tuple[Flags, Float
         low, high = found.interval()
         used = (one != other) & np.isfinite(found.mean)
         held.append(((low <= cosine) & (cosine <= high))[used])
-        often.append(np.minimum(total[one], total[other])[used])
-    return np.concatenate(held), np.concatenate(often)
+    return np.concatenate(held)
 
 
 def listed(world: TextWorld, model: DynamicEmbeddings) -> tuple[Flags, Floats, Flags, Floats, Floats]:
@@ -119,54 +125,84 @@ def changes(world: TextWorld, model: DynamicEmbeddings) -> tuple[Floats, ...]:
     return tuple(one[placed] for one in (held, moved.significant, *errors))
 
 
-def share(values: np.ndarray, least: int = 200) -> str:
-    return f"{100 * values.mean():.1f}" if len(values) >= least else ""
+@dataclass(frozen=True)
+class Measured:
+    """What a method with a kind of contexts holds in worlds of one kind, in per cent, and its errors."""
+
+    pairs: float
+    listed: float
+    change: float
+    #: Of significant changes; NaN for fewer than 30.
+    significant: float
+    #: Stated and true probabilities of being among the nearest, for each range of the former.
+    chances: list[str]
+    #: Root mean squares, of similarities and of changes: of the estimate and of the cosine of means.
+    errors: Floats
 
 
-def rows(kind: TextKind, seeds: Sequence[int]) -> list[tuple[list[str], list[str]]]:
-    """The cells of both tables for one world."""
-    worlds = [draw_text_world(kind, seed) for seed in seeds]
-    found = []
-    for method, contexts in FITS:
-        asked = [(world, fit_text_world(world, method, contexts)) for world in worlds]
-        held, often = (
-            np.concatenate(parts) for parts in zip(*(pairs_held(*one) for one in asked), strict=True)
-        )
-        near = [np.concatenate(parts) for parts in zip(*(listed(*one) for one in asked), strict=True)]
-        moved = [np.concatenate(parts) for parts in zip(*(changes(*one) for one in asked), strict=True)]
-        significant = moved[1].astype(bool)
-        bands = (share(held[(often >= low) & (often < high)]) for low, high in BANDS)
-        chances = ((near[1] >= low) & (near[1] < high) for low, high in CHANCES)
-        stated = (
-            f"{near[1][k].mean():.2f}: {near[2][k].mean():.2f}" if k.sum() >= 100 else "" for k in chances
-        )
-        name = [kind.name, method, contexts]
-        errors = [f"{np.sqrt(np.mean(error**2)):.2f}" for error in (*near[3:], *moved[2:])]
-        held_cells = [share(held), *bands, share(near[0]), *errors[:2]]
-        held_cells += [share(moved[0]), share(moved[0][significant], 30), *errors[2:]]
-        found.append(([*name, *held_cells], [*name, *stated]))
-    return found
+def measured(kind: TextKind, worlds: Sequence[TextWorld], method: str, contexts: str) -> Measured:
+    """Fit all worlds and ask them."""
+    asked = [(world, fit_text_world(world, method, contexts)) for world in worlds]
+    pairs = np.concatenate([pairs_held(*one) for one in asked])
+    held, stated, near, *errors = map(np.concatenate, zip(*(listed(*one) for one in asked), strict=True))
+    change, significant, *more = map(np.concatenate, zip(*(changes(*one) for one in asked), strict=True))
+    ranges = [(stated >= low) & (stated < high) for low, high in CHANCES]
+    moved = change[significant.astype(bool)]
+    return Measured(
+        pairs=100.0 * pairs.mean(),
+        listed=100.0 * held.mean(),
+        change=100.0 * change.mean(),
+        significant=100.0 * moved.mean() if len(moved) >= 30 else np.nan,
+        chances=[f"{stated[k].mean():.2f}: {near[k].mean():.2f}" if k.sum() >= 100 else "" for k in ranges],
+        errors=np.array([np.sqrt(np.mean(error**2)) for error in (*errors, *more)]),
+    )
+
+
+def summed_up(found: Sequence[Measured]) -> None:
+    """Print how many models hold what they should, and the range of the errors."""
+    columns = ("what", "models", "within 87 to 93", "lowest", "highest", "error", "error of means")
+    with Table("text_calibration.summary", columns) as table:
+        for name, first in (("pairs", None), ("listed", 0), ("change", 2)):
+            held = np.array([getattr(one, name) for one in found])
+            errors = ["", ""]
+            if first is not None:
+                both = np.array([one.errors[first : first + 2] for one in found])
+                errors = [
+                    f"{low:.2f} to {high:.2f}" for low, high in zip(both.min(0), both.max(0), strict=True)
+                ]
+            within = int(((held >= RANGE[0]) & (held <= RANGE[1])).sum())
+            table.row(name, len(held), within, f"{held.min():.1f}", f"{held.max():.1f}", *errors)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Do the intervals and probabilities that users see hold?")
     parser.add_argument("--seeds", default="31", help="seeds of the worlds, with commas")
     options = parser.parse_args()
-    start, names = time.perf_counter(), ["world", "method", "contexts"]
-    bands = ["below 300", "to 1000", "to 3000", "above"]
-    first = [*names, "pairs", *bands, "listed", "error", "of means"]
-    first += ["change", "significant", "error", "of means"]
-    columns = first, [*names, *(f"{low} on" for low, _ in CHANCES)]
-    later: list[list[str]] = []
-    print(f"| {' | '.join(columns[0])} |\n|{'---|' * len(columns[0])}")
+    found: dict[str, list[Measured]] = {}
     for kind in (*KINDS, *NEW_KINDS):
-        for coverage, reliability in rows(kind, [int(seed) for seed in options.seeds.split(",")]):
-            print(f"| {' | '.join(coverage)} |", flush=True)
-            later.append(reliability)
-    print(f"\n| {' | '.join(columns[1])} |\n|{'---|' * len(columns[1])}")
-    for reliability in later:
-        print(f"| {' | '.join(reliability)} |")
-    print(f"\n{time.perf_counter() - start:.0f} s")
+        worlds = [draw_text_world(kind, int(seed)) for seed in options.seeds.split(",")]
+        found[kind.name] = [measured(kind, worlds, *fit) for fit in FITS]
+        print(
+            kind.name,
+            *(f"{one.pairs:.1f} {one.listed:.1f} {one.change:.1f}" for one in found[kind.name]),
+            flush=True,
+        )
+    columns = ("world", *(", ".join(fit) for fit in FITS))
+    with Table(
+        "text_calibration.similarity", columns, "Random pairs, and in brackets listed neighbors"
+    ) as table:
+        for name, fits in found.items():
+            table.row(name, *(f"{one.pairs:.0f} ({one.listed:.0f})" for one in fits))
+    with Table("text_calibration.change", columns, "Change, and in brackets significant changes") as table:
+        for name, fits in found.items():
+            few = [f" ({one.significant:.0f})" if np.isfinite(one.significant) else "" for one in fits]
+            table.row(name, *(f"{one.change:.0f}{rest}" for one, rest in zip(fits, few, strict=True)))
+    names = ("world", "method", "contexts", *(f"{low} on" for low, _ in CHANCES))
+    with Table("text_calibration.chances", names, "Stated probability: how often it is true") as table:
+        for name, fits in found.items():
+            for fit, one in zip(FITS, fits, strict=True):
+                table.row(name, *fit, *one.chances)
+    summed_up([one for fits in found.values() for one in fits])
 
 
 if __name__ == "__main__":

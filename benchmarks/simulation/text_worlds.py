@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from simulation.trajectories import draw_trajectories
 from wordtide.api import DynamicEmbeddings
-from wordtide.embeddings.messages import calibrate
+from wordtide.embeddings.calibration import calibrate
 from wordtide.embeddings.posterior import Fitted
 from wordtide.inference.compute import compute
 from wordtide.inference.methods import Run, run

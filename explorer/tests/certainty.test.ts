@@ -54,6 +54,15 @@ describe("neighbors", () => {
     expect(found[1].similarity).toBeCloseTo(100 / Math.hypot(100, 10) / lengths[0] / lengths[1], 6);
     for (const { low, similarity, high } of found) expect(low < similarity && similarity < high).toBe(true);
   });
+  it("are as near as words that have something in common, by the closeness of the calibration", () => {
+    const [plain, close] = [0, 2].map((closeness) => nearest(words, 0, 4, noiseOf(null, 2, 1, closeness), 1, true)[0]);
+    const variance = ((plain.high - plain.low) / 2 / 1.6448536269514722) ** 2;
+    expect(plain.high).toBeLessThan(1); // not cut off
+    const square = plain.similarity ** 2;
+    const stretch = 1 / (1 - (2 * variance * square) / (square + variance));
+    expect(close.similarity).toBeCloseTo(stretch * plain.similarity, 6);
+    expect((close.similarity - close.low) / (plain.similarity - plain.low)).toBeCloseTo(Math.sqrt(stretch), 6);
+  });
   it("without a posterior are never faint", () => {
     expect(nearest(words, 0, 4, noiseOf(null, 2), 3, false).some((one) => one.faint)).toBe(false);
   });

@@ -1,20 +1,23 @@
 """On worlds that resemble text: residuals show how counts scatter, and intervals hold the truth."""
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pytest
+import text_calibration
 from simulation.text_worlds import TextKind, draw_text_world, fit_text_world
 from text_calibration import listed, pairs_held
 
 import wordtide
 
 SMALL = TextKind("small", words=500, slices=6, dim=12, pairs=80_000)
+MANY = TextKind("many words", words=800, slices=6, dim=30, pairs=150_000)
 
 
 @cache
-def fitted(method, contexts, poisson):
-    world = draw_text_world(TextKind(**{**vars(SMALL), "poisson": poisson}), 5)
+def fitted(method, contexts, poisson, kind=SMALL):
+    world = draw_text_world(replace(kind, poisson=poisson), 5)
     return world, fit_text_world(world, method, contexts)
 
 
@@ -22,12 +25,29 @@ def fitted(method, contexts, poisson):
 @pytest.mark.parametrize("method", ["smoothing", "filtering"])
 def test_intervals_and_probabilities_hold(method, contexts):
     for poisson in (False, True):
-        held, _ = pairs_held(*fitted(method, contexts, poisson))
+        held = pairs_held(*fitted(method, contexts, poisson))
         assert 0.86 <= held.mean() <= 0.94
         held, stated, near, error, error_of_means = listed(*fitted(method, contexts, poisson))
         assert 0.84 <= held.mean() <= 0.98
         assert abs(stated.mean() - near.mean()) < 0.12
         assert (error**2).mean() < (error_of_means**2).mean()
+
+
+@pytest.mark.parametrize("contexts", ["tied", "separate"])
+@pytest.mark.parametrize("method", ["smoothing", "filtering"])
+def test_words_that_belong_together_are_as_near_as_stated(method, contexts, monkeypatch):
+    monkeypatch.setattr(text_calibration, "EVERY", 5)
+    world, model = fitted(method, contexts, True, MANY)
+    assert model.calibration.closeness < 2.0
+    world, model = fitted(method, contexts, True, replace(MANY, cluster=15))
+    assert model.calibration.closeness > 5.0
+    held, _, _, error, _ = listed(world, model)
+    assert 0.87 <= held.mean() <= 0.93
+    apart = wordtide.DynamicEmbeddings(model.fitted)
+    apart.calibration = replace(model.calibration, closeness=0.0)
+    held_apart, _, _, error_apart, _ = listed(world, apart)
+    assert held_apart.mean() < 0.82
+    assert (error**2).mean() < 0.9 * (error_apart**2).mean()
 
 
 @pytest.mark.parametrize("method", ["smoothing", "filtering"])

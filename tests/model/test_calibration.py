@@ -28,6 +28,8 @@ def test_no_vector_is_less_certain_than_under_the_prior():
         {"other": 1.0},
         {"dispersion": 1.0, "share": 0.5, "variance": 1.0},
         {"dispersion": 1.0, "share": -0.5},
+        {"dispersion": 1.0, "share": 0.5, "variance": 0.0, "pace": 1.0},
+        {"dispersion": 1.0, "share": 0.5, "variance": 1.0, "pace": 1.0, "closeness": -1.0},
         [1.0],
     ],
 )
@@ -41,4 +43,6 @@ def test_the_record_of_a_header_is_read_and_older_models_have_none():
     assert Calibration.of_header({"dispersion": 0.5, "share": 0.6}) == Calibration(0.5, 0.6)
     whole = {"dispersion": 0.5, "share": 0.6, "variance": 0.4, "pace": 2.0}
     assert Calibration.of_header(whole) == Calibration(0.5, 0.6, 0.4, 2.0)
+    assert Calibration.of_header({**whole, "closeness": 0.0}) == Calibration(0.5, 0.6, 0.4, 2.0, 0.0)
+    assert Calibration.of_header({**whole, "closeness": 7.5}) == Calibration(0.5, 0.6, 0.4, 2.0, 7.5)
     assert Calibration.of_header(None) is None

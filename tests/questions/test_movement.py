@@ -21,9 +21,9 @@ from oracles.questions import (
 )
 from oracles.trajectories import prior_precision
 
-from wordtide.embeddings.messages import measure_calibration
+from wordtide.embeddings.calibration import measure_calibration
 from wordtide.model.prior import StationaryPrior
-from wordtide.questions.movement import ONE_SIDE, change_of, movement
+from wordtide.questions.movement import _PACE_ESTIMATED, ONE_SIDE, change_of, movement
 from wordtide.questions.vectors import vectors_of
 
 MODELS = {kind: model_of(kind) for kind in KINDS}
@@ -78,10 +78,21 @@ def test_change_is_that_of_draws_measured_at_their_expected_lengths(word):
     model, number = MODELS["smoother"], WORDS.index(word)
     change = changes_of(model, TIMES[1], TIMES[6], "word")
     draws = draws_of(model, word, 40_000, [TIMES[1], TIMES[6]], seed=3, vectors="word")
-    units = draws / np.sqrt((draws**2).sum(axis=2).mean(axis=0))[:, None]
-    changes = ((units[:, 1] - units[:, 0]) ** 2).sum(axis=1) / 2.0
-    assert changes.mean() == pytest.approx(change.expected[number], rel=0.02)
-    assert 1.1 * changes.std() == pytest.approx(change.deviation[number], rel=0.03)
+    first, last = np.moveaxis(draws / np.sqrt((draws**2).sum(axis=2).mean(axis=0))[:, None], 1, 0)
+    cosine = (first * last).sum(axis=1)
+    assert 1.0 - cosine.mean() == pytest.approx(change.expected[number], rel=0.02)
+    turned = cosine - cosine.mean() * ((first**2).sum(axis=1) + (last**2).sum(axis=1)) / 2.0
+    assert _PACE_ESTIMATED * turned.std() == pytest.approx(change.deviation[number], rel=0.03)
+
+
+def test_the_deviation_of_a_well_known_change_is_that_of_the_cosines_of_draws():
+    model = planted("smoother", np.cumsum(np.random.default_rng(8).normal(size=(1, 11, 20)), axis=1), 400.0)
+    change = changes_of(model, YEARS[1], YEARS[6], "word")
+    draws = draws_of(model, model.words[0], 20_000, [YEARS[1], YEARS[6]], seed=4, vectors="word")
+    units = draws / np.sqrt((draws**2).sum(axis=2, keepdims=True))
+    cosine = (units[:, 0] * units[:, 1]).sum(axis=1)
+    assert 1.0 - cosine.mean() == pytest.approx(change.expected[0], rel=0.01)
+    assert _PACE_ESTIMATED * cosine.std() == pytest.approx(change.deviation[0], rel=0.05)
 
 
 @uncertain

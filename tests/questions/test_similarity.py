@@ -5,13 +5,13 @@ import math
 import numpy as np
 import pytest
 from embeddings.models import KINDS, MOMENTS, TIMES, WORDS, diffusion_of, model_of, posterior_of
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from oracles.questions import cosine_interval, draws_of, planted, standard_error_of_variance, state_of
 from scipy.stats import norm
 
 from wordtide.embeddings.posterior import Posterior
 from wordtide.errors import SettingsError, UnknownWordError
-from wordtide.questions.similarity import SIDES, interval, scaled, similarities, similarity
+from wordtide.questions.similarity import SIDES, interval, scaled, similarities, similarity, stretched
 
 MODELS = {kind: model_of(kind) for kind in KINDS}
 each_kind = pytest.mark.parametrize("kind", KINDS)
@@ -198,3 +198,23 @@ def test_vectors_that_do_not_exist_are_refused():
 def test_an_unknown_word_is_answered_with_near_spellings():
     with pytest.raises(UnknownWordError, match="middle"):
         similarity(MODELS["smoother"], "gaps", "midle")
+
+
+def test_words_that_have_something_in_common_lose_the_part_of_the_prior_that_denies_it():
+    mean, variance = np.array([0.5, -0.5, 0.0, 0.05, 0.6]), np.array([0.01, 0.01, 0.01, 0.01, 0.0])
+    plain, found = (stretched(mean, variance, closeness) for closeness in (0.0, 20.0))
+    assert_array_equal(plain.mean, mean)
+    assert_allclose(plain.spread**2, variance)
+    # the precision of a clear similarity falls by nearly the closeness, and its mean grows in proportion
+    assert_allclose(1.0 / found.spread[:2] ** 2, 100.0 - 20.0 * 0.25 / 0.26)
+    assert_allclose(found.mean[:2], mean[:2] * found.stretch[:2])
+    assert found.mean[0] == -found.mean[1]
+    assert found.mean[2] == 0.0
+    assert found.spread[2] == plain.spread[2]
+    assert 1.0 < found.stretch[3] < 1.0 + (found.stretch[0] - 1.0) / 4.0
+    assert found.mean[4] == 0.6  # known for sure
+
+
+def test_a_cosine_owes_at_most_half_of_its_precision_to_the_prior():
+    found = stretched(np.array([0.4]), np.array([0.1]), 1000.0)
+    assert found.stretch == 2.0

@@ -39,6 +39,8 @@ export interface Header {
   noise_profile?: number[] | null;
   /** The share of the axes that noise lies in; 1 if it is missing. */
   noise_share?: number;
+  /** By how much the prior is too sure that words have nothing in common; 0 if it is missing. */
+  closeness?: number;
   /** Errors that storing makes: the spread's with noise alike along all axes, or with the profile. */
   quantisation: { similarity: number | null; spread: number | null; profiled_spread?: number | null };
   about: About;

@@ -42,7 +42,7 @@ export class Store {
     private readonly host: Host,
     readonly header: Header,
   ) {
-    this.noise = noiseOf(header.noise_profile, header.dim, header.noise_share);
+    this.noise = noiseOf(header.noise_profile, header.dim, header.noise_share, header.closeness);
     header.words.forEach((word, number) => this.numbers.set(word, number));
   }
 

@@ -11,13 +11,18 @@ export interface Noise {
   readonly squares: number;
   /** The share of the axes that noise lies in. */
   readonly share: number;
+  /** By how much the prior is too sure that words have nothing in common, as a precision of cosines. */
+  readonly closeness: number;
 }
 
-export function noiseOf(profile: readonly number[] | null | undefined, dim: number, share = 1): Noise {
+/** The largest share of its precision that a cosine owes to the prior. */
+const MOST_OF_PRIOR = 0.5;
+
+export function noiseOf(profile: readonly number[] | null | undefined, dim: number, share = 1, closeness = 0): Noise {
   if (profile && profile.length !== dim) throw new Error(`The noise profile has ${profile.length} numbers, not ${dim}.`);
   const shares = profile ? Float64Array.from(profile) : new Float64Array(dim).fill(1);
   const sum = shares.reduce((total, one) => total + one, 0);
-  return { dim, profile: shares, sum, squares: shares.reduce((total, one) => total + one * one, 0), share };
+  return { dim, profile: shares, sum, squares: shares.reduce((total, one) => total + one * one, 0), share, closeness };
 }
 
 /** Noise along a row's own direction, for rho = 1: the profile weighted by the squares of the unit mean. */
@@ -33,10 +38,11 @@ export function expectedLength(block: Block, row: number, { sum, share }: Noise)
   return Math.sqrt(1 + share * sum * block.rho[row] ** 2);
 }
 
-/** Mean and standard deviation of the posterior of a cosine. */
+/** Mean and standard deviation of the posterior of a cosine, and by which factor it is farther from zero than between independent vectors. */
 export interface Posterior {
   expected: number;
   spread: number;
+  stretch: number;
 }
 
 /** The posterior of the cosine of two rows: vectors in units of their expected lengths, as in wordtide. */
@@ -45,7 +51,11 @@ export function posteriorOf(one: Block, row: number, other: Block, otherRow: num
   const otherVariance = other.rho[otherRow] ** 2;
   const scale = 1 / (expectedLength(one, row, noise) * expectedLength(other, otherRow, noise));
   const expected = cosine * scale;
-  const variance =
+  const product =
     along(one, row, noise) * otherVariance + along(other, otherRow, noise) * ownVariance + noise.share * noise.squares * ownVariance * otherVariance;
-  return { expected, spread: scale * Math.sqrt(variance * Math.max(1 - expected * expected, 0)) };
+  const variance = scale * scale * product * Math.max(1 - expected * expected, 0);
+  const square = expected * expected;
+  const apart = square + variance > 0 ? square / (square + variance) : 0;
+  const stretch = 1 / (1 - Math.min(noise.closeness * apart * variance, MOST_OF_PRIOR));
+  return { expected: Math.max(-1, Math.min(1, stretch * expected)), spread: Math.sqrt(stretch * variance), stretch };
 }

@@ -7,8 +7,9 @@
 import { Breathing } from "../data/breathing";
 import type { Rows } from "../data/store";
 import type { Neighbor } from "./neighbors";
-import { along as noiseAlong, type Noise } from "./noise";
+import { along as noiseAlong, posteriorOf, type Noise } from "./noise";
 import { Normals } from "./normals";
+import { cosine } from "./similarity";
 
 export const CANDIDATES = 500;
 export const DRAWS = 1000;
@@ -58,6 +59,11 @@ export async function amongNearest(
   for (let r = 0; r < draws; r += 1) for (let k = 0, place = r * dim; k < dim; k += 1, place += 1) shares[r] += own[place] * own[place] * profile[k];
   const means = candidates.map((candidate) => unit(words, candidate.word, dim));
   const variances = candidates.map((candidate) => words.block.rho[words.start + candidate.word * words.stride] ** 2);
+  const ownRow = words.start + word * words.stride;
+  const stretches = candidates.map((candidate) => {
+    const row = words.start + candidate.word * words.stride;
+    return posteriorOf(words.block, ownRow, words.block, row, noise, cosine(words.block, ownRow, words.block, row, dim)).stretch;
+  });
 
   // along[j, r]: the part of candidate j's mean along the word's drawn direction r
   const along = new Float32Array(n * draws);
@@ -88,7 +94,7 @@ export async function amongNearest(
       const mean = along[place];
       const s = v * shares[r];
       const across = Math.max(whole - mean * mean - s, NOTHING_ACROSS) * Math.exp(relative[j] * normals.next());
-      along[place] = (mean + Math.sqrt(s) * normals.next()) / Math.sqrt(across);
+      along[place] = (stretches[j] * (mean + Math.sqrt(s) * normals.next())) / Math.sqrt(across);
     }
     if (j % 8 === 7 && breathing.due) await breathing.pause();
     if (givenUp()) return null;

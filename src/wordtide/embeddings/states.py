@@ -12,10 +12,10 @@ from typing import Any, Self
 
 import numpy as np
 
+from wordtide.embeddings.calibration import measure_calibration
 from wordtide.embeddings.dynamics import Jumps, dynamics_of
 from wordtide.embeddings.filtered import FilteredTrajectories
 from wordtide.embeddings.folder import read_model, write_model
-from wordtide.embeddings.messages import measure_calibration
 from wordtide.embeddings.posterior import Fitted
 from wordtide.embeddings.smoothed import SignedTrajectories, SmoothedTrajectories
 from wordtide.embeddings.trajectories import PointTrajectories, Trajectories

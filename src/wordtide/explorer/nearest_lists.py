@@ -19,7 +19,7 @@ from wordtide.compiled import inlined, kernel
 from wordtide.explorer.page_views import PageSelection
 from wordtide.progress import Observer
 from wordtide.questions.neighbors import FAINT, pool_size
-from wordtide.questions.similarity import scaled
+from wordtide.questions.similarity import MOST_OF_PRIOR, NOTHING, scaled
 from wordtide.questions.vectors import Vectors, lengths_of
 from wordtide.system import available_processors, one_blas_thread
 from wordtide.types import Floats, Indices, Integers
@@ -73,25 +73,28 @@ def lists_at(vectors: Vectors, kept: PageSelection, place: int, asked: Integers)
     """The lists of words at one slice, given by their positions on the page, (n, 10)."""
     order = np.argsort(kept.words, kind="stable")  # ties are broken by the numbers of words
     time = float(vectors.times[kept.slices[place]])
-    units, certainty, known = _described(vectors, kept.words[order], time)
+    units, certainty, variances, known = _described(vectors, kept.words[order], time)
+    shape = vectors.noise_share, vectors.closeness
     rough, found = units.astype(np.float32), np.full((len(asked), LISTED), -1)
     rows = np.argsort(order)[asked]
     for first in range(0, len(rows), _WORDS_AT_ONCE):
         some = slice(first, first + _WORDS_AT_ONCE)
         cosine = rough[rows[some]] @ rough[known].T
-        _choose(cosine, rows[some], known, units, certainty, pool_size(LISTED), found[some])
+        _choose(
+            cosine, rows[some], known, units, certainty, variances, *shape, pool_size(LISTED), found[some]
+        )
     return np.where(found < 0, -1, order[found]).astype(np.int32)
 
 
-def _described(vectors: Vectors, words: Integers, time: float) -> tuple[Floats, Floats, Integers]:
-    """Unit means of words at a time (n, d), the share of their lengths that is known (n,), and the rows of
-    those that are well known.
+def _described(vectors: Vectors, words: Integers, time: float) -> tuple[Floats, Floats, Floats, Integers]:
+    """Unit means of words at a time (n, d), the known share of their expected lengths (n,), their variances
+    in units of these lengths (n, d), and the rows of those that are well known.
     """
     means = vectors.means_at(time, words)
     variances = vectors.variances_at(time, words) if vectors.uncertain else np.zeros_like(means)
     known = vectors.are_known(words, np.full(len(words), time), means, variances)
-    certainty = scaled(means, variances, vectors.noise_share).length
-    return means / lengths_of(means)[:, None], certainty, np.flatnonzero(known)
+    found = scaled(means, variances, vectors.noise_share)
+    return means / lengths_of(means)[:, None], found.length, found.variance, np.flatnonzero(known)
 
 
 @inlined
@@ -105,9 +108,33 @@ def _insert(scores: Array, places: Array, score: Any, place: Any) -> None:
         scores[at], places[at] = score, place
 
 
+@inlined
+def _similarity(
+    own: Any, other: Any, cosine: Any, units: Any, certainty: Any, variances: Any, share: Any, closeness: Any
+) -> float:
+    """The similarity of two words whose unit means have this cosine, as in `questions.similarity`."""
+    mean, variance = cosine * certainty[own] * certainty[other], 0.0
+    for k in range(units.shape[1]):
+        one, two = units[own, k] * certainty[own], units[other, k] * certainty[other]
+        variance += one * one * variances[other, k] + two * two * variances[own, k]
+        variance += share * variances[own, k] * variances[other, k]
+    variance *= 1.0 - mean * mean
+    weight = mean * mean / max(mean * mean + variance, NOTHING)
+    return float(mean / (1.0 - min(closeness * weight * variance, MOST_OF_PRIOR)))
+
+
 @kernel
 def _choose(
-    cosine: Array, rows: Array, known: Array, units: Array, certainty: Array, pool: int, lists: Array
+    cosine: Array,
+    rows: Array,
+    known: Array,
+    units: Array,
+    certainty: Array,
+    variances: Array,
+    share: float,
+    closeness: float,
+    pool: int,
+    lists: Array,
 ) -> None:
     """Fill the lists of the words in some rows, given their approximate cosines with known words.
 
@@ -129,7 +156,9 @@ def _choose(
         similar, best = np.full(top, least), np.full(top, -1)
         for place in range(pool):
             if closest[place] >= 0:
-                _insert(similar, best, exact[place] * certainty[closest[place]], closest[place])
+                other = closest[place]
+                found = _similarity(own, other, exact[place], units, certainty, variances, share, closeness)
+                _insert(similar, best, found, other)
         end = 0
         for faint in (False, True):
             for other in best:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from wordtide.questions.similarity import scaled, similarities
+from wordtide.questions.similarity import scaled, similarities, stretched
 from wordtide.questions.vectors import Vectors, lengths_of
 from wordtide.types import Bytes, Floats, Integers
 
@@ -158,7 +158,12 @@ class SampledBlock:
 
 
 def page_similarity(
-    block: Block, one: Integers, other: Integers, profile: Floats | None = None, share: float = 1.0
+    block: Block,
+    one: Integers,
+    other: Integers,
+    profile: Floats | None = None,
+    share: float = 1.0,
+    closeness: float = 0.0,
 ) -> tuple[Floats, Floats]:
     """Compute the similarities of pairs of rows as the page does.
 
@@ -168,6 +173,7 @@ def page_similarity(
         other: The second row of each pair, (n,).
         profile: How noise is distributed over the axes, (d,); None for noise that is the same along all axes.
         share: The share of the axes that noise lies in.
+        closeness: By how much the prior is too sure that words have nothing in common.
 
     Returns:
         Similarities and their standard deviations, (n,) each.
@@ -183,7 +189,8 @@ def page_similarity(
     lengths = np.sqrt(1.0 + share * shares.sum() * noise**2)  # expected, in units of those of the means
     scale = 1.0 / (lengths[one] * lengths[other])
     mean = np.clip(inner * scale, -1.0, 1.0)
-    return mean, scale * np.sqrt(variance * (1.0 - mean**2))
+    found = stretched(mean, scale**2 * variance * (1.0 - mean**2), closeness)
+    return found.mean, found.spread
 
 
 def noise_profile(vectors: Vectors, sampled: SampledBlock) -> Floats | None:
@@ -200,9 +207,10 @@ def quantization_facts(vectors: Vectors, sampled: SampledBlock) -> dict[str, Any
     """Measure the page's errors over random pairs of well-known words, for the header.
 
     Returns:
-        `noise_profile`, `noise_share` (of the axes), and under `quantisation` (the name in the page's
-        format) the largest error of a similarity and the 95 % quantile of the relative error of a standard
-        deviation, with equal noise along all axes (`spread`) and with the profile (`profiled_spread`).
+        `noise_profile`, `noise_share` (of the axes), `closeness` (of the calibration), and under
+        `quantisation` (the name in the page's format) the largest error of a similarity and the 95 % quantile
+        of the relative error of a standard deviation, with equal noise along all axes (`spread`) and with the
+        profile (`profiled_spread`).
     """
     profile, block = noise_profile(vectors, sampled), sampled.block
     pairs = _draw_pairs(block.settled.reshape(len(sampled.words), len(sampled.slices)))
@@ -212,17 +220,18 @@ def quantization_facts(vectors: Vectors, sampled: SampledBlock) -> dict[str, Any
         words, slices, wide = sampled.words, sampled.slices, len(sampled.slices)
         means = [vectors.means_at_places(words[side], slices[when]) for side in (one, other)]
         variances = [vectors.variances_at_places(words[side], slices[when]) for side in (one, other)]
-        share = vectors.noise_share
-        true = similarities(*(scaled(*moments, share) for moments in zip(means, variances, strict=True)))
+        shape = vectors.noise_share, vectors.closeness
+        true = similarities(*(scaled(*moments, *shape) for moments in zip(means, variances, strict=True)))
         rows = one * wide + when, other * wide + when
-        _, spread = page_similarity(block, *rows, share=share)
-        found, profiled = page_similarity(block, *rows, profile, share)
+        _, spread = page_similarity(block, *rows, None, *shape)
+        found, profiled = page_similarity(block, *rows, profile, *shape)
         errors["similarity"] = float(np.nanmax(np.abs(found - true.mean)))
         if profile is not None:
             errors["spread"], errors["profiled_spread"] = (
                 float(np.nanquantile(np.abs(guess / true.spread - 1.0), 0.95)) for guess in (spread, profiled)
             )
-    return {"noise_profile": profile, "noise_share": vectors.noise_share, "quantisation": errors}
+    facts = {"noise_profile": profile, "noise_share": vectors.noise_share, "closeness": vectors.closeness}
+    return {**facts, "quantisation": errors}
 
 
 def _draw_pairs(settled: Bytes) -> Integers:

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from wordtide.counts.counts import Counts
+from wordtide.embeddings.calibration import calibrate
 from wordtide.embeddings.folder import KIND, fill_folder, fill_with_slices
-from wordtide.embeddings.messages import calibrate, known_share
+from wordtide.embeddings.messages import known_share
 from wordtide.embeddings.posterior import Fitted
 from wordtide.embeddings.state_files import MOST_SLICES
 from wordtide.embeddings.states import Embeddings

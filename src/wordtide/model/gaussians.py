@@ -116,13 +116,16 @@ class Calibration:
     `dispersion`: the variance of counts, in units of what the likelihood assumes. `share`: the share of the
     directions in which the sum of word and context vectors varies; in the others, the errors of the two
     cancel. `variance` and `pace`: the prior variance and the rate of drift at which the messages of different
-    slices agree, in units of those of the fit. docs/evidence.md compares all with worlds of known truth.
+    slices agree, in units of those of the fit. `closeness`: by how much the prior of independent vectors is
+    too sure that words have nothing in common, as a precision of cosines. docs/evidence.md compares all with
+    worlds of known truth.
     """
 
     dispersion: float = 1.0
     share: float = 1.0
     variance: float = 1.0
     pace: float = 1.0
+    closeness: float = 0.0
 
     @staticmethod
     def of_header(facts: Any) -> "Calibration | None":
@@ -134,9 +137,11 @@ class Calibration:
         if facts is None:
             return None
         names = [field.name for field in fields(Calibration)]
-        if not isinstance(facts, dict) or list(facts) not in [names[:size] for size in (1, 2, 4)]:
+        if not isinstance(facts, dict) or list(facts) not in [names[:size] for size in (1, 2, 4, 5)]:
             raise ValueError("its calibration is incomplete")
-        if not all(isinstance(value, float) and 0.0 < value < _MOST for value in facts.values()):
+        if not all(isinstance(value, float) and 0.0 <= value < _MOST for value in facts.values()):
+            raise ValueError("its calibration is out of range")
+        if not all(facts.get(name, 1.0) for name in names[:4]):
             raise ValueError("its calibration is out of range")
         return Calibration(**facts)
 

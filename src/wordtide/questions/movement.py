@@ -1,14 +1,15 @@
 """How far words moved between two times, over which period, and when they were half-way.
 
 **Change** is the expected cosine distance of a word's vectors at two times. A posterior mean moves less than
-the vector itself, so with x = u / sqrt(E[|u|^2]) at each time, m the mean and s the variance of x_b - x_a,
+the vector itself, so with x = u / sqrt(E[|u|^2]) at each time, m and s the mean and variance of x, and r the
+covariance of x_a and x_b, the cosine is about
 
-    E[|x_b - x_a|^2 / 2] = sum_k (m_k^2 + s_k) / 2,    Var = sum_k (m_k^2 + s_k / 2) s_k
+    c = E[x_a . x_b] = sum_k m_ak m_bk + r_k,    Var = Var[x_a . x_b - c (|x_a|^2 + |x_b|^2) / 2]
 
-under the corpus's own prior and noise (`embeddings.recalibrated`), which shrink the change of a word with
-little data toward that of other words. The high end of the interval is the 95% point of a normal distribution
-with this mean and variance. If the word may not have moved, the interval begins at 0 and leaves nothing out
-below, so its high end is the 90% point.
+because lengths do not count. All are those under the corpus's own prior and noise
+(`embeddings.calibration`), which shrink the change of a word with little data toward that of other words. The
+high end of the interval is the 95% point of a normal distribution with this mean and variance. If the word
+may not have moved, the interval begins at 0 and leaves nothing out below, so its high end is the 90% point.
 
 A change is **significant** if two lower bounds of it are positive. With x = u / |mean|, the cosine distance
 of the means is |E[x_b] - E[x_a]|^2 / 2. In its direction e the word moved by e . (x_b - x_a), which is normal
@@ -101,7 +102,7 @@ def lifetimes(model: Embeddings, words: Integers) -> tuple[Floats, Floats]:
 #: The 90% point of a standard normal distribution.
 ONE_SIDE = 1.2815515655446004
 #: The standard deviation of a change is larger by this factor, because the corpus's pace is an estimate too.
-_PACE_ESTIMATED = 1.1
+_PACE_ESTIMATED = 1.08
 _OPPOSITE = 2.0  # the cosine distance of opposite vectors; rounding must not exceed it
 _WORDS_AT_ONCE = 64  # words whose curves are in memory together
 
@@ -294,13 +295,19 @@ def expected_change(vectors: Vectors, words: Integers, start: Years, end: Years)
         times = np.broadcast_to(np.asarray(time, np.float64), len(words))
         mean = own.means_of_each(every, times)
         variance = own.together * own.summed((side.variances_of_each(every, times) for side in own.sides), 2)
-        ends.append((mean, np.sqrt((mean**2).sum(axis=1) + share * variance.sum(axis=1))))
-    (first, first_length), (last, last_length) = ends
-    moved = own.movement(every, start, end, 1.0 / first_length, 1.0 / last_length).posterior
-    squares = (last / last_length[:, None] - first / first_length[:, None]) ** 2
-    change = (squares.sum(axis=1) + share * moved.sum(axis=1)) / 2.0
-    variance = (squares * moved).sum(axis=1) + share * (moved**2).sum(axis=1) / 2.0
-    return np.minimum(change, _OPPOSITE), _PACE_ESTIMATED * np.sqrt(variance)
+        length = np.sqrt((mean**2).sum(axis=1) + share * variance.sum(axis=1))
+        ends.append((mean / length[:, None], variance / length[:, None] ** 2, 1.0 / length))
+    (first, first_variance, first_weight), (last, last_variance, last_weight) = ends
+    moved = own.movement(every, start, end, first_weight, last_weight).posterior
+    both = (first_variance + last_variance - moved) / 2.0
+    cosine = (first * last).sum(axis=1) + share * both.sum(axis=1)
+    c = cosine[:, None]
+    turned, turned_back = last - c * first, first - c * last
+    known = turned**2 * first_variance + 2.0 * turned * turned_back * both + turned_back**2 * last_variance
+    unknown = (both - c * first_variance) ** 2 + (both - c * last_variance) ** 2
+    unknown += 2.0 * (last_variance - c * both) * (first_variance - c * both)
+    variance = known.sum(axis=1) + share * unknown.sum(axis=1) / 2.0
+    return np.minimum(1.0 - cosine, _OPPOSITE), _PACE_ESTIMATED * np.sqrt(np.maximum(variance, 0.0))
 
 
 def _squared_spread(mean: Floats, variance: Reals) -> Floats:

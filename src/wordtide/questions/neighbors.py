@@ -241,16 +241,18 @@ def candidates(
     past = _own_past(vectors, word, year, then, order, one, some) if year != then and word in order else None
     if past is not None:
         found.mean[past.place], found.spread[past.place] = _own_similarity(vectors, word, year, then)
-    probability = share_among_best(_draws(one, some, word, past), top) if size else np.zeros(0)
+        found.stretch[past.place] = 1.0
+    drawn = _draws(one, some, found.stretch, word, past) if size else np.zeros((1, 0), np.float32)
+    probability = share_among_best(drawn, top)
     return Candidates(order, found, probability, some.length)
 
 
 def _compared(vectors: Vectors, near: _Nearest, word: int, year: float) -> tuple[Similarity, Scaled, Scaled]:
     """The similarities of the words near a word to it, the word itself, and these words."""
-    own, share = np.zeros(vectors.dim), vectors.noise_share
+    own, errors = np.zeros(vectors.dim), (vectors.noise_share, vectors.closeness)
     if vectors.uncertain:
         own = vectors.variances_at(year, np.array([word]))[0]
-    one, some = scaled(near.mean, own, share), scaled(near.means, near.variances, share)
+    one, some = scaled(near.mean, own, *errors), scaled(near.means, near.variances, *errors)
     return similarities(some, one), one, some
 
 
@@ -280,7 +282,9 @@ def _own_past(
     return _OwnPast(place, (one.variance + some.variance[place] - moved.posterior[0]) / 2.0)
 
 
-def _draws(one: Scaled, some: Scaled, seed: int, past: _OwnPast | None = None) -> npt.NDArray[np.float32]:
+def _draws(
+    one: Scaled, some: Scaled, stretch: Floats, seed: int, past: _OwnPast | None = None
+) -> npt.NDArray[np.float32]:
     """Joint draws (r, n) of cotangents, which sort like cosines, of vectors drawn from the posterior.
 
     Given the word's vector, the component of another vector along it is normal. The length of the component
@@ -309,6 +313,7 @@ def _draws(one: Scaled, some: Scaled, seed: int, past: _OwnPast | None = None) -
     along += np.sqrt(spread, out=spread) * generator.standard_normal(along.shape, dtype=np.float32)
     across *= np.exp(relative * generator.standard_normal(along.shape, dtype=np.float32))
     along /= np.sqrt(across, out=across)
+    along *= stretch.astype(np.float32)
     return along
 
 

@@ -91,7 +91,7 @@ def _nearest_at_slices(model: Embeddings, vectors: Vectors, word: int, top: int)
         words, slices = _best_known(vectors, cosine, pool_size(top))
     (one,) = scaled_words(vectors, [word], model.times)
     means, variances = (of(words, slices) for of in (vectors.means_at_places, vectors.variances_at_places))
-    others = scaled(means, variances, vectors.noise_share)
+    others = scaled(means, variances, vectors.noise_share, vectors.closeness)
     compared = similarities(one[slices], others)
     order = np.lexsort((-compared.mean, slices))
     order = order[np.arange(len(order)) - np.searchsorted(slices[order], slices[order]) < top]

@@ -6,8 +6,15 @@ expected lengths: with x = u / sqrt(E[|u|^2]), and m, s the mean and variance of
     E[x_i . x_j] = m_i . m_j,    Var[x_i . x_j] = sum_k m_ik^2 s_jk + m_jk^2 s_ik + s_ik s_jk
 
 and Var[cos] is about (1 - E^2) Var, because noise along the vectors turns neither of them. Without a
-posterior E is the cosine of the point estimates. The cosine of posterior means, the paper's measure, is E
-divided by the lengths of both m; for words that are barely known it is far above the true cosine.
+posterior E is the cosine of the point estimates.
+
+The prior takes words for independent, so it pulls E to zero with a precision that words which belong together
+do not deserve. Without the part p of it, which the calibration measures (`closeness`), E and Var grow by the
+factor 1 / (1 - p Var); p is smaller where E is within its error of zero, since most words do have nothing in
+common.
+
+The cosine of posterior means, the paper's measure, is m_i . m_j divided by the lengths of both. For words
+that are barely known it is far above the true cosine.
 
 **An axis** runs between two poles: the position of a word on it is its mean similarity to the words of one
 pole minus that to the words of the other. This is the projection of a word's vector, in units of its length,
@@ -15,7 +22,7 @@ on the difference of the poles' mean directions; its variance adds those of the 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -85,6 +92,7 @@ def axis(
 
 #: Half the width of a 90% interval in standard deviations.
 SIDES = 1.6448536269514722
+NOTHING = 1e-30  # far below the square of any cosine
 
 
 @dataclass(frozen=True)
@@ -92,49 +100,70 @@ class Scaled:
     """Vectors in units of their expected lengths: means and variances, both (..., d).
 
     `length` (...) is that of the means, the known share of the expected length. `share` is the share of the
-    axes that have errors.
+    axes that have errors, and `closeness` that of the calibration.
     """
 
     mean: Floats
     variance: Floats
     length: Floats
     share: float = 1.0
+    closeness: float = 0.0
 
     def __getitem__(self, rows: Integers) -> "Scaled":
-        return Scaled(self.mean[rows], self.variance[rows], self.length[rows], self.share)
+        return replace(self, mean=self.mean[rows], variance=self.variance[rows], length=self.length[rows])
 
     def noise_of_both(self, other: "Scaled") -> Floats:
         """The part of the variance of inner products that comes from the noise of both vectors together."""
         return np.asarray(self.share * np.einsum("...k,...k->...", self.variance, other.variance))
 
 
-def scaled(mean: npt.NDArray[np.floating], variance: npt.NDArray[np.floating], share: float = 1.0) -> Scaled:
+def scaled(
+    mean: npt.NDArray[np.floating],
+    variance: npt.NDArray[np.floating],
+    share: float = 1.0,
+    closeness: float = 0.0,
+) -> Scaled:
     """Divide by the expected lengths; a mean of length zero gives NaN."""
     squared = lengths_of(mean) ** 2
     lengths = np.sqrt(squared + share * variance.sum(axis=-1, dtype=np.float64))
-    return Scaled(
-        mean / lengths[..., None], variance / lengths[..., None] ** 2, np.sqrt(squared) / lengths, share
-    )
+    known = np.sqrt(squared) / lengths
+    return Scaled(mean / lengths[..., None], variance / lengths[..., None] ** 2, known, share, closeness)
 
 
 @dataclass(frozen=True)
 class Similarity:
-    """Mean and standard deviation of the posterior of cosines, (...)."""
+    """Mean and standard deviation of the posterior of cosines, (...).
+
+    `stretch` is the factor by which the cosines are farther from zero than those of independent vectors.
+    """
 
     mean: Floats
     spread: Floats
+    stretch: Floats
 
     def interval(self) -> tuple[Floats, Floats]:
         """The 90% interval, cut off at -1 and 1."""
         return interval(self.mean, self.spread)
 
 
+#: The largest share of its precision that a cosine owes to the prior of independent vectors.
+MOST_OF_PRIOR = 0.5
+
+
 def similarities(one: Scaled, other: Scaled) -> Similarity:
-    """Compare words whose vectors are independent."""
+    """Compare different words."""
     mean = np.clip(np.einsum("...k,...k->...", one.mean, other.mean), -1.0, 1.0)
     variance = np.einsum("...k,...k->...", one.mean**2, other.variance)
     variance += np.einsum("...k,...k->...", other.mean**2, one.variance) + one.noise_of_both(other)
-    return Similarity(mean, np.sqrt(variance * (1.0 - mean**2)))
+    return stretched(mean, variance * (1.0 - mean**2), one.closeness)
+
+
+def stretched(mean: Floats, variance: Floats, closeness: float) -> Similarity:
+    """Cosines with this mean and variance under the prior of independent vectors."""
+    squared = mean**2
+    weight = squared / np.maximum(squared + variance, NOTHING)
+    stretch = 1.0 / (1.0 - np.minimum(closeness * weight * variance, MOST_OF_PRIOR))
+    return Similarity(np.clip(stretch * mean, -1.0, 1.0), np.sqrt(stretch * variance), stretch)
 
 
 def interval(mean: Floats, spread: Floats, most: float = 1.0) -> tuple[Floats, Floats]:
@@ -146,7 +175,7 @@ def scaled_words(vectors: Vectors, words: Sequence[int], times: Floats) -> list[
     """Words at several times, (n, d) each."""
     curves = vectors.variance_curves(np.array(words, dtype=np.int64), times)
     return [
-        scaled(vectors.means_of(word, times), variance, vectors.noise_share)
+        scaled(vectors.means_of(word, times), variance, vectors.noise_share, vectors.closeness)
         for word, variance in zip(words, curves, strict=True)
     ]
 
@@ -172,7 +201,7 @@ def similarity(
         found = similarities(one, vector)
         if other == number:
             itself = np.where(np.isnan(found.mean), np.nan, 1.0)
-            found = Similarity(itself, np.zeros_like(itself))
+            found = Similarity(itself, np.zeros_like(itself), found.stretch)
         mean = found.mean
         low, high = found.interval() if chosen.uncertain else (empty_intervals(len(mean)),) * 2
         columns["time"] += asked.years.tolist()

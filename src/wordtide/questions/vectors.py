@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from wordtide.embeddings.recalibrated import recalibrated
+from wordtide.embeddings.calibration import recalibrated
 from wordtide.embeddings.states import Embeddings
 from wordtide.embeddings.trajectories import MovementVariance, Trajectories, Years
 from wordtide.errors import SettingsError
@@ -74,6 +74,11 @@ class Vectors:
     def noise_share(self) -> float:
         """The share of the axes along which these vectors have errors."""
         return 1.0 if self.calibration is None or len(self.sides) == 1 else self.calibration.share
+
+    @property
+    def closeness(self) -> float:
+        """By how much the prior of these vectors is too sure that words have nothing in common."""
+        return 0.0 if self.calibration is None else self.calibration.closeness
 
     def factors(self, variances: Floats, sides: int) -> Floats:
         """The factors for the summed variances of sides, given those of one, averaged over coordinates.

@@ -1,0 +1,324 @@
+"""Calibration: how large a posterior's errors are, by the messages of its data, and what follows for words.
+
+**Scatter.** Slices repeat the measurement of vectors, so a model alone shows how its counts scatter
+(`messages.residual_scatter`): with documents that repeat their words more than the likelihood assumes, with
+text as even as Poisson numbers less.
+
+**Size and drift.** The messages of different slices rest on different counts, so what they have in common is
+the vector itself: their inner products, by the years between them, show how large vectors are and how fast
+they drift.
+
+**Closeness.** So do the inner products of different words: they show how near to each other words are, which
+a fit supposes to be independent.
+
+Constants were chosen on worlds of known truth (benchmarks/text_calibration.py). The messages of some words
+can be smoothed again with what the corpus says of size, drift and scatter (`recalibrated`); those of a filter
+too, since two times have a joint posterior then.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+
+from wordtide.embeddings.dynamics import Jumps
+from wordtide.embeddings.filtered import FilteredTrajectories
+from wordtide.embeddings.messages import (
+    WORDS_AT_ONCE,
+    context_share,
+    first_that_counts,
+    knots_of,
+    learned,
+    messages,
+    residual_scatter,
+    sampled_words,
+)
+from wordtide.embeddings.posterior import Fitted
+from wordtide.embeddings.smoothed import SmoothedTrajectories
+from wordtide.embeddings.trajectories import ShiftedTrajectories, Trajectories
+from wordtide.model.gaussians import Calibration
+from wordtide.model.knots import Knots, prior_at_knots, transitions
+from wordtide.model.knots import messages as smoother_messages
+from wordtide.model.prior import Diffusion, StationaryPrior
+from wordtide.types import Floats, Integers
+
+_SMALLEST, _LARGEST = 0.05, 100.0
+#: The unknown share of contexts adds no scatter (power 1), and contexts absorb residuals too (at most 2).
+_ABSORBED = 1.5
+#: How much counts as even as Poisson numbers scatter, and how much more those of bursts do.
+_EVEN, _BURSTY = 0.5, 0.2
+#: Slices are grouped into at most this many parts. Of a filter the last parts count. At least three are
+#: needed, because two cannot separate variance from drift, and five if each has a gain of its own.
+_PARTS, _LAST_PARTS, _LEAST_PARTS, _LEAST_PARTS_WITH_GAINS = 16, 8, 3, 5
+_LEARNED = 12  # the last parts of so many slices are without the first, at which a filter learns its contexts
+#: How many words are compared with each other, and at least; and how many of all words are near a word.
+_COMPARED, _LEAST_COMPARED, _NEAR = 600, 100, 10
+_CLASSES = 8  # of words that are known equally well
+_UNKNOWN = 0.98  # the share of the prior variance above which nothing is known
+_LEAST_GAIN, _NOTHING = 0.2, 1e-12
+#: Of the closeness of word vectors, what holds for those that answers show, with and without tied contexts.
+_SHOWN = {True: 1.2, False: 0.7}
+
+
+def calibrate(fitted: Fitted, known: Floats | None = None) -> Calibration | None:
+    """What a fit stores; None for point estimates. `known`: its `known_share`, if that is at hand.
+
+    A filter changes with every update, so it is calibrated when a question needs it (`Embeddings`).
+    """
+    if fitted.posterior.kind == "point":
+        return None
+    return Calibration() if fitted.posterior.kind == "filter" else measure_calibration(fitted, known)
+
+
+def measure_calibration(fitted: Fitted, known: Floats | None = None) -> Calibration:
+    """Measure how counts scatter: those of a smoother, whose `known_share` may be given, or of a filter's
+    last slices.
+    """
+    share = _share_of_sum(fitted)
+    residual = residual_scatter(fitted) if len(fitted.diffusion) > 1 else None
+    if residual is None:  # a single slice cannot be compared with others
+        return Calibration(share=share)
+    # A filter learns its contexts along the way, so what it knows at the end counts.
+    kind = fitted.posterior.kind
+    if kind == "filter" or known is None:
+        known = context_share(fitted, len(fitted.diffusion) - 1 if kind == "filter" else 0)
+    mean_known = float(known.mean())
+    dispersion = np.clip(residual / max(mean_known, _SMALLEST) ** _ABSORBED, _SMALLEST, _LARGEST)
+    variance, pace = _agreement(fitted)
+    bursts = float(np.clip((residual / max(mean_known, _SMALLEST) - _EVEN) / _BURSTY, 0.0, 1.0))
+    pace = np.clip(pace * _drift_in_pace(fitted, mean_known, bursts), _SMALLEST, _LARGEST)
+    found = Calibration(float(dispersion), share, variance, float(pace))
+    return replace(found, closeness=_closeness(fitted, found))
+
+
+def _drift_in_pace(fitted: Fitted, known: float, bursts: float) -> float:
+    """The drift, in units of the pace at which messages cease to agree.
+
+    A smoother's contexts absorb bursts of counts at all slices, which then agree too well. A filter learns
+    its contexts along the way, above all at the first slices, which looks like drift, and so do bursts.
+    """
+    separate = fitted.posterior.signs is None
+    if fitted.posterior.kind == "filter":
+        learning = 3.0 / min(len(fitted.diffusion), _LEARNED)
+        return float(np.exp(0.19 - learning + 0.12 * known - 0.17 * bursts + 0.03 * separate))
+    return float(np.exp(0.06 + 0.67 * (1.0 - known) * bursts + 0.07 * separate))
+
+
+def _agreement(fitted: Fitted) -> tuple[float, float]:
+    """The prior variance and the rate of drift at which messages of different slices agree.
+
+    Both are in units of those of the fit, and 1 if there are too few slices.
+    """
+    prior, words, slices = fitted.diffusion, sampled_words(fitted), len(fitted.diffusion)
+    parts = min(slices, _PARTS)
+    if parts < _LEAST_PARTS or not len(words) or not isinstance(prior, StationaryPrior):
+        return 1.0, 1.0
+    part = np.arange(slices) * parts // slices
+    weights = np.bincount(part)
+    times = np.bincount(part, prior.times) / weights
+    products, sizes = np.zeros((2, parts, parts))
+    for block in np.array_split(words, -(-len(words) // WORDS_AT_ONCE)):
+        knots, h, b = messages(fitted, block)
+        sums = np.zeros((2, len(block), parts, h.shape[1]))
+        for total, values in zip(sums, (b, h), strict=True):
+            np.add.at(total, (knots.words, part[knots.slices]), values / (h + 1.0 / prior.prior_variance))
+        for found, one in zip((products, sizes), sums, strict=True):
+            found += np.einsum("npk,nqk->pq", one, one)
+    gap = np.abs(np.subtract.outer(times, times))
+    first = max(parts - _LAST_PARTS, 0) if fitted.posterior.kind == "filter" else 0
+    used = np.triu((products > 0.0) & (sizes > 0.0), 1) & (np.arange(parts) >= first)[:, None]
+    if len(np.unique(gap[used])) < _LEAST_PARTS - 1:
+        return 1.0, 1.0
+    # the log of a product is the gain of one part, plus that of the other, minus rate * gap
+    gains = np.eye(parts)[:, first:] if parts >= _LEAST_PARTS_WITH_GAINS else np.ones((parts, 1))
+    pairs: Integers = np.argwhere(used)
+    columns = np.column_stack([gains[pairs].sum(axis=1), -gap[used]])
+    logs, weights = np.log(products[used] / sizes[used]), np.sqrt(sizes[used])
+    *found_gains, rate = np.linalg.lstsq(columns * weights[:, None], logs * weights, rcond=None)[0]
+    fitted_rate = prior.constant / (2.0 * prior.prior_variance)
+    variance = np.clip(np.exp(2.0 * np.mean(found_gains)) / prior.prior_variance, _SMALLEST, _LARGEST)
+    return float(variance), float(np.clip(rate / fitted_rate, _SMALLEST, _LARGEST))
+
+
+def _share_of_sum(fitted: Fitted) -> float:
+    """The squared length of u + v over its largest value, 2 (u^2 + v^2), over the words.
+
+    Counts of text are symmetric, so v is nearly u, with some directions reversed. With tied contexts, the sum
+    has no such directions.
+    """
+    posterior, found, largest = fitted.posterior, 0.0, 0.0
+    words = sampled_words(fitted)
+    if posterior.signs is not None or not len(words):
+        return 1.0
+    for block in np.array_split(words, -(-len(words) // WORDS_AT_ONCE)):
+        rows, knots = knots_of(posterior.knots, block)
+        rows = rows[np.asarray(knots.slices) >= first_that_counts(fitted)]
+        u, v = (np.asarray(side[rows], dtype=np.float64) for side in (posterior.mean_u, posterior.mean_v))
+        found += float(((u + v) ** 2).sum())
+        largest += 2.0 * float((u**2).sum() + (v**2).sum())
+    return min(max(found / largest, _SMALLEST), 1.0) if largest > 0.0 else 1.0
+
+
+def _closeness(fitted: Fitted, calibration: Calibration) -> float:
+    """By how much the prior is too sure that words have nothing in common, as a precision of cosines.
+
+    Two halves of the slices, which rest on different counts, are smoothed apart. By one of them, the nearest
+    words of each word are at cosines c, with variances s; the other shows that these are too small by
+    closeness * c * s, to first order (`questions.similarity`).
+    """
+    excess, expected = 0.0, 0.0
+    for half in _halves(fitted):
+        prior_variance = float(np.median(fitted.diffusion.marginal))
+        half = half.known(prior_variance)
+        if len(half.mean) < _LEAST_COMPARED:
+            continue
+        share = len(half.mean) / np.count_nonzero(np.diff(fitted.posterior.knots.starts))
+        factors = calibration.factors(half.variance.mean(axis=1), prior_variance)
+        more, slope, weight = half.compared(
+            half.variance * factors[:, None], calibration.noise, prior_variance, max(round(_NEAR * share), 1)
+        )
+        excess += float((weight * slope * more).sum())
+        expected += float((weight * slope**2).sum())
+    found = excess / expected if expected > 0.0 else 0.0
+    return float(np.clip(_SHOWN[fitted.posterior.signs is not None] * found, 0.0, _LARGEST))
+
+
+@dataclass(frozen=True)
+class _Half:
+    """Words at one slice by one half of the slices, and by the other half: means and variances, (n, d).
+
+    `foreseen` is the mean by the other half that the one expects.
+    """
+
+    mean: Floats
+    variance: Floats
+    other: Floats
+    other_variance: Floats
+    foreseen: Floats
+
+    def known(self, prior_variance: float) -> "_Half":
+        """The words of which both halves know something."""
+        least = np.maximum(self.variance, self.other_variance).mean(axis=1)
+        return _Half(*(array[least < _UNKNOWN * prior_variance] for array in vars(self).values()))
+
+    def compared(
+        self, variance: Floats, noise: float, prior_variance: float, near: int
+    ) -> tuple[Floats, Floats, Floats]:
+        """Compare each word with those near it; `variance` is that of the vectors by the one half.
+
+        Returns:
+            By how much the other half's cosines are above c, the product c * s, and the weight of each pair.
+        """
+        squares = self.mean**2 + variance
+        length = np.sqrt(squares.sum(axis=1, keepdims=True))
+        x, s = self.mean / length, variance / length**2
+        cosines = x @ x.T
+        np.fill_diagonal(cosines, -np.inf)
+        i, j = np.repeat(np.arange(len(x)), near), np.argsort(-cosines, axis=1)[:, :near].ravel()
+        c = cosines[i, j]
+        spread = _product_variance(x**2, s, i, j) * (1.0 - c**2)
+        kept = 1.0 - self.other_variance / prior_variance  # of a vector, in the mean of the other half
+        gain = self._gain(kept)
+        scale = np.sqrt((kept**2 * squares).sum(axis=1))
+        shown = ((self.other[i] * self.other[j]).sum(axis=1)) / (gain[i] * gain[j])
+        more = (shown - (self.foreseen[i] * self.foreseen[j]).sum(axis=1)) / (scale[i] * scale[j])
+        sampling = noise * kept * (1.0 - kept) * prior_variance / gain[:, None] ** 2
+        sampling = _product_variance(self.foreseen**2, sampling, i, j) / (scale[i] * scale[j]) ** 2
+        return more, spread * c, 1.0 / (spread + sampling)
+
+    def _gain(self, kept: Floats) -> Floats:
+        """What is left of vectors in messages, since contexts are known in part, (n,).
+
+        It is the same for words that are known equally well.
+        """
+        gain = np.empty(len(kept))
+        for some in np.array_split(np.argsort(kept.mean(axis=1), kind="stable"), _CLASSES):
+            foreseen = self.foreseen[some]
+            gain[some] = (self.other[some] * foreseen).sum() / max((foreseen**2).sum(), _NOTHING)
+        return np.maximum(gain, _LEAST_GAIN)
+
+
+def _product_variance(squares: Floats, variance: Floats, i: Integers, j: Integers) -> Floats:
+    """The variance of inner products of vectors with these squared means and variances, (n,)."""
+    across = squares[i] * variance[j] + squares[j] * variance[i] + variance[i] * variance[j]
+    return np.asarray(across.sum(axis=1))
+
+
+def _halves(fitted: Fitted) -> Iterator[_Half]:
+    """Either half of the slices, at the last slice, and of a smoother at the first and a middle one."""
+    last = len(fitted.diffusion) - 1
+    times = [last] if fitted.posterior.kind == "filter" else sorted({0, last // 2, last})
+    found: dict[int, list[list[Floats]]] = {time: [] for time in times}
+    words = sampled_words(fitted, _COMPARED)
+    for block in np.array_split(words, -(-len(words) // WORDS_AT_ONCE)):
+        knots, h, b = messages(fitted, block)
+        even = (np.asarray(knots.slices) % 2 == 0)[:, None]
+        halves = [(np.where(one, h, 0.0), np.where(one, b, 0.0)) for one in (even, ~even)]
+        smoothed = [_smoothed(knots, fitted.diffusion, *half) for half in halves]
+        foreseen = [
+            _smoothed(knots, fitted.diffusion, halves[1 - one][0], halves[1 - one][0] * smoothed[one][0])[0]
+            for one in (0, 1)
+        ]
+        for time in times:
+            rows = np.flatnonzero(knots.slices == time)
+            found[time].append([array[rows] for array in (*smoothed[0], *smoothed[1], *foreseen)])
+    for blocks in found.values():
+        mean, variance, other, other_variance, in_other, in_one = (
+            np.concatenate(arrays) for arrays in zip(*blocks, strict=True)
+        )
+        yield _Half(mean, variance, other, other_variance, in_other)
+        yield _Half(other, other_variance, mean, variance, in_one)
+
+
+def recalibrated(side: Trajectories, words: Integers, calibration: Calibration | None) -> Trajectories:
+    """The trajectories of some words, renumbered from 0, under the calibrated prior and noise.
+
+    Without calibration, the prior and noise of the fit apply.
+    """
+    if isinstance(side, ShiftedTrajectories):
+        return side.taken(recalibrated(side.base, words, calibration), words)
+    if not isinstance(side, (SmoothedTrajectories, FilteredTrajectories)):
+        raise TypeError(f"{type(side).__name__} has no messages")
+    knots, h, b, prior = _messages_of_side(side, words)
+    if calibration is not None:
+        prior, h, b = _own(prior, calibration), h / calibration.noise, b / calibration.noise
+    mean, _ = _smoothed(knots, prior, h, b)
+    jumps = side.jumps if isinstance(side, SmoothedTrajectories) else None
+    if jumps is not None:
+        jumps = Jumps(jumps.begin[words], jumps.end[words], jumps.log_correlation[words])
+    return SmoothedTrajectories(knots, prior, mean.astype(np.float32), h.astype(np.float32), jumps)
+
+
+def _messages_of_side(
+    side: SmoothedTrajectories | FilteredTrajectories, words: Integers
+) -> tuple[Knots, Floats, Floats, Diffusion]:
+    rows, knots = knots_of(side.knots, words)
+    if isinstance(side, FilteredTrajectories):
+        mean, variance = (
+            np.asarray(cast(Any, array)[rows], np.float64) for array in (side.mean, side.variance)
+        )
+        return knots, *learned(side.diffusion, knots, mean, variance), side.diffusion
+    mean, h = (np.asarray(cast(Any, array)[rows], np.float64) for array in (side.fitted_mean, side.precision))
+    prior = transitions(knots.starts, side.prior.slices[knots.slices])
+    return knots, h, smoother_messages(knots.starts, *prior, mean, h), side.prior
+
+
+def _own(prior: Diffusion, calibration: Calibration) -> Diffusion:
+    """The prior of the corpus; that of the paper stays as it is."""
+    if not isinstance(prior, StationaryPrior):
+        return prior
+    return replace(
+        prior,
+        prior_variance=prior.prior_variance * calibration.variance,
+        constant=prior.constant * calibration.variance * calibration.pace,
+    )
+
+
+def _smoothed(knots: Knots, prior: Diffusion, h: Floats, b: Floats) -> tuple[Floats, Floats]:
+    """The means and variances at knots that follow from messages, (n, d) each."""
+    from wordtide.model.chain import smooth_words
+
+    smooth, mean, variance = cast(Any, smooth_words), b.copy(), h.copy()
+    smooth(knots.starts, *prior_at_knots(knots, prior), h, mean, variance, 0, len(knots.starts) - 1)
+    return mean, variance
