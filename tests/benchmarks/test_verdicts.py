@@ -2,8 +2,11 @@
 leave nothing to find.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from heavy_tails import Smoothed
 from register_change import FIRST, SECOND, in_registers
 from simulation import Cast, template_world
 from verdicts import shuffled
@@ -50,3 +53,10 @@ def test_words_with_a_change_of_meaning_come_first(model, world):
 def test_shuffled_dates_leave_no_verdict(world):
     model = wordtide.fit(wordtide.count(shuffled(world, 7), workers=1), **SETTINGS)
     assert not model.dynamics.significant.any()
+
+
+def test_normal_increments_give_the_trajectories_of_a_model_without_verdicts(model):
+    still, smoothed = wordtide.DynamicEmbeddings(replace(model.fitted, dynamics=None)), Smoothed(model)
+    middle = float(model.times[3:5].mean())
+    assert smoothed.at(middle) == pytest.approx(still.means_at(middle), abs=1e-4)
+    assert smoothed.means[3] == pytest.approx(still.means_at(float(model.times[3])), abs=1e-4)
