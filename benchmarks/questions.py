@@ -6,6 +6,7 @@ needs for the cosines of one word to all others at one slice, measured in the sa
 limit is not met.
 """
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -70,11 +71,10 @@ def shell_rows(folder: Path) -> list[tuple[str, float, float]]:
         "axis": "--from he,man --to she,woman nurse engineer",
         "analogy": "reagan --at 1985 --then 2015",
     }
-    rows = []
+    rows, keeps_bytecode = [], {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}  # as after an installation
     for command, options in lines.items():
-        run = partial(
-            subprocess.run, [sys.executable, "-m", "wordtide", command, str(folder), *options.split()]
-        )
+        line = [sys.executable, "-m", "wordtide", command, str(folder), *options.split()]
+        run = partial(subprocess.run, line, env=keeps_bytecode)
         rows.append((f"wordtide {command}", best(partial(run, check=True, capture_output=True)), SHELL_LIMIT))
     return rows
 

@@ -258,3 +258,11 @@ def test_help_does_not_wait_for_the_compiler():
     code += "from wordtide.cli.app import main; main()"
     done = subprocess.run([command()[0], "-c", code], capture_output=True, timeout=60, check=False)
     assert done.stdout.decode().splitlines()[-1] == "False"
+
+
+def test_python_does_not_look_for_garbage_when_a_command_ends():
+    code = "import atexit, gc, sys; sys.argv = ['wordtide', '--help']\n"
+    code += "atexit.register(lambda: print(gc.get_freeze_count() > 0))\n"
+    code += "from wordtide.cli.app import main; main()"
+    done = subprocess.run([command()[0], "-c", code], capture_output=True, timeout=60, check=False)
+    assert done.stdout.decode().splitlines()[-1] == "True"

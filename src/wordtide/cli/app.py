@@ -1,6 +1,8 @@
 """The command `wordtide`: its commands, each imported only when it is called, and how errors are shown."""
 
+import atexit
 import functools
+import gc
 import io
 import os
 import sys
@@ -185,6 +187,7 @@ def whole_app() -> typer.Typer:
 
 def main() -> None:
     """The entry point of the command line."""
+    atexit.register(gc.freeze)  # or Python looks for garbage in all compiled code at exit, for 0.3 seconds
     if isinstance(sys.stdout, io.TextIOWrapper):  # escape characters that the terminal lacks
         sys.stdout.reconfigure(errors="backslashreplace")
         if os.name == "nt" and not sys.stdout.isatty():  # the same bytes as on other systems
