@@ -59,7 +59,7 @@ NEW_KINDS = (
 )
 FITS = tuple(product(("smoothing", "filtering"), ("tied", "separate")))
 CHANCES = ((0.0, 0.1), (0.1, 0.3), (0.3, 0.5), (0.5, 0.7), (0.7, 1.01))
-PAIRS, TOP, EVERY = 10_000, 10, 25
+PAIRS, TOP, EVERY = 10_000, 10, 5
 #: What 90 % intervals should hold, in per cent.
 RANGE = (87.0, 93.0)
 
@@ -88,7 +88,7 @@ def pairs_held(world: TextWorld, model: DynamicEmbeddings) -> Flags:
 
 
 def listed(world: TextWorld, model: DynamicEmbeddings) -> tuple[Flags, Floats, Flags, Floats, Floats]:
-    """Of the neighbors of every 25th word: is the interval right, the probability, truly near, and the errors
+    """Of the neighbors of every fifth word: is the interval right, the probability, truly near, and the errors
     of the similarity and of the cosine of means, (n,).
     """
     true, year = true_vectors(world, -1), float(model.times[-1])

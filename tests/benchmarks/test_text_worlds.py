@@ -5,7 +5,6 @@ from functools import cache
 
 import numpy as np
 import pytest
-import text_calibration
 from simulation.text_worlds import TextKind, draw_text_world, fit_text_world
 from text_calibration import listed, pairs_held
 
@@ -35,8 +34,7 @@ def test_intervals_and_probabilities_hold(method, contexts):
 
 @pytest.mark.parametrize("contexts", ["tied", "separate"])
 @pytest.mark.parametrize("method", ["smoothing", "filtering"])
-def test_words_that_belong_together_are_as_near_as_stated(method, contexts, monkeypatch):
-    monkeypatch.setattr(text_calibration, "EVERY", 5)
+def test_words_that_belong_together_are_as_near_as_stated(method, contexts):
     world, model = fitted(method, contexts, True, MANY)
     assert model.calibration.closeness < 2.0
     world, model = fitted(method, contexts, True, replace(MANY, cluster=15))

@@ -53,7 +53,7 @@ _EVEN, _BURSTY = 0.5, 0.2
 _PARTS, _LAST_PARTS, _LEAST_PARTS, _LEAST_PARTS_WITH_GAINS = 16, 8, 3, 5
 _LEARNED = 12  # the last parts of so many slices are without the first, at which a filter learns its contexts
 #: How many words are compared with each other, and at least; and how many of all words are near a word.
-_COMPARED, _LEAST_COMPARED, _NEAR = 600, 100, 10
+_COMPARED, _LEAST_COMPARED, _NEAR = 1200, 100, 10
 _CLASSES = 8  # of words that are known equally well
 _UNKNOWN = 0.98  # the share of the prior variance above which nothing is known
 _LEAST_GAIN, _NOTHING = 0.2, 1e-12
