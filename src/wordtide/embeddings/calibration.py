@@ -41,6 +41,7 @@ from wordtide.model.gaussians import Calibration
 from wordtide.model.knots import Knots, prior_at_knots, transitions
 from wordtide.model.knots import messages as smoother_messages
 from wordtide.model.prior import Diffusion, StationaryPrior
+from wordtide.system import one_blas_thread
 from wordtide.types import Floats, Integers
 
 _SMALLEST, _LARGEST = 0.05, 100.0
@@ -71,10 +72,9 @@ def calibrate(fitted: Fitted, known: Floats | None = None) -> Calibration | None
     return Calibration() if fitted.posterior.kind == "filter" else measure_calibration(fitted, known)
 
 
+@one_blas_thread()
 def measure_calibration(fitted: Fitted, known: Floats | None = None) -> Calibration:
-    """Measure how counts scatter: those of a smoother, whose `known_share` may be given, or of a filter's
-    last slices.
-    """
+    """Measure the errors of a smoother, whose `known_share` may be given, or of a filter's last slices."""
     share = _share_of_sum(fitted)
     residual = residual_scatter(fitted) if len(fitted.diffusion) > 1 else None
     if residual is None:  # a single slice cannot be compared with others
