@@ -1,19 +1,19 @@
-"""Calibration: how large a posterior's errors are, by the messages of its data, and what follows for words.
+"""Calibration: how large the errors of a posterior are, measured by the messages of its data.
 
 **Scatter.** Slices repeat the measurement of vectors, so a model alone shows how its counts scatter
-(`messages.residual_scatter`): with documents that repeat their words more than the likelihood assumes, with
-text as even as Poisson numbers less.
+(`messages.residual_scatter`): more than the likelihood assumes if documents repeat their words, less if text
+is as even as Poisson numbers.
 
 **Size and drift.** The messages of different slices rest on different counts, so what they have in common is
 the vector itself: their inner products, by the years between them, show how large vectors are and how fast
 they drift.
 
-**Closeness.** So do the inner products of different words: they show how near to each other words are, which
-a fit supposes to be independent.
+**Closeness.** The inner products of messages about different words show how near these words are to each
+other, while a fit assumes that words are independent.
 
-Constants were chosen on worlds of known truth (benchmarks/text_calibration.py). The messages of some words
-can be smoothed again with what the corpus says of size, drift and scatter (`recalibrated`); those of a filter
-too, since two times have a joint posterior then.
+The constants were chosen on worlds of known truth (benchmarks/text_calibration.py). `recalibrated` smooths
+the messages of some words again with the measured size, drift and scatter. It does so for filters as well,
+which gives two times a joint posterior.
 """
 
 from collections.abc import Iterator
@@ -47,25 +47,26 @@ from wordtide.types import Floats, Integers
 _SMALLEST, _LARGEST = 0.05, 100.0
 #: The unknown share of contexts adds no scatter (power 1), and contexts absorb residuals too (at most 2).
 _ABSORBED = 1.5
-#: How much counts as even as Poisson numbers scatter, and how much more those of bursts do.
+#: The scatter of counts that are as even as Poisson numbers, and how much more bursts of counts scatter.
 _EVEN, _BURSTY = 0.5, 0.2
 #: Slices are grouped into at most this many parts. Of a filter the last parts count. At least three are
 #: needed, because two cannot separate variance from drift, and five if each has a gain of its own.
 _PARTS, _LAST_PARTS, _LEAST_PARTS, _LEAST_PARTS_WITH_GAINS = 16, 8, 3, 5
-_LEARNED = 12  # the last parts of so many slices are without the first, at which a filter learns its contexts
-#: How many words are compared with each other, and at least; and how many of all words are near a word.
+_LEARNED = 12  # with more slices, the last parts exclude the first slices, where a filter learns its contexts
+#: The number of words to compare with each other, its minimum, and how many of all words are near a word.
 _COMPARED, _LEAST_COMPARED, _NEAR = 1200, 100, 10
 _CLASSES = 8  # of words that are known equally well
 _UNKNOWN = 0.98  # the share of the prior variance above which nothing is known
 _LEAST_GAIN, _NOTHING = 0.2, 1e-12
-#: Of the closeness of word vectors, what holds for those that answers show, with and without tied contexts.
+#: The closeness of the vectors in answers, relative to that of word vectors, by whether contexts are tied.
 _SHOWN = {True: 1.2, False: 0.7}
 
 
 def calibrate(fitted: Fitted, known: Floats | None = None) -> Calibration | None:
-    """What a fit stores; None for point estimates. `known`: its `known_share`, if that is at hand.
+    """The calibration that a fit stores; None for point estimates.
 
-    A filter changes with every update, so it is calibrated when a question needs it (`Embeddings`).
+    `known` is the `known_share`, if it has been computed. A filter changes with every update, so it is
+    calibrated when a question needs it (`Embeddings`).
     """
     if fitted.posterior.kind == "point":
         return None
@@ -161,11 +162,11 @@ def _share_of_sum(fitted: Fitted) -> float:
 
 
 def _closeness(fitted: Fitted, calibration: Calibration) -> float:
-    """By how much the prior is too sure that words have nothing in common, as a precision of cosines.
+    """How much too sure the prior is that words are unrelated, as a precision of cosines.
 
-    Two halves of the slices, which rest on different counts, are smoothed apart. By one of them, the nearest
-    words of each word are at cosines c, with variances s; the other shows that these are too small by
-    closeness * c * s, to first order (`questions.similarity`).
+    Two halves of the slices, which rest on different counts, are smoothed separately. In one of them, the
+    nearest words of each word have cosines c with variances s; the other shows that these cosines are too
+    small by closeness * c * s, to first order (`questions.similarity`).
     """
     excess, expected = 0.0, 0.0
     for half in _halves(fitted):
@@ -186,9 +187,9 @@ def _closeness(fitted: Fitted, calibration: Calibration) -> float:
 
 @dataclass(frozen=True)
 class _Half:
-    """Words at one slice by one half of the slices, and by the other half: means and variances, (n, d).
+    """The vectors of words at one slice, by one half of the slices and by the other, (n, d) each.
 
-    `foreseen` is the mean by the other half that the one expects.
+    `foreseen` is the mean of the other half that the first one predicts.
     """
 
     mean: Floats
@@ -198,7 +199,7 @@ class _Half:
     foreseen: Floats
 
     def known(self, prior_variance: float) -> "_Half":
-        """The words of which both halves know something."""
+        """The words about which both halves have information."""
         least = np.maximum(self.variance, self.other_variance).mean(axis=1)
         return _Half(*(array[least < _UNKNOWN * prior_variance] for array in vars(self).values()))
 
@@ -208,7 +209,7 @@ class _Half:
         """Compare each word with those near it; `variance` is that of the vectors by the one half.
 
         Returns:
-            By how much the other half's cosines are above c, the product c * s, and the weight of each pair.
+            The excess of the other half's cosines over c, the product c * s, and the weight of each pair.
         """
         squares = self.mean**2 + variance
         length = np.sqrt(squares.sum(axis=1, keepdims=True))
@@ -228,9 +229,9 @@ class _Half:
         return more, spread * c, 1.0 / (spread + sampling)
 
     def _gain(self, kept: Floats) -> Floats:
-        """What is left of vectors in messages, since contexts are known in part, (n,).
+        """The factors by which messages shrink vectors, because contexts are only partly known, (n,).
 
-        It is the same for words that are known equally well.
+        Words that are known equally well share a factor.
         """
         gain = np.empty(len(kept))
         for some in np.array_split(np.argsort(kept.mean(axis=1), kind="stable"), _CLASSES):
@@ -246,7 +247,7 @@ def _product_variance(squares: Floats, variance: Floats, i: Integers, j: Integer
 
 
 def _halves(fitted: Fitted) -> Iterator[_Half]:
-    """Either half of the slices, at the last slice, and of a smoother at the first and a middle one."""
+    """Both halves of the slices at the last slice, and for a smoother at the first and a middle one."""
     last = len(fitted.diffusion) - 1
     times = [last] if fitted.posterior.kind == "filter" else sorted({0, last // 2, last})
     found: dict[int, list[list[Floats]]] = {time: [] for time in times}

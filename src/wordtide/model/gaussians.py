@@ -116,9 +116,9 @@ class Calibration:
     `dispersion`: the variance of counts, in units of what the likelihood assumes. `share`: the share of the
     directions in which the sum of word and context vectors varies; in the others, the errors of the two
     cancel. `variance` and `pace`: the prior variance and the rate of drift at which the messages of different
-    slices agree, in units of those of the fit. `closeness`: by how much the prior of independent vectors is
-    too sure that words have nothing in common, as a precision of cosines. docs/evidence.md compares all with
-    worlds of known truth.
+    slices agree, in units of those of the fit. `closeness`: how much too sure the prior is
+    that words are unrelated, as a precision of cosines. docs/evidence.md compares all with worlds of known
+    truth.
     """
 
     dispersion: float = 1.0
