@@ -109,7 +109,7 @@ def _from_written(text: str, date_format: str | None) -> ParsedDate:
             raise ValueError
         return _checked(_from_datetime(email.utils.parsedate_to_datetime(mail)), 1)
     except (ValueError, TypeError, IndexError, OverflowError):
-        raise ValueError(f"{text!r} is not a date that is understood") from None
+        raise ValueError(f"{text!r} is not a date in a known format") from None
 
 
 def date_of_parts(parts: DateParts) -> ParsedDate:
@@ -167,7 +167,7 @@ def _from_number(number: float, date_format: str | None) -> ParsedDate:
     if number == whole and abs(number) < _FIRST_AMBIGUOUS:
         return _from_parts(whole)
     if date_format == "year" or abs(number) < _FIRST_AMBIGUOUS:
-        raise ValueError(f"{number:g} is not a {date_format or 'date that is understood'}")
+        raise ValueError(f"{number:g} is not a {date_format or 'date in a known format'}")
     if re.fullmatch(r"\d{8}|\d{14}", str(whole)):  # 18621201, 18621201120000: a compact date if it can be one
         try:
             parsed = dt.datetime.strptime(str(whole), "%Y%m%d" if whole < 10**8 else "%Y%m%d%H%M%S")

@@ -1,6 +1,4 @@
-"""A small HTTP server for the files of a folder: with byte ranges, without them, or one that hangs up too
-early.
-"""
+"""A small HTTP server for a folder: with byte ranges, without, or one that closes connections early."""
 
 import threading
 from collections.abc import Iterator
@@ -12,7 +10,7 @@ from urllib.parse import unquote
 
 @contextmanager
 def serving(folder: Path, ranges: bool = True, cut_short: bool = False) -> Iterator[tuple[str, list[str]]]:
-    """The address of a server, and the list of what it is asked for."""
+    """The address of a server, and the list of its requests."""
     asked: list[str] = []
 
     class Handler(BaseHTTPRequestHandler):

@@ -1,7 +1,4 @@
-"""Whatever bytes are given: they are counted, or refused with an error that is explained.
-
-Never any other exception.
-"""
+"""Arbitrary bytes are counted, or rejected with an explained error, never another exception."""
 
 import contextlib
 import gzip
@@ -138,12 +135,12 @@ def test_any_valid_text_is_counted_pretokenized(text):
 @given(
     st.binary(max_size=100), st.sampled_from([b"\x1f\x8b", b"\x1f\x8b\x08\x00", b"\x28\xb5\x2f\xfd", b"PAR1"])
 )
-def test_any_bytes_after_a_magic_number_are_refused(rest, magic):
+def test_any_bytes_after_a_magic_number_are_counted_or_refused(rest, magic):
     count_or_refuse(magic + rest, "1862.txt.gz")
 
 
 @given(st.binary(max_size=100))
-def test_any_bytes_as_parquet_are_refused(content):
+def test_any_bytes_as_parquet_are_counted_or_refused(content):
     count_or_refuse(b"PAR1" + content + b"PAR1", "x.parquet")
 
 
@@ -190,20 +187,20 @@ def test_any_pairs_are_counted_or_refused_when_bad_ones_are_skipped(pairs):
 
 
 @pytest.mark.parametrize("item", ["steam", ("1862",), 1862, None, ("1862", "steam", "power")])
-def test_what_is_no_pair_is_refused(item):
+def test_items_that_are_not_pairs_are_rejected(item):
     with pytest.raises(WordtideError, match="pair"):
         wordtide.count([("1862", "steam"), item])
 
 
 @pytest.mark.parametrize("source", [None, 7, b"bytes", {"1862": "steam"}, object()])
-def test_what_is_no_source_is_refused(source):
+def test_objects_that_are_not_sources_are_rejected(source):
     with pytest.raises(WordtideError, match="not a source"):
         wordtide.count(source)
 
 
 @pytest.mark.parametrize("column", ["date", "text"])
 @pytest.mark.parametrize("number", [2, -1, 99])
-def test_numbers_of_values_that_are_not_there_are_refused(column, number):
+def test_dictionary_indices_out_of_range_are_rejected(column, number):
     good = pa.array(["1850", "1950"])
     bad = pa.DictionaryArray.from_arrays(pa.array([0, number], pa.int32()), good, safe=False)
     frame = pa.table({"date": good, "text": good} | {column: bad})

@@ -1,6 +1,4 @@
-"""The columns of date and text: by their usual names, by the user's word, and what is said where they are
-missing.
-"""
+"""The date and text columns: found by usual names, chosen by the user, or missing."""
 
 import json
 

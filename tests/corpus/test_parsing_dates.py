@@ -104,7 +104,7 @@ def test_the_date_formats_epoch_and_epoch_ms_say_what_numbers_are(value, date_fo
     assert parse_date(value, date_format) == (stamp, 1)
 
 
-def test_the_date_format_year_refuses_what_is_no_year():
+def test_the_date_format_year_rejects_other_numbers():
     with pytest.raises(ValueError, match="not a year"):
         parse_date("18621201", "year")
 
@@ -121,7 +121,7 @@ def test_the_date_format_year_refuses_what_is_no_year():
         ("Mon May 18 03:30:15 -0400 2020", "%a %b %d %H:%M:%S %z %Y", ("2020-05-18T07:30:15", 1)),
     ],
 )
-def test_a_pattern_of_ones_own_has_the_precision_it_names(text, pattern, stamp_and_span):
+def test_a_custom_pattern_has_the_precision_that_it_names(text, pattern, stamp_and_span):
     middle, span = stamp_and_span
     assert parse_date(text, pattern) == (seconds(middle), span)
 
@@ -131,7 +131,7 @@ def test_a_number_with_a_pattern_is_read_as_its_digits():
 
 
 @pytest.mark.parametrize("pattern", ["%Y %Y", "%", "%Q", "(%Y", "%s"])
-def test_a_pattern_that_is_none_is_a_value_error(pattern):
+def test_an_invalid_pattern_is_a_value_error(pattern):
     with pytest.raises(ValueError, match="date format"):
         parse_date("1862", pattern)
 
@@ -141,7 +141,7 @@ def test_a_pattern_that_is_none_is_a_value_error(pattern):
     [None, "", "  ", float("nan"), float("inf"), np.datetime64("NaT"), True, "last Tuesday", "1862-13", "1862-02-30",
      "01/12/1862", "1862.5", b"1862", [1862], "2020-05-17T25:00"],
 )  # fmt: skip
-def test_what_is_no_date_is_a_value_error(value):
+def test_a_value_that_is_not_a_date_is_a_value_error(value):
     with pytest.raises(ValueError, match=r"date|month"):
         parse_date(value)
 
@@ -153,7 +153,7 @@ def test_a_date_beyond_all_calendars_is_a_value_error(value):
 
 
 @pytest.mark.parametrize("value", ["20200517233015", 1589758215000000, 1589758215000000000])
-def test_compact_date_times_and_micro_and_nanoseconds_are_not_taken_for_milliseconds(value):
+def test_compact_date_times_and_microseconds_are_not_read_as_milliseconds(value):
     try:
         stamp, _ = parse_date(value)
     except (ValueError, OverflowError):
@@ -303,7 +303,7 @@ def test_a_column_is_parsed_like_its_values(moments, form):
         *("1862-12-1x", "1862-12-01T24:00:00", "1862-12-01T09:60:00", "1862-12-01T09:30:60"),
     ],
 )
-def test_a_bad_value_in_a_column_has_the_problem_that_it_has_alone(value):
+def test_a_bad_value_is_reported_alike_in_a_column_and_alone(value):
     good = "2000-02-29" if len(value) == 10 else "2000-02-29T09:30:00"
     with pytest.raises(ValueError, match=r".") as alone:
         parse_date(value)

@@ -107,7 +107,7 @@ def test_a_glob_of_text_files_counts_like_the_folder(expected, tmp_path):
     assert_same_counts(wordtide.count(str(tmp_path / "*.txt")), expected)
 
 
-def test_a_glob_finds_the_dates_in_the_folders_it_goes_through(expected, tmp_path):
+def test_a_glob_finds_dates_in_the_folders_that_it_matches(expected, tmp_path):
     for date, text in DOCUMENTS:
         (tmp_path / date).mkdir()
         (tmp_path / date / "speech.txt").write_text(text, encoding="utf-8")
@@ -175,7 +175,7 @@ def test_json_lines_count_like_pairs(name, expected, tmp_path):
     assert_same_counts(wordtide.count(write_json_lines(tmp_path / name)), expected)
 
 
-def test_compression_is_told_by_the_bytes_and_not_by_the_name(expected, tmp_path):
+def test_compression_is_detected_by_the_bytes_not_by_the_name(expected, tmp_path):
     path = write_json_lines(tmp_path / "posts.jsonl.gz").rename(tmp_path / "posts.jsonl")
     assert_same_counts(wordtide.count(path), expected)
 
@@ -200,7 +200,7 @@ def test_a_json_object_ends_with_its_line_whether_or_not_a_blank_line_follows(tm
         wordtide.count(path)
 
 
-def test_a_latin_1_byte_in_a_field_that_is_not_read_is_judged_alike_with_and_without_a_blank_line(tmp_path):
+def test_a_latin_1_byte_in_an_unused_field_is_handled_alike_with_and_without_a_blank_line(tmp_path):
     verdicts = []
     for blank in (b"", b"\n"):
         path = tmp_path / f"{len(blank)}.jsonl"
@@ -234,7 +234,7 @@ def test_standard_input_may_be_csv(expected, monkeypatch, tmp_path):
         assert_same_counts(wordtide.count("-", format="csv"), expected)
 
 
-def test_compressed_standard_input_is_recognised_when_the_first_byte_comes_alone(
+def test_compressed_standard_input_is_recognized_if_the_first_byte_comes_alone(
     expected, monkeypatch, tmp_path
 ):
     content = write_json_lines(tmp_path / "posts.jsonl.gz").read_bytes()
@@ -373,7 +373,7 @@ def test_the_order_of_the_files_does_not_matter(expected, tmp_path):
     assert_same_counts(wordtide.count(list(reversed(paths))), expected)
 
 
-def test_hidden_files_and_folders_are_left_alone(expected, tmp_path):
+def test_hidden_files_and_folders_are_ignored(expected, tmp_path):
     write_json_lines(tmp_path / "posts.jsonl")
     (tmp_path / ".cache").mkdir()
     (tmp_path / ".cache" / "1900.txt").write_text("Hidden words.", encoding="utf-8")
@@ -415,7 +415,7 @@ def test_a_sample_that_is_not_installed_is_refused_before_anything_is_compiled(t
     assert list(tmp_path.iterdir()) == []
 
 
-def test_each_address_of_the_sample_has_a_name_of_its_own_also_on_days_with_two():
+def test_addresses_of_the_sample_have_different_names_even_on_the_same_day():
     labels = wordtide.count("sotu", every="document").labels
     assert len(set(labels)) == len(labels) == 237
     assert {"1972-01-20 Richard Nixon", "1972-01-20 Richard Nixon (2)"} <= set(labels)

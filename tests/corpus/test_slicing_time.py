@@ -40,7 +40,7 @@ def tokens(dates, **settings):
         ("6-months", ["1862-06-30", "1862-07-01", "1862-12-31"], ["1862-01", "1862-07"]),
     ],
 )
-def test_slices_of_every_length_have_their_names(every, dates, expected):
+def test_slices_of_every_length_have_labels(every, dates, expected):
     assert labels(dates, every=every) == expected
 
 
@@ -73,7 +73,7 @@ def test_singular_and_plural_name_the_same_length():
 @pytest.mark.parametrize(
     "every", ["hour", "day", "week", "month", "quarter", "year", "5-years", "2-weeks", "document"]
 )
-def test_the_name_of_a_length_can_be_read_back(every):
+def test_a_slice_length_can_be_parsed_back(every):
     assert str(SliceLength.parse(every)) == every
 
 
@@ -114,7 +114,7 @@ def test_a_quarter_is_named_after_its_three_months(day):
         "9" * 30 + "-years",
     ],
 )
-def test_a_length_that_is_none_is_refused_with_the_lengths_there_are(every):
+def test_an_invalid_slice_length_is_rejected_with_the_valid_ones(every):
     with pytest.raises(SettingsError, match="quarter"):
         wordtide.count([("1862", "steam")], every=every)
 
@@ -142,12 +142,12 @@ def test_since_and_until_include_what_they_name(since, until, first, last):
     assert (found[0], found[-1]) == (first, last)
 
 
-def test_documents_outside_the_dates_are_counted_as_such():
+def test_documents_outside_the_dates_are_reported():
     counts = wordtide.count([(date, "steam") for date in DATES], since="1862", until="1862")
     assert counts.summary.outside_dates == 2
 
 
-def test_documents_outside_the_dates_do_not_shape_the_vocabulary():
+def test_documents_outside_the_dates_do_not_change_the_vocabulary():
     assert wordtide.count([("1850", "old"), ("1950", "new")], since="1900").words == ["new"]
 
 
@@ -158,7 +158,7 @@ def test_since_after_until_says_that_nothing_is_left():
 
 @pytest.mark.parametrize("option", ["since", "until"])
 @pytest.mark.parametrize("value", ["yesterday", "1862-13", "9" * 30])
-def test_a_bound_that_is_no_date_is_refused_with_its_option(option, value):
+def test_an_invalid_bound_is_rejected_with_its_option(option, value):
     with pytest.raises(SettingsError, match=f"{option}="):
         wordtide.count([("1862", "steam")], **{option: value})
 
@@ -179,22 +179,22 @@ def test_chains_of_close_documents_become_one_slice():
     assert len(merged(["1973-02-02", "1973-02-06", "1973-02-11", "1973-02-16"])) == 1
 
 
-def test_a_chain_is_found_in_whatever_order_the_documents_come():
+def test_a_chain_is_found_for_any_order_of_documents():
     assert merged(["1973-02-11", "1973-03-30", "1973-02-02", "1973-02-06"]).tokens.tolist() == [6, 2]
 
 
-def test_merged_documents_stand_at_their_average_date():
+def test_merged_documents_have_their_mean_date():
     assert str(merged(["1973-02-02", "1973-02-06"]).dates[0]) == "1973-02-04"
 
 
-def test_merged_documents_are_named_together():
+def test_merged_documents_share_a_label():
     counts = wordtide.count(
         [("1973-02-02", "steam"), ("1973-02-06", "power")], every="document", merge_within="7d"
     )
     assert counts.labels == ["the documents:1 + the documents:2"]
 
 
-def test_windows_do_not_reach_from_one_merged_document_into_the_next():
+def test_windows_do_not_cross_the_borders_of_merged_documents():
     counts = wordtide.count(
         [("1973-02-02", "steam"), ("1973-02-06", "power")], every="document", merge_within="7d"
     )
@@ -207,7 +207,7 @@ def test_durations_may_be_given_in_hours_days_and_weeks(within, slices):
 
 
 @pytest.mark.parametrize("within", ["7", "d", "a week", "-7d", "1.5d"])
-def test_a_duration_that_is_none_is_refused_with_an_example(within):
+def test_an_invalid_duration_is_rejected_with_an_example(within):
     with pytest.raises(SettingsError, match="7d"):
         merged(["1973-02-02"], within)
 
@@ -232,11 +232,11 @@ def test_a_document_without_words_does_not_move_the_time_stamp():
     assert str(counts.dates[0]) == "2001-01-01"
 
 
-def test_periods_without_documents_are_no_slices():
+def test_periods_without_documents_make_no_slices():
     assert labels(["1850", "1950"]) == ["1850", "1950"]
 
 
-def test_a_document_without_words_is_no_slice():
+def test_a_document_without_words_makes_no_slice():
     assert wordtide.count([("1850", "steam"), ("1900", "...!"), ("1950", "power")]).labels == ["1850", "1950"]
 
 
@@ -304,7 +304,7 @@ def test_years_before_the_common_era_are_allowed():
     assert counts.times.tolist() == [pytest.approx(-43.8, abs=0.2), pytest.approx(-42.05, abs=0.2)]
 
 
-def test_the_slice_of_a_date_is_the_one_that_holds_it():
+def test_a_date_selects_the_slice_that_contains_it():
     counts = wordtide.count([("1850", "steam"), ("1862-12-01", "power"), ("1950", "atomic")])
     assert [counts.slice_at(date) for date in ("1850", "1862", "1862-03", "1949", "2100", "1")] == [
         0,

@@ -53,7 +53,7 @@ def words(text, **options):
         ("हिन्दी भाषा", ["हिन्दी", "भाषा"]),
     ],
 )
-def test_the_table_in_the_docs_is_true(text, expected):
+def test_the_table_in_the_docs_holds(text, expected):
     assert words(text) == expected
 
 
@@ -70,7 +70,7 @@ def test_the_table_in_the_docs_is_true(text, expected):
         ("so do I. Yes", ["so do I.", "Yes"]),
     ],
 )
-def test_sentences_end_where_the_docs_say(text, expected):
+def test_sentences_end_where_the_docs_say_they_do(text, expected):
     assert scanned(text)[1] == expected
 
 
@@ -98,7 +98,7 @@ def test_hyphens_can_split():
     assert words("to-day", hyphens="split") == ["to", "day"]
 
 
-def test_words_of_more_than_128_bytes_keep_their_place_only():
+def test_words_of_more_than_128_bytes_keep_their_place_but_get_no_number():
     assert words("a " + "x" * 128 + " " + "y" * 129 + " b") == ["a", "x" * 128, None, "b"]
 
 

@@ -1,5 +1,4 @@
-"""A tokenizer for the tests of clusters: it notes who splits which text, and waits at one of them until it is
-told to go on.
+"""A tokenizer for tests of clusters: it records who splits which text, and waits at one until released.
 
 It works in the folder that the environment names, so that workers find it wherever they were started.
 """

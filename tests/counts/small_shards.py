@@ -20,7 +20,7 @@ main()
 
 
 def documents(seed: int, number: int) -> list[tuple[str, str]]:
-    """Dated texts with line breaks, quotes and commas, in no order of time."""
+    """Dated texts with line breaks, quotes and commas, in random order."""
     rng = random.Random(seed)
     made = []
     for _ in range(number):
@@ -34,7 +34,7 @@ def documents(seed: int, number: int) -> list[tuple[str, str]]:
 
 
 def texts(folder: Path) -> Path:
-    """A folder of text files, and one whose ending is not known."""
+    """A folder of text files, one of them with an unknown ending."""
     folder.mkdir()
     for number, (date, text) in enumerate(documents(1, 24)):
         (folder / f"{date}_{number}.txt").write_text(text, encoding="utf-8")
@@ -43,7 +43,7 @@ def texts(folder: Path) -> Path:
 
 
 def json_lines(path: Path, seed: int = 2, bad: bool = False) -> Path:
-    """JSON Lines, compressed if the name says so; with `bad` some rows are no good, for several reasons."""
+    """JSON Lines, compressed if the name says so; with `bad`, some rows are bad for several reasons."""
     lines = [
         json.dumps({"id": n, "date": date, "text": text})
         for n, (date, text) in enumerate(documents(seed, 120))

@@ -1,6 +1,4 @@
-"""Counting on a cluster gives the bytes, and the errors, of counting on one machine, also when a worker is
-killed.
-"""
+"""A cluster gives the bytes and the errors of one machine, even if a worker is killed."""
 
 import gzip
 import os
@@ -53,7 +51,7 @@ def small_pieces(monkeypatch):
 
 
 class StageSizes(Observer):
-    """Notes how many pieces each stage has."""
+    """Records how many pieces each stage has."""
 
     def __init__(self):
         self.pieces = Counter()
@@ -120,7 +118,7 @@ def test_counts_of_a_cluster_can_be_held_in_memory(scheduler, tmp_path):
     assert list((tmp_path / "work").iterdir()) == []  # a folder of the user's stays
 
 
-def test_what_is_in_memory_is_refused_with_a_remedy(tmp_path):
+def test_data_in_memory_are_rejected_with_a_remedy(tmp_path):
     with pytest.raises(SettingsError, match="Data in memory cannot be counted on a cluster"):
         wordtide.count([("1850", "Steam power.")], output=tmp_path / "counts", scheduler="local:2")
     with pytest.raises(SettingsError, match="Standard input cannot be counted on a cluster"):
@@ -143,7 +141,7 @@ def undated(folder):
     return folder
 
 
-def test_of_several_bad_rows_the_first_is_told_as_one_machine_tells_it(scheduler, tmp_path, monkeypatch):
+def test_the_first_of_several_bad_rows_is_reported_as_on_one_machine(scheduler, tmp_path, monkeypatch):
     monkeypatch.setattr(sharding, "_SMALLEST", 2000)
     source = json_lines(tmp_path / "posts.jsonl", bad=True)
     with pytest.raises(InputError) as here:
@@ -157,7 +155,7 @@ def test_of_several_bad_rows_the_first_is_told_as_one_machine_tells_it(scheduler
 @pytest.mark.parametrize(
     "source", [lambda place: cut_short(place / "a.jsonl.gz"), lambda place: undated(place / "texts")]
 )
-def test_what_is_wrong_with_a_file_is_told_as_one_machine_tells_it(source, scheduler, tmp_path):
+def test_a_damaged_file_is_reported_as_on_one_machine(source, scheduler, tmp_path):
     path = source(tmp_path)
     with pytest.raises(InputError) as here:
         wordtide.count(path, output=tmp_path / "here", workers=1)
@@ -167,7 +165,7 @@ def test_what_is_wrong_with_a_file_is_told_as_one_machine_tells_it(source, sched
     assert not (tmp_path / "there.work").exists()  # nothing was finished, so nothing is kept
 
 
-def test_other_settings_do_not_take_the_shards_of_an_earlier_run(scheduler, tmp_path, monkeypatch, capfd):
+def test_other_settings_do_not_reuse_the_shards_of_an_earlier_run(scheduler, tmp_path, monkeypatch, capfd):
     monkeypatch.setattr(sharding, "_SMALLEST", 2000)
     source = json_lines(tmp_path / "posts.jsonl", bad=True)
     with pytest.raises(InputError):
@@ -180,14 +178,14 @@ def test_other_settings_do_not_take_the_shards_of_an_earlier_run(scheduler, tmp_
 
 @pytest.fixture
 def place(scheduler, monkeypatch):
-    """The folder in which the workers of this cluster wait for a word."""
+    """The folder in which the workers of this cluster wait for a signal."""
     place = Path(os.environ["SLOW_PLACE"])
     prepare(place)
     monkeypatch.setattr(sharding, "_SMALLEST", 1)
     return place
 
 
-def test_another_worker_takes_over_from_one_that_is_killed_and_only_its_shard_is_read_again(place, scheduler):
+def test_another_worker_replaces_a_killed_one_and_only_its_shard_is_read_again(place, scheduler):
     options = {"output": place / "there", "tokenizer": TOKENIZER, "scheduler": scheduler}
     job = threading.Thread(target=wordtide.count, args=(place / "texts",), kwargs=options)
     job.start()

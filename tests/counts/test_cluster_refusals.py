@@ -1,4 +1,4 @@
-"""Clusters and work folders that cannot be used: what the user reads, soon."""
+"""Clusters and work folders that cannot be used are rejected soon, with a remedy."""
 
 import os
 import subprocess
@@ -16,7 +16,7 @@ from wordtide.errors import OutputError, SettingsError
 from wordtide.storage.work_folder import open_work
 
 
-def test_a_folder_with_other_things_is_no_work_folder(tmp_path):
+def test_a_folder_with_other_files_is_rejected_as_work_folder(tmp_path):
     source = json_lines(tmp_path / "posts.jsonl")
     with pytest.raises(OutputError, match="is neither empty nor a work folder"):
         wordtide.count(source, output=tmp_path / "counts", scheduler="local:2", work=tmp_path)
@@ -33,14 +33,14 @@ def test_two_runs_do_not_share_a_work_folder(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["local:0", "local:many", "localhost", "8786", "tcp:host"])
-def test_what_is_no_scheduler_is_refused_with_what_to_type(name, tmp_path):
+def test_an_invalid_scheduler_is_rejected_with_valid_ones(name, tmp_path):
     source = json_lines(tmp_path / "posts.jsonl")
     with pytest.raises(SettingsError, match="local:4"):
         wordtide.count(source, output=tmp_path / "counts", scheduler=name)
 
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "tcp://", "carrier-pigeon://host:1"])
-def test_a_scheduler_that_does_not_answer_is_given_up(address, tmp_path, monkeypatch):
+def test_waiting_for_a_silent_scheduler_ends(address, tmp_path, monkeypatch):
     monkeypatch.setattr(dask_client, "_CONNECT_SECONDS", 0.5)
     source = json_lines(tmp_path / "posts.jsonl")
     with pytest.raises(SettingsError, match="does not answer"):
@@ -48,7 +48,7 @@ def test_a_scheduler_that_does_not_answer_is_given_up(address, tmp_path, monkeyp
     assert [path.name for path in tmp_path.iterdir()] == ["posts.jsonl"]
 
 
-def test_a_connection_that_failed_leaves_no_thread_behind(tmp_path, monkeypatch):
+def test_a_failed_connection_leaves_no_thread_behind(tmp_path, monkeypatch):
     monkeypatch.setattr(dask_client, "_CONNECT_SECONDS", 0.2)
     source = json_lines(tmp_path / "posts.jsonl")
     before = set(threading.enumerate())
@@ -72,7 +72,7 @@ def lone_scheduler():
 
 
 @pytest.mark.slow
-def test_a_scheduler_without_workers_is_given_up(lone_scheduler, tmp_path, monkeypatch):
+def test_waiting_for_workers_ends(lone_scheduler, tmp_path, monkeypatch):
     monkeypatch.setattr(dask_client, "_FIRST_WORKER_SECONDS", 0.3)
     source = json_lines(tmp_path / "posts.jsonl")
     with pytest.raises(SettingsError, match=f"dask worker {lone_scheduler}"):
@@ -83,7 +83,7 @@ def test_a_scheduler_without_workers_is_given_up(lone_scheduler, tmp_path, monke
 @pytest.mark.parametrize(
     ("version", "problem"), [(None, "has no wordtide"), ("9.9.9", "has wordtide 9.9.9, this process has")]
 )
-def test_a_worker_without_this_wordtide_is_refused(version, problem, lone_scheduler, tmp_path):
+def test_a_worker_without_this_version_is_rejected(version, problem, lone_scheduler, tmp_path):
     """The worker is a real one, in an environment with everything but this package."""
     site = tmp_path / "site"
     site.mkdir()

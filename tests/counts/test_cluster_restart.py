@@ -1,4 +1,4 @@
-"""A job that is killed goes on from what it has finished; one whose scheduler goes away says so."""
+"""A killed job resumes from its finished pieces; one whose scheduler disappears says so."""
 
 import os
 import socket
@@ -43,9 +43,7 @@ def has_ended(process):
         return True
 
 
-def test_a_killed_job_goes_on_from_its_finished_shards_and_ends_with_the_same_bytes(
-    place, monkeypatch, capfd
-):
+def test_a_killed_job_resumes_from_its_finished_shards_to_the_same_bytes(place, monkeypatch, capfd):
     process = start()
     wait_for((place / "waiting").exists, process)
     wait_for(lambda: len(finished_scans(place)) == len(TEXTS) - 1, process)
@@ -76,7 +74,7 @@ def dask(*arguments):
     return subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
-def test_a_job_whose_scheduler_goes_away_ends_with_a_word(place, monkeypatch, capfd):
+def test_a_job_whose_scheduler_disappears_ends_with_an_explained_error(place, monkeypatch, capfd):
     """Scheduler and worker are processes of their own; the scheduler is killed while the worker is counting."""
     monkeypatch.setattr(dask_client, "_POLL_SECONDS", 0.2)
     monkeypatch.setattr(sharding, "_SMALLEST", 1)

@@ -1,4 +1,4 @@
-"""The counts against the slow twin of the paper's rule, and the laws they obey."""
+"""Counts against the slow twin of the paper's rule, and the laws they obey."""
 
 from collections import Counter
 from fractions import Fraction
@@ -35,7 +35,7 @@ def sentences_by_year(corpus):
 
 @given(CORPORA, st.sampled_from([1, 2, 4, 5]), st.booleans(), st.integers(2, 6))
 @settings(max_examples=150)
-def test_the_counts_equal_the_brute_force_twin(corpus, window, close_gaps, size):
+def test_counts_equal_those_of_the_brute_force_twin(corpus, window, close_gaps, size):
     counts = wordtide.count(corpus, window=window, close_gaps=close_gaps, vocabulary_size=size, workers=1)
     by_year = sentences_by_year(corpus)
     assert counts.labels == [str(year) for year in sorted(by_year)]
@@ -98,13 +98,13 @@ def test_unigrams_and_tokens_count_every_place(corpus):
         assert counts.tokens_in_vocabulary()[t] == sum(flat.count(word) for word in counts.words)
 
 
-def test_neighbours_weigh_one_then_three_quarters_half_and_a_quarter():
+def test_neighbors_weigh_one_then_three_quarters_half_and_a_quarter():
     counts = wordtide.count([("2000", "a b c d e f")])
     row = {word: counts[0][counts.index["a"], counts.index[word]] for word in "bcdef"}
     assert row == {"b": 1, "c": 0.75, "d": 0.5, "e": 0.25, "f": 0}
 
 
-def test_a_word_beside_itself_counts_in_both_directions():
+def test_a_word_next_to_itself_counts_in_both_directions():
     assert wordtide.count([("2000", "no no")])[0].toarray().tolist() == [[2.0]]
 
 

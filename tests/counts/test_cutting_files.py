@@ -51,7 +51,7 @@ def cut(file, step):
 
 
 @pytest.mark.parametrize("delimiter", [";", "\t", "|"])
-def test_a_file_with_a_delimiter_of_its_own_is_cut_at_its_records(tmp_path, delimiter):
+def test_a_file_with_another_delimiter_is_cut_between_records(tmp_path, delimiter):
     rows = "".join(f'{1900 + n}{delimiter}"a, b\n{n}"\n' for n in range(30))
     (tmp_path / "x.csv").write_text(f"date{delimiter}text\n{rows}", encoding="utf-8")
     file = SourceFile(str(tmp_path / "x.csv"), "x.csv", "csv")
@@ -68,7 +68,7 @@ def test_a_file_with_a_delimiter_of_its_own_is_cut_at_its_records(tmp_path, deli
         ("x.json", b"[" + b",".join([b'{"date": "1901", "text": "steam"}'] * 50) + b"]"),
     ],
 )
-def test_a_file_that_is_converted_as_it_is_read_is_not_cut(tmp_path, name, content):
+def test_a_file_in_another_encoding_is_not_cut(tmp_path, name, content):
     (tmp_path / name).write_bytes(content)
     file = SourceFile(str(tmp_path / name), name, "csv" if name.endswith("csv") else "jsonl")
     assert not can_be_cut(file, 64)
@@ -95,7 +95,7 @@ def test_any_csv_file_read_in_portions_is_the_whole_file(tmp_path_factory, rows,
     assert portions[-1].portion.stop == path.stat().st_size
 
 
-def test_records_are_cut_the_same_wherever_blocks_end(tmp_path, monkeypatch):
+def test_records_do_not_depend_on_where_blocks_end(tmp_path, monkeypatch):
     rows = "".join(f'{1900 + n},"line {n}\nand ""more"", {n}"\n' for n in range(60))
     (tmp_path / "table.csv").write_text("date,text\n" + rows)
     file = SourceFile(str(tmp_path / "table.csv"), "table.csv", "csv")
@@ -120,7 +120,7 @@ def test_any_json_lines_read_in_portions_are_the_whole_file(tmp_path_factory, li
     assert read(cut(file, step)) == read([file])
 
 
-def test_portions_over_http_are_asked_for_as_byte_ranges(tmp_path):
+def test_portions_over_http_are_requested_as_byte_ranges(tmp_path):
     lines = "".join(f'{{"date": "{1900 + n}", "text": "text {n}"}}\n' for n in range(50))
     (tmp_path / "posts.jsonl").write_text(lines)
     here = SourceFile(str(tmp_path / "posts.jsonl"), "posts.jsonl", "jsonl")
@@ -136,7 +136,7 @@ def test_portions_over_http_are_asked_for_as_byte_ranges(tmp_path):
         )
 
 
-def test_what_is_compressed_short_or_served_without_ranges_is_not_cut(tmp_path):
+def test_compressed_short_and_unseekable_files_are_not_cut(tmp_path):
     content = b'{"date": "1900", "text": "steam"}\n' * 50
     for name in ("a.jsonl", "a.jsonl.gz", "a.jsonl.zst"):
         write_compressed(tmp_path / name, content)
@@ -149,7 +149,7 @@ def test_what_is_compressed_short_or_served_without_ranges_is_not_cut(tmp_path):
         assert not can_be_cut(SourceFile(f"{address}/a.jsonl", "a", "jsonl", size=len(content)), 10)
 
 
-def test_ranges_cover_a_file(tmp_path):
+def test_ranges_cover_a_file_without_gaps(tmp_path):
     (tmp_path / "a").write_bytes(b"x" * 1000)
     ranges = ranges_of(SourceFile(str(tmp_path / "a"), "a", "ngrams"), 300)
     assert [start for start, _ in ranges[1:]] == [stop for _, stop in ranges[:-1]]

@@ -1,4 +1,4 @@
-"""The sentences kept as evidence: real, drawn at random by the seed, findable."""
+"""Example sentences: from the text, drawn at random by the seed, found by word."""
 
 from collections import Counter
 
@@ -18,7 +18,7 @@ def kept(tmp_path, name, word="alpha", **options):
     return find_examples(counts, word, range(len(counts)))
 
 
-def test_each_word_and_slice_has_as_many_as_asked_for_and_each_holds_the_word(tmp_path):
+def test_each_word_and_slice_has_the_requested_number_of_sentences_with_the_word(tmp_path):
     found = kept(tmp_path, "counts", examples=4)
     assert Counter(example.slice for example in found) == {"1900": 4, "1901": 4, "1902": 4}
     texts = {sentence + "." for _, text in CORPUS for sentence in text.split(". ")}
@@ -35,7 +35,7 @@ def test_a_rare_word_has_all_its_sentences(tmp_path):
     assert found[0].document == "the documents:8"
 
 
-def test_the_seed_decides_the_draw(tmp_path):
+def test_the_seed_determines_the_draw(tmp_path):
     one, again, other = (
         kept(tmp_path, name, examples=2, seed=seed) for name, seed in (("a", 1), ("b", 1), ("c", 2))
     )
@@ -54,7 +54,7 @@ def test_the_draw_is_uniform(tmp_path):
     assert sum((drawn[f" s{n}."] - 20) ** 2 / 20 for n in range(10)) < 27.9
 
 
-def test_asking_without_examples_says_how_to_keep_them(tmp_path):
+def test_counts_without_examples_say_how_to_keep_them(tmp_path):
     counts = wordtide.count(CORPUS, output=tmp_path / "counts")
     with pytest.raises(InputError, match="examples="):
         find_examples(counts, "alpha", [0])
@@ -65,7 +65,7 @@ def test_examples_in_memory_are_refused():
         wordtide.count(CORPUS, examples=2)
 
 
-def test_the_keyword_is_found_whole_and_in_any_case():
+def test_the_keyword_is_found_as_a_whole_word_in_any_case():
     assert split_at_word("The warrior went to War.", "war") == ("The warrior went to ", "War", ".")
     assert split_at_word("They don’t know.", "don't") == ("They ", "don’t", " know.")
     assert split_at_word("Mice ran.", "mouse") == ("Mice ran.", "", "")

@@ -1,4 +1,4 @@
-"""Groups of documents: each is counted as if its documents were all, with the words and slices of the whole."""
+"""Groups of documents are counted like their documents alone, with the words and slices of all."""
 
 import csv
 import json
@@ -194,7 +194,7 @@ def test_saving_and_loading_keep_groups(corpus, tmp_path):
         counts.groups["Whig"].save(tmp_path / "whigs")
 
 
-def test_damage_to_groups_is_noticed(corpus, tmp_path):
+def test_damaged_groups_are_detected(corpus, tmp_path):
     wordtide.count(corpus, output=tmp_path / "counts", **OPTIONS)
     path = tmp_path / "counts" / "groups" / "values.npy"
     content = path.read_bytes()
@@ -217,7 +217,7 @@ def test_a_folder_of_groups_may_not_be_a_link_to_elsewhere(corpus, tmp_path):
         wordtide.Counts.load(tmp_path / "counts")
 
 
-def test_programs_that_know_no_groups_refuse_the_folder(corpus, tmp_path):
+def test_programs_without_groups_reject_the_folder(corpus, tmp_path):
     from wordtide.storage.header import read_header
 
     wordtide.count(corpus, output=tmp_path / "counts", **OPTIONS)
@@ -254,7 +254,7 @@ def test_merged_counts_have_at_most_a_hundred_groups():
         first + second
 
 
-def test_fewer_words_and_fewer_slices_have_groups(corpus):
+def test_renumbering_and_selecting_slices_keep_groups(corpus):
     whole = wordtide.count(corpus, **OPTIONS)
     words = whole.words[10:40]
     fewer = renumber(select_slices(whole, [0, 2, 5]), words)
@@ -302,7 +302,7 @@ def test_every_source_gives_the_same_groups(tmp_path, kind):
 
 
 @pytest.mark.parametrize("kind", ["text", "jsonl"])
-def test_folders_are_groups(tmp_path, kind):
+def test_folders_can_be_groups(tmp_path, kind):
     expected = wordtide.count([(row["date"], row["text"], row["party"]) for row in ROWS], **OPTIONS)
     for number, row in enumerate(ROWS):
         folder = tmp_path / "corpus" / "part" / row["party"]
@@ -346,7 +346,7 @@ def test_names_are_normalized(tmp_path, values, names):
 @pytest.mark.parametrize(
     "value", ["a\nb", "a\x00b", "\x1b[31m", "a\u2028b", ["R"], {"x": 1}, "x" * 101, "a\ud800"]
 )
-def test_names_that_cannot_be_shown_are_refused(tmp_path, value):
+def test_unprintable_names_are_rejected(tmp_path, value):
     rows = [
         {"date": "1990", "text": "Some words.", "g": "R"},
         {"date": "1990", "text": "Some words.", "g": value},
@@ -371,7 +371,7 @@ def test_documents_outside_the_dates_make_no_groups():
         wordtide.count(rows, group_field="group")
 
 
-def test_the_settings_of_groups_are_kept(corpus):
+def test_the_setting_of_groups_is_saved(corpus):
     counts = wordtide.count(corpus, **OPTIONS)
     assert counts.settings.group_field == counts.recipe()["group_field"] == "party"
     assert replace(counts.groups["R"].settings) == counts.settings

@@ -1,4 +1,4 @@
-"""N-gram tables: the same statistic as the text's, tags dropped, both versions alike."""
+"""N-gram tables give the counts of their text, without tagged n-grams, in both versions."""
 
 import gzip
 import itertools
@@ -40,9 +40,7 @@ def write_v3(path, table):
 
 
 def table_of(corpus, n):
-    """All n-grams of padded sentences: the padding stands for the neighbours a real text has at sentence
-    edges.
-    """
+    """All n-grams of sentences, with padding in place of the neighbors that running text has at their ends."""
     table = {}
     for year, sentences in corpus.items():
         for sentence in sentences:
@@ -75,7 +73,7 @@ def test_all_ngrams_of_a_text_give_the_counts_of_the_text(tmp_path_factory, corp
 
 @given(YEARS)
 @settings(max_examples=30)
-def test_version_2_and_version_3_give_the_same_counts(tmp_path_factory, corpus):
+def test_both_versions_give_the_same_counts(tmp_path_factory, corpus):
     folder = tmp_path_factory.mktemp("ngrams")
     table = table_of(corpus, 5)
     v2 = wordtide.count(write_v2(folder / "two.gz", table), format="ngrams", workers=1)
@@ -157,7 +155,7 @@ def test_words_are_lowered_and_punctuation_keeps_its_place(tmp_path):
     assert counts.places == 5
 
 
-def test_since_until_and_slices_of_several_years(tmp_path):
+def test_since_until_and_slices_of_several_years_apply_to_ngrams(tmp_path):
     path = tmp_path / "grams"
     path.write_text("".join(f"a b\t{year}\t1\t1\n" for year in range(1890, 1925)))
     counts = wordtide.count(path, format="ngrams", since="1900", until="1911", every="5-years")
@@ -176,7 +174,7 @@ def test_counts_beyond_32_bits_are_exact(tmp_path):
 
 
 @pytest.mark.parametrize("memory", [1, 1 << 30])
-def test_sums_that_need_32_bits_each_and_more_together_are_exact(tmp_path, monkeypatch, memory):
+def test_sums_that_exceed_32_bits_only_together_are_exact(tmp_path, monkeypatch, memory):
     monkeypatch.setattr("wordtide.counts.ngrams.tables.SEGMENT_ENTRIES", 1)
     paths = [tmp_path / f"{number}.tsv" for number in range(12)]
     for path in paths:

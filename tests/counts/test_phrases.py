@@ -1,4 +1,4 @@
-"""Phrases: found, listed, joined, counted as words, and named as people write them."""
+"""Phrases: found, listed, joined, counted as words, and asked for with spaces."""
 
 import json
 from collections import Counter
@@ -51,7 +51,7 @@ def pairs_of(counts):
         st.lists(st.sampled_from("abcd"), min_size=2, max_size=4).map(" ".join), unique=True, max_size=6
     ),
 )
-def test_streams_are_joined_as_by_hand(sentence, phrases):
+def test_streams_are_joined_like_the_twin(sentence, phrases):
     lexicon = Lexicon("abcd")
     numbers = {"a": 0, "b": 1, "c": 2, "d": 3, None: -2}
     ids = np.array([numbers[word] for word in sentence], dtype=np.int32)
@@ -142,7 +142,7 @@ def test_a_list_is_read_by_the_token_rule(tmp_path):
         (b"caf\xe9 noir\n", "cannot be read"),
     ],
 )
-def test_odd_lines_give_one_clear_error(tmp_path, content, message):
+def test_invalid_lines_are_reported_with_their_place(tmp_path, content, message):
     (tmp_path / "list").write_bytes(content)
     with pytest.raises(InputError, match=message) as caught:
         wordtide.count(TEXTS, phrases=str(tmp_path / "list"))
@@ -154,7 +154,7 @@ def test_a_missing_list_is_reported():
         wordtide.count(TEXTS, phrases="nowhere.txt")
 
 
-def test_phrases_do_not_cross_sentences_and_skipped_numbers_but_punctuation():
+def test_phrases_cross_punctuation_but_not_sentences_and_skipped_numbers():
     text = [("1900", "One two. One 5 two. One, two. One\n\ntwo.")]
     assert totals_of(wordtide.count(text, phrases=["one two"]))["one_two"] == 2
 
@@ -204,7 +204,7 @@ def occurrences_at_places(counts):
     return {word: [round(values[n]) for values in table] for n, word in enumerate(counts.words)}
 
 
-def test_a_fixed_vocabulary_of_n_grams_brings_its_phrases(grams, tmp_path):
+def test_a_fixed_vocabulary_of_n_grams_includes_its_phrases(grams, tmp_path):
     options = {"format": "ngrams", "workers": 1}
     counts = wordtide.count(grams, output=tmp_path / "counts", phrases=["new york city"], **options)
     again = wordtide.count(grams, vocabulary=str(tmp_path / "counts"), format="ngrams", workers=3)
@@ -212,7 +212,7 @@ def test_a_fixed_vocabulary_of_n_grams_brings_its_phrases(grams, tmp_path):
     assert all((one != other).nnz == 0 for one, other in zip(again, counts, strict=True))
 
 
-def test_phrases_of_n_grams_are_listed(grams):
+def test_phrases_of_n_grams_must_be_listed(grams):
     with pytest.raises(SettingsError, match=r"(?s)running text.*phrases='FILE'"):
         wordtide.count(grams, format="ngrams", phrases="auto")
 
@@ -248,7 +248,7 @@ def test_parts_counted_with_the_phrases_of_a_folder_add_up_to_the_whole(tmp_path
 # Names
 
 
-def test_phrases_are_named_as_people_write_them():
+def test_a_phrase_can_be_asked_for_with_spaces():
     counts = wordtide.count(TEXTS, phrases=["climate change"])
     number = counts.words.index("climate_change")
     for spelling in ("climate_change", "climate change", "Climate  Change", "Climate_Change"):
@@ -285,7 +285,7 @@ AUTO = {"phrases": "auto", "vocabulary_size": 300, "examples": 1}
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_phrases_are_those_found_by_hand(seed):
+def test_the_phrases_found_are_those_of_the_twin(seed):
     rows = oracle.planted(seed)
     texts = [(str(year), oracle.as_text(sentences)) for year, sentences in rows]
     plain = wordtide.count(texts, vocabulary_size=1000)
@@ -340,7 +340,7 @@ def test_a_cluster_gives_the_same_bytes(corpus, tmp_path, given):
     assert files_of(tmp_path / "there") == files_of(tmp_path / "here")
 
 
-def test_found_phrases_can_be_given_again(corpus, tmp_path):
+def test_found_phrases_can_be_passed_to_another_count(corpus, tmp_path):
     found = wordtide.count(corpus, output=tmp_path / "found", **AUTO)
     again = wordtide.count(corpus, phrases=tmp_path / "found", vocabulary_size=300)
     assert again.words == found.words
@@ -364,7 +364,7 @@ def test_scores_are_normalized():
 
 
 @pytest.mark.parametrize("phrases", ["auto", ["alpha beta", "w0 w1 w0", "beta w0"]])
-def test_the_vocabulary_is_ordered_by_what_is_left_of_each_word(phrases):
+def test_the_vocabulary_is_ordered_by_occurrences_outside_phrases(phrases):
     texts = [(str(year), oracle.as_text(sentences)) for year, sentences in oracle.planted(9)]
     totals = totals_of(wordtide.count(texts, phrases=phrases))
     assert list(totals) == sorted(totals, key=lambda word: (-totals[word], word))

@@ -24,19 +24,19 @@ def same(one, other):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_renumbered_counts_are_those_of_counting_with_the_other_words(tmp_path, seed):
+def test_renumbering_equals_counting_with_the_other_vocabulary(tmp_path, seed):
     generator = np.random.default_rng(seed)
     words = [*generator.permutation(WORDS)[: 3 + seed].tolist(), "absent"]
     generator.shuffle(words)
     same(renumber(wordtide.count(TEXTS, workers=1), words), counted(words, tmp_path))
 
 
-def test_counts_in_their_own_words_stay_as_they_are():
+def test_renumbering_to_the_same_words_changes_nothing():
     counts = wordtide.count(TEXTS, workers=1)
     assert renumber(counts, counts.words) is counts
 
 
 @pytest.mark.parametrize("chosen", [[0], [1, 3], [0, 1, 2]])
-def test_some_slices_are_those_of_counting_their_texts_alone(tmp_path, chosen):
+def test_selecting_slices_equals_counting_their_texts_alone(tmp_path, chosen):
     texts = [TEXTS[t] for t in chosen]
     same(select_slices(counted(WORDS, tmp_path), chosen), counted(WORDS, tmp_path, texts))

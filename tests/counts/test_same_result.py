@@ -1,6 +1,4 @@
-"""The result is the same, bit for bit, for every number of workers, order of input, size of memory, and way
-of splitting.
-"""
+"""The result has the same bits for any number of workers, order of input, memory and division into parts."""
 
 import json
 import random
@@ -16,7 +14,7 @@ from wordtide.counts.counts import merge_counts
 
 @pytest.fixture
 def corpus(tmp_path):
-    """A folder of JSON Lines files with documents in no order of time."""
+    """A folder of JSON Lines files with documents in random order."""
     rng = random.Random(7)
     words = [f"w{n}" for n in range(300)]
     folder = tmp_path / "corpus"
@@ -81,7 +79,7 @@ def test_counting_parts_and_merging_gives_the_counts_of_the_whole(corpus, tmp_pa
     assert (parts[0] + parts[1]).tokens.sum() == parts[0].tokens.sum() + parts[1].tokens.sum()
 
 
-def test_merging_joins_documents_across_parts_that_lie_within_the_limit(tmp_path):
+def test_merging_unites_close_documents_across_parts(tmp_path):
     options = {"every": "document", "merge_within": "7d"}
     left = [("2000-01-01", "a b"), ("2000-01-13", "a b")]
     right = [("2000-01-07", "a b"), ("2000-03-01", "a b")]

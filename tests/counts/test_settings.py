@@ -1,4 +1,4 @@
-"""What Python callers may give in place of the texts of the command line."""
+"""Values that Python callers may give in place of strings."""
 
 import wordtide
 

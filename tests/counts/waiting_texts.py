@@ -1,6 +1,4 @@
-"""Five texts, each a shard of its own, and a tokenizer that waits at one of them: for killing workers and
-jobs meanwhile.
-"""
+"""Five texts, each a shard, and a tokenizer that waits at one of them, so that tests can kill processes."""
 
 import time
 from collections.abc import Callable

@@ -1,5 +1,4 @@
-"""Commands in processes of their own that begin at once: a process that has imported everything forks one for
-each command.
+"""Commands in processes that start at once: a process that has imported everything forks one for each.
 
 Starting Python, importing libraries and loading compiled code takes seconds, in which a kill proves little. A
 forked process is as real: it has its own number, files and locks, and dies of SIGKILL as any other. It can be
@@ -27,9 +26,7 @@ _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 
 @dataclass(frozen=True)
 class Death:
-    """When a command is killed: after some seconds, or before one of its operations on files (the first has
-    the number 1).
-    """
+    """When a command is killed: after some seconds, or before its n-th operation on files, from 1."""
 
     seconds: float | None = None
     operation: int | None = None
@@ -65,9 +62,7 @@ class Forker:
         warm: bool = False,
         last: int | None = None,
     ) -> int:
-        """Begin a command whose output goes to a file; its process number. `last`: the operation before which
-        it dies.
-        """
+        """Start a command; returns its process number. `last`: the operation before which it dies."""
         source = None if stdin is None else str(stdin)
         request = {"line": line, "talk": str(talk), "stdin": source, "warm": warm, "last": last}
         self._process.stdin.write(json.dumps(request) + "\n")
@@ -75,22 +70,20 @@ class Forker:
         return int(self._answer()["pid"])
 
     def wait(self) -> int:
-        """The exit code of the command that was begun; negative: the signal it died of."""
+        """The exit code of the started command; negative if a signal killed it."""
         self._process.stdin.write("wait\n")
         self._process.stdin.flush()
         return int(self._answer()["code"])
 
     def warm_up(self, line: list[str], talk: Path) -> int:
-        """Run a command in the forking process itself, by which it loads all that the command needs; the exit
-        code.
-        """
+        """Run a command in the forking process, which then has loaded all it needs; returns the exit code."""
         self.start(line, talk, warm=True)
         return self.wait()
 
     def run(
         self, line: list[str], talk: Path, stdin: Path | None = None, death: Death | None = None
     ) -> tuple[int, float]:
-        """Run a command to its end, or to its death; exit code and seconds."""
+        """Run a command to its end or death; returns exit code and seconds."""
         started = time.monotonic()
         process = self.start(line, talk, stdin, last=None if death is None else death.operation)
         if death is not None and death.seconds is not None:
@@ -107,7 +100,7 @@ class Forker:
 
 
 def _has_ended(process: int) -> bool:
-    """Has a process ended that was not waited for yet? Elsewhere than on Linux that is not known."""
+    """Whether a process has ended that nobody waited for; unknown on systems other than Linux."""
     try:
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
     except OSError:
@@ -115,7 +108,7 @@ def _has_ended(process: int) -> bool:
 
 
 def operations(talk: Path) -> list[str]:
-    """The operations on files that the last command with this output made when it ended by itself."""
+    """The number of operations on files of the last command with this output that ended by itself."""
     return _beside(talk).read_text().splitlines()
 
 
@@ -143,7 +136,7 @@ def _child(request: dict[str, Any], begun: int) -> None:
 
 
 def _run(request: dict[str, Any]) -> int:
-    """Run a command in this process, with its own standard streams; the exit code."""
+    """Run a command in this process, with its own standard streams; returns the exit code."""
     from wordtide.cli.app import main
 
     source = os.open(request["stdin"] or os.devnull, os.O_RDONLY)
@@ -167,7 +160,7 @@ def _run(request: dict[str, Any]) -> int:
 
 
 def _serve() -> None:
-    """Fork a process for each request on standard input, tell its number and, when asked, how it ended."""
+    """Fork a process for each request on standard input, and report its number and, on request, its end."""
     requests, answers = os.fdopen(os.dup(0)), os.fdopen(os.dup(1), "w")
 
     def answer(**facts: int) -> None:

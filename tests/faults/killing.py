@@ -1,6 +1,4 @@
-"""A command is killed at random moments and typed again, until it ends: then all must be as if nothing had
-happened.
-"""
+"""Kill a command at random moments and repeat it until it ends: the result must be the same."""
 
 import random
 import shutil
@@ -15,7 +13,7 @@ from faults.worlds import Content, Writing, content, make_world
 
 @dataclass
 class Tally:
-    """What became of a command: how often it was killed and run, and all that was not as it should be."""
+    """What happened to a command: how often it was killed and run, and all problems."""
 
     trials: int = 0
     kills: int = 0
@@ -24,7 +22,7 @@ class Tally:
     problems: list[str] = field(default_factory=list)
 
     def add(self, other: "Tally") -> None:
-        """Take in what another trial gave."""
+        """Add the result of another trial."""
         for name in ("trials", "kills", "runs", "readings"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.problems += other.problems
@@ -32,9 +30,7 @@ class Tally:
 
 @dataclass
 class Undisturbed:
-    """A command to which nothing happens: what it leaves, its seconds, its operations on files, what a reader
-    may see.
-    """
+    """An undisturbed run of a command: its output, seconds, operations on files, and the visible states."""
 
     content: Content
     seconds: float
@@ -43,7 +39,7 @@ class Undisturbed:
 
 
 class Killer:
-    """Makes trials in a folder. The world and the undisturbed run of each command are made once."""
+    """Runs trials in a folder. The world and the undisturbed run of each command are made once."""
 
     def __init__(self, folder: Path, forker: Forker) -> None:
         self.folder, self.forker = folder, forker
@@ -53,16 +49,16 @@ class Killer:
         self._undisturbed: dict[str, Undisturbed] = {}
 
     def sure(self, line: list[str]) -> None:
-        """Run a command, in the forking process itself, that must end well."""
+        """Run a command that must succeed in the forking process itself."""
         code = self.forker.warm_up(line, self.folder / "talk")
         assert code == 0, f"{line}: {self.talk()}"
 
     def talk(self) -> str:
-        """What the last command said."""
+        """The output of the last command."""
         return (self.folder / "talk").read_text()
 
     def undisturbed(self, writing: Writing) -> Undisturbed:
-        """A run of a command to which nothing happens; made once."""
+        """The undisturbed run of a command, made once."""
         if writing.name not in self._undisturbed:
             place = self.prepare(writing, self.folder / "place")
             with Reader(place / writing.target, writing.kind) as reader:
@@ -80,7 +76,7 @@ class Killer:
         return [Death(seconds=chance.uniform(0, self.undisturbed(writing).seconds)) for _ in range(kills)]
 
     def trial(self, writing: Writing, deaths: Sequence[Death]) -> Tally:
-        """Let a command die some times, each time typing it again; at the end let it finish."""
+        """Kill a command some times, repeating it each time, and finally let it end."""
         undisturbed = self.undisturbed(writing)
         place, tally = self.prepare(writing, self.folder / "place"), Tally(trials=1)
         with Reader(place / writing.target, writing.kind) as reader:
@@ -114,12 +110,12 @@ class Killer:
         return tally
 
     def run(self, writing: Writing, place: Path, death: Death | None = None) -> tuple[int, float]:
-        """Type a command, and kill it if a death is given; exit code and seconds."""
+        """Run a command, and kill it if a death is given; returns exit code and seconds."""
         stdin = None if writing.stdin is None else self.world / writing.stdin
         return self.forker.run(writing.typed(self.world, place), self.folder / "talk", stdin, death)
 
     def prepare(self, writing: Writing, place: Path) -> Path:
-        """An empty folder with what the command finds there."""
+        """An empty folder with the files that the command reads there."""
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir()
         if writing.before is not None:
@@ -128,7 +124,7 @@ class Killer:
 
 
 def _visible(found: Content) -> Content:
-    """What is not hidden: a process that was killed while it tidied up leaves the rest to the next one."""
+    """The visible files: a process killed while it removed leftovers leaves them to the next one."""
     return {
         path: data
         for path, data in found.items()

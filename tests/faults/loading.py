@@ -1,4 +1,4 @@
-"""Load: a watch that is fed without end, and the explorer's server with many clients at once."""
+"""Load: a watch that is fed without pause, and the server of the explorer with many clients."""
 
 import http.client
 import json
@@ -22,9 +22,7 @@ _FIRST_DAY = np.datetime64("2020-01-05")
 
 @dataclass
 class WatchLoad:
-    """What a watch went through: rows it was given, slices it closed, its memory (bytes) after each report,
-    its exit code.
-    """
+    """What a watch did: rows given, slices closed, memory (bytes) after each report, and exit code."""
 
     rows: int = 0
     reported_rows: int = 0
@@ -35,7 +33,7 @@ class WatchLoad:
 
 
 def endless_rows(rows_of_a_day: int) -> Iterator[bytes]:
-    """JSON Lines, a day at a time, for as many days as the calendar has until now."""
+    """JSON Lines, one day at a time, up to today."""
     generator = np.random.default_rng(11)
     for day in range(2000):
         date = _FIRST_DAY + np.timedelta64(day, "D")
@@ -51,7 +49,7 @@ def endless_rows(rows_of_a_day: int) -> Iterator[bytes]:
 def watch_under_load(
     model: Path, rows_of_a_day: int, seconds: float, most_days: int | None = None
 ) -> WatchLoad:
-    """Feed a watch through a pipe for some time, as fast as it takes it; then end the stream."""
+    """Feed a watch through a pipe for some time, as fast as it reads; then end the stream."""
     load = WatchLoad()
     line = command(
         "watch", model, "-", "--threads", "1", "--alerts", model.with_name("alerts.jsonl"), "--close-at-end"
@@ -98,20 +96,18 @@ def _memory(process: int) -> int:
 
 @dataclass
 class ServerLoad:
-    """What clients met: the seconds of each answer, and everything that was not right."""
+    """The seconds of each answer to clients, and all problems."""
 
     seconds: list[float] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
     def quantile(self, share: float) -> float:
-        """Seconds that this share of the answers took at most."""
+        """The seconds within which this share of answers came."""
         return float(np.quantile(self.seconds, share))
 
 
 def server_under_load(model: Path, clients: int, requests: int) -> ServerLoad:
-    """Start the explorer's server and let clients ask for all its resources in turn, each in an order of its
-    own.
-    """
+    """Start the server of the explorer; clients request all its resources, each in another order."""
     with page_server(DynamicEmbeddings.load(model), PageOptions(map_words=10)) as listing:
         paths = ["/", *(f"/data/{name}" for name in listing.resources.names())]
     line = command("explore", model, "--no-browser", "--map-words", "10", "--threads", "1")

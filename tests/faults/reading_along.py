@@ -1,6 +1,4 @@
-"""A reader that looks at a target all the time while it is written: it must find nothing, or a whole state,
-never half.
-"""
+"""A reader that repeatedly opens a target while it is written: it must find nothing or a complete state."""
 
 import os
 import threading
@@ -21,9 +19,7 @@ _LOADERS = {
 
 
 class Reader(threading.Thread):
-    """Opens a target again and again. `problems`: what it could not understand; `seen`: how often each state
-    was.
-    """
+    """Opens a target repeatedly. `problems`: unexpected content; `seen`: how often each state was found."""
 
     def __init__(self, target: Path, kind: str) -> None:
         super().__init__(daemon=True)
@@ -42,7 +38,7 @@ class Reader(threading.Thread):
         assert not self.is_alive()
 
     def run(self) -> None:
-        """Look until told to stop."""
+        """Read until told to stop."""
         while not self._over.wait(0.003):
             try:
                 state = self.state()
@@ -52,7 +48,7 @@ class Reader(threading.Thread):
                 self.seen[state] = self.seen.get(state, 0) + 1
 
     def state(self) -> object:
-        """What is there now; None: nothing."""
+        """The state of the target; None if there is none."""
         if self.kind == "file":
             try:
                 return hash(self.target.read_bytes())
@@ -66,9 +62,7 @@ class Reader(threading.Thread):
             raise
 
     def _is_absent(self) -> bool:
-        """Is there no target, or one that came or went just now? One without a header that stays is half of
-        one.
-        """
+        """Whether there is no target, or it came or went just now. One that stays without a header is incomplete."""
         try:
             opened = os.open(self.target, os.O_RDONLY | os.O_DIRECTORY)
         except FileNotFoundError:
@@ -85,6 +79,6 @@ class Reader(threading.Thread):
 
 
 def _loads(target: Path, kind: str) -> bool:
-    """It came after the reader had looked: then it must be whole now."""
+    """It came after the reader had looked, so it must be complete now."""
     _LOADERS[kind](target)
     return True

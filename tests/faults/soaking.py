@@ -1,5 +1,4 @@
-"""`make soak`: kills for minutes or hours in all commands that write, beside a watch that is fed all the
-time; then the server.
+"""`make soak`: kill all writing commands for minutes or hours, beside a busy watch; then load the server.
 
 Kills come in two ways, by turns: at random moments, and before an operation on files, no operation twice
 before all had theirs. Prints a table for docs/evidence.md, and ends with 1 if anything was not as it
@@ -35,7 +34,7 @@ _COLUMNS = (
 
 
 def main() -> int:
-    """Soak for so many minutes."""
+    """Soak for the given minutes."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--minutes", type=float, default=20.0)
     parser.add_argument("--seed", type=int, default=0)
@@ -77,7 +76,7 @@ def _soak(folder: Path, forker: Forker, minutes: float, chance: random.Random) -
 
 
 def _told(problems: list[str]) -> list[str]:
-    """The same problems, told as soon as they are known."""
+    """The problems, printed as soon as they are found."""
     for problem in problems:
         print(f"PROBLEM {problem}", file=sys.stderr, flush=True)
     return problems
@@ -93,8 +92,7 @@ class _Row:
         self._left: list[int] = []
 
     def go_on(self) -> list[str]:
-        """A trial at some random moments, and some more that take about as long, each before an operation
-        that is left.
+        """Run trials at random moments, and about as long at operations on files that are left.
 
         Returns what was not as it should be.
         """

@@ -1,6 +1,4 @@
-"""Full disks, two writers, inputs that vanish, clocks that go backwards: one clear error, and what was there
-stays.
-"""
+"""Full disks, two writers, vanishing inputs, clocks that run backwards: one clear error, no damage."""
 
 import os
 import subprocess
@@ -36,7 +34,7 @@ def typed(killer, writing, place):
 
 @pytest.fixture
 def disk(killer, tmp_path):
-    """The place of a command on a small disk of its own."""
+    """The folder of a command on a small disk of its own."""
     if os.geteuid() != 0:
         pytest.skip("only root may mount a small disk")
     done = subprocess.run(
@@ -51,7 +49,7 @@ def disk(killer, tmp_path):
 @pytest.mark.parametrize(
     "writing", [one for one in WRITINGS if one.name in FILLING], ids=lambda writing: writing.name
 )
-def test_a_full_disk_is_one_error_and_with_room_the_same_command_succeeds(killer, disk, writing):
+def test_a_full_disk_is_one_error_and_the_command_succeeds_once_there_is_room(killer, disk, writing):
     place = killer.prepare(writing, disk / "place")
     before = content(place)
     filler = disk / "holiday.mov"
@@ -71,9 +69,7 @@ def test_a_full_disk_is_one_error_and_with_room_the_same_command_succeeds(killer
 @pytest.mark.parametrize(
     "writing", [one for one in WRITINGS if one.name in FILLING], ids=lambda writing: writing.name
 )
-def test_a_disk_that_cannot_be_written_is_one_error_and_when_it_can_be_the_same_command_succeeds(
-    killer, disk, writing
-):
+def test_a_read_only_disk_is_one_error_and_the_command_succeeds_once_it_is_writable(killer, disk, writing):
     place = killer.prepare(writing, disk / "place")
     before = content(place)
     subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
@@ -87,9 +83,7 @@ def test_a_disk_that_cannot_be_written_is_one_error_and_when_it_can_be_the_same_
 
 
 @pytest.mark.parametrize("writing", WRITINGS, ids=lambda writing: writing.name)
-def test_while_another_process_writes_a_target_the_command_is_refused_and_changes_nothing(
-    killer, tmp_path, writing
-):
+def test_a_target_that_another_process_writes_is_unchanged(killer, tmp_path, writing):
     place = killer.prepare(writing, tmp_path / "place")
     before = content(place)
     with only_writer(place / writing.target):
@@ -99,7 +93,7 @@ def test_while_another_process_writes_a_target_the_command_is_refused_and_change
     assert {path: data for path, data in content(place).items() if path in before} == before
 
 
-def test_an_evaluation_that_another_process_works_in_is_left_to_it(killer, tmp_path):
+def test_an_evaluation_of_another_process_is_unchanged(killer, tmp_path):
     writing = next(one for one in WRITINGS if one.name == "evaluate")
     place = killer.prepare(writing, tmp_path / "place")
     assert typed(killer, writing, place).code == 0
@@ -116,7 +110,7 @@ def test_an_evaluation_that_another_process_works_in_is_left_to_it(killer, tmp_p
     assert content(place) == before
 
 
-def test_a_file_that_vanishes_after_it_was_listed_is_named_and_nothing_is_left(killer, tmp_path, monkeypatch):
+def test_a_file_that_vanishes_after_it_was_listed_is_named(killer, tmp_path, monkeypatch):
     texts = tmp_path / "texts"
     texts.mkdir()
     for year in (1900, 1901):
@@ -134,7 +128,7 @@ def test_a_file_that_vanishes_after_it_was_listed_is_named_and_nothing_is_left(k
     assert os.listdir(tmp_path) == ["texts"]
 
 
-def test_a_clock_that_goes_backwards_changes_nothing(killer, tmp_path):
+def test_a_clock_that_runs_backwards_changes_nothing(killer, tmp_path):
     (tmp_path / "sitecustomize.py").write_text(_BACKWARDS)
     place = killer.prepare(WATCH, tmp_path / "place")
     path = os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")]))

@@ -1,6 +1,4 @@
-"""Commands that are killed end as if nothing had happened; load does no harm. `make soak` does this for
-minutes or hours.
-"""
+"""Killed commands can be repeated without a trace, and load does no harm; `make soak` runs longer."""
 
 import random
 import shutil
@@ -20,7 +18,7 @@ _KILLS = 2
 
 
 @pytest.mark.parametrize("writing", SELECTED, ids=lambda writing: writing.name)
-def test_a_command_that_is_killed_and_typed_again_ends_as_if_nothing_had_happened(killer, writing):
+def test_a_killed_command_repeated_gives_the_same_result(killer, writing):
     tally = killer.trial(writing, killer.moments(writing, _KILLS, random.Random(writing.name)))
     assert tally.problems == []
     assert tally.runs > 0
@@ -28,16 +26,14 @@ def test_a_command_that_is_killed_and_typed_again_ends_as_if_nothing_had_happene
 
 @pytest.mark.parametrize("after", [0, 1], ids=["before", "after"])
 @pytest.mark.parametrize("writing", SELECTED, ids=lambda writing: writing.name)
-def test_a_command_that_is_killed_around_its_last_renaming_ends_as_if_nothing_had_happened(
-    killer, writing, after
-):
+def test_a_command_killed_around_its_last_rename_gives_the_same_result(killer, writing, after):
     made = killer.undisturbed(writing).operations
     last = max(number for number, name in enumerate(made, 1) if name == "os.rename")
     tally = killer.trial(writing, [Death(operation=last + after)])
     assert (tally.problems, tally.kills) == ([], 1)
 
 
-def test_a_reader_of_counts_that_are_replaced_all_the_time_never_sees_a_mixture(killer, tmp_path):
+def test_a_reader_of_counts_being_replaced_never_sees_a_mixture(killer, tmp_path):
     states = [wordtide.Counts.load(killer.world / f"{name}.counts").in_memory() for name in ("early", "late")]
     states[0].save(tmp_path / "counts")
     over = threading.Event()
@@ -63,7 +59,7 @@ def test_a_reader_of_counts_that_are_replaced_all_the_time_never_sees_a_mixture(
     assert [state for state in seen if state not in allowed] == []
 
 
-def test_a_watch_that_is_fed_without_a_pause_takes_every_row_and_its_memory_stays(killer, tmp_path):
+def test_a_watch_under_load_reads_every_row_in_bounded_memory(killer, tmp_path):
     shutil.copytree(killer.world / "filtering", tmp_path / "model")
     load = watch_under_load(tmp_path / "model", rows_of_a_day=50, seconds=600, most_days=4)
     assert (load.code, load.rows, load.reported_rows, load.slices) == (0, 200, 200, 4), load.talk
@@ -71,6 +67,6 @@ def test_a_watch_that_is_fed_without_a_pause_takes_every_row_and_its_memory_stay
     assert after[-1] < 1.1 * after[0]
 
 
-def test_clients_that_ask_all_at_once_get_the_same_whole_answers(killer):
+def test_concurrent_clients_get_complete_and_equal_answers(killer):
     load = server_under_load(killer.world / "smoothing", clients=6, requests=40)
     assert (load.problems, len(load.seconds)) == ([], 240)

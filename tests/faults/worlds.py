@@ -38,7 +38,7 @@ Content = dict[str, object]
 
 @dataclass(frozen=True)
 class Writing:
-    """A command that writes. `world` is what it reads, `place` where it writes.
+    """A command that writes. `world` is what it reads, `place` is where it writes.
 
     `line`: what is typed, every time. `before`: puts into the place what is there already. `target`: what
     readers look at, and
@@ -115,7 +115,7 @@ def make_world(world: Path, run: Callable[[list[str]], None]) -> Path:
 
 
 def warm_up_adam(world: Path, run: Callable[[list[str]], None]) -> None:
-    """Fits by adam with the fewest steps, by which the process that runs them loads what adam needs."""
+    """Fits by adam with the fewest steps, which load what adam needs into the forking process."""
     for method in ("filtering", "smoothing"):
         steps = ("--adam-steps", 1, "--adam-minibatch-steps", 1, "--adam-full-steps", 1)
         line = (
@@ -345,8 +345,7 @@ SELECTED = [
 
 
 def content(place: Path) -> Content:
-    """Every byte that lies in a place, by path, but for how long things took: the seconds of curves, tables
-    and records.
+    """Every byte in a folder, by path, without the seconds in curves, tables and records.
 
     Left out whole: the page of an evaluation, which shows these seconds.
     """

@@ -1,5 +1,4 @@
-"""Known weaknesses of the versions in constraints.txt, as `pip-audit` finds them where its service can be
-reached.
+"""Known vulnerabilities of the versions in constraints.txt, from `pip-audit` if its service is available.
 
     python tests/hostile/auditing.py PIP_AUDIT      # exit code 1 if a weakness is known, 0 otherwise
 
@@ -19,7 +18,7 @@ _PATIENCE = 300
 
 
 def main(program: str) -> int:
-    """Run the audit, and tell what it says."""
+    """Run the audit and report it; returns the exit code."""
     command = [program, "--requirement", str(_CONSTRAINTS), *_OPTIONS]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_PATIENCE, check=False)
@@ -31,7 +30,7 @@ def main(program: str) -> int:
 
 
 def report(packages: list[dict[str, Any]]) -> int:
-    """Print what is known of each package; 1 if there is a weakness."""
+    """Print what is known of each package; returns 1 if there is a vulnerability."""
     audited = [package for package in packages if "skip_reason" not in package]
     weak = [package for package in audited if package["vulns"]]
     for package in weak:

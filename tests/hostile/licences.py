@@ -1,5 +1,4 @@
-"""The licences of everything that installing wordtide brings: each must be on a list of those that let anyone
-use it.
+"""The licences of everything that installing wordtide brings: each must be on a list of permissive ones.
 
 python tests/hostile/licences.py      # prints a table; exit code 1 if one is not on the list
 """
@@ -64,7 +63,7 @@ READ_BY_HAND: dict[str, str] = {}
 
 
 def packages_of(name: str, extras: frozenset[str] = frozenset()) -> dict[str, metadata.Distribution]:
-    """The package and all that it requires here, as far as it is installed, by name."""
+    """The package and all that it requires, as far as it is installed, by name."""
     found: dict[str, metadata.Distribution] = {}
     waiting = [(name, extras)]
     while waiting:
@@ -95,9 +94,7 @@ def _requirements(
 
 
 def licence_of(distribution: metadata.Distribution) -> str:
-    """What a package says of its licence: the expression, else the classifiers, else the first line of the
-    old field.
-    """
+    """The licence of a package: the expression, else the classifiers, else the first line of the old field."""
     facts = distribution.metadata
     classifiers = [
         line.split(" :: ")[-1] for line in facts.get_all("Classifier") or [] if line.startswith("License ::")
@@ -111,7 +108,7 @@ def licence_of(distribution: metadata.Distribution) -> str:
 
 
 def is_allowed(licence: str) -> bool:
-    """Is every part that is joined by AND on the list, or one of those that are joined by OR?"""
+    """Whether all parts joined by AND, or one of those joined by OR, are on the list."""
     licence = licence.strip()
     if licence in ALLOWED or licence in EXCEPTIONS:
         return True
@@ -126,7 +123,7 @@ def is_allowed(licence: str) -> bool:
 
 
 def _split(licence: str, joint: str) -> list[str]:
-    """The parts of an expression, without a cut inside brackets."""
+    """The parts of an expression, split outside brackets."""
     parts, depth, start = [], 0, 0
     for place, letter in enumerate(licence):
         depth += (letter == "(") - (letter == ")")
@@ -137,7 +134,7 @@ def _split(licence: str, joint: str) -> list[str]:
 
 
 def main() -> int:
-    """Print every package with its licence; 1 if there is one that is not allowed."""
+    """Print every package with its licence; returns 1 if one is not allowed."""
     refused = 0
     for name, distribution in sorted(
         packages_of("wordtide", frozenset({"demo", "cluster", "documents"})).items()

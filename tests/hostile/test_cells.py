@@ -1,6 +1,4 @@
-"""No table that the program writes holds a cell that a spreadsheet would run, or a character that steers a
-terminal.
-"""
+"""No table contains a cell that a spreadsheet would evaluate or a character that controls a terminal."""
 
 import csv
 import io
@@ -33,7 +31,7 @@ ESCAPES = ["\x1b[2J", "\x9b2J", "\u202egnp.exe", "\x07", "\x00"]
 @example("\t=1")
 @example("-44")
 @example("-4-4")
-def test_a_cell_is_never_a_formula_and_gives_its_text_back(text):
+def test_a_cell_is_never_a_formula_and_restores_its_text(text):
     cell = text_cell(text)
     assert not cell.startswith(RUN_BY_SPREADSHEETS) or float(cell) is not None  # a plain number is no formula
     assert is_plain(cell)
@@ -41,7 +39,7 @@ def test_a_cell_is_never_a_formula_and_gives_its_text_back(text):
 
 
 @given(st.lists(st.tuples(st.text(), st.floats(allow_nan=False), st.integers()), max_size=5))
-def test_rows_of_csv_come_back(rows):
+def test_rows_of_csv_can_be_read_back(rows):
     written = csv_text(({"word": word, "x": x, "n": n} for word, x, n in rows), ["word", "x", "n"])
     _, *found = csv.reader(io.StringIO(written, newline=""), strict=True)
     assert [(text_of_cell(word), float(x), int(n)) for word, x, n in found] == [
@@ -96,7 +94,7 @@ def is_number(cell):
 @pytest.mark.parametrize(
     "question", [("neighbors", "steam"), ("changed",), ("similarity", "steam", "+1+1"), ("story", "@sum(a1)")]
 )
-def test_answers_as_csv_hold_no_formula(model, question):
+def test_answers_as_csv_contain_no_formula(model, question):
     printed = run(question[0], model, *question[1:], "--format", "csv")
     assert printed.code == 0, printed.err
     assert not [cell for cell in text_cells(printed.out) if cell.startswith(RUN_BY_SPREADSHEETS)]
@@ -107,7 +105,7 @@ def test_answers_as_json_are_exact(model):
     assert {row["word"] for row in json.loads(printed.out)} == set(FORMULAS)
 
 
-def test_the_metadata_of_the_projector_hold_no_formula(model, tmp_path):
+def test_the_metadata_of_the_projector_contain_no_formula(model, tmp_path):
     export(wordtide.load(model), tmp_path / "words", "projector", at="1855")
     words = [
         line.split("\t")[0]
@@ -117,7 +115,7 @@ def test_the_metadata_of_the_projector_hold_no_formula(model, tmp_path):
     assert [text_of_cell(word).replace("_", " ") for word in words] == [*FORMULAS, "steam"]
 
 
-def test_tables_of_reports_hold_no_formula_and_are_read_back(tmp_path):
+def test_tables_of_reports_contain_no_formula_and_can_be_read_back(tmp_path):
     rows = [{"method": "=mine", "time": -44.5, "log_likelihood": -0.5, "pairs": 3}]
     (tmp_path / "scores.csv").write_bytes(csv_bytes(rows, ["method", "time", "log_likelihood", "pairs"]))
     assert (tmp_path / "scores.csv").read_text().splitlines()[1] == "'=mine,-44.5,-0.5,3"
@@ -126,7 +124,7 @@ def test_tables_of_reports_hold_no_formula_and_are_read_back(tmp_path):
 
 @pytest.mark.parametrize("format", ["table", "csv", "json"])
 @pytest.mark.parametrize("question", [("info",), ("examples", "steam"), ("examples", "+1+1")])
-def test_nothing_that_is_printed_of_counts_steers_a_terminal(counts, question, format):
+def test_printed_counts_do_not_control_the_terminal(counts, question, format):
     printed = run(question[0], counts, *question[1:], "--format", format)
     assert printed.code == 0, printed.err
     assert is_plain(printed.out)
@@ -138,7 +136,7 @@ def test_words_with_control_characters_are_not_in_the_vocabulary(counts):
 
 
 @pytest.mark.parametrize("escape", ESCAPES)
-def test_an_error_message_does_not_steer_a_terminal(escape, tmp_path):
+def test_error_messages_do_not_control_the_terminal(escape, tmp_path):
     name = f"x{escape.replace(chr(0), '')}.csv"
     (tmp_path / name).write_text(f"date,te{escape}xt\n1862,steam\n", encoding="utf-8")
     refused = run("count", tmp_path / name, "-o", tmp_path / "counts")
@@ -146,7 +144,7 @@ def test_an_error_message_does_not_steer_a_terminal(escape, tmp_path):
     assert is_plain(refused.err)
 
 
-def test_a_name_that_is_no_text_at_all_is_printed(tmp_path):
+def test_a_file_name_that_is_not_text_is_printed(tmp_path):
     name = "1862-\udcff\udc9b.txt"  # bytes that are not UTF-8
     (tmp_path / name).write_text("steam power", encoding="utf-8")
     done = run("count", tmp_path / name, "-o", tmp_path / "counts", "--every", "document", "--examples", 1)
@@ -175,6 +173,6 @@ def test_a_vocabulary_with_control_characters_is_refused(escape, tmp_path):
 
 
 @pytest.mark.parametrize("escape", ESCAPES)
-def test_a_model_of_words_with_control_characters_is_not_written(escape, tmp_path):
+def test_models_with_control_characters_in_words_are_not_written(escape, tmp_path):
     with pytest.raises(SettingsError, match="cannot be a word"):
         model_of("point", {f"a{escape}b": [0]}).save(tmp_path / "model")

@@ -1,6 +1,4 @@
-"""What wordtide needs: lower bounds that are tested, licences that let anyone use it, and no way to run what
-is read.
-"""
+"""Dependencies: tested lower bounds, permissive licences, and no code that executes input."""
 
 import ast
 import re
@@ -28,7 +26,7 @@ def pins(name):
 
 
 def bounds():
-    """The main dependencies, and the lowest version of each that is allowed."""
+    """The main dependencies, and the lowest version of each."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
     wanted = [*project["dependencies"], *extras["cluster"], *extras["documents"]]
@@ -39,19 +37,19 @@ def padded(version):
     return tuple(map(int, f"{version}.0.0".split(".")[:3]))
 
 
-def test_the_lowest_versions_that_are_tested_are_the_bounds():
+def test_the_lowest_tested_versions_are_the_bounds():
     lowest = pins("constraints-lowest.txt")
     assert {name: padded(lowest[name]) for name in bounds()} == {
         name: padded(bound) for name, bound in bounds().items()
     }
 
 
-def test_the_newest_versions_that_are_tested_are_within_the_bounds():
+def test_the_newest_tested_versions_are_within_the_bounds():
     newest = pins("constraints.txt")
     assert all(padded(newest[name]) >= padded(bound) for name, bound in bounds().items())
 
 
-def test_every_licence_of_what_is_installed_with_wordtide_is_allowed():
+def test_all_licences_of_dependencies_are_allowed():
     found = packages_of("wordtide")
     assert len(found) > 10
     assert {
@@ -72,11 +70,11 @@ def test_every_licence_of_what_is_installed_with_wordtide_is_allowed():
         ("", False),
     ],
 )
-def test_expressions_of_licences_are_understood(licence, allowed):
+def test_licence_expressions_are_parsed(licence, allowed):
     assert is_allowed(licence) is allowed
 
 
-def test_nothing_that_is_read_can_be_run():
+def test_no_input_can_be_executed():
     """No pickle, marshal, shelve, eval or exec anywhere in the package."""
     for path in Path(wordtide.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -111,10 +109,10 @@ def test_nothing_that_is_read_can_be_run():
         ),
     ],
 )
-def test_only_a_known_weakness_fails_the_audit(packages, code):
+def test_only_known_vulnerabilities_fail_the_audit(packages, code):
     assert report(packages) == code
 
 
-def test_an_audit_that_cannot_be_made_is_no_error(tmp_path, capsys):
+def test_an_audit_without_its_service_is_no_error(tmp_path, capsys):
     assert audit(str(tmp_path / "nothing")) == 0
     assert "not made" in capsys.readouterr().out

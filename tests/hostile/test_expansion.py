@@ -1,4 +1,4 @@
-"""Compressed input that would fill the memory is refused with the name of the option that lets it through."""
+"""Compressed input that would fill the memory is rejected with the option that allows it."""
 
 import gzip
 import os
@@ -18,7 +18,7 @@ SMALL = 1 << 16
 
 @pytest.fixture(autouse=True)
 def little_is_allowed(monkeypatch):
-    """Bombs of some hundred kilobytes do for a test."""
+    """Lower the limit, so that bombs of some hundred kilobytes suffice."""
     monkeypatch.setattr(byte_streams, "ALWAYS_ALLOWED", SMALL)
 
 
@@ -27,7 +27,7 @@ def zst(content):
 
 
 def dictionary_bomb(path):
-    """Many rows that name one long text: the file holds it once."""
+    """Many rows with the same long text, which the file holds once."""
     texts = pa.DictionaryArray.from_arrays(
         pa.array([0] * 3000, pa.int32()), pa.array(["steam power " * 5000])
     )
@@ -35,7 +35,7 @@ def dictionary_bomb(path):
 
 
 def prefix_bomb(path):
-    """Each text is the one before and a letter more: the file holds the letters."""
+    """Each text is the previous one with one more letter; the file holds the letters."""
     texts = ["steam power " * 200 + "x" * number for number in range(3000)]
     options = {"use_dictionary": False, "column_encoding": {"text": "DELTA_BYTE_ARRAY", "date": "PLAIN"}}
     pq.write_table(pa.table({"date": ["1862"] * 3000, "text": texts}), path, compression="zstd", **options)
@@ -72,7 +72,7 @@ def test_a_bomb_of_ngrams_is_refused(tmp_path):
         wordtide.count(tmp_path / "x.gz", format="ngrams", workers=1, max_expansion=50)
 
 
-def test_who_raises_the_limit_reads_the_whole_file(tmp_path):
+def test_a_raised_limit_reads_the_whole_file(tmp_path):
     (tmp_path / "x.jsonl.gz").write_bytes(BOMBS["x.jsonl.gz"])
     counts = wordtide.count(tmp_path / "x.jsonl.gz", workers=1, max_expansion=100_000)
     assert counts.summary.documents == 50_000
@@ -106,6 +106,6 @@ def test_the_command_names_its_option_and_leaves_nothing_behind(tmp_path):
 
 
 @pytest.mark.parametrize("limit", [0, -1, 1 << 50, True, 2.5])
-def test_a_limit_that_is_none_is_refused(limit):
+def test_an_invalid_limit_is_rejected(limit):
     with pytest.raises(SettingsError, match="max_expansion="):
         wordtide.count([("1862", "steam")], max_expansion=limit)

@@ -1,6 +1,4 @@
-"""Folders made by an enemy: names that lead elsewhere, pipes, links, absurd shapes. A clear error, in bounded
-time and memory, and nothing is written anywhere but where the user said.
-"""
+"""Folders made by an attacker are rejected in bounded time and memory, and nothing else is written."""
 
 import json
 import os
@@ -90,7 +88,7 @@ KINDS = ("counts", "smoother", "filter", "checkpoint", "evaluation", "tuning")
 
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory):
-    """A sound folder of every kind."""
+    """A valid folder of every kind."""
     place = tmp_path_factory.mktemp("sound")
     for kind in KINDS:
         make(kind, place / kind)
@@ -99,7 +97,7 @@ def sound(tmp_path_factory):
 
 @pytest.fixture
 def folder(sound, tmp_path):
-    """A copy of one of them to be damaged, alone in its own place."""
+    """A copy of a folder to damage, alone in its parent folder."""
 
     def of(kind):
         return shutil.copytree(sound / kind, tmp_path / "place" / kind)
@@ -119,7 +117,7 @@ def change_header(folder, change):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", TRICKS)
-def test_a_name_that_leads_elsewhere_is_refused_and_nothing_is_written(folder, kind, name, tmp_path):
+def test_a_name_that_leaves_the_folder_is_rejected_and_nothing_is_written(folder, kind, name, tmp_path):
     place = folder(kind)
     (tmp_path / "words.txt").write_text("mine\n")
     change_header(place, lambda header: header["files"].update({name: {"bytes": 5, "crc32": 0}}))
@@ -156,7 +154,7 @@ def test_links_to_devices_and_to_themselves_are_refused(folder, kind):
 
 
 @pytest.mark.parametrize("kind", ["evaluation", "tuning"])
-def test_pipes_in_a_folder_of_work_are_refused_at_once(folder, kind):
+def test_pipes_in_a_work_folder_are_refused_at_once(folder, kind):
     place = folder(kind)
     os.mkfifo(models_folder(place) / "seconds.json")
     (place / "fits").mkdir()
@@ -171,7 +169,7 @@ def test_pipes_in_a_folder_of_work_are_refused_at_once(folder, kind):
     "content",
     [b"", b"[" * 100_000, b"null", b'{"kind": []}', b"\xff", b'{"a": ' * 5000, b"9" * 5000, b"\x00" * 50],
 )
-def test_a_header_that_is_none_is_refused(folder, kind, content):
+def test_an_invalid_header_is_rejected(folder, kind, content):
     place = folder(kind)
     (place / "header.json").write_bytes(content)
     with pytest.raises(WordtideError):
@@ -179,7 +177,7 @@ def test_a_header_that_is_none_is_refused(folder, kind, content):
 
 
 def absurd_files():
-    """For some files of folders: contents that promise far more than they hold."""
+    """For some files of folders, content that declares far more than it holds."""
     huge = 1 << 61
     tensors = {
         "mean_u": {"dtype": "F32", "shape": [huge, huge], "data_offsets": [0, 4]},
@@ -225,7 +223,7 @@ def test_absurd_shapes_are_refused_in_bounded_memory(folder):
 
 
 @pytest.mark.parametrize("kind", KINDS[:4])
-def test_any_value_in_a_header_is_taken_or_refused(sound, kind, tmp_path_factory):
+def test_any_value_in_a_header_is_accepted_or_rejected(sound, kind, tmp_path_factory):
     place = shutil.copytree(sound / kind, tmp_path_factory.mktemp("values") / kind)
     header = json.loads((place / "header.json").read_text())
     plain = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5))

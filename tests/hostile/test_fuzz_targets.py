@@ -1,6 +1,4 @@
-"""Every fuzz target without its engine: the seeds, and copies of them that are cut, flipped, overwritten or
-put together.
-"""
+"""Every fuzz target without its engine: seeds, and seeds that are cut, changed or joined."""
 
 import importlib
 from pathlib import Path
@@ -64,7 +62,7 @@ def test_there_are_targets_for_every_reader_and_folder():
 
 
 @pytest.mark.parametrize("target", NAMES, indirect=True)
-def test_the_seeds_of_a_target_are_read_or_refused(target):
+def test_the_seeds_of_a_target_are_read_or_rejected(target):
     assert len(target.SEEDS) >= 2
     for seed in target.SEEDS:
         target.try_input(seed)
@@ -74,7 +72,7 @@ def test_the_seeds_of_a_target_are_read_or_refused(target):
     "ignore::RuntimeWarning"
 )  # numbers that cannot be are carried through, unless a check is asked for
 @pytest.mark.parametrize("target", NAMES, indirect=True)
-def test_damaged_seeds_of_a_target_are_read_or_refused(target):
+def test_damaged_seeds_of_a_target_are_read_or_rejected(target):
     @settings(max_examples=50)
     @given(damaged(target.SEEDS))
     def try_damaged(data):

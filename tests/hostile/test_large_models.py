@@ -1,6 +1,4 @@
-"""A model too large to check on loading: an impossible number in it is rejected when an answer needs it, and
-reaches none.
-"""
+"""A model too large to check on loading: an invalid number is rejected before it reaches an answer."""
 
 import json
 import shlex
@@ -56,7 +54,7 @@ def world(request, tmp_path_factory):
 
 @pytest.fixture
 def here(world, tmp_path, monkeypatch):
-    """A copy of the model, which counts as too large to check, in the current folder."""
+    """A copy of the model in the current folder, treated as too large to check."""
     shutil.copytree(world / "model", tmp_path / "model")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(model_folder, "_BYTES_CHECKED", -1)
@@ -64,7 +62,7 @@ def here(world, tmp_path, monkeypatch):
 
 
 def answers(world, place):
-    """Of each line whether it finds the model damaged, what it prints, and what it writes."""
+    """For each command line: whether it finds the model damaged, what it prints, and what it writes."""
     for line in LINES:
         shutil.copytree(place / "model", place / "out.copy")
         done = run(*shlex.split(line.format(place=world)))
@@ -81,7 +79,7 @@ def answers(world, place):
 
 @pytest.fixture(scope="module")
 def expected(world, tmp_path_factory):
-    """The answers of the sound model, loaded and checked as a small one."""
+    """The answers of the valid model, checked on loading as a small one."""
     place = tmp_path_factory.mktemp("expected")
     shutil.copytree(world / "model", place / "model")
     with pytest.MonkeyPatch.context() as patched:
@@ -107,7 +105,7 @@ def spoil(model, path, name, row, value):
     (model / "header.json").write_text(json.dumps(header), encoding="utf-8")
 
 
-def test_a_sound_model_answers_as_a_small_one_does(world, here, expected):
+def test_a_sound_large_model_answers_like_a_small_one(world, here, expected):
     assert list(answers(world, here)) == expected
     assert [ending for _, ending, *_ in expected].count(0) >= 10
 

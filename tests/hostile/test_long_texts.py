@@ -1,6 +1,4 @@
-"""Texts that no one wrote by hand, with very long lines and words, marks of direction, NUL: counted or
-refused, in bounds.
-"""
+"""Generated texts with very long lines and words, direction marks or NUL are counted or rejected."""
 
 import subprocess
 import sys
@@ -27,7 +25,7 @@ def test_a_word_of_ten_thousand_letters_keeps_its_place_and_gets_no_number():
     assert counts[0].nnz == 0  # they are two places apart, so no pair at distance one
 
 
-def test_lines_of_many_megabytes_take_memory_in_proportion(tmp_path):
+def test_memory_grows_in_proportion_to_the_longest_line(tmp_path):
     texts = {"words": "steam " * (4 << 20), "letters": "x" * (24 << 20)}
     for name, text in texts.items():
         (tmp_path / f"{name}.jsonl").write_text(f'{{"date": "1862", "text": "{text}"}}\n', encoding="ascii")
@@ -40,7 +38,7 @@ def test_lines_of_many_megabytes_take_memory_in_proportion(tmp_path):
     assert megabytes < 40 * 24
 
 
-def test_a_row_longer_than_a_file_should_hold_is_refused(tmp_path, monkeypatch):
+def test_an_overlong_row_is_rejected(tmp_path, monkeypatch):
     monkeypatch.setattr("wordtide.corpus.delimited._LONGEST_ROW", 1 << 20)
     monkeypatch.setattr("wordtide.corpus.delimited.BLOCK_BYTES", 1 << 18)
     (tmp_path / "x.csv").write_bytes(b"date,text\n1862," + b"x" * (3 << 20))
@@ -48,14 +46,14 @@ def test_a_row_longer_than_a_file_should_hold_is_refused(tmp_path, monkeypatch):
         wordtide.count(tmp_path / "x.csv", workers=1)
 
 
-def test_marks_of_direction_and_control_characters_are_no_part_of_words():
+def test_words_contain_no_direction_marks_and_control_characters():
     counts = wordtide.count(
         [("1862", "st\u200eeam\u202e power\x00mill \x1b[31mred \u2066ship\u2069 \u200bx\ufeffy")]
     )
     assert set(counts.words) == {"steam", "power", "mill", "31mred", "ship", "xy"}
 
 
-def test_a_date_of_many_letters_is_named_by_its_beginning(tmp_path):
+def test_an_overlong_date_is_quoted_by_its_beginning(tmp_path):
     (tmp_path / "x.csv").write_bytes(b"date,text\n" + b"9" * 1_000_000 + b",steam\n")
     with pytest.raises(InputError) as refused:
         wordtide.count(tmp_path / "x.csv", workers=1)

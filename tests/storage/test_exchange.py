@@ -1,4 +1,4 @@
-"""Folders that take each other's place: in one step where the system can, else in two, with the same outcome."""
+"""Folders exchange their names in one step where the system can, otherwise in two."""
 
 import ctypes
 import errno
@@ -38,24 +38,24 @@ def no_such_step(monkeypatch):
     monkeypatch.setattr(wordtide.system.ctypes, "CDLL", lambda *_, **__: SimpleNamespace(renameat2=refused))
 
 
-def test_each_name_leads_to_what_the_other_led_to(pair):
+def test_names_are_exchanged(pair):
     if not exchange(*pair):
         pytest.skip("this system cannot exchange names")
     assert [(folder / "text").read_text() for folder in pair] == ["second", "first"]
 
 
-def test_a_missing_folder_is_an_error_of_the_system(pair):
+def test_a_missing_folder_raises_the_system_error(pair):
     with pytest.raises(FileNotFoundError, match="nowhere"):
         exchange(pair[0], pair[0].with_name("nowhere"))
 
 
 @pytest.mark.usefixtures("no_such_step")
-def test_where_there_is_no_such_step_nothing_is_changed(pair):
+def test_without_support_nothing_is_changed(pair):
     assert exchange(*pair) is False
     assert [(folder / "text").read_text() for folder in pair] == ["first", "second"]
 
 
-def test_a_system_without_the_function_has_no_such_step(pair, monkeypatch):
+def test_a_system_without_the_function_has_no_support(pair, monkeypatch):
     monkeypatch.setattr(wordtide.system.ctypes, "CDLL", lambda *_, **__: SimpleNamespace())
     assert exchange(*pair) is False
 
@@ -69,7 +69,7 @@ def test_a_folder_is_replaced_and_nothing_is_left_of_the_old_one(tmp_path, fixtu
     assert (os.listdir(tmp_path), (tmp_path / "folder" / "text").read_text()) == (["folder"], "new")
 
 
-def test_a_folder_that_is_replaced_all_the_time_is_always_there(tmp_path, pair):
+def test_a_folder_that_is_replaced_repeatedly_always_exists(tmp_path, pair):
     if not exchange(*pair):
         pytest.skip("this system cannot exchange names")
     fill(tmp_path / "folder", "0")

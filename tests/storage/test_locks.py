@@ -1,6 +1,4 @@
-"""Locks and the atomic writer: one holder at a time, nothing left behind, nothing changed for the rest of the
-process.
-"""
+"""Locks and the atomic writer: one holder at a time, no leftovers, no side effects on the process."""
 
 import os
 import signal
@@ -31,12 +29,12 @@ def holder(tmp_path):
         process.kill()
 
 
-def test_while_another_process_holds_a_lock_it_is_refused(holder, tmp_path):
+def test_a_lock_held_by_another_process_is_refused(holder, tmp_path):
     with pytest.raises(OutputError, match="Another process is writing"), only_writer(tmp_path / "target"):
         pytest.fail("the lock was given twice")
 
 
-def test_the_lock_of_a_killed_process_is_taken_over_and_removed(holder, tmp_path):
+def test_the_lock_of_a_killed_process_can_be_acquired(holder, tmp_path):
     holder.send_signal(signal.SIGKILL)
     holder.wait()
     assert os.listdir(tmp_path) == [".target.lock"]
@@ -54,7 +52,7 @@ def test_two_holders_in_one_process_exclude_each_other(tmp_path):
         pytest.fail("the lock was given twice")
 
 
-def test_of_many_threads_that_want_a_lock_one_at_a_time_has_it(tmp_path):
+def test_only_one_of_many_threads_holds_a_lock(tmp_path):
     inside, most, had = [], [], []
 
     def want():
@@ -73,8 +71,7 @@ def test_of_many_threads_that_want_a_lock_one_at_a_time_has_it(tmp_path):
         thread.start()
     for thread in threads:
         thread.join()
-    assert had
-    assert set(most) == {1}
+    assert most == [1] * len(had) != []
     assert os.listdir(tmp_path) == []
 
 
@@ -85,7 +82,7 @@ def test_a_lock_that_cannot_be_made_is_explained(tmp_path):
         pytest.fail("a link was followed")
 
 
-def test_outputs_have_the_modes_of_the_umask_which_is_not_touched(tmp_path, monkeypatch):
+def test_outputs_have_the_modes_of_the_umask(tmp_path, monkeypatch):
     before = os.umask(0o027)
     try:
         monkeypatch.setattr(os, "umask", lambda mask: pytest.fail("other threads would see this"))
@@ -106,14 +103,14 @@ def test_files_of_a_folder_are_replaced_together(tmp_path):
     assert {name: (tmp_path / name).read_bytes() for name in os.listdir(tmp_path)} == {"a": b"3", "b": b"4"}
 
 
-def test_what_a_killed_writer_left_is_removed(tmp_path):
+def test_leftovers_of_a_killed_writer_are_removed(tmp_path):
     (tmp_path / ".a.partial-1").write_bytes(b"half")
     (tmp_path / ".a.partial-2").mkdir()
     write_files(tmp_path, {"a": b"1"})
     assert os.listdir(tmp_path) == ["a"]
 
 
-def test_files_of_an_own_folder_need_no_lock_that_a_kill_could_leave(tmp_path):
+def test_writing_in_a_private_folder_makes_no_lock_files(tmp_path):
     with new_own_files([tmp_path / "a"]) as (file,):
         file.write_bytes(b"1")
         assert [name for name in os.listdir(tmp_path) if "lock" in name] == []

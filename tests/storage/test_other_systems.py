@@ -1,4 +1,4 @@
-"""Calls that other systems lack: each is taken away, and what needs it still works."""
+"""Calls that other systems lack: each is removed, and what needs it still works."""
 
 import ast
 import ctypes
@@ -50,7 +50,7 @@ def test_only_one_module_makes_calls_that_some_systems_lack():
     assert [name for name, calls in found.items() if calls] == ["system.py"]
 
 
-def test_every_file_of_text_is_written_with_line_feeds_and_in_a_named_encoding():
+def test_text_files_are_written_with_line_feeds_and_an_explicit_encoding():
     for path in PACKAGE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
@@ -71,15 +71,15 @@ def test_without_resource_there_is_no_limit(monkeypatch):
     assert system.data_limit() is None
 
 
-def test_memory_is_unknown_where_nobody_says_it(monkeypatch):
+def test_free_memory_falls_back_to_the_size_of_the_machine_and_then_to_none(monkeypatch):
     monkeypatch.setattr(system, "_kilobytes", lambda path, label: [])
-    assert system.free_memory() > 0
+    assert system.free_memory() == os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     monkeypatch.delattr(os, "sysconf", raising=False)
     monkeypatch.delattr(ctypes, "windll", raising=False)
     assert system.free_memory() is None
 
 
-def test_windows_says_how_much_memory_is_free(monkeypatch):
+def test_free_memory_is_known_on_windows(monkeypatch):
     class Kernel:
         @staticmethod
         def GlobalMemoryStatusEx(status):  # noqa: N802 (as Windows spells it)
@@ -92,7 +92,7 @@ def test_windows_says_how_much_memory_is_free(monkeypatch):
     assert system.free_memory() == 5 << 30
 
 
-def test_files_that_linux_has_are_missed_without_harm():
+def test_missing_files_of_linux_are_no_error():
     assert system._kilobytes("/no/such/file", "VmData:") == []
 
 
@@ -109,7 +109,7 @@ def test_bytes_are_read_from_an_offset_without_pread(tmp_path, monkeypatch):
     os.close(descriptor)
 
 
-def test_rows_are_read_by_path_where_descriptors_have_no_names(tmp_path, monkeypatch):
+def test_rows_are_read_by_path_if_descriptors_have_no_names(tmp_path, monkeypatch):
     (tmp_path / "rows.jsonl").write_bytes(b"{}\n")
     descriptor = os.open(tmp_path / "rows.jsonl", system.READING)
     file = rows.StreamFile(descriptor, 0, str(tmp_path / "rows.jsonl"), "rows.jsonl", "jsonl")
@@ -134,7 +134,7 @@ def test_an_interrupt_waits_for_the_end_of_the_block(monkeypatch, masked):
     assert finished == [True]
 
 
-def test_other_threads_need_no_signals(monkeypatch):
+def test_other_threads_defer_interrupts_without_signals(monkeypatch):
     monkeypatch.delattr(signal, "pthread_sigmask", raising=False)
     done = []
 
@@ -149,7 +149,7 @@ def test_other_threads_need_no_signals(monkeypatch):
 
 
 @pytest.mark.parametrize("error", [OSError, TypeError])
-def test_names_are_exchanged_in_two_steps_without_the_library(tmp_path, monkeypatch, error):
+def test_a_folder_is_replaced_in_two_steps_without_the_library(tmp_path, monkeypatch, error):
     def missing(*arguments, **options):
         raise error("no such library")
 
@@ -164,7 +164,7 @@ def test_names_are_exchanged_in_two_steps_without_the_library(tmp_path, monkeypa
     )
 
 
-def test_a_lock_that_cannot_be_removed_while_it_is_held_is_removed_afterwards(tmp_path, monkeypatch):
+def test_a_lock_file_that_cannot_be_removed_while_held_is_removed_afterwards(tmp_path, monkeypatch):
     """As on Windows: open files cannot be removed."""
     removed, held = Path.unlink, []
     monkeypatch.setattr(
@@ -184,17 +184,17 @@ def test_a_lock_that_cannot_be_removed_while_it_is_held_is_removed_afterwards(tm
     assert os.listdir(tmp_path) == []
 
 
-def test_files_are_flushed_with_the_right_to_change_them_as_windows_wants(tmp_path, monkeypatch):
+def test_files_are_opened_for_writing_to_be_flushed_on_windows(tmp_path, monkeypatch):
     monkeypatch.setattr(folders, "_FLUSHED", "r+b")
     folders.write_files(tmp_path, {"a": b"1"})
     assert (tmp_path / "a").read_bytes() == b"1"
 
 
-def test_a_folder_written_here_holds_no_carriage_returns(tmp_path):
+def test_a_written_folder_holds_no_carriage_returns(tmp_path):
     wordtide.count([("1900", "the old mill by the river")]).save(tmp_path / "counts")
     for name in ("header.json", "words.txt", "labels.txt"):
         assert b"\r" not in (tmp_path / "counts" / name).read_bytes()
 
 
-def test_this_runs_on_a_python_that_the_package_allows():
+def test_the_tests_run_on_a_supported_python():
     assert sys.version_info >= (3, 11)

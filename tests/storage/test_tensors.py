@@ -1,6 +1,4 @@
-"""Arrays in safetensors files: read as maps, in agreement with the library, and refused when anything is
-amiss.
-"""
+"""Arrays in safetensors files: mapped, in agreement with the library, and rejected if invalid."""
 
 import json
 
@@ -33,7 +31,7 @@ def write_raw(path, description, data):
 
 
 @given(ARRAYS)
-def test_the_library_reads_what_is_written_here(tmp_path_factory, arrays):
+def test_the_library_reads_our_files(tmp_path_factory, arrays):
     path = tmp_path_factory.getbasetemp() / "ours.safetensors"
     write_tensors(path, arrays)
     read = load_file(path)
@@ -43,7 +41,7 @@ def test_the_library_reads_what_is_written_here(tmp_path_factory, arrays):
 
 
 @given(ARRAYS)
-def test_what_the_library_writes_is_read_here(tmp_path_factory, arrays):
+def test_we_read_files_of_the_library(tmp_path_factory, arrays):
     path = tmp_path_factory.getbasetemp() / "theirs.safetensors"
     save_file(arrays, path, metadata={"by": "the library"})
     read = map_tensors(path)
@@ -52,25 +50,25 @@ def test_what_the_library_writes_is_read_here(tmp_path_factory, arrays):
         assert_array_equal(read[name], array, strict=True)
 
 
-def test_arrays_that_are_no_block_of_memory_are_written_right(tmp_path):
+def test_non_contiguous_arrays_are_written_correctly(tmp_path):
     array = np.arange(24.0).reshape(4, 6)[::2, ::-2]
     write_tensors(tmp_path / "a", {"a": array, "b": array.T.astype(">f4").astype(np.float32)})
     assert_array_equal(map_tensors(tmp_path / "a")["a"], array)
 
 
-def test_a_large_array_is_written_in_pieces_without_a_seam(tmp_path):
+def test_a_large_array_is_written_in_pieces_without_gaps(tmp_path):
     array = np.arange(5_000_000, dtype=np.float32)
     write_tensors(tmp_path / "a", {"a": array})
     assert (map_tensors(tmp_path / "a")["a"] == array).all()
 
 
-def test_arrays_begin_where_the_processor_wants_them(tmp_path):
+def test_arrays_are_aligned(tmp_path):
     arrays = {"a": np.zeros(3, dtype=np.float32), "b": np.zeros(2), "c": np.zeros(1, dtype=np.int32)}
     write_tensors(tmp_path / "a", arrays)
     assert all(array.flags.aligned for array in map_tensors(tmp_path / "a").values())
 
 
-def test_mapped_arrays_cannot_be_written_to(tmp_path):
+def test_mapped_arrays_are_read_only(tmp_path):
     write_tensors(tmp_path / "a", {"a": np.zeros(3)})
     with pytest.raises(ValueError, match="read-only"):
         map_tensors(tmp_path / "a")["a"][0] = 1.0
@@ -114,7 +112,7 @@ PLACE = {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}
     ],
     ids=lambda description: str(description)[:60],
 )
-def test_a_description_that_is_amiss_is_refused(tmp_path, description):
+def test_an_invalid_description_is_rejected(tmp_path, description):
     write_raw(tmp_path / "a", description, bytes(8))
     with pytest.raises(FolderError, match="is damaged"):
         map_tensors(tmp_path / "a")
@@ -123,13 +121,13 @@ def test_a_description_that_is_amiss_is_refused(tmp_path, description):
 @pytest.mark.parametrize(
     "content", [b"", b"\x01", bytes(7), (2**63).to_bytes(8, "little"), (5).to_bytes(8, "little") + b"{}"]
 )
-def test_a_file_too_short_for_what_it_promises_is_refused(tmp_path, content):
+def test_a_file_shorter_than_described_is_rejected(tmp_path, content):
     (tmp_path / "a").write_bytes(content)
     with pytest.raises(FolderError, match="is damaged"):
         map_tensors(tmp_path / "a")
 
 
-def test_a_description_without_end_is_not_read(tmp_path):
+def test_an_overlong_description_is_not_read(tmp_path):
     write_raw(tmp_path / "a", json.dumps({"a": PLACE}) + " " * (1 << 20), bytes(8))
     with pytest.raises(FolderError, match="does not begin with a description"):
         map_tensors(tmp_path / "a")

@@ -1,6 +1,4 @@
-"""Alerts tell of a word that jumped and of no other, and are written once, whenever the process that writes
-them dies.
-"""
+"""Alerts report a word that jumped and no other, and are written once, whenever their writer is killed."""
 
 import json
 
@@ -42,19 +40,19 @@ def jumping(fitted, tmp_path_factory):
     return alerts_by_day(copy_of(fitted, tmp_path_factory.mktemp("jumping")), range(4, JUMP + 6))
 
 
-def test_the_day_on_which_a_word_jumps_find_alerts_it_alone(jumping):
+def test_the_day_on_which_a_word_jumps_alerts_for_that_word_only(jumping):
     assert [alert["word"] for alert in jumping[JUMP]] == [JUMPER]
 
 
-def test_the_day_before_a_word_jumps_does_not_alert(jumping):
+def test_the_day_before_a_jump_does_not_alert(jumping):
     assert jumping[JUMP - 1] == []
 
 
-def test_a_word_that_jumped_does_not_alert_for_ever(jumping):
+def test_a_word_that_jumped_stops_alerting(jumping):
     assert not any(jumping[day] for day in range(JUMP + 3, JUMP + 6))
 
 
-def test_an_alert_says_what_was_expected_and_what_was_found(jumping):
+def test_an_alert_has_the_facts_of_the_slice_and_neighbors_before_and_after(jumping):
     (alert,) = jumping[JUMP]
     assert alert["score"] >= AlertRule().threshold == 4.0
     assert alert["occurrences"] >= AlertRule().min_occurrences == 20
@@ -63,7 +61,7 @@ def test_an_alert_says_what_was_expected_and_what_was_found(jumping):
     assert any(near["word"].startswith("king") for near in alert["after"])
 
 
-def test_days_on_which_nothing_happens_do_not_alert(fitted, tmp_path):
+def test_ordinary_days_do_not_alert(fitted, tmp_path):
     found = alerts_by_day(copy_of(fitted, tmp_path), range(4, 14), jump=99)
     assert [alert["word"] for alerts in found.values() for alert in alerts] == []
 
@@ -74,7 +72,7 @@ def test_a_slice_with_too_few_words_for_scores_does_not_alert():
 
 
 @pytest.mark.parametrize("before", BEFORE)
-def test_whatever_part_of_the_alerts_is_there_the_rest_is_added(tmp_path, before):
+def test_partly_written_alerts_are_completed(tmp_path, before):
     path = tmp_path / "alerts"
     for there in range(len(WHOLE) + 1):
         path.write_bytes(before.encode() + WHOLE[:there])
@@ -82,14 +80,14 @@ def test_whatever_part_of_the_alerts_is_there_the_rest_is_added(tmp_path, before
         assert path.read_bytes() == before.encode() + WHOLE
 
 
-def test_a_torn_line_of_another_program_is_ended(tmp_path):
+def test_a_torn_line_of_another_program_is_terminated(tmp_path):
     path = tmp_path / "alerts"
     path.write_text('{"other": 1')
     AlertFile(path, tmp_path / "told").write("1900", LINES)
     assert path.read_bytes() == b'{"other": 1\n' + WHOLE
 
 
-def test_a_slice_without_alerts_is_complete_too_and_adds_nothing(tmp_path):
+def test_a_slice_without_alerts_is_complete(tmp_path):
     path = tmp_path / "alerts"
     path.write_bytes(WHOLE)
     alerts = AlertFile(path, tmp_path / "told")
@@ -100,6 +98,6 @@ def test_a_slice_without_alerts_is_complete_too_and_adds_nothing(tmp_path):
 @pytest.mark.parametrize(
     "wrong", [{"threshold": float("nan")}, {"min_occurrences": 0}, {"neighbors": 0}], ids=str
 )
-def test_rules_that_make_no_sense_are_refused(wrong):
+def test_invalid_alert_rules_are_rejected(wrong):
     with pytest.raises(SettingsError, match="out of range"):
         AlertRule(**wrong)

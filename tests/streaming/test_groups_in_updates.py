@@ -69,7 +69,7 @@ def saved_words(folder, counts):
     return str(folder / "words.txt")
 
 
-def test_an_update_may_bring_new_words_and_groups(tmp_path):
+def test_an_update_may_add_words_and_groups(tmp_path):
     rows = rows_of_groups(1990, 1993)
     model = wordtide.fit(wordtide.count(rows, group_field="party"), method="filtering", dim=4)
     before = model.fitted.groups
@@ -84,7 +84,7 @@ def test_an_update_may_bring_new_words_and_groups(tmp_path):
     assert after.mean.shape[0] == 3
 
 
-def test_counts_without_groups_leave_the_comparison_as_it_is(tmp_path):
+def test_counts_without_groups_do_not_change_the_comparison(tmp_path):
     rows = rows_of_groups(1990, 1993)
     counts = wordtide.count(rows, group_field="party")
     model = wordtide.fit(counts, method="filtering", dim=4)

@@ -26,7 +26,7 @@ def test_texts_are_counted_with_the_phrases_of_the_model(model, grow):
     assert later_occurrences(model) == (2, 1)
 
 
-def test_counts_with_the_phrases_of_the_model_are_taken(model, tmp_path):
+def test_counts_with_the_phrases_of_the_model_are_accepted(model, tmp_path):
     counts = wordtide.count(LATE, vocabulary=tmp_path / "model")
     assert counts.settings.phrases == ("climate change", "united states")
     model.update(counts)
@@ -39,7 +39,7 @@ def test_counts_with_other_phrases_are_refused(model, phrases):
         model.update(wordtide.count(LATE, phrases=phrases))
 
 
-def test_questions_take_phrases_as_people_write_them(model):
+def test_questions_accept_phrases_with_spaces(model):
     asked, named = (model.similarity(word, "climate") for word in ("Climate change", "climate_change"))
     assert asked.equals(named)
     assert set(asked["word"]) == {"climate_change"}

@@ -1,4 +1,4 @@
-"""Rows of files that grow, and of standard input by way of a journal: each once, whole, and at its place."""
+"""Rows of growing files and of standard input: each read once, complete, with its position."""
 
 import contextlib
 import os
@@ -28,7 +28,7 @@ CONTENT = {"jsonl": JSON_LINES, "csv": CSV}
 
 
 def taken(source):
-    """All rows that there are now: (text, place) of each."""
+    """The text and offset of all rows that exist now."""
     found = []
     while (parts := source.read()) is not None:
         found += [
@@ -58,7 +58,7 @@ def whole(path, format):
 
 
 @pytest.mark.parametrize("format", CONTENT)
-def test_rows_are_the_same_however_the_file_grows(write, tmp_path, format):
+def test_rows_do_not_depend_on_how_the_file_grows(write, tmp_path, format):
     content = CONTENT[format].encode()
     expected = whole(write(content, "whole"), format)
     assert len(expected) == (len(TEXTS) if format == "csv" else 3)
@@ -73,7 +73,7 @@ def test_rows_are_the_same_however_the_file_grows(write, tmp_path, format):
 
 
 @pytest.mark.parametrize("format", CONTENT)
-def test_from_the_place_of_any_row_the_rows_from_there_on_follow(write, format):
+def test_reading_can_resume_at_any_row(write, format):
     path = write(CONTENT[format])
     with followed(path, format) as source:
         (part,) = source.read()
@@ -84,14 +84,14 @@ def test_from_the_place_of_any_row_the_rows_from_there_on_follow(write, format):
             assert [text for text, _ in taken(source)] == expected[n:]
 
 
-def test_a_last_row_without_line_break_is_whole_only_where_the_file_is_finished(write):
+def test_a_last_row_without_line_break_is_complete_only_if_the_file_is(write):
     path = write(JSON_LINES.rstrip())
     with followed(path, "jsonl", follow=True) as source:
         assert len(taken(source)) == 2
     assert len(whole(path, "jsonl")) == 3
 
 
-def test_a_file_that_is_renamed_while_it_is_followed_is_read_to_its_end_and_then_the_new_one(write):
+def test_a_renamed_file_is_read_to_its_end_before_the_new_one(write):
     path = write(JSON_LINES)
     with followed(path, "jsonl", follow=True) as source:
         assert len(taken(source)) == 3
@@ -106,7 +106,7 @@ def test_a_file_that_is_renamed_while_it_is_followed_is_read_to_its_end_and_then
     assert len(found) == 3
 
 
-def test_a_file_that_is_emptied_while_it_is_followed_is_begun_anew_and_that_is_told(write):
+def test_a_truncated_file_is_read_again_and_reported(write):
     path = write(JSON_LINES)
     told = []
     with followed(path, "jsonl", follow=True, report=told.append) as source:
@@ -126,7 +126,7 @@ def test_a_file_that_is_emptied_while_it_is_followed_is_begun_anew_and_that_is_t
         (";", "cp1252", {"encoding": "cp1252", "delimiter": ";"}),
     ],
 )
-def test_delimiters_are_found_in_the_header_and_encodings_are_as_given(write, delimiter, encoding, reading):
+def test_the_header_determines_the_delimiter_and_the_user_the_encoding(write, delimiter, encoding, reading):
     rows = [f'"date"{delimiter}"text"', f'1850{delimiter}"a café, b; c"', f"1851{delimiter}naïve"]
     lines = [f"{row}\n".encode(encoding) for row in rows]
     path = write(lines[0][:5])
@@ -151,7 +151,7 @@ def test_a_compressed_file_is_refused(write):
         whole(write(b"\x1f\x8b\x08\x00"), "jsonl")
 
 
-def test_a_row_that_never_ends_is_refused(write, monkeypatch):
+def test_an_endless_row_is_rejected(write, monkeypatch):
     monkeypatch.setattr("wordtide.streaming.rows.CHUNK_BYTES", 1 << 10)
     monkeypatch.setattr("wordtide.streaming.rows.LONGEST_ROW", 1 << 13)
     with (
@@ -162,7 +162,7 @@ def test_a_row_that_never_ends_is_refused(write, monkeypatch):
 
 
 class Piped:
-    """A journal whose input is a pipe; each start has a new one, with what is written before it is closed."""
+    """A journal whose input is a pipe; each start gets a new pipe with the given input."""
 
     def __init__(self, folder, format="jsonl"):
         self.folder, self.format = folder, format
@@ -200,11 +200,11 @@ def drained(source):
 
 
 @pytest.mark.parametrize("format", CONTENT)
-def test_rows_of_standard_input_are_those_of_a_file(tmp_path, write, format):
+def test_standard_input_gives_the_rows_of_a_file(tmp_path, write, format):
     assert Piped(tmp_path, format).rows(CONTENT[format]) == whole(write(CONTENT[format]), format)
 
 
-def test_standard_input_is_read_where_only_sockets_can_be_selected(tmp_path, write, monkeypatch):
+def test_standard_input_is_read_if_only_sockets_can_be_selected(tmp_path, write, monkeypatch):
     class Windows:
         name = "nt"
 
@@ -219,21 +219,21 @@ def test_standard_input_is_read_where_only_sockets_can_be_selected(tmp_path, wri
     assert Piped(tmp_path).rows(JSON_LINES) == whole(write(JSON_LINES), "jsonl")
 
 
-def test_rows_in_the_journal_come_again_after_a_restart_and_then_the_new_ones(tmp_path):
+def test_rows_of_the_journal_precede_new_ones_after_a_restart(tmp_path):
     first, second, third = JSON_LINES.splitlines(keepends=True)
     piped = Piped(tmp_path)
     assert len(piped.rows(first + second)) == 2
     assert [text for text, _ in piped.rows(third)] == ["a b", "c d", "e f"]
 
 
-def test_a_row_that_was_torn_does_not_spoil_the_next_one(tmp_path):
+def test_a_torn_row_does_not_damage_the_next_one(tmp_path):
     first, second, third = JSON_LINES.splitlines(keepends=True)
     piped = Piped(tmp_path)
     piped.rows(first + second[:9])
     assert [text for text, _ in piped.rows(third)] == ["a b", "e f"]
 
 
-def test_a_stream_that_comes_again_from_its_first_row_is_taken_once(tmp_path):
+def test_a_replayed_stream_is_read_once(tmp_path):
     first, second, third = JSON_LINES.splitlines(keepends=True)
     piped = Piped(tmp_path)
     piped.rows(first + second[:9], replayed=True, whole_at_end=False)
@@ -243,14 +243,14 @@ def test_a_stream_that_comes_again_from_its_first_row_is_taken_once(tmp_path):
 @pytest.mark.parametrize(
     ("sent", "problem"), [("[]" * 99, "does not begin as it did"), ("{}\n", "ended .* bytes before")]
 )
-def test_a_stream_that_is_not_the_same_again_is_refused(tmp_path, sent, problem):
+def test_a_replayed_stream_with_other_rows_is_rejected(tmp_path, sent, problem):
     piped = Piped(tmp_path)
     piped.rows(JSON_LINES)
     with pytest.raises(InputError, match=problem):
         piped.rows(sent, replayed=True)
 
 
-def test_the_header_of_csv_is_sent_at_each_start_and_must_be_the_same(tmp_path):
+def test_each_start_must_send_the_same_csv_header(tmp_path):
     piped = Piped(tmp_path, "csv")
     piped.rows("date,text\n1850,one\n")
     assert [text for text, _ in piped.rows("date,text\n1851,two\n")] == ["one", "two"]
@@ -259,7 +259,7 @@ def test_the_header_of_csv_is_sent_at_each_start_and_must_be_the_same(tmp_path):
 
 
 @pytest.mark.parametrize("format", CONTENT)
-def test_what_is_done_with_leaves_the_journal_and_the_rest_goes_on(tmp_path, monkeypatch, format):
+def test_discarding_rows_shortens_the_journal_and_reading_continues(tmp_path, monkeypatch, format):
     monkeypatch.setattr(journal_module, "_OBSOLETE_BYTES", 10)
     rows = [
         f"18{n:02},text {n}\n" if format == "csv" else f'{{"date": "18{n:02}", "text": "text {n}"}}\n'

@@ -1,6 +1,4 @@
-"""Updates: later slices are filtered to the bits that a fit of all slices gives; a word that comes in has the
-prior as past.
-"""
+"""Updates give the bits of a fit of all slices; an admitted word has the prior as its past."""
 
 import json
 import os
@@ -77,7 +75,7 @@ def model(fitted, tmp_path):
 
 
 def content(folder):
-    """All that a model folder says, but for how long the fit took."""
+    """The content of a model folder without the seconds of the fit."""
     files = {
         path.name: path.read_bytes()
         for path in folder.iterdir()
@@ -91,22 +89,20 @@ def content(folder):
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("slices", [1, 3, 5])
-def test_a_model_that_was_updated_has_the_bits_of_one_that_saw_all_slices(
-    fitted, counted, tmp_path, way, slices
-):
+def test_an_updated_model_has_the_bits_of_a_fit_of_all_slices(fitted, counted, tmp_path, way, slices):
     whole, updated = fitted(tmp_path / "whole", 6, way), fitted(tmp_path / "part", slices, way)
     update_model(updated, counted(YEARS[slices:]), threads=1)
     assert content(updated) == content(whole)
 
 
-def test_two_updates_are_one(fitted, counted, tmp_path):
+def test_two_updates_equal_one(fitted, counted, tmp_path):
     whole, updated = fitted(tmp_path / "whole", 6), fitted(tmp_path / "part", 2)
     for years in (YEARS[2:3], YEARS[3:6]):
         update_model(updated, counted(years), threads=1)
     assert content(updated) == content(whole)
 
 
-def test_an_update_in_memory_is_one_on_disk(fitted, counted, tmp_path):
+def test_updates_in_memory_and_on_disk_agree(fitted, counted, tmp_path):
     whole = wordtide.load(fitted(tmp_path / "whole", 6))
     model = wordtide.fit(counted(YEARS[:3]), **NATURAL)
     assert model.update(counted(YEARS[3:]), threads=1) is model
@@ -114,7 +110,9 @@ def test_an_update_in_memory_is_one_on_disk(fitted, counted, tmp_path):
     assert content(tmp_path / "saved") == content(whole.path)
 
 
-def test_a_model_in_one_file_becomes_one_of_slices_with_the_same_bits(fitted, counted, tmp_path, monkeypatch):
+def test_a_model_in_one_file_becomes_a_folder_of_slices_with_the_same_bits(
+    fitted, counted, tmp_path, monkeypatch
+):
     old = read_model(fitted(tmp_path / "part", 4))
     with monkeypatch.context() as patched:
         patched.setattr(model_folder, "MOST_SLICES", 0)
@@ -130,9 +128,7 @@ def test_a_model_in_one_file_becomes_one_of_slices_with_the_same_bits(fitted, co
     assert np.isnan(wordtide.load(tmp_path / "old", check=True).elbo)  # how its slices weigh was not kept
 
 
-def test_a_model_of_too_many_slices_for_files_is_updated_in_its_one_file(
-    fitted, counted, tmp_path, monkeypatch
-):
+def test_a_model_with_too_many_slices_for_files_stays_in_one_file(fitted, counted, tmp_path, monkeypatch):
     whole = wordtide.load(fitted(tmp_path / "whole", 6))
     for module in ("wordtide.embeddings.folder", "wordtide.streaming.update"):
         monkeypatch.setattr(f"{module}.MOST_SLICES", 5)
@@ -145,7 +141,7 @@ def test_a_model_of_too_many_slices_for_files_is_updated_in_its_one_file(
         assert np.array_equal(np.asarray(found[name]), np.asarray(array))
 
 
-def test_a_pace_that_had_slowed_down_stays_slow(fitted, counted, tmp_path):
+def test_a_reduced_rate_is_kept(fitted, counted, tmp_path):
     model = read_model(fitted(tmp_path / "part", 4))
     slow = replace(model, filter={"pace": 0.5, "precision": "float32"})
     updated, _ = update_in_memory(slow, counted(YEARS[4:]), threads=1)
@@ -156,19 +152,19 @@ def test_a_pace_that_had_slowed_down_stays_slow(fitted, counted, tmp_path):
 @pytest.mark.parametrize(
     "filter", [{"pace": 0.0}, {"pace": "1"}, {"pace": 7.0}, {"precision": "float16"}], ids=str
 )
-def test_a_standing_that_cannot_be_is_refused(fitted, counted, tmp_path, filter):
+def test_an_impossible_state_of_the_filter_is_rejected(fitted, counted, tmp_path, filter):
     damaged = replace(read_model(fitted(tmp_path / "part", 4)), filter=filter)
     with pytest.raises(FolderError, match="damaged"):
         update_in_memory(damaged, counted(YEARS[4:]), threads=1)
 
 
-def test_the_files_of_old_slices_are_the_same_files(model, counted):
+def test_files_of_old_slices_are_hard_links(model, counted):
     before = {path.name: path.stat().st_ino for path in model.glob("slice-*")}
     update_model(model, counted(YEARS[4:]), threads=1)
     assert {name: (model / name).stat().st_ino for name in before} == before
 
 
-def test_where_files_cannot_have_two_names_they_are_copied(fitted, counted, tmp_path, monkeypatch):
+def test_files_are_copied_where_hard_links_are_impossible(fitted, counted, tmp_path, monkeypatch):
     def refusing(source, target):
         raise PermissionError(1, "Operation not permitted")
 
@@ -178,7 +174,7 @@ def test_where_files_cannot_have_two_names_they_are_copied(fitted, counted, tmp_
     assert content(updated) == content(fitted(tmp_path / "whole", 6))
 
 
-def test_a_model_that_is_open_goes_on_answering_as_before(model, counted):
+def test_an_open_model_answers_as_before_the_update(model, counted):
     opened = wordtide.load(model)
     before = opened.mean("mill")
     update_model(model, counted(YEARS[4:]), threads=1)
@@ -186,7 +182,7 @@ def test_a_model_that_is_open_goes_on_answering_as_before(model, counted):
     assert len(wordtide.load(model)) == 6
 
 
-def test_a_model_from_a_folder_is_updated_there_and_sees_it(model, counted):
+def test_a_loaded_model_is_updated_in_its_folder(model, counted):
     opened = wordtide.load(model)
     opened.mean("mill")
     opened.partial_fit(counted(YEARS[4:]), threads=1)
@@ -194,13 +190,13 @@ def test_a_model_from_a_folder_is_updated_there_and_sees_it(model, counted):
     assert np.array_equal(wordtide.load(model).mean("mill"), opened.mean("mill"))
 
 
-def test_texts_are_counted_as_those_of_the_model(fitted, counted, tmp_path):
+def test_texts_are_counted_like_those_of_the_model(fitted, counted, tmp_path):
     updated = wordtide.load(fitted(tmp_path / "part", 4))
     updated.update([(str(year), text(year)) for year in YEARS[4:]], threads=1)
     assert content(updated.path) == content(fitted(tmp_path / "whole", 6))
 
 
-def test_another_order_of_words_and_words_unknown_to_the_model_change_nothing(fitted, counted, tmp_path):
+def test_word_order_and_unknown_words_change_nothing(fitted, counted, tmp_path):
     updated = fitted(tmp_path / "part", 4)
     report = update_model(updated, counted(YEARS[4:], [*NEW, *reversed(WORDS)]), threads=1)
     assert (report.unknown, report.admitted) == (2, [])
@@ -208,7 +204,7 @@ def test_another_order_of_words_and_words_unknown_to_the_model_change_nothing(fi
     assert content(updated) == content(fitted(tmp_path / "whole", 6))
 
 
-def test_a_word_that_comes_in_is_one_that_had_been_there_and_was_never_seen(counted, tmp_path):
+def test_an_admitted_word_equals_one_that_had_never_occurred(counted, tmp_path):
     old, new = [year for year in YEARS if year < 1910], [year for year in YEARS if year > 1910]
     wordtide.fit(counted(old, [*WORDS, *NEW]), output=tmp_path / "always", **NATURAL)
     update_model(tmp_path / "always", counted(new, [*WORDS, *NEW]), threads=1)
@@ -229,9 +225,7 @@ def test_a_word_that_comes_in_is_one_that_had_been_there_and_was_never_seen(coun
     ("grow", "least", "admitted"),
     [(0, 1, []), (1, 1, ["radio"]), (9, 1, NEW), (9, 30, ["radio"]), (9, 100, [])],
 )
-def test_the_most_frequent_new_words_come_in_if_they_are_frequent_enough(
-    model, counted, grow, least, admitted
-):
+def test_the_most_frequent_new_words_are_admitted_if_frequent_enough(model, counted, grow, least, admitted):
     report = update_model(
         model, counted(YEARS[4:], [*WORDS, *NEW[::-1]]), grow=grow, grow_min_count=least, threads=1
     )
@@ -239,19 +233,19 @@ def test_the_most_frequent_new_words_come_in_if_they_are_frequent_enough(
     assert list(wordtide.load(model).arrivals) == report.admitted
 
 
-def test_a_word_comes_in_at_the_first_new_slice_where_it_occurs(fitted, counted, tmp_path):
+def test_a_word_arrives_at_the_first_slice_in_which_it_occurs(fitted, counted, tmp_path):
     part = fitted(tmp_path / "part", 1)
     update_model(part, counted(YEARS[1:], [*WORDS, *NEW]), grow=9, grow_min_count=1, threads=1)
     assert wordtide.load(part).arrivals == dict.fromkeys(NEW, "1911")
 
 
-def test_a_model_that_grew_can_be_updated_again(model, counted):
+def test_a_model_with_admitted_words_can_be_updated_again(model, counted):
     update_model(model, counted(YEARS[4:5], [*WORDS, "radio"]), grow=1, grow_min_count=1, threads=1)
     update_model(model, counted(YEARS[5:], [*WORDS, *NEW]), grow=1, grow_min_count=1, threads=1)
     assert wordtide.load(model, check=True).arrivals == {"radio": "1912", "cinema": "1915"}
 
 
-def test_what_the_caller_keeps_changes_with_the_slices_and_stays_if_none_is_given(model, counted):
+def test_the_record_of_the_stream_changes_with_the_slices(model, counted):
     update_model(model, counted(YEARS[4:5]), header_extra={"position": 17}, threads=1)
     assert read_model(model).stream == {"position": 17}
     update_model(model, counted(YEARS[5:]), threads=1)
@@ -259,7 +253,7 @@ def test_what_the_caller_keeps_changes_with_the_slices_and_stays_if_none_is_give
 
 
 @pytest.mark.parametrize("years", [YEARS[3:], YEARS[2:4], (1850,), (1911, 1950)])
-def test_slices_that_are_not_later_are_refused_with_both_dates(model, counted, years):
+def test_slices_that_are_not_later_are_rejected_with_both_dates(model, counted, years):
     with pytest.raises(SettingsError, match=f"{years[0]}.*1911"):
         update_model(model, counted(years), threads=1)
 
@@ -282,30 +276,30 @@ def test_counts_with_another_window_are_refused(model, counted):
         update_model(model, counted(YEARS[4:], window=2), threads=1)
 
 
-def test_gaps_that_were_closed_over_unknown_words_are_refused(model, counted):
+def test_counts_with_gaps_closed_over_unknown_words_are_rejected(model, counted):
     with pytest.raises(SettingsError, match="close_gaps=True"):
         update_model(model, counted(YEARS[4:], [*WORDS, *NEW], close_gaps=True), threads=1)
 
 
-def test_slices_without_a_pair_of_the_models_words_are_left_out_and_told(model, counted):
+def test_slices_without_a_known_pair_are_left_out_and_reported(model, counted):
     texts = [("1920", "nothing known here"), ("1921", text(1921)), ("1922", "mill")]
     report = update_model(model, wordtide.count(texts, workers=1), threads=1)
     assert (report.slices, report.left_out) == (["1921"], ["1920", "1922"])
     assert wordtide.load(model).labels[-2:] == ["1911", "1921"]
 
 
-def test_an_update_without_any_pair_of_the_models_words_is_refused(model, counted):
+def test_an_update_without_a_known_pair_is_rejected(model, counted):
     with pytest.raises(InputError, match="None of the new slices has a pair of the model's words"):
         update_model(model, wordtide.count([("1920", "nothing known here")]), threads=1)
 
 
 @pytest.mark.parametrize("options", [{"grow": -1}, {"grow": 1.5}, {"grow": 1, "grow_min_count": 0}], ids=str)
-def test_numbers_of_words_that_make_no_sense_are_refused(model, counted, options):
+def test_invalid_numbers_of_new_words_are_rejected(model, counted, options):
     with pytest.raises(SettingsError, match="out of range"):
         update_model(model, counted(YEARS[4:]), **options)
 
 
-def test_texts_for_a_model_that_does_not_tell_how_it_was_counted_are_refused(model):
+def test_texts_are_rejected_if_the_model_does_not_record_its_counting(model):
     opened = wordtide.load(model)
     opened.path, opened.fitted = None, replace(opened.fitted, counting=None)
     with pytest.raises(SettingsError, match=r"how its texts were counted.*\n.*vocabulary="):
@@ -316,7 +310,7 @@ def upper_case(text):
     return [[word.upper() for word in text.split()]]
 
 
-def test_a_program_that_the_header_names_is_not_run_unless_the_user_names_it(model):
+def test_a_tokenizer_named_only_in_the_header_is_not_run(model):
     opened = wordtide.load(model)
     hostile = replace(opened.fitted, counting={**opened.fitted.counting, "tokenizer": "os:system"})
     with pytest.raises(
@@ -325,7 +319,7 @@ def test_a_program_that_the_header_names_is_not_run_unless_the_user_names_it(mod
         count_for_update(hostile, [("1920", "touch /tmp/owned")])
 
 
-def test_the_tokeniser_of_the_model_splits_later_texts(tmp_path):
+def test_the_tokenizer_of_the_model_splits_later_texts(tmp_path):
     texts = [(str(year), text(year)) for year in YEARS]
     model = wordtide.fit(wordtide.count(texts[:4], tokenizer=upper_case, workers=1), **NATURAL)
     with pytest.raises(SettingsError, match="runs only on request"):
@@ -334,24 +328,24 @@ def test_the_tokeniser_of_the_model_splits_later_texts(tmp_path):
     assert model.occurrences("MILL").sum() == sum(words.split().count("mill") for _, words in texts)
 
 
-def test_another_tokeniser_than_the_models_is_refused(model):
+def test_another_tokenizer_than_that_of_the_model_is_rejected(model):
     with pytest.raises(SettingsError, match="the rule of wordtide, not by"):
         wordtide.load(model).update([("1920", text(1920))], tokenizer=upper_case)
 
 
-def test_settings_for_texts_are_refused_with_counts(model, counted):
+def test_settings_for_texts_are_rejected_with_counts(model, counted):
     with pytest.raises(SettingsError, match="every= is for texts"):
         wordtide.load(model).update(counted(YEARS[4:]), every="day")
 
 
-def test_a_model_that_another_process_is_changing_is_left_alone(model, counted):
+def test_a_model_that_another_process_is_changing_is_not_updated(model, counted):
     before = content(model)
     with changing(model), pytest.raises(OutputError, match="Another process is changing"):
         update_model(model, counted(YEARS[4:]), threads=1)
     assert content(model) == before
 
 
-def test_the_lock_is_free_again_after_an_error(model, counted):
+def test_the_lock_is_released_after_an_error(model, counted):
     with pytest.raises(SettingsError):
         update_model(model, counted(YEARS[:1]), threads=1)
     update_model(model, counted(YEARS[4:]), threads=1)

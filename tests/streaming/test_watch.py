@@ -1,6 +1,4 @@
-"""A watch gives the model that updates with its slices give, whatever the order, the breaks and the files of
-its rows.
-"""
+"""A watch gives the model that updates with its slices give, however its rows arrive."""
 
 import contextlib
 import json
@@ -52,7 +50,7 @@ def model(fitted, tmp_path):
 
 @pytest.fixture
 def stream(tmp_path):
-    """A function that adds posts to the file that is watched."""
+    """A function that appends posts to the watched file."""
 
     def add(*posts):
         with open(tmp_path / "posts.jsonl", "a") as file:
@@ -96,7 +94,7 @@ def test_a_watched_file_gives_the_bits_of_updates(fitted, model, stream, tmp_pat
     assert "2020-01-06 is still open: 60 rows so far, kept for the next start" in heard.messages
 
 
-def test_the_word_that_jumped_is_told_with_its_neighbours_before_and_after(model, stream):
+def test_a_word_that_jumped_is_reported_with_neighbors_before_and_after(model, stream):
     heard = watched(model, stream(*rows(4), *rows(5), *rows(6)))
     (alert,) = [alert for alert in heard.alerts if alert["word"] == JUMPER and alert["slice"] == "2020-01-05"]
     assert alert["score"] == max(one["score"] for one in heard.alerts if one["slice"] == "2020-01-05")
@@ -106,14 +104,14 @@ def test_the_word_that_jumped_is_told_with_its_neighbours_before_and_after(model
     assert set(alert["after"][0]) == {"word", "similarity", "low", "high"}
 
 
-def test_alerts_are_what_surprises_answers(model, stream):
+def test_alerts_equal_the_answer_of_surprises(model, stream):
     heard = watched(model, stream(*rows(4), *rows(5)), close_at_end=True)
     answer = wordtide.load(model).surprises("last", top=100, min_occurrences=5)
     wanted = answer[answer.score >= 2.0].word.tolist()
     assert [alert["word"] for alert in heard.alerts if alert["slice"] == "2020-01-05"] == wanted
 
 
-def test_a_watch_that_stops_and_goes_on_gives_the_same_as_one_that_does_not(fitted, model, stream, tmp_path):
+def test_a_resumed_watch_equals_an_uninterrupted_one(fitted, model, stream, tmp_path):
     path = stream(*rows(4), *rows(5), *rows(6), *rows(7))
     for _ in range(4):
         watched(model, path, slices=1, close_at_end=True)
@@ -124,7 +122,7 @@ def test_a_watch_that_stops_and_goes_on_gives_the_same_as_one_that_does_not(fitt
     assert (tmp_path / "alerts.jsonl").read_bytes() == (tmp_path / "whole" / "alerts.jsonl").read_bytes()
 
 
-def test_rows_that_are_added_to_an_open_slice_later_are_taken_in(fitted, model, stream, tmp_path_factory):
+def test_rows_added_to_an_open_slice_later_are_included(fitted, model, stream, tmp_path_factory):
     watched(model, stream(*rows(4)[:20]))
     watched(model, stream(*rows(4)[20:50]))
     watched(model, stream(*rows(4)[50:], *rows(5)[:1]))
@@ -133,7 +131,7 @@ def test_rows_that_are_added_to_an_open_slice_later_are_taken_in(fitted, model, 
 
 
 def late_by(posts, number):
-    """The same posts, but one of the first day comes only after some of the second."""
+    """The same posts, but one of the first day arrives after some of the second."""
     return [*posts[:10], *posts[11 : 60 + number], posts[10], *posts[60 + number :]]
 
 
@@ -154,7 +152,7 @@ def test_late_rows_are_folded_into_the_next_slice_at_its_beginning(fitted, model
     assert [report.folded for report in heard.reports] == [0, 1]
 
 
-def test_a_late_row_is_counted_once_though_the_watch_begins_again_before_it(model, stream):
+def test_a_late_row_is_counted_once_after_a_restart(model, stream):
     posts = late_by([*rows(4), *rows(5), *rows(6), *rows(7)], 7)
     heard = [
         report
@@ -165,7 +163,7 @@ def test_a_late_row_is_counted_once_though_the_watch_begins_again_before_it(mode
     assert json.loads((model / "header.json").read_text())["stream"]["late_rows"] == 1
 
 
-def test_with_patience_rows_in_disorder_are_in_their_slices(fitted, model, stream, tmp_path_factory):
+def test_with_patience_disordered_rows_reach_their_slices(fitted, model, stream, tmp_path_factory):
     posts = [*rows(4), *rows(5), *rows(6), *rows(7)[:40]]
     shuffled = [
         posts[n]
@@ -180,7 +178,7 @@ def test_with_patience_rows_in_disorder_are_in_their_slices(fitted, model, strea
     assert sum(report.late for report in heard.reports) == 0
 
 
-def test_rows_from_before_the_end_of_the_model_are_left_out_even_where_late_ones_are_folded(
+def test_rows_older_than_the_watch_are_left_out_even_if_late_rows_are_folded(
     fitted, model, stream, tmp_path_factory
 ):
     heard = watched(model, stream(*rows(2), *rows(3), *rows(4), *rows(5)[:1]), late="fold")
@@ -188,7 +186,7 @@ def test_rows_from_before_the_end_of_the_model_are_left_out_even_where_late_ones
     assert "left out: 120 rows from before the end of the model (2020-01-03)" in heard.messages
 
 
-def test_one_row_of_the_far_future_does_not_end_the_slice(fitted, model, stream, tmp_path_factory):
+def test_a_row_of_the_far_future_does_not_end_the_slice(fitted, model, stream, tmp_path_factory):
     heard = watched(model, stream(*rows(4)[:30], ("2999-01-01", "mill"), *rows(4)[30:], *rows(5)[:1]))
     assert arrays(model) == arrays(updated(fitted, tmp_path_factory.mktemp("twin"), rows(4)))
     assert (heard.bad, heard.reports[0].bad) == ({"impossible date": 1}, 1)
@@ -203,13 +201,13 @@ def test_bad_rows_are_counted_and_left_out(fitted, model, stream, tmp_path_facto
     assert heard.bad == {"date not understood": 1, "not JSON": 1}
 
 
-def test_a_bad_row_is_an_error_where_that_was_asked_for(model, stream):
+def test_a_bad_row_is_an_error_on_request(model, stream):
     path = stream(*rows(4)[:3], ("soon", "mill"))
     with pytest.raises(InputError, match=r"posts.jsonl, line 4: 'soon'"):
         watched(model, path, {"skip_bad": False})
 
 
-def test_a_slice_is_closed_by_the_clock_though_no_row_follows(model, stream):
+def test_a_slice_is_closed_by_the_clock_if_no_row_follows(model, stream):
     end = period_start(SliceLength("day"), int(SliceLength("day").ordinals(np.array([1578100000]))[0]) + 1)
     ticks = iter([end + 50.0, *[end + 99.0] * 3, end - 4e6, *[end + 101.0] * 99])  # it is put back once
     path = stream(*rows(4))
@@ -218,7 +216,7 @@ def test_a_slice_is_closed_by_the_clock_though_no_row_follows(model, stream):
     assert next(ticks) == end + 101.0
 
 
-def test_a_slice_of_unknown_words_is_left_out_and_the_next_is_not(fitted, model, stream, tmp_path_factory):
+def test_a_slice_of_unknown_words_is_left_out(fitted, model, stream, tmp_path_factory):
     strange = [("2020-01-05T10:00:00", "nothing of this is known"), ("2020-01-06T10:00:00", "")]
     path = stream(*rows(4), *strange, *rows(7), *rows(8)[:1])
     heard = watched(model, path)
@@ -245,9 +243,7 @@ def test_csv_is_watched_like_json_lines(fitted, model, tmp_path, tmp_path_factor
 
 
 @pytest.mark.parametrize("way", ["renamed", "renamed twice", "copied and emptied"])
-def test_a_file_that_is_rotated_meanwhile_is_read_to_its_end_first(
-    fitted, model, stream, tmp_path_factory, way
-):
+def test_a_rotated_file_is_read_to_its_end_first(fitted, model, stream, tmp_path_factory, way):
     path = stream(*rows(4), *rows(5)[:20])
     watched(model, path)  # the fifth is open, and its first rows are in the old file
     stream(*rows(5)[20:40])
@@ -267,7 +263,7 @@ def test_a_file_that_is_rotated_meanwhile_is_read_to_its_end_first(
     assert arrays(model) == arrays(updated(fitted, tmp_path_factory.mktemp("twin"), rows(4), rows(5)))
 
 
-def test_another_file_in_its_place_is_refused_unless_the_position_is_to_be_forgotten(model, stream, tmp_path):
+def test_another_file_in_its_place_is_rejected_unless_the_position_is_forgotten(model, stream, tmp_path):
     path = stream(*rows(4), *rows(5)[:20])
     watched(model, path)
     os.rename(path, tmp_path / "elsewhere")
@@ -277,7 +273,7 @@ def test_another_file_in_its_place_is_refused_unless_the_position_is_to_be_forgo
     assert [report.rows for report in watched(model, path, {"forget_position": True}).reports] == [60]
 
 
-def test_a_model_that_went_on_otherwise_is_not_given_its_slices_again(model, stream):
+def test_slices_of_a_model_updated_otherwise_are_not_added_again(model, stream):
     path = stream(*rows(4), *rows(5)[:20])
     watched(model, path)
     wordtide.load(model).update(rows(5), threads=1)
@@ -285,13 +281,13 @@ def test_a_model_that_went_on_otherwise_is_not_given_its_slices_again(model, str
     assert [(report.label, report.late) for report in heard.reports] == [("2020-01-06", 60)]
 
 
-def test_of_two_watchers_the_second_is_refused(model, stream):
+def test_a_second_watch_of_a_model_is_refused(model, stream):
     with _watch_folder(model), pytest.raises(OutputError, match="Another process is already watching"):
         watched(model, stream(*rows(4)))
 
 
 def test_memory_does_not_grow_with_the_slice(tmp_path):
-    """Some thirty times what is looked at together, all of one day: it waits on disk."""
+    """Thirty times the rows that are held in memory, all of one day, so that they wait on disk."""
     text = "steam power drives the mill " * 40
     with open(tmp_path / "posts.jsonl", "w") as file:
         file.writelines(
@@ -325,7 +321,7 @@ def test_memory_does_not_grow_with_the_slice(tmp_path):
         ({}, {"format": "parquet"}, "is not known"),
     ],
 )
-def test_what_cannot_be_watched_is_said(model, stream, settings, options, problem):
+def test_sources_that_cannot_be_watched_are_rejected_with_a_reason(model, stream, settings, options, problem):
     with pytest.raises((SettingsError, InputError), match=problem):
         watched(model, stream(*rows(4)), options, **settings)
 
@@ -333,12 +329,12 @@ def test_what_cannot_be_watched_is_said(model, stream, settings, options, proble
 @pytest.mark.parametrize(
     ("text", "seconds"), [("0", 0), ("30s", 30), ("10m", 600), ("36h", 129_600), ("7d", 604_800)]
 )
-def test_lengths_of_time_are_understood(text, seconds):
+def test_durations_are_parsed(text, seconds):
     assert parse_duration(text, "--patience") == seconds
 
 
 @pytest.mark.parametrize("text", ["", "7", "h", "1y", "-1h", "1.5h"])
-def test_other_lengths_of_time_are_refused(text):
+def test_invalid_durations_are_rejected(text):
     with pytest.raises(SettingsError, match="patience="):
         parse_duration(text, "--patience")
 
@@ -346,7 +342,7 @@ def test_other_lengths_of_time_are_refused(text):
 @pytest.mark.parametrize(
     "every", ["hour", "6-hours", "day", "week", "month", "quarter", "year", "5-years", "2-weeks"]
 )
-def test_the_first_second_of_a_period_is_in_it_and_the_one_before_is_not(every):
+def test_a_period_starts_at_its_first_second(every):
     parsed = SliceLength.parse(every)
     for stamp in (-(10**10), -1, 0, 1578096000, 4 * 10**9):
         ordinal = int(parsed.ordinals(np.array([stamp]))[0])

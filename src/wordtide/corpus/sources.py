@@ -162,7 +162,9 @@ def _files_of(name: str, format: str) -> tuple[list[SourceFile], Counter[str]]:
     """Find the files that a name refers to, and the numbers of files in a folder with unknown endings."""
     none: Counter[str] = Counter()
     if not name:
-        raise InputError("A name is empty.", "Name a file or a folder; a dot (.) is the current folder.")
+        raise InputError(
+            "The name of a source is empty.", "Name a file or a folder; a dot (.) is the current folder."
+        )
     if name == STANDARD_INPUT:
         return [_standard_input(format)], none
     if is_url(name):

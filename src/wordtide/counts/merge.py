@@ -59,7 +59,8 @@ def check_agreement(parts: Sequence[Addend]) -> None:
             )
         if (other.window, other.places) != (first.window, first.places):
             raise SettingsError(
-                f"{_name(first)} and {_name(other)} were counted with different windows.", "Count again."
+                f"{_name(first)} and {_name(other)} were counted with different windows.",
+                "Count both again with the same --window, from texts or from n-grams of one length.",
             )
         if other.settings.joined_phrases != first.settings.joined_phrases:
             raise SettingsError(
