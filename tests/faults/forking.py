@@ -121,7 +121,7 @@ def _child(request: dict[str, Any], begun: int) -> None:
     os.close(begun)
     seen: list[str] = []
 
-    def heard(event: str, arguments: tuple[Any, ...]) -> None:
+    def audit_hook(event: str, arguments: tuple[Any, ...]) -> None:
         if event in _CHANGES or (
             event == "open" and isinstance(arguments[2], int) and arguments[2] & _WRITING
         ):
@@ -129,7 +129,7 @@ def _child(request: dict[str, Any], begun: int) -> None:
             if len(seen) == request["last"]:
                 os.killpg(0, signal.SIGKILL)
 
-    sys.addaudithook(heard)
+    sys.addaudithook(audit_hook)
     code = _run(request)
     _beside(Path(request["talk"])).write_text("".join(f"{event}\n" for event in seen))
     os._exit(code)

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from faults.forking import Death, Forker, operations
 from faults.reading_along import Reader
-from faults.worlds import Content, Writing, content, make_world
+from faults.worlds import Content, WritingCommand, content, make_world
 
 
 @dataclass
-class Tally:
+class TrialResult:
     """What happened to a command: how often it was killed and run, and all problems."""
 
     trials: int = 0
@@ -21,7 +21,7 @@ class Tally:
     readings: int = 0
     problems: list[str] = field(default_factory=list)
 
-    def add(self, other: "Tally") -> None:
+    def add(self, other: "TrialResult") -> None:
         """Add the result of another trial."""
         for name in ("trials", "kills", "runs", "readings"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
@@ -29,7 +29,7 @@ class Tally:
 
 
 @dataclass
-class Undisturbed:
+class UndisturbedRun:
     """An undisturbed run of a command: its output, seconds, operations on files, and the visible states."""
 
     content: Content
@@ -46,9 +46,9 @@ class Killer:
         self.world = folder / "world"
         self.world.mkdir()
         make_world(self.world, self.sure)
-        self._undisturbed: dict[str, Undisturbed] = {}
+        self._undisturbed: dict[str, UndisturbedRun] = {}
 
-    def sure(self, line: list[str]) -> None:
+    def must_succeed(self, line: list[str]) -> None:
         """Run a command that must succeed in the forking process itself."""
         code = self.forker.warm_up(line, self.folder / "talk")
         assert code == 0, f"{line}: {self.talk()}"
@@ -57,7 +57,7 @@ class Killer:
         """The output of the last command."""
         return (self.folder / "talk").read_text()
 
-    def undisturbed(self, writing: Writing) -> Undisturbed:
+    def undisturbed(self, writing: WritingCommand) -> UndisturbedRun:
         """The undisturbed run of a command, made once."""
         if writing.name not in self._undisturbed:
             place = self.prepare(writing, self.folder / "place")
@@ -68,53 +68,55 @@ class Killer:
             assert not reader.problems, reader.problems
             states.add(reader.state())
             made = operations(self.folder / "talk")
-            self._undisturbed[writing.name] = Undisturbed(content(place), seconds, made, states)
+            self._undisturbed[writing.name] = UndisturbedRun(content(place), seconds, made, states)
         return self._undisturbed[writing.name]
 
-    def moments(self, writing: Writing, kills: int, chance: random.Random) -> list[Death]:
+    def moments(self, writing: WritingCommand, kills: int, chance: random.Random) -> list[Death]:
         """Moments drawn over the length of an undisturbed run."""
         return [Death(seconds=chance.uniform(0, self.undisturbed(writing).seconds)) for _ in range(kills)]
 
-    def trial(self, writing: Writing, deaths: Sequence[Death]) -> Tally:
+    def trial(self, writing: WritingCommand, deaths: Sequence[Death]) -> TrialResult:
         """Kill a command some times, repeating it each time, and finally let it end."""
         undisturbed = self.undisturbed(writing)
-        place, tally = self.prepare(writing, self.folder / "place"), Tally(trials=1)
+        place, result = self.prepare(writing, self.folder / "place"), TrialResult(trials=1)
         with Reader(place / writing.target, writing.kind) as reader:
             for death in deaths:
                 code, took = self.run(writing, place, death)
-                tally.runs += 1
+                result.runs += 1
                 if code == -9:
-                    tally.kills += 1
+                    result.kills += 1
                     if _visible(content(place)) == undisturbed.content:
                         break  # all was done, but for tidying up
                 elif code == 0:
                     undisturbed.seconds = min(undisturbed.seconds, took)  # the machine is less busy now
                     break
                 else:
-                    tally.problems.append(f"{writing.name}, {death}: {self.talk()}")
-                    return tally
+                    result.problems.append(f"{writing.name}, {death}: {self.talk()}")
+                    return result
             else:
                 code, _ = self.run(writing, place)
-                tally.runs += 1
+                result.runs += 1
                 if code != 0:
-                    tally.problems.append(f"{writing.name} after {deaths}: {self.talk()}")
+                    result.problems.append(f"{writing.name} after {deaths}: {self.talk()}")
         found = content(place)
         if code == -9:
             found = _visible(found)
         if found != undisturbed.content:
-            tally.problems.append(f"{writing.name} after {deaths}: {_difference(found, undisturbed.content)}")
-        tally.readings = sum(reader.seen.values())
-        tally.problems += [f"{writing.name} at {deaths}, read: {problem}" for problem in reader.problems]
+            result.problems.append(
+                f"{writing.name} after {deaths}: {_difference(found, undisturbed.content)}"
+            )
+        result.readings = sum(reader.seen.values())
+        result.problems += [f"{writing.name} at {deaths}, read: {problem}" for problem in reader.problems]
         strange = {state for state in reader.seen if state is not None} - undisturbed.states
-        tally.problems += [f"{writing.name} at {deaths}: a reader saw {state}" for state in strange]
-        return tally
+        result.problems += [f"{writing.name} at {deaths}: a reader saw {state}" for state in strange]
+        return result
 
-    def run(self, writing: Writing, place: Path, death: Death | None = None) -> tuple[int, float]:
+    def run(self, writing: WritingCommand, place: Path, death: Death | None = None) -> tuple[int, float]:
         """Run a command, and kill it if a death is given; returns exit code and seconds."""
         stdin = None if writing.stdin is None else self.world / writing.stdin
         return self.forker.run(writing.typed(self.world, place), self.folder / "talk", stdin, death)
 
-    def prepare(self, writing: Writing, place: Path) -> Path:
+    def prepare(self, writing: WritingCommand, place: Path) -> Path:
         """An empty folder with the files that the command reads there."""
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir()

@@ -15,9 +15,9 @@ import time
 from pathlib import Path
 
 from faults.forking import Death, Forker
-from faults.killing import Killer, Tally
+from faults.killing import Killer, TrialResult
 from faults.loading import WatchLoad, server_under_load, watch_under_load
-from faults.worlds import WRITINGS, Writing, warm_up_adam
+from faults.worlds import WRITING_COMMANDS, WritingCommand, warm_up_adam
 
 _MOST_KILLS = 6  # in one trial
 _CLIENTS, _REQUESTS = 8, 500
@@ -57,25 +57,25 @@ def _soak(folder: Path, forker: Forker, minutes: float, chance: random.Random) -
         target=lambda: loads.append(watch_under_load(watched / "model", 1000, seconds)), daemon=True
     )
     watching.start()
-    rows = [_Row(killer, writing, chance) for writing in WRITINGS]
+    rows = [_Row(killer, writing, chance) for writing in WRITING_COMMANDS]
     until = time.monotonic() + seconds
     problems: list[str] = []
     while time.monotonic() < until:
         for row in chance.sample(rows, len(rows)):
             if time.monotonic() < until:
-                problems += _told(row.go_on())
+                problems += _printed(row.run_trials())
     _print_table(rows)
     watching.join()
-    problems += _told(_watch_problems(loads[0]))
+    problems += _printed(_watch_problems(loads[0]))
     served = server_under_load(killer.world / "smoothing", _CLIENTS, _REQUESTS)
     print(
         f"server: {len(served.seconds)} answers to {_CLIENTS} clients, median {1000 * served.quantile(0.5):.1f} ms, "
         f"99 % within {1000 * served.quantile(0.99):.1f} ms, {len(served.problems)} problems"
     )
-    return problems + _told(served.problems)
+    return problems + _printed(served.problems)
 
 
-def _told(problems: list[str]) -> list[str]:
+def _printed(problems: list[str]) -> list[str]:
     """The problems, printed as soon as they are found."""
     for problem in problems:
         print(f"PROBLEM {problem}", file=sys.stderr, flush=True)
@@ -85,13 +85,13 @@ def _told(problems: list[str]) -> list[str]:
 class _Row:
     """The trials of one command."""
 
-    def __init__(self, killer: Killer, writing: Writing, chance: random.Random) -> None:
+    def __init__(self, killer: Killer, writing: WritingCommand, chance: random.Random) -> None:
         self.killer, self.writing, self.chance = killer, writing, chance
         self.operations = killer.undisturbed(writing).operations
-        self.at_moments, self.at_operations = Tally(), Tally()
+        self.at_moments, self.at_operations = TrialResult(), TrialResult()
         self._left: list[int] = []
 
-    def go_on(self) -> list[str]:
+    def run_trials(self) -> list[str]:
         """Run trials at random moments, and about as long at operations on files that are left.
 
         Returns what was not as it should be.
@@ -109,12 +109,12 @@ class _Row:
     def numbers(self) -> list[int]:
         """The columns of the table after the first."""
         both = (self.at_operations, self.at_moments)
-        sums = [sum(getattr(tally, name) for tally in both) for name in ("runs", "readings")]
+        sums = [sum(getattr(result, name) for result in both) for name in ("runs", "readings")]
         return [
             len(self.operations),
-            *(tally.kills for tally in both),
+            *(result.kills for result in both),
             *sums,
-            sum(len(tally.problems) for tally in both),
+            sum(len(result.problems) for result in both),
         ]
 
 

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 from cli.command_line import Run, command, run
-from faults.worlds import WRITINGS, content
+from faults.worlds import WRITING_COMMANDS, content
 
 import wordtide.counts.count
 from wordtide.evaluation.folder import exclusive_use
@@ -24,7 +24,7 @@ FILLING = (
     *("count --overwrite", "merge", "fit, smoothing", "fit, filtering", "fit --offload", "update from texts"),
     *("watch a file", "explore --html", "explore --folder", "export"),
 )
-WATCH = next(writing for writing in WRITINGS if writing.name == "watch a file")
+WATCH = next(writing for writing in WRITING_COMMANDS if writing.name == "watch a file")
 
 
 def typed(killer, writing, place):
@@ -47,7 +47,7 @@ def disk(killer, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "writing", [one for one in WRITINGS if one.name in FILLING], ids=lambda writing: writing.name
+    "writing", [one for one in WRITING_COMMANDS if one.name in FILLING], ids=lambda writing: writing.name
 )
 def test_a_full_disk_is_one_error_and_the_command_succeeds_once_there_is_room(killer, disk, writing):
     place = killer.prepare(writing, disk / "place")
@@ -67,7 +67,7 @@ def test_a_full_disk_is_one_error_and_the_command_succeeds_once_there_is_room(ki
 
 
 @pytest.mark.parametrize(
-    "writing", [one for one in WRITINGS if one.name in FILLING], ids=lambda writing: writing.name
+    "writing", [one for one in WRITING_COMMANDS if one.name in FILLING], ids=lambda writing: writing.name
 )
 def test_a_read_only_disk_is_one_error_and_the_command_succeeds_once_it_is_writable(killer, disk, writing):
     place = killer.prepare(writing, disk / "place")
@@ -82,7 +82,7 @@ def test_a_read_only_disk_is_one_error_and_the_command_succeeds_once_it_is_writa
     assert done.code == 0, done.err
 
 
-@pytest.mark.parametrize("writing", WRITINGS, ids=lambda writing: writing.name)
+@pytest.mark.parametrize("writing", WRITING_COMMANDS, ids=lambda writing: writing.name)
 def test_a_target_that_another_process_writes_is_unchanged(killer, tmp_path, writing):
     place = killer.prepare(writing, tmp_path / "place")
     before = content(place)
@@ -94,7 +94,7 @@ def test_a_target_that_another_process_writes_is_unchanged(killer, tmp_path, wri
 
 
 def test_an_evaluation_of_another_process_is_unchanged(killer, tmp_path):
-    writing = next(one for one in WRITINGS if one.name == "evaluate")
+    writing = next(one for one in WRITING_COMMANDS if one.name == "evaluate")
     place = killer.prepare(writing, tmp_path / "place")
     assert typed(killer, writing, place).code == 0
     before = content(place)

@@ -37,7 +37,7 @@ Content = dict[str, object]
 
 
 @dataclass(frozen=True)
-class Writing:
+class WritingCommand:
     """A command that writes. `world` is what it reads, `place` is where it writes.
 
     `line`: what is typed, every time. `before`: puts into the place what is there already. `target`: what
@@ -185,21 +185,21 @@ def _watch(world: Path, place: Path, source: object, *options: str) -> list[obje
     ]
 
 
-WRITINGS = [
-    Writing(
+WRITING_COMMANDS = [
+    WritingCommand(
         "count",
         lambda world, place: list(_count(world, place / "counts", "all", "--examples", "5")),
         "counts",
         "counts",
     ),
-    Writing(
+    WritingCommand(
         "count --overwrite",
         lambda world, place: list(_count(world, place / "counts", "all", "--overwrite")),
         "counts",
         "counts",
         _copied("early.counts", "counts"),
     ),
-    Writing(
+    WritingCommand(
         "count --scheduler",
         lambda world, place: list(
             _count(world, place / "counts", "all", "--scheduler", "local:1", "--overwrite")
@@ -208,45 +208,45 @@ WRITINGS = [
         "counts",
         _copied("early.counts", "counts"),
     ),
-    Writing(
+    WritingCommand(
         "merge",
         lambda world, place: ["merge", world / "early.counts", world / "late.counts", "-o", place / "counts"],
         "counts",
         "counts",
     ),
-    *(Writing(f"fit, {way}", _fit(way), "model", "model") for way in WAYS),
-    Writing(
+    *(WritingCommand(f"fit, {way}", _fit(way), "model", "model") for way in WAYS),
+    WritingCommand(
         "fit --overwrite", _fit("smoothing", "--overwrite"), "model", "model", _copied("smoothing", "model")
     ),
-    Writing(
+    WritingCommand(
         "fit --offload",
         lambda world, place: [*_fit("smoothing")(world, place), "--offload", place / "offload"],
         "model",
         "model",
         lambda world, place: (place / "offload").mkdir(),
     ),
-    Writing(
+    WritingCommand(
         "update from counts",
         lambda world, place: ["update", place / "model", world / "late.counts", "--threads", "1"],
         "model",
         "model",
         _copied("filtering", "model"),
     ),
-    Writing(
+    WritingCommand(
         "update from texts",
         lambda world, place: ["update", place / "model", world / "late.jsonl", "--threads", "1"],
         "model",
         "model",
         _copied("filtering", "model"),
     ),
-    Writing(
+    WritingCommand(
         "watch a file",
         lambda world, place: _watch(world, place, world / "late.jsonl"),
         "model",
         "model",
         _copied("filtering", "model"),
     ),
-    Writing(
+    WritingCommand(
         "watch a pipe",
         lambda world, place: _watch(world, place, "-", "--replayed"),
         "model",
@@ -254,7 +254,7 @@ WRITINGS = [
         _copied("filtering", "model"),
         stdin="late.jsonl",
     ),
-    Writing(
+    WritingCommand(
         "explore --html",
         lambda world, place: [
             "explore",
@@ -268,13 +268,13 @@ WRITINGS = [
         "file",
         lambda world, place: shutil.copyfile(world / "old.html", place / "page.html"),
     ),
-    Writing(
+    WritingCommand(
         "explore --folder",
         lambda world, place: ["explore", world / "smoothing", "--folder", place / "page", *_PAGE],
         "page",
         "explorer page",
     ),
-    Writing(
+    WritingCommand(
         "export",
         lambda world, place: [
             "export",
@@ -288,7 +288,7 @@ WRITINGS = [
         "vectors.npz",
         "file",
     ),
-    Writing(
+    WritingCommand(
         "plot",
         lambda world, place: [
             "plot",
@@ -302,7 +302,7 @@ WRITINGS = [
         "figure.svg",
         "file",
     ),
-    Writing(
+    WritingCommand(
         "evaluate",
         lambda world, place: [
             "evaluate",
@@ -316,7 +316,7 @@ WRITINGS = [
         "report",
         "evaluation",
     ),
-    Writing(
+    WritingCommand(
         "tune",
         lambda world, place: [
             "tune",
@@ -338,7 +338,7 @@ WRITINGS = [
 #: What the tests kill every time; the rest is for `make soak`.
 SELECTED = [
     writing
-    for writing in WRITINGS
+    for writing in WRITING_COMMANDS
     if writing.name in ("count", "count --overwrite", "update from counts", "watch a file", "explore --html")
     or (writing.name.startswith("fit, ") and "adam" not in writing.name)
 ]
