@@ -35,7 +35,7 @@ def number_of(word: str, index: Mapping[str, int], remedy: str) -> int:
         remedy = "Count phrases as words with --phrases=auto, or list this one in a file: --phrases=FILE."
     raise UnknownWordError(
         f"{word!r} is not in the vocabulary of {counted(len(index), 'word')}.",
-        f"Near it: {', '.join(similar)}." if similar else remedy,
+        f"Similar words: {', '.join(similar)}." if similar else remedy,
     )
 
 

@@ -325,8 +325,9 @@ def year_of(time: Any, times: Floats, extents: Floats | None = None) -> float:
             float_year(moment) for moment in (stamp - span // 2, stamp, stamp - span // 2 + span)
         )
     except (ValueError, OverflowError) as error:
-        problem = getattr(error, "problem", error)
-        raise SettingsError(f"{time!r} is not a time: {problem}.", _REMEDY) from None
+        problem = str(getattr(error, "problem", error)).removesuffix(".")
+        reason = "" if problem.startswith(f"{time!r} is not a date") else f": {problem}"
+        raise SettingsError(f"{time!r} is not a time{reason}.", _REMEDY) from None
     earliest, latest = (times, times) if extents is None else (extents[:, 0], extents[:, 1])
     inside = np.flatnonzero((np.minimum(earliest, times) < after) & (np.maximum(latest, times) >= first))
     return float(times[inside[np.argmin(np.abs(times[inside] - middle))]]) if len(inside) else middle

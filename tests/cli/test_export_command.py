@@ -140,7 +140,7 @@ def test_an_unknown_word_ends_with_2_and_the_nearest_spelling(model, place):
     done = run(
         "export", model, "--to", "npz", "--at", AT, "--words", place / "words.txt", "-o", place / "out"
     )
-    assert (done.code, done.err.splitlines()[1]) == (2, "  Near it: late.")
+    assert (done.code, done.err.splitlines()[1]) == (2, "  Similar words: late.")
 
 
 def test_a_folder_that_is_no_model_ends_with_5(place):

@@ -321,7 +321,7 @@ CONVENTIONS = {
     "plot similarity model energy --words words.txt -o one.svg": Row(then=same_as("plot similarity model energy power vigor -o other.svg")),
     "export model --to csv --at last --words words.txt -o new.csv": Row(said=("new.csv",)),
     # Units, lists, suggestions
-    "story model enregy": Row(code=2, said=("Near it: energy",)),
+    "story model enregy": Row(code=2, said=("Similar words: energy",)),
     "story model energy --format json": Row(then=lists_of_words),
     "changed model --format json": Row(then=lists_of_words),
     # Python mirrors the shell

@@ -313,7 +313,7 @@ def test_fewer_splits_than_requested_are_reported(tmp_path):
     found = tune(tiny_counts(3), tmp_path / "tuning", grid={"dim": [2, 3]}, observer=listener, **SHARED)
     assert (
         found.splits.left_out,
-        "--splits 3: this corpus has only 1 different splits" in listener.messages,
+        "--splits 3: this corpus has only 1 different split" in listener.messages,
     ) == (
         [[1]],
         True,

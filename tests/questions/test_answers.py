@@ -110,7 +110,7 @@ def test_a_time_may_be_a_word_a_year_or_a_date(kind, time):
 @pytest.mark.parametrize("name", ["neighbors", "similarity", "story", "analogy"])
 def test_an_unknown_word_is_answered_with_near_spellings(name):
     others = ["gaps"] if name == "similarity" else []
-    with pytest.raises(UnknownWordError, match="Near it: always"):
+    with pytest.raises(UnknownWordError, match="Similar words: always"):
         getattr(MODELS["smoother"], name)("allways", *others)
 
 

@@ -168,13 +168,13 @@ def test_words_are_inferred_pair_by_pair_beyond_all_slices_that_are_near():
 
 def test_an_empty_list_of_neighbors_is_explained_with_what_to_do_about_it():
     note = empty_list_note(MODEL, TIMES[4])
-    assert note.startswith("No other word is well known in 1860: there is too little text near that time.")
+    assert note.startswith("No other word is well known in 1860: there is too little text.")
     assert [advice for advice in ("wordtide info", "--every") if advice not in note] == []
 
 
 def test_a_number_that_is_too_small_is_refused_by_name():
     assert checked_number("top", 1) == 1
-    with pytest.raises(SettingsError, match=r"top cannot be 0\.\n  Give 1 or more"):
+    with pytest.raises(SettingsError, match=r"top=0 is too small\.\n  Give 1 or more"):
         checked_number("top", 0)
 
 

@@ -195,11 +195,12 @@ def slices_nearby(model: Embeddings) -> int:
     return max(1, round(_NEARBY * len(model)))
 
 
-def empty_list_note(model: Embeddings, year: float) -> str:
-    """The note on an empty list of neighbors."""
+def empty_list_note(model: Embeddings, *years: float) -> str:
+    """The note on empty lists of neighbors at these times."""
+    *others, last = dict.fromkeys(shown_year(model, year) for year in years)
+    when = f"{', '.join(others)} or {last}" if others else last
     return (
-        f"No other word is well known in {shown_year(model, year)}: there is too little text near that time. "
-        "Ask for a time with more text (wordtide info lists the slices), "
+        f"No other word is well known in {when}: there is too little text. Ask for a time with more text (wordtide info lists the slices), "
         "or count with longer slices (--every)."
     )
 
@@ -207,5 +208,5 @@ def empty_list_note(model: Embeddings, year: float) -> str:
 def checked_number(name: str, value: int, least: int = 1) -> int:
     """Return a whole number, or raise a SettingsError if it is below `least`."""
     if value < least:
-        raise SettingsError(f"{name} cannot be {value}.", f"Give {least} or more.")
+        raise SettingsError(f"--{name.replace('_', '-')} {value} is too small.", f"Give {least} or more.")
     return value

@@ -155,8 +155,7 @@ def _why_empty(
         return []  # the word itself is unknown
     if least > 0:
         return [
-            f"No other word occurs {counted(least, 'time')} in {shown_year(model, then)} and is well known: "
-            "lower --min-occurrences."
+            f"No other word occurs {counted(least, 'time')} in {shown_year(model, then)} and is well known."
         ]
     return [empty_list_note(model, then)]
 

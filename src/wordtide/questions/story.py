@@ -213,17 +213,17 @@ def degrees(change: float) -> str:
 def _neighbors_of_periods(
     model: Embeddings, word: str, start: float, date: float, end: float, top: int, vectors: str | None
 ) -> tuple[dict[str, list[object]], list[str]]:
-    """The neighbors of the three periods as columns, and a note for each period that has none."""
+    """The neighbors of the three periods as columns, and a note if a period has none."""
     middle = date if math.isfinite(date) else (start + end) / 2.0
     middle = float(model.times[np.argmin(np.abs(model.times - middle))])
     columns: dict[str, list[object]] = {}
-    notes: list[str] = []
+    empty: list[float] = []
     for period, year in (("start", start), ("half-way", middle), ("end", end)):
         near = neighbors(model, word, year, top, vectors=vectors).columns
         if not len(near["word"]):
-            notes.append(empty_list_note(model, year))
+            empty.append(year)
         columns.setdefault("period", []).extend([period] * len(near["word"]))
         columns.setdefault("time", []).extend([year] * len(near["word"]))
         for name, values in near.items():
             columns.setdefault(name, []).extend(values)
-    return columns, notes
+    return columns, [empty_list_note(model, *empty)] if empty else []

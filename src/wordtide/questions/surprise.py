@@ -126,10 +126,7 @@ def surprises(model: Embeddings, at: Time = "last", top: int = 20, min_occurrenc
             "ranked by information, without scores."
         )
     if not len(order):
-        notes.append(
-            f"No word occurs {counted(min_occurrences, 'time')} in this slice: "
-            "ask for another slice, or lower --min-occurrences."
-        )
+        notes.append(f"No word occurs {counted(min_occurrences, 'time')} in this slice.")
     return Answer(
         {
             "word": [model.words[word] for word in words[order]],

@@ -73,7 +73,9 @@ def read_header(folder: Path, kind: str, *versions: int) -> dict[str, Any]:
         raise FolderError(f"{path} is damaged: {error}", f"Make the {kind} folder again.") from error
     if not isinstance(header, dict) or header.get("kind") != kind:
         found = header.get("kind") if isinstance(header, dict) else None
-        raise FolderError(f"{folder} is not a {kind} folder (it says: {found!r}).", f"Give a {kind} folder.")
+        raise FolderError(
+            f"{folder} is not a {kind} folder, but of kind {found!r}.", f"Give a {kind} folder."
+        )
     if header.get("version") not in versions:
         known = " and ".join(map(str, versions))
         raise VersionError(

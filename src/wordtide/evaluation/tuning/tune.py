@@ -45,6 +45,7 @@ from wordtide.inference.fit import CHECKPOINT_MINUTES
 from wordtide.inference.problem import PairSettings, Problem, problem_of
 from wordtide.inference.settings import FitSettings, resolve
 from wordtide.progress import Observer
+from wordtide.spelling import counted
 from wordtide.storage.folders import check_not_input, real_target, remove_folder, write_files
 
 #: All combinations are scored with this eta, because likelihoods of different negative pairs cannot be
@@ -149,7 +150,7 @@ def tune(
             raise
         if len(parts.left_out) < parts.wanted:
             observer.message(
-                f"--splits {parts.wanted}: this corpus has only {len(parts.left_out)} different splits"
+                f"--splits {parts.wanted}: this corpus has only {counted(len(parts.left_out), 'different split')}"
             )
         machine = Machine(precision, threads, checkpoint_every)
         planned = parts.planned(list(fits))
