@@ -6,7 +6,7 @@ EXTRAS := --editable '.[demo,cluster,documents]'
 INSTALL := -m pip install --quiet --disable-pip-version-check
 PIP := $(BIN)/python $(INSTALL) --constraint constraints.txt
 
-.PHONY: demo test check bench bench-counting bench-fitting bench-questions bench-uncertainty bench-calibration bench-exploring bench-scaling bench-streaming bench-cluster bench-peers experiments \
+.PHONY: demo test check bench bench-counting bench-fitting bench-questions bench-uncertainty bench-exploring bench-scaling bench-streaming bench-peers experiments \
   experiment-state-of-the-union experiment-google-books experiment-short-texts experiment-adam experiment-scale clean
 
 demo: .venv/demo.done
@@ -62,7 +62,7 @@ test-lowest test-newest: test-%: .venv-%/done
 
 bench: bench-counting bench-fitting bench-questions bench-uncertainty
 
-BENCHMARKS := counting fitting questions uncertainty calibration scaling streaming cluster exploring
+BENCHMARKS := counting fitting questions uncertainty scaling streaming exploring
 $(BENCHMARKS:%=bench-%): bench-%: .venv/bench.done
 	$(BIN)/python benchmarks/$*.py
 

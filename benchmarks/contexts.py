@@ -5,7 +5,7 @@
 
 prints a Markdown table of worlds of text (docs/evidence.md); means over seeds. Numbers in brackets rank words
 by change instead of the low end of its interval; date errors are medians in years, those of jumps in
-brackets. Coverage of intervals is measured by calibration.py.
+brackets.
 
     PYTHONPATH=benchmarks python benchmarks/contexts.py --counts FOLDER... [--holdout 0.2] [--dim 100]
 

@@ -200,8 +200,8 @@ def empty_list_note(model: Embeddings, *years: float) -> str:
     *others, last = dict.fromkeys(shown_year(model, year) for year in years)
     when = f"{', '.join(others)} or {last}" if others else last
     return (
-        f"No other word is well known in {when}: there is too little text. Ask for a time with more text (wordtide info lists the slices), "
-        "or count with longer slices (--every)."
+        f"No other word is well known in {when}: there is too little text. Ask for a time with more text "
+        "(wordtide info lists the slices), or count with longer slices (--every)."
     )
 
 

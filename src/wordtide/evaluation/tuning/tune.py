@@ -149,9 +149,8 @@ def tune(
                 shutil.rmtree(folder)
             raise
         if len(parts.left_out) < parts.wanted:
-            observer.message(
-                f"--splits {parts.wanted}: this corpus has only {counted(len(parts.left_out), 'different split')}"
-            )
+            found = counted(len(parts.left_out), "different split")
+            observer.message(f"--splits {parts.wanted}: this corpus has only {found}")
         machine = Machine(precision, threads, checkpoint_every)
         planned = parts.planned(list(fits))
         records = _records(
